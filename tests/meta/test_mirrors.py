@@ -30,6 +30,8 @@ EXCEPTIONS: dict[str, str] = {
     "runtime_c/src/backends/opencl/backend_flag.c": "runtime_c/tests/backends/backend_flag_test.c",
     "runtime_c/src/session/run_region.c": "by tests/backends/mirror_test.c",
     "runtime_c/src/backends/opencl/cl_backend.c": "runtime_c/tests/backends/driver_*test.c",
+    "runtime_c/src/backends/opencl/cl_fuse.c": "runtime_c/tests/session/opencl_steps_test.c",
+    "runtime_c/src/backends/opencl/cl_join.c": "runtime_c/tests/session/opencl_steps_test.c",
     "runtime_c/src/backends/opencl/cl_*.c": "runtime_c/tests/backends/driver_*test.c",
     "runtime_c/src/backends/opencl/driver_opencl.c": "runtime_c/tests/backends/driver_*test.c",
     "runtime_c/src/backends/opencl/launch.c": "runtime_c/tests/backends/lower_test.c makes launches",

@@ -35,3 +35,16 @@ def test_parts_of_a_backend(tmp_path: Path) -> None:
     assert backend_needs(session, "opencl") == {"backends", "backend_opencl"} | kernels
     with pytest.raises(UnsupportedError, match="cuda"):
         backend_needs(session, "cuda")
+
+
+def test_nodes_that_a_backend_joins(tmp_path: Path) -> None:
+    """The text of joined nodes is written only where a model has such nodes."""
+    for name, between in (("joined", "sigmoid"), ("alone", "reduce_sum")):
+        program = ProgramBuilder()
+        f = program.function("main")
+        a = f.op("exp", f.input("x", "f32", [4]))
+        b = f.op(between, a, axes=[0]) if between == "reduce_sum" else f.op(between, a)
+        f.finish([f.op("neg", b)], ["y"])
+        save_program(program.finish(["main"]), tmp_path / f"{name}.samara")
+        needs = backend_needs(Session(tmp_path / f"{name}.samara"), "opencl")
+        assert ("cl_fused" in needs) == (name == "joined")

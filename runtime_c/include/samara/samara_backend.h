@@ -168,6 +168,8 @@ typedef struct samara_region_tensor {
   uint64_t offset_bytes; /* in it; a multiple of the required alignment */
   bool narrowed; /* float32 in the model and float16 here: the session asked for float16 storage,
                     and `supports` took the node in this form */
+  bool used_outside; /* the host or another region reads it, too; known where nodes may be
+                        joined (samara_region.joins) */
 } samara_region_tensor;
 
 /* An attribute. Integers, booleans, enums (the position of the choice) and dtypes stand in `i`,
@@ -196,6 +198,13 @@ typedef struct samara_region_node {
   uint32_t output_count;
 } samara_region_node;
 
+/* How a node of a region is computed: by itself, or with others in one step. */
+typedef struct samara_region_join {
+  uint32_t last; /* of the nodes of the step; the node itself where it is alone */
+  uint64_t kind; /* of a step of several: equal where the same code computes it, such as a hash of
+                    the code */
+} samara_region_join;
+
 typedef struct samara_region {
   size_t struct_size;
   const char *function;
@@ -209,6 +218,12 @@ typedef struct samara_region {
   bool separate;  /* compute every node on its own: somebody looks at all values */
   /* submit may add to it how many kernels or commands it launched; NULL: nobody counts. */
   uint64_t *launches;
+  /* By node: what compile joins to steps. NULL where it may join nothing: `separate` is set, or the
+   * device does not have any_range. Before compile each node is alone. The nodes of a step need not
+   * follow each other. What they read stays in its place until the last of them; nothing but a step
+   * of them may read what they make before that, and what nobody else reads need not be written. */
+  samara_region_join *joins;
+  const bool *apart; /* by node: it may not be joined. Set where `joins` is */
 } samara_region;
 
 /* What `probe` is asked for. */
@@ -227,7 +242,8 @@ typedef struct samara_requirements {
   size_t alignment_bytes;    /* of tensors in memory: a power of two, at least 4 */
   uint64_t max_memory_bytes; /* of one allocation; 0: no limit known */
   uint32_t constant_layouts; /* a bit 1 << samara_layout for each that constants may have */
-  bool any_range;            /* submit takes any range of a region's nodes, at no cost */
+  bool any_range;            /* submit takes any range of a region's nodes, at no cost, and computes
+                                the steps whose last nodes are in it */
 } samara_requirements;
 
 /* A copy between the host and memory of the device. */
@@ -274,7 +290,9 @@ struct samara_backend_table {
   /* Make what computing the region needs that depends neither on its symbolic dims nor on where its
    * tensors lie. Constants are loaded already: their `memory` is set. May take long; called in a
    * thread of its own where sessions do not wait. `region` stays valid and unchanged during the
-   * call, and lives as long as the program. */
+   * call, and lives as long as the program; compile writes to region->joins alone. The same region
+   * may be compiled several times: each time it must join the same nodes, but those that are apart.
+   */
   samara_status (*compile)(void *device, const samara_region *region, void **program,
                            samara_error *error);
   /* Bring a constant of size_bytes > 0 into the device's memory. Called before compile, once for

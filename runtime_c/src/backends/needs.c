@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "backends/opencl/cl_fuse.h"
 #include "backends/opencl/driver.h"
 
 // The part that each kernel's text belongs to.
@@ -17,25 +18,69 @@ static const uint16_t needs_part[SMR_CL_KERNELS + 1] = {
 #undef SMR_CL_KERNEL
 };
 
+// Every kind of device: who builds does not know which one the library will meet.
+static const struct smr_cl_features needs_features[] = {{.cpu = false}, {.cpu = true}};
+
+// *fits: whether a device computes the node.
 static samara_status needs_node(struct smr_frame *frame, uint32_t n, bool *kernels,
-                                struct smr_parts *parts) {
-  // Every kind of device: who builds does not know which one the library will meet.
-  static const struct smr_cl_features features[] = {{.cpu = false}, {.cpu = true}};
+                                struct smr_parts *parts, bool *fits) {
   const struct smr_frame_node *node = &frame->nodes[n];
   struct smr_device_region slice = {0};
   const char *why;
+  *fits = false;
   if (smr_node_control(node) != SMR_CONTROL_NONE || node->late) return SAMARA_OK;
   const struct smr_cl_row *row = smr_cl_row(node->node->op->name);
   if (row == NULL) return SAMARA_OK;
   SMR_TRY(smr_region_describe(frame, n, n + 1, &slice));
-  for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
-    const struct smr_cl_node of = {
-        .region = &slice.region, .node = slice.region.nodes, .index = 0, .features = &features[i]};
+  for (size_t i = 0; i < sizeof needs_features / sizeof *needs_features; i++) {
+    const struct smr_cl_node of = {.region = &slice.region,
+                                   .node = slice.region.nodes,
+                                   .index = 0,
+                                   .features = &needs_features[i]};
     if (!row->fits(&of, &why)) continue;
+    *fits = true;
     row->kernels(&of, kernels);
     smr_parts_add(parts, row->part);
   }
   return SAMARA_OK;
+}
+
+// Whether a region of nodes [begin, end) has steps of several nodes.
+static samara_status needs_steps(struct smr_frame *frame, uint32_t begin, uint32_t end,
+                                 struct smr_parts *parts) {
+  struct smr_device_region slice = {0};
+  struct smr_cl_steps steps = {.steps = NULL};
+  bool *read, *apart;
+  SMR_TAKE(frame->common, read, frame->function->value_count);
+  SMR_TAKE(frame->common, apart, (size_t)end - begin);
+  SMR_TAKE(frame->common, slice.joins, (size_t)end - begin);
+  SMR_TRY(smr_region_describe(frame, begin, end, &slice));
+  smr_region_outside(&slice, read);
+  slice.region.joins = slice.joins;
+  slice.region.apart = apart;
+  const samara_status status =
+      smr_cl_join(&slice.region, needs_features, &frame->common->memory.allocator, &steps,
+                  frame->common->error);
+  if (steps.count > 0) {
+    smr_parts_add(parts, SMR_PART_cl_fused);
+    smr_parts_add(parts, SMR_PART_backends_steps);
+  }
+  smr_cl_steps_free(&steps, &frame->common->memory.allocator);
+  return status;
+}
+
+static samara_status needs_frame(struct smr_frame *frame, bool *kernels, struct smr_parts *parts) {
+  const uint32_t count = frame->function->node_count;
+  uint32_t begin = 0;
+  for (uint32_t n = 0; n < count; n++) {
+    bool fits;
+    SMR_TRY(needs_node(frame, n, kernels, parts, &fits));
+    const bool follows =
+        fits && n > begin && frame->nodes[n].node->stage == frame->nodes[begin].node->stage;
+    if (n > begin && !follows) SMR_TRY(needs_steps(frame, begin, n, parts));
+    if (!follows) begin = fits ? n : n + 1;
+  }
+  return begin < count ? needs_steps(frame, begin, count, parts) : SAMARA_OK;
 }
 
 // Names separated by commas, cut to the room there is.
@@ -63,11 +108,8 @@ samara_status samara_session_backend_needs(samara_session *session, const char *
     SMR_FAIL(&session->error, NOT_FOUND, "this library has no backend \"%.60s\"", backend);
   bool kernels[SMR_CL_KERNELS + 1] = {false};
   struct smr_parts parts = {.words = {0}};
-  for (uint32_t i = 0; i < session->frames.count; i++) {
-    struct smr_frame *frame = session->frames.order[i];
-    for (uint32_t n = 0; n < frame->function->node_count; n++)
-      SMR_TRY(needs_node(frame, n, kernels, &parts));
-  }
+  for (uint32_t i = 0; i < session->frames.count; i++)
+    SMR_TRY(needs_frame(session->frames.order[i], kernels, &parts));
   smr_parts_add(&parts, SMR_PART_backends);
   smr_parts_add(&parts, SMR_PART_backend_opencl);
   for (size_t k = 0; k < SMR_CL_KERNELS; k++)

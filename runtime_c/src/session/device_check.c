@@ -2,9 +2,10 @@
 // A device is not trusted: nodes that it computed are computed on the CPU as well, and compared.
 //
 // A node of every kind is checked where a device computes it for the first time, and every so many
-// runs a random tile of a random node. Its operands are copied from the device when it is reached.
-// Inputs and variables are as they were until the run has ended, so that after a difference the run
-// is repeated on the CPU like after any other failure of a device.
+// runs a random tile of a random node. Nodes that are computed in one step are checked together.
+// The operands are copied from the device when the step is reached. Inputs and variables are as
+// they were until the run has ended, so that after a difference the run is repeated on the CPU like
+// after any other failure of a device.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -52,31 +53,55 @@ void smr_check_begin(samara_session *session) {
     }
 }
 
-bool smr_check_is_due(const struct smr_device_region *region, uint32_t n, bool *whole) {
-  const struct smr_devices *devices = region->frame->common->devices;
-  const struct smr_frame_node *node = &region->frame->nodes[n];
-  char key[SMR_TRUST_KEY];
-  *whole = false;
-  if (smr_region_is_view(region->frame, node->node)) return false;
-  if (!region->trusted) {
-    smr_trust_key(node, key);
-    *whole = smr_trust_of(region->space->backend, key) == SMR_TRUST_UNKNOWN;
-  }
-  return *whole || (devices->checked == region && devices->checked_node == n);
+// The key of the step that ends with node `n`.
+static void check_key(const struct smr_device_region *region, uint32_t n, char *key) {
+  for (uint32_t m = region->begin; SMR_HAS(backends_steps) && m < n; m++)
+    if (smr_region_last(region, m) == n) {
+      smr_trust_step_key(region, n, key);
+      return;
+    }
+  smr_trust_key(&region->frame->nodes[n], key);
 }
 
-// ---- the node once more ----
+bool smr_check_is_due(struct smr_device_region *region, uint32_t n, bool *whole) {
+  const struct smr_devices *devices = region->frame->common->devices;
+  char key[SMR_TRUST_KEY];
+  *whole = false;
+  if (smr_region_is_view(region->frame, region->frame->nodes[n].node) ||
+      smr_region_last(region, n) != n)
+    return false;
+  if (!*smr_region_trusted(region)) {
+    check_key(region, n, key);
+    *whole = smr_trust_of(region->space->backend, key) == SMR_TRUST_UNKNOWN;
+  }
+  return *whole ||
+         (devices->checked == region && smr_region_last(region, devices->checked_node) == n);
+}
 
-enum { CHECK_OPERANDS = 64 };  // a node with more is not checked
+// ---- the step once more ----
 
-// A node as the CPU computes it from copies: its job, and tensors that point at them.
+enum { CHECK_OPERANDS = 64 };  // a node with more is not checked, nor a step with more values
+
+// A value of the step.
+struct check_value {
+  uint32_t tensor;        // of the region
+  bool fetched;           // read by the step: copied from the device
+  bool compared;          // made by the step, and read by others
+  size_t offset, answer;  // in the block: of the CPU's bytes, and of the device's
+};
+
+// A step as the CPU computes it from copies: the job of one of its nodes, and tensors that point at
+// the copies.
 struct check {
   struct smr_device_region *region;
+  uint32_t last;  // node that ends the step
+  bool joined;    // it has others
   struct smr_frame_node node;
   struct smr_tensor tensors[CHECK_OPERANDS];
   struct smr_tensor *operands[CHECK_OPERANDS];
-  size_t offsets[CHECK_OPERANDS];  // in the block; of outputs that of the device's answer
-  size_t scratch, bytes;
+  struct check_value values[CHECK_OPERANDS];
+  uint32_t count;                        // of values
+  size_t scratch, scratch_bytes, bytes;  // in the block
 };
 
 static bool check_take(struct check *check, size_t size_bytes, size_t *offset) {
@@ -84,7 +109,23 @@ static bool check_take(struct check *check, size_t size_bytes, size_t *offset) {
   return smr_add_size(check->bytes, smr_align64(size_bytes), &check->bytes);
 }
 
-static bool check_is_constant(const struct smr_tensor *t) { return t->constant >= 0; }
+// Whether somebody besides the step reads tensor `index` of its region.
+static bool check_is_read(const struct check *check, uint32_t index) {
+  const struct smr_device_region *region = check->region;
+  if (region->tensors[index].used_outside) return true;
+  for (uint32_t n = 0; n < region->region.node_count; n++) {
+    const samara_region_node *node = &region->region.nodes[n];
+    if (smr_region_last(region, region->begin + n) == check->last) continue;
+    for (uint32_t i = 0; i < node->input_count; i++)
+      if (node->inputs[i] == (int32_t)index) return true;
+  }
+  return false;
+}
+
+// Bytes of tensor `index` of the region as the host has it.
+static size_t check_bytes(const struct smr_device_region *region, uint32_t index) {
+  return region->frame->values[region->value_of[index]].tensor.size_bytes;
+}
 
 // Whether the device has other numbers than the model in a constant: float16. What gather picks of
 // it may be rounded later, with the answer.
@@ -93,9 +134,25 @@ static bool check_rounds(const struct check *check, const struct smr_tensor *t) 
          check->node.node->op->code != SMR_CODE_GATHER;
 }
 
-// Prepare the node for the CPU, and divide the block. False where it cannot be checked.
-static bool check_prepare(struct check *check, uint32_t n) {
+// The value of tensor `index`, with room in the block where it is new. NULL where there is none.
+static struct check_value *check_value(struct check *check, int32_t index, bool made) {
+  for (uint32_t i = 0; i < check->count; i++)
+    if (check->values[i].tensor == (uint32_t)index) return &check->values[i];
+  if (check->count == CHECK_OPERANDS) return NULL;
+  struct check_value *value = &check->values[check->count++];
+  const size_t size_bytes = check_bytes(check->region, (uint32_t)index);
+  *value = (struct check_value){.tensor = (uint32_t)index, .fetched = !made};
+  value->compared =
+      made && (!SMR_HAS(backends_steps) || !check->joined || check_is_read(check, value->tensor));
+  if (!check_take(check, size_bytes, &value->offset)) return NULL;
+  return value->compared && !check_take(check, size_bytes, &value->answer) ? NULL : value;
+}
+
+// Prepare a node of the step for the CPU, with its operands in the block. False where it cannot be
+// checked.
+static bool check_prepare(struct check *check, uint32_t n, uint8_t *block) {
   struct smr_frame *frame = check->region->frame;
+  const samara_region_node *slice = &check->region->region.nodes[n - check->region->begin];
   struct smr_job *job = &check->node.job;
   const uint32_t inputs = frame->nodes[n].job.input_count;
   const uint32_t count = inputs + frame->nodes[n].job.output_count;
@@ -103,59 +160,64 @@ static bool check_prepare(struct check *check, uint32_t n) {
   if (count > CHECK_OPERANDS) return false;
   for (uint32_t i = 0; i < count; i++) {
     const struct smr_tensor *from = i < inputs ? job->inputs[i] : job->outputs[i - inputs];
+    check->operands[i] = NULL;
     if (from == NULL) continue;
-    size_t answer;
     check->tensors[i] = *from;
     check->operands[i] = &check->tensors[i];
     if (check_rounds(check, from)) {
       check->tensors[i].constant = -1;  // nothing that was derived from the constant is of use
       check->tensors[i].padded = false;
     }
-    if (i < inputs && check_is_constant(&check->tensors[i])) continue;
-    if (!check_take(check, from->size_bytes, &check->offsets[i]) ||
-        (i >= inputs && !check_take(check, from->size_bytes, &answer)))
-      return false;
+    if (i < inputs && check->tensors[i].constant >= 0) continue;
+    const struct check_value *value = i < inputs
+                                          ? check_value(check, slice->inputs[i], false)
+                                          : check_value(check, slice->outputs[i - inputs], true);
+    if (value == NULL) return false;
+    if (block != NULL) check->tensors[i].data = block + value->offset;
   }
   job->inputs = check->operands;
   job->outputs = check->operands + inputs;
-  return smr_node_prepare_run(frame, &check->node) == SAMARA_OK &&
-         check_take(check, smr_node_scratch(frame, &check->node), &check->scratch);
+  if (smr_node_prepare_run(frame, &check->node) != SAMARA_OK) return false;
+  const size_t scratch = smr_node_scratch(frame, &check->node);
+  if (scratch > check->scratch_bytes) check->scratch_bytes = scratch;
+  return true;
 }
 
-// Operand `index` of the region as the device has it, in floats of the host.
-static samara_status check_copy(const struct check *check, int32_t index, uint8_t *copy) {
+// Divide the block. False where the step cannot be checked.
+static bool check_divide(struct check *check) {
+  const struct smr_device_region *region = check->region;
+  for (uint32_t n = region->begin; n < check->last; n++)
+    check->joined = check->joined || smr_region_last(region, n) == check->last;
+  for (uint32_t n = region->begin; n <= check->last; n++)
+    if (smr_region_last(region, n) == check->last && !check_prepare(check, n, NULL)) return false;
+  return check_take(check, check->scratch_bytes, &check->scratch);
+}
+
+// Tensor `index` of the region as the device has it, in floats of the host.
+static samara_status check_copy(const struct check *check, uint32_t index, uint8_t *copy) {
   const struct smr_frame *frame = check->region->frame;
-  const uint32_t id = check->region->value_of[index];
-  const int32_t constant = frame->function->values[id].constant;
-  if (constant < 0) return smr_region_fetch(check->region, (uint32_t)index, copy);
+  const int32_t constant = frame->function->values[check->region->value_of[index]].constant;
+  if (constant < 0) return smr_region_fetch(check->region, index, copy);
   smr_float16_round_weights(frame->common->isa, frame->common->model->constants[constant].data,
-                            frame->values[id].tensor.size_bytes / sizeof(float), copy);
+                            check_bytes(check->region, index) / sizeof(float), copy);
   return SAMARA_OK;
 }
 
 static samara_status check_fetch(struct check *check, uint8_t *block) {
-  const struct smr_job *job = &check->node.job;
-  const samara_region_node *slice =
-      &check->region->region
-           .nodes[check->node.node - check->region->frame->nodes[0].node - check->region->begin];
-  for (uint32_t i = 0; i < job->input_count + job->output_count; i++) {
-    struct smr_tensor *t = check->operands[i];
-    const bool is_input = i < job->input_count;
-    if (t == NULL || (is_input && check_is_constant(t))) continue;
-    uint8_t *copy = block + check->offsets[i];
-    const int32_t index = is_input ? slice->inputs[i] : slice->outputs[i - job->input_count];
-    SMR_TRY(check_copy(check, index, copy));
-    t->data = copy;
-    if (is_input) continue;
+  for (uint32_t i = 0; i < check->count; i++) {
+    const struct check_value *value = &check->values[i];
+    const size_t size_bytes = check_bytes(check->region, value->tensor);
+    if (value->fetched) SMR_TRY(check_copy(check, value->tensor, block + value->offset));
+    if (!value->compared) continue;
+    SMR_TRY(smr_region_fetch(check->region, value->tensor, block + value->answer));
     // The CPU writes its tile over a copy of the device's answer: all else is equal.
-    t->data = copy + smr_align64(t->size_bytes);
-    memcpy(t->data, copy, t->size_bytes);
+    memcpy(block + value->offset, block + value->answer, size_bytes);
   }
   return SAMARA_OK;
 }
 
-// Compute all tiles, or a random one if each is for itself.
-static samara_status check_run(struct check *check, uint8_t *block, bool whole) {
+// Compute all tiles of a node, or a random one if each is for itself.
+static samara_status check_node(struct check *check, uint8_t *block, bool whole) {
   struct smr_job *job = &check->node.job;
   uint8_t *scratch = block + check->scratch;
   uint8_t *thread_scratch = scratch + smr_align64(job->scratch_bytes);
@@ -181,9 +243,9 @@ static double check_as_float16(double value) {
 }
 
 // Element of an output where device and CPU differ, or SIZE_MAX. Floats may differ as those of
-// whole models may (docs/numerics.md). `float16`: the device stores float32 so; *beyond is then an
-// element that it cannot hold, or SIZE_MAX.
-static size_t check_difference(const struct smr_tensor *t, const void *device, bool float16,
+// whole models may (docs/numerics.md). `narrowed`: the device stores float32 as float16; *beyond is
+// then an element that it cannot hold, or SIZE_MAX.
+static size_t check_difference(const struct smr_tensor *t, const void *device, bool narrowed,
                                bool *varies, size_t *beyond) {
   const size_t bytes = smr_dtype_bytes(t->dtype), count = t->size_bytes / bytes;
   const uint8_t *cpu = t->data;
@@ -197,7 +259,6 @@ static size_t check_difference(const struct smr_tensor *t, const void *device, b
     if (want < least) least = want;
     if (want > most) most = want;
   }
-  const bool narrowed = float16 && t->dtype == SAMARA_FLOAT32;
   const bool narrow = narrowed || t->dtype == SAMARA_FLOAT16 || t->dtype == SAMARA_BFLOAT16;
   const double range = most > least ? most - least : 0;
   const double fixed = narrow ? 2e-2 * range + 1e-3 : 1e-4 + 2e-5 * range;
@@ -220,13 +281,13 @@ static samara_status check_wrong(struct check *check, const struct smr_tensor *t
   struct smr_frame *frame = check->region->frame;
   samara_error why = {.status = SAMARA_OK};
   char key[SMR_TRUST_KEY];
-  smr_trust_key(&check->node, key);
+  check_key(check->region, check->last, key);
   smr_trust_note(check->region->space->backend, key, SMR_TRUST_BAD);
   frame->common->devices->wrong++;
   (void)smr_fail(&why, SAMARA_BACKEND,
                  "node '%s' (%s): element %zu of '%s' is not what the CPU computes; such nodes do "
                  "not run there any more",
-                 check->node.node->name, key, at, t->name);
+                 frame->nodes[check->last].node->name, key, at, t->name);
   return smr_device_fail(frame->common, check->region->space->backend, "checking", SAMARA_BACKEND,
                          &why);
 }
@@ -234,56 +295,71 @@ static samara_status check_wrong(struct check *check, const struct smr_tensor *t
 // float16 is not for this model: the session goes on without it (devices.c).
 static samara_status check_beyond(struct check *check, const struct smr_tensor *t, size_t at) {
   struct smr_frame *frame = check->region->frame;
+  const struct smr_node *node = frame->nodes[check->last].node;
   samara_error why = {.status = SAMARA_OK};
   frame->common->devices->overflowed = true;
   (void)smr_fail(&why, SAMARA_BACKEND,
-                 "node '%s' (%s): element %zu of '%s' is beyond what float16 holds",
-                 check->node.node->name, check->node.node->op->name, at, t->name);
+                 "node '%s' (%s): element %zu of '%s' is beyond what float16 holds", node->name,
+                 node->op->name, at, t->name);
   return smr_device_fail(frame->common, check->region->space->backend, "checking", SAMARA_BACKEND,
                          &why);
 }
 
-static samara_status check_compare(struct check *check, const uint8_t *block, bool whole) {
-  const struct smr_job *job = &check->node.job;
+static samara_status check_compare(struct check *check, uint8_t *block, bool whole) {
+  const struct smr_device_region *region = check->region;
   bool any = false;
-  for (uint32_t i = job->input_count; i < job->input_count + job->output_count; i++) {
-    const struct smr_tensor *t = check->operands[i];
+  for (uint32_t i = 0; i < check->count; i++) {
+    const struct check_value *value = &check->values[i];
+    struct smr_tensor t = region->frame->values[region->value_of[value->tensor]].tensor;
     bool varies;
-    if (t->size_bytes == 0) continue;
+    if (!value->compared || t.size_bytes == 0) continue;
+    t.data = block + value->offset;
     size_t beyond;
-    const size_t at =
-        check_difference(t, block + check->offsets[i], check->node.float16, &varies, &beyond);
-    if (at != SIZE_MAX) return check_wrong(check, t, at);
-    if (beyond != SIZE_MAX) return check_beyond(check, t, beyond);
+    const size_t at = check_difference(&t, block + value->answer,
+                                       region->tensors[value->tensor].narrowed, &varies, &beyond);
+    if (at != SIZE_MAX) return check_wrong(check, &t, at);
+    if (beyond != SIZE_MAX) return check_beyond(check, &t, beyond);
     any = any || varies;
   }
-  check->region->frame->common->devices->checks++;
+  region->frame->common->devices->checks++;
   // Outputs that are all alike tell little about a kernel.
   if (whole && any) {
     char key[SMR_TRUST_KEY];
-    smr_trust_key(&check->node, key);
-    smr_trust_note(check->region->space->backend, key, SMR_TRUST_GOOD);
+    check_key(region, check->last, key);
+    smr_trust_note(region->space->backend, key, SMR_TRUST_GOOD);
   }
   return SAMARA_OK;
 }
 
-samara_status smr_check_node(struct smr_device_region *region, uint32_t n, bool whole) {
+// Tiles of a node are no tiles of the next one: a step of several is computed as a whole.
+static bool check_run(struct check *check, uint8_t *block, bool whole) {
+  const struct smr_device_region *region = check->region;
+  for (uint32_t n = region->begin; n <= check->last; n++) {
+    if (smr_region_last(region, n) != check->last) continue;
+    if (!check_prepare(check, n, block) ||
+        check_node(check, block, whole || check->joined) != SAMARA_OK)
+      return false;  // such as data that the operator refuses
+  }
+  return true;
+}
+
+samara_status smr_check_step(struct smr_device_region *region, uint32_t n, bool whole) {
   struct smr_common *common = region->frame->common;
   struct smr_devices *devices = common->devices;
-  struct check check = {.region = region};
-  if (devices->checked == region && devices->checked_node == n) devices->checked = NULL;
-  if (!check_prepare(&check, n) ||
+  struct check check = {.region = region, .last = n};
+  if (devices->checked == region && smr_region_last(region, devices->checked_node) == n)
+    devices->checked = NULL;
+  if (!check_divide(&check) ||
       smr_block_ensure(common, &devices->check, check.bytes, 0, "a check") != SAMARA_OK)
     return smr_session_forgive(common);
   SMR_TRY(check_fetch(&check, devices->check.data));
-  if (check_run(&check, devices->check.data, whole) != SAMARA_OK)
-    return smr_session_forgive(common);  // data that the operator refuses
+  if (!check_run(&check, devices->check.data, whole)) return smr_session_forgive(common);
   return check_compare(&check, devices->check.data, whole);
 }
 
 bool smr_check_looks(const struct smr_device_region *region, uint32_t n) {
   const struct smr_frame *frame = region->frame;
-  return frame->nodes[n].float16 && (!region->trusted || frame->common->devices->looks) &&
+  return frame->nodes[n].float16 && (!region->trusted[1] || frame->common->devices->looks) &&
          !smr_region_is_view(frame, frame->nodes[n].node);
 }
 
@@ -303,5 +379,5 @@ samara_status smr_check_float16(struct smr_device_region *region, uint32_t n) {
     const float *floats = (const float *)(const void *)common->devices->check.data;
     for (size_t k = 0; k < count && finite; k++) finite = isfinite(floats[k]);
   }
-  return finite ? SAMARA_OK : smr_check_node(region, n, true);
+  return finite ? SAMARA_OK : smr_check_step(region, n, true);
 }

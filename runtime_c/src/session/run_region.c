@@ -9,7 +9,7 @@
 // After node `n`: what is to be checked of it.
 static samara_status region_check(struct smr_device_region *region, uint32_t n) {
   bool whole;
-  if (smr_check_is_due(region, n, &whole)) SMR_TRY(smr_check_node(region, n, whole));
+  if (smr_check_is_due(region, n, &whole)) SMR_TRY(smr_check_step(region, n, whole));
   return whole || !smr_check_looks(region, n) ? SAMARA_OK : smr_check_float16(region, n);
 }
 
@@ -26,11 +26,11 @@ static samara_status region_separately(struct smr_device_region *region, bool ti
     if (timed) start += smr_os_now_ns() - stop;  // without the check and the copies
     SMR_TRY(smr_session_note(frame, &frame->nodes[n], timed, start));
   }
-  region->trusted = true;
+  *smr_region_trusted(region) = true;
   return smr_region_end(region);
 }
 
-// As a whole, but for stops behind nodes that are checked.
+// As a whole, but for stops behind steps that are checked.
 static samara_status region_checked(struct smr_device_region *region) {
   uint32_t begun = region->begin;
   bool whole = false;
@@ -40,9 +40,15 @@ static samara_status region_checked(struct smr_device_region *region) {
     SMR_TRY(region_check(region, n));
     begun = n + 1;
   }
-  region->trusted = true;
+  *smr_region_trusted(region) = true;
   if (begun == region->end) return SAMARA_OK;
   return smr_region_compute(region, begun - region->begin, region->end - begun);
+}
+
+static bool region_looks(const struct smr_device_region *region) {
+  for (uint32_t n = region->begin; n < region->end; n++)
+    if (smr_check_looks(region, n)) return true;
+  return false;
 }
 
 samara_status smr_session_run_region(struct smr_device_region *region) {
@@ -51,10 +57,12 @@ samara_status smr_session_run_region(struct smr_device_region *region) {
   const bool timed = SMR_HAS(profile) && session->profile.on;
   const bool watched = SMR_HAS(keep) && session->keep.watch != NULL;
   for (uint32_t n = region->begin; n < region->end; n++) SMR_TRY(smr_session_tick(frame->common));
-  const struct smr_devices *devices = session->common.devices;
-  const bool checked = !region->trusted || devices->looks || devices->checked == region;
+  const bool looks = region_looks(region);
+  const bool nodes = timed || watched || looks || region->joins == NULL;
+  const bool checked =
+      !region->trusted[nodes] || looks || session->common.devices->checked == region;
   const bool stops = checked && !region->space->backend->requirements.any_range;
-  SMR_TRY(smr_region_begin(region, timed || watched || stops));
+  SMR_TRY(smr_region_begin(region, timed || watched || (looks && region->joins != NULL) || stops));
   if (timed || watched) return region_separately(region, timed, watched);
   if (checked)
     SMR_TRY(region_checked(region));

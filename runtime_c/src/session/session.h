@@ -171,14 +171,16 @@ samara_status smr_away_replay(samara_session *session);
 
 /// Before a run: choose the node that it checks, if one is due.
 void smr_check_begin(samara_session *session);
-/// Whether this run checks node `n` of the region's frame: because it is the chosen one (*whole is
-/// false), or because its kind was never checked on this device (all of it).
-bool smr_check_is_due(const struct smr_device_region *region, uint32_t n, bool *whole);
-/// Compute node `n`, which the device has just computed, on the CPU as well, a random tile of it or
-/// the whole, and compare. SAMARA_BACKEND where they differ: the device has failed then, and nodes
-/// of this kind do not run on it any more.
-samara_status smr_check_node(struct smr_device_region *region, uint32_t n, bool whole);
-/// Whether this run looks at the numbers that node `n` makes as float16.
+/// Whether this run checks the step that ends with node `n` of the region's frame: because the
+/// chosen node is of it (*whole is false), or because its kind was never checked on this device
+/// (all of it). False where no step ends there.
+bool smr_check_is_due(struct smr_device_region *region, uint32_t n, bool *whole);
+/// Compute that step, which the device has just computed, on the CPU as well and compare: a random
+/// tile of its node or the whole; several nodes as a whole. SAMARA_BACKEND where they differ: the
+/// device has failed then, and such steps do not run on it any more.
+samara_status smr_check_step(struct smr_device_region *region, uint32_t n, bool whole);
+/// Whether this run looks at the numbers that node `n` makes as float16. Nodes are computed one by
+/// one then: a step would hide what float16 does not hold.
 bool smr_check_looks(const struct smr_device_region *region, uint32_t n);
 /// Whether float16 holds what node `n` has just made: where it made no finite numbers the CPU
 /// computes it too. SAMARA_BACKEND where the CPU's are finite: the session goes on in float32 then.

@@ -32,12 +32,13 @@ static const char scale_text[] =
 /// The text that the next build uses for all kernels.
 static const char *scale_text_now = scale_text;
 
-static samara_status scale_build(void *device, const bool *kernels, void **program,
+static samara_status scale_build(void *device, const bool *kernels,
+                                 const struct smr_cl_steps *steps, void **program,
                                  samara_error *error) {
   static struct smr_cl_text texts[SMR_CL_KERNELS];  // a device knows compiled kernels by these
   for (size_t k = 0; k < SMR_CL_KERNELS; k++)
     texts[k] = (struct smr_cl_text){"scale_floats", scale_text_now, "T=float UNUSED"};
-  return smr_cl_build_texts(device, scale_dialect, texts, kernels, program, error);
+  return smr_cl_build_texts(device, scale_dialect, texts, kernels, steps, program, error);
 }
 
 static bool scale_fits(const struct smr_cl_node *node, const char **why) {

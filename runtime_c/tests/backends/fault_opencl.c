@@ -250,6 +250,7 @@ EXPORT smr_cl_program_id CALL clCreateProgramWithSource(smr_cl_context context, 
   FAULT_OR_MAKE(code);
   if (!object_is(context, CONTEXT) || count != 1) return NULL;
   struct object *made = object_new(PROGRAM);
+  if (controls.source != NULL) controls.source(texts[0], sizes[0]);
   for (size_t i = 0; i + 6 <= sizes[0]; i++) {
     if (memcmp(texts[0] + i, "#error", 6) == 0) made->broken = true;
   }

@@ -23,6 +23,9 @@ enum fault_kind {
   FAULT_LIE,    // it does nothing, and says that it succeeded
 };
 
+/// Told of every source that a program is made of.
+typedef void (*fault_source_fn)(const char *text, size_t size);
+
 struct fault_opencl {
   long at;  // of calls, from 0; negative: none
   int kind;
@@ -43,6 +46,7 @@ struct fault_opencl {
   uint32_t numeric_version;  // 0: the device does not say
   char options[128];         // of the last build
   fault_kernel_fn kernel;
+  fault_source_fn source;  // may be NULL
 };
 
 /// The name of the exported function that returns the controls.

@@ -386,7 +386,7 @@ SMR_TEST(driver) {
   kernels[SMR_CL_unary_relu_f32] = true;
   CHECK_EQ_INT(d->allocate(device, 12, values, &x, &error), SAMARA_OK);
   CHECK_EQ_INT(d->allocate(device, 16, NULL, &y, &error), SAMARA_OK);
-  CHECK_EQ_INT(d->build(device, kernels, &program, &error), SAMARA_OK);
+  CHECK_EQ_INT(d->build(device, kernels, NULL, &program, &error), SAMARA_OK);
   struct smr_cl_launch launch = {.kernel = SMR_CL_unary_relu_f32, .dims = 1, .items = {2}};
   launch.buffers[0].memory = x;
   launch.buffers[5] = (struct smr_cl_place){y, 4};

@@ -10,10 +10,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+// Bodies of steps' kernels as C11, and their texts.
+#define FUSED(number, ...) KERNEL(fused_##number) __VA_ARGS__
+#include "backends/reference_fused.inc"
+#undef FUSED
+static const struct {
+  void (*kernel)(void);
+  const char *text;
+} reference_fused[] = {
+#define FUSED(number, ...) {fused_##number, #__VA_ARGS__},
+#include "backends/reference_fused.inc"
+#undef FUSED
+};
+enum { REFERENCE_FUSED = sizeof reference_fused / sizeof *reference_fused };
+
+int smr_reference_fused(const char *name) {
+  char known[SMR_CL_STEP_NAME];
+  for (int i = 0; i < REFERENCE_FUSED; i++) {
+    smr_cl_step_name(reference_fused[i].text, known);
+    if (strcmp(known, name) == 0) return i;
+  }
+  return -1;
+}
+
 // Kernels may compute addresses in a buffer that is not there, but not use them.
 #define REFERENCE_ABSENT ((unsigned char *)(uintptr_t)4096)
 
-void smr_reference_launch(const struct smr_cl_launch *launch) {
+static void reference_launch(const struct smr_cl_launch *launch, void (*kernel)(void)) {
   struct smr_cl_item *now = &smr_cl_now;
   for (int i = 0; i < SMR_CL_BUFFERS; i++) {
     const struct smr_cl_place *place = &launch->buffers[i];
@@ -37,11 +60,43 @@ void smr_reference_launch(const struct smr_cl_launch *launch) {
         now->item[0] = (int)a;
         now->item[1] = (int)b;
         now->item[2] = (int)c;
-        reference_kernels[launch->kernel]();
+        kernel();
       }
     }
   }
   free(table);
+}
+
+void smr_reference_launch(const struct smr_cl_launch *launch) {
+  reference_launch(launch, reference_kernels[launch->kernel]);
+}
+
+void smr_reference_launch_fused(const struct smr_cl_launch *launch, int fused) {
+  reference_launch(launch, reference_fused[fused].kernel);
+}
+
+void smr_reference_expect(const char *source, size_t size) {
+  static const char begin[] = "KERNEL(fused_";
+  for (size_t i = 0; i + sizeof begin + 16 < size; i++) {
+    if (memcmp(source + i, begin, sizeof begin - 1) != 0) continue;
+    char name[SMR_CL_STEP_NAME];
+    (void)snprintf(name, sizeof name, "%.22s", source + i + strlen("KERNEL("));
+    const char *body = strchr(source + i, ')') + 1;
+    if (smr_reference_fused(name) < 0)
+      fprintf(stderr, "reference_fused.inc: FUSED(%d, %.*s)\n", REFERENCE_FUSED,
+              (int)(source + size - body), body);
+  }
+}
+
+bool smr_reference_launch_named(struct smr_cl_launch *launch, const char *name) {
+  const int fused = smr_reference_fused(name);
+  while (launch->kernel < SMR_CL_KERNELS && strcmp(smr_cl_texts[launch->kernel].name, name) != 0)
+    launch->kernel++;
+  if (launch->kernel < SMR_CL_KERNELS)
+    smr_reference_launch(launch);
+  else if (fused >= 0)
+    smr_reference_launch_fused(launch, fused);
+  return launch->kernel < SMR_CL_KERNELS || fused >= 0;
 }
 
 static samara_status reference_fail(samara_error *error) {
@@ -96,13 +151,40 @@ static void reference_release(void *device, void *memory) {
   free(memory);
 }
 
-static samara_status reference_build(void *device, const bool *kernels, void **program,
+// Which kernels a program has: those of rows, then reference_fused of each step.
+struct reference_program {
+  bool kernels[SMR_CL_KERNELS];
+  uint32_t step_count;
+  int steps[];
+};
+
+static samara_status reference_refuse(samara_error *error, int kernel) {
+  if (error != NULL) {
+    error->status = SAMARA_BAD_STATE;
+    snprintf(error->text, sizeof error->text, "kernel %d was not built", kernel);
+  }
+  return SAMARA_BAD_STATE;
+}
+
+static samara_status reference_build(void *device, const bool *kernels,
+                                     const struct smr_cl_steps *steps, void **program,
                                      samara_error *error) {
   (void)device;
-  bool *own = (bool *)malloc(SMR_CL_KERNELS * sizeof *own);
-  *program = own;
+  const uint32_t count = steps == NULL ? 0 : steps->count;
+  struct reference_program *own = calloc(1, sizeof *own + count * sizeof own->steps[0]);
   if (own == NULL) return reference_fail(error);
-  memcpy(own, kernels, SMR_CL_KERNELS * sizeof *own);
+  memcpy(own->kernels, kernels, sizeof own->kernels);
+  own->step_count = count;
+  for (uint32_t k = 0; k < count; k++) {
+    char name[SMR_CL_STEP_NAME];
+    smr_cl_step_name(steps->steps[k].text, name);
+    own->steps[k] = smr_reference_fused(name);
+    if (own->steps[k] >= 0) continue;
+    fprintf(stderr, "reference_fused.inc: FUSED(%d, %s)\n", REFERENCE_FUSED, steps->steps[k].text);
+    free(own);
+    return reference_refuse(error, (int)(SMR_CL_STEP_KERNEL + k));
+  }
+  *program = own;
   return SAMARA_OK;
 }
 
@@ -111,22 +193,30 @@ static void reference_release_program(void *device, void *program) {
   free(program);
 }
 
+static bool reference_has(const struct reference_program *program, uint16_t kernel) {
+  return kernel < SMR_CL_KERNELS ? program->kernels[kernel]
+                                 : (uint32_t)(kernel - SMR_CL_STEP_KERNEL) < program->step_count;
+}
+
+// A launch, where its kernel is, and its table behind it: both are the caller's.
+struct reference_prepared {
+  struct smr_cl_launch launch;
+  int fused;  // -1: of a row
+};
+
 static samara_status reference_prepare(void *device, void *program,
                                        const struct smr_cl_launch *launch, void **prepared,
                                        samara_error *error) {
   (void)device;
-  if (!((const bool *)program)[launch->kernel]) {
-    if (error != NULL) {
-      error->status = SAMARA_BAD_STATE;
-      snprintf(error->text, sizeof error->text, "kernel %d was not built", (int)launch->kernel);
-    }
-    return SAMARA_BAD_STATE;
-  }
-  // The launch, and its table behind it: both are the caller's.
-  struct smr_cl_launch *own = (struct smr_cl_launch *)malloc(sizeof *own + launch->table_bytes);
+  const struct reference_program *of = program;
+  if (!reference_has(of, launch->kernel)) return reference_refuse(error, launch->kernel);
+  struct reference_prepared *own = malloc(sizeof *own + launch->table_bytes);
   if (own == NULL) return reference_fail(error);
-  *own = *launch;
-  if (launch->table != NULL) own->table = memcpy(own + 1, launch->table, launch->table_bytes);
+  own->launch = *launch;
+  own->fused =
+      launch->kernel < SMR_CL_KERNELS ? -1 : of->steps[launch->kernel - SMR_CL_STEP_KERNEL];
+  if (launch->table != NULL)
+    own->launch.table = memcpy(own + 1, launch->table, launch->table_bytes);
   free(*prepared);
   *prepared = own;
   return SAMARA_OK;
@@ -143,8 +233,13 @@ static samara_status reference_run(void *device, void *const *prepared,
   (void)device;
   (void)launches;
   (void)error;
-  for (size_t i = 0; i < count; i++)
-    smr_reference_launch((const struct smr_cl_launch *)prepared[i]);
+  for (size_t i = 0; i < count; i++) {
+    const struct reference_prepared *own = prepared[i];
+    if (own->fused < 0)
+      smr_reference_launch(&own->launch);
+    else
+      smr_reference_launch_fused(&own->launch, own->fused);
+  }
   *ticket = 0;
   return SAMARA_OK;
 }

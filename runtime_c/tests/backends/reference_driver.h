@@ -8,7 +8,18 @@
 /// Its device is a struct smr_cl_features *, which `open` allocates: of a CPU.
 extern const struct smr_cl_driver smr_reference_driver;
 
-/// Run one launch now.
+/// Run one launch now, of a kernel of rows.inc.
 void smr_reference_launch(const struct smr_cl_launch *launch);
+
+/// The number of a step's kernel, by its name, among those of reference_fused.inc; -1: there is
+/// none.
+int smr_reference_fused(const char *name);
+/// Print the row that it should have where there is none for a source of OpenCL of `size` bytes,
+/// which may be that of a step.
+void smr_reference_expect(const char *source, size_t size);
+/// Run one launch of it now.
+void smr_reference_launch_fused(const struct smr_cl_launch *launch, int fused);
+/// Run one launch of the kernel of that name now; false where there is none. Its number must be 0.
+bool smr_reference_launch_named(struct smr_cl_launch *launch, const char *name);
 
 #endif

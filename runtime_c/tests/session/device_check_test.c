@@ -196,9 +196,106 @@ SMR_TEST(outputs_that_are_all_alike_prove_nothing) {
   literal_free(l);
 }
 
+// A session whose device joins nodes at random beside one on the CPU, in all forms.
+static uint64_t join_at_random(const samara_model *model, uint32_t seed) {
+  rig_settings.any_range = true;
+  rig_settings.joins = seed;
+  samara_backend *device = rig_open(0, NULL, NULL);
+  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+  samara_session *s =
+      rig_session(model, &device, 1, (samara_session_options){.backend_check_every = 1 + seed % 3});
+  if (!CHECK(cpu != NULL && s != NULL)) return 0;
+  uint64_t joined = 0;
+  for (const struct smr_device_region *r = s->common.devices->regions; r != NULL; r = r->next)
+    for (uint32_t n = r->begin; n < r->end; n++) joined += smr_region_last(r, n) != n;
+  for (uint32_t run = 0; run < 8; run++) {
+    // Nodes one by one for two runs, between runs of steps.
+    if (run % 4 != 1) CHECK_EQ_INT(samara_session_set_profiling(s, run % 4 == 2), SAMARA_OK);
+    CHECK(rig_same(cpu, s, run));
+  }
+  CHECK_STR(rig_report(s).failure, "");
+  samara_session_destroy(s);
+  samara_session_destroy(cpu);
+  samara_backend_close(device);
+  return joined;
+}
+
+SMR_TEST(steps_have_what_they_read_until_they_are_computed) {
+  uint64_t joined = 0;
+  for (uint32_t which = 0; which < RIG_MODELS; which++)
+    for (uint32_t seed = 1; seed <= 6; seed++) {
+      const samara_model *model;
+      rig_reset();
+      struct literal *l = rig_model((enum rig_model)which, &model);
+      joined += join_at_random(model, seed);
+      literal_free(l);
+    }
+  CHECK(joined > 20);
+  joined = 0;
+  for (uint32_t seed = 1; seed <= 150; seed++) {
+    const samara_model *model;
+    rig_reset();
+    struct literal *l = rig_random_model(seed, &model);
+    joined += join_at_random(model, seed);
+    literal_free(l);
+  }
+  CHECK(joined > 150);
+}
+
+SMR_TEST(wrong_steps_are_found_and_their_nodes_computed_apart) {
+  uint32_t found = 0;
+  for (uint32_t seed = 1; seed <= 40; seed++) {
+    const samara_model *model;
+    rig_reset();
+    struct literal *l = rig_random_model(seed, &model);
+    rig_settings.any_range = rig_settings.wrong_steps = true;
+    rig_settings.joins = seed;
+    samara_backend *device = rig_open(0, NULL, NULL);
+    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+    REQUIRE(cpu != NULL);
+    bool wrong = true;
+    for (int sessions = 0; sessions < 20 && wrong; sessions++) {
+      samara_session *s = rig_session(model, &device, 1,
+                                      (samara_session_options){.backend_check_every = UINT64_MAX});
+      REQUIRE(s != NULL);
+      for (uint32_t run = 0; run < 3; run++) CHECK(rig_same(cpu, s, run));
+      wrong = rig_report(s).failure[0] != '\0';
+      if (wrong) CHECK_CONTAINS(rig_report(s).failure, " #");
+      if (!wrong) CHECK_EQ_INT(rig_report(s).device_runs, rig_report(s).nodes != 0 ? 3 : 0);
+      found += wrong;
+      samara_session_destroy(s);
+    }
+    CHECK(!wrong);
+    samara_session_destroy(cpu);
+    samara_backend_close(device);
+    literal_free(l);
+  }
+  CHECK(found > 20);
+}
+
+SMR_TEST(steps_that_cannot_be_are_refused) {
+  const samara_model *model;
+  rig_reset();
+  rig_settings.any_range = rig_settings.bad_joins = true;
+  struct literal *l = rig_model(RIG_SYMBOLIC, &model);
+  samara_backend *device = rig_open(0, NULL, NULL);
+  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+  samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
+  REQUIRE(cpu != NULL && s != NULL);
+  CHECK(rig_same(cpu, s, 1));
+  CHECK_CONTAINS(rig_report(s).failure, "it joins nodes that cannot be one step");
+  samara_session_destroy(s);
+  samara_session_destroy(cpu);
+  samara_backend_close(device);
+  literal_free(l);
+}
+
 SMR_TEST_MAIN(RUN(wrong_answers_are_found_at_the_first_use);
               RUN(samples_find_wrong_answers_of_trusted_kinds);
               RUN(a_sample_is_due_every_so_many_runs);
               RUN(an_unknown_kind_is_checked_whole_even_where_a_sample_is_due);
               RUN(a_bit_that_flips_once_is_seen_in_the_first_node_of_a_kind);
-              RUN(outputs_that_are_all_alike_prove_nothing))
+              RUN(outputs_that_are_all_alike_prove_nothing);
+              RUN(steps_have_what_they_read_until_they_are_computed);
+              RUN(wrong_steps_are_found_and_their_nodes_computed_apart);
+              RUN(steps_that_cannot_be_are_refused))

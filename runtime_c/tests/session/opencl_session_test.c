@@ -31,15 +31,11 @@ static bool float16;  // sessions store floats so
 static void run_kernel(const char *name, unsigned char **buffers, const int32_t *ints,
                        const float *floats, uint32_t dims, const size_t *items) {
   struct smr_cl_launch launch = {.dims = (uint8_t)dims};
-  size_t k = 0;
-  while (k < SMR_CL_KERNELS && strcmp(smr_cl_texts[k].name, name) != 0) k++;
-  REQUIRE(k < SMR_CL_KERNELS);
-  launch.kernel = (uint16_t)k;
   for (size_t i = 0; i < SMR_CL_BUFFERS; i++) launch.buffers[i].memory = buffers[i];
   memcpy(launch.ints, ints, sizeof launch.ints);
   memcpy(launch.floats, floats, sizeof launch.floats);
   memcpy(launch.items, items, dims * sizeof *items);
-  smr_reference_launch(&launch);
+  REQUIRE(smr_reference_launch_named(&launch, name));
   if (!lies || buffers[5] == NULL) return;
   buffers[5][0] ^= 1;  // of an element of one byte
   buffers[5][3] ^= 64;
@@ -47,6 +43,7 @@ static void run_kernel(const char *name, unsigned char **buffers, const int32_t 
 
 static void reset(void) {
   fault_opencl_reset(faults, run_kernel);
+  faults->source = smr_reference_expect;
   lies = false;
 }
 

@@ -45,6 +45,7 @@ _FULL_ONLY = frozenset({"survey", "eager"})
 _OF_FEATURES = {
     "backends": "backends",
     "backends_auto": "backend_auto",
+    "backends_steps": "backends",
     "backend_opencl": "opencl",
 }
 # The backend's kernels by the prefix of the parts of their files, and of their own names among parts.

@@ -33,7 +33,9 @@ struct smr_cl_program {
   void *handle;         // the driver's; NULL where no node needs a kernel
   uint64_t generation;  // of the region that the launches are for; 0: of none
   struct smr_cl_launches launches;
-  size_t *starts;  // of each node's launches, and the end of the last
+  struct smr_cl_steps steps;
+  size_t *starts;  // of each node's launches, and the end of the last. Those of a step are its last
+                   // node's
   uint32_t node_count;
   void *tables;   // of launches, one behind the other in memory of the device; or NULL
   void *scratch;  // of launches, likewise

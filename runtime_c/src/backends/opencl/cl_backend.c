@@ -141,17 +141,27 @@ static void cl_backend_release_program(struct smr_cl_backend *device,
   if (program->scratch != NULL) driver->release(device->handle, program->scratch);
   smr_release(&device->allocator, program->prepared);
   smr_cl_launches_free(&program->launches);
+  if (SMR_HAS(cl_fused)) smr_cl_steps_free(&program->steps, &device->allocator);
   smr_release(&device->allocator, program->starts);
   smr_release(&device->allocator, program);
 }
 
-// Compiles the kernels that any of the nodes may need.
+// Whether the node is computed in a step with others.
+static bool cl_backend_joined(const struct smr_cl_program *program, uint32_t n) {
+  return SMR_HAS(cl_fused) && program->steps.joined != NULL && program->steps.joined[n];
+}
+
+// Compiles the kernels that any of the nodes may need, or steps of them.
 static samara_status cl_backend_build(struct smr_cl_backend *device, const samara_region *region,
                                       struct smr_cl_program *program, samara_error *error) {
-  bool kernels[SMR_CL_KERNELS + 1] = {false}, any = false;
+  bool kernels[SMR_CL_KERNELS + 1] = {false};
+  if (SMR_HAS(cl_fused) && region->joins != NULL && device->driver->row == NULL)
+    SMR_TRY(smr_cl_join(region, &device->features, &device->allocator, &program->steps, error));
+  bool any = program->steps.count > 0;
   for (uint32_t i = 0; i < region->node_count; i++) {
     const struct smr_cl_node node = cl_backend_node(device, region, i);
     const struct smr_cl_row *row = cl_backend_row(device, node.node->op);
+    if (cl_backend_joined(program, i)) continue;
     if (row == NULL) {
       SMR_FAIL(error, UNSUPPORTED, "%s: %s has no kernel for this device", node.node->name,
                node.node->op);
@@ -160,7 +170,7 @@ static samara_status cl_backend_build(struct smr_cl_backend *device, const samar
   }
   for (size_t k = 0; k < SMR_CL_KERNELS; k++) any = any || kernels[k];
   if (!any) return SAMARA_OK;
-  return device->driver->build(device->handle, kernels, &program->handle, error);
+  return device->driver->build(device->handle, kernels, &program->steps, &program->handle, error);
 }
 
 static samara_status cl_backend_compile(void *given, const samara_region *region, void **program,
@@ -249,16 +259,23 @@ static samara_status cl_backend_scratch(struct smr_cl_backend *device,
   return SAMARA_OK;
 }
 
+static bool cl_backend_ends(const struct smr_cl_step *step, uint32_t n) {
+  return step->nodes[step->count - 1] == n;
+}
+
 static samara_status cl_backend_lower(struct smr_cl_backend *device, const samara_region *region,
                                       struct smr_cl_program *program, samara_error *error) {
   struct smr_cl_launches *launches = &program->launches;
   program->generation = 0;  // until all is ready
   smr_cl_launches_clear(launches);
-  for (uint32_t i = 0; i < region->node_count; i++) {
+  for (uint32_t i = 0, step = 0; i < region->node_count; i++) {
     const struct smr_cl_node node = cl_backend_node(device, region, i);
     program->starts[i] = launches->count;
     smr_cl_begin_node(launches);
-    cl_backend_row(device, node.node->op)->lower(&node, launches);
+    if (!cl_backend_joined(program, i))
+      cl_backend_row(device, node.node->op)->lower(&node, launches);
+    else if (step < program->steps.count && cl_backend_ends(&program->steps.steps[step], i))
+      smr_cl_step_lower(region, &device->features, &program->steps, step++, launches);
   }
   program->starts[region->node_count] = launches->count;
   if (launches->failed) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for the launches of a region");

@@ -60,7 +60,8 @@ samara_status smr_cl_find(struct smr_cl_device *device, uint32_t index, samara_d
                           struct smr_cl_features *features, samara_error *error);
 
 /// Functions of the driver: see driver.h.
-samara_status smr_cl_build(void *device, const bool *kernels, void **program, samara_error *error);
+samara_status smr_cl_build(void *device, const bool *kernels, const struct smr_cl_steps *steps,
+                           void **program, samara_error *error);
 void smr_cl_release_program(void *device, void *program);
 samara_status smr_cl_prepare(void *device, void *program, const struct smr_cl_launch *launch,
                              void **prepared, samara_error *error);
@@ -72,7 +73,8 @@ smr_cl_kernel_id smr_cl_prepared_kernel(const void *prepared);
 
 /// smr_cl_build of other texts, for tests. They must live as long as the device.
 samara_status smr_cl_build_texts(void *device, const char *dialect, const struct smr_cl_text *texts,
-                                 const bool *kernels, void **program, samara_error *error);
+                                 const bool *kernels, const struct smr_cl_steps *steps,
+                                 void **program, samara_error *error);
 
 /// The driver of OpenCL.
 extern const struct smr_cl_driver smr_opencl_driver;

@@ -13,20 +13,25 @@
 
 #include "backends/opencl/cl_cache.h"
 #include "base/alloc.h"
+#include "base/parts.h"
 
 enum { PROGRAM_MAX_BINARY = 256 << 20 };  // bytes believed of a driver's binary
 
 /// A compiled kernel, for as long as the device is open.
 struct smr_cl_unit {
   struct smr_cl_unit *next;
-  const struct smr_cl_text *text;
+  const struct smr_cl_text *text;  // of a step: `own`
+  struct smr_cl_text own;
+  char name[SMR_CL_STEP_NAME], *body;  // of a step, which `own` points at; else NULL
   smr_cl_program_id id;
   // One object, made by the build: what is missing or wrong shows there. The first launch takes it.
   smr_cl_kernel_id spare;
 };
 
 struct cl_program {
-  struct smr_cl_unit *units[SMR_CL_KERNELS + 1];  // NULL: not in the program
+  struct smr_cl_unit *units[SMR_CL_STEP_KERNEL];  // NULL: not in the program
+  uint32_t step_count;
+  struct smr_cl_unit *steps[];
 };
 
 struct cl_prepared {
@@ -76,11 +81,19 @@ static void source_defines(struct cl_source *source, const char *defines) {
 }
 
 static void source_write(struct cl_source *source, const char *dialect,
-                         const struct smr_cl_text *text) {
+                         const struct smr_cl_unit *unit) {
+  const struct smr_cl_text *text = unit->text;
   source_line(source, dialect);
   source_defines(source, text->defines);
   source_add(source, "#define KERNEL_NAME ", 20);
   source_line(source, text->name);
+  if (SMR_HAS(cl_fused) && unit->body != NULL) {
+    // The dialect's text has short names for these.
+    source_line(source, "#define GLOBAL __global\n#define ITEM(d) ((int)get_global_id(d))");
+    source_add(source, "KERNEL(", 7);
+    source_add(source, text->name, strlen(text->name));
+    source_add(source, ")", 1);
+  }
   source_line(source, text->text);
 }
 
@@ -206,31 +219,47 @@ static samara_status unit_make(const struct smr_cl_device *device, const struct 
 static samara_status unit_compile(const struct smr_cl_device *device, const char *dialect,
                                   struct smr_cl_unit *unit, samara_error *error) {
   struct cl_source source = {NULL, 0};
-  source_write(&source, dialect, unit->text);
+  source_write(&source, dialect, unit);
   const size_t size = source.used;
   source = (struct cl_source){(char *)smr_allocate(&device->allocator, size), 0};
   if (source.text == NULL) return smr_no_memory(error, size);
-  source_write(&source, dialect, unit->text);
+  source_write(&source, dialect, unit);
   const samara_status status = unit_make(device, &source, unit, error);
   if (status != SAMARA_OK) unit_clear(device, unit);
   smr_release(&device->allocator, source.text);
   return status;
 }
 
-// The unit of a text, compiled the first time. Under the lock of units.
+// A new unit of a text, or where there is none of the body of a step.
+static struct smr_cl_unit *unit_new(const struct smr_cl_device *device,
+                                    const struct smr_cl_text *text, const char *body) {
+  const size_t size = body != NULL ? strlen(body) + 1 : 0;
+  struct smr_cl_unit *unit =
+      (struct smr_cl_unit *)smr_allocate_zeroed(&device->allocator, 1, sizeof *unit + size);
+  if (unit == NULL) return NULL;
+  unit->text = text;
+  if (body == NULL) return unit;
+  unit->body = memcpy(unit + 1, body, size);
+  smr_cl_step_name(body, unit->name);
+  unit->own = (struct smr_cl_text){.name = unit->name, .text = unit->body, .defines = ""};
+  unit->text = &unit->own;
+  return unit;
+}
+
+// The unit of a text or of the body of a step, compiled the first time. Under the lock of units.
 static samara_status unit_of(struct smr_cl_device *device, const char *dialect,
-                             const struct smr_cl_text *text, struct smr_cl_unit **out,
-                             samara_error *error) {
+                             const struct smr_cl_text *text, const char *body,
+                             struct smr_cl_unit **out, samara_error *error) {
   for (struct smr_cl_unit *unit = device->units; unit != NULL; unit = unit->next) {
-    if (unit->text != text) continue;
+    if (body == NULL ? unit->text != text : unit->body == NULL || strcmp(unit->body, body) != 0)
+      continue;
     *out = unit;
     return SAMARA_OK;
   }
-  if (text->text == NULL) SMR_FAIL(error, UNSUPPORTED, "this build has no kernel %s", text->name);
-  struct smr_cl_unit *unit =
-      (struct smr_cl_unit *)smr_allocate_zeroed(&device->allocator, 1, sizeof *unit);
+  if (body == NULL && text->text == NULL)
+    SMR_FAIL(error, UNSUPPORTED, "this build has no kernel %s", text->name);
+  struct smr_cl_unit *unit = unit_new(device, text, body);
   if (unit == NULL) return smr_no_memory(error, sizeof *unit);
-  unit->text = text;
   const samara_status status = unit_compile(device, dialect, unit, error);
   if (status != SAMARA_OK) {
     smr_release(&device->allocator, unit);
@@ -242,15 +271,20 @@ static samara_status unit_of(struct smr_cl_device *device, const char *dialect,
 }
 
 samara_status smr_cl_build_texts(void *device, const char *dialect, const struct smr_cl_text *texts,
-                                 const bool *kernels, void **program, samara_error *error) {
+                                 const bool *kernels, const struct smr_cl_steps *steps,
+                                 void **program, samara_error *error) {
   struct smr_cl_device *own = (struct smr_cl_device *)device;
-  struct cl_program *made =
-      (struct cl_program *)smr_allocate_zeroed(&own->allocator, 1, sizeof *made);
-  if (made == NULL) return smr_no_memory(error, sizeof *made);
+  const size_t size = sizeof(struct cl_program) + steps->count * sizeof(struct smr_cl_unit *);
+  struct cl_program *made = (struct cl_program *)smr_allocate_zeroed(&own->allocator, 1, size);
+  if (made == NULL) return smr_no_memory(error, size);
   samara_status status = SAMARA_OK;
   smr_os_mutex_lock(&own->units_mutex);
   for (size_t k = 0; k < SMR_CL_KERNELS && status == SAMARA_OK; k++)
-    if (kernels[k]) status = unit_of(own, dialect, &texts[k], &made->units[k], error);
+    if (kernels[k]) status = unit_of(own, dialect, &texts[k], NULL, &made->units[k], error);
+  for (; SMR_HAS(cl_fused) && made->step_count < steps->count && status == SAMARA_OK;
+       made->step_count++)
+    status = unit_of(own, dialect, NULL, steps->steps[made->step_count].text,
+                     &made->steps[made->step_count], error);
   smr_os_mutex_unlock(&own->units_mutex);
   if (status != SAMARA_OK) {
     smr_release(&own->allocator, made);
@@ -260,8 +294,9 @@ samara_status smr_cl_build_texts(void *device, const char *dialect, const struct
   return SAMARA_OK;
 }
 
-samara_status smr_cl_build(void *device, const bool *kernels, void **program, samara_error *error) {
-  return smr_cl_build_texts(device, smr_cl_dialect, smr_cl_texts, kernels, program, error);
+samara_status smr_cl_build(void *device, const bool *kernels, const struct smr_cl_steps *steps,
+                           void **program, samara_error *error) {
+  return smr_cl_build_texts(device, smr_cl_dialect, smr_cl_texts, kernels, steps, program, error);
 }
 
 void smr_cl_release_program(void *device, void *program) {
@@ -279,12 +314,19 @@ void smr_cl_release_units(struct smr_cl_device *device) {
 
 // ---- functions of the driver: launches ----
 
+// The unit of a launch's kernel; NULL where the program has none.
+static struct smr_cl_unit *prepared_unit(const struct cl_program *program, uint16_t kernel) {
+  if (program == NULL) return NULL;
+  if (!SMR_HAS(cl_fused) || kernel < SMR_CL_STEP_KERNEL) return program->units[kernel];
+  const uint32_t step = (uint32_t)(kernel - SMR_CL_STEP_KERNEL);
+  return step < program->step_count ? program->steps[step] : NULL;
+}
+
 static samara_status prepared_check(const struct cl_program *program,
                                     const struct smr_cl_launch *launch, samara_error *error) {
-  if (program == NULL || launch->kernel >= SMR_CL_KERNELS ||
-      program->units[launch->kernel] == NULL) {
+  const struct smr_cl_unit *unit = prepared_unit(program, launch->kernel);
+  if (unit == NULL)
     SMR_FAIL(error, BAD_STATE, "kernel %u is not in the program", (unsigned)launch->kernel);
-  }
   bool good = launch->dims >= 1 && launch->dims <= 3;
   for (size_t d = 0; good && d < launch->dims; d++) good = launch->items[d] != 0;
   for (size_t i = 0; good && i < SMR_CL_BUFFERS; i++) {
@@ -293,7 +335,7 @@ static samara_status prepared_check(const struct cl_program *program,
   }
   if (good) return SAMARA_OK;
   SMR_FAIL(error, BAD_STATE, "a launch of %s that has no work-items, or offsets out of range",
-           program->units[launch->kernel]->text->name);
+           unit->text->name);
 }
 
 static samara_status prepared_set(const struct smr_cl_device *device, struct cl_prepared *prepared,
@@ -343,7 +385,7 @@ static samara_status prepared_arguments(const struct smr_cl_device *device, uint
 // A kernel object for the launch, without arguments.
 static samara_status prepared_make(struct smr_cl_device *device, const struct cl_program *program,
                                    uint16_t kernel, void **prepared, samara_error *error) {
-  struct smr_cl_unit *unit = program->units[kernel];
+  struct smr_cl_unit *unit = prepared_unit(program, kernel);
   struct cl_prepared *made =
       (struct cl_prepared *)smr_allocate_zeroed(&device->allocator, 1, sizeof *made);
   if (made == NULL) return smr_no_memory(error, sizeof *made);

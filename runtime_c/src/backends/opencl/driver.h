@@ -4,6 +4,7 @@
 #ifndef SMR_BACKENDS_OPENCL_DRIVER_H
 #define SMR_BACKENDS_OPENCL_DRIVER_H
 
+#include "backends/opencl/cl_fuse.h"
 #include "backends/opencl/launch.h"
 
 /// All functions may be called from any thread, but for one kernel object one at a time. Failures
@@ -21,9 +22,11 @@ struct smr_cl_driver {
   samara_status (*allocate)(void *device, size_t size_bytes, const void *initial, void **memory,
                             samara_error *error);  // initial: NULL or size_bytes to copy
   void (*release)(void *device, void *memory);
-  /// Compile the kernels k with kernels[k] set; the text of each is in smr_cl_texts. One program
-  /// may be made while another runs.
-  samara_status (*build)(void *device, const bool *kernels, void **program, samara_error *error);
+  /// Compile the kernels k with kernels[k] set; the text of each is in smr_cl_texts. And those of
+  /// the steps, which launches call SMR_CL_STEP_KERNEL + their number. One program may be made
+  /// while another runs.
+  samara_status (*build)(void *device, const bool *kernels, const struct smr_cl_steps *steps,
+                         void **program, samara_error *error);
   void (*release_program)(void *device, void *program);
   /// Prepare a launch: a kernel object with its arguments. Reuses *prepared where it is not NULL
   /// and was made for the same kernel of the same program.

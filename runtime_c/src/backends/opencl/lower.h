@@ -13,7 +13,7 @@
 
 enum {
   SMR_CL_AXES = 6,      // most axes of what is walked element by element
-  SMR_CL_OPERANDS = 3,  // of a box
+  SMR_CL_OPERANDS = 4,  // of a box
 };
 
 /// A box of elements and where they lie in some tensors. The last axis is the row.

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "backends/opencl/cl_fuse.h"
+
 // ---- one operand ----
 
 // A function of one float: which operator it is, under which value of which attribute.
@@ -250,3 +252,43 @@ const struct smr_cl_row *smr_cl_pointwise_rows(void) { return cl_pointwise_rows;
 
 #undef CL_UNARY
 #undef CL_BINARY
+
+// ---- nodes as functions ----
+
+const char *smr_cl_type_name(samara_dtype dtype) {
+  static const char *const names[] = {"f32", "f16", "i32", "i64", "i8", "u8", "u8", NULL};
+  return names[cl_type_of(dtype)];
+}
+
+struct smr_cl_function smr_cl_function_of(const struct smr_cl_node *node) {
+  struct smr_cl_function out = {.operands = 0, .a = "", .b = ""};
+  const struct smr_cl_row *row = smr_cl_row(node->node->op);
+  const char *why;
+  if (row == NULL || row->lower == NULL || !row->fits(node, &why)) return out;
+  if (row->lower == cl_unary_lower) {
+    const struct cl_unary *unary = cl_unary_of(node);
+    out = (struct smr_cl_function){
+        .operands = 1,
+        .kernel = unary->kernels[smr_cl_float(smr_cl_input(node, 0)->dtype)],
+        .a = unary->a,
+        .b = unary->b};
+  } else if (row->lower == cl_binary_lower) {
+    out.operands = 2;
+    out.kernel = cl_binary_of(node)->kernel;
+  } else if (row->lower == cl_cast_lower) {
+    out.operands = 1;
+    out.kernel = (uint16_t)cl_cast_of(node);
+  } else if (row->lower == cl_test_lower) {
+    out.operands = 1;
+    out.kernel = (uint16_t)cl_test_kernel(node);
+  } else if (row->lower == cl_where_lower) {
+    out.operands = 3;
+    out.where = true;
+    out.kernel = cl_where_kernel(node);
+  }
+  if (smr_cl_type_name(smr_cl_output(node, 0)->dtype) == NULL || out.kernel == SMR_CL_NONE)
+    out.operands = 0;
+  for (uint32_t i = 0; i < out.operands; i++)
+    if (smr_cl_type_name(smr_cl_input(node, i)->dtype) == NULL) out.operands = 0;
+  return out;
+}

@@ -18,6 +18,8 @@
 
 enum { SMR_MAX_DEVICES = 8 };  // of a session
 
+struct smr_device_region;
+
 /* ---- device_backend.c: an open device ---- */
 
 /// A constant in a device's memory, shared by the sessions of its model.
@@ -30,8 +32,8 @@ struct smr_loaded {
   void *handle;
 };
 
-/// What is known of the answers that a device gave to nodes of one kind: operator, dtypes, layout
-/// of weights.
+/// What is known of the answers that a device gave to nodes of one kind (operator, dtypes, layout
+/// of weights), or to steps of several nodes.
 enum smr_trust { SMR_TRUST_UNKNOWN, SMR_TRUST_GOOD, SMR_TRUST_BAD };
 enum { SMR_TRUST_KEY = 96 };  // bytes of a key, as in "conv float32 float32:1 float32"
 
@@ -77,6 +79,9 @@ void smr_backend_unload(samara_backend *backend, struct smr_loaded *loaded);
 
 /// The key of a node.
 void smr_trust_key(const struct smr_frame_node *node, char key[SMR_TRUST_KEY]);
+/// The key of the step that ends with node `n` of the region's frame.
+void smr_trust_step_key(const struct smr_device_region *region, uint32_t n,
+                        char key[SMR_TRUST_KEY]);
 enum smr_trust smr_trust_of(samara_backend *backend, const char *key);
 /// Note a verdict, and write it to the device's cache folder if it has one: bad ones stay. Without
 /// memory it is forgotten.
@@ -86,8 +91,6 @@ void smr_trust_read(samara_backend *backend);
 void smr_trust_free(samara_backend *backend);
 
 /* ---- a session's devices ---- */
-
-struct smr_device_region;
 
 /// What was decided about a node by cost.
 struct smr_device_choice {
@@ -210,10 +213,18 @@ struct smr_device_region {
   uint32_t to_device_count, to_host_count;
   uint64_t ticket;  // of what was computed last
   uint64_t copied;  // of the last copy to the device
-  bool trusted;     // the kinds of its nodes were checked, as far as they could be
+  // By node: the steps that the backend made, numbers being those of the region, and nodes that it
+  // may not join. NULL: it may join none.
+  samara_region_join *joins, *tried;  // tried: what compile writes to
+  bool *apart;
+  bool joined;  // values live as its steps need it; later ones are these, or fewer
+  // Kinds were checked, as far as they could be: of steps; of nodes, where they are computed one by
+  // one or cannot be joined.
+  bool trusted[2];
 };
 
 struct smr_frame_devices {
+  bool *read;                                       // by value: of smr_region_outside
   struct smr_device_space spaces[SMR_MAX_DEVICES];  // by number of the space, less one
   struct smr_device_region **region_of;             // by node; NULL on the host
 };
@@ -273,6 +284,8 @@ void smr_residents_turn(struct smr_frame *frame);
 /// Describe the nodes [begin, end) of a frame as a region: `out->region`, `tensors`, `value_of`.
 samara_status smr_region_describe(struct smr_frame *frame, uint32_t begin, uint32_t end,
                                   struct smr_device_region *out);
+/// Note which of its values are read outside of it. `read`: room for all values of the frame.
+void smr_region_outside(struct smr_device_region *region, bool *read);
 /// Write the shapes and attributes that have become known into it.
 void smr_region_refresh(struct smr_device_region *region);
 
@@ -282,12 +295,27 @@ void smr_region_refresh(struct smr_device_region *region);
 /// is nothing to compute. A constant lies elsewhere.
 bool smr_region_is_view(const struct smr_frame *frame, const struct smr_node *node);
 
+/// The last node of the step that node `n` of the region's frame belongs to, as the region was
+/// compiled last.
+static inline uint32_t smr_region_last(const struct smr_device_region *region, uint32_t n) {
+  return !SMR_HAS(backends_steps) || region->joins == NULL || region->region.separate
+             ? n
+             : region->begin + region->joins[n - region->begin].last;
+}
+
+/// Whether what was checked of the region's answers is known, as it was compiled last.
+static inline bool *smr_region_trusted(struct smr_device_region *region) {
+  return &region->trusted[region->joins == NULL || region->region.separate];
+}
+
 /// Make the regions of a frame. All nodes of it are built.
 samara_status smr_devices_build(struct smr_frame *frame);
 /// Bring the constants of all regions to their devices, and compile them. Touches nothing of the
 /// session but the regions, so that another thread may do it.
 samara_status smr_devices_compile(const struct smr_devices *devices, const samara_model *model,
                                   samara_error *error);
+/// Compile one, whose constants are on its device. The first time this says how long values live.
+samara_status smr_region_compile(struct smr_device_region *region, samara_error *error);
 /// Give back everything that the session holds on devices, but the devices.
 void smr_devices_release(struct smr_devices *devices);
 /// Say in `error` that a device failed at `what`, and why. Returns `status`.

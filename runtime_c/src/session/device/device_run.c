@@ -72,11 +72,8 @@ static samara_status run_recompile(struct smr_device_region *region, bool separa
     backend->table->release(backend->device, SAMARA_HANDLE_PROGRAM, region->program);
   region->program = NULL;
   region->region.separate = separate;
-  const samara_status status =
-      backend->table->compile(backend->device, &region->region, &region->program, &error);
-  if (status == SAMARA_OK) return status;
-  region->program = NULL;
-  return run_failed(region, "compiling", status, &error);
+  const samara_status status = smr_region_compile(region, &error);
+  return status == SAMARA_OK ? status : run_failed(region, "compiling", status, &error);
 }
 
 // A failure that leaves nothing under way that reads or writes memory of the host.

@@ -129,6 +129,12 @@ static samara_status region_build(struct smr_frame *frame, uint32_t begin, uint3
   SMR_TAKE(frame->common, region->to_device, region->region.tensor_count);
   SMR_TAKE(frame->common, region->to_host, region->region.tensor_count);
   region->space = &frame->devices->spaces[number - 1];
+  if (SMR_HAS(backends_steps) && region->space->backend->requirements.any_range) {
+    smr_region_outside(region, frame->devices->read);
+    SMR_TAKE(frame->common, region->joins, region->region.node_count);
+    SMR_TAKE(frame->common, region->tried, region->region.node_count);
+    SMR_TAKE(frame->common, region->apart, region->region.node_count);
+  }
   region->next = devices->regions;
   devices->regions = region;
   frame->devices->region_of[begin] = region;
@@ -141,6 +147,7 @@ samara_status smr_devices_build(struct smr_frame *frame) {
   const struct smr_devices *devices = frame->common->devices;
   if (frame->devices == NULL) return SAMARA_OK;
   SMR_TAKE(frame->common, frame->devices->region_of, f->node_count);
+  if (SMR_HAS(backends_steps)) SMR_TAKE(frame->common, frame->devices->read, f->value_count);
   for (uint32_t i = 0; i < devices->count; i++) {
     struct smr_device_space *space = &frame->devices->spaces[i];
     space->backend = devices->backends[i];
@@ -173,12 +180,83 @@ static samara_status region_load(struct smr_device_region *region, const samara_
   return SAMARA_OK;
 }
 
-static samara_status region_compile(struct smr_device_region *region, samara_error *error) {
+// Whether the backend made steps that can be: each node's ends with itself or a later node, which
+// is of the same step.
+static bool region_may_join(const struct smr_device_region *region) {
+  const samara_region_join *tried = region->tried;
+  for (uint32_t n = 0; n < region->region.node_count; n++) {
+    const uint32_t last = tried[n].last;
+    if (last == n) continue;
+    if (last < n || last >= region->region.node_count || tried[last].last != last ||
+        tried[last].kind != tried[n].kind || region->apart[n] || region->apart[last] ||
+        (region->joined && region->joins[n].last != last))
+      return false;
+  }
+  return true;
+}
+
+// Have the nodes of steps computed apart whose kind gave a wrong answer. Whether there are any.
+static bool region_part(struct smr_device_region *region) {
+  bool any = false;
+  for (uint32_t n = 0; n < region->region.node_count; n++) {
+    char key[SMR_TRUST_KEY];
+    const uint32_t last = region->joins[n].last;
+    if (last == n) continue;
+    smr_trust_step_key(region, region->begin + last, key);
+    region->apart[n] = smr_trust_of(region->space->backend, key) == SMR_TRUST_BAD;
+    any = any || region->apart[n];
+  }
+  // The last ones are known only now.
+  for (uint32_t n = 0; n < region->region.node_count && any; n++)
+    if (region->apart[n]) region->apart[region->joins[n].last] = true;
+  return any;
+}
+
+// Values of a step's nodes live until it is computed.
+static void region_keep(struct smr_device_region *region) {
+  const struct smr_frame *frame = region->frame;
+  for (uint32_t n = region->begin; n < region->end; n++) {
+    const struct smr_node *node = frame->nodes[n].node;
+    const uint32_t last = region->begin + region->joins[n - region->begin].last;
+    for (uint32_t i = 0; i < node->input_count; i++)
+      if (node->inputs[i] >= 0 && frame->function->values[node->inputs[i]].constant < 0)
+        region_use(region->space, (uint32_t)node->inputs[i], last);
+    for (uint32_t i = 0; i < node->output_count; i++)
+      region_use(region->space, node->outputs[i], last);
+  }
+  region->joined = true;
+}
+
+static samara_status region_compile(struct smr_device_region *region, bool joins,
+                                    samara_error *error) {
   const samara_backend *backend = region->space->backend;
-  const samara_status status =
+  const uint32_t count = region->region.node_count;
+  for (uint32_t n = 0; joins && n < count; n++) region->tried[n] = (samara_region_join){.last = n};
+  region->region.joins = joins ? region->tried : NULL;
+  region->region.apart = joins ? region->apart : NULL;
+  samara_status status =
       backend->table->compile(backend->device, &region->region, &region->program, error);
+  if (status == SAMARA_OK && joins && !region_may_join(region)) {
+    backend->table->release(backend->device, SAMARA_HANDLE_PROGRAM, region->program);
+    status = smr_fail(error, SAMARA_BACKEND, "it joins nodes that cannot be one step");
+  }
   if (status != SAMARA_OK) region->program = NULL;
+  if (status == SAMARA_OK && joins)
+    memcpy(region->joins, region->tried, count * sizeof *region->joins);
   return status;
+}
+
+samara_status smr_region_compile(struct smr_device_region *region, samara_error *error) {
+  const samara_backend *backend = region->space->backend;
+  const bool joins = SMR_HAS(backends_steps) && region->joins != NULL && !region->region.separate;
+  SMR_TRY(region_compile(region, joins, error));
+  if (!joins || region->joined) return SAMARA_OK;
+  while (region_part(region)) {
+    backend->table->release(backend->device, SAMARA_HANDLE_PROGRAM, region->program);
+    SMR_TRY(region_compile(region, true, error));
+  }
+  region_keep(region);
+  return SAMARA_OK;
 }
 
 samara_status smr_devices_compile(const struct smr_devices *devices, const samara_model *model,
@@ -189,8 +267,11 @@ samara_status smr_devices_compile(const struct smr_devices *devices, const samar
     samara_status status = region_load(region, model, &why);
     if (status == SAMARA_OK) {
       what = "compiling";
-      status = region_compile(region, &why);
-      if (status == SAMARA_OK && region->twin != NULL) status = region_compile(region->twin, &why);
+      status = smr_region_compile(region, &why);
+      if (status == SAMARA_OK && region->twin != NULL) {
+        region->twin->joined = region->joined;
+        status = smr_region_compile(region->twin, &why);
+      }
     }
     if (status != SAMARA_OK)
       return smr_device_error(region->space->backend, what, status, &why, error);

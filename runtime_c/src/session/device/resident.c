@@ -4,6 +4,8 @@
 
 #include "session/device/device.h"
 
+#include <string.h>
+
 #include "base/checked.h"
 
 // ---- which ones ----
@@ -144,7 +146,7 @@ void smr_residents_turn(struct smr_frame *frame) {
     struct smr_device_region *region = *link, *twin = region->twin;
     if (twin == NULL) continue;
     twin->next = region->next;
-    twin->trusted = region->trusted;
+    memcpy(twin->trusted, region->trusted, sizeof twin->trusted);
     *link = twin;
     frame->devices->region_of[twin->begin] = twin;
   }

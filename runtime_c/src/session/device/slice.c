@@ -141,6 +141,24 @@ samara_status smr_region_describe(struct smr_frame *frame, uint32_t begin, uint3
   return SAMARA_OK;
 }
 
+void smr_region_outside(struct smr_device_region *region, bool *read) {
+  const struct smr_frame *frame = region->frame;
+  const struct smr_function *f = frame->function;
+  memset(read, 0, f->value_count * sizeof *read);
+  for (uint32_t n = 0; n < f->node_count; n++) {
+    if (n >= region->begin && n < region->end) continue;
+    for (uint32_t i = 0; i < f->nodes[n].input_count; i++)
+      if (f->nodes[n].inputs[i] >= 0) read[f->nodes[n].inputs[i]] = true;
+  }
+  for (uint32_t i = 0; i < f->expr_count; i++)
+    if (f->exprs[i].op == SMR_EXPR_READ) read[f->exprs[i].a] = true;
+  for (uint32_t i = 0; i < region->region.tensor_count; i++) {
+    const struct smr_frame_value *value = &frame->values[region->value_of[i]];
+    region->tensors[i].used_outside =
+        read[region->value_of[i]] || value->is_output || smr_value_kept(value);
+  }
+}
+
 void smr_region_refresh(struct smr_device_region *region) {
   for (uint32_t i = 0; i < region->region.tensor_count; i++) {
     const struct smr_tensor *t = &region->frame->values[region->value_of[i]].tensor;

@@ -31,6 +31,21 @@ void smr_trust_key(const struct smr_frame_node *node, char key[SMR_TRUST_KEY]) {
     used = trust_operand(key, used, job->outputs[i], node->float16);
 }
 
+void smr_trust_step_key(const struct smr_device_region *region, uint32_t n,
+                        char key[SMR_TRUST_KEY]) {
+  enum { HASH = 20 };  // bytes that are left for the hash
+  const uint64_t kind = region->joins[n - region->begin].kind;
+  size_t used = 0;
+  for (uint32_t m = region->begin; m <= n; m++) {
+    if (smr_region_last(region, m) != n) continue;
+    used += smr_format(key + used, SMR_TRUST_KEY - HASH - used, "%s%s", used == 0 ? "" : "+",
+                       region->frame->nodes[m].node->op->name);
+    if (used >= SMR_TRUST_KEY - HASH) used = SMR_TRUST_KEY - HASH - 1;  // cut
+  }
+  (void)smr_format(key + used, SMR_TRUST_KEY - used, " #%08x%08x", (unsigned)(kind >> 32),
+                   (unsigned)kind);
+}
+
 // ---- verdicts ----
 
 // Under the lock.

@@ -71,19 +71,100 @@ static void rig_spoil(void *device, const samara_region *region, const samara_re
   (void)samara_backend_entry()->copy(device, &copy, &ticket, NULL);
 }
 
+// ---- steps ----
+
+// Whether any node outside of the step that ends with `last` reads what its nodes make, before it
+// if `before`, or at all.
+static bool rig_is_read(const samara_region *region, uint32_t last, int32_t tensor, bool before) {
+  for (uint32_t n = 0; n < (before ? last : region->node_count); n++)
+    for (uint32_t i = 0; i < region->nodes[n].input_count; i++)
+      if (region->nodes[n].inputs[i] == tensor && region->joins[n].last != last) return true;
+  return false;
+}
+
+static bool rig_is_view(const samara_region_node *node) {
+  return strcmp(node->op, "reshape") == 0 || strcmp(node->op, "identity") == 0;
+}
+
+// Take the step of node m into that of node n, where nobody reads of it before that.
+static void rig_join(const samara_region *region, uint32_t m, uint32_t n) {
+  const uint32_t with = region->joins[m].last;
+  bool taken[LITERAL_NODES] = {false}, good = true;
+  for (uint32_t k = 0; k <= with; k++) taken[k] = region->joins[k].last == with;
+  for (uint32_t k = 0; k <= with; k++)
+    if (taken[k]) region->joins[k].last = n;
+  for (uint32_t k = 0; k < n && good; k++)
+    for (uint32_t i = 0; i < region->nodes[k].output_count; i++)
+      good = good && (region->joins[k].last != n ||
+                      !rig_is_read(region, n, region->nodes[k].outputs[i], true));
+  for (uint32_t k = 0; k <= with && !good; k++)
+    if (taken[k]) region->joins[k].last = with;
+}
+
+static samara_status rig_compile(void *device, const samara_region *region, void **program,
+                                 samara_error *error) {
+  uint32_t random = rig_settings.joins * 2654435761u;
+  const samara_status status = samara_backend_entry()->compile(device, region, program, error);
+  if (status != SAMARA_OK || region->joins == NULL) return status;
+  for (uint32_t n = 0; n < region->node_count && rig_settings.joins != 0; n++)
+    for (uint32_t m = 0; m < n && !region->apart[n]; m++) {
+      random = random * 1664525u + 1013904223u;
+      if ((random >> 16) % 3 == 0 && !region->apart[m] && region->joins[m].last < n &&
+          !rig_is_view(&region->nodes[m]) && !rig_is_view(&region->nodes[n]))
+        rig_join(region, m, n);
+    }
+  for (uint32_t n = 0; n < region->node_count; n++)
+    if (region->joins[n].last != n)
+      region->joins[n].kind = region->joins[region->joins[n].last].kind =
+          region->joins[n].last + 1u;
+  if (rig_settings.bad_joins) region->joins[0].last = region->node_count;
+  return status;
+}
+
+static samara_status rig_each(void *device, void *program, const samara_region *region, uint32_t n,
+                              uint64_t *ticket, samara_error *error) {
+  samara_region each = *region;
+  each.separate = true;
+  const samara_status status =
+      samara_backend_entry()->submit(device, program, &each, n, 1, ticket, error);
+  if (status == SAMARA_OK && rig_settings.wrong_op != NULL &&
+      strcmp(region->nodes[n].op, rig_settings.wrong_op) == 0)
+    rig_spoil(device, region, &region->nodes[n]);
+  return status;
+}
+
+// The step that ends with node `last`. What nobody else reads of it is spoiled afterwards.
+static samara_status rig_step(void *device, void *program, const samara_region *region,
+                              uint32_t last, uint64_t *ticket, samara_error *error) {
+  bool several = false;
+  for (uint32_t n = 0; n <= last; n++) {
+    if (region->joins[n].last != last) continue;
+    several = several || n < last;
+    const samara_status status = rig_each(device, program, region, n, ticket, error);
+    if (status != SAMARA_OK) return status;
+  }
+  for (uint32_t n = 0; n < last; n++)
+    for (uint32_t i = 0; i < region->nodes[n].output_count; i++)
+      if (region->joins[n].last == last &&
+          !region->tensors[region->nodes[n].outputs[i]].used_outside &&
+          !rig_is_read(region, last, region->nodes[n].outputs[i], false))
+        rig_spoil(device, region, &region->nodes[n]);
+  if (several && rig_settings.wrong_steps) rig_spoil(device, region, &region->nodes[last]);
+  return SAMARA_OK;
+}
+
 static samara_status rig_compute(void *device, void *program, const samara_region *region,
                                  uint32_t first, uint32_t count, uint64_t *ticket,
                                  samara_error *error) {
   if (rig_settings.wrong_op == NULL && !rig_settings.any_range)
     return samara_backend_entry()->submit(device, program, region, first, count, ticket, error);
-  samara_region each = *region;
-  each.separate = true;
   for (uint32_t i = first; i < first + count; i++) {
-    const samara_status status =
-        samara_backend_entry()->submit(device, program, &each, i, 1, ticket, error);
+    samara_status status = SAMARA_OK;
+    if (region->separate || region->joins == NULL)
+      status = rig_each(device, program, region, i, ticket, error);
+    else if (region->joins[i].last == i)
+      status = rig_step(device, program, region, i, ticket, error);
     if (status != SAMARA_OK) return status;
-    if (rig_settings.wrong_op != NULL && strcmp(region->nodes[i].op, rig_settings.wrong_op) == 0)
-      rig_spoil(device, region, &region->nodes[i]);
   }
   return SAMARA_OK;
 }
@@ -170,6 +251,7 @@ const samara_backend_table *rig_table(void) {
     rig_own.probe = rig_probe;
     rig_own.supports = rig_supports;
     rig_own.requirements = rig_requirements;
+    rig_own.compile = rig_compile;
     rig_own.copy = rig_copy;
     rig_own.submit = rig_submit;
     rig_own.wait = rig_wait;

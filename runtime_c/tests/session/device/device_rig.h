@@ -37,8 +37,12 @@ struct literal *rig_random_model(uint32_t seed, const samara_model **model);
 struct rig_settings {
   const char *wrong_op;  // every answer to such a node is wrong in its first element; NULL: none
   bool any_range;        // samara_requirements.any_range
-  bool lazy;             // copies and submissions are done when somebody waits; for one thread
-  uint64_t most_bytes;   // samara_requirements.max_memory_bytes
+  // Of any_range: nodes are joined to steps at random, as this seed decides; 0: none are.
+  uint32_t joins;
+  bool wrong_steps;           // every step of several nodes gives a wrong answer
+  bool bad_joins;             // compile joins what cannot be
+  bool lazy;                  // copies and submissions are done when somebody waits; for one thread
+  uint64_t most_bytes;        // samara_requirements.max_memory_bytes
   const samara_rates *rates;  // that the device states; NULL: the mirror's
 };
 extern struct rig_settings rig_settings;
