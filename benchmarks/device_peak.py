@@ -2,13 +2,13 @@
 """Products and convolutions on OpenCL beside the peak of the device: `python -m benchmarks.device_peak`.
 
 The peak is that of a kernel which multiplies and adds in registers alone, in the best of some shapes,
-measured between the rounds of the models. Needs pyopencl.
+measured between the rounds of the models. The best of all rounds counts, of peak and models alike:
+other programs on the machine cost them different parts of their time. Needs pyopencl.
 """
 
 from __future__ import annotations
 
 import importlib
-import statistics
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +19,7 @@ import numpy as np
 import samara
 from samara import nn
 
-ROUNDS = 15
+ROUNDS = 40
 # Multiply-adds of one work-item in the probe: CHAINS independent ones, STEPS times.
 CHAINS, STEPS = 16, 512
 _PROBE = """
@@ -98,17 +98,13 @@ def main() -> None:
             feeds = {"x": np.random.default_rng(2).standard_normal(x).astype(np.float32)}
             session.run(feeds)
             session.run(feeds)
-            ratios, rates = [], []
+            peak = rate = 0.0
             for _ in range(ROUNDS):
-                before = measure()
+                peak = max(peak, measure())
                 session.run(feeds)
-                row = max(session.profile(), key=lambda row: row.total_us)
-                rates.append(multiply_adds(x, w) / (row.total_us * 1e3))
-                ratios.append(rates[-1] * 1e9 / max(before, measure()))
-            share = statistics.median(ratios)
-            print(
-                f"{name:32} {2 * statistics.median(rates):9.1f} GFLOP/s  {share:5.0%} of the peak"
-            )
+                row = next(row for row in session.profile() if row.op in ("conv", "matmul"))
+                rate = max(rate, multiply_adds(x, w) / (row.total_us * 1e-6))
+            print(f"{name:32} {2e-9 * rate:9.1f} GFLOP/s  {rate / peak:5.0%} of the peak")
 
 
 if __name__ == "__main__":

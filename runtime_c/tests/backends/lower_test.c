@@ -35,8 +35,8 @@ static void conv(const char *op, struct conv_case t, samara_dtype x, samara_dtyp
   one_begin(op);
   one_input(x, DIMS(t.n, t.h, t.w, t.c));
   struct one_tensor *weights = one_input(w, DIMS(t.o, t.kh, t.kw, t.c / t.groups));
-  float scales[64];
-  int32_t zeros[64];
+  float scales[128];
+  int32_t zeros[128];
   if (w == SAMARA_QINT8) channels(weights, 0, scales, zeros);
   if (packed) one_pack(weights, (uint32_t)t.groups, false);
   if (more & 1)
@@ -70,6 +70,8 @@ SMR_TEST(conv_shapes) {
       {1, 6, 6, 6, 9, 1, 1, 1, 1, 0, 3},    {1, 7, 8, 33, 33, 3, 3, 2, 1, 1, 33},
       {1, 9, 9, 16, 16, 5, 5, 1, 1, 2, 16}, {2, 6, 6, 4, 8, 3, 3, 1, 1, 1, 4},
       {1, 5, 5, 3, 4, 3, 3, 1, 1, 4, 1},    {1, 9, 9, 24, 24, 3, 3, 1, 2, 0, 24},
+      {1, 4, 24, 5, 50, 3, 3, 1, 1, 1, 1},  {1, 4, 37, 3, 33, 2, 3, 2, 1, 1, 1},
+      {1, 2, 19, 4, 17, 1, 3, 1, 2, 2, 1},  {1, 3, 20, 6, 70, 2, 2, 1, 1, 0, 2},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     for (int packed = PLAIN; packed <= PACKED; packed++) {
@@ -146,6 +148,8 @@ SMR_TEST(conv_large) {
     conv("conv", window, types[i][0], types[i][1], PACKED, 3, 0);
     conv("conv", point, types[i][0], types[i][1], PACKED, 3, 1);
   }
+  // Weights of more than 512 KB: items walk pixels first, not columns.
+  conv("conv", (struct conv_case){1, 2, 9, 128, 120, 3, 3, 1, 1, 1, 1}, F32, F32, PACKED, 3, 0);
 }
 
 // ---- products ----
@@ -200,6 +204,7 @@ SMR_TEST(matmul_batches) {
   matmul(DIMS(4, 9), DIMS(2, 9, 5), DIMS(2, 4, 5), 0, F32, F32, PLAIN, 0);
   matmul(DIMS(2, 9, 4), DIMS(2, 17, 9), DIMS(2, 4, 17), 3, F32, F32, PLAIN, 1);
   matmul(DIMS(2, 9, 4), DIMS(9, 17), DIMS(2, 4, 17), 1, F32, F32, PACKED, 1);
+  matmul(DIMS(11, 512), DIMS(512, 273), DIMS(11, 273), 0, F32, F32, PACKED, 3);
   matmul(DIMS(2, 3, 1, 5, 4), DIMS(3, 6, 17, 4), DIMS(2, 3, 6, 5, 17), 2, F16, F16, PLAIN, 1);
 }
 

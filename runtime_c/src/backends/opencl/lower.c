@@ -162,10 +162,16 @@ bool smr_cl_is_much(const struct smr_cl_node *node, int64_t outputs) {
   return outputs / TILE >= units * ITEMS;
 }
 
+bool smr_cl_stays(const struct smr_cl_node *node) {
+  enum { KEPT_BYTES = 512 << 10 };
+  return smr_cl_input(node, 1)->size_bytes <= KEPT_BYTES;
+}
+
 void smr_cl_set_tiles(struct smr_cl_launch *launch, const struct smr_cl_tile *tile, int64_t rows,
                       int64_t columns, int64_t batch) {
   const int64_t down = (rows + tile->rows - 1) / tile->rows;
   const int64_t across = (columns + tile->columns - 1) / tile->columns;
+  launch->ints[16 + 15] = tile->turned;
   smr_cl_set_items(launch, tile->turned ? across : down, tile->turned ? down : across, batch);
 }
 

@@ -86,9 +86,12 @@ struct smr_cl_tile {
   uint8_t rows, columns;
   bool turned;  // items beside each other make the columns of one row, not rows
 };
+/// Whether the weights are so few that the cache of a core of a CPU keeps them.
+bool smr_cl_stays(const struct smr_cl_node *node);
 /// Whether tiles of 4 x 4 are enough to keep a device busy that makes `outputs` numbers.
 bool smr_cl_is_much(const struct smr_cl_node *node, int64_t outputs);
-/// Set the items of a launch that makes `rows` x `columns` outputs.
+/// Set the items of a launch that makes `rows` x `columns` outputs, and the int that says which way
+/// they lie.
 void smr_cl_set_tiles(struct smr_cl_launch *launch, const struct smr_cl_tile *tile, int64_t rows,
                       int64_t columns, int64_t batch);
 /// Ints, buffers (but residual) and items of a product of matrices, `tall` rows an item.

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { CL_CONV_ROWS = 8, CL_DEPTHWISE_ROWS = 4, CL_CONV_COLS = 16 };
+enum { CL_CONV_ROWS = 8, CL_DEPTHWISE_ROWS = 4, CL_CONV_COLS = 16, CL_CONV_WIDE = 32 };
 
 static const uint16_t cl_conv_panel[4] = {SMR_CL_conv_f32, SMR_CL_conv_f32_f16, SMR_CL_conv_f16,
                                           SMR_CL_conv_f32_i8};
@@ -107,9 +107,13 @@ static void cl_conv_kernels(const struct smr_cl_node *node, bool *kernels) {
 static struct smr_cl_tile cl_conv_tile(const struct smr_cl_node *node, bool depthwise) {
   const char *why;
   const int types = smr_cl_product_types(node, &why);
-  if (!cl_conv_has_small(node, types))
-    return (struct smr_cl_tile){cl_conv_kernel(node), depthwise ? CL_DEPTHWISE_ROWS : CL_CONV_ROWS,
-                                CL_CONV_COLS, false};
+  if (!cl_conv_has_small(node, types)) {
+    const uint16_t kernel = cl_conv_kernel(node);
+    if (depthwise) return (struct smr_cl_tile){kernel, CL_DEPTHWISE_ROWS, CL_CONV_COLS, false};
+    if (types >= SMR_CL_TILED || kernel != cl_conv_panel[types])
+      return (struct smr_cl_tile){kernel, CL_CONV_ROWS, CL_CONV_COLS, false};
+    return (struct smr_cl_tile){kernel, CL_CONV_ROWS, CL_CONV_WIDE, smr_cl_stays(node)};
+  }
   if (depthwise) return (struct smr_cl_tile){cl_conv_depthwise_1x4[types], 1, 4, true};
   if (smr_cl_is_much(node, smr_cl_numel(smr_cl_output(node, 0))))
     return (struct smr_cl_tile){cl_conv_4x4[types], 4, 4, true};

@@ -4,7 +4,7 @@
 
 #include "backends/opencl/lower.h"
 
-enum { CL_PANEL_LANES = 16, CL_TALL_ROWS = 8 };
+enum { CL_PANEL_LANES = 16, CL_WIDE_LANES = 32, CL_TALL_ROWS = 8 };
 
 int smr_cl_product_types(const struct smr_cl_node *node, const char **why) {
   const samara_region_tensor *x = smr_cl_input(node, 0), *w = smr_cl_input(node, 1);
@@ -61,12 +61,20 @@ static bool cl_panel_has_small(const struct smr_cl_node *node, int types) {
   return !node->features->cpu && types < SMR_CL_TILED;
 }
 
+static struct smr_cl_tile cl_panel_wide(const struct smr_cl_node *node, int types) {
+  if (types >= SMR_CL_TILED)
+    return (struct smr_cl_tile){cl_panel_tall[types], CL_TALL_ROWS, CL_PANEL_LANES, false};
+  return (struct smr_cl_tile){cl_panel_tall[types], CL_TALL_ROWS, CL_WIDE_LANES,
+                              smr_cl_stays(node)};
+}
+
 static struct smr_cl_tile cl_panel_tile(const struct smr_cl_node *node, int types, int64_t rows,
                                         int64_t columns) {
   const bool tall = rows > 2;
-  if (!cl_panel_has_small(node, types))
-    return (struct smr_cl_tile){tall ? cl_panel_tall[types] : cl_panel_flat[types],
-                                tall ? CL_TALL_ROWS : 1, CL_PANEL_LANES, false};
+  if (!cl_panel_has_small(node, types)) {
+    if (tall) return cl_panel_wide(node, types);
+    return (struct smr_cl_tile){cl_panel_flat[types], 1, CL_PANEL_LANES, false};
+  }
   if (tall && smr_cl_is_much(node, rows * columns))
     return (struct smr_cl_tile){cl_panel_4x4[types], 4, 4, true};
   return (struct smr_cl_tile){cl_panel_1x4[types], 1, 4, true};
@@ -198,6 +206,10 @@ static void cl_matmul_lower(const struct smr_cl_node *node, struct smr_cl_launch
                                      : cl_plain_product[types];
   struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)kernel);
   smr_cl_multiply(node, launch, CL_TALL_ROWS);
+  if (panels) {
+    const struct smr_cl_tile tile = cl_panel_wide(node, types);
+    smr_cl_set_tiles(launch, &tile, y->shape[y->rank - 2], columns, (int64_t)launch->items[2]);
+  }
   smr_cl_epilogue(node, launch);
   smr_cl_narrow(node, out, launch);
 }

@@ -39,14 +39,44 @@
         LANE(T, p, s, 8, m), LANE(T, p, s, 9, m), LANE(T, p, s, 10, m), LANE(T, p, s, 11, m),   \
         LANE(T, p, s, 12, m), LANE(T, p, s, 13, m), LANE(T, p, s, 14, m), LANE(T, p, s, 15, m))
 #define GATHER(n, T, p, s, m) CAT(GATHER, n)(T, p, s, m)
-// Lanes in registers need constant indices; sixteen of them lie in memory.
+// Lanes in registers need constant indices; sixteen of them lie in memory. So do sums at the end.
 #define UNROLL_NARROW CAT(UNROLL_, NARROW)
+#define UNROLL_ENDS CAT(UNROLL_, COLS)
 #define UNROLL_16
 #define UNROLL_4 UNROLL
 // Whether a float is NaN.
 #define NOT_A_NUMBER(v) ((v) != (v))
 // A float where the mask is all ones, 0 where it is 0.
 #define MASKED(v, mask) FLOAT_OF(BITS_OF(v) & (mask))
+// Items of products, by TALL: rows lie along dimension 0, 1, or (2) the one that Q(f) says; then
+// they read two panels of weights where there are two.
+#define PANELS (1 + TALL / 2)
+#define DOWN (TALL == 2 ? Q(f) : TALL)
+// The sums of an item, acc[i][r]: of row r and the COLS columns of panel i.
+#define EACH_SUM                   \
+  UNROLL                           \
+  for (int i = 0; i < PANELS; i++) \
+    UNROLL                         \
+    for (int r = 0; r < ROWS; r++)
+// Adds products to them: WEIGHTS(k), of k = `step`, times the numbers `lane` of the rows; ADD_2 in
+// two panels, BESIDE(k) being the weights of the second.
+#define ADD_1(step, lane)                           \
+  {                                                 \
+    const VECTOR(COLS) row = WEIGHTS(step);         \
+    UNROLL                                          \
+    for (int r = 0; r < ROWS; r++)                  \
+      acc[0][r] = FMAS(COLS, lane, row, acc[0][r]); \
+  }
+#define ADD_2(step, lane)                                        \
+  {                                                              \
+    const VECTOR(COLS) row = WEIGHTS(step), next = BESIDE(step); \
+    UNROLL                                                       \
+    for (int r = 0; r < ROWS; r++) {                             \
+      const VECTOR(COLS) both = SPLAT(COLS, lane);               \
+      acc[0][r] = FMA(both, row, acc[0][r]);                     \
+      acc[1][r] = FMA(both, next, acc[1][r]);                    \
+    }                                                            \
+  }
 // What sums of products end with: bias (flag 1), residual (flag 2), clamp and activation. Stores
 // `cols` of the COLS lanes of v at y[at…], channels from c on.
 #define FINISH(v, c, cols, at)                                                       \

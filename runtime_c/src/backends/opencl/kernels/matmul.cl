@@ -1,13 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix product: an item makes ROWS rows x COLS columns of one matrix of the output.
+// Matrix product: an item makes ROWS rows x PANELS * COLS columns of one matrix of the output.
 //
 // X: x, with strides of its two axes. W: w in panels [panels][K][16] (WIDE=1, elements of a row
 // of 16 columns lie together), int8 in panels [panels][K / 4][16][4] (WIDE=3), plain [K, N]
 // (WIDE=2), or any strides (WIDE=0).
 // P: 0 M, 1 N, 2 K, 3 x from row to row, 4 x from k to k, 5 w from panel to panel, 6 w from k to k,
 //    7 w from column to column, 8-b batch dims, c-f x from batch to batch. Q: 0-3 those of w,
-//    9 activation, a flags. F: lo, hi, alpha, beta. NARROW, TALL and ITEM as in conv.cl;
-// ITEM(2): batch.
+//    9 activation, a flags, f, NARROW and ITEM as in conv.cl. F: lo, hi, alpha, beta. ITEM(2):
+//    batch.
+// Adds all products; `by` is x from k to k: `step`, or 1 where it is known to be that.
+#if NARROW
+#define PRODUCTS(ADD, by)                                          \
+  int begin = 0;                                                   \
+  for (; step == 1 && begin + NARROW <= length; begin += NARROW) { \
+    float lanes[ROWS][NARROW];                                     \
+    UNROLL                                                         \
+    for (int r = 0; r < ROWS; r++) {                               \
+      const VECTOR(NARROW) v = LOAD(NARROW, X, from[r] + begin);   \
+      STORE(NARROW, f32, v, lanes[r]);                             \
+    }                                                              \
+    UNROLL_NARROW                                                  \
+    for (int j = 0; j < NARROW; j++) ADD(begin + j, lanes[r][j])   \
+  }                                                                \
+  for (int k = begin; k < length; k++) ADD(k, LD(X, from[r], k * (by)))
+#else
+#define PRODUCTS(ADD, by)                                              \
+  int begin = 0;                                                       \
+  for (; (by) == 1 && begin + 4 <= length; begin += 4) {           \
+    UNROLL                                                             \
+    for (int j = 0; j < 4; j++) ADD(begin + j, LD(X, from[r], begin + j)) \
+  }                                                                    \
+  for (int k = begin; k < length; k++) ADD(k, LD(X, from[r], k * (by)))
+#endif
 KERNEL(NAME) {
   GLOBAL const X *x = IN(0, X);
   GLOBAL const W *w = IN(1, W);
@@ -16,21 +40,23 @@ KERNEL(NAME) {
   GLOBAL X *y = OUT(5, X);
   const int flags = Q(a), post = Q(9);
   const float lo = F(0), hi = F(1), alpha = F(2), beta = F(3);
-  const int first = ITEM(1 - TALL) * COLS, cols = LEAST(COLS, P(1) - first);
-  const int top = ITEM(TALL) * ROWS, last = P(0) - 1, length = P(2), step = P(4);
+  const int first = ITEM(1 - DOWN) * (COLS * PANELS), cols = LEAST(COLS * PANELS, P(1) - first);
+  const int top = ITEM(DOWN) * ROWS, last = P(0) - 1, length = P(2), step = P(4);
   if (top > last || cols <= 0) return;
-  int t = ITEM(2);
-  x += t % P(b) * P(f);
-  w += t % P(b) * Q(3);
-  t /= P(b);
-  x += t % P(a) * P(e);
-  w += t % P(a) * Q(2);
-  t /= P(a);
-  x += t % P(9) * P(d);
-  w += t % P(9) * Q(1);
-  t /= P(9);
-  x += t * P(c);
-  w += t * Q(0);
+  if (ITEM(2)) {
+    int t = ITEM(2);
+    x += t % P(b) * P(f);
+    w += t % P(b) * Q(3);
+    t /= P(b);
+    x += t % P(a) * P(e);
+    w += t % P(a) * Q(2);
+    t /= P(a);
+    x += t % P(9) * P(d);
+    w += t % P(9) * Q(1);
+    t /= P(9);
+    x += t * P(c);
+    w += t * Q(0);
+  }
 #if WIDE == 1
   w += (size_t)(first / 16) * (size_t)P(5) + (size_t)(first % 16);
 #define WEIGHTS(k) LOAD(COLS, W, w + (size_t)(k)*16)
@@ -46,68 +72,63 @@ KERNEL(NAME) {
 #define WEIGHTS(k) GATHER(COLS, W, w + (k)*P(6), P(7), cols - 1)
 #endif
   GLOBAL const X *from[ROWS];
-  VECTOR(COLS) acc[ROWS];
+  VECTOR(COLS) acc[PANELS][ROWS];
   UNROLL
-  for (int r = 0; r < ROWS; r++) {
-    from[r] = x + LEAST(top + r, last) * P(3);
-    acc[r] = SPLAT(COLS, 0.0f);
-  }
+  for (int r = 0; r < ROWS; r++) from[r] = x + LEAST(top + r, last) * P(3);
+  EACH_SUM acc[i][r] = SPLAT(COLS, 0.0f);
+#if PANELS == 2
+#define BESIDE(k) LOAD(COLS, W, w + P(5) + (size_t)(k)*16)
+  if (cols > COLS) {
+    if (step == 1) {
+      PRODUCTS(ADD_2, 1)
+    } else {
+      PRODUCTS(ADD_2, step)
+    }
+  } else
+#endif
 #if WIDE == 2
   if (cols == COLS) {
-    for (int k = 0; k < length; k++) {
-      const VECTOR(COLS) row = LOAD(COLS, W, w + k * P(6));
-      UNROLL
-      for (int r = 0; r < ROWS; r++) acc[r] = FMAS(COLS, LD(X, from[r], k * step), row, acc[r]);
-    }
+#undef WEIGHTS
+#define WEIGHTS(k) LOAD(COLS, W, w + (k)*P(6))
+    PRODUCTS(ADD_1, step)
+#undef WEIGHTS
+#define WEIGHTS(k) GATHER(COLS, W, w + (k)*P(6), P(7), cols - 1)
   } else
 #endif
   {
 #if ROWS == 1
     // Four sums: one would wait for itself.
-    VECTOR(COLS) s1 = acc[0], s2 = acc[0], s3 = acc[0];
+    VECTOR(COLS) s0 = acc[0][0], s1 = s0, s2 = s0, s3 = s0;
     int k = 0;
     for (; k + 4 <= length; k += 4) {
-      acc[0] = FMAS(COLS, LD(X, from[0], k * step), WEIGHTS(k), acc[0]);
+      s0 = FMAS(COLS, LD(X, from[0], k * step), WEIGHTS(k), s0);
       s1 = FMAS(COLS, LD(X, from[0], (k + 1) * step), WEIGHTS(k + 1), s1);
       s2 = FMAS(COLS, LD(X, from[0], (k + 2) * step), WEIGHTS(k + 2), s2);
       s3 = FMAS(COLS, LD(X, from[0], (k + 3) * step), WEIGHTS(k + 3), s3);
     }
-    for (; k < length; k++) acc[0] = FMAS(COLS, LD(X, from[0], k * step), WEIGHTS(k), acc[0]);
-    acc[0] = (acc[0] + s1) + (s2 + s3);
+    for (; k < length; k++) s0 = FMAS(COLS, LD(X, from[0], k * step), WEIGHTS(k), s0);
+    acc[0][0] = (s0 + s1) + (s2 + s3);
 #else
-    int begin = 0;
-#if NARROW
-    for (; step == 1 && begin + NARROW <= length; begin += NARROW) {
-      float lanes[ROWS][NARROW];
-      UNROLL
-      for (int r = 0; r < ROWS; r++) {
-        const VECTOR(NARROW) v = LOAD(NARROW, X, from[r] + begin);
-        STORE(NARROW, f32, v, lanes[r]);
-      }
-      UNROLL_NARROW
-      for (int k = 0; k < NARROW; k++) {
-        const VECTOR(COLS) row = WEIGHTS(begin + k);
-        UNROLL
-        for (int r = 0; r < ROWS; r++) acc[r] = FMAS(COLS, lanes[r][k], row, acc[r]);
-      }
-    }
-#endif
-    for (int k = begin; k < length; k++) {
-      const VECTOR(COLS) row = WEIGHTS(k);
-      UNROLL
-      for (int r = 0; r < ROWS; r++) acc[r] = FMAS(COLS, LD(X, from[r], k * step), row, acc[r]);
-    }
+    PRODUCTS(ADD_1, step)
 #endif
   }
 #undef WEIGHTS
-  UNROLL
-  for (int r = 0; r < ROWS; r++) {
-    if (top + r <= last) {
-      const int to = (ITEM(2) * P(0) + top + r) * P(1) + first;
+#undef BESIDE
+#undef PRODUCTS
+  VECTOR(COLS) sums[PANELS][ROWS];
+  EACH_SUM sums[i][r] = acc[i][r];
+  UNROLL_ENDS
+  for (int i = 0; i < PANELS; i++) {
+    const int column = first + i * COLS, own = LEAST(COLS, P(1) - column);
+    UNROLL_ENDS
+    for (int r = 0; r < ROWS; r++) {
+      if (top + r <= last && own > 0) {
+        const int to = (ITEM(2) * P(0) + top + r) * P(1) + column;
 #if WIDE == 3
-      acc[r] = acc[r] * factor;
+        sums[i][r] = sums[i][r] * factor;
 #endif
-      FINISH(acc[r], first, cols, to)
+        FINISH(sums[i][r], column, own, to)
+      }
     }
   }
 }
