@@ -76,14 +76,14 @@ def networks(models: Path, folder: Path) -> Iterator[tuple[str, Path, dict[str, 
         yield name if name in WHOLE else f"{name}, small", path, None
 
 
-def imaginary_rates(path: Path) -> Path:
-    """A file by which the device is a thousand times as fast as the CPU."""
+def imaginary_rates(path: Path, host: int = _HOST, device: int = _DEVICE) -> Path:
+    """A file of rates: `host` and `device` are the work per millisecond of all kinds."""
     kinds = ("product_float32", "product_float16", "product_int8", "depthwise", "memory")
     times = ("launch_ns", "wait_ns", "copy_ns", "product_ns")
     lines = ["samara-rates 2", "host.launch_ns 1000", "host.product_ns 1000"]
-    lines += [f"host.{kind} {_HOST}" for kind in kinds]
+    lines += [f"host.{kind} {host}" for kind in kinds]
     lines += [f"device.{time} 1" for time in times]
-    lines += [f"device.{kind} {_DEVICE}" for kind in (*kinds, "to_device", "from_device")]
+    lines += [f"device.{kind} {device}" for kind in (*kinds, "to_device", "from_device")]
     path.write_text("\n".join(lines) + "\n", encoding="ascii")
     return path
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks import zoo
+from benchmarks.auto import imaginary_rates
 from tests.e2e.models import INT8, NAMES, Recorded, excess, recorded
 
 import samara
@@ -218,15 +219,7 @@ def test_a_broken_cache_is_made_anew(models: Path, folder: Path, tmp_path: Path)
 
 def test_auto_goes_over_where_rates_say_so(models: Path, folder: Path, tmp_path: Path) -> None:
     """An imaginary fast device: the cut, its copies and the change between two runs are real."""
-    sides = {"host": 1_000_000, "device": 1_000_000_000}
-    kinds = ("product_float32", "product_float16", "product_int8", "depthwise", "memory")
-    lines = ["samara-rates 2", "host.launch_ns 100", "host.product_ns 0"]
-    waits = ("launch_ns", "wait_ns", "copy_ns", "product_ns")
-    lines += [f"{side}.{kind} {rate}" for side, rate in sides.items() for kind in kinds]
-    lines += [f"device.{wait} 100" for wait in waits]
-    lines += [f"device.{way} 1000000000" for way in ("to_device", "from_device")]
-    rates = tmp_path / "rates.txt"
-    rates.write_text("\n".join(lines) + "\n", encoding="ascii")
+    rates = imaginary_rates(tmp_path / "rates.txt")
     device = samara.Backend("opencl", cache=tmp_path / "cache", rates=rates)
     path = _exported(models, folder, "micro_kws_m_qdq")
     session, cpu = samara.Session(path, backend=[device, "auto"]), samara.Session(path)

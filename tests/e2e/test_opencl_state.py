@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.auto import imaginary_rates
 from tests.e2e.models import recorded
 
 import samara
@@ -108,13 +109,7 @@ def test_a_stream_goes_over_to_the_device(
 ) -> None:
     """With "auto", in the middle of a stream: rates of an imaginary fast device."""
     path, feeds = stream
-    kinds = ("product_float32", "product_float16", "product_int8", "depthwise", "memory")
-    lines = ["samara-rates 1", "host.launch_ns 100000"]
-    lines += [f"host.{kind} 1000" for kind in kinds]
-    lines += [f"device.{kind} 1000000000" for kind in (*kinds, "to_device", "from_device")]
-    lines += [f"device.{wait} 1" for wait in ("launch_ns", "wait_ns", "copy_ns")]
-    rates = tmp_path / "rates.txt"
-    rates.write_text("\n".join(lines) + "\n", encoding="ascii")
+    rates = imaginary_rates(tmp_path / "rates.txt", host=1000)
     device = samara.Backend("opencl", cache=folder / "cache", rates=rates)
     session, cpu = samara.Session(path, backend=[device, "auto"]), samara.Session(path)
     runs = 0

@@ -12,31 +12,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.auto import imaginary_rates
 
 import samara
 from samara.pybridge import Backend, BackendError, Device, Session, devices
 from samara.pybridge.device import BackendChoice, backends_of, host, is_library, survey
 from samara.pybridge.errors import ArgumentError, SamaraError
 
-# What files of rates hold, for a device that is much faster than the CPU, and for a slow one.
-_RATES = ("product_float32", "product_float16", "product_int8", "depthwise", "memory")
-_COPIES = ("to_device", "from_device")
-_WAITS = ("launch_ns", "wait_ns", "copy_ns", "product_ns")
-
 
 @pytest.fixture
 def mirror(device_library: Callable[[str], Path], mirror_hooks: ctypes.CDLL) -> Backend:
     """A mirror of its own, which keeps nothing."""
     return Backend(device_library("mirror"), cache=False)
-
-
-def _rates(path: Path, host_rate: int, device_rate: int) -> Path:
-    lines = ["samara-rates 2", "host.launch_ns 100", "host.product_ns 0"]
-    lines += [f"host.{name} {host_rate}" for name in _RATES]
-    lines += [f"device.{name} 100" for name in _WAITS]
-    lines += [f"device.{name} {device_rate}" for name in (*_RATES, *_COPIES)]
-    path.write_text("\n".join(lines) + "\n", encoding="ascii")
-    return path
 
 
 def _x(rows: int = 64) -> np.ndarray:
@@ -213,7 +200,7 @@ def test_auto_takes_what_pays(
     device_rate: int,
     place: str,
 ) -> None:
-    rates = _rates(tmp_path / "rates.txt", 1000, device_rate)
+    rates = imaginary_rates(tmp_path / "rates.txt", 1000, device_rate)
     mirror = Backend(device_library("mirror"), cache=False, rates=rates)
     session = Session(files["dense"], backend=[mirror, "auto"], wait=True)
     for _ in range(3):

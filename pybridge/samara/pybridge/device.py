@@ -19,6 +19,7 @@ from samara.pybridge.names import meant
 _log = logging.getLogger("samara.devices")
 
 CPU, AUTO = "cpu", "auto"
+_RATES_HEAD = "samara-rates 2\n"
 # Backends that the library brings; each may have several devices.
 _BUILT_IN = ("opencl",)
 _NOT_FOUND = 12
@@ -220,9 +221,9 @@ def _unavailable(name: str, status: int, message: str) -> SamaraError:
 
 def _rates_file(rates: str | os.PathLike[str]) -> Path:
     """Its path. The library reads it when a session asks, which is late to hear of a wrong one."""
-    if not read_text(rates, "rates").startswith("samara-rates "):
+    if not read_text(rates, "rates").startswith(_RATES_HEAD):
         raise BackendError(
-            f"{os.fspath(rates)} is no file of rates",
+            f"{os.fspath(rates)} is no file of rates: its first line is not {_RATES_HEAD.strip()!r}",
             fix="samara writes one into the device's cache folder (docs/backends.md)",
         )
     return path_of(rates, "rates")
