@@ -22,7 +22,7 @@ static struct smr_session_variable *away_variable(const samara_session *session,
 // The variables that stay on devices; NULL where the frames in use are those of the CPU.
 static struct smr_resident *away_residents(const samara_session *session) {
   const struct smr_devices *devices = session->common.devices;
-  return devices != NULL && devices->active ? devices->residents : NULL;
+  return SMR_HAS(variables) && devices != NULL && devices->active ? devices->residents : NULL;
 }
 
 // ---- plans ----
@@ -59,7 +59,7 @@ void smr_away_plan(samara_session *session) {
   const struct smr_function *f = session->function;
   struct smr_away *away = &session->away;
   size_t leaving = 0, base = 0, kept = 0, total;
-  if (session->common.devices == NULL || away->count != 0) return;
+  if (!SMR_HAS(variables) || session->common.devices == NULL || away->count != 0) return;
   away_divide(session, &leaving, &base);
   away->capacity = 0;
   if (leaving == 0) return;
@@ -165,7 +165,7 @@ samara_status smr_away_commit(samara_session *session) {
 samara_status smr_away_fetch(samara_session *session) {
   struct smr_devices *devices = session->common.devices;
   struct smr_away *away = &session->away;
-  if (away->count == 0) return SAMARA_OK;
+  if (!SMR_HAS(variables) || away->count == 0) return SAMARA_OK;
   bool taken = devices->active && !devices->failed && !devices->left;
   if (taken) {
     taken = away_take(session, false) == SAMARA_OK;

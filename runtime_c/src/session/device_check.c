@@ -130,7 +130,7 @@ static size_t check_bytes(const struct smr_device_region *region, uint32_t index
 // Whether the device has other numbers than the model in a constant: float16. What gather picks of
 // it may be rounded later, with the answer.
 static bool check_rounds(const struct check *check, const struct smr_tensor *t) {
-  return check->node.float16 && t->constant >= 0 && t->dtype == SAMARA_FLOAT32 &&
+  return smr_is_float16(&check->node) && t->constant >= 0 && t->dtype == SAMARA_FLOAT32 &&
          check->node.node->op->code != SMR_CODE_GATHER;
 }
 
@@ -197,7 +197,8 @@ static bool check_divide(struct check *check) {
 static samara_status check_copy(const struct check *check, uint32_t index, uint8_t *copy) {
   const struct smr_frame *frame = check->region->frame;
   const int32_t constant = frame->function->values[check->region->value_of[index]].constant;
-  if (constant < 0) return smr_region_fetch(check->region, index, copy);
+  if (!SMR_HAS(backends_float16) || constant < 0)
+    return smr_region_fetch(check->region, index, copy);
   smr_float16_round_weights(frame->common->isa, frame->common->model->constants[constant].data,
                             check_bytes(check->region, index) / sizeof(float), copy);
   return SAMARA_OK;
@@ -315,10 +316,11 @@ static samara_status check_compare(struct check *check, uint8_t *block, bool who
     if (!value->compared || t.size_bytes == 0) continue;
     t.data = block + value->offset;
     size_t beyond;
-    const size_t at = check_difference(&t, block + value->answer,
-                                       region->tensors[value->tensor].narrowed, &varies, &beyond);
+    const size_t at =
+        check_difference(&t, block + value->answer,
+                         smr_is_narrowed(&region->tensors[value->tensor]), &varies, &beyond);
     if (at != SIZE_MAX) return check_wrong(check, &t, at);
-    if (beyond != SIZE_MAX) return check_beyond(check, &t, beyond);
+    if (SMR_HAS(backends_float16) && beyond != SIZE_MAX) return check_beyond(check, &t, beyond);
     any = any || varies;
   }
   region->frame->common->devices->checks++;
@@ -359,7 +361,8 @@ samara_status smr_check_step(struct smr_device_region *region, uint32_t n, bool 
 
 bool smr_check_looks(const struct smr_device_region *region, uint32_t n) {
   const struct smr_frame *frame = region->frame;
-  return frame->nodes[n].float16 && (!region->trusted[1] || frame->common->devices->looks) &&
+  return smr_is_float16(&frame->nodes[n]) &&
+         (!region->trusted[1] || frame->common->devices->looks) &&
          !smr_region_is_view(frame, frame->nodes[n].node);
 }
 

@@ -20,7 +20,7 @@ samara_status smr_session_take_devices(samara_session *session,
     if (options->backends[i] == NULL)
       SMR_FAIL(&session->error, BAD_ARGUMENT, "backends[%zu] is NULL", i);
   if (options->backend_auto) SMR_NEED_IN(NULL, &session->error, backends_auto);
-  if (options->backend_float16) SMR_NEED_IN(NULL, &session->error, type_float16);
+  if (options->backend_float16) SMR_NEED_IN(NULL, &session->error, backends_float16);
   SMR_TAKE(&session->common, devices, 1);
   SMR_TAKE(&session->common, devices->backends, options->backend_count);
   session->common.devices = devices;
@@ -189,7 +189,7 @@ static const char *devices_reason(const struct smr_devices *devices,
   if (devices == NULL) return "the session has no device";
   if (devices->failure.text[0] != '\0') return "a device failed";
   if (choice != NULL && choice->space != node->space) return "its device is not ready yet";
-  if (devices->overflowed && node->space != 0)
+  if (SMR_HAS(backends_float16) && devices->overflowed && node->space != 0)
     return "supported, in float32: float16 did not hold the numbers of a run";
   if (choice != NULL && choice->reason != NULL) return choice->reason;
   if (node->reason != NULL) return node->reason;

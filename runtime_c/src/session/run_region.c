@@ -10,7 +10,9 @@
 static samara_status region_check(struct smr_device_region *region, uint32_t n) {
   bool whole;
   if (smr_check_is_due(region, n, &whole)) SMR_TRY(smr_check_step(region, n, whole));
-  return whole || !smr_check_looks(region, n) ? SAMARA_OK : smr_check_float16(region, n);
+  return !SMR_HAS(backends_float16) || whole || !smr_check_looks(region, n)
+             ? SAMARA_OK
+             : smr_check_float16(region, n);
 }
 
 // Every node on its own, for somebody who looks at times or values of each.
@@ -47,7 +49,7 @@ static samara_status region_checked(struct smr_device_region *region) {
 
 static bool region_looks(const struct smr_device_region *region) {
   for (uint32_t n = region->begin; n < region->end; n++)
-    if (smr_check_looks(region, n)) return true;
+    if (SMR_HAS(backends_float16) && smr_check_looks(region, n)) return true;
   return false;
 }
 
@@ -89,7 +91,8 @@ samara_status smr_session_run_again(samara_session *session, samara_status statu
   SMR_TRY(smr_away_fetch(session));
   devices->repeated++;
   session->common.run.steps = 0;
-  if (!devices->overflowed || !devices->float16) return smr_session_run_once(session);
+  if (!SMR_HAS(backends_float16) || !devices->overflowed || !devices->float16)
+    return smr_session_run_once(session);
   devices->float16 = false;
   SMR_TRY(smr_session_return(session));
   return smr_session_run_again(session, smr_session_run_once(session));

@@ -21,7 +21,7 @@ static const char scale_dialect[] =
     "    uint8 o, int16 p, int16 q, float8 f)\n";
 
 static const char scale_text[] =
-    "KERNEL(KERNEL_NAME) {\n"
+    "KERNEL(NAME) {\n"
     "  __global const T *x = (__global const T *)(b0 + (size_t)4 * o.s0);\n"
     "  __global const T *w = (__global const T *)(b1 + (size_t)4 * o.s1);\n"
     "  __global T *y = (__global T *)(b5 + (size_t)4 * o.s5);\n"

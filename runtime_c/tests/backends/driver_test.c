@@ -96,7 +96,7 @@ SMR_TEST(tickets_come_in_order) {
 
 SMR_TEST(wrong_source_says_where) {
   samara_error error;
-  scale_text_now = "KERNEL(KERNEL_NAME) { this is no kernel; }\n";
+  scale_text_now = "KERNEL(NAME) { this is no kernel; }\n";
   CHECK(!open_use(&use, NULL, &error));
   scale_text_now = scale_text;
   CHECK_CONTAINS(error.text, "clBuildProgram: CL_BUILD_PROGRAM_FAILURE");

@@ -76,15 +76,16 @@ void smr_reference_launch_fused(const struct smr_cl_launch *launch, int fused) {
 }
 
 void smr_reference_expect(const char *source, size_t size) {
-  static const char begin[] = "KERNEL(fused_";
-  for (size_t i = 0; i + sizeof begin + 16 < size; i++) {
+  static const char begin[] = "#define NAME ", kernel[] = "KERNEL(NAME)";
+  for (size_t i = 0; i + sizeof begin + SMR_CL_STEP_NAME < size; i++) {
     if (memcmp(source + i, begin, sizeof begin - 1) != 0) continue;
     char name[SMR_CL_STEP_NAME];
-    (void)snprintf(name, sizeof name, "%.22s", source + i + strlen("KERNEL("));
-    const char *body = strchr(source + i, ')') + 1;
-    if (smr_reference_fused(name) < 0)
+    const char *at = source + i + strlen(begin);
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\n"), at);
+    const char *body = strstr(at, kernel);
+    if (strncmp(name, "fused_", 6) == 0 && body != NULL && smr_reference_fused(name) < 0)
       fprintf(stderr, "reference_fused.inc: FUSED(%d, %.*s)\n", REFERENCE_FUSED,
-              (int)(source + size - body), body);
+              (int)(source + size - (body + strlen(kernel))), body + strlen(kernel));
   }
 }
 

@@ -41,6 +41,7 @@ HOSTED = frozenset({"survey", "eager", "verify", "threads", "keep", "profile", "
     "async",
     "backends",
     "backends_auto",
+    "backends_float16",
     "backends_steps",
     "backend_opencl",
     "conv_winograd",

@@ -45,6 +45,7 @@ _FULL_ONLY = frozenset({"survey", "eager"})
 _OF_FEATURES = {
     "backends": "backends",
     "backends_auto": "backend_auto",
+    "backends_float16": "backends",
     "backends_steps": "backends",
     "backend_opencl": "opencl",
 }

@@ -85,14 +85,12 @@ static void source_write(struct cl_source *source, const char *dialect,
   const struct smr_cl_text *text = unit->text;
   source_line(source, dialect);
   source_defines(source, text->defines);
-  source_add(source, "#define KERNEL_NAME ", 20);
+  source_add(source, "#define NAME ", 13);
   source_line(source, text->name);
   if (SMR_HAS(cl_fused) && unit->body != NULL) {
     // The dialect's text has short names for these.
     source_line(source, "#define GLOBAL __global\n#define ITEM(d) ((int)get_global_id(d))");
-    source_add(source, "KERNEL(", 7);
-    source_add(source, text->name, strlen(text->name));
-    source_add(source, ")", 1);
+    source_add(source, "KERNEL(NAME)", 12);
   }
   source_line(source, text->text);
 }

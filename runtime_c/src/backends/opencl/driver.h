@@ -48,7 +48,7 @@ struct smr_cl_driver {
 struct smr_cl_text {
   const char *name;     // of the kernel function
   const char *text;     // packed; NULL where this build leaves it out
-  const char *defines;  // "NAME=conv_f32 A=1 OF=(x==0)": a value begins after the first '='
+  const char *defines;  // "A=1 OF=(x==0)": a value begins after the first '='; NAME is `name`
 };
 extern const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS + 1];  // the last is none
 /// What comes before all texts: the dialect in OpenCL C 1.2, packed.

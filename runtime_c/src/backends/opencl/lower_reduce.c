@@ -8,7 +8,7 @@
 
 struct cl_reducer {
   const char *op;
-  int32_t kernels[4];  // of float32, float16, int32, int64; -1: none
+  int16_t kernels[4];  // of float32, float16, int32, int64; -1: none
 };
 
 static const struct cl_reducer cl_reducers[] = {

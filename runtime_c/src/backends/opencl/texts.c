@@ -35,9 +35,8 @@ size_t smr_cl_unpack(const char *text, char *out) {
 const char *const smr_cl_dialect = cl_text_dialect;
 
 const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS + 1] = {
-#define SMR_CL_KERNEL(name, file, defines)            \
-  {#name, SMR_HAS(cl_##file) ? cl_text_##file : NULL, \
-   SMR_HAS(cl_##file) ? "NAME=" #name " " defines : ""},
+#define SMR_CL_KERNEL(name, file, defines) \
+  {#name, SMR_HAS(cl_##file) ? cl_text_##file : NULL, SMR_HAS(cl_##file) ? defines : ""},
 #include "backends/opencl/kernels/rows.inc"
 #undef SMR_CL_KERNEL
     {"", NULL, ""},

@@ -240,6 +240,15 @@ samara_status smr_devices_place(struct smr_frame *frame);
 
 /* ---- device_float16.c: sessions that store float32 values as float16 on devices ---- */
 
+/// Whether a tensor of a region is float32 in the model and float16 there.
+static inline bool smr_is_narrowed(const samara_region_tensor *tensor) {
+  return SMR_HAS(backends_float16) && tensor->narrowed;
+}
+/// Whether the float32 operands of a node are float16 on its device.
+static inline bool smr_is_float16(const struct smr_frame_node *node) {
+  return SMR_HAS(backends_float16) && node->float16;
+}
+
 /// Decide for the nodes of a frame that were placed on devices whether their floats are float16
 /// there: frame->nodes[n].float16. All floats of a node are, or none, so that a value has one form
 /// on a device, and a node that keeps float32 makes those do so that it shares values with.

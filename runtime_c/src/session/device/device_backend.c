@@ -156,7 +156,7 @@ static samara_status backend_bring(samara_backend *backend, const struct smr_con
                                    const samara_region_tensor *tensor, uint32_t isa, void **handle,
                                    samara_error *error) {
   samara_region_tensor given = *tensor;
-  if (!tensor->narrowed) return backend->table->load(backend->device, tensor, handle, error);
+  if (!smr_is_narrowed(tensor)) return backend->table->load(backend->device, tensor, handle, error);
   void *data = smr_allocate(&backend->allocator, tensor->size_bytes);
   if (data == NULL) return smr_no_memory(error, tensor->size_bytes);
   smr_float16_constant(isa, constant, tensor, data);

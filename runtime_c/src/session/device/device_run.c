@@ -52,7 +52,7 @@ static samara_status run_copy(const struct smr_device_region *region, uint32_t i
   const samara_copy copy = {
       .memory = tensor->memory,
       .offset_bytes = tensor->offset_bytes,
-      .host = !to_device && tensor->narrowed ? (uint8_t *)host + tensor->size_bytes : host,
+      .host = !to_device && smr_is_narrowed(tensor) ? (uint8_t *)host + tensor->size_bytes : host,
       .size_bytes = tensor->size_bytes,
       .to_device = to_device};
   return smr_device_copy(region->frame->common, region->space->backend, &copy, ticket);
@@ -61,7 +61,7 @@ static samara_status run_copy(const struct smr_device_region *region, uint32_t i
 // After the copy: the floats of the host.
 static void run_widen(const struct smr_device_region *region, uint32_t index, void *host) {
   const samara_region_tensor *tensor = &region->tensors[index];
-  if (tensor->narrowed)
+  if (smr_is_narrowed(tensor))
     smr_float16_widen(region->frame->common->isa, host, tensor->size_bytes / sizeof(uint16_t));
 }
 
@@ -92,7 +92,7 @@ static samara_status run_stop(const struct smr_device_region *region, uint64_t t
 static void *run_source(const struct smr_device_region *region, uint32_t index, uint8_t **staging) {
   const samara_region_tensor *tensor = &region->tensors[index];
   const struct smr_tensor *t = &region->frame->values[region->value_of[index]].tensor;
-  if (!tensor->narrowed || tensor->size_bytes == 0) return t->data;
+  if (!smr_is_narrowed(tensor) || tensor->size_bytes == 0) return t->data;
   void *source = *staging;
   *staging += smr_align64(tensor->size_bytes);
   smr_float16_narrow(region->frame->common->isa, t->data, tensor->size_bytes / sizeof(uint16_t),

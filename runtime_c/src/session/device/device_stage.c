@@ -15,7 +15,8 @@ static size_t stage_collect(const struct smr_frame *frame, const struct smr_devi
     const struct smr_device_value *value = &space->values[i];
     if (!value->here || value->root != i || value->stage != stage) continue;
     const size_t size_bytes = frame->values[i].tensor.size_bytes;
-    size_t bytes = smr_align64(value->float16 ? size_bytes / 2 : size_bytes);
+    size_t bytes =
+        smr_align64(SMR_HAS(backends_float16) && value->float16 ? size_bytes / 2 : size_bytes);
     if (!smr_add_size(bytes, alignment - 1, &bytes)) bytes = SIZE_MAX;
     frame->items[count++] = (struct smr_plan_item){.first = value->first,
                                                    .last = value->last,
@@ -80,7 +81,7 @@ static samara_status stage_staging(const struct smr_device_region *region) {
   size_t bytes = 0;
   for (uint32_t i = 0; i < region->to_device_count; i++) {
     const samara_region_tensor *tensor = &region->tensors[region->to_device[i]];
-    if (tensor->narrowed && !smr_add_size(bytes, smr_align64(tensor->size_bytes), &bytes))
+    if (smr_is_narrowed(tensor) && !smr_add_size(bytes, smr_align64(tensor->size_bytes), &bytes))
       bytes = SIZE_MAX;
   }
   if (bytes == 0) return SAMARA_OK;

@@ -113,7 +113,8 @@ samara_status smr_devices_place(struct smr_frame *frame) {
   }
   if (!any) return SAMARA_OK;
   SMR_TAKE(frame->common, frame->devices, 1);
-  if (frame->is_entry) SMR_TRY(smr_residents_find(frame));
+  if (SMR_HAS(variables) && frame->is_entry) SMR_TRY(smr_residents_find(frame));
   place_host_values(frame);
-  return devices->float16 ? smr_devices_choose_float16(frame) : SAMARA_OK;
+  return SMR_HAS(backends_float16) && devices->float16 ? smr_devices_choose_float16(frame)
+                                                       : SAMARA_OK;
 }

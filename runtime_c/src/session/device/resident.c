@@ -94,15 +94,19 @@ samara_status smr_residents_find(struct smr_frame *frame) {
 
 // ---- where they lie ----
 
+static struct smr_resident *resident_first(const struct smr_frame *frame) {
+  return SMR_HAS(variables) && frame->is_entry ? frame->common->devices->residents : NULL;
+}
+
 const struct smr_resident *smr_resident_written(const struct smr_frame *frame, uint32_t output) {
-  const struct smr_resident *resident = frame->is_entry ? frame->common->devices->residents : NULL;
+  const struct smr_resident *resident = resident_first(frame);
   while (resident != NULL && resident->output != (int32_t)output) resident = resident->next;
   return resident;
 }
 
 struct smr_resident *smr_resident_of(const struct smr_frame *frame,
                                      const struct smr_device_space *space, uint32_t root) {
-  struct smr_resident *resident = frame->is_entry ? frame->common->devices->residents : NULL;
+  struct smr_resident *resident = resident_first(frame);
   while (resident != NULL && (space != &frame->devices->spaces[resident->space - 1] ||
                               (resident->reads != root && resident->root != (int32_t)root)))
     resident = resident->next;

@@ -42,7 +42,8 @@ static void slice_tensor(const struct smr_frame *frame, uint32_t id, samara_regi
 // The number of a value among the tensors of a slice, added where it is new. Nodes that keep
 // float32 and others may share a constant, which is two tensors then.
 static int32_t slice_find(struct smr_device_region *out, uint32_t id, bool float16) {
-  const bool narrowed = float16 && out->frame->values[id].tensor.dtype == SAMARA_FLOAT32;
+  const bool narrowed =
+      SMR_HAS(backends_float16) && float16 && out->frame->values[id].tensor.dtype == SAMARA_FLOAT32;
   uint32_t i = 0;
   while (i < out->region.tensor_count &&
          (out->value_of[i] != id || out->tensors[i].narrowed != narrowed))
@@ -75,7 +76,7 @@ static void slice_attributes(const struct smr_frame_node *node, samara_region_at
   for (uint32_t i = 0; i < op->attr_count; i++) {
     const struct smr_attr_desc *desc = &smr_attr_descs[op->attr_first + i];
     slice_attribute(desc, &node->attrs[i], &out[i]);
-    if (node->float16 && desc->type == SMR_ATTR_DTYPE && out[i].i == SAMARA_FLOAT32)
+    if (smr_is_float16(node) && desc->type == SMR_ATTR_DTYPE && out[i].i == SAMARA_FLOAT32)
       out[i].i = SAMARA_FLOAT16;
   }
 }
@@ -121,7 +122,7 @@ samara_status smr_region_describe(struct smr_frame *frame, uint32_t begin, uint3
                                 .launches = &frame->common->devices->launching};
   for (uint32_t n = begin; n < end; n++, nodes++) {
     const struct smr_node *node = frame->nodes[n].node;
-    const bool half = frame->nodes[n].float16;
+    const bool half = smr_is_float16(&frame->nodes[n]);
     *nodes = (samara_region_node){.name = node->name,
                                   .op = node->op->name,
                                   .code = node->op->code,
@@ -165,7 +166,7 @@ void smr_region_refresh(struct smr_device_region *region) {
     samara_region_tensor *out = &region->tensors[i];
     if (region->frame->function->values[region->value_of[i]].constant >= 0) continue;
     memcpy(out->shape, t->dims, t->rank * sizeof *t->dims);
-    out->size_bytes = out->narrowed ? t->size_bytes / 2 : t->size_bytes;
+    out->size_bytes = smr_is_narrowed(out) ? t->size_bytes / 2 : t->size_bytes;
   }
   for (uint32_t n = region->begin; n < region->end; n++) {
     const samara_region_node *node = &region->region.nodes[n - region->begin];

@@ -14,7 +14,9 @@
 
 static size_t trust_operand(char *key, size_t used, const struct smr_tensor *t, bool float16) {
   if (t == NULL || used >= SMR_TRUST_KEY) return used;
-  const uint8_t dtype = float16 && t->dtype == SAMARA_FLOAT32 ? SAMARA_FLOAT16 : t->dtype;
+  const uint8_t dtype = SMR_HAS(backends_float16) && float16 && t->dtype == SAMARA_FLOAT32
+                            ? SAMARA_FLOAT16
+                            : t->dtype;
   used += smr_format(key + used, SMR_TRUST_KEY - used, " %s", smr_dtype_name(dtype));
   if (t->layout != SMR_LAYOUT_PLAIN && used < SMR_TRUST_KEY)
     used += smr_format(key + used, SMR_TRUST_KEY - used, ":%u", (unsigned)t->layout);
