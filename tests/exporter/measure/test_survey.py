@@ -134,4 +134,5 @@ def test_kernels_of_a_backend(tmp_path: Path) -> None:
     path = tmp_path / "product-8.samara"
     alone, both = needs_of(path).selection.parts, needs_of(path, backend="opencl").selection.parts
     assert alone is not None
-    assert both == alone | {"backends", "backend_opencl", "cl_matmul"}
+    kernels = {"cl_matmul", "opencl.matmul_plain_f32"}
+    assert both == alone | {"backends", "backend_opencl"} | kernels
