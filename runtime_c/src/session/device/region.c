@@ -129,6 +129,7 @@ static samara_status region_build(struct smr_frame *frame, uint32_t begin, uint3
   SMR_TAKE(frame->common, region->to_device, region->region.tensor_count);
   SMR_TAKE(frame->common, region->to_host, region->region.tensor_count);
   region->space = &frame->devices->spaces[number - 1];
+  region->region.launches = &devices->launching;
   if (SMR_HAS(backends_steps) && region->space->backend->requirements.any_range) {
     smr_region_outside(region, frame->devices->read);
     SMR_TAKE(frame->common, region->joins, region->region.node_count);

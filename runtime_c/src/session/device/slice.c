@@ -118,8 +118,7 @@ samara_status smr_region_describe(struct smr_frame *frame, uint32_t begin, uint3
                                 .nodes = nodes,
                                 .node_count = end - begin,
                                 .tensors = out->tensors,
-                                .strict = frame->common->strict,
-                                .launches = &frame->common->devices->launching};
+                                .strict = frame->common->strict};
   for (uint32_t n = begin; n < end; n++, nodes++) {
     const struct smr_node *node = frame->nodes[n].node;
     const bool half = smr_is_float16(&frame->nodes[n]);
