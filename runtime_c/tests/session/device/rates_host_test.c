@@ -22,7 +22,7 @@ SMR_TEST(the_host_has_rates_with_any_threads) {
     samara_rates rates = {.launch_ns = 0};
     CHECK_EQ_INT(smr_rates_measure_host(i == 0 ? NULL : pool, isa, &allocator, &rates, &error),
                  SAMARA_OK);
-    CHECK(rates.product_float32 > 100000 && rates.product_int8 > 100000 && rates.memory > 100000);
+    CHECK(rates.product_float32 != 0 && rates.product_int8 != 0 && rates.memory != 0);
     CHECK(rates.depthwise != 0 && rates.product_float16 != 0 && rates.launch_ns != 0 &&
           rates.product_ns != 0);
     CHECK(rates.wait_ns == 0 && rates.copy_ns == 0 && rates.to_device == 0);
