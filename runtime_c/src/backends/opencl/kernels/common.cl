@@ -167,3 +167,21 @@ HELPER int tap_place(int spread, int out, int tap, int stride, int dilation, int
   if (spread && (t < 0 || at * stride != t)) return -1;
   return at >= 0 && at < size ? at : -1;
 }
+
+// Products of batches: move `x` and `w` to the matrices of batch ITEM(2). P: 9-b the last three dims
+// of the batch, c-f strides of x; Q: 0-3 strides of w.
+#define TO_BATCH            \
+  {                         \
+    int t = ITEM(2);        \
+    x += t % P(b) * P(f);   \
+    w += t % P(b) * Q(3);   \
+    t /= P(b);              \
+    x += t % P(a) * P(e);   \
+    w += t % P(a) * Q(2);   \
+    t /= P(a);              \
+    x += t % P(9) * P(d);   \
+    w += t % P(9) * Q(1);   \
+    t /= P(9);              \
+    x += t * P(c);          \
+    w += t * Q(0);          \
+  }

@@ -43,20 +43,7 @@ KERNEL(NAME) {
   const int first = ITEM(1 - DOWN) * (COLS * PANELS), cols = LEAST(COLS * PANELS, P(1) - first);
   const int top = ITEM(DOWN) * ROWS, last = P(0) - 1, length = P(2), step = P(4);
   if (top > last || cols <= 0) return;
-  if (ITEM(2)) {
-    int t = ITEM(2);
-    x += t % P(b) * P(f);
-    w += t % P(b) * Q(3);
-    t /= P(b);
-    x += t % P(a) * P(e);
-    w += t % P(a) * Q(2);
-    t /= P(a);
-    x += t % P(9) * P(d);
-    w += t % P(9) * Q(1);
-    t /= P(9);
-    x += t * P(c);
-    w += t * Q(0);
-  }
+  if (ITEM(2)) TO_BATCH
 #if WIDE == 1
   w += (size_t)(first / 16) * (size_t)P(5) + (size_t)(first % 16);
 #define WEIGHTS(k) LOAD(COLS, W, w + (size_t)(k)*16)

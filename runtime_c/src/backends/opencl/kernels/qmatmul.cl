@@ -15,18 +15,7 @@ KERNEL(NAME) {
   const int top = ITEM(TALL) * ROWS, last = P(0) - 1, length = P(2), step = P(4);
   if (top > last || cols <= 0) return;
   GLOBAL const i32 *zeros = IN(3, i32) + P(1) + first;
-  int t = ITEM(2);
-  x += t % P(b) * P(f);
-  w += t % P(b) * Q(3);
-  t /= P(b);
-  x += t % P(a) * P(e);
-  w += t % P(a) * Q(2);
-  t /= P(a);
-  x += t % P(9) * P(d);
-  w += t % P(9) * Q(1);
-  t /= P(9);
-  x += t * P(c);
-  w += t * Q(0);
+  TO_BATCH
 #if PACKING == 0
   w += first * P(7);
 #define WEIGHTS(k) (GATHER16(i8, w + (k)*P(6), P(7), cols - 1) - zero)
