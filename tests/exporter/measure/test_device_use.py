@@ -18,7 +18,9 @@ def test_texts() -> None:
     assert DeviceUse("npu:0", 3, 9, 2, 5, 0, "").text() == (
         "3 of 9 nodes on npu:0, in 2 regions, 5 launches a run"
     )
-    assert "all ran on the CPU" in DeviceUse("cpu", 0, 9, 0, 0, 0, "").text()
+    assert DeviceUse("cpu", 0, 9, 0, 0, 0, "", "the CPU is faster").text() == (
+        "0 of 9 nodes on a device: all ran on the CPU (the CPU is faster)"
+    )
     assert DeviceUse("cpu", 0, 9, 0, 0, 1, "npu:0: lost").text() == "the CPU took over: npu:0: lost"
 
 
@@ -34,4 +36,5 @@ def test_of_sessions(
     use = device_use(session)
     assert (use.device, use.nodes, use.launches, use.repeated) == ("cpu", 0, 0, 1)
     assert "mirror: call" in use.failure
-    assert device_use(Session(samara_path)).device == "cpu"
+    use = device_use(Session(samara_path))
+    assert (use.device, use.reason) == ("cpu", "the session has no device")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from samara.pybridge import Session
@@ -15,7 +16,8 @@ class DeviceUse:
 
     nodes: on them, of `of_nodes` that the session has; regions: in how many pieces, each submitted as
     a whole; launches: kernels that a run launches there, 0 where the backend does not count.
-    repeated: runs that were repeated on the CPU; failure: why, or "".
+    repeated: runs that were repeated on the CPU; failure: why, or "". reason: why most nodes are on
+    the CPU where all are.
     """
 
     device: str
@@ -25,13 +27,15 @@ class DeviceUse:
     launches: int
     repeated: int
     failure: str
+    reason: str = ""
 
     def text(self) -> str:
         """One line."""
         if self.failure:
             return f"the CPU took over: {self.failure}"
         if not self.nodes:
-            return f"0 of {self.of_nodes} nodes on a device: all ran on the CPU"
+            why = f" ({self.reason})" if self.reason else ""
+            return f"0 of {self.of_nodes} nodes on a device: all ran on the CPU{why}"
         regions = f"{self.regions} region" + ("s" if self.regions != 1 else "")
         launches = f", {self.launches} launches a run" if self.launches else ""
         return f"{self.nodes} of {self.of_nodes} nodes on {self.device}, in {regions}{launches}"
@@ -42,6 +46,7 @@ def device_use(session: Session) -> DeviceUse:
     rows, report = session.placement(), session.backend_report()
     placed = [row.device for row in rows if row.device != CPU]
     names = dict.fromkeys(placed if report.active else ())
+    reasons = Counter(row.reason for row in rows if row.device == CPU and not names)
     return DeviceUse(
         device=", ".join(names) or CPU,
         nodes=report.nodes if report.active else 0,
@@ -50,4 +55,5 @@ def device_use(session: Session) -> DeviceUse:
         launches=report.launches if report.active else 0,
         repeated=report.repeated,
         failure=report.failure,
+        reason=next((reason for reason, _ in reasons.most_common(1)), ""),
     )
