@@ -120,8 +120,9 @@ def placement(
 ) -> PlacementReport:
     """Where the nodes of a `.samara` file's default function run, on devices as a Session takes them.
 
-    It runs: "auto" decides by the sizes of inputs, and by the times of some runs. inputs, files: as read_feeds takes them; the
-    others get random data. name: what the report calls the file. SamaraError where it cannot run.
+    It runs: "auto" decides by the sizes of inputs, and by the times of some runs.
+    inputs, files: as read_feeds takes them; the others get random data. name: what the report calls the
+    file. SamaraError where it cannot run.
     """
     program = open_program(path)
     session = Session(path, backend=backend, wait=True, isa=isa, threads=threads)
