@@ -75,6 +75,17 @@ static inline void tool_device_close(struct tool_device *device) {
   device->backend = NULL;
 }
 
+/// Whether it is decided what runs where; if not, runs decide it.
+static inline int tool_device_settled(const samara_session *session) {
+#if SAMARA_WITH_BACKENDS
+  samara_backend_report report = {.struct_size = sizeof report};
+  return samara_session_backend_report(session, &report) != SAMARA_OK || report.settled;
+#else
+  (void)session;
+  return 1;
+#endif
+}
+
 /// `, "device": …` and what ran there, as fields of JSON; nothing for the CPU alone.
 static inline void tool_device_print(const struct tool_device *device,
                                      const samara_session *session) {

@@ -186,6 +186,9 @@ static int measure(const struct options *o, struct bench *b, uint64_t *ns) {
   if (samara_session_run(b->session) != SAMARA_OK)
     return tool_error("%s", samara_session_error(b->session));
   b->first_ns = tool_now_ns() - first;
+  while (!o->cold && !tool_device_settled(b->session))
+    if (samara_session_run(b->session) != SAMARA_OK)
+      return tool_error("%s", samara_session_error(b->session));
   for (unsigned long i = 0; i < o->warmup + o->runs; i++) {
     const uint64_t start = tool_now_ns();
     if (o->cold) {

@@ -78,10 +78,11 @@ class Session:
     backend: "cpu"; "opencl", or "opencl:1", which runs there every node that the device supports; the
     path of a library that brings a backend; a Backend; or a list of these, in which the first that
     supports a node has it. "auto" takes a device only where it is faster: the session runs on the CPU
-    at once, and changes between two runs when the device is ready; in a list it says so of the devices
-    there. wait: for that, at creation. check_every: runs after which the CPU computes part of a random
-    node of a device, too, and compares. Where a device fails the run is repeated on the CPU, which
-    has all later ones.
+    at once, and changes between two runs when the device is ready. It times seven runs on each side and
+    keeps the faster one (backend_report().settled). In a list "auto" says so of the devices there. wait:
+    for the device, at creation; its runs then come first.
+    check_every: runs after which the CPU computes part of a random node of a device, too, and compares.
+    Where a device fails the run is repeated on the CPU, which has all later ones.
     isa: ceiling list such as "avx2" or "scalar". keep: names of intermediate tensors to keep
     readable ("all": every one).
     accuracy: "strict" excludes transformed and reduced-precision algorithms. "bfloat16" lets products

@@ -358,8 +358,10 @@ struct samara_session_options {
                                       supports it, the others on the CPU */
   size_t backend_count;            /* at most 8 */
   bool backend_auto; /* only where it pays: the session is ready at once on the CPU, and goes over
-                        to its devices when they are measured and their programs compiled */
-  bool backend_wait; /* with backend_auto: wait for that when shapes are set */
+                        to its devices when they are measured and their programs compiled. It times
+                        seven runs on each side and keeps the faster one */
+  bool backend_wait; /* with backend_auto: go over when shapes are set, and wait for it; the runs
+                        on the CPU come after those on devices */
   uint64_t backend_check_every; /* runs after which a random node of a device is computed on the CPU
                                    as well; 0: 256, UINT64_MAX: never */
   bool backend_float16; /* float32 values are stored on devices as float16, where they can be:

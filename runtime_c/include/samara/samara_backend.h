@@ -109,7 +109,8 @@ SAMARA_API samara_status samara_session_placement(const samara_session *session,
 typedef struct samara_backend_report {
   size_t struct_size;
   bool active;           /* the next run uses a device */
-  bool settled;          /* of backend_auto: what runs where is decided, and will not change */
+  bool settled;          /* of backend_auto: what runs where is decided, and will not change; it
+                            takes some runs where devices are worth a try */
   uint32_t regions;      /* that run on devices */
   uint32_t nodes;        /* in them */
   uint64_t device_runs;  /* runs that devices took part in */

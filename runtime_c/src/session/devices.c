@@ -141,9 +141,10 @@ samara_status smr_session_take_over(samara_session *session, samara_status statu
 }
 
 samara_status smr_session_go_over(samara_session *session) {
+  const bool was_active = session->common.devices->active;
   smr_session_swap(session);
   const samara_status status = smr_session_recover(session, smr_session_plan(session), true);
-  if (status == SAMARA_OK || !session->common.devices->active) return status;
+  if (status == SAMARA_OK || session->common.devices->active == was_active) return status;
   // The host has no memory for the new plan. That of the former one is still there, so that
   // planning it once more cannot fail.
   const samara_error why = session->error;
@@ -162,6 +163,8 @@ samara_status smr_session_return(samara_session *session) {
   if (!session->ready) return status;
   if (devices->active) {
     devices->failure.text[0] = '\0';
+    if (SMR_HAS(backends_auto) && devices->settling.phase == SMR_SETTLING_COMPARING)
+      smr_compare_begin(session);
     smr_session_log(&session->common, SAMARA_LOG_WARNING, "the devices go on in float32");
   } else {
     smr_session_drop_others(session);
@@ -182,13 +185,21 @@ samara_status smr_session_go_on(samara_session *session) {
 
 // ---- the public functions ----
 
+// Why a node runs on the CPU that cost gave to a device.
+static const char *devices_waits(const struct smr_settling *settling) {
+  if (settling->lost) return "runs on its device took longer";
+  return settling->phase == SMR_SETTLING_COMPARING
+             ? "runs here and on its device are being compared"
+             : "its device is not ready yet";
+}
+
 // Why a node runs where it does. `choice` is what cost decided, or NULL.
 static const char *devices_reason(const struct smr_devices *devices,
                                   const struct smr_frame_node *node,
                                   const struct smr_device_choice *choice) {
   if (devices == NULL) return "the session has no device";
   if (devices->failure.text[0] != '\0') return "a device failed";
-  if (choice != NULL && choice->space != node->space) return "its device is not ready yet";
+  if (choice != NULL && choice->space != node->space) return devices_waits(&devices->settling);
   if (SMR_HAS(backends_float16) && devices->overflowed && node->space != 0)
     return "supported, in float32: float16 did not hold the numbers of a run";
   if (choice != NULL && choice->reason != NULL) return choice->reason;

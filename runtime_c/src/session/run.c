@@ -142,5 +142,7 @@ samara_status smr_session_run_entry(samara_session *session) {
   if (SMR_HAS(backends)) status = smr_session_run_again(session, status);
   SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_IDLE);
   session->ran = status == SAMARA_OK;
+  if (SMR_HAS(backends_auto) && session->ran)
+    smr_compare_note(session, session->common.run.deadline.start_ns);
   return status;
 }

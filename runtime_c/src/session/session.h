@@ -123,7 +123,7 @@ void smr_session_drop_others(samara_session *session);
 /// planned.
 void smr_session_swap(samara_session *session);
 /// Put the other frames in the place of those in use, and plan them. Where that fails those in use
-/// stay, or those for the CPU alone.
+/// stay, or those for the CPU alone. Variables are to be on the host.
 samara_status smr_session_go_over(samara_session *session);
 /// On the CPU after a failure that says nothing of the devices: go back to them, with new frames.
 /// Where that fails the session stays on the CPU. An error only where it has no shapes then.
@@ -193,6 +193,17 @@ samara_status smr_check_float16(struct smr_device_region *region, uint32_t n);
 samara_status smr_session_settle(samara_session *session);
 /// Wait for what goes on in another thread.
 void smr_session_settle_end(samara_session *session);
+
+/* ---- compare.c: of these, runs on the CPU and on devices ---- */
+
+/// Begin to compare, with runs on the frames in use.
+void smr_compare_begin(samara_session *session);
+/// Note a run, which began at `start_ns` and succeeded.
+void smr_compare_note(samara_session *session, uint64_t start_ns);
+/// Whether enough is known of the frames in use, or there are no others any more.
+bool smr_compare_is_due(const struct smr_devices *devices);
+/// Go on with the other frames, or decide. An error only where the session has no shapes then.
+samara_status smr_compare_step(samara_session *session);
 
 /* ---- async.c ---- */
 

@@ -140,15 +140,22 @@ static samara_status settle_measured(samara_session *session) {
   return SAMARA_OK;
 }
 
+// Rates that were given are believed; those that were measured may mislead.
 static samara_status settle_compiled(samara_session *session) {
-  session->common.devices->settling.phase = SMR_SETTLING_OVER;
-  return smr_session_go_over(session);
+  struct smr_devices *devices = session->common.devices;
+  for (uint32_t i = 0; i < devices->count; i++)
+    if (devices->backends[i]->rates != NULL) return smr_session_go_over(session);
+  // Who waited wants the device in the first run.
+  if (devices->settling.wait) SMR_TRY(smr_session_go_over(session));
+  if (devices->other_entry != NULL) smr_compare_begin(session);
+  return SAMARA_OK;
 }
 
 static samara_status settle_step(samara_session *session) {
   struct smr_settling *settling = &session->common.devices->settling;
   const enum smr_settling_phase phase = settling->phase;
   if (phase == SMR_SETTLING_IDLE) return settle_idle(session);
+  if (phase == SMR_SETTLING_COMPARING) return smr_compare_step(session);
   smr_session_settle_end(session);
   settling->phase = SMR_SETTLING_OVER;
   if (settling->status != SAMARA_OK) {
@@ -161,6 +168,7 @@ static samara_status settle_step(samara_session *session) {
 // Whether a step can be taken without waiting.
 static bool settle_is_due(const struct smr_devices *devices) {
   if (devices->settling.phase == SMR_SETTLING_IDLE) return true;
+  if (devices->settling.phase == SMR_SETTLING_COMPARING) return smr_compare_is_due(devices);
   return devices->settling.phase != SMR_SETTLING_OVER && SMR_ATOMIC_LOAD(&devices->settling.done);
 }
 

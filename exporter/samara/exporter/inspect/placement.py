@@ -10,7 +10,7 @@ from typing import Any
 
 from samara.exporter.ir import Node, open_program
 from samara.exporter.measure.costs import flops_of, symbol_sizes
-from samara.exporter.measure.device_use import DeviceUse, device_use
+from samara.exporter.measure.device_use import DeviceUse, device_use, settle
 from samara.exporter.measure.feeds import Given, session_feeds
 from samara.exporter.measure.inside import Inside, functions_inside
 from samara.exporter.measure.node_times import keyed
@@ -120,13 +120,15 @@ def placement(
 ) -> PlacementReport:
     """Where the nodes of a `.samara` file's default function run, on devices as a Session takes them.
 
-    It runs once, for "auto" decides by the sizes of inputs. inputs, files: as read_feeds takes them; the
-    others get random data. name: what the report calls the file. SamaraError where it cannot run.
+    It runs: "auto" decides by the sizes of inputs, and by the times of some runs.
+    inputs, files: as read_feeds takes them; the others get random data. name: what the report calls the
+    file. SamaraError where it cannot run.
     """
     program = open_program(path)
     session = Session(path, backend=backend, wait=True, isa=isa, threads=threads)
     chosen = session_feeds(session, inputs=inputs, files=files, shapes=shapes)
     session.run(chosen.arrays)
+    settle(session, chosen.arrays)
     main = program.main
     inside = functions_inside(program, main.name, symbol_sizes(main, chosen.arrays))
     nodes = tuple(_placed(session.placement(), inside))

@@ -19,7 +19,7 @@ import numpy as np
 from samara.exporter.ir import Array, open_program
 from samara.exporter.measure._trace import trace_of
 from samara.exporter.measure.costs import flops_of, symbol_sizes
-from samara.exporter.measure.device_use import DeviceUse, device_use
+from samara.exporter.measure.device_use import DeviceUse, device_use, settle
 from samara.exporter.measure.feeds import Feeds, Given, session_feeds
 from samara.exporter.measure.inside import Inside, functions_inside
 from samara.exporter.measure.machine import (
@@ -318,6 +318,7 @@ def trace(
     )
     feeds = session_feeds(session, inputs=inputs, files=files, shapes=shapes, seed=seed).arrays
     session.run(feeds)
+    settle(session, feeds)
     session.reset()
     session.set_profiling(True)
     session.run(feeds)
@@ -348,6 +349,7 @@ def _samara(
         accuracy=accuracy,
     )
     outputs = session.run(chosen.arrays)
+    settle(session, chosen.arrays)
     session.reset()
     feeds = dict(chosen.arrays)
     static = all(s is not None for s in session.output_shapes)

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from samara.exporter.ir import Array
 from samara.pybridge import Session
 from samara.pybridge.device import CPU
 
@@ -39,6 +41,13 @@ class DeviceUse:
         regions = f"{self.regions} region" + ("s" if self.regions != 1 else "")
         launches = f", {self.launches} launches a run" if self.launches else ""
         return f"{self.nodes} of {self.of_nodes} nodes on {self.device}, in {regions}{launches}"
+
+
+def settle(session: Session, arrays: Mapping[str, Array]) -> None:
+    """Run with the inputs until it is decided what runs where, which "auto" compares runs for."""
+    while not session.backend_report().settled:
+        session.run(arrays)
+    session.reset()
 
 
 def device_use(session: Session) -> DeviceUse:

@@ -117,7 +117,13 @@ enum smr_settling_phase {
   SMR_SETTLING_IDLE,       // shapes are not known yet
   SMR_SETTLING_MEASURING,  // rates of host and devices
   SMR_SETTLING_COMPILING,  // the regions
+  SMR_SETTLING_COMPARING,  // runs on the CPU alone and on devices (compare.c)
   SMR_SETTLING_OVER,
+};
+/// Runs of one kind that were timed.
+struct smr_compared {
+  uint32_t runs;
+  uint64_t least_ns;
 };
 struct smr_settling {
   enum smr_settling_phase phase;
@@ -127,7 +133,11 @@ struct smr_settling {
   SMR_ATOMIC(int) done;
   samara_status status;
   samara_error error;
-  struct smr_rates *rates;  // by device
+  struct smr_rates *rates;          // by device
+  struct smr_compared compared[2];  // runs on the CPU alone, and on devices, with the same dims
+  uint32_t comparing;               // runs since it began, whether they count or not
+  uint64_t dims;                    // a hash of those of the runs compared
+  bool lost;                        // runs on devices took longer
 };
 
 /// What a session knows of its devices, whatever it does with them at the moment.
