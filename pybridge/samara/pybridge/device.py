@@ -70,12 +70,12 @@ class PlacementRow:
 class BackendReport:
     """What the devices of a session did.
 
-    active: the next run uses one. settled: what runs where is decided and will not change, which
-    takes a while with "auto", and some runs on both sides. regions, nodes: how many run there.
-    device_runs: runs that devices took part in; repeated: those of them that failed there and were
-    repeated on the CPU. device_bytes: memory held on devices, without weights. checks: nodes that were computed on the CPU
-    as well, and agreed. launches: kernels that devices launched in the last run they took part in, 0
-    where their backends do not count. failure: why the CPU took over, or "". copies, copied_bytes:
+    active: the next run uses one. settled: what runs where is decided and will not change, which takes
+    a while with "auto", and some runs on both sides. regions, nodes: how many run there. device_runs:
+    runs that devices took part in; repeated: those of them that failed there and were repeated on the
+    CPU. device_bytes: memory held on devices, without weights. checks: nodes that were computed on the
+    CPU as well, and agreed. launches: kernels that devices launched in the last run they took part in,
+    0 where their backends do not count. failure: why the CPU took over, or "". copies, copied_bytes:
     between the host and devices, those of checks included.
     """
 
