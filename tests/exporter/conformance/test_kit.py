@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from samara.exporter.conformance.kit import SIZES, conformance
-from samara.exporter.types import BackendError, UnknownNameError
+from samara.exporter.types import BackendError, DType, UnknownNameError
 
 Library = Callable[[str], Path]
 # Of the NPU: examples/backend_npu.
@@ -46,6 +46,23 @@ def test_a_mirror_that_lies_fails(
     wrong = [r.failure for r in card.rows if r.failed]
     wrong += [p.detail for p in card.parts if p.state == "failed"]
     assert wrong
+
+
+def test_a_machine_without_ml_dtypes_leaves_out_cases(
+    device_library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = conformance(device_library("mirror"), quick=True, ops=["cast"])
+    lacking = {DType.BF16, DType.I4, DType.U4}
+    monkeypatch.setattr(DType, "has_numpy", property(lambda self: self not in lacking))
+    card = conformance(device_library("mirror"), quick=True, ops=["cast"])
+    assert card.passed, card.text()
+    (part,) = [p for p in card.parts if p.name == "cases of other types"]
+    assert part.state == "NOT RUN"
+    assert "bfloat16" in part.detail
+    assert "pip install ml_dtypes" in part.detail
+    left_out = {row.dtype for row in every.rows} - {row.dtype for row in card.rows}
+    assert left_out == {dtype.name.lower() for dtype in lacking} & {row.dtype for row in every.rows}
+    assert "bf16" in left_out
 
 
 def test_the_same_every_time(device_library: Library) -> None:

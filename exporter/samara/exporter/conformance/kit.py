@@ -10,7 +10,7 @@ from pathlib import Path
 from samara.exporter.conformance.accuracy import check_accuracy
 from samara.exporter.conformance.answers import Question
 from samara.exporter.conformance.faults import check_faults
-from samara.exporter.conformance.operators import examine
+from samara.exporter.conformance.operators import examine, lacks_numpy
 from samara.exporter.conformance.scorecard import Part, Scorecard, ScoreRow
 from samara.exporter.conformance.threads import check_threads
 from samara.exporter.ops import OpSpec, all_ops
@@ -63,6 +63,7 @@ def conformance(
     count = _QUICK_SHARED if quick else _SHARED
     shared = proven[:: max(1, len(proven) // count)][:count]
     parts = [
+        *_left_out(chosen),
         _sizes_part(sizes, wrong_sizes),
         check_accuracy(backend, proven),
         check_threads(backend, shared),
@@ -78,6 +79,14 @@ def _chosen(names: Sequence[str] | None) -> list[OpSpec]:
         if name not in every:
             raise unknown("there is no operator", name, every)
     return [op for op in every.values() if not names or op.name in names]
+
+
+def _left_out(ops: Sequence[OpSpec]) -> list[Part]:
+    lacking = {d.public_name for op in ops for case in op.cases for d in lacks_numpy(op, case)}
+    if not lacking:
+        return []
+    why = f"NumPy has no {', '.join(sorted(lacking))} without ml_dtypes: pip install ml_dtypes"
+    return [Part("cases of other types", "NOT RUN", why)]
 
 
 def _sizes_part(runs: int, wrong: Sequence[str]) -> Part:

@@ -16,7 +16,7 @@ from samara.exporter.conformance.scorecard import ScoreRow
 from samara.exporter.conformance.sizes import drawn
 from samara.exporter.ops import Case, OpSpec
 from samara.exporter.testing import case_id, case_types, infer_case
-from samara.exporter.types import SamaraError, ShapeError
+from samara.exporter.types import DType, SamaraError, ShapeError
 from samara.pybridge import Backend, Session
 
 _ROUNDS, _QUICK_ROUNDS = 4, 2  # of other sizes, for each case that takes symbols
@@ -74,11 +74,18 @@ def dtype_of(op: OpSpec, case: Case) -> str:
     return types[0].dtype.name.lower()
 
 
+def lacks_numpy(op: OpSpec, case: Case) -> set[DType]:
+    """Types of the case that NumPy has no arrays of, as ml_dtypes is not installed."""
+    types = [*case_types(case), *infer_case(op, case).types]
+    return {t.dtype for t in types if t is not None and not t.dtype.has_numpy}
+
+
 def cases_of(op: OpSpec, quick: bool) -> dict[str, list[Case]]:
     """The cases to run by dtype: all, or a few with the largest inputs, of which one is enough."""
     found: dict[str, list[Case]] = defaultdict(list)
     for case in op.cases:
-        found[dtype_of(op, case)].append(case)
+        if not lacks_numpy(op, case):
+            found[dtype_of(op, case)].append(case)
     if not quick:
         return found
     return {t: sorted(cases, key=_elements, reverse=True)[:_TRIED] for t, cases in found.items()}
