@@ -233,3 +233,23 @@ def test_auto_goes_over_where_rates_say_so(models: Path, folder: Path, tmp_path:
     assert all(got[name].tobytes() == y.tobytes() for name, y in want.items())
     assert session.backend_report().device_runs >= 1
     assert {row.device for row in session.placement()} >= {device.name}
+
+
+def test_an_index_out_of_range_does_not_cost_the_device(
+    device: samara.Backend, folder: Path
+) -> None:
+    table = samara.arange(12, dtype="float32").reshape(4, 3)
+    program = samara.trace(lambda i: table[i] * 2, (samara.tensor([0, 1]),), input_names=["i"])
+    path = folder / "pick.samara"
+    samara.export(program, path, check=False)
+    session = samara.Session(path, backend=device)
+    for wrong in (4, -5, 1 << 40):
+        with pytest.raises(samara.SamaraError, match=f"{wrong} at position 1 is out of range"):
+            session.run({"i": np.array([3, wrong])})
+        assert "out of range" in session.backend_report().failure
+        (y,) = session.run({"i": np.array([3, -1])}).values()
+        assert y.tolist() == [[18, 20, 22]] * 2
+        report = session.backend_report()
+        assert report.active
+        assert not report.failure
+    assert session.backend_report().repeated == 3

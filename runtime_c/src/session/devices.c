@@ -165,7 +165,6 @@ samara_status smr_session_return(samara_session *session) {
     devices->failure.text[0] = '\0';
     if (SMR_HAS(backends_auto) && devices->settling.phase == SMR_SETTLING_COMPARING)
       smr_compare_begin(session);
-    smr_session_log(&session->common, SAMARA_LOG_WARNING, "the devices go on in float32");
   } else {
     smr_session_drop_others(session);
   }
@@ -173,11 +172,15 @@ samara_status smr_session_return(samara_session *session) {
 }
 
 samara_status smr_session_go_on(samara_session *session) {
-  const struct smr_devices *devices = session->common.devices;
+  struct smr_devices *devices = session->common.devices;
   if (devices == NULL) return SAMARA_OK;
   if (devices->failed) {
     session->error = devices->failure;
     SMR_TRY(smr_session_take_over(session, session->error.status, true));
+  }
+  if (devices->returns) {
+    devices->returns = false;
+    SMR_TRY(smr_session_return(session));
   }
   // What could not be computed again before.
   return devices->active ? SAMARA_OK : smr_away_fetch(session);

@@ -18,6 +18,8 @@ SAMARA_API const samara_backend_table *samara_backend_entry(void);
 /// Let the `at_call`-th call of `function` from here on fail, once; -1: all of them; 0: none.
 /// supports then says no. requirements and release cannot fail.
 SAMARA_API void mirror_fail(const char *function, int at_call);
+/// Failures blame the data, SAMARA_BAD_DATA, from here on.
+SAMARA_API void mirror_blame(void);
 /// Flip a bit of the first output of the `node_call`-th node that is computed from here on; 0:
 /// none. It is one of the first element: its largest exponent bit, or the last bit of an integer.
 SAMARA_API void mirror_lie(int node_call);

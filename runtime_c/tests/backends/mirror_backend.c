@@ -48,7 +48,7 @@ static struct {
   int lie_in;                 // nodes until one lies
   int live;
   uint64_t slow_ns;
-  bool tickets;
+  bool tickets, blames;
 } mirror = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int find_function(const char *name) {
@@ -97,13 +97,19 @@ void mirror_tickets(bool on) {
   pthread_mutex_unlock(&mirror.lock);
 }
 
+void mirror_blame(void) {
+  pthread_mutex_lock(&mirror.lock);
+  mirror.blames = true;
+  pthread_mutex_unlock(&mirror.lock);
+}
+
 void mirror_reset(void) {
   pthread_mutex_lock(&mirror.lock);
   memset(mirror.calls, 0, sizeof mirror.calls);
   memset(mirror.fail_in, 0, sizeof mirror.fail_in);
   mirror.lie_in = 0;
   mirror.slow_ns = 0;
-  mirror.tickets = false;
+  mirror.tickets = mirror.blames = false;
   pthread_mutex_unlock(&mirror.lock);
 }
 
@@ -120,10 +126,11 @@ static samara_status mirror_enter(enum mirror_function function, samara_error *e
   int *fail_in = &mirror.fail_in[function];
   const bool fails = *fail_in == 1 || *fail_in == -1;
   if (*fail_in > 0) --*fail_in;
+  const samara_status status = mirror.blames ? SAMARA_BAD_DATA : SAMARA_BACKEND;
   pthread_mutex_unlock(&mirror.lock);
   if (!fails) return SAMARA_OK;
-  SMR_FAIL(error, BACKEND, "mirror: call %d of %s fails, as it was told to", call,
-           mirror_names[function]);
+  return smr_fail(error, status, "mirror: call %d of %s fails, as it was told to", call,
+                  mirror_names[function]);
 }
 
 // ---- memory ----

@@ -97,6 +97,38 @@ SMR_TEST(placement_says_where_and_why) {
   literal_free(l);
 }
 
+// A device that says that the data is wrong, where the CPU does not find that.
+SMR_TEST(data_that_is_blamed_does_not_cost_the_device) {
+  static const enum rig_model blamed[] = {RIG_CHAIN, RIG_STAY, RIG_LOOP};
+  for (size_t m = 0; m < sizeof blamed / sizeof *blamed; m++) {
+    const samara_model *model;
+    rig_reset();
+    struct literal *l = rig_model(blamed[m], &model);
+    samara_backend *device = rig_open(0, NULL, NULL);
+    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+    samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
+    REQUIRE(cpu != NULL && s != NULL);
+    mirror_blame();
+    for (uint32_t run = 0; run < 8; run++) {
+      const bool fails = run % 2 == 1;
+      if (fails) mirror_fail("submit", 1);
+      CHECK(rig_same(cpu, s, run));
+      CHECK_EQ_INT(rig_report(s).repeated, (run + 1) / 2);
+      CHECK_EQ_INT(rig_report(s).active, !fails);
+      CHECK_EQ_INT(rig_report(s).failure[0] != '\0', fails);
+    }
+    // The fourth time was the last.
+    for (uint32_t run = 8; run < 11; run++) CHECK(rig_same(cpu, s, run));
+    CHECK(!rig_report(s).active);
+    CHECK_EQ_INT(mirror_live(), 1);
+    samara_session_destroy(s);
+    samara_session_destroy(cpu);
+    samara_backend_close(device);
+    literal_free(l);
+    CHECK_EQ_INT(mirror_live(), 0);
+  }
+}
+
 SMR_TEST(reports_fit_callers_with_a_shorter_struct) {
   const samara_model *model;
   rig_reset();
@@ -326,6 +358,7 @@ SMR_TEST(the_host_may_have_no_memory_at_any_allocation) {
 }
 
 SMR_TEST_MAIN(RUN(bad_options_are_refused); RUN(placement_says_where_and_why);
+              RUN(data_that_is_blamed_does_not_cost_the_device);
               RUN(reports_fit_callers_with_a_shorter_struct); RUN(rows_of_memory_add_up);
               RUN(the_cpu_has_no_algorithm_for_what_a_device_runs);
               RUN(a_device_may_fail_at_any_call);

@@ -144,13 +144,16 @@ struct smr_settling {
 struct smr_devices {
   samara_backend **backends;
   uint32_t count;
-  bool automatic;   // they take only what pays
-  bool float16;     // they store float32 values as float16, where they can
-  bool overflowed;  // what failed is float16: the devices are to go on without
-  bool looks;       // this run looks at all numbers that are float16
-  bool active;      // the frames in use have regions
-  bool failed;      // what failed is a device: the CPU is to take over
-  bool left;        // a device failed, and its frames are in use until there are others
+  bool automatic;    // they take only what pays
+  bool float16;      // they store float32 values as float16, where they can
+  bool overflowed;   // what failed is float16: the devices are to go on without
+  bool looks;        // this run looks at all numbers that are float16
+  bool active;       // the frames in use have regions
+  bool failed;       // what failed is a device: the CPU is to take over
+  bool blames_data;  // the device that failed says that it is the data's fault
+  uint32_t alarms;   // times that the CPU did not say the same
+  bool returns;      // the next run is to go back to the devices
+  bool left;         // a device failed, and its frames are in use until there are others
   struct smr_device_choice **choices;  // of `automatic`: by function, by node; NULL: all on the CPU
   struct smr_settling settling;        // of `automatic`
   uint64_t check_every;                // runs from one check of a random node to the next; 0: none
