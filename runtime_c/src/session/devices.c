@@ -178,7 +178,7 @@ samara_status smr_session_go_on(samara_session *session) {
     session->error = devices->failure;
     SMR_TRY(smr_session_take_over(session, session->error.status, true));
   }
-  if (devices->returns) {
+  if (SMR_DEVICES_BLAME && devices->returns) {
     devices->returns = false;
     SMR_TRY(smr_session_return(session));
   }

@@ -101,7 +101,7 @@ samara_status smr_session_run_again(samara_session *session, samara_status statu
   SMR_TRY(smr_away_fetch(session));
   devices->repeated++;
   session->common.run.steps = 0;
-  if (devices->blames_data) return run_judge(session);
+  if (SMR_DEVICES_BLAME && devices->blames_data) return run_judge(session);
   if (!SMR_HAS(backends_float16) || !devices->overflowed || !devices->float16)
     return smr_session_run_once(session);
   devices->float16 = false;

@@ -140,6 +140,10 @@ struct smr_settling {
   bool lost;                        // runs on devices took longer
 };
 
+/// Whether a device may blame the data: OpenCL does by kernels that take indices, and devices of
+/// others may.
+enum { SMR_DEVICES_BLAME = SMR_HAS(cl_indexed) || !SMR_HAS(backend_opencl) };
+
 /// What a session knows of its devices, whatever it does with them at the moment.
 struct smr_devices {
   samara_backend **backends;

@@ -21,7 +21,7 @@ samara_status smr_device_error(const samara_backend *backend, const char *what,
 samara_status smr_device_fail(struct smr_common *common, const samara_backend *backend,
                               const char *what, samara_status status, const samara_error *why) {
   common->devices->failed = true;
-  common->devices->blames_data = status == SAMARA_BAD_DATA;
+  if (SMR_DEVICES_BLAME) common->devices->blames_data = status == SAMARA_BAD_DATA;
   return smr_device_error(backend, what, status, why, common->error);
 }
 
