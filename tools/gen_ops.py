@@ -69,7 +69,8 @@ def default_f32(attr: Attr) -> str:
 
 def _flags(op: OpSpec) -> str:
     packed = set() if op.weight_form(1) in (None, WeightForm.BIAS) else {"packed_in"}
-    terms = [f"SMR_OP_{n.upper()}" for n in sorted(op.flags | packed)]
+    copies = {"copies"} if op.copies else set()
+    terms = [f"SMR_OP_{n.upper()}" for n in sorted(op.flags | packed | copies)]
     if op.strided:
         mask = sum(1 << i for i in range(STRIDED_INPUTS) if op.reads_strided(i))
         terms.append(f"SMR_OP_STRIDED({mask:#x}u)")

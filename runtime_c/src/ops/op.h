@@ -160,6 +160,8 @@ enum smr_op_flag {
   SMR_OP_SERIAL_PROLOGUE = 16,  // run(begin=0,end=0) is called once, alone, before the tiles
   SMR_OP_TRAINING = 32,         // only training needs it: listed and size-billed apart
   SMR_OP_PACKED_IN = 64,        // accepts a packed layout as input 1
+  SMR_OP_COPIES = 128,          // floats of its results are elements of its inputs, bit by bit
+  SMR_OP_READS_BITS = 256,      // what bits a float has matters, not its value alone
 };
 enum { SMR_OP_STRIDED_SHIFT = 16, SMR_OP_STRIDED_LAST = 15 };
 /// Flags of a row: a bit per input that may have a pixel_stride which is not dense. The last bit

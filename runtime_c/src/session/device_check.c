@@ -127,11 +127,11 @@ static size_t check_bytes(const struct smr_device_region *region, uint32_t index
   return region->frame->values[region->value_of[index]].tensor.size_bytes;
 }
 
-// Whether the device has other numbers than the model in a constant: float16. What gather picks of
+// Whether the device has other numbers than the model in a constant: float16. What is copied from
 // it may be rounded later, with the answer.
 static bool check_rounds(const struct check *check, const struct smr_tensor *t) {
   return smr_is_float16(&check->node) && t->constant >= 0 && t->dtype == SAMARA_FLOAT32 &&
-         check->node.node->op->code != SMR_CODE_GATHER;
+         !(check->node.node->op->flags & SMR_OP_COPIES);
 }
 
 // The value of tensor `index`, with room in the block where it is new. NULL where there is none.

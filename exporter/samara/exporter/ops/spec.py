@@ -302,8 +302,8 @@ class OpSpec(RowFacts):
     measured: has a C `measure`; some output dims are born.
     grad, saves: gradient rule (`autodiff.Rule`), and the inputs and outputs by name that it reads.
     older: by runtime version, how a node's attributes are stated for runtimes before it.
-    flags: "control", "training", "strided_out", "inplace", "serial_prologue"; see
-        runtime_c/src/ops/op.h.
+    flags: "control", "training", "strided_out", "inplace", "serial_prologue",
+        "reads_bits"; see runtime_c/src/ops/op.h.
     """
 
     name: str

@@ -63,7 +63,7 @@ static bool float16_may(const struct smr_frame *frame, const struct smr_node *no
     const int32_t id = float16_operand(node, i);
     if (id >= 0 && frame->values[id].tensor.quant != NULL) return false;
   }
-  return node->op->code != SMR_CODE_BITCAST && float16_has_floats(frame, node);
+  return !(node->op->flags & SMR_OP_READS_BITS) && float16_has_floats(frame, node);
 }
 
 // Whether a value that the node reads or makes keeps float32 on its device.

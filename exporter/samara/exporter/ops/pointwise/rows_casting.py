@@ -126,6 +126,7 @@ bitcast = unary_row(
     reference=_bitcast,
     dtypes=(*WHOLE, *PACKED),
     attrs=(Attr("to", "dtype", doc="the output's dtype"),),
+    flags=frozenset({"inplace", "reads_bits"}),
     infer=_bitcast_type,
     cases=(
         *(
