@@ -134,7 +134,7 @@ struct smr_cl_api {
 samara_status smr_cl_load(struct smr_cl_api *api, samara_error *error);
 void smr_cl_unload(struct smr_cl_api *api);
 
-/// The name of an error number, such as "CL_OUT_OF_RESOURCES"; a static text.
-const char *smr_cl_error_name(int32_t code);
+/// The name of an error number, such as "CL_OUT_OF_RESOURCES", in two parts: static texts.
+const char *smr_cl_error_name(int32_t code, const char **prefix);
 
 #endif

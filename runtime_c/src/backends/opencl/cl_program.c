@@ -124,7 +124,8 @@ static samara_status program_compile(const struct smr_cl_device *device, smr_cl_
   program_log(device, id, said, sizeof said);
   const samara_status status = smr_cl_failed(error, "clBuildProgram", code);
   if (said[0] == '\0') return status;
-  return smr_fail(error, status, "clBuildProgram: %s: %s", smr_cl_error_name(code), said);
+  const char *prefix, *name = smr_cl_error_name(code, &prefix);
+  return smr_fail(error, status, "clBuildProgram: %s%s: %s", prefix, name, said);
 }
 
 static samara_status unit_make_kernel(const struct smr_cl_device *device, struct smr_cl_unit *unit,
