@@ -92,8 +92,8 @@ const char *smr_cl_error_name(int32_t code, const char **prefix) {
       "\0"  // IMAGE_FORMAT_MISMATCH
       "IMAGE_FORMAT_NOT_SUPPORTED\0"
       "BUILD_PROGRAM_FAILURE\0"
-      "MAP_FAILURE\0"
-      "MISALIGNED_SUB_BUFFER_OFFSET\0"
+      "\0"  // MAP_FAILURE
+      "\0"  // MISALIGNED_SUB_BUFFER_OFFSET
       "EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
   static const char second[] =
       "VALUE\0"
@@ -101,13 +101,13 @@ const char *smr_cl_error_name(int32_t code, const char **prefix) {
       "PLATFORM\0"
       "DEVICE\0"
       "CONTEXT\0"
-      "QUEUE_PROPERTIES\0"
+      "\0"  // QUEUE_PROPERTIES
       "COMMAND_QUEUE\0"
-      "HOST_PTR\0"
+      "\0"  // HOST_PTR
       "MEM_OBJECT\0"
       "IMAGE_FORMAT_DESCRIPTOR\0"
       "IMAGE_SIZE\0"
-      "SAMPLER\0"
+      "\0"  // SAMPLER
       "BINARY\0"
       "BUILD_OPTIONS\0"
       "PROGRAM\0"
@@ -122,8 +122,8 @@ const char *smr_cl_error_name(int32_t code, const char **prefix) {
       "WORK_DIMENSION\0"
       "WORK_GROUP_SIZE\0"
       "WORK_ITEM_SIZE\0"
-      "GLOBAL_OFFSET\0"
-      "EVENT_WAIT_LIST\0"
+      "\0"  // GLOBAL_OFFSET
+      "\0"  // EVENT_WAIT_LIST
       "EVENT\0"
       "OPERATION\0"
       "\0"  // GL_OBJECT
