@@ -229,7 +229,7 @@ def stripped(text: str) -> str:
 # Words of OpenCL C that are no calls; names that are called and not defined here are its own, too.
 _OPENCL_WORDS = """
 bool break case char const continue default define defined do elif else endif extern float for global
-half if ifdef ifndef inline int int4 int8 int16 float4 float8 float16 kernel local long pragma return
+half if ifdef ifndef image1d_buffer_t inline int int4 int8 int16 float4 float8 float16 kernel local long pragma return
 short signed size_t sizeof static struct switch typedef uchar uint uint8 ulong undef unroll unsigned
 ushort void volatile while
 """
@@ -381,17 +381,40 @@ def texts(files: list[str], defines: dict[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _compiled(name: str, file: str, defines: str) -> list[str]:
+    """A row as C11."""
+    pairs = [("NAME", name), *(d.split("=", 1) for d in defines.split())]
+    return [
+        *(f"#define {key} {value}" for key, value in pairs),
+        f'#include "backends/opencl/kernels/{file}.cl"',
+        *(f"#undef {key}" for key, _ in pairs),
+    ]
+
+
+def _table(name: str, entries: list[tuple[str, str]]) -> list[str]:
+    return [
+        f"static void (*const {name}[SMR_CL_KERNELS])(void) = {{",
+        *(f"    [SMR_CL_{row}] = {function}," for row, function in entries),
+        "};",
+    ]
+
+
+def reads_texels(defines: str) -> bool:
+    """Whether weights may be an image: see smr_cl_texel_bytes in cl_texels.c."""
+    return " W=f" in defines and "COLS=4" in defines
+
+
 def reference(found: list[tuple[str, str, str]]) -> str:
-    """Every row as C11, and the table of them."""
+    """Every row as C11, with weights in a buffer and, where they may be, in an image; and tables."""
     lines = [f"{_HEAD} from kernels/rows.inc: every kernel as C11."]
-    for name, file, defines in found:
-        pairs = [("NAME", name), *(d.split("=", 1) for d in defines.split())]
-        lines += [f"#define {key} {value}" for key, value in pairs]
-        lines.append(f'#include "backends/opencl/kernels/{file}.cl"')
-        lines += [f"#undef {key}" for key, _ in pairs]
-    lines.append("static void (*const reference_kernels[SMR_CL_KERNELS])(void) = {")
-    lines += [f"    [SMR_CL_{name}] = {name}," for name, _, _ in found]
-    lines.append("};")
+    for row in found:
+        lines += _compiled(*row)
+    lines += _table("reference_kernels", [(name, name) for name, _, _ in found])
+    lines += ["#undef TEXELS", "#define TEXELS 1"]
+    texels = [row for row in found if reads_texels(row[2])]
+    for name, file, defines in texels:
+        lines += _compiled(f"{name}_texels", file, defines)
+    lines += _table("reference_texels", [(name, f"{name}_texels") for name, _, _ in texels])
     return "\n".join(lines) + "\n"
 
 

@@ -43,6 +43,10 @@ static bool cl_read_functions(struct smr_cl_api *api, const char **missing) {
   api->name = (result(SMR_CL_CALL *) parameters)function;
   SMR_CL_FUNCTIONS(SMR_CL_FUNCTION)
 #undef SMR_CL_FUNCTION
+  function = smr_os_library_function(api->library, "clCreateImage");
+  api->clCreateImage =
+      (smr_cl_mem(SMR_CL_CALL *)(smr_cl_context, uint64_t, const struct smr_cl_image_format *,
+                                 const struct smr_cl_image_desc *, void *, int32_t *))function;
   return true;
 }
 
