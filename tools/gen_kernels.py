@@ -229,7 +229,7 @@ def stripped(text: str) -> str:
 # Words of OpenCL C that are no calls; names that are called and not defined here are its own, too.
 _OPENCL_WORDS = """
 bool break case char const continue default define defined do elif else endif extern float for global
-half if ifdef ifndef inline int int4 int8 int16 float4 float8 float16 kernel local long pragma return
+half if ifdef ifndef image1d_buffer_t inline int int4 int8 int16 float4 float8 float16 kernel local long pragma return
 short signed size_t sizeof static struct switch typedef uchar uint uint8 ulong undef unroll unsigned
 ushort void volatile while
 """
@@ -243,7 +243,7 @@ _FEW = 2  # files that may each have a copy
 
 
 def moved(texts: dict[str, str], defines: dict[str, str]) -> dict[str, str]:
-    """The texts with what few of the kernels' files use, or only those of quantized operators, in
+    """The texts with what few of the kernels' files use, beside those of quantized operators, in
     these files alone: a build without them does not carry it."""
     out = dict(texts)
     fused = set(_WORD.findall(" ".join(defines.get(file, "") for file in _FUSED_OF)))
@@ -257,7 +257,7 @@ def moved(texts: dict[str, str], defines: dict[str, str]) -> dict[str, str]:
             users = [f for f, rows in defines.items() if word.search(out[f]) or word.search(rows)]
             whole = rest + " ".join(out[f] for f in defines)
             pasted = name[-1:].isdigit() or "_" in name or rf"##{name}" in whole
-            few = len(users) <= _FEW or all(user.startswith("q") for user in users)
+            few = sum(not user.startswith("q") for user in users) <= _FEW
             if word.search(rest) or pasted or not users or not few or name in fused:
                 continue
             out[front] = out[front].replace(piece, "", 1)
@@ -308,23 +308,29 @@ def shortened(texts: dict[str, str], defines: str) -> dict[str, str]:
     return {name: _WORD.sub(lambda m: short.get(m[0], m[0]), text) for name, text in texts.items()}
 
 
-_PAIRS = range(0x80, 0x100)  # bytes that stand for two others
+# Bytes that stand for two others: no letter, number, blank, sign or end of a line.
+_PAIRS = [*range(0x7F, 0x100), *(byte for byte in range(0x01, 0x20) if byte != ord("\n"))]
+# How much a pair counts: every build has the dialect, and most have the products.
+_COUNTS = {"dialect": 4, "conv": 4, "matmul": 4, "depthwise": 4}
 _WORTH = 4  # times that a pair occurs
 _LINE = 90  # characters of a literal
 
 
-def packed(texts: dict[str, str]) -> tuple[dict[str, bytes], list[bytes]]:
+def packed(texts: dict[str, str]) -> tuple[dict[str, bytes], dict[int, bytes]]:
     """The texts with the pair of bytes that is most frequent as one byte, again and again (Gage 1994),
-    and the pairs, of _PAIRS.start up. A pair holds bytes before its own."""
-    whole = [text.encode("ascii") for text in texts.values()]
-    pairs: list[bytes] = []
+    and the pairs by that byte. A pair holds letters and bytes that were made before its own."""
+    whole = {name: text.encode("ascii") for name, text in texts.items()}
+    pairs: dict[int, bytes] = {}
     for code in _PAIRS:
-        counts = Counter(text[i : i + 2] for text in whole for i in range(len(text) - 1))
+        counts: Counter[bytes] = Counter()
+        for name, text in whole.items():
+            for pair, count in Counter(text[i : i + 2] for i in range(len(text) - 1)).items():
+                counts[pair] += count * _COUNTS.get(name, 1)
         if not counts or max(counts.values()) < _WORTH:
             break
-        pairs.append(max(counts, key=lambda pair: (counts[pair], pair)))
-        whole = [text.replace(pairs[-1], bytes([code])) for text in whole]
-    return dict(zip(texts, whole, strict=True)), pairs
+        pairs[code] = max(counts, key=lambda pair: (counts[pair], pair))
+        whole = {name: text.replace(pairs[code], bytes([code])) for name, text in whole.items()}
+    return whole, pairs
 
 
 def _literal(data: bytes) -> str:
@@ -334,7 +340,7 @@ def _literal(data: bytes) -> str:
     for byte in data:
         if len(lines[-1]) > _LINE:
             lines.append("")
-        lines[-1] += escapes.get(byte) or (chr(byte) if byte < _PAIRS.start else f"\\{byte:o}")
+        lines[-1] += escapes.get(byte) or (f"\\{byte:03o}" if byte in _PAIRS else chr(byte))
     return "\n".join(f'    "{line}"' for line in lines)
 
 
@@ -363,11 +369,11 @@ def texts(files: list[str], defines: dict[str, str]) -> str:
     short = shortened(moved(plain, defines), " ".join(defines.values()))
     dialect = {"dialect": "".join(short.pop(name) for name in _FRONT)}
     found, pairs = packed(dialect | short)
-    table = "".join(f"{_literal(pair)},\n" for pair in pairs)
+    table = b"".join(pairs.get((byte + _PAIRS[0]) % 256, b"  ") for byte in range(len(_PAIRS) + 2))
     lines = [
         f"{_HEAD} from the files beside it: the texts of kernels, with short names,",
-        "// and packed: a byte from 0x80 up stands for a pair of others.",
-        f"static const char cl_text_pairs[{len(pairs)}][3] = {{\n{table}}};\n",
+        "// and packed: a byte from 0x7f up or below a blank stands for a pair of others.",
+        f"static const char cl_text_pairs[] =\n{_literal(table)};\n",
     ]
     lines += [
         f"static const char cl_text_{name}[] =\n{_literal(data)};\n" for name, data in found.items()
@@ -375,17 +381,40 @@ def texts(files: list[str], defines: dict[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _compiled(name: str, file: str, defines: str) -> list[str]:
+    """A row as C11."""
+    pairs = [("NAME", name), *(d.split("=", 1) for d in defines.split())]
+    return [
+        *(f"#define {key} {value}" for key, value in pairs),
+        f'#include "backends/opencl/kernels/{file}.cl"',
+        *(f"#undef {key}" for key, _ in pairs),
+    ]
+
+
+def _table(name: str, entries: list[tuple[str, str]]) -> list[str]:
+    return [
+        f"static void (*const {name}[SMR_CL_KERNELS])(void) = {{",
+        *(f"    [SMR_CL_{row}] = {function}," for row, function in entries),
+        "};",
+    ]
+
+
+def reads_texels(defines: str) -> bool:
+    """Whether weights may be an image: see smr_cl_texel_bytes in cl_texels.c."""
+    return " W=f" in defines and "COLS=4" in defines
+
+
 def reference(found: list[tuple[str, str, str]]) -> str:
-    """Every row as C11, and the table of them."""
+    """Every row as C11, with weights in a buffer and, where they may be, in an image; and tables."""
     lines = [f"{_HEAD} from kernels/rows.inc: every kernel as C11."]
-    for name, file, defines in found:
-        pairs = [("NAME", name), *(d.split("=", 1) for d in defines.split())]
-        lines += [f"#define {key} {value}" for key, value in pairs]
-        lines.append(f'#include "backends/opencl/kernels/{file}.cl"')
-        lines += [f"#undef {key}" for key, _ in pairs]
-    lines.append("static void (*const reference_kernels[SMR_CL_KERNELS])(void) = {")
-    lines += [f"    [SMR_CL_{name}] = {name}," for name, _, _ in found]
-    lines.append("};")
+    for row in found:
+        lines += _compiled(*row)
+    lines += _table("reference_kernels", [(name, name) for name, _, _ in found])
+    lines += ["#undef TEXELS", "#define TEXELS 1"]
+    texels = [row for row in found if reads_texels(row[2])]
+    for name, file, defines in texels:
+        lines += _compiled(f"{name}_texels", file, defines)
+    lines += _table("reference_texels", [(name, f"{name}_texels") for name, _, _ in texels])
     return "\n".join(lines) + "\n"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,3 +37,24 @@ def exported(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
         return path
 
     return make
+
+
+@pytest.fixture
+def as_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, need_tool: Callable[[str, str], str]
+) -> Callable[[], tuple[set[str], set[str]]]:
+    """CPUs are GPUs in this test. Gives the options of builds and the kernels that ran."""
+    library, log = tmp_path / "libgpu.so", tmp_path / "log.txt"
+    source = Path(__file__).parent / "gpu_opencl.c"
+    command = [need_tool("cc", "cc"), "-shared", "-fPIC", "-o", str(library), str(source)]
+    linked = ["-Wl,--no-as-needed", "-l:libOpenCL.so.1", "-ldl"]
+    subprocess.run([*command, *linked], check=True)
+    monkeypatch.setenv("SAMARA_OPENCL", str(library))
+    monkeypatch.setenv("GPU_LOG", str(log))
+
+    def read() -> tuple[set[str], set[str]]:
+        lines = set(log.read_text(encoding="utf-8").splitlines())
+        options = {line for line in lines if line.startswith("-")}
+        return options, lines - options
+
+    return read

@@ -3,18 +3,26 @@
 // GPUs runs on machines without one. GPU_WITHOUT names an extension that they lack then, GPU_UNITS
 // is their number of compute units, and GPU_LOG a file that gets a line for the options of each
 // build and for the kernel of each launch.
+//
+// GPU_SLOW=images has launches of kernels that read weights from images take ten times as long,
+// GPU_SLOW=buffers those of all other kernels. GPU_TEXELS is the largest image; GPU_REFUSE refuses
+// all that have more texels than it says. GPU_IMAGES is a file that gets a line for each image: its
+// number of texels.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 enum { TYPE = 0x1000, UNITS = 0x1002, EXTENSIONS = 0x1030, CPU = 1 << 1, GPU = 1 << 2 };
-enum { FUNCTION_NAME = 0x1190 };
+enum { IMAGE_MAX_BUFFER_SIZE = 0x1040, PROGRAM_SOURCE = 0x1164 };
+enum { FUNCTION_NAME = 0x1190, KERNEL_PROGRAM = 0x1194 };
 
-static void log_line(const char *line) {
-  const char *path = getenv("GPU_LOG");
+static void log_line(const char *file_name, const char *line) {
+  const char *path = getenv(file_name);
   FILE *file = path == NULL ? NULL : fopen(path, "a");
   if (file == NULL) return;
   fprintf(file, "%s\n", line);
@@ -35,6 +43,8 @@ int32_t clGetDeviceInfo(void *device, uint32_t what, size_t size, void *value, s
   const char *without = getenv("GPU_WITHOUT"), *units = getenv("GPU_UNITS");
   if (code != 0 || value == NULL) return code;
   if (what == TYPE) *(uint64_t *)value = GPU;
+  const char *texels = getenv("GPU_TEXELS");
+  if (what == IMAGE_MAX_BUFFER_SIZE && texels != NULL) *(size_t *)value = (size_t)atol(texels);
   if (what == UNITS && units != NULL) *(uint32_t *)value = (uint32_t)atoi(units);
   char *name = what == EXTENSIONS && without != NULL ? strstr(value, without) : NULL;
   if (name != NULL) *name = '-';
@@ -45,8 +55,39 @@ int32_t clBuildProgram(void *program, uint32_t count, void *const *devices, cons
                        void (*notify)(void *, void *), void *user) {
   int32_t (*next)(void *, uint32_t, void *const *, const char *, void (*)(void *, void *), void *);
   *(void **)&next = dlsym(RTLD_NEXT, "clBuildProgram");
-  log_line(options);
+  log_line("GPU_LOG", options);
   return next(program, count, devices, options, notify, user);
+}
+
+void *clCreateImage(void *context, uint64_t flags, const void *format, const size_t *desc,
+                    void *host, int32_t *code) {
+  void *(*next)(void *, uint64_t, const void *, const size_t *, void *, int32_t *);
+  *(void **)&next = dlsym(RTLD_NEXT, "clCreateImage");
+  const size_t width = desc[1];  // behind the type
+  const char *refuse = getenv("GPU_REFUSE");
+  char line[32];
+  if (refuse != NULL && width > (size_t)atol(refuse)) return *code = -40, NULL;
+  (void)snprintf(line, sizeof line, "%zu", width);
+  log_line("GPU_IMAGES", line);
+  return next(context, flags, format, desc, host, code);
+}
+
+// Whether the kernel was compiled to read weights from an image.
+static int reads_image(void *kernel) {
+  int32_t (*of_kernel)(void *, uint32_t, size_t, void *, size_t *);
+  int32_t (*of_program)(void *, uint32_t, size_t, void *, size_t *);
+  void *program = NULL;
+  size_t size = 0;
+  *(void **)&of_kernel = dlsym(RTLD_NEXT, "clGetKernelInfo");
+  *(void **)&of_program = dlsym(RTLD_NEXT, "clGetProgramInfo");
+  (void)of_kernel(kernel, KERNEL_PROGRAM, sizeof program, &program, NULL);
+  (void)of_program(program, PROGRAM_SOURCE, 0, NULL, &size);
+  char *text = calloc(size + 1, 1);
+  if (text == NULL) return 0;
+  (void)of_program(program, PROGRAM_SOURCE, size, text, NULL);
+  const int found = strstr(text, "#define TEXELS") != NULL;
+  free(text);
+  return found;
 }
 
 int32_t clEnqueueNDRangeKernel(void *queue, void *kernel, uint32_t dims, const size_t *offset,
@@ -59,6 +100,18 @@ int32_t clEnqueueNDRangeKernel(void *queue, void *kernel, uint32_t dims, const s
   *(void **)&next = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
   *(void **)&info = dlsym(RTLD_NEXT, "clGetKernelInfo");
   (void)info(kernel, FUNCTION_NAME, sizeof name, name, NULL);
-  log_line(name);
-  return next(queue, kernel, dims, offset, global, local, waits, wait_for, event);
+  log_line("GPU_LOG", name);
+  const char *slow = getenv("GPU_SLOW");
+  const int32_t code = next(queue, kernel, dims, offset, global, local, waits, wait_for, event);
+  if (slow != NULL && (strcmp(slow, "images") == 0) == reads_image(kernel)) {
+    struct timespec begin, end;
+    int32_t (*finish)(void *);
+    *(void **)&finish = dlsym(RTLD_NEXT, "clFinish");
+    (void)clock_gettime(CLOCK_MONOTONIC, &begin);
+    (void)finish(queue);
+    (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    const long us = (end.tv_sec - begin.tv_sec) * 1000000 + (end.tv_nsec - begin.tv_nsec) / 1000;
+    usleep((useconds_t)(3000 + 9 * us));
+  }
+  return code;
 }

@@ -50,7 +50,7 @@ def test_packed_texts_unpack() -> None:
     found, pairs = packed(texts)
 
     def unpack(data: bytes) -> bytes:
-        return b"".join(unpack(pairs[b - 0x80]) if b >= 0x80 else bytes([b]) for b in data)
+        return b"".join(unpack(pairs[b]) if b in pairs else bytes([b]) for b in data)
 
     assert {name: unpack(data).decode() for name, data in found.items()} == texts
     assert all(len(found[name]) < len(text) * 0.75 for name, text in texts.items())

@@ -29,15 +29,20 @@ static const char scale_text[] =
     "  if ((int)i < p.s0) y[i] = x[i] * w[0] + (float)q.sf + f.s7;\n"
     "}\n";
 
-/// The text that the next build uses for all kernels.
-static const char *scale_text_now = scale_text;
+/// The text that the next build uses for all kernels, and their defines.
+static const char *scale_text_now = scale_text, *scale_defines_now = "T=float UNUSED";
+
+/// What the weights say of their layout.
+static samara_layout scale_layout = SAMARA_LAYOUT_PLAIN;
+static size_t scale_panel_bytes = sizeof(float);
+static uint64_t scale_panel_stride = 0;
 
 static samara_status scale_build(void *device, const bool *kernels,
                                  const struct smr_cl_steps *steps, void **program,
                                  samara_error *error) {
   static struct smr_cl_text texts[SMR_CL_KERNELS];  // a device knows compiled kernels by these
   for (size_t k = 0; k < SMR_CL_KERNELS; k++)
-    texts[k] = (struct smr_cl_text){"scale_floats", scale_text_now, "T=float UNUSED"};
+    texts[k] = (struct smr_cl_text){"scale_floats", scale_text_now, scale_defines_now};
   return smr_cl_build_texts(device, scale_dialect, texts, kernels, steps, program, error);
 }
 
@@ -64,7 +69,11 @@ static void scale_lower(const struct smr_cl_node *node, struct smr_cl_launches *
   launch->dims = 1;
   launch->items[0] = SCALE_COUNT;
   launch->buffers[0] = scale_place(&tensors[node->node->inputs[0]]);
-  launch->buffers[1] = scale_place(&tensors[node->node->inputs[1]]);
+  samara_region_tensor w = tensors[node->node->inputs[1]];
+  w.layout = scale_layout;
+  w.size_bytes = scale_panel_bytes;
+  w.panel_stride_bytes = scale_panel_stride;
+  smr_cl_bind(launch, 1, &w);
   launch->buffers[5] = scale_place(&tensors[node->node->outputs[0]]);
   launch->ints[0] = SCALE_COUNT;
   launch->ints[31] = 3;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "backends/opencl/cl.h"
 
@@ -20,6 +21,7 @@
 enum {
   INVALID_VALUE = -30,
   INVALID_OBJECT = -38,
+  INVALID_IMAGE_SIZE = -40,
   INVALID_BINARY = -42,
   INVALID_EXECUTABLE = -45,
   INVALID_ARGS = -52,
@@ -27,6 +29,7 @@ enum {
   DEVICE_NOT_FOUND = -1,
   ARGUMENTS = 12,
   ARGUMENT_BYTES = 64,
+  SLOW_NS = 100000,
 };
 
 static struct fault_opencl controls = {.at = -1,
@@ -39,7 +42,7 @@ struct fault_opencl *fault_opencl(void) { return &controls; }
 
 // ---- objects ----
 
-enum object_kind { CONTEXT = 0x51, QUEUE, MEM, PROGRAM, KERNEL, EVENT, DEAD };
+enum object_kind { CONTEXT = 0x51, QUEUE, MEM, IMAGE, PROGRAM, KERNEL, EVENT, DEAD };
 
 struct object {
   int kind;
@@ -47,8 +50,10 @@ struct object {
   // MEM
   unsigned char *bytes;
   size_t size;
-  // PROGRAM
-  bool built, broken;
+  // IMAGE
+  struct object *buffer;
+  // PROGRAM, and KERNEL: reads_image
+  bool built, broken, reads_image;
   // KERNEL
   char name[64];
   unsigned char arguments[ARGUMENTS][ARGUMENT_BYTES];
@@ -80,6 +85,7 @@ static int32_t object_release(void *given, int kind) {
   if (--object->references > 0) return 0;
   object->kind = DEAD;
   controls.live--;
+  if (object->buffer != NULL) (void)object_release(object->buffer, MEM);
   free(object->bytes);
   free(object);
   return 0;
@@ -158,7 +164,8 @@ EXPORT int32_t CALL clGetDeviceInfo(smr_cl_device_id device, uint32_t what, size
                                     size_t *needed) {
   FAULT_OR_WORK();
   const bool old = (void *)device == (void *)&device_objects[1];
-  const uint32_t yes = 1, units = 2;
+  const uint32_t yes = 1, no = 0, units = 2;
+  const size_t texels = (size_t)controls.texels;
   const uint64_t type = controls.kinds != 0 ? controls.kinds : SMR_CL_DEVICE_TYPE_CPU;
   const uint64_t memory = 1 << 22, none = 0, packed = 1;
   switch (what) {
@@ -181,6 +188,10 @@ EXPORT int32_t CALL clGetDeviceInfo(smr_cl_device_id device, uint32_t what, size
       return give(&controls.max_alloc, sizeof controls.max_alloc, room, out, needed);
     case SMR_CL_DEVICE_GLOBAL_MEM_SIZE:
       return give(&memory, sizeof memory, room, out, needed);
+    case SMR_CL_DEVICE_IMAGE_SUPPORT:
+      return give(controls.texels != 0 ? &yes : &no, sizeof yes, room, out, needed);
+    case SMR_CL_DEVICE_IMAGE_MAX_BUFFER_SIZE:
+      return give(&texels, sizeof texels, room, out, needed);
     case SMR_CL_DEVICE_DOUBLE_FP_CONFIG:
       return give(&none, sizeof none, room, out, needed);
     case SMR_CL_DEVICE_MAX_COMPUTE_UNITS:
@@ -238,18 +249,52 @@ EXPORT smr_cl_mem CALL clCreateBuffer(smr_cl_context context, uint64_t flags, si
   made->size = size;
   return (smr_cl_mem)(void *)made;
 }
-EXPORT int32_t CALL clReleaseMemObject(smr_cl_mem memory) { RELEASE(memory, MEM); }
+EXPORT int32_t CALL clReleaseMemObject(smr_cl_mem memory) {
+  const bool image = memory != NULL && ((const struct object *)(const void *)memory)->kind == IMAGE;
+  RELEASE(memory, image ? IMAGE : MEM);
+}
+
+#if !defined(FAULT_WITHOUT_IMAGES)
+EXPORT smr_cl_mem CALL clCreateImage(smr_cl_context context, uint64_t flags,
+                                     const struct smr_cl_image_format *format,
+                                     const struct smr_cl_image_desc *desc, void *host,
+                                     int32_t *code) {
+  FAULT_OR_MAKE(code);
+  (void)host;
+  struct object *buffer = (struct object *)(void *)desc->buffer;
+  const size_t texel = format->type == SMR_CL_FLOAT ? 16 : 8;
+  if (!object_is(context, CONTEXT) || !object_is(buffer, MEM) || controls.no_images ||
+      desc->width > controls.texels) {
+    *code = INVALID_IMAGE_SIZE;
+    return NULL;
+  }
+  if (flags != SMR_CL_MEM_READ_ONLY || format->order != SMR_CL_RGBA || desc->width == 0 ||
+      (format->type != SMR_CL_FLOAT && format->type != SMR_CL_HALF_FLOAT) ||
+      desc->type != SMR_CL_MEM_OBJECT_IMAGE1D_BUFFER || desc->width > buffer->size / texel) {
+    controls.misuse++;
+    *code = INVALID_VALUE;
+    return NULL;
+  }
+  struct object *made = object_new(IMAGE);
+  made->buffer = buffer;
+  buffer->references++;
+  controls.images++;
+  return (smr_cl_mem)(void *)made;
+}
+#endif
 
 // ---- programs ----
 
-static const unsigned char binary[] = "a program without code";
+static const unsigned char binary[2][23] = {"a program without code", "a program with images!"};
 
 EXPORT smr_cl_program_id CALL clCreateProgramWithSource(smr_cl_context context, uint32_t count,
                                                         const char **texts, const size_t *sizes,
                                                         int32_t *code) {
   FAULT_OR_MAKE(code);
   if (!object_is(context, CONTEXT) || count != 1) return NULL;
+  static const char images[] = "#define TEXELS 1\n";
   struct object *made = object_new(PROGRAM);
+  made->reads_image = strncmp(texts[0], images, strlen(images)) == 0;
   if (controls.source != NULL) controls.source(texts[0], sizes[0]);
   for (size_t i = 0; i + 6 <= sizes[0]; i++) {
     if (memcmp(texts[0] + i, "#error", 6) == 0) made->broken = true;
@@ -265,13 +310,19 @@ EXPORT smr_cl_program_id CALL clCreateProgramWithBinary(smr_cl_context context, 
   FAULT_OR_MAKE(code);
   (void)devices, (void)count;
   if (!object_is(context, CONTEXT)) return NULL;
-  if (sizes[0] != sizeof binary || memcmp(binaries[0], binary, sizeof binary) != 0) {
+  size_t which = 0;
+  while (which < 2 && (sizes[0] != sizeof binary[which] ||
+                       memcmp(binaries[0], binary[which], sizeof binary[which]) != 0))
+    which++;
+  if (which == 2) {
     *states = *code = INVALID_BINARY;
     return NULL;
   }
   *states = 0;
   controls.binaries++;
-  return (smr_cl_program_id)(void *)object_new(PROGRAM);
+  struct object *made = object_new(PROGRAM);
+  made->reads_image = which == 1;
+  return (smr_cl_program_id)(void *)made;
 }
 
 EXPORT int32_t CALL clBuildProgram(smr_cl_program_id program, uint32_t count,
@@ -282,7 +333,7 @@ EXPORT int32_t CALL clBuildProgram(smr_cl_program_id program, uint32_t count,
   if (!object_is(program, PROGRAM)) return INVALID_OBJECT;
   snprintf(controls.options, sizeof controls.options, "%s", options);
   struct object *object = (struct object *)(void *)program;
-  if (object->broken) return BUILD_FAILURE;
+  if (object->broken || (controls.refuse_texels && object->reads_image)) return BUILD_FAILURE;
   controls.builds++;
   object->built = true;
   return 0;
@@ -302,9 +353,10 @@ EXPORT int32_t CALL clGetProgramInfo(smr_cl_program_id program, uint32_t what, s
   (void)needed, (void)room;
   if (!object_is(program, PROGRAM)) return INVALID_OBJECT;
   if (what == SMR_CL_PROGRAM_BINARY_SIZES) {
-    *(size_t *)out = sizeof binary;
+    *(size_t *)out = sizeof binary[0];
   } else {
-    memcpy(*(unsigned char **)out, binary, sizeof binary);
+    const struct object *object = (const struct object *)(const void *)program;
+    memcpy(*(unsigned char **)out, binary[object->reads_image], sizeof binary[0]);
   }
   return 0;
 }
@@ -320,6 +372,7 @@ EXPORT smr_cl_kernel_id CALL clCreateKernel(smr_cl_program_id program, const cha
     return NULL;
   }
   struct object *made = object_new(KERNEL);
+  made->reads_image = ((struct object *)(void *)program)->reads_image;
   memcpy(made->name, name, strlen(name) < sizeof made->name ? strlen(name) : sizeof made->name - 1);
   return (smr_cl_kernel_id)(void *)made;
 }
@@ -351,6 +404,14 @@ static void begin_event(smr_cl_event *out) {
   *out = (smr_cl_event)(void *)made;
 }
 
+static void take_long(void) {
+  struct timespec begin, now;
+  (void)timespec_get(&begin, TIME_UTC);
+  do {
+    (void)timespec_get(&now, TIME_UTC);
+  } while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < SLOW_NS);
+}
+
 EXPORT int32_t CALL clEnqueueNDRangeKernel(smr_cl_queue queue, smr_cl_kernel_id kernel,
                                            uint32_t dims, const size_t *from, const size_t *items,
                                            const size_t *group, uint32_t count,
@@ -374,10 +435,13 @@ EXPORT int32_t CALL clEnqueueNDRangeKernel(smr_cl_queue queue, smr_cl_kernel_id 
     struct object *memory;
     memcpy(&memory, object->arguments[i], sizeof memory);
     if (memory == NULL) continue;
-    if (!object_is(memory, MEM)) return INVALID_OBJECT;
+    const bool image = i == 1 && object->reads_image;
+    if (!object_is(memory, image ? IMAGE : MEM)) return INVALID_OBJECT;
+    if (image) memory = memory->buffer;
     buffers[i] = memory->bytes + 4 * (size_t)offsets[i];
   }
   controls.enqueued++;
+  if (controls.slow == (object->reads_image ? FAULT_SLOW_IMAGES : FAULT_SLOW_BUFFERS)) take_long();
   if (controls.kernel != NULL) controls.kernel(object->name, buffers, ints, floats, dims, items);
   begin_event(out);
   return 0;

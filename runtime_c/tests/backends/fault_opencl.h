@@ -23,6 +23,9 @@ enum fault_kind {
   FAULT_LIE,    // it does nothing, and says that it succeeded
 };
 
+/// Kernels that read weights from images, or those that do not.
+enum fault_slow { FAULT_SLOW_IMAGES = 1, FAULT_SLOW_BUFFERS };
+
 /// Told of every source that a program is made of.
 typedef void (*fault_source_fn)(const char *text, size_t size);
 
@@ -39,6 +42,11 @@ struct fault_opencl {
   long builds;          // of sources
   long binaries;        // that were accepted
   long enqueued;        // kernels
+  long images;          // made
+  uint64_t texels;      // of the largest image; 0: the device has no images
+  bool no_images;       // it says that it has them, and refuses each
+  bool refuse_texels;   // its compiler knows nothing of images
+  int slow;             // launches that take long: FAULT_SLOW_IMAGES, FAULT_SLOW_BUFFERS
   int deaf;             // the device never finishes an event that is asked for
   const char *version;  // of the device
   uint64_t kinds;       // of the device, which is the only one; 0: a CPU, beside an old GPU

@@ -71,6 +71,12 @@ void smr_reference_launch(const struct smr_cl_launch *launch) {
   reference_launch(launch, reference_kernels[launch->kernel]);
 }
 
+bool smr_reference_launch_texels(const struct smr_cl_launch *launch) {
+  if (launch->panel_bytes == 0 || reference_texels[launch->kernel] == NULL) return false;
+  reference_launch(launch, reference_texels[launch->kernel]);
+  return true;
+}
+
 void smr_reference_launch_fused(const struct smr_cl_launch *launch, int fused) {
   reference_launch(launch, reference_fused[fused].kernel);
 }

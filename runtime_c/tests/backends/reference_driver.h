@@ -10,6 +10,8 @@ extern const struct smr_cl_driver smr_reference_driver;
 
 /// Run one launch now, of a kernel of rows.inc.
 void smr_reference_launch(const struct smr_cl_launch *launch);
+/// Run it as it reads weights from an image; false where its kernel or weights are none for that.
+bool smr_reference_launch_texels(const struct smr_cl_launch *launch);
 
 /// The number of a step's kernel, by its name, among those of reference_fused.inc; -1: there is
 /// none.

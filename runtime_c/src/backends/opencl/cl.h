@@ -47,6 +47,7 @@ enum {
   SMR_CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010,
   SMR_CL_DEVICE_GLOBAL_MEM_SIZE = 0x101f,
   SMR_CL_DEVICE_ENDIAN_LITTLE = 0x1026,
+  SMR_CL_DEVICE_IMAGE_SUPPORT = 0x1016,
   SMR_CL_DEVICE_AVAILABLE = 0x1027,
   SMR_CL_DEVICE_COMPILER_AVAILABLE = 0x1028,
   SMR_CL_DEVICE_NAME = 0x102b,
@@ -56,6 +57,7 @@ enum {
   SMR_CL_DEVICE_DOUBLE_FP_CONFIG = 0x1032,
   SMR_CL_DEVICE_SINGLE_FP_CONFIG = 0x101B,
   SMR_CL_DEVICE_HOST_UNIFIED_MEMORY = 0x1035,
+  SMR_CL_DEVICE_IMAGE_MAX_BUFFER_SIZE = 0x1040,  // in texels
   SMR_CL_DEVICE_NUMERIC_VERSION = 0x105e,  // of OpenCL 3.0: major, minor, patch in 10, 10, 12 bits
   SMR_CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR = 0x1073,
   SMR_CL_DEVICE_WARP_SIZE_NV = 0x4003,
@@ -68,10 +70,27 @@ enum {
 
   SMR_CL_CONTEXT_PLATFORM = 0x1084,
   SMR_CL_MEM_READ_WRITE = 1 << 0,
+  SMR_CL_MEM_READ_ONLY = 1 << 2,
+  SMR_CL_RGBA = 0x10b5,
+  SMR_CL_HALF_FLOAT = 0x10dd,
+  SMR_CL_FLOAT = 0x10de,
+  SMR_CL_MEM_OBJECT_IMAGE1D_BUFFER = 0x10f6,
   SMR_CL_PROGRAM_BINARY_SIZES = 0x1165,
   SMR_CL_PROGRAM_BINARIES = 0x1166,
   SMR_CL_PROGRAM_BUILD_LOG = 0x1183,
   SMR_CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11d3,
+};
+
+/// The format of a texel: what components it has, and of which type.
+struct smr_cl_image_format {
+  uint32_t order, type;
+};
+/// What an image is. One over a buffer has a type, a width in texels and the buffer; all else is 0.
+struct smr_cl_image_desc {
+  uint32_t type;
+  size_t width, height, depth, array_size, row_pitch, slice_pitch;
+  uint32_t mip_levels, samples;
+  smr_cl_mem buffer;
 };
 
 /// X(result, name, parameters): the functions, by the names that libraries export.
@@ -126,6 +145,10 @@ struct smr_cl_api {
 #define SMR_CL_FUNCTION(result, name, parameters) result(SMR_CL_CALL *name) parameters;
   SMR_CL_FUNCTIONS(SMR_CL_FUNCTION)
 #undef SMR_CL_FUNCTION
+  // NULL where the library has none: nothing is read as an image then.
+  smr_cl_mem(SMR_CL_CALL *clCreateImage)(smr_cl_context, uint64_t,
+                                         const struct smr_cl_image_format *,
+                                         const struct smr_cl_image_desc *, void *, int32_t *);
 };
 
 /// Load OpenCL: the library that the environment variable SAMARA_OPENCL names, or else the
@@ -134,7 +157,7 @@ struct smr_cl_api {
 samara_status smr_cl_load(struct smr_cl_api *api, samara_error *error);
 void smr_cl_unload(struct smr_cl_api *api);
 
-/// The name of an error number, such as "CL_OUT_OF_RESOURCES"; a static text.
-const char *smr_cl_error_name(int32_t code);
+/// The name of an error number, such as "CL_OUT_OF_RESOURCES", in two parts: static texts.
+const char *smr_cl_error_name(int32_t code, const char **prefix);
 
 #endif

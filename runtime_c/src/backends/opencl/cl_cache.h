@@ -13,7 +13,7 @@
 
 enum { SMR_CL_CACHE_TEXTS = 4 };
 
-/// What a compiled program depends on.
+/// What a compiled program depends on, or what was measured.
 struct smr_cl_cache_key {
   const char *folder;
   const char *texts[SMR_CL_CACHE_TEXTS];  // device, driver, platform, build options

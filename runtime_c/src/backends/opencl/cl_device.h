@@ -5,7 +5,9 @@
 #define SMR_BACKENDS_OPENCL_CL_DEVICE_H
 
 #include "backends/opencl/cl.h"
+#include "backends/opencl/cl_cache.h"
 #include "backends/opencl/driver.h"
+#include "base/atomic.h"
 
 enum {
   SMR_CL_EVENTS = 256,         // tickets that may be under way; one more waits for the oldest
@@ -20,6 +22,11 @@ struct smr_cl_pending {
 
 struct smr_cl_unit;
 
+enum {
+  SMR_CL_FAST_IMAGES = 95,  // percent of the time of buffers from which images are used
+  SMR_CL_NO_IMAGES = 255,   // they were not measured, or do not work
+};
+
 struct smr_cl_device {
   struct smr_cl_api api;
   samara_allocator allocator;
@@ -30,8 +37,13 @@ struct smr_cl_device {
   smr_cl_context context;
   smr_cl_queue queue;
   uint64_t max_memory;
-  const char *options;                                     // for its compiler
+  uint64_t max_texels;  // of an image; 0: weights are never read from images
+  const char *options;  // for its compiler
   char *name, *version, *platform_version, *cache_folder;  // cache_folder: NULL where none is kept
+
+  // Percent of the time of buffers that products take whose weights are images (cl_texels.c):
+  // 1 to 255. 0: not known yet.
+  SMR_ATOMIC(int) image_time;
 
   struct smr_os_mutex units_mutex;  // of units
   struct smr_cl_unit *units;        // kernels that are compiled
@@ -68,8 +80,29 @@ samara_status smr_cl_prepare(void *device, void *program, const struct smr_cl_la
 void smr_cl_release_prepared(void *device, void *prepared);
 /// Give back the compiled kernels, when the device closes.
 void smr_cl_release_units(struct smr_cl_device *device);
+/// The key of a source, or of what was measured, of a device.
+struct smr_cl_cache_key smr_cl_key(const struct smr_cl_device *device, const char *source,
+                                   size_t source_bytes);
 /// The kernel of a prepared launch.
 smr_cl_kernel_id smr_cl_prepared_kernel(const void *prepared);
+
+/// Whether the kernel of a prepared launch reads its weights from an image.
+bool smr_cl_prepared_has_image(const void *prepared);
+
+/// Bytes of four weights, which may be a texel for kernels of this text; 0: they are in a buffer.
+uint32_t smr_cl_texel_bytes(const struct smr_cl_text *text);
+/// Whether kernels that are built now read weights from images. Measures both ways when it is first
+/// asked for a product, or reads what was measured before from the cache.
+bool smr_cl_prefers_images(struct smr_cl_device *device, const char *dialect,
+                           const struct smr_cl_text *texts, const bool *kernels);
+/// An image over the weights of a launch, for clReleaseMemObject; NULL where they do not fit one or
+/// the driver refuses: then they are read from the buffer.
+smr_cl_mem smr_cl_weights_image(const struct smr_cl_device *device,
+                                const struct smr_cl_launch *launch, uint32_t texel_bytes);
+/// smr_cl_build_texts where it is known whether kernels that can read weights from images do so.
+samara_status smr_cl_build_with(void *device, const char *dialect, const struct smr_cl_text *texts,
+                                const bool *kernels, const struct smr_cl_steps *steps, bool images,
+                                void **program, samara_error *error);
 
 /// smr_cl_build of other texts, for tests. They must live as long as the device.
 samara_status smr_cl_build_texts(void *device, const char *dialect, const struct smr_cl_text *texts,

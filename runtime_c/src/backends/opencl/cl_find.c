@@ -197,6 +197,8 @@ static samara_status opencl_describe(struct smr_cl_device *device, samara_device
   device->options = opencl_options(device, features);
   smr_release(&device->allocator, extensions);
   device->max_memory = opencl_u64(device, SMR_CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  if (!cpu && device->api.clCreateImage != NULL && opencl_u32(device, SMR_CL_DEVICE_IMAGE_SUPPORT))
+    device->max_texels = opencl_u64(device, SMR_CL_DEVICE_IMAGE_MAX_BUFFER_SIZE);
   info->name = device->name;
   info->driver = device->version;
   info->memory_bytes = opencl_u64(device, SMR_CL_DEVICE_GLOBAL_MEM_SIZE);

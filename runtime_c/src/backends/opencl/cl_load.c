@@ -43,6 +43,10 @@ static bool cl_read_functions(struct smr_cl_api *api, const char **missing) {
   api->name = (result(SMR_CL_CALL *) parameters)function;
   SMR_CL_FUNCTIONS(SMR_CL_FUNCTION)
 #undef SMR_CL_FUNCTION
+  function = smr_os_library_function(api->library, "clCreateImage");
+  api->clCreateImage =
+      (smr_cl_mem(SMR_CL_CALL *)(smr_cl_context, uint64_t, const struct smr_cl_image_format *,
+                                 const struct smr_cl_image_desc *, void *, int32_t *))function;
   return true;
 }
 
@@ -77,73 +81,65 @@ static const char *cl_name(const char *names, int32_t index) {
   return names;
 }
 
-const char *smr_cl_error_name(int32_t code) {
-  // From -1, and from -30: pointers to the names would take half as much again.
+const char *smr_cl_error_name(int32_t code, const char **prefix) {
+  // From -1, and from -30, where all begin with INVALID_: pointers to the names would take half as
+  // much again. "" is what no function that is called here can return.
   static const char first[] =
-      "CL_DEVICE_NOT_FOUND\0"
-      "CL_DEVICE_NOT_AVAILABLE\0"
-      "CL_COMPILER_NOT_AVAILABLE\0"
-      "CL_MEM_OBJECT_ALLOCATION_FAILURE\0"
-      "CL_OUT_OF_RESOURCES\0"
-      "CL_OUT_OF_HOST_MEMORY\0"
-      "CL_PROFILING_INFO_NOT_AVAILABLE\0"
-      "CL_MEM_COPY_OVERLAP\0"
-      "CL_IMAGE_FORMAT_MISMATCH\0"
-      "CL_IMAGE_FORMAT_NOT_SUPPORTED\0"
-      "CL_BUILD_PROGRAM_FAILURE\0"
-      "CL_MAP_FAILURE\0"
-      "CL_MISALIGNED_SUB_BUFFER_OFFSET\0"
-      "CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST\0"
-      "CL_COMPILE_PROGRAM_FAILURE\0"
-      "CL_LINKER_NOT_AVAILABLE\0"
-      "CL_LINK_PROGRAM_FAILURE\0"
-      "CL_DEVICE_PARTITION_FAILED\0"
-      "CL_KERNEL_ARG_INFO_NOT_AVAILABLE\0";
+      "DEVICE_NOT_FOUND\0"
+      "DEVICE_NOT_AVAILABLE\0"
+      "COMPILER_NOT_AVAILABLE\0"
+      "MEM_OBJECT_ALLOCATION_FAILURE\0"
+      "OUT_OF_RESOURCES\0"
+      "OUT_OF_HOST_MEMORY\0"
+      "\0"  // PROFILING_INFO_NOT_AVAILABLE
+      "\0"  // MEM_COPY_OVERLAP
+      "\0"  // IMAGE_FORMAT_MISMATCH
+      "IMAGE_FORMAT_NOT_SUPPORTED\0"
+      "BUILD_PROGRAM_FAILURE\0"
+      "\0"  // MAP_FAILURE
+      "\0"  // MISALIGNED_SUB_BUFFER_OFFSET
+      "EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST";
   static const char second[] =
-      "CL_INVALID_VALUE\0"
-      "CL_INVALID_DEVICE_TYPE\0"
-      "CL_INVALID_PLATFORM\0"
-      "CL_INVALID_DEVICE\0"
-      "CL_INVALID_CONTEXT\0"
-      "CL_INVALID_QUEUE_PROPERTIES\0"
-      "CL_INVALID_COMMAND_QUEUE\0"
-      "CL_INVALID_HOST_PTR\0"
-      "CL_INVALID_MEM_OBJECT\0"
-      "CL_INVALID_IMAGE_FORMAT_DESCRIPTOR\0"
-      "CL_INVALID_IMAGE_SIZE\0"
-      "CL_INVALID_SAMPLER\0"
-      "CL_INVALID_BINARY\0"
-      "CL_INVALID_BUILD_OPTIONS\0"
-      "CL_INVALID_PROGRAM\0"
-      "CL_INVALID_PROGRAM_EXECUTABLE\0"
-      "CL_INVALID_KERNEL_NAME\0"
-      "CL_INVALID_KERNEL_DEFINITION\0"
-      "CL_INVALID_KERNEL\0"
-      "CL_INVALID_ARG_INDEX\0"
-      "CL_INVALID_ARG_VALUE\0"
-      "CL_INVALID_ARG_SIZE\0"
-      "CL_INVALID_KERNEL_ARGS\0"
-      "CL_INVALID_WORK_DIMENSION\0"
-      "CL_INVALID_WORK_GROUP_SIZE\0"
-      "CL_INVALID_WORK_ITEM_SIZE\0"
-      "CL_INVALID_GLOBAL_OFFSET\0"
-      "CL_INVALID_EVENT_WAIT_LIST\0"
-      "CL_INVALID_EVENT\0"
-      "CL_INVALID_OPERATION\0"
-      "CL_INVALID_GL_OBJECT\0"
-      "CL_INVALID_BUFFER_SIZE\0"
-      "CL_INVALID_MIP_LEVEL\0"
-      "CL_INVALID_GLOBAL_WORK_SIZE\0"
-      "CL_INVALID_PROPERTY\0"
-      "CL_INVALID_IMAGE_DESCRIPTOR\0"
-      "CL_INVALID_COMPILER_OPTIONS\0"
-      "CL_INVALID_LINKER_OPTIONS\0"
-      "CL_INVALID_DEVICE_PARTITION_COUNT\0"
-      "CL_INVALID_PIPE_SIZE\0"
-      "CL_INVALID_DEVICE_QUEUE\0"
-      "CL_INVALID_SPEC_ID\0"
-      "CL_MAX_SIZE_RESTRICTION_EXCEEDED\0";
-  if (code <= -1 && code >= -19) return cl_name(first, -1 - code);
-  if (code <= -30 && code >= -72) return cl_name(second, -30 - code);
-  return code == -1001 ? "CL_PLATFORM_NOT_FOUND_KHR" : "an error that OpenCL 1.2 does not know";
+      "VALUE\0"
+      "DEVICE_TYPE\0"
+      "PLATFORM\0"
+      "DEVICE\0"
+      "CONTEXT\0"
+      "\0"  // QUEUE_PROPERTIES
+      "COMMAND_QUEUE\0"
+      "\0"  // HOST_PTR
+      "MEM_OBJECT\0"
+      "IMAGE_FORMAT_DESCRIPTOR\0"
+      "IMAGE_SIZE\0"
+      "\0"  // SAMPLER
+      "BINARY\0"
+      "BUILD_OPTIONS\0"
+      "PROGRAM\0"
+      "PROGRAM_EXECUTABLE\0"
+      "KERNEL_NAME\0"
+      "KERNEL_DEFINITION\0"
+      "KERNEL\0"
+      "ARG_INDEX\0"
+      "ARG_VALUE\0"
+      "ARG_SIZE\0"
+      "KERNEL_ARGS\0"
+      "WORK_DIMENSION\0"
+      "WORK_GROUP_SIZE\0"
+      "WORK_ITEM_SIZE\0"
+      "\0"  // GLOBAL_OFFSET
+      "\0"  // EVENT_WAIT_LIST
+      "EVENT\0"
+      "OPERATION\0"
+      "\0"  // GL_OBJECT
+      "BUFFER_SIZE\0"
+      "\0"  // MIP_LEVEL
+      "GLOBAL_WORK_SIZE\0"
+      "PROPERTY\0"
+      "IMAGE_DESCRIPTOR";
+  *prefix = "CL_";
+  if (code <= -1 && code >= -14) return cl_name(first, -1 - code);
+  *prefix = "CL_INVALID_";
+  if (code <= -30 && code >= -65) return cl_name(second, -30 - code);
+  *prefix = "";
+  return "an error that OpenCL 1.2 does not know";
 }

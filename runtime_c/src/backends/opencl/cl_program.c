@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-#include "backends/opencl/cl_cache.h"
 #include "base/alloc.h"
 #include "base/parts.h"
 
@@ -20,7 +19,9 @@ enum { PROGRAM_MAX_BINARY = 256 << 20 };  // bytes believed of a driver's binary
 /// A compiled kernel, for as long as the device is open.
 struct smr_cl_unit {
   struct smr_cl_unit *next;
+  const char *dialect;
   const struct smr_cl_text *text;  // of a step: `own`
+  uint32_t texel_bytes;            // 0: weights are read from a buffer, not an image
   struct smr_cl_text own;
   char name[SMR_CL_STEP_NAME], *body;  // of a step, which `own` points at; else NULL
   smr_cl_program_id id;
@@ -36,9 +37,9 @@ struct cl_program {
 
 struct cl_prepared {
   smr_cl_kernel_id id;
-  const struct cl_program *program;
-  uint16_t kernel;
-  bool set;  // what is below has been set
+  struct smr_cl_unit *unit;
+  smr_cl_mem image;  // of the weights, where the unit reads one
+  bool set;          // what is below has been set
   uint64_t releases;
   void *memory[SMR_CL_BUFFERS];
   uint32_t offsets[SMR_CL_BUFFERS];
@@ -80,10 +81,10 @@ static void source_defines(struct cl_source *source, const char *defines) {
   }
 }
 
-static void source_write(struct cl_source *source, const char *dialect,
-                         const struct smr_cl_unit *unit) {
+static void source_write(struct cl_source *source, const struct smr_cl_unit *unit) {
   const struct smr_cl_text *text = unit->text;
-  source_line(source, dialect);
+  if (unit->texel_bytes != 0) source_defines(source, "TEXELS=1");
+  source_line(source, unit->dialect);
   source_defines(source, text->defines);
   source_add(source, "#define NAME ", 13);
   source_line(source, text->name);
@@ -124,7 +125,8 @@ static samara_status program_compile(const struct smr_cl_device *device, smr_cl_
   program_log(device, id, said, sizeof said);
   const samara_status status = smr_cl_failed(error, "clBuildProgram", code);
   if (said[0] == '\0') return status;
-  return smr_fail(error, status, "clBuildProgram: %s: %s", smr_cl_error_name(code), said);
+  const char *prefix, *name = smr_cl_error_name(code, &prefix);
+  return smr_fail(error, status, "clBuildProgram: %s%s: %s", prefix, name, said);
 }
 
 static samara_status unit_make_kernel(const struct smr_cl_device *device, struct smr_cl_unit *unit,
@@ -195,13 +197,18 @@ static samara_status unit_keep(const struct smr_cl_device *device,
   return status;
 }
 
-static samara_status unit_make(const struct smr_cl_device *device, const struct cl_source *source,
-                               struct smr_cl_unit *unit, samara_error *error) {
-  const struct smr_cl_cache_key key = {
+struct smr_cl_cache_key smr_cl_key(const struct smr_cl_device *device, const char *source,
+                                   size_t source_bytes) {
+  return (struct smr_cl_cache_key){
       .folder = device->cache_folder,
       .texts = {device->name, device->version, device->platform_version, device->options},
-      .source = source->text,
-      .source_bytes = source->used};
+      .source = source,
+      .source_bytes = source_bytes};
+}
+
+static samara_status unit_make(const struct smr_cl_device *device, const struct cl_source *source,
+                               struct smr_cl_unit *unit, samara_error *error) {
+  const struct smr_cl_cache_key key = smr_cl_key(device, source->text, source->used);
   if (key.folder != NULL && unit_from_cache(device, &key, unit)) return SAMARA_OK;
   SMR_TRY(unit_from_source(device, source->text, source->used, unit, error));
   samara_error why = {.text = ""};
@@ -214,14 +221,14 @@ static samara_status unit_make(const struct smr_cl_device *device, const struct 
 
 // ---- functions of the driver: programs ----
 
-static samara_status unit_compile(const struct smr_cl_device *device, const char *dialect,
-                                  struct smr_cl_unit *unit, samara_error *error) {
+static samara_status unit_compile(const struct smr_cl_device *device, struct smr_cl_unit *unit,
+                                  samara_error *error) {
   struct cl_source source = {NULL, 0};
-  source_write(&source, dialect, unit);
+  source_write(&source, unit);
   const size_t size = source.used;
   source = (struct cl_source){(char *)smr_allocate(&device->allocator, size), 0};
   if (source.text == NULL) return smr_no_memory(error, size);
-  source_write(&source, dialect, unit);
+  source_write(&source, unit);
   const samara_status status = unit_make(device, &source, unit, error);
   if (status != SAMARA_OK) unit_clear(device, unit);
   smr_release(&device->allocator, source.text);
@@ -246,9 +253,10 @@ static struct smr_cl_unit *unit_new(const struct smr_cl_device *device,
 
 // The unit of a text or of the body of a step, compiled the first time. Under the lock of units.
 static samara_status unit_of(struct smr_cl_device *device, const char *dialect,
-                             const struct smr_cl_text *text, const char *body,
+                             const struct smr_cl_text *text, const char *body, uint32_t texel_bytes,
                              struct smr_cl_unit **out, samara_error *error) {
   for (struct smr_cl_unit *unit = device->units; unit != NULL; unit = unit->next) {
+    if (unit->texel_bytes != texel_bytes) continue;
     if (body == NULL ? unit->text != text : unit->body == NULL || strcmp(unit->body, body) != 0)
       continue;
     *out = unit;
@@ -258,7 +266,9 @@ static samara_status unit_of(struct smr_cl_device *device, const char *dialect,
     SMR_FAIL(error, UNSUPPORTED, "this build has no kernel %s", text->name);
   struct smr_cl_unit *unit = unit_new(device, text, body);
   if (unit == NULL) return smr_no_memory(error, sizeof *unit);
-  const samara_status status = unit_compile(device, dialect, unit, error);
+  unit->dialect = dialect;
+  unit->texel_bytes = texel_bytes;
+  const samara_status status = unit_compile(device, unit, error);
   if (status != SAMARA_OK) {
     smr_release(&device->allocator, unit);
     return status;
@@ -268,9 +278,21 @@ static samara_status unit_of(struct smr_cl_device *device, const char *dialect,
   return SAMARA_OK;
 }
 
-samara_status smr_cl_build_texts(void *device, const char *dialect, const struct smr_cl_text *texts,
-                                 const bool *kernels, const struct smr_cl_steps *steps,
-                                 void **program, samara_error *error) {
+// The unit of a text, which reads weights from images where `images` says so and the driver's
+// compiler can: once it fails, all that is built later reads buffers.
+static samara_status unit_of_text(struct smr_cl_device *device, const char *dialect,
+                                  const struct smr_cl_text *text, bool images,
+                                  struct smr_cl_unit **out, samara_error *error) {
+  const uint32_t texel_bytes = SMR_HAS(cl_matmul) && images ? smr_cl_texel_bytes(text) : 0;
+  const samara_status status = unit_of(device, dialect, text, NULL, texel_bytes, out, error);
+  if (status == SAMARA_OK || texel_bytes == 0) return status;
+  SMR_ATOMIC_STORE(&device->image_time, SMR_CL_NO_IMAGES);
+  return unit_of(device, dialect, text, NULL, 0, out, error);
+}
+
+samara_status smr_cl_build_with(void *device, const char *dialect, const struct smr_cl_text *texts,
+                                const bool *kernels, const struct smr_cl_steps *steps, bool images,
+                                void **program, samara_error *error) {
   struct smr_cl_device *own = (struct smr_cl_device *)device;
   const size_t size = sizeof(struct cl_program) + steps->count * sizeof(struct smr_cl_unit *);
   struct cl_program *made = (struct cl_program *)smr_allocate_zeroed(&own->allocator, 1, size);
@@ -278,10 +300,10 @@ samara_status smr_cl_build_texts(void *device, const char *dialect, const struct
   samara_status status = SAMARA_OK;
   smr_os_mutex_lock(&own->units_mutex);
   for (size_t k = 0; k < SMR_CL_KERNELS && status == SAMARA_OK; k++)
-    if (kernels[k]) status = unit_of(own, dialect, &texts[k], NULL, &made->units[k], error);
+    if (kernels[k]) status = unit_of_text(own, dialect, &texts[k], images, &made->units[k], error);
   for (; SMR_HAS(cl_fused) && made->step_count < steps->count && status == SAMARA_OK;
        made->step_count++)
-    status = unit_of(own, dialect, NULL, steps->steps[made->step_count].text,
+    status = unit_of(own, dialect, NULL, steps->steps[made->step_count].text, 0,
                      &made->steps[made->step_count], error);
   smr_os_mutex_unlock(&own->units_mutex);
   if (status != SAMARA_OK) {
@@ -290,6 +312,14 @@ samara_status smr_cl_build_texts(void *device, const char *dialect, const struct
   }
   *program = made;
   return SAMARA_OK;
+}
+
+samara_status smr_cl_build_texts(void *device, const char *dialect, const struct smr_cl_text *texts,
+                                 const bool *kernels, const struct smr_cl_steps *steps,
+                                 void **program, samara_error *error) {
+  struct smr_cl_device *own = (struct smr_cl_device *)device;
+  const bool images = SMR_HAS(cl_matmul) && smr_cl_prefers_images(own, dialect, texts, kernels);
+  return smr_cl_build_with(device, dialect, texts, kernels, steps, images, program, error);
 }
 
 samara_status smr_cl_build(void *device, const bool *kernels, const struct smr_cl_steps *steps,
@@ -357,6 +387,7 @@ static samara_status prepared_arguments(const struct smr_cl_device *device, uint
     smr_cl_mem memory = (smr_cl_mem)place->memory;
     if (memory != NULL) offsets[i] = (uint32_t)(place->offset_bytes / 4);
     if (places && prepared->memory[i] == place->memory) continue;
+    if (i == 1 && prepared->image != NULL) memory = prepared->image;
     SMR_TRY(prepared_set(device, prepared, index, sizeof memory, &memory, error));
     prepared->memory[i] = place->memory;
   }
@@ -381,17 +412,15 @@ static samara_status prepared_arguments(const struct smr_cl_device *device, uint
 }
 
 // A kernel object for the launch, without arguments.
-static samara_status prepared_make(struct smr_cl_device *device, const struct cl_program *program,
-                                   uint16_t kernel, void **prepared, samara_error *error) {
-  struct smr_cl_unit *unit = prepared_unit(program, kernel);
+static samara_status prepared_make(struct smr_cl_device *device, struct smr_cl_unit *unit,
+                                   void **prepared, samara_error *error) {
   struct cl_prepared *made =
       (struct cl_prepared *)smr_allocate_zeroed(&device->allocator, 1, sizeof *made);
   if (made == NULL) return smr_no_memory(error, sizeof *made);
   samara_status status = SAMARA_OK;
   smr_os_mutex_lock(&device->units_mutex);
   if (unit->spare == NULL) status = unit_make_kernel(device, unit, error);
-  made->program = program;
-  made->kernel = kernel;
+  made->unit = unit;
   made->id = unit->spare;
   unit->spare = NULL;
   smr_os_mutex_unlock(&device->units_mutex);
@@ -402,28 +431,67 @@ static samara_status prepared_make(struct smr_cl_device *device, const struct cl
   return status;
 }
 
+// Whether the image that the launch had is that of its weights.
+static bool prepared_keeps_image(const struct cl_prepared *prepared, const struct smr_cl_unit *unit,
+                                 uint64_t releases, const struct smr_cl_launch *launch) {
+  return prepared != NULL && prepared->unit == unit && prepared->set &&
+         prepared->releases == releases && prepared->memory[1] == launch->buffers[1].memory;
+}
+
+// The same kernel for weights in a buffer: there is no image of these.
+static samara_status unit_without_image(struct smr_cl_device *device, struct smr_cl_unit **unit,
+                                        samara_error *error) {
+  smr_os_mutex_lock(&device->units_mutex);
+  const samara_status status =
+      unit_of(device, (*unit)->dialect, (*unit)->text, NULL, 0, unit, error);
+  smr_os_mutex_unlock(&device->units_mutex);
+  return status;
+}
+
 samara_status smr_cl_prepare(void *device, void *program, const struct smr_cl_launch *launch,
                              void **prepared, samara_error *error) {
   struct smr_cl_device *own = (struct smr_cl_device *)device;
   struct cl_program *of = (struct cl_program *)program;
   SMR_TRY(prepared_check(of, launch, error));
-  const struct cl_prepared *old = (const struct cl_prepared *)*prepared;
-  if (old != NULL && (old->program != of || old->kernel != launch->kernel)) {
-    smr_cl_release_prepared(device, *prepared);
-    *prepared = NULL;
-  }
-  if (*prepared == NULL) SMR_TRY(prepared_make(own, of, launch->kernel, prepared, error));
   smr_os_mutex_lock(&own->mutex);
   const uint64_t releases = own->releases;
   smr_os_mutex_unlock(&own->mutex);
-  return prepared_arguments(own, releases, launch, (struct cl_prepared *)*prepared, error);
+  struct smr_cl_unit *unit = prepared_unit(of, launch->kernel);
+  smr_cl_mem image = NULL;
+  if (SMR_HAS(cl_matmul) && unit->texel_bytes != 0 &&
+      !prepared_keeps_image((const struct cl_prepared *)*prepared, unit, releases, launch)) {
+    image = smr_cl_weights_image(own, launch, unit->texel_bytes);
+    if (image == NULL) SMR_TRY(unit_without_image(own, &unit, error));
+  }
+  if (*prepared != NULL && ((const struct cl_prepared *)*prepared)->unit != unit) {
+    smr_cl_release_prepared(device, *prepared);
+    *prepared = NULL;
+  }
+  const samara_status status =
+      *prepared != NULL ? SAMARA_OK : prepared_make(own, unit, prepared, error);
+  struct cl_prepared *now = (struct cl_prepared *)*prepared;
+  if (image != NULL) {
+    smr_cl_mem unused = image;
+    if (status == SAMARA_OK) {
+      unused = now->image;
+      now->image = image;
+    }
+    if (unused != NULL) (void)own->api.clReleaseMemObject(unused);
+  }
+  return status != SAMARA_OK ? status : prepared_arguments(own, releases, launch, now, error);
 }
 
 void smr_cl_release_prepared(void *device, void *prepared) {
   const struct smr_cl_device *own = (const struct smr_cl_device *)device;
   if (prepared == NULL) return;
-  (void)own->api.clReleaseKernel(((struct cl_prepared *)prepared)->id);
+  const struct cl_prepared *old = (const struct cl_prepared *)prepared;
+  (void)own->api.clReleaseKernel(old->id);
+  if (old->image != NULL) (void)own->api.clReleaseMemObject(old->image);
   smr_release(&own->allocator, prepared);
+}
+
+bool smr_cl_prepared_has_image(const void *prepared) {
+  return ((const struct cl_prepared *)prepared)->image != NULL;
 }
 
 smr_cl_kernel_id smr_cl_prepared_kernel(const void *prepared) {

@@ -20,8 +20,9 @@ enum {
 samara_status smr_cl_failed(samara_error *error, const char *function, int32_t code) {
   const bool memory = code == SMR_CL_MEM_OBJECT_ALLOCATION_FAILURE ||
                       code == SMR_CL_OUT_OF_HOST_MEMORY || code == SMR_CL_INVALID_BUFFER_SIZE;
-  return smr_fail(error, memory ? SAMARA_OUT_OF_MEMORY : SAMARA_IO, "%s: %s (%d)", function,
-                  smr_cl_error_name(code), (int)code);
+  const char *prefix, *name = smr_cl_error_name(code, &prefix);
+  return smr_fail(error, memory ? SAMARA_OUT_OF_MEMORY : SAMARA_IO, "%s: %s%s (%d)", function,
+                  prefix, name, (int)code);
 }
 
 samara_status smr_cl_created(samara_error *error, const char *function, const void *object,

@@ -145,4 +145,6 @@ void smr_cl_bind(struct smr_cl_launch *launch, uint32_t buffer,
   if (tensor == NULL) return;
   launch->buffers[buffer].memory = tensor->memory;
   launch->buffers[buffer].offset_bytes = tensor->offset_bytes;
+  if (buffer == 1 && tensor->layout != SAMARA_LAYOUT_PLAIN && tensor->panel_stride_bytes % 16 == 0)
+    launch->panel_bytes = tensor->size_bytes;
 }

@@ -61,6 +61,9 @@ struct smr_cl_launch {
   uint32_t table_bytes;
   uint32_t table_buffer;
   bool flags;  // it may set the flag of smr_cl_flag
+  // Bytes of buffer 1 where that is a constant in panels whose columns lie in whole fours, so that
+  // it can be read as an image; else 0.
+  uint64_t panel_bytes;
 };
 
 /// Launches that grow. Zero with an allocator is an empty list; smr_cl_launches_free frees it.

@@ -21,7 +21,7 @@ void smr_cl_narrow(const struct smr_cl_node *node, struct smr_cl_launches *out,
                    struct smr_cl_launch *launch) {
   const samara_region_tensor *w = smr_cl_input(node, 1), *y = smr_cl_output(node, 0);
   const size_t columns = (size_t)y->shape[y->rank - 1];
-  if (w->dtype != SAMARA_QINT8) return;
+  if (!SMR_HAS(type_qint8) || w->dtype != SAMARA_QINT8) return;
   float *table = (float *)smr_cl_table(out, launch, 4, 2 * columns * sizeof *table);
   for (size_t i = 0; i < columns && table != NULL; i++) {
     const size_t at = w->quant_count > 1 ? i : 0;

@@ -5,7 +5,12 @@
 #include "backends/opencl/driver.h"
 #include "base/parts.h"
 
-enum { TEXTS_FIRST_PAIR = 0x80 };
+enum {
+  // A byte b is a pair where (unsigned char)(b - TEXTS_FIRST_PAIR) is less than TEXTS_PAIRS: 0x7f
+  // to 0xff, then up to 0x1f, but for the end of a line and that of a text.
+  TEXTS_FIRST_PAIR = 0x7f,
+  TEXTS_PAIRS = 0x120 - TEXTS_FIRST_PAIR
+};
 
 // ISO C promises strings of 4095 characters; the compilers we know take any.
 #if defined(__GNUC__)
@@ -17,20 +22,23 @@ enum { TEXTS_FIRST_PAIR = 0x80 };
 #pragma GCC diagnostic pop
 #endif
 
-size_t smr_cl_unpack(const char *text, char *out) {
+// Up to `count` bytes, or to the end of the text.
+static size_t texts_unpack(const char *text, size_t count, char *out) {
   size_t length = 0;
-  for (; *text != '\0'; text++) {
-    const unsigned char byte = (unsigned char)*text;
-    if (byte >= TEXTS_FIRST_PAIR) {
-      const char *pair = cl_text_pairs[byte - TEXTS_FIRST_PAIR];
-      length += smr_cl_unpack(pair, out != NULL ? out + length : NULL);
+  for (; count > 0 && *text != '\0'; text++, count--) {
+    const unsigned char pair = (unsigned char)(*text - TEXTS_FIRST_PAIR);
+    char *to = out != NULL ? out + length : NULL;
+    if (pair < TEXTS_PAIRS && *text != '\n') {
+      length += texts_unpack(cl_text_pairs + 2 * pair, 2, to);
     } else {
-      if (out != NULL) out[length] = *text;
+      if (to != NULL) *to = *text;
       length++;
     }
   }
   return length;
 }
+
+size_t smr_cl_unpack(const char *text, char *out) { return texts_unpack(text, SIZE_MAX, out); }
 
 const char *const smr_cl_dialect = cl_text_dialect;
 

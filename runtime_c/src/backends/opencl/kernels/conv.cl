@@ -55,7 +55,7 @@
 #endif
 KERNEL(NAME) {
   GLOBAL const X *x = IN(0, X);
-  GLOBAL const W *w = IN(1, W);
+  PANEL(W) w = PANEL_IN(W);
   GLOBAL const X *bias = IN(2, X);
   GLOBAL const X *residual = IN(3, X);
   GLOBAL X *y = OUT(5, X);
@@ -70,7 +70,8 @@ KERNEL(NAME) {
   const int column = P(c) * P(d) * P(e) * depth;
   w += (size_t)channel * (size_t)column;
 #else
-  w += (size_t)(group * ((P(4) + 15) / 16) + first / 16) * (size_t)P(5) + (size_t)(first % 16);
+  w += (PLACE)(group * ((P(4) + 15) / 16) + first / 16) * (PLACE)TEXEL(P(5)) +
+       (PLACE)TEXEL(first % 16);
 #endif
 #if PLAIN == 2
   // IN(4): O scales, then O zero points, as floats.
@@ -142,8 +143,8 @@ KERNEL(NAME) {
           const int tap = ((kd * P(d) + kh) * P(e) + kw) * depth;
 #define WEIGHTS(c) (QUAD_BYTES(w + (size_t)((tap + (c)) >> 2) * 64, (tap + (c)) & 3) - zero)
 #else
-          GLOBAL const W *panel = w + (size_t)(((kd * P(d) + kh) * P(e) + kw) * depth) * 16;
-#define WEIGHTS(c) LOAD(COLS, W, panel + (size_t)(c)*16)
+          PANEL(W) panel = w + (PLACE)(((kd * P(d) + kh) * P(e) + kw) * depth) * TEXEL(16);
+#define WEIGHTS(c) READ(COLS, W, panel + (PLACE)(c)*TEXEL(16))
 #define BESIDE(c) LOAD(COLS, W, panel + P(5) + (size_t)(c)*16)
 #endif
           const int length = depth * taps;

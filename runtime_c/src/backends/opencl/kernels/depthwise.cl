@@ -6,7 +6,7 @@
 // whose sums are exact as floats.
 KERNEL(NAME) {
   GLOBAL const X *x = IN(0, X);
-  GLOBAL const W *w = IN(1, W);
+  PANEL(W) w = PANEL_IN(W);
 #if WHOLE
   GLOBAL const i32 *bias = IN(2, i32);
   GLOBAL const f32 *multipliers = IN(3, f32);
@@ -25,8 +25,8 @@ KERNEL(NAME) {
   w += (size_t)channel * (size_t)taps;
 #define WEIGHTS(t) GATHER(COLS, W, w + (t), taps, cols - 1)
 #else
-  w += (size_t)(channel / 16) * (size_t)P(5) + (size_t)(channel % 16);
-#define WEIGHTS(t) LOAD(COLS, W, w + (t)*16)
+  w += (PLACE)(channel / 16) * (PLACE)TEXEL(P(5)) + (PLACE)TEXEL(channel % 16);
+#define WEIGHTS(t) READ(COLS, W, w + (t)*TEXEL(16))
 #endif
 #if WHOLE
   GLOBAL const i32 *zeros = IN(3, i32) + P(3) + channel;

@@ -19,8 +19,24 @@ typedef float4 f32x4;
 typedef float16 f32x16;
 typedef int4 i32x4;
 typedef int16 i32x16;
+// Weights in panels; with TEXELS they are an image over the buffer, a texel being four columns.
+#if TEXELS
+#define WEIGHTS_1 __read_only image1d_buffer_t b1
+#define PANEL(T) int
+#define PANEL_IN(T) 0
+#define PLACE int
+#define TEXEL(n) ((n) >> 2)
+#define READ(n, T, p) read_imagef(b1, p)
+#else
+#define WEIGHTS_1 __global const uchar *b1
+#define PANEL(T) __global const T *
+#define PANEL_IN(T) IN(1, T)
+#define PLACE size_t
+#define TEXEL(n) (n)
+#define READ(n, T, p) LOAD(n, T, p)
+#endif
 #define KERNEL(name)                                                                            \
-  __kernel __attribute__((vec_type_hint(float16))) void name(__global const uchar *b0, __global const uchar *b1, __global const uchar *b2, \
+  __kernel __attribute__((vec_type_hint(float16))) void name(__global const uchar *b0, WEIGHTS_1, __global const uchar *b2, \
                      __global const uchar *b3, __global const uchar *b4, __global uchar *b5,     \
                      __global uchar *b6, __global uchar *b7, uint8 o, int16 p, int16 q, float8 f)
 #define IN(i, T) ((__global const T *)(b##i + ((size_t)o.s##i << 2)))
@@ -44,7 +60,6 @@ typedef int16 i32x16;
 #define SPLAT16(v) ((float16)(v))
 #define SPLATI16(v) ((int16)(v))
 #define INTS16(v) convert_int16_rte(v)
-#define FLOATS16(v) convert_float16_rte(v)
 #define CLAMP4(v, lo, hi) \
   select(select(v, (float4)(lo), (v) < (float4)(lo)), (float4)(hi), (v) > (float4)(hi))
 #define CLAMP16(v, lo, hi) \
@@ -71,7 +86,6 @@ typedef int16 i32x16;
 #define VEC4(a, b, c, d) ((float4)(a, b, c, d))
 #define VEC16(a, b, c, d, e, f, g, h, i, j, k, l, m, n, q, r) \
   ((float16)(a, b, c, d, e, f, g, h, i, j, k, l, m, n, q, r))
-#define CONVERT(to, v) CAT(convert_, to)(v)
 #define I8_SAT_RTZ(v) convert_char_sat_rtz(v)
 #define U8_SAT_RTZ(v) convert_uchar_sat_rtz(v)
 #define I32_SAT_RTZ(v) convert_int_sat_rtz(v)

@@ -15,6 +15,11 @@
 // The defines of a kernel's row (rows.inc) come before its file, which is included once for each:
 // functions of a file are called FN(name), which differs from row to row.
 //
+// Constant weights in panels of 16 columns are PANEL(T) w = PANEL_IN(T), a place in buffer 1.
+// READ(n, T, p) reads n columns at a place; TEXEL(e) is how far e elements, a multiple of 4, take
+// it, computed as PLACE. Kernels of 4 columns may be given an image over that buffer (cl_texels.c):
+// they are compiled with TEXELS then, and places count texels of four elements.
+//
 // No contraction: a * b + c rounds twice. FMA(a, b, c) rounds once or twice, whatever is faster.
 #ifndef SMR_BACKENDS_OPENCL_KERNELS_DIALECT_H
 #define SMR_BACKENDS_OPENCL_KERNELS_DIALECT_H
@@ -59,6 +64,24 @@ static struct smr_cl_item smr_cl_now;
 #define IN(i, T) ((const T *)(const void *)smr_cl_now.buffers[i])
 #define OUT(i, T) ((T *)(void *)smr_cl_now.buffers[i])
 #define ITEM(d) smr_cl_now.item[d]
+#ifndef TEXELS
+#define TEXELS 0
+#endif
+#define PANEL(T) CAT(PANEL_, TEXELS)(T)
+#define PANEL_IN(T) CAT(PANEL_IN_, TEXELS)(T)
+#define PLACE CAT(PLACE_, TEXELS)
+#define TEXEL(n) CAT(TEXEL_, TEXELS)(n)
+#define READ(n, T, p) CAT(READ_, TEXELS)(n, T, p)
+#define PANEL_0(T) const T *
+#define PANEL_1(T) int
+#define PANEL_IN_0(T) IN(1, T)
+#define PANEL_IN_1(T) 0
+#define PLACE_0 size_t
+#define PLACE_1 int
+#define TEXEL_0(n) (n)
+#define TEXEL_1(n) ((n) >> 2)
+#define READ_0(n, T, p) LOAD(n, T, p)
+#define READ_1(n, T, p) LOAD(n, T, IN(1, T) + (size_t)(p) * 4)
 #define P(i) smr_cl_now.p.s##i
 #define Q(i) smr_cl_now.q.s##i
 #define F(i) smr_cl_now.f.s##i

@@ -34,7 +34,7 @@
 #endif
 KERNEL(NAME) {
   GLOBAL const X *x = IN(0, X);
-  GLOBAL const W *w = IN(1, W);
+  PANEL(W) w = PANEL_IN(W);
   GLOBAL const X *bias = IN(2, X);
   GLOBAL const X *residual = IN(3, X);
   GLOBAL X *y = OUT(5, X);
@@ -45,8 +45,8 @@ KERNEL(NAME) {
   if (top > last || cols <= 0) return;
   if (ITEM(2)) TO_BATCH
 #if WIDE == 1
-  w += (size_t)(first / 16) * (size_t)P(5) + (size_t)(first % 16);
-#define WEIGHTS(k) LOAD(COLS, W, w + (size_t)(k)*16)
+  w += (PLACE)(first / 16) * (PLACE)TEXEL(P(5)) + (PLACE)TEXEL(first % 16);
+#define WEIGHTS(k) READ(COLS, W, w + (PLACE)(k)*TEXEL(16))
 #elif WIDE == 3
   // IN(4): N scales, then N zero points, as floats.
   w += (size_t)(first / 16) * (size_t)P(5);
