@@ -30,7 +30,8 @@ struct smr_cl_device {
   smr_cl_context context;
   smr_cl_queue queue;
   uint64_t max_memory;
-  const char *options;                                     // for its compiler
+  const char *options[2];            // for its compiler: of most kernels, of those with subgroups
+  struct smr_cl_features *features;  // of whoever opened it
   char *name, *version, *platform_version, *cache_folder;  // cache_folder: NULL where none is kept
 
   struct smr_os_mutex units_mutex;  // of units

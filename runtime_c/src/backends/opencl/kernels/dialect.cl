@@ -2,6 +2,9 @@
 // The dialect in OpenCL C 1.2: what comes before all kernels. dialect.h says the same in C11,
 // and what it all means.
 #pragma OPENCL FP_CONTRACT OFF
+#ifdef cl_khr_subgroups
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#endif
 #define GLOBAL __global
 #define HELPER static
 #define UNROLL _Pragma("unroll")
@@ -44,7 +47,6 @@ typedef int16 i32x16;
 #define SPLAT16(v) ((float16)(v))
 #define SPLATI16(v) ((int16)(v))
 #define INTS16(v) convert_int16_rte(v)
-#define FLOATS16(v) convert_float16_rte(v)
 #define CLAMP4(v, lo, hi) \
   select(select(v, (float4)(lo), (v) < (float4)(lo)), (float4)(hi), (v) > (float4)(hi))
 #define CLAMP16(v, lo, hi) \
@@ -71,7 +73,6 @@ typedef int16 i32x16;
 #define VEC4(a, b, c, d) ((float4)(a, b, c, d))
 #define VEC16(a, b, c, d, e, f, g, h, i, j, k, l, m, n, q, r) \
   ((float16)(a, b, c, d, e, f, g, h, i, j, k, l, m, n, q, r))
-#define CONVERT(to, v) CAT(convert_, to)(v)
 #define I8_SAT_RTZ(v) convert_char_sat_rtz(v)
 #define U8_SAT_RTZ(v) convert_uchar_sat_rtz(v)
 #define I32_SAT_RTZ(v) convert_int_sat_rtz(v)
