@@ -2,9 +2,9 @@
 // An OpenCL library for tests: the system's, whose CPUs it calls GPUs, so that what is chosen for
 // GPUs runs on machines without one. GPU_WITHOUT names an extension that they lack then, GPU_UNITS
 // is their number of compute units, GPU_SUBGROUPS=0 says that they have no subgroups, GPU_REFUSE is
-// a text that no source of a program may have, GPU_GROUP the most items of a work-group that kernels
-// can have, as they say, and GPU_LOG a file that gets a line for the options of each build and for
-// the kernel of each launch.
+// a text that no source of a program may have, GPU_GROUP the most items of a work-group that
+// kernels can have, as they say, and GPU_LOG a file that gets a line for the options of each build
+// and for the kernel of each launch.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

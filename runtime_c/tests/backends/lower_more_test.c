@@ -530,5 +530,5 @@ SMR_TEST(texts) {
 }
 
 SMR_TEST_MAIN(RUN(driver); RUN(texts); RUN(lrn); RUN(sum_to); RUN(bools); RUN(cumsum);
-              RUN(cumsum_odd); RUN(pools); RUN(reductions); RUN(long_sums); RUN(softmax); RUN(lanes); RUN(lanes_and_not_a_number);
-              RUN(norms); RUN(attention); RUN(resize))
+              RUN(cumsum_odd); RUN(pools); RUN(reductions); RUN(long_sums); RUN(softmax);
+              RUN(lanes); RUN(lanes_and_not_a_number); RUN(norms); RUN(attention); RUN(resize))

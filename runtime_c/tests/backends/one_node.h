@@ -467,7 +467,8 @@ static void one_on_device(const struct smr_cl_features *features, double toleran
 
 /// Lower the node, run it, and compare with the CPU: floats within tolerance * (1 + |expected|).
 static inline void one_check(double tolerance) {
-  // A CPU, a device that is busy with any work, and one that wants small tiles, also with subgroups.
+  // A CPU, a device that is busy with any work, and one that wants small tiles, also with
+  // subgroups.
   const struct smr_cl_features devices[] = {
       {.cpu = true}, {.units = 1}, {.units = 1 << 20}, {.units = 1 << 20, .subgroups = true}};
   if (one_on_cpu())

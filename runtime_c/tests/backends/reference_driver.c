@@ -101,8 +101,7 @@ static void reference_row(const struct smr_cl_launch *launch, void (*kernel)(voi
   }
   if (launch->items[0] % SMR_CL_GROUP != 0) abort();  // CL_INVALID_WORK_GROUP_SIZE
   now->groups[0] = (int)launch->items[0] / SMR_CL_GROUP;
-  for (now->group[0] = 0; now->group[0] < now->groups[0]; now->group[0]++)
-    reference_group(kernel);
+  for (now->group[0] = 0; now->group[0] < now->groups[0]; now->group[0]++) reference_group(kernel);
 }
 
 static void reference_launch(const struct smr_cl_launch *launch, void (*kernel)(void)) {

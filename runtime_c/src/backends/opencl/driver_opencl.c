@@ -263,7 +263,8 @@ static samara_status opencl_begin_run(struct smr_cl_device *device, void *const 
   for (size_t i = 0; i < count; i++) {
     const int32_t code = device->api.clEnqueueNDRangeKernel(
         device->queue, smr_cl_prepared_kernel(prepared[i]), launches[i].dims, NULL,
-        launches[i].items, launches[i].grouped ? group : NULL, 0, NULL, i + 1 == count ? &event : NULL);
+        launches[i].items, launches[i].grouped ? group : NULL, 0, NULL,
+        i + 1 == count ? &event : NULL);
     if (code != SMR_CL_SUCCESS) {
       if (i > 0) device->untracked = device->unflushed = true;
       return smr_cl_failed(error, "clEnqueueNDRangeKernel", code);

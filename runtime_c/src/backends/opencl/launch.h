@@ -120,9 +120,9 @@ void smr_cl_bind_flag(struct smr_cl_launches *list, void *memory);
 
 /// What a device can do, beyond what every one of OpenCL 1.2 can.
 struct smr_cl_features {
-  bool dot_int8;      // dot products of four int8
-  bool cpu;           // the device is a CPU: few items that do much each
-  uint32_t units;     // compute units; 0: not known
+  bool dot_int8;   // dot products of four int8
+  bool cpu;        // the device is a CPU: few items that do much each
+  uint32_t units;  // compute units; 0: not known
   // Items that run together can add up what they have. A driver takes that back where its compiler
   // refuses a kernel that does so.
   SMR_ATOMIC(bool) subgroups;

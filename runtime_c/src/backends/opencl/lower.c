@@ -163,7 +163,8 @@ bool smr_cl_is_much(const struct smr_cl_node *node, int64_t outputs) {
   return outputs / TILE >= units * ITEMS;
 }
 
-// Whether the next kernel may take the place of this one. Its sums depend on how many lanes there are.
+// Whether the next kernel may take the place of this one. Its sums depend on how many lanes there
+// are.
 static bool cl_may_share(const struct smr_cl_node *node, uint16_t kernel) {
   return kernel < SMR_CL_KERNELS && smr_cl_shares(&smr_cl_texts[kernel + 1]) &&
          !node->features->cpu && !node->region->strict &&
