@@ -163,12 +163,18 @@ def _listed(text: str) -> Iterator[tuple[str, list[str]]]:
             yield match[1], [f.strip('"') for f in _FIELD.findall(match[2])]
 
 
+_SHARE = "SHARE=1"  # the beginning of defines that go with those of the row before
+
+
 def kernels(own_rows: str) -> list[tuple[str, str, str]]:
     """(name, file, defines) of every kernel: what rows.inc expands to."""
     out = []
     for macro, args in _listed((ROOT / KERNELS / "rows.inc").read_text(encoding="utf-8")):
         if macro == "SMR_CL_KERNEL" and "#" not in args[0]:
-            out.append((args[0], args[1], args[2] if len(args) > 2 else ""))
+            row = args[2] if len(args) > 2 else ""
+            if row.startswith(_SHARE):
+                row = f"{row} {out[-1][2]}"
+            out.append((args[0], args[1], row))
     for macro, args in _listed(own_rows):
         text = args[-1]
         if macro == "SMR_CL_UNARY":

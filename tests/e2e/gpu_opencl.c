@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // An OpenCL library for tests: the system's, whose CPUs it calls GPUs, so that what is chosen for
 // GPUs runs on machines without one. GPU_WITHOUT names an extension that they lack then, GPU_UNITS
-// is their number of compute units, and GPU_LOG a file that gets a line for the options of each
-// build and for the kernel of each launch.
+// is their number of compute units, GPU_SUBGROUPS=0 says that they have no subgroups, GPU_REFUSE is
+// a text that no source of a program may have, GPU_GROUP the most items of a work-group that
+// kernels can have, as they say, and GPU_LOG a file that gets a line for the options of each build
+// and for the kernel of each launch.
 //
 // GPU_SLOW=images has launches of kernels that read weights from images take ten times as long,
-// GPU_SLOW=buffers those of all other kernels. GPU_TEXELS is the largest image; GPU_REFUSE refuses
-// all that have more texels than it says. GPU_IMAGES is a file that gets a line for each image: its
-// number of texels.
+// GPU_SLOW=buffers those of all other kernels. GPU_TEXELS is the largest image; GPU_MOST_TEXELS
+// refuses all that have more texels than it says. GPU_IMAGES is a file that gets a line for each
+// image: its number of texels.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -18,8 +20,8 @@
 #include <unistd.h>
 
 enum { TYPE = 0x1000, UNITS = 0x1002, EXTENSIONS = 0x1030, CPU = 1 << 1, GPU = 1 << 2 };
-enum { IMAGE_MAX_BUFFER_SIZE = 0x1040, PROGRAM_SOURCE = 0x1164 };
-enum { FUNCTION_NAME = 0x1190, KERNEL_PROGRAM = 0x1194 };
+enum { IMAGE_MAX_BUFFER_SIZE = 0x1040, SUBGROUPS = 0x105c, PROGRAM_SOURCE = 0x1164 };
+enum { FUNCTION_NAME = 0x1190, KERNEL_PROGRAM = 0x1194, WORK_GROUP_SIZE = 0x11b0 };
 
 static void log_line(const char *file_name, const char *line) {
   const char *path = getenv(file_name);
@@ -41,13 +43,36 @@ int32_t clGetDeviceInfo(void *device, uint32_t what, size_t size, void *value, s
   *(void **)&next = dlsym(RTLD_NEXT, "clGetDeviceInfo");
   const int32_t code = next(device, what, size, value, needed);
   const char *without = getenv("GPU_WITHOUT"), *units = getenv("GPU_UNITS");
+  const char *subgroups = getenv("GPU_SUBGROUPS");
   if (code != 0 || value == NULL) return code;
   if (what == TYPE) *(uint64_t *)value = GPU;
   const char *texels = getenv("GPU_TEXELS");
   if (what == IMAGE_MAX_BUFFER_SIZE && texels != NULL) *(size_t *)value = (size_t)atol(texels);
   if (what == UNITS && units != NULL) *(uint32_t *)value = (uint32_t)atoi(units);
+  if (what == SUBGROUPS && subgroups != NULL) *(uint32_t *)value = (uint32_t)atoi(subgroups);
   char *name = what == EXTENSIONS && without != NULL ? strstr(value, without) : NULL;
   if (name != NULL) *name = '-';
+  return code;
+}
+
+void *clCreateProgramWithSource(void *context, uint32_t count, const char **texts,
+                                const size_t *sizes, int32_t *code) {
+  void *(*next)(void *, uint32_t, const char **, const size_t *, int32_t *);
+  const char *refused = getenv("GPU_REFUSE"), *error = "#error refused\n";
+  const size_t size = strlen(error);
+  *(void **)&next = dlsym(RTLD_NEXT, "clCreateProgramWithSource");
+  if (refused != NULL && memmem(texts[0], sizes[0], refused, strlen(refused)) != NULL)
+    return next(context, 1, &error, &size, code);
+  return next(context, count, texts, sizes, code);
+}
+
+int32_t clGetKernelWorkGroupInfo(void *kernel, void *device, uint32_t what, size_t size,
+                                 void *value, size_t *needed) {
+  int32_t (*next)(void *, void *, uint32_t, size_t, void *, size_t *);
+  *(void **)&next = dlsym(RTLD_NEXT, "clGetKernelWorkGroupInfo");
+  const int32_t code = next(kernel, device, what, size, value, needed);
+  const char *group = getenv("GPU_GROUP");
+  if (code == 0 && what == WORK_GROUP_SIZE && group != NULL) *(size_t *)value = (size_t)atoi(group);
   return code;
 }
 
@@ -64,7 +89,7 @@ void *clCreateImage(void *context, uint64_t flags, const void *format, const siz
   void *(*next)(void *, uint64_t, const void *, const size_t *, void *, int32_t *);
   *(void **)&next = dlsym(RTLD_NEXT, "clCreateImage");
   const size_t width = desc[1];  // behind the type
-  const char *refuse = getenv("GPU_REFUSE");
+  const char *refuse = getenv("GPU_MOST_TEXELS");
   char line[32];
   if (refuse != NULL && width > (size_t)atol(refuse)) return *code = -40, NULL;
   (void)snprintf(line, sizeof line, "%zu", width);

@@ -19,7 +19,7 @@ static const uint16_t needs_part[SMR_CL_KERNELS + 1] = {
 };
 
 // Every kind of device: who builds does not know which one the library will meet.
-static const struct smr_cl_features needs_features[] = {{.cpu = false}, {.cpu = true}};
+static const struct smr_cl_features needs_features[] = {{.subgroups = true}, {.cpu = true}};
 
 // *fits: whether a device computes the node.
 static samara_status needs_node(struct smr_frame *frame, uint32_t n, bool *kernels,

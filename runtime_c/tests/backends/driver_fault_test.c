@@ -27,7 +27,10 @@ static void run_scale(const char *name, unsigned char **buffers, const int32_t *
     y[i] = x[i] * w[0] + (float)ints[31] + floats[7];
 }
 
-static void reset(void) { fault_opencl_reset(faults, run_scale); }
+static void reset(void) {
+  fault_opencl_reset(faults, run_scale);
+  faults->subgroups = scale_shares ? 4 : 0;
+}
 
 // One whole use; checks that nothing is left.
 static samara_status use_once(long allocation, const char *folder, samara_error *error) {
@@ -90,6 +93,36 @@ SMR_TEST(every_call_may_fail_with_a_cache) {
     fail_each(kind, -5, folder, true);   // or read
   }
   folder_remove(folder);
+}
+
+// Whatever a driver has against kernels of subgroups, the others do the work.
+SMR_TEST(subgroups_are_taken_back) {
+  samara_error error;
+  scale_shares = true;
+  reset();
+  CHECK_EQ_INT(use_once(-1, NULL, &error), SAMARA_OK);
+  CHECK(faults->grouped);
+  CHECK_EQ_INT(faults->builds, 2);
+  CHECK_CONTAINS(faults->options, "-cl-std=CL2.0");
+  reset();
+  faults->numeric_version = 3u << 22;
+  CHECK_EQ_INT(use_once(-1, NULL, &error), SAMARA_OK);
+  CHECK_CONTAINS(faults->options, "-cl-std=CL3.0");
+  for (int i = 0; i < 3; i++) {
+    reset();
+    if (i == 0) faults->refused = "#define SHARE 1";
+    if (i == 1) faults->group = SMR_CL_GROUP - 1;
+    if (i == 2) faults->subgroups = 0;
+    last_log[0] = '\0';
+    CHECK_EQ_INT(use_once(-1, NULL, &error), SAMARA_OK);
+    CHECK(!faults->grouped);
+    CHECK_EQ_INT(faults->enqueued, 4);
+    CHECK(i == 2 || strstr(last_log, "no subgroups: scale_floats: ") != NULL);
+  }
+  fail_each(FAULT_ERROR, SMR_CL_OUT_OF_HOST_MEMORY, NULL, false);
+  fail_each(FAULT_LOST, -36, NULL, false);
+  fail_each(FAULT_LIE, 0, NULL, false);
+  scale_shares = false;
 }
 
 SMR_TEST(every_allocation_may_fail) {
@@ -483,6 +516,7 @@ int main(int argc, char **argv) {
   RUN(device_may_be_lost_at_any_call);
   RUN(every_call_may_lie);
   RUN(every_call_may_fail_with_a_cache);
+  RUN(subgroups_are_taken_back);
   RUN(every_allocation_may_fail);
   RUN(unchanged_generation_costs_nothing);
   RUN(released_memory_is_set_anew);

@@ -37,12 +37,16 @@ static samara_layout scale_layout = SAMARA_LAYOUT_PLAIN;
 static size_t scale_panel_bytes = sizeof(float);
 static uint64_t scale_panel_stride = 0;
 
+/// There is a kernel of subgroups as well, with the same text.
+static bool scale_shares;
+
 static samara_status scale_build(void *device, const bool *kernels,
                                  const struct smr_cl_steps *steps, void **program,
                                  samara_error *error) {
   static struct smr_cl_text texts[SMR_CL_KERNELS];  // a device knows compiled kernels by these
   for (size_t k = 0; k < SMR_CL_KERNELS; k++)
     texts[k] = (struct smr_cl_text){"scale_floats", scale_text_now, scale_defines_now};
+  texts[SCALE_KERNEL + 1].defines = "SHARE=1";
   return smr_cl_build_texts(device, scale_dialect, texts, kernels, steps, program, error);
 }
 
@@ -51,9 +55,13 @@ static bool scale_fits(const struct smr_cl_node *node, const char **why) {
   return node->region->tensors[node->node->inputs[0]].dtype == SAMARA_FLOAT32;
 }
 
+static bool scale_may_share(const struct smr_cl_node *node) {
+  return scale_shares && SMR_ATOMIC_LOAD(&node->features->subgroups);
+}
+
 static void scale_kernels(const struct smr_cl_node *node, bool *kernels) {
-  (void)node;
   kernels[SCALE_KERNEL] = true;
+  kernels[SCALE_KERNEL + 1] = scale_may_share(node);
 }
 
 /// How often nodes were lowered.
@@ -68,6 +76,11 @@ static void scale_lower(const struct smr_cl_node *node, struct smr_cl_launches *
   struct smr_cl_launch *launch = smr_cl_add(out, node->index, (enum smr_cl_kernel)SCALE_KERNEL);
   launch->dims = 1;
   launch->items[0] = SCALE_COUNT;
+  if (scale_may_share(node)) {
+    launch->kernel++;
+    launch->grouped = true;
+    launch->items[0] = (SCALE_COUNT + SMR_CL_GROUP - 1) / SMR_CL_GROUP * SMR_CL_GROUP;
+  }
   launch->buffers[0] = scale_place(&tensors[node->node->inputs[0]]);
   samara_region_tensor w = tensors[node->node->inputs[1]];
   w.layout = scale_layout;

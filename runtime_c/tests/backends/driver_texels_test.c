@@ -66,7 +66,7 @@ SMR_TEST(small_tiles_of_floats_read_texels) {
     CHECK_EQ_INT(smr_cl_texel_bytes(&smr_cl_texts[k]), expected);
     found += expected != 0;
   }
-  CHECK_EQ_INT(found, 15);
+  CHECK_EQ_INT(found, 18);
 }
 
 SMR_TEST(the_faster_way_is_taken) {

@@ -25,6 +25,7 @@ enum {
   INVALID_BINARY = -42,
   INVALID_EXECUTABLE = -45,
   INVALID_ARGS = -52,
+  INVALID_WORK_GROUP_SIZE = -54,
   BUILD_FAILURE = -11,
   DEVICE_NOT_FOUND = -1,
   ARGUMENTS = 12,
@@ -34,6 +35,7 @@ enum {
 
 static struct fault_opencl controls = {.at = -1,
                                        .max_alloc = 1 << 20,
+                                       .group = 64,
                                        .version = "OpenCL 1.2 fault",
                                        .extensions = "cl_khr_fp16 cl_khr_fp64x"};
 
@@ -167,7 +169,7 @@ EXPORT int32_t CALL clGetDeviceInfo(smr_cl_device_id device, uint32_t what, size
   const uint32_t yes = 1, no = 0, units = 2;
   const size_t texels = (size_t)controls.texels;
   const uint64_t type = controls.kinds != 0 ? controls.kinds : SMR_CL_DEVICE_TYPE_CPU;
-  const uint64_t memory = 1 << 22, none = 0, packed = 1;
+  const uint64_t memory = 1 << 22, packed = 1;
   switch (what) {
     case SMR_CL_DEVICE_NAME:
       return give_text("faulty", room, out, needed);
@@ -192,8 +194,8 @@ EXPORT int32_t CALL clGetDeviceInfo(smr_cl_device_id device, uint32_t what, size
       return give(controls.texels != 0 ? &yes : &no, sizeof yes, room, out, needed);
     case SMR_CL_DEVICE_IMAGE_MAX_BUFFER_SIZE:
       return give(&texels, sizeof texels, room, out, needed);
-    case SMR_CL_DEVICE_DOUBLE_FP_CONFIG:
-      return give(&none, sizeof none, room, out, needed);
+    case SMR_CL_DEVICE_MAX_NUM_SUB_GROUPS:
+      return give(&controls.subgroups, sizeof controls.subgroups, room, out, needed);
     case SMR_CL_DEVICE_MAX_COMPUTE_UNITS:
       return give(&units, sizeof units, room, out, needed);
     case SMR_CL_DEVICE_AVAILABLE:
@@ -296,8 +298,10 @@ EXPORT smr_cl_program_id CALL clCreateProgramWithSource(smr_cl_context context, 
   struct object *made = object_new(PROGRAM);
   made->reads_image = strncmp(texts[0], images, strlen(images)) == 0;
   if (controls.source != NULL) controls.source(texts[0], sizes[0]);
-  for (size_t i = 0; i + 6 <= sizes[0]; i++) {
-    if (memcmp(texts[0] + i, "#error", 6) == 0) made->broken = true;
+  const char *refused = controls.refused != NULL ? controls.refused : "#error";
+  const size_t length = strlen(refused);
+  for (size_t i = 0; i + length <= sizes[0]; i++) {
+    if (memcmp(texts[0] + i, refused, length) == 0) made->broken = true;
   }
   return (smr_cl_program_id)(void *)made;
 }
@@ -376,6 +380,15 @@ EXPORT smr_cl_kernel_id CALL clCreateKernel(smr_cl_program_id program, const cha
   memcpy(made->name, name, strlen(name) < sizeof made->name ? strlen(name) : sizeof made->name - 1);
   return (smr_cl_kernel_id)(void *)made;
 }
+EXPORT int32_t CALL clGetKernelWorkGroupInfo(smr_cl_kernel_id kernel, smr_cl_device_id device,
+                                             uint32_t what, size_t room, void *out,
+                                             size_t *needed) {
+  FAULT_OR_WORK();
+  (void)device;
+  if (!object_is(kernel, KERNEL)) return INVALID_OBJECT;
+  if (what != SMR_CL_KERNEL_WORK_GROUP_SIZE) return INVALID_VALUE;
+  return give(&controls.group, sizeof controls.group, room, out, needed);
+}
 EXPORT int32_t CALL clReleaseKernel(smr_cl_kernel_id kernel) { RELEASE(kernel, KERNEL); }
 
 EXPORT int32_t CALL clSetKernelArg(smr_cl_kernel_id kernel, uint32_t index, size_t size,
@@ -417,7 +430,7 @@ EXPORT int32_t CALL clEnqueueNDRangeKernel(smr_cl_queue queue, smr_cl_kernel_id 
                                            const size_t *group, uint32_t count,
                                            const smr_cl_event *after, smr_cl_event *out) {
   FAULT_OR_WORK();
-  (void)from, (void)group, (void)count, (void)after;
+  (void)from, (void)count, (void)after;
   if (!object_is(queue, QUEUE) || !object_is(kernel, KERNEL)) return INVALID_OBJECT;
   const struct object *object = (const struct object *)(const void *)kernel;
   unsigned char *buffers[8] = {NULL};
@@ -441,6 +454,9 @@ EXPORT int32_t CALL clEnqueueNDRangeKernel(smr_cl_queue queue, smr_cl_kernel_id 
     buffers[i] = memory->bytes + 4 * (size_t)offsets[i];
   }
   controls.enqueued++;
+  controls.grouped = group != NULL;
+  if (group != NULL && (group[0] > controls.group || items[0] % group[0] != 0))
+    return INVALID_WORK_GROUP_SIZE;
   if (controls.slow == (object->reads_image ? FAULT_SLOW_IMAGES : FAULT_SLOW_BUFFERS)) take_long();
   if (controls.kernel != NULL) controls.kernel(object->name, buffers, ints, floats, dims, items);
   begin_event(out);

@@ -52,6 +52,10 @@ struct fault_opencl {
   uint64_t kinds;       // of the device, which is the only one; 0: a CPU, beside an old GPU
   const char *extensions;
   uint32_t numeric_version;  // 0: the device does not say
+  uint32_t subgroups;        // of a work-group; 0: there are none
+  size_t group;              // items of a work-group, at most
+  bool grouped;              // the last launch said how many
+  const char *refused;       // sources with this are not compiled; NULL: those with #error
   char options[128];         // of the last build
   fault_kernel_fn kernel;
   fault_source_fn source;  // may be NULL
@@ -79,6 +83,7 @@ static inline void fault_opencl_reset(struct fault_opencl *faults, fault_kernel_
                                   .code = SMR_CL_OUT_OF_HOST_MEMORY,
                                   .live = faults->live,
                                   .max_alloc = 1 << 20,
+                                  .group = 64,
                                   .version = "OpenCL 1.2 fault",
                                   .extensions = "cl_khr_fp16 cl_khr_fp64x",
                                   .kernel = kernel};

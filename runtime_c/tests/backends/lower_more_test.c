@@ -210,6 +210,107 @@ SMR_TEST(norms) {
   }
 }
 
+// ---- lanes of a subgroup together ----
+
+// Of two kinds of devices without subgroups and one with them, the last one alone uses them.
+static void shared(double tolerance, int launches) {
+  one_check(tolerance);
+  CHECK_EQ_INT(one.grouped, launches);
+}
+
+static void share_softmax(samara_dtype d, int64_t n, int64_t inner) {
+  for (int logs = 0; logs < 2; logs++) {
+    one_begin(logs ? "log_softmax" : "softmax");
+    one_fill(one_input(d, DIMS(3, n, inner)), -6.0f, 6.0f);
+    one_output(d, DIMS(3, n, inner));
+    one_int("axis", 1);
+    shared(near(d), n >= 2 * SMR_CL_GROUP);
+  }
+}
+
+static void share_reduce(const char *op, samara_dtype d, int launches) {
+  for (int last = 0; last < 2; last++) {  // lanes lie beside each other, or a row apart
+    one_begin(op);
+    one_fill(one_input(d, DIMS(3, last ? 5 : 701, last ? 701 : 5)), -2.0f, 3.0f);
+    one_output(d, DIMS(3, 5));
+    one_ints("axes", LIST(last ? 2 : 1));
+    one_int("keepdims", 0);
+    shared(5 * near(d), launches);
+  }
+}
+
+static void share_norms(samara_dtype d) {
+  for (int rms = 0; rms < 2; rms++) {
+    one_begin(rms ? "rms_norm" : "layer_norm");
+    one_input(d, DIMS(7, 259));
+    one_input(d, DIMS(259));
+    if (!rms) one_input(d, DIMS(259));
+    one_output(d, DIMS(7, 259));
+    shared(4 * near(d), 1);
+  }
+  for (int64_t groups = 0; groups < 4; groups += 3) {
+    one_begin(groups ? "group_norm" : "instance_norm");
+    one_input(d, DIMS(2, 15, 9, 12));
+    one_input(d, DIMS(12));
+    one_input(d, DIMS(12));
+    one_output(d, DIMS(2, 15, 9, 12));
+    if (groups) one_int("groups", groups);
+    shared(4 * near(d), 1);
+  }
+}
+
+static void share_product(samara_dtype x, samara_dtype w, int64_t rows, int64_t depth,
+                          int64_t columns, int launches) {
+  one_begin("matmul");
+  one_input(x, DIMS(rows, depth));
+  one_pack(one_input(w, DIMS(depth, columns)), 1, true);
+  one_input(x, DIMS(columns));
+  one_output(x, DIMS(rows, columns));
+  shared(10 * near(w), launches);
+}
+
+SMR_TEST(lanes) {
+  static const int counts[] = {1, 5, 16, SMR_CL_GROUP};
+  for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+    smr_reference_lanes = counts[c];
+    for (int i = 0; i < 2; i++) {
+      const samara_dtype d = i ? F16 : F32;
+      share_softmax(d, 127, 1);
+      share_softmax(d, 128, 1);
+      share_softmax(d, 1501, 2);
+      share_norms(d);
+      share_reduce("reduce_sum", d, 1);
+      share_reduce("reduce_mean", d, 1);
+      share_reduce("reduce_max", d, 1);
+      share_reduce("reduce_min", d, 1);
+      share_reduce("reduce_prod", d, 0);
+      share_product(d, d, 1, 333, 37, 1);
+      share_product(d, d, 2, 130, 16, 1);
+      share_product(d, d, 3, 130, 16, 0);
+      share_product(d, F16, 1, 257, 9, 1);
+    }
+    share_reduce("reduce_sum", SAMARA_INT32, 0);
+    share_reduce("reduce_max", SAMARA_INT64, 0);
+  }
+  smr_reference_lanes = 5;
+}
+
+// What is not a number wins, whichever lane has it; infinities are numbers.
+SMR_TEST(lanes_and_not_a_number) {
+  for (int least = 0; least < 2; least++) {
+    for (int64_t at = 0; at < 300; at += 77) {
+      one_begin(least ? "reduce_min" : "reduce_max");
+      float *x = (float *)one_input(F32, DIMS(2, 300))->data;
+      x[at] = NAN;
+      x[300 + at] = least ? -INFINITY : INFINITY;
+      one_output(F32, DIMS(2));
+      one_ints("axes", LIST(1));
+      one_int("keepdims", 0);
+      shared(0, 1);
+    }
+  }
+}
+
 SMR_TEST(lrn) {
   for (int i = 0; i < 2; i++) {
     const samara_dtype d = i ? F16 : F32;
@@ -430,4 +531,4 @@ SMR_TEST(texts) {
 
 SMR_TEST_MAIN(RUN(driver); RUN(texts); RUN(lrn); RUN(sum_to); RUN(bools); RUN(cumsum);
               RUN(cumsum_odd); RUN(pools); RUN(reductions); RUN(long_sums); RUN(softmax);
-              RUN(norms); RUN(attention); RUN(resize))
+              RUN(lanes); RUN(lanes_and_not_a_number); RUN(norms); RUN(attention); RUN(resize))

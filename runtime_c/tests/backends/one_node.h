@@ -59,7 +59,8 @@ static struct {
     bool is_float;
   } attributes[MOST_ATTRIBUTES];
   uint32_t seed;
-  bool bad;  // a launch has to set the flag
+  bool bad;     // a launch has to set the flag
+  int grouped;  // launches of work-groups, since the test's begin
 } one;
 
 // Every attribute of every operator, with its default.
@@ -464,6 +465,7 @@ static void one_on_device(const struct smr_cl_features *features, double toleran
     smr_cl_bind_flag(&list, flag);
     for (size_t i = 0; i < list.count; i++) {
       CHECK(kernels[list.launches[i].kernel]);
+      one.grouped += list.launches[i].grouped;
       smr_reference_launch(&list.launches[i]);
       one_same_from_image(&list.launches[i], &built.tensors[built.outputs[0]]);
     }
@@ -483,8 +485,10 @@ static void one_on_device(const struct smr_cl_features *features, double toleran
 
 /// Lower the node, run it, and compare with the CPU: floats within tolerance * (1 + |expected|).
 static inline void one_check(double tolerance) {
-  // A CPU, a device that is busy with any work, and one that wants small tiles.
-  const struct smr_cl_features devices[] = {{.cpu = true}, {.units = 1}, {.units = 1 << 20}};
+  // A CPU, a device that is busy with any work, and one that wants small tiles, also with
+  // subgroups.
+  const struct smr_cl_features devices[] = {
+      {.cpu = true}, {.units = 1}, {.units = 1 << 20}, {.units = 1 << 20, .subgroups = true}};
   if (one_on_cpu())
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
       one_on_device(&devices[i], tolerance);

@@ -7,6 +7,7 @@
 #include "backends/reference_driver.h"
 #include "backends/reference_kernels.inc"
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,6 +37,73 @@ int smr_reference_fused(const char *name) {
 // Kernels may compute addresses in a buffer that is not there, but not use them.
 #define REFERENCE_ABSENT ((unsigned char *)(uintptr_t)4096)
 
+// ---- lanes that share an item ----
+
+enum { REFERENCE_CALLS = 16 };
+
+int smr_reference_lanes = 5;
+
+// Lanes run one after the other, again and again: each time up to the first call of smr_cl_of_lanes
+// that has no result yet, where all of them give their values.
+static struct {
+  jmp_buf stop;
+  int call, known;
+  float results[REFERENCE_CALLS];
+} reference_calls;
+
+static float smr_cl_of_lanes(float v, int largest) {
+  const int call = reference_calls.call++;
+  if (call >= REFERENCE_CALLS) abort();
+  float *result = &reference_calls.results[call];
+  if (call < reference_calls.known) return *result;
+  *result = smr_cl_now.lane == 0 ? v : largest ? fmaxf(*result, v) : *result + v;
+  longjmp(reference_calls.stop, 1);
+}
+
+// Whether the kernel stops at a call without a result.
+static bool reference_stops(void (*kernel)(void)) {
+  reference_calls.call = 0;
+  if (setjmp(reference_calls.stop) != 0) return true;
+  kernel();
+  return false;
+}
+
+static void reference_subgroup(void (*kernel)(void), int first, int lanes) {
+  int stopped = 0;
+  reference_calls.known = 0;
+  do {
+    if (stopped != 0) reference_calls.known++;
+    stopped = 0;
+    for (int lane = 0; lane < lanes; lane++) {
+      smr_cl_now.item[0] = first + lane;
+      smr_cl_now.lane = lane;
+      stopped += reference_stops(kernel);
+    }
+    // A lane that goes another way would hang a device.
+    if (stopped != 0 && stopped != lanes) abort();
+  } while (stopped != 0);
+}
+
+static void reference_group(void (*kernel)(void)) {
+  const int size = SMR_CL_GROUP, most = smr_reference_lanes;
+  for (int i = 0; i * most < size; i++) {
+    smr_cl_now.subgroup = i;
+    smr_cl_now.lanes = size - i * most < most ? size - i * most : most;
+    reference_subgroup(kernel, smr_cl_now.group[0] * size + i * most, smr_cl_now.lanes);
+  }
+}
+
+static void reference_row(const struct smr_cl_launch *launch, void (*kernel)(void)) {
+  struct smr_cl_item *now = &smr_cl_now;
+  if (!launch->grouped) {
+    for (now->item[0] = 0; now->item[0] < (int)launch->items[0]; now->item[0]++) kernel();
+    return;
+  }
+  if (launch->items[0] % SMR_CL_GROUP != 0) abort();  // CL_INVALID_WORK_GROUP_SIZE
+  now->groups[0] = (int)launch->items[0] / SMR_CL_GROUP;
+  for (now->group[0] = 0; now->group[0] < now->groups[0]; now->group[0]++) reference_group(kernel);
+}
+
 static void reference_launch(const struct smr_cl_launch *launch, void (*kernel)(void)) {
   struct smr_cl_item *now = &smr_cl_now;
   for (int i = 0; i < SMR_CL_BUFFERS; i++) {
@@ -56,12 +124,9 @@ static void reference_launch(const struct smr_cl_launch *launch, void (*kernel)(
   memcpy(&now->f, launch->floats, sizeof now->f);
   for (size_t c = 0; c < (launch->dims > 2 ? launch->items[2] : 1); c++) {
     for (size_t b = 0; b < (launch->dims > 1 ? launch->items[1] : 1); b++) {
-      for (size_t a = 0; a < launch->items[0]; a++) {
-        now->item[0] = (int)a;
-        now->item[1] = (int)b;
-        now->item[2] = (int)c;
-        kernel();
-      }
+      now->item[1] = now->group[1] = (int)b;
+      now->item[2] = now->group[2] = (int)c;
+      reference_row(launch, kernel);
     }
   }
   free(table);

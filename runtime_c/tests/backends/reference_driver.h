@@ -8,6 +8,9 @@
 /// Its device is a struct smr_cl_features *, which `open` allocates: of a CPU.
 extern const struct smr_cl_driver smr_reference_driver;
 
+/// Lanes of a subgroup in launches with groups, at most.
+extern int smr_reference_lanes;
+
 /// Run one launch now, of a kernel of rows.inc.
 void smr_reference_launch(const struct smr_cl_launch *launch);
 /// Run it as it reads weights from an image; false where its kernel or weights are none for that.

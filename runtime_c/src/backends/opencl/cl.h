@@ -54,15 +54,12 @@ enum {
   SMR_CL_DRIVER_VERSION = 0x102d,
   SMR_CL_DEVICE_VERSION = 0x102f,
   SMR_CL_DEVICE_EXTENSIONS = 0x1030,
-  SMR_CL_DEVICE_DOUBLE_FP_CONFIG = 0x1032,
   SMR_CL_DEVICE_SINGLE_FP_CONFIG = 0x101B,
   SMR_CL_DEVICE_HOST_UNIFIED_MEMORY = 0x1035,
   SMR_CL_DEVICE_IMAGE_MAX_BUFFER_SIZE = 0x1040,  // in texels
+  SMR_CL_DEVICE_MAX_NUM_SUB_GROUPS = 0x105c,
   SMR_CL_DEVICE_NUMERIC_VERSION = 0x105e,  // of OpenCL 3.0: major, minor, patch in 10, 10, 12 bits
   SMR_CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR = 0x1073,
-  SMR_CL_DEVICE_WARP_SIZE_NV = 0x4003,
-  SMR_CL_DEVICE_WAVEFRONT_WIDTH_AMD = 0x4043,
-  SMR_CL_DEVICE_SUB_GROUP_SIZES_INTEL = 0x4108,
 
   SMR_CL_DEVICE_TYPE_CPU = 1 << 1,
   SMR_CL_DEVICE_TYPE_GPU = 1 << 2,
@@ -78,6 +75,7 @@ enum {
   SMR_CL_PROGRAM_BINARY_SIZES = 0x1165,
   SMR_CL_PROGRAM_BINARIES = 0x1166,
   SMR_CL_PROGRAM_BUILD_LOG = 0x1183,
+  SMR_CL_KERNEL_WORK_GROUP_SIZE = 0x11b0,
   SMR_CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11d3,
 };
 
@@ -124,6 +122,8 @@ struct smr_cl_image_desc {
   X(int32_t, clReleaseProgram, (smr_cl_program_id))                                              \
   X(smr_cl_kernel_id, clCreateKernel, (smr_cl_program_id, const char *, int32_t *))              \
   X(int32_t, clReleaseKernel, (smr_cl_kernel_id))                                                \
+  X(int32_t, clGetKernelWorkGroupInfo,                                                           \
+    (smr_cl_kernel_id, smr_cl_device_id, uint32_t, size_t, void *, size_t *))                    \
   X(int32_t, clSetKernelArg, (smr_cl_kernel_id, uint32_t, size_t, const void *))                 \
   X(int32_t, clEnqueueNDRangeKernel,                                                             \
     (smr_cl_queue, smr_cl_kernel_id, uint32_t, const size_t *, const size_t *, const size_t *,   \

@@ -37,8 +37,9 @@ struct smr_cl_device {
   smr_cl_context context;
   smr_cl_queue queue;
   uint64_t max_memory;
-  uint64_t max_texels;  // of an image; 0: weights are never read from images
-  const char *options;  // for its compiler
+  uint64_t max_texels;               // of an image; 0: weights are never read from images
+  const char *options[2];            // for its compiler: of most kernels, of those with subgroups
+  struct smr_cl_features *features;  // of whoever opened it
   char *name, *version, *platform_version, *cache_folder;  // cache_folder: NULL where none is kept
 
   // Percent of the time of buffers that products take whose weights are images (cl_texels.c):
@@ -80,9 +81,9 @@ samara_status smr_cl_prepare(void *device, void *program, const struct smr_cl_la
 void smr_cl_release_prepared(void *device, void *prepared);
 /// Give back the compiled kernels, when the device closes.
 void smr_cl_release_units(struct smr_cl_device *device);
-/// The key of a source, or of what was measured, of a device.
-struct smr_cl_cache_key smr_cl_key(const struct smr_cl_device *device, const char *source,
-                                   size_t source_bytes);
+/// The key of a source that is compiled with these options, or of what was measured, of a device.
+struct smr_cl_cache_key smr_cl_key(const struct smr_cl_device *device, const char *options,
+                                   const char *source, size_t source_bytes);
 /// The kernel of a prepared launch.
 smr_cl_kernel_id smr_cl_prepared_kernel(const void *prepared);
 

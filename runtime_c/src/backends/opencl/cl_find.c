@@ -112,35 +112,15 @@ static bool opencl_has(const char *list, const char *word) {
   return false;
 }
 
-static uint32_t opencl_subgroup(const struct smr_cl_device *device, const char *extensions) {
-  enum { USUAL = 16, SIZES = 8 };
-  uint32_t size = 0;
-  if (opencl_has(extensions, "cl_nv_device_attribute_query")) {
-    size = opencl_u32(device, SMR_CL_DEVICE_WARP_SIZE_NV);
-  } else if (opencl_has(extensions, "cl_amd_device_attribute_query")) {
-    size = opencl_u32(device, SMR_CL_DEVICE_WAVEFRONT_WIDTH_AMD);
-  } else if (opencl_has(extensions, "cl_intel_required_subgroup_size")) {
-    size_t sizes[SIZES] = {0}, bytes = 0;
-    if (device->api.clGetDeviceInfo(device->id, SMR_CL_DEVICE_SUB_GROUP_SIZES_INTEL, sizeof sizes,
-                                    sizes, &bytes) != SMR_CL_SUCCESS ||
-        bytes > sizeof sizes)
-      return 0;
-    for (size_t i = 0; i < bytes / sizeof sizes[0] && size != USUAL; i++) size = (uint32_t)sizes[i];
-  }
-  return size <= 256 ? size : 0;
-}
-
 static void opencl_features(const struct smr_cl_device *device, bool cpu, const char *extensions,
                             struct smr_cl_features *features) {
   *features = (struct smr_cl_features){
-      .float16 = opencl_has(extensions, "cl_khr_fp16"),
-      .float64 = opencl_has(extensions, "cl_khr_fp64") ||
-                 opencl_u64(device, SMR_CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
       .dot_int8 = opencl_has(extensions, "cl_khr_integer_dot_product") &&
                   opencl_u32(device, SMR_CL_DEVICE_NUMERIC_VERSION) >> 22 >= 3 &&
                   opencl_u64(device, SMR_CL_DEVICE_INTEGER_DOT_PRODUCT_CAPABILITIES_KHR) != 0,
-      .subgroup = opencl_subgroup(device, extensions),
       .cpu = cpu,
+      .subgroups = opencl_has(extensions, "cl_khr_subgroups") ||
+                   opencl_u32(device, SMR_CL_DEVICE_MAX_NUM_SUB_GROUPS) != 0,
       .units = opencl_u32(device, SMR_CL_DEVICE_MAX_COMPUTE_UNITS)};
 }
 
@@ -171,17 +151,20 @@ static samara_status opencl_usable(const struct smr_cl_device *device, samara_er
 
 // Nothing here lets the compiler change what arithmetic means, and denormal numbers are kept. Where
 // division and square root can be rounded once, they are. Dot products need OpenCL C 3.0; on CPUs
-// they are slower than products of floats (docs/decisions.md), and nothing uses them.
-static const char *opencl_options(const struct smr_cl_device *device,
-                                  const struct smr_cl_features *features) {
+// they are slower than products of floats (docs/decisions.md), and nothing uses them. Functions of
+// subgroups are in OpenCL C 2.0, and in 3.0, which need not know 2.0.
+static void opencl_options(struct smr_cl_device *device, const struct smr_cl_features *features) {
   enum { ROUNDED_DIVIDE_SQRT = 1 << 7 };
-  static const char *const options[2][2] = {
+  static const char *const options[3][2] = {
       {"-cl-std=CL1.2", "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"},
+      {"-cl-std=CL2.0", "-cl-std=CL2.0 -cl-fp32-correctly-rounded-divide-sqrt"},
       {"-cl-std=CL3.0", "-cl-std=CL3.0 -cl-fp32-correctly-rounded-divide-sqrt"},
   };
   const bool rounds =
       (opencl_u64(device, SMR_CL_DEVICE_SINGLE_FP_CONFIG) & ROUNDED_DIVIDE_SQRT) != 0;
-  return options[features->dot_int8 && !features->cpu][rounds];
+  const bool third = opencl_u32(device, SMR_CL_DEVICE_NUMERIC_VERSION) >> 22 >= 3;
+  device->options[0] = options[features->dot_int8 && !features->cpu ? 2 : 0][rounds];
+  device->options[1] = options[third ? 2 : 1][rounds];
 }
 
 static samara_status opencl_describe(struct smr_cl_device *device, samara_device_info *info,
@@ -194,7 +177,8 @@ static samara_status opencl_describe(struct smr_cl_device *device, samara_device
   SMR_TRY(opencl_text(device, SMR_CL_DEVICE_EXTENSIONS, &extensions, error));
   const bool cpu = (opencl_u64(device, SMR_CL_DEVICE_TYPE) & SMR_CL_DEVICE_TYPE_CPU) != 0;
   opencl_features(device, cpu, extensions, features);
-  device->options = opencl_options(device, features);
+  opencl_options(device, features);
+  device->features = features;
   smr_release(&device->allocator, extensions);
   device->max_memory = opencl_u64(device, SMR_CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   if (!cpu && device->api.clCreateImage != NULL && opencl_u32(device, SMR_CL_DEVICE_IMAGE_SUPPORT))

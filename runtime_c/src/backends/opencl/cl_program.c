@@ -86,6 +86,7 @@ static void source_write(struct cl_source *source, const struct smr_cl_unit *uni
   if (unit->texel_bytes != 0) source_defines(source, "TEXELS=1");
   source_line(source, unit->dialect);
   source_defines(source, text->defines);
+  if (smr_cl_shares(text)) source_defines(source, text[-1].defines);
   source_add(source, "#define NAME ", 13);
   source_line(source, text->name);
   if (SMR_HAS(cl_fused) && unit->body != NULL) {
@@ -97,6 +98,11 @@ static void source_write(struct cl_source *source, const struct smr_cl_unit *uni
 }
 
 // ---- compiling ----
+
+static const char *unit_options(const struct smr_cl_device *device,
+                                const struct smr_cl_unit *unit) {
+  return device->options[smr_cl_shares(unit->text)];
+}
 
 // The first lines of what the compiler said; "" where it said nothing.
 static void program_log(const struct smr_cl_device *device, smr_cl_program_id id, char *out,
@@ -117,9 +123,11 @@ static void program_log(const struct smr_cl_device *device, smr_cl_program_id id
   smr_release(&device->allocator, text);
 }
 
-static samara_status program_compile(const struct smr_cl_device *device, smr_cl_program_id id,
-                                     samara_error *error) {
-  const int32_t code = device->api.clBuildProgram(id, 1, &device->id, device->options, NULL, NULL);
+static samara_status program_compile(const struct smr_cl_device *device,
+                                     const struct smr_cl_unit *unit, samara_error *error) {
+  smr_cl_program_id id = unit->id;
+  const int32_t code =
+      device->api.clBuildProgram(id, 1, &device->id, unit_options(device, unit), NULL, NULL);
   if (code == SMR_CL_SUCCESS) return SAMARA_OK;
   char said[400];
   program_log(device, id, said, sizeof said);
@@ -145,6 +153,17 @@ static void unit_clear(const struct smr_cl_device *device, struct smr_cl_unit *u
   unit->id = NULL;
 }
 
+// Whether work-groups of the kernel can be as large as its launches have them.
+static samara_status unit_check(const struct smr_cl_device *device, const struct smr_cl_unit *unit,
+                                samara_error *error) {
+  size_t most = 0;
+  if (!smr_cl_shares(unit->text)) return SAMARA_OK;
+  (void)device->api.clGetKernelWorkGroupInfo(unit->spare, device->id, SMR_CL_KERNEL_WORK_GROUP_SIZE,
+                                             sizeof most, &most, NULL);
+  if (most >= SMR_CL_GROUP) return SAMARA_OK;
+  SMR_FAIL(error, UNSUPPORTED, "its work-groups have at most %zu items", most);
+}
+
 static samara_status unit_from_source(const struct smr_cl_device *device, const char *text,
                                       size_t text_bytes, struct smr_cl_unit *unit,
                                       samara_error *error) {
@@ -153,7 +172,7 @@ static samara_status unit_from_source(const struct smr_cl_device *device, const 
       device->api.clCreateProgramWithSource(device->context, 1, &text, &text_bytes, &code);
   SMR_TRY(smr_cl_created(error, "clCreateProgramWithSource", id, code));
   unit->id = id;
-  SMR_TRY(program_compile(device, id, error));
+  SMR_TRY(program_compile(device, unit, error));
   return unit_make_kernel(device, unit, error);
 }
 
@@ -169,7 +188,7 @@ static bool unit_from_cache(const struct smr_cl_device *device, const struct smr
       device->context, 1, &device->id, &entry.binary_bytes, &entry.binary, &binary_code, &code);
   unit->id = code == SMR_CL_SUCCESS ? id : NULL;
   const bool good = unit->id != NULL && binary_code == SMR_CL_SUCCESS &&
-                    program_compile(device, unit->id, NULL) == SAMARA_OK &&
+                    program_compile(device, unit, NULL) == SAMARA_OK &&
                     unit_make_kernel(device, unit, NULL) == SAMARA_OK;
   smr_os_close(&entry.file, &device->allocator);
   if (!good) unit_clear(device, unit);
@@ -197,18 +216,19 @@ static samara_status unit_keep(const struct smr_cl_device *device,
   return status;
 }
 
-struct smr_cl_cache_key smr_cl_key(const struct smr_cl_device *device, const char *source,
-                                   size_t source_bytes) {
+struct smr_cl_cache_key smr_cl_key(const struct smr_cl_device *device, const char *options,
+                                   const char *source, size_t source_bytes) {
   return (struct smr_cl_cache_key){
       .folder = device->cache_folder,
-      .texts = {device->name, device->version, device->platform_version, device->options},
+      .texts = {device->name, device->version, device->platform_version, options},
       .source = source,
       .source_bytes = source_bytes};
 }
 
 static samara_status unit_make(const struct smr_cl_device *device, const struct cl_source *source,
                                struct smr_cl_unit *unit, samara_error *error) {
-  const struct smr_cl_cache_key key = smr_cl_key(device, source->text, source->used);
+  const struct smr_cl_cache_key key =
+      smr_cl_key(device, unit_options(device, unit), source->text, source->used);
   if (key.folder != NULL && unit_from_cache(device, &key, unit)) return SAMARA_OK;
   SMR_TRY(unit_from_source(device, source->text, source->used, unit, error));
   samara_error why = {.text = ""};
@@ -229,7 +249,8 @@ static samara_status unit_compile(const struct smr_cl_device *device, struct smr
   source = (struct cl_source){(char *)smr_allocate(&device->allocator, size), 0};
   if (source.text == NULL) return smr_no_memory(error, size);
   source_write(&source, unit);
-  const samara_status status = unit_make(device, &source, unit, error);
+  samara_status status = unit_make(device, &source, unit, error);
+  if (status == SAMARA_OK) status = unit_check(device, unit, error);
   if (status != SAMARA_OK) unit_clear(device, unit);
   smr_release(&device->allocator, source.text);
   return status;
@@ -278,6 +299,16 @@ static samara_status unit_of(struct smr_cl_device *device, const char *dialect,
   return SAMARA_OK;
 }
 
+// Kernels with subgroups may be missing: without subgroups, nodes need others.
+static bool program_misses(const struct smr_cl_device *device, const struct smr_cl_text *text,
+                           const samara_error *error) {
+  if (!smr_cl_shares(text)) return false;
+  SMR_ATOMIC_STORE(&device->features->subgroups, false);
+  smr_cl_log(device, SAMARA_LOG_WARNING, "opencl: no subgroups: %s: %s", text->name,
+             error != NULL ? error->text : "");
+  return true;
+}
+
 // The unit of a text, which reads weights from images where `images` says so and the driver's
 // compiler can: once it fails, all that is built later reads buffers.
 static samara_status unit_of_text(struct smr_cl_device *device, const char *dialect,
@@ -299,8 +330,10 @@ samara_status smr_cl_build_with(void *device, const char *dialect, const struct 
   if (made == NULL) return smr_no_memory(error, size);
   samara_status status = SAMARA_OK;
   smr_os_mutex_lock(&own->units_mutex);
-  for (size_t k = 0; k < SMR_CL_KERNELS && status == SAMARA_OK; k++)
+  for (size_t k = 0; k < SMR_CL_KERNELS && status == SAMARA_OK; k++) {
     if (kernels[k]) status = unit_of_text(own, dialect, &texts[k], images, &made->units[k], error);
+    if (status != SAMARA_OK && program_misses(own, &texts[k], error)) status = SAMARA_OK;
+  }
   for (; SMR_HAS(cl_fused) && made->step_count < steps->count && status == SAMARA_OK;
        made->step_count++)
     status = unit_of(own, dialect, NULL, steps->steps[made->step_count].text, 0,

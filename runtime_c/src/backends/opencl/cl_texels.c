@@ -10,6 +10,7 @@
 #include <string.h>
 
 uint32_t smr_cl_texel_bytes(const struct smr_cl_text *text) {
+  if (smr_cl_shares(text)) text--;  // whose defines it has, too
   const char *type = strstr(text->defines, " W=f");
   if (type == NULL || strstr(text->defines, "COLS=4") == NULL) return 0;
   return type[4] == '1' ? 8 : 16;
@@ -126,7 +127,7 @@ bool smr_cl_prefers_images(struct smr_cl_device *device, const char *dialect,
            strstr(texts[product].defines, "WIDE") != NULL))
     product++;
   static const char what[] = "weights";
-  const struct smr_cl_cache_key key = smr_cl_key(device, what, sizeof what);
+  const struct smr_cl_cache_key key = smr_cl_key(device, device->options[0], what, sizeof what);
   struct smr_cl_cache_entry entry;
   if (key.folder != NULL && smr_cl_cache_read(&key, &device->allocator, &entry)) {
     percent = entry.binary[0];

@@ -50,6 +50,9 @@ struct smr_cl_text {
   const char *text;     // packed; NULL where this build leaves it out
   const char *defines;  // "A=1 OF=(x==0)": a value begins after the first '='; NAME is `name`
 };
+/// Whether it has the defines of the text before it, too, and the lanes of a subgroup do together
+/// what an item of that kernel does: SHARE=1, the only defines that begin so.
+static inline bool smr_cl_shares(const struct smr_cl_text *text) { return text->defines[0] == 'S'; }
 extern const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS + 1];  // the last is none
 /// What comes before all texts: the dialect in OpenCL C 1.2, packed.
 extern const char *const smr_cl_dialect;

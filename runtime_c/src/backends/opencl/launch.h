@@ -12,6 +12,8 @@
 
 #include <samara/samara_backend.h>
 
+#include "base/atomic.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +23,7 @@ enum {
   SMR_CL_BUFFERS = 8,  // and those that it writes: OUT(5, T) to OUT(7, T)
   SMR_CL_INTS = 32,    // P(0) to P(f), then Q(0) to Q(f)
   SMR_CL_FLOATS = 8,   // F(0) to F(7)
+  SMR_CL_GROUP = 64,   // items of work-groups that have subgroups: few of these have more lanes
 };
 
 #define SMR_CL_ABSENT(name)
@@ -51,6 +54,7 @@ struct smr_cl_launch {
   uint32_t node;    // of the region
   uint16_t kernel;  // enum smr_cl_kernel
   uint8_t dims;     // 1 to 3: work-items [items[0]] x [items[1]] x [items[2]], none 0
+  bool grouped;     // in work-groups of SMR_CL_GROUP, along dimension 0; else the driver's choice
   size_t items[3];
   struct smr_cl_place buffers[SMR_CL_BUFFERS];
   int32_t ints[SMR_CL_INTS];
@@ -119,12 +123,12 @@ void smr_cl_bind_flag(struct smr_cl_launches *list, void *memory);
 
 /// What a device can do, beyond what every one of OpenCL 1.2 can.
 struct smr_cl_features {
-  bool float16;  // arithmetic; storage is always there
-  bool float64;
-  bool dot_int8;      // dot products of four int8
-  uint32_t subgroup;  // work-items that run together; 0: not known
-  bool cpu;           // the device is a CPU: few items that do much each
-  uint32_t units;     // compute units; 0: not known
+  bool dot_int8;   // dot products of four int8
+  bool cpu;        // the device is a CPU: few items that do much each
+  uint32_t units;  // compute units; 0: not known
+  // Items that run together can add up what they have. A driver takes that back where its compiler
+  // refuses a kernel that does so.
+  SMR_ATOMIC(bool) subgroups;
 };
 
 /// A node to be computed, and where to put what does it.

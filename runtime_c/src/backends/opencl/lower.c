@@ -2,6 +2,7 @@
 // What rows of operators share.
 #include "base/fp.h"
 
+#include "backends/opencl/driver.h"
 #include "backends/opencl/lower.h"
 
 #include <string.h>
@@ -160,6 +161,30 @@ bool smr_cl_is_much(const struct smr_cl_node *node, int64_t outputs) {
   enum { TILE = 4 * 4, ITEMS = 512, UNITS = 16 };  // of a unit; units where they are not known
   const int64_t units = node->features->units != 0 ? node->features->units : UNITS;
   return outputs / TILE >= units * ITEMS;
+}
+
+// Whether the next kernel may take the place of this one. Its sums depend on how many lanes there
+// are.
+static bool cl_may_share(const struct smr_cl_node *node, uint16_t kernel) {
+  return kernel < SMR_CL_KERNELS && smr_cl_shares(&smr_cl_texts[kernel + 1]) &&
+         !node->features->cpu && !node->region->strict &&
+         SMR_ATOMIC_LOAD(&node->features->subgroups);
+}
+
+void smr_cl_set_kernel(const struct smr_cl_node *node, bool *kernels, uint16_t kernel) {
+  kernels[kernel] = true;
+  if (cl_may_share(node, kernel)) kernels[kernel + 1] = true;
+}
+
+void smr_cl_share(const struct smr_cl_node *node, struct smr_cl_launch *launch, int64_t n) {
+  enum { TILE = 4 * 4, SHORTEST = 2 * SMR_CL_GROUP, LONGEST = 1 << 30 };
+  const int64_t items = (int64_t)(launch->items[0] * launch->items[1] * launch->items[2]);
+  if (!cl_may_share(node, launch->kernel) || n < SHORTEST || n > LONGEST ||
+      smr_cl_is_much(node, items * TILE))
+    return;
+  launch->kernel++;
+  launch->grouped = true;
+  launch->items[0] *= SMR_CL_GROUP;
 }
 
 bool smr_cl_stays(const struct smr_cl_node *node) {

@@ -90,6 +90,11 @@ struct smr_cl_tile {
 bool smr_cl_stays(const struct smr_cl_node *node);
 /// Whether tiles of 4 x 4 are enough to keep a device busy that makes `outputs` numbers.
 bool smr_cl_is_much(const struct smr_cl_node *node, int64_t outputs);
+/// Have the lanes of subgroups do together what an item of the launch does, which walks along `n`
+/// elements: where the device and the kernel can do that, and the device would idle else.
+void smr_cl_share(const struct smr_cl_node *node, struct smr_cl_launch *launch, int64_t n);
+/// Set kernels[kernel], and what smr_cl_share may make of it.
+void smr_cl_set_kernel(const struct smr_cl_node *node, bool *kernels, uint16_t kernel);
 /// Set the items of a launch that makes `rows` x `columns` outputs, and the int that says which way
 /// they lie.
 void smr_cl_set_tiles(struct smr_cl_launch *launch, const struct smr_cl_tile *tile, int64_t rows,

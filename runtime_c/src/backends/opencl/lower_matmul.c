@@ -4,7 +4,7 @@
 
 #include "backends/opencl/lower.h"
 
-enum { CL_PANEL_LANES = 16, CL_WIDE_LANES = 32, CL_TALL_ROWS = 8 };
+enum { CL_PANEL_LANES = 16, CL_WIDE_LANES = 32, CL_TALL_ROWS = 8, CL_FLAT_ROWS = 2 };
 
 int smr_cl_product_types(const struct smr_cl_node *node, const char **why) {
   const samara_region_tensor *x = smr_cl_input(node, 0), *w = smr_cl_input(node, 1);
@@ -70,7 +70,7 @@ static struct smr_cl_tile cl_panel_wide(const struct smr_cl_node *node, int type
 
 static struct smr_cl_tile cl_panel_tile(const struct smr_cl_node *node, int types, int64_t rows,
                                         int64_t columns) {
-  const bool tall = rows > 2;
+  const bool tall = rows > CL_FLAT_ROWS;
   if (!cl_panel_has_small(node, types)) {
     if (tall) return cl_panel_wide(node, types);
     return (struct smr_cl_tile){cl_panel_flat[types], 1, CL_PANEL_LANES, false};
@@ -80,12 +80,22 @@ static struct smr_cl_tile cl_panel_tile(const struct smr_cl_node *node, int type
   return (struct smr_cl_tile){cl_panel_1x4[types], 1, 4, true};
 }
 
+// Whether a product may have so few rows.
+static bool cl_panel_may_be_flat(const struct smr_cl_node *node) {
+  const samara_region_tensor *y = smr_cl_output(node, 0);
+  int64_t rows = 1;
+  for (int32_t i = 0; i + 1 < y->rank; i++) rows *= y->shape[i] < 0 ? 1 : y->shape[i];
+  return rows <= CL_FLAT_ROWS;
+}
+
 void smr_cl_panel_kernels(const struct smr_cl_node *node, bool *kernels) {
   const char *why;
   const int types = smr_cl_product_types(node, &why);
   const bool small = cl_panel_has_small(node, types);
   kernels[small ? cl_panel_4x4[types] : cl_panel_tall[types]] = true;
-  kernels[small ? cl_panel_1x4[types] : cl_panel_flat[types]] = true;
+  const uint16_t flat = small ? cl_panel_1x4[types] : cl_panel_flat[types];
+  kernels[flat] = true;
+  if (cl_panel_may_be_flat(node)) smr_cl_set_kernel(node, kernels, flat);
 }
 
 // A launch of the product of [batch..., rows, depth] and [..., depth, columns]; strides are 0.
@@ -116,6 +126,7 @@ void smr_cl_panel_product(const struct smr_cl_node *node, struct smr_cl_launches
   launch->ints[3] = (int32_t)depth;
   launch->ints[4] = 1;
   launch->ints[5] = (int32_t)(w->panel_stride_bytes / smr_cl_element(w->dtype));
+  if (rows <= CL_FLAT_ROWS) smr_cl_share(node, launch, depth);
   smr_cl_narrow(node, out, launch);
 }
 

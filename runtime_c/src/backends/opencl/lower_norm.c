@@ -31,7 +31,7 @@ static bool cl_norm_fits(const struct smr_cl_node *node, const char **why) {
 }
 
 static void cl_norm_kernels(const struct smr_cl_node *node, bool *kernels) {
-  kernels[cl_norm_kernel(node)] = true;
+  smr_cl_set_kernel(node, kernels, cl_norm_kernel(node));
 }
 
 static void cl_norm_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
@@ -65,8 +65,10 @@ static void cl_norm_lower(const struct smr_cl_node *node, struct smr_cl_launches
   launch->ints[3] = (int32_t)together;
   launch->ints[4] = (scale != NULL ? 1 : 0) | (bias != NULL ? 2 : 0);
   launch->ints[5] = channels;
+  launch->ints[6] = middle > together;
   launch->floats[0] = smr_cl_number(node, "eps");
   smr_cl_set_items(launch, outer * groups, 1, 1);
+  smr_cl_share(node, launch, middle > together ? middle : together);
 }
 
 // ---- neighbouring channels ----

@@ -54,7 +54,7 @@ static bool cl_reduce_fits(const struct smr_cl_node *node, const char **why) {
 }
 
 static void cl_reduce_kernels(const struct smr_cl_node *node, bool *kernels) {
-  kernels[cl_reduce_kernel(node)] = true;
+  smr_cl_set_kernel(node, kernels, (uint16_t)cl_reduce_kernel(node));
 }
 
 void smr_cl_reduction(const struct smr_cl_node *node, struct smr_cl_launch *launch) {
@@ -98,7 +98,10 @@ void smr_cl_reduction(const struct smr_cl_node *node, struct smr_cl_launch *laun
 
 static void cl_reduce_lower(const struct smr_cl_node *node, struct smr_cl_launches *out) {
   if (smr_cl_numel(smr_cl_output(node, 0)) == 0) return;
-  smr_cl_reduction(node, smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_reduce_kernel(node)));
+  struct smr_cl_launch *launch =
+      smr_cl_add(out, node->index, (enum smr_cl_kernel)cl_reduce_kernel(node));
+  smr_cl_reduction(node, launch);
+  smr_cl_share(node, launch, launch->ints[16 + SMR_CL_AXES - 1]);
 }
 
 // ---- along one axis ----
@@ -121,6 +124,7 @@ static void cl_along_lower(const struct smr_cl_node *node, struct smr_cl_launche
   launch->ints[3] = (int32_t)smr_cl_int(node, sums ? "exclusive" : "select_last");
   launch->ints[4] = (int32_t)smr_cl_int(node, "reverse");
   smr_cl_set_items(launch, outer * inner, 1, 1);
+  smr_cl_share(node, launch, launch->ints[1]);
 }
 
 static bool cl_softmax_fits(const struct smr_cl_node *node, const char **why) {

@@ -3,25 +3,34 @@
 #define FN(x) CAT3(NAME, _, x)
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
-#define LD_i8(p, i) ((p)[i])
-#define LD_u8(p, i) ((p)[i])
-#define LD_i16(p, i) ((p)[i])
-#define LD_u16(p, i) ((p)[i])
-#define LD_i32(p, i) ((p)[i])
-#define LD_u32(p, i) ((p)[i])
-#define LD_i64(p, i) ((p)[i])
-#define LD_u64(p, i) ((p)[i])
+#define LD_i8 LD_f32
+#define LD_u8 LD_f32
+#define LD_i16 LD_f32
+#define LD_u16 LD_f32
+#define LD_i32 LD_f32
+#define LD_u32 LD_f32
+#define LD_i64 LD_f32
+#define LD_u64 LD_f32
 #define ST_i8(v, p, i) ((p)[i] = (i8)(v))
 #define ST_u8(v, p, i) ((p)[i] = (u8)(v))
 #define ST_i16(v, p, i) ((p)[i] = (i16)(v))
 #define ST_u16(v, p, i) ((p)[i] = (u16)(v))
-#define ST_i32(v, p, i) ((p)[i] = (v))
-#define ST_u32(v, p, i) ((p)[i] = (v))
-#define ST_i64(v, p, i) ((p)[i] = (v))
-#define ST_u64(v, p, i) ((p)[i] = (v))
+#define ST_i32 ST_f32
+#define ST_u32 ST_f32
+#define ST_i64 ST_f32
+#define ST_u64 ST_f32
 #define LD_i32_f32(p, i) ((float)(p)[i])
 #define LD(T, p, i) CAT(LD_, T)(p, i)
 #define ST(T, v, p, i) CAT(ST_, T)(v, p, i)
+// In kernels with SHARE=1 the lanes of a subgroup do together what an item of others does:
+// SHARED_ITEM(d), as far as there are so many. Functions of subgroups are of floats, and all lanes
+// have to come to the same ones. Other kernels have one lane.
+#define SHARED(alone, together) CAT(SHARED_, SHARE)(alone, together)
+#define SHARED_SHARE(alone, together) alone
+#define SHARED_1(alone, together) together
+#define SHARED_ITEM(d) SHARED(ITEM(d), (get_sub_group_id() * get_num_groups(d) + get_group_id(d)))
+#define LANE_ID SHARED(0, get_sub_group_local_id())
+#define LANES SHARED(1, get_sub_group_size())
 // Vectors of n lanes, n being 4 or 16.
 #define VECTOR(n) CAT(f32x, n)
 #define LOAD(n, T, p) CAT4(LD, n, _, T)(p)

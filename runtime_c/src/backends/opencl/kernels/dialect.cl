@@ -2,6 +2,9 @@
 // The dialect in OpenCL C 1.2: what comes before all kernels. dialect.h says the same in C11,
 // and what it all means.
 #pragma OPENCL FP_CONTRACT OFF
+#ifdef cl_khr_subgroups
+#pragma OPENCL EXTENSION cl_khr_subgroups : enable
+#endif
 #define GLOBAL __global
 #define HELPER static
 #define UNROLL _Pragma("unroll")

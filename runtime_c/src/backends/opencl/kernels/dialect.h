@@ -51,7 +51,7 @@ typedef int32_t i32x16 __attribute__((vector_size(64)));
 #define KERNEL(name) static void name(void)
 /// What the work-item that runs was given.
 struct smr_cl_item {
-  int item[3];
+  int item[3], group[3], groups[3], subgroup, lane, lanes;
   unsigned char *buffers[8];
   struct {
     int s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, sa, sb, sc, sd, se, sf;
@@ -61,6 +61,8 @@ struct smr_cl_item {
   } f;
 };
 static struct smr_cl_item smr_cl_now;
+/// The sum of what all lanes give, or the largest; whoever runs the lanes defines it.
+static float smr_cl_of_lanes(float v, int largest);
 #define IN(i, T) ((const T *)(const void *)smr_cl_now.buffers[i])
 #define OUT(i, T) ((T *)(void *)smr_cl_now.buffers[i])
 #define ITEM(d) smr_cl_now.item[d]
@@ -82,6 +84,14 @@ static struct smr_cl_item smr_cl_now;
 #define TEXEL_1(n) ((n) >> 2)
 #define READ_0(n, T, p) LOAD(n, T, p)
 #define READ_1(n, T, p) LOAD(n, T, IN(1, T) + (size_t)(p) * 4)
+// Of the lane that runs, for kernels whose lanes share an item (common.cl).
+#define get_group_id(d) smr_cl_now.group[d]
+#define get_num_groups(d) smr_cl_now.groups[d]
+#define get_sub_group_id() smr_cl_now.subgroup
+#define get_sub_group_local_id() smr_cl_now.lane
+#define get_sub_group_size() smr_cl_now.lanes
+#define sub_group_reduce_add(v) smr_cl_of_lanes(v, 0)
+#define sub_group_reduce_max(v) smr_cl_of_lanes(v, 1)
 #define P(i) smr_cl_now.p.s##i
 #define Q(i) smr_cl_now.q.s##i
 #define F(i) smr_cl_now.f.s##i

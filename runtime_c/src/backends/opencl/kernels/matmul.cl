@@ -7,7 +7,7 @@
 // P: 0 M, 1 N, 2 K, 3 x from row to row, 4 x from k to k, 5 w from panel to panel, 6 w from k to k,
 //    7 w from column to column, 8-b batch dims, c-f x from batch to batch. Q: 0-3 those of w,
 //    9 activation, a flags, f, NARROW and ITEM as in conv.cl. F: lo, hi, alpha, beta. ITEM(2):
-//    batch.
+//    batch. SHARE=1, for ROWS=1 COLS=4 TALL=1: lanes share K.
 // Adds all products; `by` is x from k to k: `step`, or 1 where it is known to be that.
 #if NARROW
 #define PRODUCTS(ADD, by)                                          \
@@ -40,7 +40,7 @@ KERNEL(NAME) {
   GLOBAL X *y = OUT(5, X);
   const int flags = Q(a), post = Q(9);
   const float lo = F(0), hi = F(1), alpha = F(2), beta = F(3);
-  const int first = ITEM(1 - DOWN) * (COLS * PANELS), cols = LEAST(COLS * PANELS, P(1) - first);
+  const int first = SHARED_ITEM(1 - DOWN) * (COLS * PANELS), cols = LEAST(COLS * PANELS, P(1) - first);
   const int top = ITEM(DOWN) * ROWS, last = P(0) - 1, length = P(2), step = P(4);
   if (top > last || cols <= 0) return;
   if (ITEM(2)) TO_BATCH
@@ -86,15 +86,29 @@ KERNEL(NAME) {
 #if ROWS == 1
     // Four sums: one would wait for itself.
     VECTOR(COLS) s0 = acc[0][0], s1 = s0, s2 = s0, s3 = s0;
-    int k = 0;
-    for (; k + 4 <= length; k += 4) {
-      s0 = FMAS(COLS, LD(X, from[0], k * step), WEIGHTS(k), s0);
-      s1 = FMAS(COLS, LD(X, from[0], (k + 1) * step), WEIGHTS(k + 1), s1);
-      s2 = FMAS(COLS, LD(X, from[0], (k + 2) * step), WEIGHTS(k + 2), s2);
-      s3 = FMAS(COLS, LD(X, from[0], (k + 3) * step), WEIGHTS(k + 3), s3);
+    const int lanes = LANES;
+    int k = LANE_ID;
+#define NEXT(sum)                                                \
+  sum = FMAS(COLS, LD(X, from[0], k * step), WEIGHTS(k), sum); \
+  k += lanes;
+    while (k + 3 * lanes < length) {
+      NEXT(s0)
+      NEXT(s1)
+      NEXT(s2)
+      NEXT(s3)
     }
-    for (; k < length; k++) s0 = FMAS(COLS, LD(X, from[0], k * step), WEIGHTS(k), s0);
+    while (k < length) {
+      NEXT(s0)
+    }
+#undef NEXT
     acc[0][0] = (s0 + s1) + (s2 + s3);
+#ifdef SHARE
+    float parts[COLS];
+    STORE(COLS, f32, acc[0][0], parts);
+    for (int j = 0; j < COLS; j++) parts[j] = sub_group_reduce_add(parts[j]);
+    if (LANE_ID) return;
+    acc[0][0] = LOAD(COLS, f32, parts);
+#endif
 #else
     PRODUCTS(ADD_1, step)
 #endif
