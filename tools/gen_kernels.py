@@ -168,11 +168,13 @@ _SHARE = "SHARE=1"  # the beginning of defines that go with those of the row bef
 
 def kernels(own_rows: str) -> list[tuple[str, str, str]]:
     """(name, file, defines) of every kernel: what rows.inc expands to."""
-    out = []
+    out: list[tuple[str, str, str]] = []
     for macro, args in _listed((ROOT / KERNELS / "rows.inc").read_text(encoding="utf-8")):
         if macro == "SMR_CL_KERNEL" and "#" not in args[0]:
             row = args[2] if len(args) > 2 else ""
-            if row.startswith(_SHARE):
+            if row.startswith(_SHARE[0]):  # the C code looks at no more of it (driver.h)
+                assert row.startswith(_SHARE), args[0]
+                assert out[-1][1] == args[1], args[0]
                 row = f"{row} {out[-1][2]}"
             out.append((args[0], args[1], row))
     for macro, args in _listed(own_rows):
