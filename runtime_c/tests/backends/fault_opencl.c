@@ -265,12 +265,12 @@ EXPORT smr_cl_mem CALL clCreateImage(smr_cl_context context, uint64_t flags,
   (void)host;
   struct object *buffer = (struct object *)(void *)desc->buffer;
   const size_t texel = format->type == SMR_CL_FLOAT ? 16 : 8;
-  if (!object_is(context, CONTEXT) || !object_is(buffer, MEM) || controls.no_images ||
-      desc->width > controls.texels) {
+  if (!object_is(context, CONTEXT) || !object_is(buffer, MEM) || controls.no_images) {
     *code = INVALID_IMAGE_SIZE;
     return NULL;
   }
-  if (flags != SMR_CL_MEM_READ_ONLY || format->order != SMR_CL_RGBA || desc->width == 0 ||
+  if (flags != SMR_CL_MEM_READ_ONLY || desc->width > controls.texels ||
+      format->order != SMR_CL_RGBA || desc->width == 0 ||
       (format->type != SMR_CL_FLOAT && format->type != SMR_CL_HALF_FLOAT) ||
       desc->type != SMR_CL_MEM_OBJECT_IMAGE1D_BUFFER || desc->width > buffer->size / texel) {
     controls.misuse++;
