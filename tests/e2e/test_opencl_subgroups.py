@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,23 +51,19 @@ SHORT = _one("softmax", (3, 127), axis=-1)
 
 
 @pytest.fixture
-def as_gpu(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, need_tool: Callable[[str, str], str]
+def logged(
+    as_gpu: Callable[[], tuple[set[str], set[str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[], set[str]]:
-    """CPUs are GPUs of many units in this test. Gives what was logged, anew each time."""
-    library, log = tmp_path / "libgpu.so", tmp_path / "log.txt"
-    source = Path(__file__).parent / "gpu_opencl.c"
-    command = [need_tool("cc", "cc"), "-shared", "-fPIC", "-o", str(library), str(source)]
-    linked = ["-Wl,--no-as-needed", "-l:libOpenCL.so.1", "-ldl"]
-    subprocess.run([*command, *linked], check=True)
-    monkeypatch.setenv("SAMARA_OPENCL", str(library))
-    monkeypatch.setenv("GPU_LOG", str(log))
+    """CPUs are GPUs of many units, without images. Gives what was logged, anew each time."""
     monkeypatch.setenv("GPU_UNITS", "1000000")
+    monkeypatch.setenv("GPU_TEXELS", "0")
 
     def read() -> set[str]:
-        lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-        log.unlink(missing_ok=True)
-        return set(lines)
+        if not (tmp_path / "log.txt").exists():
+            return set()
+        options, kernels = as_gpu()
+        (tmp_path / "log.txt").unlink()
+        return options | kernels
 
     return read
 
@@ -87,12 +82,12 @@ def _runs(name: str, what: tuple[str, Case, Form], **options: Any) -> samara.Ses
 
 
 @pytest.fixture
-def subgroups(as_gpu: Callable[[], set[str]]) -> Callable[[], set[str]]:
-    """as_gpu on a device that has subgroups."""
+def subgroups(logged: Callable[[], set[str]]) -> Callable[[], set[str]]:
+    """logged on a device that has subgroups."""
     _runs("long", CASES["sum"][1])
-    if "reduce_sum_f32_lanes" not in as_gpu():
+    if "reduce_sum_f32_lanes" not in logged():
         pytest.skip("needs a device with subgroups")
-    return as_gpu
+    return logged
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -142,3 +137,15 @@ def test_kernel_that_a_driver_refuses(
     monkeypatch.setenv(*variable.split("=", 1))
     _runs("refused", CASES["softmax"][1])
     assert {line for line in subgroups() if not line.startswith("-")} == {"softmax_f32"}
+
+
+def test_lanes_read_weights_from_images(
+    subgroups: Callable[[], set[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    images = tmp_path / "images.txt"
+    monkeypatch.delenv("GPU_TEXELS")
+    monkeypatch.setenv("GPU_IMAGES", str(images))
+    monkeypatch.setenv("GPU_SLOW", "buffers")
+    _runs("product", CASES["product"][1])
+    assert len(images.read_text(encoding="utf-8").split()) == 2  # measured, and read
+    assert "matmul_f32_1x4_lanes" in subgroups()

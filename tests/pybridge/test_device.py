@@ -51,6 +51,19 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert backends_of("auto") == ([], False)
 
 
+def test_a_runtime_without_backends(monkeypatch: pytest.MonkeyPatch, files: dict[str, Path]) -> None:
+    monkeypatch.setattr("samara.pybridge.device.function_in", lambda _lib, _name: None)
+    monkeypatch.setattr("samara.pybridge.device._open", {})
+    found, absent = survey()
+    assert [device.name for device in found] == ["cpu"]
+    assert absent == ["no opencl: this runtime was built without backends"]
+    with pytest.raises(BackendError, match="was built without backends") as caught:
+        Backend("opencl")
+    assert "--backend opencl" in str(caught.value.fix)
+    session = Session(files["dense"], backend="auto")
+    assert [row.device for row in session.placement()] == ["cpu", "cpu"]
+
+
 def test_an_open_device_says_what_it_is(
     mirror: Backend, device_library: Callable[[str], Path]
 ) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from samara.pybridge._native import NULL, check, failure, ffi, library, new_error, text
+from samara.pybridge._native import NULL, check, failure, ffi, function_in, library, new_error, text
 from samara.pybridge._pool import usable_cores
 from samara.pybridge.errors import ArgumentError, BackendError, SamaraError
 from samara.pybridge.files import kind_of, path_of, read_text
@@ -130,7 +130,13 @@ class Backend:
             options.rates = held[-1]
         out, error = ffi.new("samara_backend **"), new_error()
         lib = library()
-        status = lib.samara_backend_open(options, out, error)
+        opens = function_in(lib, "samara_backend_open")
+        if opens is None:
+            raise BackendError(
+                f"there is no device {name!r} here: this runtime was built without backends",
+                fix="take the full library, or build one with --backend opencl",
+            )
+        status = opens(options, out, error)
         if status:
             raise _unavailable(name, status, text(ffi.addressof(error, "text")[0]))
         self.handle = ffi.gc(out[0], lib.samara_backend_close)

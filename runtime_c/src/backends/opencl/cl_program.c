@@ -85,6 +85,8 @@ static void source_write(struct cl_source *source, const struct smr_cl_unit *uni
   const struct smr_cl_text *text = unit->text;
   if (unit->texel_bytes != 0) source_defines(source, "TEXELS=1");
   source_line(source, unit->dialect);
+  if (unit->dialect == smr_cl_dialect && smr_cl_integers != NULL)
+    source_line(source, smr_cl_integers);
   source_defines(source, text->defines);
   if (smr_cl_shares(text)) source_defines(source, text[-1].defines);
   source_add(source, "#define NAME ", 13);

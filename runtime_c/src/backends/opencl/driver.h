@@ -56,6 +56,8 @@ static inline bool smr_cl_shares(const struct smr_cl_text *text) { return text->
 extern const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS + 1];  // the last is none
 /// What comes before all texts: the dialect in OpenCL C 1.2, packed.
 extern const char *const smr_cl_dialect;
+/// What comes behind that, for kernels of integers; NULL where the build has no integers.
+extern const char *const smr_cl_integers;
 /// Write the text that a packed one stands for to `out`, without a zero at its end; NULL: nowhere.
 /// Returns its length. ASCII stands for itself.
 size_t smr_cl_unpack(const char *text, char *out);

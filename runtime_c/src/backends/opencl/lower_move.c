@@ -233,18 +233,18 @@ static void cl_pad_lower(const struct smr_cl_node *node, struct smr_cl_launches 
   launch->ints[15] = y->dtype == SAMARA_QINT8 && y->zero_points != NULL ? y->zero_points[0] : 0;
 }
 
-#define CL_MOVE(op, fits, lower) SMR_CL_ROW(raster, op, fits, cl_move_kernels, lower)
+#define CL_MOVE(part, op, fits, lower) SMR_CL_ROW(part, op, fits, cl_move_kernels, lower)
 
 static const struct smr_cl_row cl_move_rows[] = {
-    CL_MOVE(identity, cl_copy_fits, cl_copy_lower),
-    CL_MOVE(reshape, cl_copy_fits, cl_copy_lower),
-    CL_MOVE(bitcast, cl_copy_fits, cl_copy_lower),
-    CL_MOVE(transpose, cl_move_fits, cl_transpose_lower),
-    CL_MOVE(concat, cl_move_fits, cl_concat_lower),
-    CL_MOVE(split, cl_split_fits, cl_split_lower),
-    CL_MOVE(slice, cl_move_fits, cl_slice_lower),
-    CL_MOVE(expand, cl_move_fits, cl_expand_lower),
-    CL_MOVE(tile, cl_tile_fits, cl_tile_lower),
+    CL_MOVE(raster, identity, cl_copy_fits, cl_copy_lower),
+    CL_MOVE(raster, reshape, cl_copy_fits, cl_copy_lower),
+    CL_MOVE(raster, bitcast, cl_copy_fits, cl_copy_lower),
+    CL_MOVE(raster, transpose, cl_move_fits, cl_transpose_lower),
+    CL_MOVE(concat, concat, cl_move_fits, cl_concat_lower),
+    CL_MOVE(split, split, cl_split_fits, cl_split_lower),
+    CL_MOVE(slice, slice, cl_move_fits, cl_slice_lower),
+    CL_MOVE(tile, expand, cl_move_fits, cl_expand_lower),
+    CL_MOVE(tile, tile, cl_tile_fits, cl_tile_lower),
     SMR_CL_ROW(pad, pad, cl_pad_fits, cl_pad_kernels, cl_pad_lower),
     {.op = NULL},
 };

@@ -42,6 +42,15 @@ size_t smr_cl_unpack(const char *text, char *out) { return texts_unpack(text, SI
 
 const char *const smr_cl_dialect = cl_text_dialect;
 
+// Elements of 8 bytes are moved as integers, too.
+const char *const smr_cl_integers =
+    SMR_HAS(type_int8) || SMR_HAS(type_qint8) || SMR_HAS(type_uint8) || SMR_HAS(type_int16) ||
+            SMR_HAS(type_uint16) || SMR_HAS(type_int32) || SMR_HAS(type_uint32) ||
+            SMR_HAS(type_int64) || SMR_HAS(type_uint64) || SMR_HAS(type_bool) ||
+            SMR_HAS(type_float64)
+        ? cl_text_integers
+        : NULL;
+
 const struct smr_cl_text smr_cl_texts[SMR_CL_KERNELS + 1] = {
 #define SMR_CL_KERNEL(name, file, defines) \
   {#name, SMR_HAS(cl_##file) ? cl_text_##file : NULL, SMR_HAS(cl_##file) ? defines : ""},

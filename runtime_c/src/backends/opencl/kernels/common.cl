@@ -3,23 +3,10 @@
 #define FN(x) CAT3(NAME, _, x)
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
-#define LD_i8 LD_f32
-#define LD_u8 LD_f32
-#define LD_i16 LD_f32
 #define LD_u16 LD_f32
-#define LD_i32 LD_f32
 #define LD_u32 LD_f32
-#define LD_i64 LD_f32
-#define LD_u64 LD_f32
-#define ST_i8(v, p, i) ((p)[i] = (i8)(v))
-#define ST_u8(v, p, i) ((p)[i] = (u8)(v))
-#define ST_i16(v, p, i) ((p)[i] = (i16)(v))
 #define ST_u16(v, p, i) ((p)[i] = (u16)(v))
-#define ST_i32 ST_f32
 #define ST_u32 ST_f32
-#define ST_i64 ST_f32
-#define ST_u64 ST_f32
-#define LD_i32_f32(p, i) ((float)(p)[i])
 #define LD(T, p, i) CAT(LD_, T)(p, i)
 #define ST(T, v, p, i) CAT(ST_, T)(v, p, i)
 // In kernels with SHARE=1 the lanes of a subgroup do together what an item of others does:
@@ -113,13 +100,6 @@
       ST(X, s, y, (at) + j);                                                         \
     }                                                                                \
   }
-// docs/quantized-arithmetic.md: p in steps of the output, clamped, rounded, + zero point.
-HELPER int quantum(float p, float lo, float hi, int zero) {
-  float v = p == p ? p : 0.0f;
-  v = v < lo ? lo : v;
-  v = v > hi ? hi : v;
-  return (int)rint(v) + zero;
-}
 // The output pixel that an item begins with, by image and axes, from its number; and the one after
 // it, up to number `last`. Divisions are slow: there is one pixel that needs them.
 #define FIRST_PIXEL(number)                                           \
@@ -194,3 +174,27 @@ HELPER int tap_place(int spread, int out, int tap, int stride, int dilation, int
     x += t * P(c);          \
     w += t * Q(0);          \
   }
+
+// What kernels need that read or write integers; floats are moved as u16 and u32.
+#if INTEGERS
+#define LD_i8 LD_f32
+#define ST_i8(v, p, i) ((p)[i] = (i8)(v))
+#define LD_u8 LD_f32
+#define ST_u8(v, p, i) ((p)[i] = (u8)(v))
+#define LD_i16 LD_f32
+#define ST_i16(v, p, i) ((p)[i] = (i16)(v))
+#define LD_i32 LD_f32
+#define ST_i32 ST_f32
+#define LD_i64 LD_f32
+#define ST_i64 ST_f32
+#define LD_u64 LD_f32
+#define ST_u64 ST_f32
+#define LD_i32_f32(p, i) ((float)(p)[i])
+// docs/quantized-arithmetic.md: p in steps of the output, clamped, rounded, + zero point.
+HELPER int quantum(float p, float lo, float hi, int zero) {
+  float v = p == p ? p : 0.0f;
+  v = v < lo ? lo : v;
+  v = v > hi ? hi : v;
+  return (int)rint(v) + zero;
+}
+#endif

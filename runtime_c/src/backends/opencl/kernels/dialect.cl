@@ -61,8 +61,6 @@ typedef int16 i32x16;
 #endif
 #define SPLAT4(v) ((float4)(v))
 #define SPLAT16(v) ((float16)(v))
-#define SPLATI16(v) ((int16)(v))
-#define INTS16(v) convert_int16_rte(v)
 #define CLAMP4(v, lo, hi) \
   select(select(v, (float4)(lo), (v) < (float4)(lo)), (float4)(hi), (v) > (float4)(hi))
 #define CLAMP16(v, lo, hi) \
@@ -75,22 +73,26 @@ typedef int16 i32x16;
 #define LD4_f16(p) vload_half4(0, p)
 #define LD16_f32(p) vload16(0, p)
 #define LD16_f16(p) vload_half16(0, p)
-#define LD4_i8(p) convert_float4(vload4(0, p))
-#define LD16_i8(p) convert_float16(vload16(0, p))
-#define LD16_i32(p) vload16(0, p)
 #define ST4_f32(v, p) vstore4(v, 0, p)
 #define ST4_f16(v, p) vstore_half4_rte(v, 0, p)
 #define ST16_f32(v, p) vstore16(v, 0, p)
-#define ST16_i32(v, p) vstore16(v, 0, p)
 #define ST16_f16(v, p) vstore_half16_rte(v, 0, p)
-#define QUAD_BYTES(p, k) \
-  convert_float16((vload16(0, (__global const int *)(p)) << (24 - ((k) << 3))) >> 24)
 #define QUAD(p) (((__global const uint *)(p))[0])
 #define VEC4(a, b, c, d) ((float4)(a, b, c, d))
 #define VEC16(a, b, c, d, e, f, g, h, i, j, k, l, m, n, q, r) \
   ((float16)(a, b, c, d, e, f, g, h, i, j, k, l, m, n, q, r))
+#if INTEGERS
+#define SPLATI16(v) ((int16)(v))
+#define INTS16(v) convert_int16_rte(v)
+#define LD4_i8(p) convert_float4(vload4(0, p))
+#define LD16_i8(p) convert_float16(vload16(0, p))
+#define LD16_i32(p) vload16(0, p)
+#define ST16_i32(v, p) vstore16(v, 0, p)
 #define I8_SAT_RTZ(v) convert_char_sat_rtz(v)
 #define U8_SAT_RTZ(v) convert_uchar_sat_rtz(v)
 #define I32_SAT_RTZ(v) convert_int_sat_rtz(v)
 #define I64_SAT_RTZ(v) convert_long_sat_rtz(v)
 #define F32_RTE(v) convert_float_rte(v)
+#define QUAD_BYTES(p, k) \
+  convert_float16((vload16(0, (__global const int *)(p)) << (24 - ((k) << 3))) >> 24)
+#endif

@@ -226,6 +226,7 @@ SMR_CL_SATURATE(sat_i64, i64, INT64_MIN, INT64_MAX, 9223372036854775808.0f)
 #define rint rintf
 #define ldexp ldexpf
 
+#define INTEGERS 1
 #include "backends/opencl/kernels/functions.cl"
 #include "backends/opencl/kernels/common.cl"
 
