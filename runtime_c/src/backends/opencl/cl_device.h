@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A device of OpenCL as the files of the driver share it: cl_find.c finds it, driver_opencl.c
-// opens it and runs work, cl_program.c makes programs and launches ready.
+// opens it and runs work, cl_program.c makes programs, cl_prepare.c makes launches ready.
 #ifndef SMR_BACKENDS_OPENCL_CL_DEVICE_H
 #define SMR_BACKENDS_OPENCL_CL_DEVICE_H
 
