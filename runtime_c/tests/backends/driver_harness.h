@@ -79,6 +79,7 @@ static void scale_lower(const struct smr_cl_node *node, struct smr_cl_launches *
   if (scale_may_share(node)) {
     launch->kernel++;
     launch->grouped = true;
+    launch->group = SMR_CL_GROUP;
     launch->items[0] = (SCALE_COUNT + SMR_CL_GROUP - 1) / SMR_CL_GROUP * SMR_CL_GROUP;
   }
   launch->buffers[0] = scale_place(&tensors[node->node->inputs[0]]);

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "backends/opencl/cl.h"
+#include "backends/opencl/launch.h"
 
 #if defined(_WIN32)
 #define EXPORT __declspec(dllexport)
@@ -454,7 +455,7 @@ EXPORT int32_t CALL clEnqueueNDRangeKernel(smr_cl_queue queue, smr_cl_kernel_id 
     buffers[i] = memory->bytes + 4 * (size_t)offsets[i];
   }
   controls.enqueued++;
-  controls.grouped = group != NULL;
+  controls.grouped = group != NULL && group[0] == SMR_CL_GROUP;
   if (group != NULL && (group[0] > controls.group || items[0] % group[0] != 0))
     return INVALID_WORK_GROUP_SIZE;
   if (controls.slow == (object->reads_image ? FAULT_SLOW_IMAGES : FAULT_SLOW_BUFFERS)) take_long();

@@ -432,6 +432,25 @@ SMR_TEST(movement) {
   }
 }
 
-SMR_TEST_MAIN(RUN(conv_shapes); RUN(conv_posts); RUN(conv_transpose); RUN(conv_axes);
-              RUN(conv_large); RUN(matmul_flat); RUN(matmul_batches); RUN(unary); RUN(binary);
-              RUN(where); RUN(cast); RUN(movement))
+// A driver that keeps what all items of a work-group have on one stack overflows it else.
+SMR_TEST(groups_of_many_large_tiles_are_small) {
+  static const struct {
+    uint8_t rows, columns;
+    int64_t down, across;
+    int group;
+  } cases[] = {{8, 32, 1541, 2, 1}, {8, 32, 1540, 2, 4},  {8, 16, 4096, 1, 64},
+               {8, 32, 1024, 2, 0}, {4, 4, 100000, 2, 0}, {1, 16, 100000, 2, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct smr_cl_launch launch = {0};
+    const struct smr_cl_tile tile = {0, cases[i].rows, cases[i].columns, false};
+    smr_cl_set_tiles(&launch, &tile, cases[i].down * cases[i].rows,
+                     cases[i].across * cases[i].columns, 1);
+    CHECK_EQ_INT(launch.items[0], cases[i].down);
+    CHECK_EQ_INT(launch.items[1], cases[i].across);
+    CHECK_EQ_INT(launch.group, cases[i].group);
+  }
+}
+
+SMR_TEST_MAIN(RUN(groups_of_many_large_tiles_are_small); RUN(conv_shapes); RUN(conv_posts);
+              RUN(conv_transpose); RUN(conv_axes); RUN(conv_large); RUN(matmul_flat);
+              RUN(matmul_batches); RUN(unary); RUN(binary); RUN(where); RUN(cast); RUN(movement))

@@ -257,15 +257,15 @@ static void opencl_release(void *given, void *memory) {
 static samara_status opencl_begin_run(struct smr_cl_device *device, void *const *prepared,
                                       const struct smr_cl_launch *launches, size_t count,
                                       uint64_t *ticket, samara_error *error) {
-  static const size_t group[3] = {SMR_CL_GROUP, 1, 1};
   opencl_make_room(device);
   SMR_TRY(opencl_failure(device, error));
   smr_cl_event event = NULL;
   for (size_t i = 0; i < count; i++) {
+    const struct smr_cl_launch *launch = &launches[i];
+    const size_t group[3] = {launch->group, 1, 1};
     const int32_t code = device->api.clEnqueueNDRangeKernel(
-        device->queue, smr_cl_prepared_kernel(prepared[i]), launches[i].dims, NULL,
-        launches[i].items, launches[i].grouped ? group : NULL, 0, NULL,
-        i + 1 == count ? &event : NULL);
+        device->queue, smr_cl_prepared_kernel(prepared[i]), launch->dims, NULL, launch->items,
+        launch->group != 0 ? group : NULL, 0, NULL, i + 1 == count ? &event : NULL);
     if (code != SMR_CL_SUCCESS) {
       if (i > 0) device->untracked = device->unflushed = true;
       return smr_cl_failed(error, "clEnqueueNDRangeKernel", code);

@@ -54,7 +54,8 @@ struct smr_cl_launch {
   uint32_t node;    // of the region
   uint16_t kernel;  // enum smr_cl_kernel
   uint8_t dims;     // 1 to 3: work-items [items[0]] x [items[1]] x [items[2]], none 0
-  bool grouped;     // in work-groups of SMR_CL_GROUP, along dimension 0; else the driver's choice
+  bool grouped;     // subgroups share what an item does; `group` is SMR_CL_GROUP
+  uint8_t group;    // items of a work-group, all along dimension 0; 0: the driver's choice
   size_t items[3];
   struct smr_cl_place buffers[SMR_CL_BUFFERS];
   int32_t ints[SMR_CL_INTS];

@@ -184,6 +184,7 @@ void smr_cl_share(const struct smr_cl_node *node, struct smr_cl_launch *launch, 
     return;
   launch->kernel++;
   launch->grouped = true;
+  launch->group = SMR_CL_GROUP;
   launch->items[0] *= SMR_CL_GROUP;
 }
 
@@ -192,12 +193,23 @@ bool smr_cl_stays(const struct smr_cl_node *node) {
   return smr_cl_input(node, 1)->size_bytes <= KEPT_BYTES;
 }
 
+// PoCL keeps what all items of a work-group have on one stack, which a few thousand large tiles
+// overflow.
+static void cl_bound_group(struct smr_cl_launch *launch, const struct smr_cl_tile *tile) {
+  enum { LARGE = 64, MANY = 2048, MOST = 64 };
+  const size_t items = launch->items[0];
+  if (tile->rows * tile->columns < LARGE || items * launch->items[1] <= MANY) return;
+  for (launch->group = 1; launch->group < MOST && items % (launch->group * 2u) == 0;)
+    launch->group = (uint8_t)(launch->group * 2);
+}
+
 void smr_cl_set_tiles(struct smr_cl_launch *launch, const struct smr_cl_tile *tile, int64_t rows,
                       int64_t columns, int64_t batch) {
   const int64_t down = (rows + tile->rows - 1) / tile->rows;
   const int64_t across = (columns + tile->columns - 1) / tile->columns;
   launch->ints[16 + 15] = tile->turned;
   smr_cl_set_items(launch, tile->turned ? across : down, tile->turned ? down : across, batch);
+  cl_bound_group(launch, tile);
 }
 
 void smr_cl_box_turn(const struct smr_cl_node *node, struct smr_cl_box *box) {
