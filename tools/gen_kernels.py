@@ -257,7 +257,7 @@ def moved(texts: dict[str, str], defines: dict[str, str]) -> dict[str, str]:
     these files alone: a build without them does not carry it."""
     out = dict(texts)
     fused = set(_WORD.findall(" ".join(defines.get(file, "") for file in _FUSED_OF)))
-    fronts = (*_FRONT, _INTEGERS)
+    fronts = [name for name in (*_FRONT, _INTEGERS) if name in texts]
     for front in reversed(fronts):
         pieces = [
             (m[1], m[0]) for m in (*_DEFINED.finditer(out[front]), *_HELPER.finditer(out[front]))

@@ -51,7 +51,9 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert backends_of("auto") == ([], False)
 
 
-def test_a_runtime_without_backends(monkeypatch: pytest.MonkeyPatch, files: dict[str, Path]) -> None:
+def test_a_runtime_without_backends(
+    monkeypatch: pytest.MonkeyPatch, files: dict[str, Path]
+) -> None:
     monkeypatch.setattr("samara.pybridge.device.function_in", lambda _lib, _name: None)
     monkeypatch.setattr("samara.pybridge.device._open", {})
     found, absent = survey()
