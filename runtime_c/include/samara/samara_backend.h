@@ -312,7 +312,8 @@ struct samara_backend_table {
    * Its tensors have shapes and places; as long as generation is the same, so are they. Unless
    * region->separate or requirements.any_range is set, `first` is 0 and `count` all nodes.
    * SAMARA_BAD_DATA, here or from wait, blames the data, such as an index that is out of range: the
-   * CPU repeats the run, as after every failure, and says what is wrong; the device stays in use. */
+   * CPU repeats the run, as after every failure, and says what is wrong; the device stays in use.
+   */
   samara_status (*submit)(void *device, void *program, const samara_region *region, uint32_t first,
                           uint32_t count, uint64_t *ticket, samara_error *error);
   /* Wait until the work of `ticket`, and all before it, is done, or `timeout_ns` have passed; 0
