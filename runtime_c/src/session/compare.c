@@ -57,6 +57,7 @@ static bool compare_is_known(const struct smr_compared *compared) {
 
 bool smr_compare_is_due(const struct smr_devices *devices) {
   const struct smr_settling *settling = &devices->settling;
+  if (devices->returns) return false;  // then it begins anew
   return devices->other_entry == NULL || settling->comparing >= COMPARE_MOST ||
          compare_is_known(&settling->compared[devices->active]);
 }

@@ -76,13 +76,13 @@ samara_status smr_session_run_region(struct smr_device_region *region) {
   return SAMARA_OK;
 }
 
-// On the CPU, after a device that blames the data. Where the CPU does so too, it was right, and
-// stays in use. It may have seen data of another session, too, but not for ever.
+// On the CPU, after a device that blames the data. It stays in use, whatever the run ends with.
+// Where the run succeeds, the device may have seen data of another session, but not for ever.
 static samara_status run_judge(samara_session *session) {
   enum { MOST_ALARMS = 3 };
   struct smr_devices *devices = session->common.devices;
   const samara_status status = smr_session_run_once(session);
-  devices->returns = status == SAMARA_BAD_DATA || ++devices->alarms <= MOST_ALARMS;
+  devices->returns = status != SAMARA_OK || ++devices->alarms <= MOST_ALARMS;
   return status;
 }
 

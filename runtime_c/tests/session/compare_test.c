@@ -202,16 +202,7 @@ static bool compare_hunger(const samara_model *model, samara_session *cpu, samar
   CHECK(made == SAMARA_OK || made == SAMARA_OUT_OF_MEMORY);
   CHECK_EQ_INT(samara_session_reset(cpu), SAMARA_OK);
   for (uint32_t run = 0; s != NULL && run < 20; run++) {
-    samara_status status = rig_feed(s, run) ? samara_session_run(s) : SAMARA_BAD_STATE;
-    memory.stays_out = false;
-    if (status == SAMARA_OUT_OF_MEMORY) {
-      CHECK(memory.calls >= k);
-      if (samara_session_resize(s, NULL, 0) == SAMARA_OK && rig_feed(s, run))
-        status = samara_session_run(s);
-    }
-    CHECK_EQ_INT(status, SAMARA_OK);
-    CHECK(rig_feed(cpu, run) && literal_run(cpu) == SAMARA_OK);
-    if (status == SAMARA_OK) CHECK(rig_compare(cpu, s));
+    CHECK(rig_hungry(cpu, s, run, &memory));
     if (settling_of(s)->compared[wins].runs > 2) settling_of(s)->compared[wins].least_ns = 1;
   }
   CHECK(s == NULL || rig_report(s).settled);
@@ -238,7 +229,33 @@ SMR_TEST(the_host_may_have_no_memory_while_it_compares) {
     }
 }
 
+// A device that blames the data in one run is compared all the same.
+SMR_TEST(data_that_is_blamed_does_not_end_it) {
+  const samara_model *model;
+  for (int wins = 0; wins < 2; wins++)
+    for (uint32_t at = 0; at < 7; at++) {  // in these runs the device is in use
+      struct literal *l = rig_model(RIG_STAY, &model);
+      samara_backend *device = begin();
+      samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
+      samara_session *s = rig_session(model, &device, 1, compare_options[1]);
+      REQUIRE(cpu != NULL && s != NULL);
+      mirror_blame();
+      for (uint32_t run = 0; run < 32; run++) {
+        if (run == at) mirror_fail("submit", 1);
+        CHECK(compare_run(cpu, s, run, wins));
+      }
+      CHECK(rig_report(s).settled);
+      CHECK_EQ_INT(rig_report(s).repeated, 1);
+      CHECK_EQ_INT(rig_report(s).active, wins);
+      samara_session_destroy(s);
+      samara_session_destroy(cpu);
+      samara_backend_close(device);
+      literal_free(l);
+    }
+}
+
 SMR_TEST_MAIN(RUN(the_faster_side_is_kept); RUN(reasons_say_who_was_faster);
               RUN(runs_with_other_dims_are_not_compared);
               RUN(runs_that_somebody_looks_at_do_not_count); RUN(a_device_may_fail_in_every_run);
+              RUN(data_that_is_blamed_does_not_end_it);
               RUN(the_host_may_have_no_memory_while_it_compares); rig_remove(folder))

@@ -365,16 +365,7 @@ static bool check_hunger(const samara_model *model, samara_session *cpu, samara_
   bool settled = false;
   for (uint32_t run = 0; s != NULL && smr_os_now_ns() - start < 5000000000u; run++) {
     if (rig_report(s).settled && fails != NULL) mirror_fail(fails, 1);
-    samara_status status = rig_feed(s, run) ? samara_session_run(s) : SAMARA_BAD_STATE;
-    memory.stays_out = false;
-    if (status == SAMARA_OUT_OF_MEMORY) {
-      CHECK(memory.calls >= k);
-      if (samara_session_resize(s, NULL, 0) == SAMARA_OK && rig_feed(s, run))
-        status = samara_session_run(s);
-    }
-    CHECK_EQ_INT(status, SAMARA_OK);
-    CHECK(rig_feed(cpu, run) && literal_run(cpu) == SAMARA_OK);
-    if (status == SAMARA_OK) CHECK(rig_compare(cpu, s));
+    CHECK(rig_hungry(cpu, s, run, &memory));
     if (settled) break;
     settled = rig_report(s).settled;
   }

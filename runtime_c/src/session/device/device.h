@@ -155,7 +155,7 @@ struct smr_devices {
   bool active;       // the frames in use have regions
   bool failed;       // what failed is a device: the CPU is to take over
   bool blames_data;  // the device that failed says that it is the data's fault
-  uint32_t alarms;   // times that the CPU did not say the same
+  uint32_t alarms;   // times that the CPU found nothing wrong with it
   bool returns;      // the next run is to go back to the devices
   bool left;         // a device failed, and its frames are in use until there are others
   struct smr_device_choice **choices;  // of `automatic`: by function, by node; NULL: all on the CPU

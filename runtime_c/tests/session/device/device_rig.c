@@ -340,6 +340,18 @@ bool rig_same(samara_session *cpu, samara_session *other, uint32_t seed) {
          literal_run(other) == SAMARA_OK && rig_compare(cpu, other);
 }
 
+bool rig_hungry(samara_session *cpu, samara_session *other, uint32_t seed,
+                struct literal_memory *memory) {
+  samara_status status = rig_feed(other, seed) ? samara_session_run(other) : SAMARA_BAD_STATE;
+  memory->stays_out = false;
+  if (status == SAMARA_OUT_OF_MEMORY && memory->calls >= memory->fail_at &&
+      samara_session_resize(other, NULL, 0) == SAMARA_OK && rig_feed(other, seed))
+    status = samara_session_run(other);
+  if (status != SAMARA_OK) fprintf(stderr, "a run fails: %s\n", samara_session_error(other));
+  return status == SAMARA_OK && rig_feed(cpu, seed) && literal_run(cpu) == SAMARA_OK &&
+         rig_compare(cpu, other);
+}
+
 const struct smr_frame_node *rig_node(const samara_session *session, const char *name) {
   for (uint32_t i = 0; i < session->frames.count; i++) {
     const struct smr_frame *frame = session->frames.order[i];

@@ -64,6 +64,10 @@ samara_session *rig_session(const samara_model *model, samara_backend **devices,
 bool rig_feed(samara_session *session, uint32_t seed);
 /// Feed both, run both, and compare the bits of all outputs. False with a message.
 bool rig_same(samara_session *cpu, samara_session *other, uint32_t seed);
+/// Run both where an allocation of `other` fails at one call: a run may lack memory after that
+/// call, and succeeds after a resize then, with the CPU's bits. False where it does not.
+bool rig_hungry(samara_session *cpu, samara_session *other, uint32_t seed,
+                struct literal_memory *memory);
 /// Whether the outputs of two sessions that have run have the same bits. False with a message.
 bool rig_compare(const samara_session *cpu, const samara_session *other);
 /// The node of that name, in any frame in use. Aborts where there is none.
