@@ -54,15 +54,25 @@ def images(as_gpu: Kernels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def verdict(images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """`verdict("buffers")`: a folder for the cache in which that is known to be faster."""
+    """`verdict("buffers")`: a folder for the cache in which that is known to be faster. A verdict is a
+    matter of time, so one that other programs have disturbed is found out anew.
+    """
 
     def make(faster: str) -> Path:
-        folder = tmp_path / faster
-        monkeypatch.setenv("GPU_SLOW", "images" if faster == "buffers" else "buffers")
-        _run("matmul_f32", folder)
-        monkeypatch.delenv("GPU_SLOW")
-        images.unlink(missing_ok=True)
-        return folder
+        for attempt in range(5):
+            folder = tmp_path / f"{faster}{attempt}"
+            monkeypatch.setenv("GPU_SLOW", "images" if faster == "buffers" else "buffers")
+            _run("matmul_f32", folder)
+            monkeypatch.delenv("GPU_SLOW")
+            images.unlink(missing_ok=True)
+            _run("matmul_f32", folder)
+            found = "images" if _texels(images) else "buffers"
+            images.unlink(missing_ok=True)
+            if found == faster:
+                return folder
+        pytest.fail(
+            f"{faster} never were the faster way, although the others take ten times as long"
+        )
 
     return make
 
