@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// VF elements of 8 and 16 bits as int32 lanes, and back; included between simd/<isa>_begin.h and
+// simd/end.h. Stored are the low bits of lanes that the narrow type holds.
+//
+//   load_u8(p) load_u16(p)         VF elements, by zeros in front
+//   store_u8(p, v) store_i16(p, v)
+//   pairs(a, b)                    the low 16 bits of a, and above them those of b
+//   dot(x, y)                      of two pairs of int16 in each lane: x0 y0 + x1 y1
+
+#if defined(SMR_SIMD_AVX512)
+#ifndef SMR_SIMD_LANES_AVX512
+#define SMR_SIMD_LANES_AVX512
+SMR_INLINE N(vi) N(load_u8)(const uint8_t *p) {
+  return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+SMR_INLINE N(vi) N(load_u16)(const uint16_t *p) {
+  return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) {
+  _mm_storeu_si128((__m128i *)(void *)p, _mm512_cvtepi32_epi8(v));
+}
+SMR_INLINE void N(store_i16)(int16_t *p, N(vi) v) {
+  _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi32_epi16(v));
+}
+SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); }
+SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) { return _mm512_madd_epi16(x, y); }
+#endif
+
+#elif defined(SMR_SIMD_AVX2)
+#ifndef SMR_SIMD_LANES_AVX2
+#define SMR_SIMD_LANES_AVX2
+SMR_INLINE N(vi) N(load_u8)(const uint8_t *p) {
+  return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
+}
+SMR_INLINE N(vi) N(load_u16)(const uint16_t *p) {
+  return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+SMR_INLINE __m128i N(lanes_16)(N(vi) v) {
+  return _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+}
+SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) {
+  const __m128i words = N(lanes_16)(v);
+  _mm_storel_epi64((__m128i *)(void *)p, _mm_packus_epi16(words, words));
+}
+SMR_INLINE void N(store_i16)(int16_t *p, N(vi) v) {
+  _mm_storeu_si128((__m128i *)(void *)p, N(lanes_16)(v));
+}
+SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); }
+SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) { return _mm256_madd_epi16(x, y); }
+#endif
+
+#elif defined(SMR_SIMD_NEON)
+#ifndef SMR_SIMD_LANES_NEON
+#define SMR_SIMD_LANES_NEON
+SMR_INLINE N(vi) N(load_u8)(const uint8_t *p) {
+  uint32_t word;
+  memcpy(&word, p, sizeof word);
+  const uint8x8_t bytes = vreinterpret_u8_u32(vdup_n_u32(word));
+  return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(vmovl_u8(bytes))));
+}
+SMR_INLINE N(vi) N(load_u16)(const uint16_t *p) {
+  return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(p)));
+}
+SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) {
+  const int16x4_t words = vmovn_s32(v);
+  const int8x8_t bytes = vmovn_s16(vcombine_s16(words, words));
+  const uint32_t word = vget_lane_u32(vreinterpret_u32_s8(bytes), 0);
+  memcpy(p, &word, sizeof word);
+}
+SMR_INLINE void N(store_i16)(int16_t *p, N(vi) v) { vst1_s16(p, vmovn_s32(v)); }
+SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); }
+SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) {
+  const int16x8_t a = vreinterpretq_s16_s32(x), b = vreinterpretq_s16_s32(y);
+  return vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b));
+}
+#endif
+
+#elif VF == 1
+#ifndef SMR_SIMD_LANES_SCALAR
+#define SMR_SIMD_LANES_SCALAR
+SMR_INLINE N(vi) N(load_u8)(const uint8_t *p) { return *p; }
+SMR_INLINE N(vi) N(load_u16)(const uint16_t *p) { return *p; }
+SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) { *p = (uint8_t)v; }
+SMR_INLINE void N(store_i16)(int16_t *p, N(vi) v) { *p = (int16_t)v; }
+SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); }
+SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) {
+  return (int16_t)x * (int16_t)y + (x >> 16) * (y >> 16);
+}
+#endif
+
+#else
+#ifndef SMR_SIMD_LANES_V128
+#define SMR_SIMD_LANES_V128
+typedef uint8_t N(v4u8) __attribute__((vector_size(4)));
+typedef uint16_t N(v4u16) __attribute__((vector_size(8)));
+typedef int16_t N(v4i16) __attribute__((vector_size(8)));
+SMR_INLINE N(vi) N(load_u8)(const uint8_t *p) {
+  N(v4u8) v;
+  memcpy(&v, p, sizeof v);
+  return __builtin_convertvector(v, N(vi));
+}
+SMR_INLINE N(vi) N(load_u16)(const uint16_t *p) {
+  N(v4u16) v;
+  memcpy(&v, p, sizeof v);
+  return __builtin_convertvector(v, N(vi));
+}
+SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) {
+  const N(v4u8) narrow = __builtin_convertvector(v, N(v4u8));
+  memcpy(p, &narrow, sizeof narrow);
+}
+SMR_INLINE void N(store_i16)(int16_t *p, N(vi) v) {
+  const N(v4i16) narrow = __builtin_convertvector(v, N(v4i16));
+  memcpy(p, &narrow, sizeof narrow);
+}
+SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); }
+SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) {
+  return ((x << 16) >> 16) * ((y << 16) >> 16) + (x >> 16) * (y >> 16);
+}
+#endif
+#endif
