@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays of pixels in int32 lanes: the same integers on all instruction sets.
+#include "simd/lanes.h"
+
+#define IMAGE_EACH(n) for (size_t i = 0; i < (n); i += VF)
+
+SMR_INLINE void N(image_byte)(N(vi) pixels, uint32_t shift, uint8_t *x) {
+  N(store_u8)(x, N(iand)(N(isrl)(pixels, (int)shift), N(iset1)(255)));
+}
+
+static void N(image_split)(size_t n, const uint32_t *pixels, const uint32_t shifts[3], uint8_t *r,
+                           uint8_t *g, uint8_t *b) {
+  IMAGE_EACH(n) {
+    const N(vi) v = N(iload)((const int32_t *)(const void *)(pixels + i));
+    N(image_byte)(v, shifts[0], r + i);
+    N(image_byte)(v, shifts[1], g + i);
+    N(image_byte)(v, shifts[2], b + i);
+  }
+}
+
+SMR_INLINE void N(image_clip)(uint8_t *x, N(vi) sum) {
+  const N(vi) v = N(isra)(N(iadd)(sum, N(iset1)(32768)), 16);
+  N(store_u8)(x, N(imin)(N(imax)(v, N(izero)()), N(iset1)(255)));
+}
+
+static void N(image_colour)(size_t n, const uint8_t *y, const uint16_t *uv,
+                            const struct smr_image_colour *colour, uint8_t *r, uint8_t *g,
+                            uint8_t *b) {
+  const struct smr_image_colour f = *colour;
+  IMAGE_EACH(n) {
+    const N(vi) pair = N(load_u16)(uv + i), middle = N(iset1)(128);
+    const N(vi) u = N(isub)(N(iand)(pair, N(iset1)(255)), middle);
+    const N(vi) v = N(isub)(N(isrl)(pair, 8), middle);
+    const N(vi) light = N(imul)(N(isub)(N(load_u8)(y + i), N(iset1)(f.offset)), N(iset1)(f.cy));
+    N(image_clip)(r + i, N(iadd)(light, N(imul)(v, N(iset1)(f.rv))));
+    N(image_clip)(b + i, N(iadd)(light, N(imul)(u, N(iset1)(f.bu))));
+    const N(vi) green = N(iadd)(N(imul)(u, N(iset1)(f.gu)), N(imul)(v, N(iset1)(f.gv)));
+    N(image_clip)(g + i, N(iadd)(light, green));
+  }
+}
+
+static void N(image_brightness)(size_t n, const struct smr_image_colour *colour, uint8_t *x) {
+  const N(vi) offset = N(iset1)(colour->offset), factor = N(iset1)(colour->cy);
+  IMAGE_EACH(n) N(image_clip)(x + i, N(imul)(N(isub)(N(load_u8)(x + i), offset), factor));
+}
+
+static void N(image_luma)(size_t n, uint8_t *r, const uint8_t *g, const uint8_t *b) {
+  IMAGE_EACH(n) {
+    const N(vi) red = N(imul)(N(load_u8)(r + i), N(iset1)(19595));
+    const N(vi) green = N(imul)(N(load_u8)(g + i), N(iset1)(38470));
+    const N(vi) blue = N(imul)(N(load_u8)(b + i), N(iset1)(7471));
+    N(image_clip)(r + i, N(iadd)(N(iadd)(red, green), blue));
+  }
+}
+
+// Sums of taps as the row and the pixel that they make.
+SMR_INLINE void N(image_row)(int16_t *h, N(vi) sum) {
+  N(store_i16)(h, N(isra)(N(iadd)(sum, N(iset1)(64)), 7));
+}
+SMR_INLINE void N(image_pixel)(uint8_t *y, N(vi) sum) {
+  N(store_u8)(y, N(isra)(N(iadd)(sum, N(iset1)(1 << 20)), 21));
+}
+
+// Two taps of VF pixels; sums of rows are not negative.
+SMR_INLINE N(vi) N(image_bytes)(const uint8_t *a, const uint8_t *b, const int32_t *w) {
+  return N(dot)(N(pairs)(N(load_u8)(a), N(load_u8)(b)), N(iload)(w));
+}
+SMR_INLINE N(vi) N(image_words)(const int16_t *a, const int16_t *b, const int32_t *w) {
+  return N(dot)(N(pairs)(N(load_u16)((const uint16_t *)a), N(load_u16)((const uint16_t *)b)),
+                N(iload)(w));
+}
+
+static void N(image_along)(size_t n, const uint8_t *a, const uint8_t *b, const int32_t *w,
+                           bool each, int16_t *h) {
+  IMAGE_EACH(n) N(image_row)(h + i, N(image_bytes)(a + i, b + i, w + (each ? i : 0)));
+}
+
+static void N(image_down)(size_t n, const int16_t *a, const int16_t *b, const int32_t *w, bool each,
+                          uint8_t *y) {
+  IMAGE_EACH(n) N(image_pixel)(y + i, N(image_words)(a + i, b + i, w + (each ? i : 0)));
+}
+
+static void N(image_along_add)(size_t n, const uint8_t *a, const uint8_t *b, const int32_t *w,
+                               bool each, int32_t *sums) {
+  IMAGE_EACH(n)
+  N(istore)(sums + i,
+            N(iadd)(N(iload)(sums + i), N(image_bytes)(a + i, b + i, w + (each ? i : 0))));
+}
+
+static void N(image_along_end)(size_t n, const int32_t *sums, int16_t *h) {
+  IMAGE_EACH(n) N(image_row)(h + i, N(iload)(sums + i));
+}
+
+static void N(image_down_add)(size_t n, const int16_t *a, const int16_t *b, const int32_t *w,
+                              bool each, int32_t *sums) {
+  IMAGE_EACH(n)
+  N(istore)(sums + i,
+            N(iadd)(N(iload)(sums + i), N(image_words)(a + i, b + i, w + (each ? i : 0))));
+}
+
+static void N(image_down_end)(size_t n, const int32_t *sums, uint8_t *y) {
+  IMAGE_EACH(n) N(image_pixel)(y + i, N(iload)(sums + i));
+}
+
+static void N(image_scale)(size_t n, const uint8_t *v, const float *mean, const float *scale,
+                           float *y) {
+  size_t factor = 0, i = 0;
+  for (; n - i >= VF; i += VF) {
+    const N(vf) x = N(sub)(N(to_float)(N(load_u8)(v + i)), N(load)(mean + factor));
+    N(store)(y + i, N(mul)(x, N(load)(scale + factor)));
+    factor = factor + VF == SMR_IMAGE_PERIOD ? 0 : factor + VF;
+  }
+  for (; i < n; i++) {
+    const float x = (float)(int32_t)v[i] - mean[i % SMR_IMAGE_PERIOD];
+    y[i] = x * scale[i % SMR_IMAGE_PERIOD];
+  }
+}
+
+#undef IMAGE_EACH
+
+static const struct smr_image_rows N(image_rows_kernels) = {
+    .name = "image_rows__" SMR_SIMD_NAME,
+    .split = N(image_split),
+    .colour = N(image_colour),
+    .brightness = N(image_brightness),
+    .luma = N(image_luma),
+    .along = N(image_along),
+    .down = N(image_down),
+    .along_add = N(image_along_add),
+    .along_end = N(image_along_end),
+    .down_add = N(image_down_add),
+    .down_end = N(image_down_end),
+    .scale = N(image_scale),
+};

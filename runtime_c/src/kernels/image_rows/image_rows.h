@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of the pass from a picture to a tensor, over arrays of pixels: the contract.
+// docs/preprocessing.md defines the arithmetic.
+//
+// All functions but `scale` work on whole steps of SMR_IMAGE_STEP elements: n is rounded up to one,
+// arrays have room for that, and what follows their first n elements may be anything.
+#ifndef SMR_KERNELS_IMAGE_ROWS_H
+#define SMR_KERNELS_IMAGE_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+  SMR_IMAGE_WEIGHT_BITS = 14,  // weights of one new pixel add up to 1 << 14
+  SMR_IMAGE_STEP = 16,
+  SMR_IMAGE_PERIOD = 48,  // of the factors of elements: a multiple of 3 channels and of a step
+};
+
+/// From Y, U, V to R, G, B: factors of Y - offset, V (red), U and V (green), U (blue), with 16 bits
+/// of fraction.
+struct smr_image_colour {
+  int32_t offset, cy, rv, gu, gv, bu;
+};
+
+/// No arrays of one call overlap, but where they are the same on purpose.
+struct smr_image_rows {
+  const char *name;  ///< for profiles, e.g. "image_rows__avx2"
+
+  /// The bytes of pixels at bits shifts[0], shifts[1], shifts[2].
+  void (*split)(size_t n, const uint32_t *pixels, const uint32_t shifts[3], uint8_t *r, uint8_t *g,
+                uint8_t *b);
+
+  /// n pixels from Y and pairs of U and V, U in the low byte, to R, G and B.
+  void (*colour)(size_t n, const uint8_t *y, const uint16_t *uv,
+                 const struct smr_image_colour *colour, uint8_t *r, uint8_t *g, uint8_t *b);
+
+  /// x[i] = brightness of a YUV pixel with luma x[i].
+  void (*brightness)(size_t n, const struct smr_image_colour *colour, uint8_t *x);
+
+  /// r[i] = brightness of an RGB pixel.
+  void (*luma)(size_t n, uint8_t *r, const uint8_t *g, const uint8_t *b);
+
+  /// Two pixels a[i] and b[i] with the weights in w[i], that of a in the low 16 bits; with `each`
+  /// false those in w[0] .. w[STEP - 1], which are all the same. Along a row of the oriented
+  /// picture from bytes to (w a + w b + 64) >> 7, and down a column from those to (w a + w b +
+  /// 2^20) >> 21.
+  void (*along)(size_t n, const uint8_t *a, const uint8_t *b, const int32_t *w, bool each,
+                int16_t *h);
+  void (*down)(size_t n, const int16_t *a, const int16_t *b, const int32_t *w, bool each,
+               uint8_t *y);
+
+  /// The same for more pixels: sums[i] += w a + w b for each two of them, then as above.
+  void (*along_add)(size_t n, const uint8_t *a, const uint8_t *b, const int32_t *w, bool each,
+                    int32_t *sums);
+  void (*along_end)(size_t n, const int32_t *sums, int16_t *h);
+  void (*down_add)(size_t n, const int16_t *a, const int16_t *b, const int32_t *w, bool each,
+                   int32_t *sums);
+  void (*down_end)(size_t n, const int32_t *sums, uint8_t *y);
+
+  /// y[i] = (v[i] - mean[i % PERIOD]) * scale[i % PERIOD]: n elements exactly.
+  void (*scale)(size_t n, const uint8_t *v, const float *mean, const float *scale, float *y);
+};
+
+/// The best kernels among `isa`; all give the same bits.
+const struct smr_image_rows *smr_image_rows_config(uint32_t isa);
+
+#endif
