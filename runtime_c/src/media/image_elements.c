@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// From 8 bits per channel to the elements of a tensor: step 6 of docs/preprocessing.md.
+#include "base/fp.h"
+
+#include "media/image.h"
+
+#include <string.h>
+
+#include "simd/half.h"
+
+static size_t elements_size(const samara_image_record *r) {
+  return r->dtype == SAMARA_FLOAT32 ? 4 : r->dtype == SAMARA_FLOAT16 ? 2 : 1;
+}
+
+static void elements_half(const struct smr_image_plan *p, size_t n, const uint8_t *values,
+                          uint32_t c, uint16_t *out) {
+  float block[SMR_IMAGE_PERIOD];
+  for (size_t at = 0; at < n; at += SMR_IMAGE_PERIOD) {
+    const size_t m = n - at < SMR_IMAGE_PERIOD ? n - at : SMR_IMAGE_PERIOD;
+    p->rows->scale(m, values + at, p->mean[c], p->scale[c], block);
+    for (size_t i = 0; i < m; i++) out[at + i] = smr_f32_to_f16(block[i]);
+  }
+}
+
+// n elements of channel c; of floats, by the factors [c].
+static void elements_of(const struct smr_image_plan *p, size_t n, const uint8_t *values, uint32_t c,
+                        void *out) {
+  uint8_t *bytes = out;
+  if (p->record.dtype == SAMARA_FLOAT32) {
+    p->rows->scale(n, values, p->mean[c], p->scale[c], out);
+  } else if (p->record.dtype == SAMARA_FLOAT16) {
+    elements_half(p, n, values, c, out);
+  } else if (p->identity) {
+    memcpy(bytes, values, n);
+  } else {
+    for (size_t i = 0; i < n; i++) bytes[i] = p->table[c][values[i]];
+  }
+}
+
+// n elements to every `step`-th place.
+static void elements_spread(size_t size, size_t n, const uint8_t *from, size_t step, uint8_t *to) {
+  if (size == 1) {
+    for (size_t i = 0; i < n; i++) to[i * step] = from[i];
+  } else if (size == 2) {
+    for (size_t i = 0; i < n; i++) memcpy(to + i * step * 2, from + i * 2, 2);
+  } else {
+    for (size_t i = 0; i < n; i++) memcpy(to + i * step * 4, from + i * 4, 4);
+  }
+}
+
+// Element (c, y, x) of the tensor.
+static size_t elements_at(const struct smr_image_plan *p, size_t c, size_t y, size_t x) {
+  const size_t width = p->sizes.width, height = p->sizes.height;
+  return p->planar ? (c * height + y) * width + x : (y * width + x) * 3 + c;
+}
+
+void smr_image_emit(const struct smr_image_run *run, size_t line, const uint8_t *values,
+                    size_t stride, void *room) {
+  const struct smr_image_plan *p = run->plan;
+  const size_t size = elements_size(&p->record), width = p->sizes.width;
+  const size_t n = p->turned ? p->sizes.height : width, x = p->turned ? line : 0;
+  const size_t y = p->turned ? 0 : line;
+  if (!p->planar && !p->turned && size > 1) {
+    // Bytes by turns first, which are fewer than floats.
+    uint8_t *turns = room;
+    for (uint32_t c = 0; c < 3; c++) elements_spread(1, n, values + c * stride, 3, turns + c);
+    elements_of(p, 3 * n, turns, 0, run->out + elements_at(p, 0, y, 0) * size);
+    return;
+  }
+  const size_t step = (p->turned ? width : 1) * (p->planar ? 1 : 3);
+  for (uint32_t c = 0; c < p->channels; c++) {
+    uint8_t *out = run->out + elements_at(p, c, y, x) * size;
+    elements_of(p, n, values + c * stride, c, step == 1 ? (void *)out : room);
+    if (step != 1) elements_spread(size, n, room, step, out);
+  }
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pass over a picture, which reads it row by row whatever the rotation. The arithmetic sums
+// along rows of the oriented picture first. Where it is turned, these are columns of the source:
+// then every tap along a source row is summed over rows first, and the sums along the row last.
+#include "base/fp.h"
+
+#include "media/image.h"
+
+#include <string.h>
+
+#include "base/parts.h"
+
+static size_t pass_block(size_t at, size_t n) {
+  return n - at < SMR_IMAGE_BLOCK ? n - at : SMR_IMAGE_BLOCK;
+}
+
+// ---- weights over rows, which are the same for all pixels of a line ----
+
+// Weights of taps 2 pair and 2 pair + 1 of line `d`, as often as kernels read them.
+static const int32_t *pass_weights(const struct smr_image_axis *axis, uint32_t d, uint32_t pair,
+                                   int32_t room[SMR_IMAGE_STEP]) {
+  const int16_t *w = axis->weights + (size_t)d * axis->taps + 2 * (size_t)pair;
+  const int16_t second = 2 * pair + 1 < axis->taps ? w[1] : 0;
+  for (int i = 0; i < SMR_IMAGE_STEP; i++) room[i] = smr_image_pair(w[0], second);
+  return room;
+}
+
+// ---- a thread's scratch ----
+
+struct pass_thread {
+  const int16_t **picked;  // the taps down a column
+  uint32_t *held;          // which row of the source each slot has
+  uint8_t *kept;           // sums of rows, or their taps where the picture is turned
+  int32_t *sums;           // over rows, where they are not kept
+  int16_t *column;         // of a turned picture
+  uint8_t *values;         // a line of the tensor, channel by channel
+  void *room;              // for its elements
+  size_t stride;           // of values
+};
+
+static void *pass_take(uint8_t **at, size_t bytes) {
+  void *taken = *at;
+  *at += (bytes + 7) / 8 * 8;
+  return taken;
+}
+
+static struct pass_thread pass_thread(const struct smr_image_plan *p, size_t thread) {
+  struct pass_thread t = {.stride = smr_image_room(p->turned ? p->sizes.height : p->sizes.width)};
+  uint8_t *at = p->scratch + thread * p->thread_bytes;
+  const size_t row = p->stride * p->channels, taps = row * p->along.taps;
+  const uint32_t down = p->turned ? p->along.taps : p->slots;
+  t.picked = pass_take(&at, (down + 1) * sizeof *t.picked);
+  t.held = pass_take(&at, p->slots * sizeof *t.held);
+  t.kept = pass_take(&at, p->slots * (p->turned ? taps : row * sizeof(int16_t)));
+  t.sums = pass_take(&at, (p->turned ? taps : row) * sizeof *t.sums);
+  if (p->turned) t.column = pass_take(&at, taps * sizeof *t.column);
+  t.values = pass_take(&at, 3 * t.stride);
+  t.room = at;
+  for (size_t i = 0; i < p->slots; i++) t.held[i] = UINT32_MAX;
+  return t;
+}
+
+// ---- pictures that stand upright ----
+
+// Sums along row `row` of the source: channel c from h + c * stride on.
+static void pass_sum_row(const struct smr_image_run *run, uint32_t row, int16_t *h) {
+  const struct smr_image_plan *p = run->plan;
+  const struct smr_image_rows *rows = p->rows;
+  const size_t width = p->along.count;
+  uint8_t taps[2][3][SMR_IMAGE_BLOCK] = {{{0}}};
+  uint8_t *const first[3] = {taps[0][0], taps[0][1], taps[0][2]};
+  uint8_t *const second[3] = {taps[1][0], taps[1][1], taps[1][2]};
+  for (size_t at = 0; at < width; at += SMR_IMAGE_BLOCK) {
+    const size_t n = pass_block(at, width);
+    int32_t sums[3][SMR_IMAGE_BLOCK];
+    if (p->pairs_along > 1) memset(sums, 0, sizeof sums);
+    for (uint32_t pair = 0; pair < p->pairs_along; pair++) {
+      const bool both = 2 * pair + 1 < p->along.taps;
+      smr_image_read(run, row, 2 * pair, at, n, first);
+      if (both) smr_image_read(run, row, 2 * pair + 1, at, n, second);
+      const int32_t *w = p->weights + pair * p->stride + at;
+      for (uint32_t c = 0; c < p->channels; c++) {
+        const uint8_t *a = first[c], *b = both ? second[c] : first[c];
+        if (p->pairs_along == 1)
+          rows->along(n, a, b, w, true, h + c * p->stride + at);
+        else
+          rows->along_add(n, a, b, w, true, sums[c]);
+      }
+    }
+    for (uint32_t c = 0; p->pairs_along > 1 && c < p->channels; c++)
+      rows->along_end(n, sums[c], h + c * p->stride + at);
+  }
+}
+
+// The taps down the columns for new row `d`, of the first channel.
+static void pass_pick_rows(const struct smr_image_run *run, const struct pass_thread *t,
+                           uint32_t d) {
+  const struct smr_image_plan *p = run->plan;
+  const struct smr_image_axis *over = &p->over;
+  for (uint32_t k = 0; k < over->taps; k++) {
+    const uint32_t row = over->starts[d] + k;
+    const size_t slot = row % p->slots;
+    int16_t *sums = (int16_t *)(void *)t->kept + slot * p->stride * p->channels;
+    t->picked[k] = sums;
+    if (t->held[slot] == row || over->weights[(size_t)d * over->taps + k] == 0) continue;
+    pass_sum_row(run, row, sums);
+    t->held[slot] = row;
+  }
+  t->picked[over->taps] = t->picked[over->taps - 1];
+}
+
+// The same where there are too many rows to keep them: one after the other.
+static void pass_row_apart(const struct smr_image_run *run, const struct pass_thread *t, uint32_t d,
+                           uint8_t *values) {
+  const struct smr_image_plan *p = run->plan;
+  const struct smr_image_axis *over = &p->over;
+  int16_t *row = (int16_t *)(void *)t->kept;
+  int32_t room[SMR_IMAGE_STEP];
+  memset(t->sums, 0, p->stride * p->channels * sizeof *t->sums);
+  for (uint32_t k = 0; k < over->taps; k++) {
+    const int16_t weight = over->weights[(size_t)d * over->taps + k];
+    if (weight == 0) continue;
+    for (int i = 0; i < SMR_IMAGE_STEP; i++) room[i] = smr_image_pair(weight, 0);
+    pass_sum_row(run, over->starts[d] + k, row);
+    p->rows->down_add(p->stride * p->channels, row, row, room, false, t->sums);
+  }
+  for (uint32_t c = 0; c < p->channels; c++)
+    p->rows->down_end(p->along.count, t->sums + c * p->stride, values + c * t->stride);
+}
+
+// New row `d` of the picture.
+static void pass_row(const struct smr_image_run *run, const struct pass_thread *t, uint32_t d,
+                     uint8_t *values) {
+  const struct smr_image_plan *p = run->plan;
+  const struct smr_image_rows *rows = p->rows;
+  int32_t room[SMR_IMAGE_STEP];
+  pass_pick_rows(run, t, d);
+  for (uint32_t c = 0; c < p->channels; c++) {
+    const size_t from = c * p->stride;
+    uint8_t *y = values + c * t->stride;
+    if (p->pairs_over == 1) {
+      const int32_t *w = pass_weights(&p->over, d, 0, room);
+      rows->down(p->along.count, t->picked[0] + from, t->picked[1] + from, w, false, y);
+      continue;
+    }
+    for (size_t at = 0; at < p->along.count; at += SMR_IMAGE_BLOCK) {
+      const size_t n = pass_block(at, p->along.count);
+      int32_t sums[SMR_IMAGE_BLOCK] = {0};
+      for (uint32_t pair = 0; pair < p->pairs_over; pair++)
+        rows->down_add(n, t->picked[2 * pair] + from + at, t->picked[2 * pair + 1] + from + at,
+                       pass_weights(&p->over, d, pair, room), false, sums);
+      rows->down_end(n, sums, y + at);
+    }
+  }
+}
+
+// ---- pictures that are turned ----
+
+// All taps along row `row` of the source: channel c, tap k from taps + (c * count + k) * stride on.
+static void pass_read_row(const struct smr_image_run *run, uint32_t row, uint8_t *taps) {
+  const struct smr_image_plan *p = run->plan;
+  const size_t stride = p->stride, channel = stride * p->along.taps;
+  uint8_t spare[2][SMR_IMAGE_BLOCK];
+  for (uint32_t k = 0; k < p->along.taps; k++) {
+    for (size_t at = 0; at < p->along.count; at += SMR_IMAGE_BLOCK) {
+      uint8_t *first = taps + k * stride + at;
+      const bool coloured = p->channels > 1;
+      uint8_t *const x[3] = {first, coloured ? first + channel : spare[0],
+                             coloured ? first + 2 * channel : spare[1]};
+      smr_image_read(run, row, k, at, pass_block(at, p->along.count), x);
+    }
+  }
+}
+
+// The taps of row `row`, which stay until another row takes their slot.
+static const uint8_t *pass_kept(const struct smr_image_run *run, const struct pass_thread *t,
+                                uint32_t row) {
+  const struct smr_image_plan *p = run->plan;
+  const size_t slot = row % p->slots;
+  uint8_t *taps = t->kept + slot * p->stride * p->along.taps * p->channels;
+  if (t->held[slot] != row) pass_read_row(run, row, taps);
+  t->held[slot] = row;
+  return taps;
+}
+
+// Sums over rows of the source for new column `d`, of every tap along them: t->column.
+static void pass_sum_rows(const struct smr_image_run *run, const struct pass_thread *t,
+                          uint32_t d) {
+  const struct smr_image_plan *p = run->plan;
+  const struct smr_image_axis *over = &p->over;
+  const size_t n = p->stride * p->along.taps * p->channels;
+  const int16_t *weights = over->weights + (size_t)d * over->taps;
+  const uint32_t row = over->starts[d];
+  int32_t room[SMR_IMAGE_STEP];
+  if (over->taps <= 2) {
+    const bool two = over->taps == 2 && weights[1] != 0;
+    const uint8_t *a = pass_kept(run, t, weights[0] != 0 ? row : row + 1);
+    const uint8_t *b = two && weights[0] != 0 ? pass_kept(run, t, row + 1) : a;
+    p->rows->along(n, a, b, pass_weights(over, d, 0, room), false, t->column);
+    return;
+  }
+  // One row after the other: there may be too many to keep them.
+  memset(t->sums, 0, n * sizeof *t->sums);
+  for (uint32_t k = 0; k < over->taps; k++) {
+    if (weights[k] == 0) continue;
+    const uint8_t *taps = pass_kept(run, t, row + k);
+    for (int i = 0; i < SMR_IMAGE_STEP; i++) room[i] = smr_image_pair(weights[k], 0);
+    p->rows->along_add(n, taps, taps, room, false, t->sums);
+  }
+  p->rows->along_end(n, t->sums, t->column);
+}
+
+// New column `d` of the picture.
+static void pass_column(const struct smr_image_run *run, const struct pass_thread *t, uint32_t d,
+                        uint8_t *values) {
+  const struct smr_image_plan *p = run->plan;
+  const struct smr_image_rows *rows = p->rows;
+  const uint32_t taps = p->along.taps;
+  pass_sum_rows(run, t, d);
+  for (uint32_t c = 0; c < p->channels; c++) {
+    const int16_t *x = t->column + c * p->stride * taps;
+    uint8_t *y = values + c * t->stride;
+    if (p->pairs_along == 1) {
+      rows->down(p->along.count, x, x + (taps - 1) * p->stride, p->weights, true, y);
+      continue;
+    }
+    memset(t->sums, 0, p->stride * sizeof *t->sums);
+    for (uint32_t k = 0; k < taps; k += 2) {
+      const int16_t *a = x + k * p->stride, *b = k + 1 < taps ? a + p->stride : a;
+      rows->down_add(p->along.count, a, b, p->weights + k / 2 * p->stride, true, t->sums);
+    }
+    rows->down_end(p->along.count, t->sums, y);
+  }
+}
+
+// ---- both ----
+
+// Lines of the tensor: what a letterbox leaves of them is filled.
+static void pass_lines(void *context, size_t begin, size_t end, size_t thread) {
+  const struct smr_image_run *run = context;
+  const struct smr_image_plan *p = run->plan;
+  const struct smr_image_sizes *s = &p->sizes;
+  const struct pass_thread t = pass_thread(p, thread);
+  const size_t first = p->turned ? s->left : s->top, lines = p->over.count;
+  const size_t left = p->turned ? s->top : s->left, length = p->turned ? s->height : s->width;
+  const size_t last = end * SMR_IMAGE_LINES < p->lines ? end * SMR_IMAGE_LINES : p->lines;
+  for (size_t line = begin * SMR_IMAGE_LINES; line < last; line++) {
+    const bool inside = line >= first && line - first < lines;
+    if (inside && p->turned) pass_column(run, &t, (uint32_t)(line - first), t.values + left);
+    if (inside && !p->turned && p->slots == p->over.taps)
+      pass_row(run, &t, (uint32_t)(line - first), t.values + left);
+    if (inside && !p->turned && p->slots < p->over.taps)
+      pass_row_apart(run, &t, (uint32_t)(line - first), t.values + left);
+    for (uint32_t c = 0; c < p->channels; c++) {
+      uint8_t *values = t.values + c * t.stride;
+      const size_t before = inside ? left : length, after = inside ? left + p->along.count : length;
+      memset(values, p->record.fill[c], before);
+      memset(values + after, p->record.fill[c], length - after);
+    }
+    smr_image_emit(run, line, t.values, t.stride, t.room);
+  }
+}
+
+void smr_image_run(const struct smr_image_plan *plan, const struct smr_image_source *source,
+                   samara_pool *pool, void *out) {
+  struct smr_image_run run = {.plan = plan, .source = source, .out = out};
+  if (SMR_HAS(threads) && pool != NULL)
+    smr_pool_run(pool, plan->tiles, pass_lines, &run);
+  else
+    pass_lines(&run, 0, plan->tiles, 0);
+}
