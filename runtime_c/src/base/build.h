@@ -24,6 +24,9 @@
 #define SMR_BUILD_OPS "all"
 #endif
 
+/// Whether models' records of inputs are read.
+#define SMR_WITH_RECORDS 1
+
 /// What samara_manifest says.
 #define SMR_MANIFEST        \
   "samara-manifest 1\n"     \

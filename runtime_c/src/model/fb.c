@@ -4,10 +4,10 @@
 
 #include "model/fb.h"
 
-#include "base/format.h"
-
 #include <string.h>
 
+#include "base/build.h"
+#include "base/format.h"
 #include "ops/table/attrs.h"
 
 enum fb_kind {

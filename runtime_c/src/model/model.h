@@ -97,6 +97,22 @@ struct smr_symbol {
   int64_t lower, upper;
 };
 
+/// How a picture becomes an input, as the file has it; model/record.h makes a record of it.
+struct smr_image_fields {
+  const uint32_t *resize, *crop, *letterbox, *fill;
+  const float *mean, *scale;
+  uint32_t resize_count, crop_count, letterbox_count, fill_count, mean_count, scale_count;
+  float quant_scale;
+  int32_t quant_zero;
+  uint8_t colour, dtype, layout, filter, antialias, matrix, range;
+};
+
+/// What a user input is made of.
+struct smr_input_record {
+  const struct smr_image_fields *image;  // or NULL
+  uint32_t input;
+};
+
 struct smr_function {
   const char *name;
   const struct smr_expr *exprs;
@@ -109,10 +125,11 @@ struct smr_function {
   const struct smr_node *nodes;
   const struct smr_binding *reads, *writes;  // position = input / output position
   const struct smr_symbol *symbols;
+  const struct smr_input_record *records;
   const int32_t *user_inputs, *user_outputs;  // positions that are not bound to variables
   uint32_t expr_count, guard_count, value_count, input_count, output_count, node_count, read_count,
       write_count;
-  uint32_t user_input_count, user_output_count, symbol_count;
+  uint32_t user_input_count, user_output_count, symbol_count, record_count;
   uint32_t stage_count;  // 1 + the largest stage of a node, expression or guard; the last stage may
                          // have no node
   bool growing;          // some READ or BORN dim has no bound, here or in a function it calls

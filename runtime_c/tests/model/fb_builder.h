@@ -24,6 +24,7 @@
 #include "base/fnv.h"
 #include "base/sum.h"
 #include "model/fb.h"
+#include "model/fb_record.h"
 #include "model/flatbuffer.h"
 #include "model/model.h"
 #include "model/verify.h"
@@ -101,8 +102,9 @@ struct mb_function {
   const char *output_names[MB_MAX];  // all or none
   struct smr_binding reads[8], writes[8];
   struct mb_symbol symbols[16];
+  struct mb_record records[4];
   uint32_t expr_count, guard_count, value_count, node_count, input_count, output_count;
-  uint32_t output_name_count, read_count, write_count, symbol_count;
+  uint32_t output_name_count, read_count, write_count, symbol_count, record_count;
 };
 
 struct mb_constant {
@@ -517,7 +519,7 @@ static inline void mb_write_small_tables(struct fbb *b, size_t t, const struct m
 }
 
 static inline size_t mb_write_function(struct fbb *b, const struct mb_function *f) {
-  const size_t t = fbb_table(b, "rrrrrrrrrrr");
+  const size_t t = fbb_table(b, f->record_count != 0 ? "rrrrrrrrrrrr" : "rrrrrrrrrrr");
   fbb_text(b, t, SMR_FB_FUNCTION_name, f->name);
   fbb_list(b, t, SMR_FB_FUNCTION_exprs, f->exprs, f->expr_count, sizeof f->exprs[0], 8);
   fbb_list(b, t, SMR_FB_FUNCTION_inputs, f->inputs, f->input_count, 4, 4);
@@ -534,6 +536,7 @@ static inline size_t mb_write_function(struct fbb *b, const struct mb_function *
     fbb_link(b, first + 4 * (size_t)i, at);
   }
   mb_write_small_tables(b, t, f);
+  if (f->record_count != 0) mb_write_records(b, t, f->records, f->record_count);
   return t;
 }
 

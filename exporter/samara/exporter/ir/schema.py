@@ -261,6 +261,35 @@ STRUCTURE: Final = (
         "The name and the bounds of an input dim.",
     ),
     TableDef(
+        "ImageRecord",
+        (
+            _f("colour", Kind.U8, doc="channels of the tensor: 1 rgb, 2 bgr, 3 gray"),
+            _f("dtype", Kind.U8, fbs_type="DType", doc="of the tensor: f32, f16, u8, i8"),
+            _f("layout", Kind.U8, doc="1 nchw, 2 nhwc, 3 chw, 4 hwc, 5 nhw, 6 hw"),
+            _f("filter", Kind.U8, doc="0 and 1 bilinear, 2 nearest, 3 area"),
+            _f("antialias", Kind.BOOL),
+            _f("resize", Kind.VEC_U32, doc="the shorter side, or width and height"),
+            _f("crop", Kind.VEC_U32, doc="width and height, of the centre"),
+            _f("letterbox", Kind.VEC_U32, doc="width and height"),
+            _f("fill", Kind.VEC_U32, doc="around a letterboxed picture: one value, or per channel"),
+            _f("mean", Kind.VEC_F32, doc="one value, or per channel"),
+            _f("scale", Kind.VEC_F32, doc="one value, or per channel"),
+            _f("quant_scale", Kind.F32, doc="of integers: real units per step; 0: the input's"),
+            _f("quant_zero", Kind.I32),
+            _f("matrix", Kind.U8, doc="of YUV: 0 not said, 1 bt601, 2 bt709"),
+            _f("range", Kind.U8, doc="0 not said, 1 limited, 2 full"),
+        ),
+        "How a picture becomes a tensor: y = (x - mean) * scale of pixels x in 0..255.",
+    ),
+    TableDef(
+        "InputRecord",
+        (
+            _f("input", Kind.U32, doc="among the inputs that no variable is bound to"),
+            _f("image", Kind.TABLE, "ImageRecord"),
+        ),
+        "What an input is made of.",
+    ),
+    TableDef(
         "Function",
         (
             _f("name", Kind.STRING, required=True),
@@ -274,6 +303,7 @@ STRUCTURE: Final = (
             _f("reads", Kind.VEC_TABLE, "Binding", doc="inputs read from variables at entry"),
             _f("writes", Kind.VEC_TABLE, "Binding", doc="outputs assigned to variables at exit"),
             _f("symbols", Kind.VEC_TABLE, "Symbol"),
+            _f("input_records", Kind.VEC_TABLE, "InputRecord"),
         ),
         "A closed function; nodes stand in an order in which they can run.",
     ),

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records of a file: what its inputs are made of.
+#ifndef SMR_MODEL_RECORD_H
+#define SMR_MODEL_RECORD_H
+
+#include "model/model.h"
+
+#include <samara/samara_media.h>
+
+/// Check all records of a function against its inputs; user_inputs are known. BAD_MODEL.
+samara_status smr_records_check(const struct smr_function *f, samara_error *error);
+
+/// The record of user input `index`, or NULL.
+const struct smr_image_fields *smr_record_image(const struct smr_function *f, size_t index);
+
+/// What smr_records_check has checked, as callers see it, with the scale and zero point of the
+/// input where the record has none and needs one.
+samara_status smr_record_read(const struct smr_image_fields *fields, const struct smr_value *input,
+                              samara_image_record *out, samara_error *error);
+
+#endif
