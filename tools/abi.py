@@ -16,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ROOT / "runtime_c" / "include" / "samara"
+STABLE = ("samara_media.h", "samara.h")
 ABI = ROOT / "runtime_c" / "abi.txt"
 RELEASED = ROOT / "runtime_c" / "abi_released.txt"
 
@@ -102,19 +103,19 @@ def promises_now() -> dict[str, str]:
     """The promises of all public headers: a function may move to the experimental one (docs/abi.md)."""
     return {
         name: text
-        for header in ("samara_experimental.h", "samara.h")
+        for header in ("samara_experimental.h", *STABLE)
         for name, text in promises((HEADERS / header).read_text(encoding="utf-8")).items()
     }
 
 
 def released_text(header_text: str) -> str:
-    """What abi_released.txt says after a release of this samara.h."""
+    """What abi_released.txt says after a release of these headers: the text of all stable ones."""
     version = re.search(r'SAMARA_VERSION "([^"]+)"', header_text)
     assert version is not None
     rows = "".join(f"{name}: {text}\n" for name, text in sorted(promises(header_text).items()))
     return (
         "# SPDX-License-Identifier: Apache-2.0\n"
-        f"# What samara.h of {version[1]} promised, written by tools/abi.py --release (docs/abi.md).\n{rows}"
+        f"# What the stable headers of {version[1]} promised, written by tools/abi.py --release (docs/abi.md).\n{rows}"
     )
 
 
@@ -127,7 +128,8 @@ def main() -> int:
     mode.add_argument("--release", action="store_true", help="rewrite abi_released.txt")
     args = parser.parse_args()
     if args.release:
-        RELEASED.write_text(released_text((HEADERS / "samara.h").read_text(encoding="utf-8")))
+        texts = [(HEADERS / name).read_text(encoding="utf-8") for name in STABLE]
+        RELEASED.write_text(released_text("".join(texts)), encoding="utf-8")
         return 0
     faults = broken(released_promises(), promises_now())
     for fault in faults:

@@ -60,6 +60,9 @@ _STRUCTS = (
     "samara_device_info",
     "samara_placement_row",
     "samara_backend_report",
+    "samara_plane",
+    "samara_image",
+    "samara_image_record",
 )
 
 _ERRORS: dict[int, type[SamaraError]] = {

@@ -9,6 +9,7 @@
 
 #include <samara/samara_backend.h>
 #include <samara/samara_experimental.h>
+#include <samara/samara_media.h>
 
 // Texts one after the other, and last that of a code which is none.
 static const char status_texts[] =
@@ -54,6 +55,8 @@ size_t samara_abi(size_t *sizes, size_t capacity) {
       ABI_SIZE(samara_op_desc),         ABI_SIZE(samara_op_context_options),
       ABI_SIZE(samara_backend_options), ABI_SIZE(samara_device_info),
       ABI_SIZE(samara_placement_row),   ABI_SIZE(samara_backend_report),
+      ABI_SIZE(samara_plane),           ABI_SIZE(samara_image),
+      ABI_SIZE(samara_image_record),
   };
 #undef ABI_SIZE
   const size_t count = sizeof all / sizeof all[0];

@@ -38,7 +38,8 @@ struct smr_session_input {
   int64_t former[SAMARA_MAX_RANK];  // dims to go back to when a resize fails
   bool known, was_known;            // dims are
   struct smr_block own;
-  const void *data;  // own.data or the caller's
+  struct smr_block image;  // what set_image.c keeps
+  const void *data;        // own.data or the caller's
   size_t size_bytes;
   int32_t variable;  // index into samara_session.state.variables, or -1 (smr_bound)
 };
@@ -96,6 +97,10 @@ samara_status smr_session_plan(samara_session *session);
 
 /// Plan for the dims in session->inputs, and make room for the inputs.
 samara_status smr_session_shape(samara_session *session);
+
+/// User input `index` and its tensor. Fails where there is none, or no shapes yet.
+samara_status smr_session_input(samara_session *session, size_t index,
+                                struct smr_session_input **input, const struct smr_tensor **out);
 
 /* ---- bind.c: outputs computed into the caller's memory ---- */
 

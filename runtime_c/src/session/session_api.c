@@ -27,9 +27,8 @@ static samara_status api_position(const samara_session *session, const char *wha
   return SAMARA_OK;
 }
 
-// User input `index` and its tensor.
-static samara_status api_input(samara_session *session, size_t index,
-                               struct smr_session_input **input, const struct smr_tensor **out) {
+samara_status smr_session_input(samara_session *session, size_t index,
+                                struct smr_session_input **input, const struct smr_tensor **out) {
   const struct smr_function *f = session->function;
   uint32_t position = 0;
   SMR_TRY(api_position(session, "input", index, f->user_inputs, f->user_input_count, &position));
@@ -45,7 +44,7 @@ static samara_status api_take_input(samara_session *session, size_t index, const
   struct smr_session_input *input;
   const struct smr_tensor *t;
   if (session == NULL) return SAMARA_BAD_ARGUMENT;
-  SMR_TRY(api_input(session, index, &input, &t));
+  SMR_TRY(smr_session_input(session, index, &input, &t));
   if (size_bytes != t->size_bytes)
     SMR_FAIL(&session->error, BAD_SHAPE, "input '%s' takes %zu bytes of %s, not %zu", t->name,
              t->size_bytes, smr_dtype_name(t->dtype), size_bytes);
@@ -164,7 +163,7 @@ samara_status samara_session_input(samara_session *session, size_t index, samara
   struct smr_session_input *input;
   const struct smr_tensor *t;
   if (session == NULL || out == NULL) return SAMARA_BAD_ARGUMENT;
-  SMR_TRY(api_input(session, index, &input, &t));
+  SMR_TRY(smr_session_input(session, index, &input, &t));
   input->data = input->own.data;
   smr_public_tensor(t, input->data, out);
   return SAMARA_OK;

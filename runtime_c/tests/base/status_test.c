@@ -2,6 +2,7 @@
 // Status texts, the version, and the sizes that bindings compare.
 #include <samara/samara_backend.h>
 #include <samara/samara_experimental.h>
+#include <samara/samara_media.h>
 
 #include "harness.h"
 
@@ -38,6 +39,8 @@ SMR_TEST(abi_lists_every_struct) {
       sizeof(samara_op_desc),         sizeof(samara_op_context_options),
       sizeof(samara_backend_options), sizeof(samara_device_info),
       sizeof(samara_placement_row),   sizeof(samara_backend_report),
+      sizeof(samara_plane),           sizeof(samara_image),
+      sizeof(samara_image_record),
   };
   enum { STRUCTS = sizeof expected / sizeof expected[0] };
   size_t sizes[STRUCTS + 1] = {0};
