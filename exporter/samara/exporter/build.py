@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from samara.exporter.ir import read_file
+from samara.exporter.ir.records import RECORDS
 from samara.exporter.measure.survey import survey
 from samara.exporter.opening import Note, opened, silent
 from samara.exporter.package.dist import custom_names
@@ -108,12 +109,13 @@ def gathered(
 
 
 def model_features(path: Path) -> tuple[str, ...]:
-    """The features whose functions a model has something for: its variables, golden data, labels."""
+    """The features whose functions a model has something for: its variables, golden data, labels, records."""
     file = read_file(path)
     has = {
         "selftest": bool(file.golden),
         "state": bool(file.program.variables),
         "metadata": "labels" in file.program.metadata,
+        "images": RECORDS in file.program.metadata,
     }
     return tuple(name for name, there in has.items() if there)
 

@@ -25,7 +25,7 @@ from samara.pybridge import SamaraError
 _LICENCE = "// SPDX-License-Identifier: Apache-2.0"
 _CPLUSPLUS = re.compile(r"^#ifdef __cplusplus\n(?:(?!#).*\n)*#endif\n", re.MULTILINE)
 # Parts with sources of their own, which builds without them do not even hold.
-_WITH_SOURCES = frozenset({"backends", "backends_auto", "backend_opencl", "async"})
+_WITH_SOURCES = frozenset({"backends", "backends_auto", "backend_opencl", "async", "image"})
 _PART = re.compile(r"^SMR_PART\((\w+), 0\)", re.MULTILINE)
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 # Functions and tables that this build does not use are meant to be dropped. GCC, with everything in
@@ -43,19 +43,20 @@ _PRAGMAS = """\
 """
 
 
+PUBLIC_HEADERS = ("samara.h", "samara_media.h", "samara_backend.h", "samara_experimental.h")
+
+
 @dataclass(frozen=True, slots=True)
 class Amalgam:
     """A runtime as two files.
 
-    `source` needs no other file and no flags. `header` is the public header cut to what it exports;
-    `experimental` and `backend` are samara_experimental.h and samara_backend.h cut so, empty where it
-    exports nothing of that.
+    `source` needs no other file and no flags. `header` is samara.h cut to what it exports; `others`
+    are those of the other public headers of which it exports something, cut so, by file name.
     """
 
     source: str
     header: str
-    experimental: str = ""
-    backend: str = ""
+    others: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,19 +174,16 @@ def amalgamate(
         unit.text.append(image(embed))
     rename = renamer(prefix)
     body = list(_head(unit, defines or {})) + unit.text
-    header, *others = (
-        files.find(f"samara/{name}.h").read_text("utf-8")
-        for name in ("samara", "samara_experimental", "samara_backend")
-    )
-    experimental, backend = (
-        rename(public_header(text, public)) if declared(text) & public else "" for text in others
-    )
+    headers = {name: files.find(f"samara/{name}").read_text("utf-8") for name in PUBLIC_HEADERS}
     source = rename("\n".join(body) + "\n")
     return Amalgam(
         source=pack_texts(source) if packs_texts else source,
-        header=rename(public_header(header, public)),
-        experimental=experimental,
-        backend=backend,
+        header=rename(public_header(headers.pop("samara.h"), public)),
+        others={
+            name: rename(public_header(text, public))
+            for name, text in headers.items()
+            if declared(text) & public
+        },
     )
 
 

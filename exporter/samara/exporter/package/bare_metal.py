@@ -39,6 +39,7 @@ EXPORTS = tuple(
 # `verify`: the model is declared constant, and nothing asks for its checksums.
 HOSTED = frozenset({"survey", "eager", "verify", "threads", "keep", "profile", "custom"}) | {
     "async",
+    "image",
     "backends",
     "backends_auto",
     "backends_float16",

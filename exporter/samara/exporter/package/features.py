@@ -80,6 +80,11 @@ FEATURES = MappingProxyType(
             _named("session_", "run_async wait"),
             ("async",),
         ),
+        "images": Feature(
+            "pictures as inputs, by records of the models (samara_media.h)",
+            _named("", "model_image_record session_set_image preprocess preprocess_shape"),
+            ("image",),
+        ),
         "backends": Feature(
             "devices beside the CPU (samara_backend.h)",
             _named("backend_", "open close device")

@@ -43,6 +43,7 @@ _COMPUTED_IN_FLOAT32 = frozenset({"float16", "bfloat16"})
 _FULL_ONLY = frozenset({"survey", "eager"})
 # Parts that follow a feature also where all parts are kept.
 _OF_FEATURES = {
+    "image": "images",
     "backends": "backends",
     "backends_auto": "backend_auto",
     "backends_float16": "backends",
@@ -210,6 +211,7 @@ def _kernels_of_devices(selection: Selection) -> frozenset[str] | None:
 def _build_header(selection: Selection) -> str:
     text = "".join(f'  "{line}\\n" \\\n' for line in selection.text().splitlines())
     floor = "NONE" if selection.floor == "scalar" else _c_name(selection.floor)
+    records = int(selection.parts is None or "image" in selection.parts)
     return f"""\
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef SMR_BASE_BUILD_H_
@@ -218,6 +220,7 @@ def _build_header(selection: Selection) -> str:
 #include "base/isa.h"
 
 #define SMR_ISA_FLOOR SMR_ISA_{floor}
+#define SMR_WITH_RECORDS {records}
 #define SMR_MANIFEST \\
 {text}  ""
 

@@ -191,10 +191,8 @@ class _Build:
 
     def write_sources(self, text: Amalgam, custom: Sequence[Path]) -> None:
         self._write("include/samara/samara.h", text.header)
-        if text.experimental:
-            self._write("include/samara/samara_experimental.h", text.experimental)
-        if text.backend:
-            self._write("include/samara/samara_backend.h", text.backend)
+        for name, header in text.others.items():
+            self._write(f"include/samara/{name}", header)
         for cpp in ("include/samara/samara.hpp", "include/samara/samara_result.hpp"):
             self._write(cpp, (self.root / cpp).read_text(encoding="utf-8"))
         self._write("src/samara.c", text.source)

@@ -112,9 +112,15 @@ def write(
             defines={"SMR_NET_FILES": str(int("files" in names))},
         )
     rename = renamer(name)
+    # samara_experimental.h is for those who have the library.
+    others = "".join(
+        feature_table.declarations_of(text)
+        for name, text in amalgam.others.items()
+        if name != "samara_experimental.h"
+    )
     header = typed_api.joined(
         amalgam.header,
-        feature_table.declarations_of(amalgam.backend) + typed_api.wrapped(rename(api.header())),
+        others + typed_api.wrapped(rename(api.header())),
         _about(models[0], name, len(data)),
     )
     example = typed_api.wrapped(
