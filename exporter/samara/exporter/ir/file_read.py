@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from samara.exporter.ir.file_write import Demand, Golden
 from samara.exporter.ir.memory_contract import Memory, read_memory
 from samara.exporter.ir.operator_names import operator_names
 from samara.exporter.ir.program import Array, Program, Source, Variable
+from samara.exporter.ir.records import RECORDS, records_read
 from samara.exporter.ir.verify import verify
 from samara.exporter.types import ModelFormatError, SamaraError, TensorType
 from samara.pybridge.files import path_of, read_bytes
@@ -184,11 +186,17 @@ def _program(model: flat.Row, tables: FileTables) -> Program:
     functions = {f.name: f.build(demands) for f in readers}
     names = tables.functions
     entries = indices_among(model["entries"], len(names), "entries")
+    metadata = {r["key"]: r["value"] for r in model["metadata"] if r["key"] != RECORDS}
+    records: dict[str, str] = {}
+    for row in model["functions"]:
+        records |= records_read(row["input_records"], functions[row["name"]])
+    if records:
+        metadata[RECORDS] = json.dumps(records)
     return Program(
         functions,
         tuple(names[i] for i in entries),
         tuple(_variable(r, tables.constants) for r in model["variables"]),
-        {r["key"]: r["value"] for r in model["metadata"]},
+        metadata,
     )
 
 

@@ -20,6 +20,7 @@ from samara.exporter.ir.named_rows import named_rows
 from samara.exporter.ir.operator_names import operators_text
 from samara.exporter.ir.panels import Packed, pack_blocks, pack_conv, pack_matmul, pack_plain
 from samara.exporter.ir.program import Array, Function, Node, Program, Source, Value
+from samara.exporter.ir.records import RECORDS, record_rows, records_of
 from samara.exporter.ir.verify import verify
 from samara.exporter.ops import Attr, OpSpec, WeightForm
 from samara.exporter.types import DType, Quant, ShapeError
@@ -161,6 +162,7 @@ class _Writer:
         self._functions = {name: i for i, name in enumerate(program.functions)}
         self._variables = {v.name: i for i, v in enumerate(program.variables)}
         self._sources: dict[Source, int] = {}
+        self._records = records_of(program)
 
     def model(self, goldens: Sequence[Golden]) -> dict[str, Any]:
         p = self.program
@@ -180,7 +182,7 @@ class _Writer:
             "variables": variables,
             "constants": self.constants,
             "segments": [s.row() for s in self.segments],
-            "metadata": [{"key": k, "value": v} for k, v in p.metadata.items()],
+            "metadata": [{"key": k, "value": v} for k, v in p.metadata.items() if k != RECORDS],
             "golden": golden_rows,
             "sources": [
                 {"file": s.file or None, "line": s.line, "detail": s.detail or None}
@@ -241,6 +243,9 @@ class _Writer:
                 for position, variable in f.writes.items()
             ],
             "symbols": symbols,
+            "input_records": record_rows(f, self._records)
+            if f.name in self.program.entries
+            else [],
         }
         row["exprs"] = exprs.rows
         return row

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from samara.exporter.ir.program import Function, Node, Program, Variable
+from samara.exporter.ir.records import joined_records
 from samara.exporter.types import ShapeError
 
 
@@ -29,7 +30,7 @@ def merge(programs: Mapping[str, Program]) -> Program:
                     f"variable {v.name!r} differs between the programs",
                     fix="give them equal types and initial values",
                 )
-        metadata = {**p.metadata, **metadata}
+        metadata = {**p.metadata, **metadata, **joined_records(p.metadata, metadata)}
     return Program(functions, tuple(programs), tuple(variables.values()), metadata)
 
 

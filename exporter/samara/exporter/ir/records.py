@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records of inputs: how a picture becomes one. In a Program they are an entry of its metadata, so that
+every pass keeps them; in a file they are tables.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from samara.exporter.ir import flat
+from samara.exporter.ir.program import Function, Program, Value
+from samara.exporter.types import ArgumentError, DType, ModelFormatError, SamaraError, ShapeError
+from samara.pybridge.files import kind_of
+from samara.pybridge.image_record import ImageRecord
+from samara.pybridge.image_text import CHANNELS, FILTERS, LAYOUTS, MATRICES, RANGES
+from samara.pybridge.names import unknown
+
+RECORDS: Final = "preprocess"
+"""The entry of Program.metadata: JSON, the text of a record by the name of the input."""
+
+_COLOURS: Final = tuple(CHANNELS)
+
+Records = Mapping[str, ImageRecord | str]
+
+
+def records_of(program: Program) -> dict[str, ImageRecord]:
+    """The records of a program by the name of the input."""
+    texts = json.loads(program.metadata.get(RECORDS, "{}"))
+    return {name: ImageRecord.parse(text) for name, text in texts.items()}
+
+
+def with_records(program: Program, records: Records) -> Program:
+    """The program with these records beside those it has; "" or None takes one away.
+
+    ArgumentError for a text that is no record, UnknownNameError for a name that no input of an entry has,
+    ShapeError where the record makes another tensor than the input is.
+    """
+    known = _inputs(program)
+    texts = json.loads(program.metadata.get(RECORDS, "{}"))
+    for name, given in records.items():
+        if name not in known:
+            raise unknown("preprocess: the model has no input", name, known, "it takes")
+        if not given:
+            texts.pop(name, None)
+            continue
+        record = ImageRecord.parse(given) if isinstance(given, str) else given
+        if not isinstance(record, ImageRecord):
+            raise ArgumentError(
+                f"the record of input {name!r} is {kind_of(record)}",
+                fix='give an ImageRecord, or its text: "rgb float32 nchw resize=224x224"',
+            )
+        for value in known[name]:
+            check_record(record, value)
+        texts[name] = str(record)
+    return _with_texts(program, texts)
+
+
+def check_record(record: ImageRecord, value: Value) -> None:
+    """ShapeError where an input cannot be what the record makes, ArgumentError where elements need a scale
+    that neither has.
+    """
+    kind = value.type
+    dtype = "int8" if kind.dtype is DType.QS8 else kind.dtype.public_name
+    if dtype != record.dtype or len(kind.shape) != len(record.layout):
+        raise ShapeError(
+            f"the record of input {value.name!r} makes {record.dtype} of rank {len(record.layout)}"
+            f" ({record.layout}), the input is {kind}",
+            fix=f"begin the record with '{record.colour} {dtype} LAYOUT', with as many axes as the input",
+        )
+    if "c" in record.layout:
+        axis = record.layout.index("c")
+        dim = kind.shape[axis]
+        if dim.is_static and dim != record.channels:
+            raise ShapeError(
+                f"the record of input {value.name!r} makes {record.channels} channels, the input {kind}"
+                f" has {dim} on axis {axis}",
+                fix="change the record's layout (nchw, nhwc) or its colour (rgb, gray)",
+            )
+    if record.layout[0] == "n" and kind.shape[0].is_static and kind.shape[0] != 1:
+        raise ShapeError(
+            f"the record is of input {value.name!r}, {kind}, and pictures come one by one",
+            fix="make the batch 1, or symbolic",
+        )
+    quant = kind.quant
+    if quant is None:
+        record.quantized()
+    else:
+        record.quantized(float(quant.scales[0]), int(quant.zero_points[0]))
+
+
+def relaid(program: Program, layout: Mapping[str, str]) -> Program:
+    """The program whose inputs were made channels-last, with records that follow."""
+    texts = json.loads(program.metadata.get(RECORDS, "{}"))
+    moved = {
+        name: replace(record, layout="nhwc")
+        for name, record in records_of(program).items()
+        if name in layout and record.layout == "nchw"
+    }
+    texts |= {name: str(record) for name, record in moved.items()}
+    return _with_texts(program, texts)
+
+
+def renamed_records(program: Program, names: Mapping[str, str]) -> Program:
+    """The program whose inputs were renamed, {old: new}, with records that follow."""
+    texts = json.loads(program.metadata.get(RECORDS, "{}"))
+    return _with_texts(program, {names.get(name, name): text for name, text in texts.items()})
+
+
+def joined_records(*metadata: Mapping[str, str]) -> dict[str, str]:
+    """The entry with the records of several programs that become one; of an input of several the last."""
+    texts: dict[str, str] = {}
+    for entries in metadata:
+        texts |= json.loads(entries.get(RECORDS, "{}"))
+    return {RECORDS: json.dumps(texts)} if texts else {}
+
+
+def _with_texts(program: Program, texts: Mapping[str, str]) -> Program:
+    metadata = {k: v for k, v in program.metadata.items() if k != RECORDS}
+    return replace(
+        program, metadata={**metadata, RECORDS: json.dumps(texts)} if texts else metadata
+    )
+
+
+def _inputs(program: Program) -> dict[str, list[Value]]:
+    """Inputs of entries by name, without those that read variables."""
+    found: dict[str, list[Value]] = {}
+    for name in program.entries:
+        f = program.functions[name]
+        for v in f.inputs:
+            if v.name not in f.reads:
+                found.setdefault(v.name, []).append(v)
+    return found
+
+
+# ---- in files ----
+
+
+def record_rows(f: Function, records: Mapping[str, ImageRecord]) -> list[dict[str, Any]]:
+    """Rows of the table InputRecord. A record of floats for an input that was quantized makes its
+    integers.
+    """
+    rows = []
+    for i, value in enumerate(v for v in f.inputs if v.name not in f.reads):
+        if value.name in records:
+            record = records[value.name]
+            if value.type.dtype is DType.QS8 and record.dtype in ("float32", "float16"):
+                record = replace(record, dtype="int8")
+            check_record(record, value)
+            rows.append({"input": i, "image": _image_row(record)})
+    return rows
+
+
+def _image_row(r: ImageRecord) -> dict[str, Any]:
+    resize = () if r.resize is None else (r.resize,) if isinstance(r.resize, int) else r.resize
+    return {
+        "colour": 1 + _COLOURS.index(r.colour),
+        "dtype": int(DType.parse(r.dtype)),
+        "layout": 1 + LAYOUTS.index(r.layout),
+        "filter": FILTERS.index(r.filter) and 1 + FILTERS.index(r.filter),
+        "antialias": r.antialias,
+        "resize": list(resize),
+        "crop": list(r.crop or ()),
+        "letterbox": list(r.letterbox or ()),
+        "fill": list(r.fill),
+        "mean": list(r.mean),
+        "scale": list(r.scale),
+        "quant_scale": 0.0 if r.quant is None else r.quant[0],
+        "quant_zero": 0 if r.quant is None else r.quant[1],
+        "matrix": 0 if r.matrix is None else 1 + MATRICES.index(r.matrix),
+        "range": 0 if r.range is None else 1 + RANGES.index(r.range),
+    }
+
+
+def records_read(rows: list[flat.Row], f: Function) -> dict[str, str]:
+    """The texts of a function's rows by the name of the input; records of a newer kind are left out."""
+    inputs = [v for v in f.inputs if v.name not in f.reads]
+    found = {}
+    last = -1
+    for row in rows:
+        if row["input"] >= len(inputs):
+            raise ModelFormatError(f"there is no input {row['input']} for a record")
+        if row["input"] <= last:
+            raise ModelFormatError(f"a record of input {row['input']} after that of {last}")
+        last = row["input"]
+        if row["image"] is None:
+            continue
+        value, record = inputs[row["input"]], _image_record(row["image"])
+        try:
+            check_record(record, value)
+        except SamaraError as error:
+            raise ModelFormatError(error.message) from error
+        found[value.name] = str(record)
+    return found
+
+
+def _image_record(row: flat.Row) -> ImageRecord:
+    resize = tuple(row["resize"])
+    try:
+        return ImageRecord(
+            _named(_COLOURS, row["colour"]),
+            DType(row["dtype"]).public_name,
+            _named(LAYOUTS, row["layout"]),
+            resize=resize[0] if len(resize) == 1 else resize or None,
+            filter=_named(FILTERS, max(row["filter"], 1)),
+            antialias=bool(row["antialias"]),
+            crop=tuple(row["crop"]) or None,
+            letterbox=tuple(row["letterbox"]) or None,
+            fill=tuple(row["fill"]),
+            mean=tuple(row["mean"]),
+            scale=tuple(row["scale"]),
+            quant=(row["quant_scale"], row["quant_zero"]) if row["quant_scale"] else None,
+            matrix=_named(MATRICES, row["matrix"]) if row["matrix"] else None,
+            range=_named(RANGES, row["range"]) if row["range"] else None,
+        )
+    except (ArgumentError, ValueError) as error:
+        raise ModelFormatError(f"an image record: {error}") from error
+
+
+def _named(names: tuple[str, ...], code: int) -> str:
+    if not 1 <= code <= len(names):
+        raise ModelFormatError(f"an image record: code {code} is none of {', '.join(names)}")
+    return names[code - 1]
