@@ -33,7 +33,8 @@ Inputs = Annotated[
         "--input",
         "-i",
         metavar="NAME=FILE.npy",
-        help="Data of an input: a file, or numbers as in sr=16000; or a file.npz with all of them. "
+        help="Data of an input: a file, or numbers as in sr=16000; a picture where the model says how "
+        "one becomes the input (image=cat.jpg); or a file.npz with all of them. "
         "Repeat it for several inputs; the others get random data.",
     ),
 ]
@@ -86,6 +87,22 @@ def pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
         if name in found:
             raise typer.BadParameter(f"{name!r} is given twice", param_hint=option)
         found[name] = value
+    return found
+
+
+def records(texts: Sequence[str] | None) -> dict[str, str]:
+    """`["image: rgb uint8 nhwc resize=224x224"]` as {"image": "rgb uint8 nhwc resize=224x224"}."""
+    found = {}
+    for text in texts or ():
+        name, colon, record = text.partition(": ")
+        if not colon or not name.strip() or not record.strip():
+            raise typer.BadParameter(
+                f"{text!r} is not 'INPUT: RECORD', as 'image: rgb uint8 nhwc resize=224x224'",
+                param_hint="--preprocess",
+            )
+        if name in found:
+            raise typer.BadParameter(f"{name!r} is given twice", param_hint="--preprocess")
+        found[name.strip()] = record
     return found
 
 

@@ -43,6 +43,7 @@ _OPTIONS: Mapping[str, str] = {
     "output": "--output",
     "outputs": "--outputs",
     "prepack": "--prepack",
+    "preprocess": "--preprocess",
     "profile": "--profile",
     "ranges": "--range",
     "recipe": "--recipe",
@@ -68,7 +69,8 @@ _SWITCHES: Mapping[str, str] = {
 _HOMES: Mapping[str, str] = {
     **dict.fromkeys(
         ("--inputs", "--outputs", "--layout", "--state", "--disable", "--no-optimize", "--no-check",
-         "--bound", "--const", "--rename", "--shape", "--prepack", "--golden", "--target-runtime", "--bisect"),
+         "--bound", "--const", "--rename", "--shape", "--prepack", "--preprocess", "--golden",
+         "--target-runtime", "--bisect"),
         "samara export",
     ),
     **dict.fromkeys(

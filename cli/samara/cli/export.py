@@ -67,6 +67,15 @@ def export(
     labels: Annotated[
         Path | None, typer.Option("--labels", help="A text file with one class name per line.")
     ] = None,
+    preprocess: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--preprocess",
+            metavar="'INPUT: RECORD'",
+            help="How a picture becomes an input: 'image: rgb float32 nchw resize=256 crop=224 mean=…"
+            " std=…' (docs/preprocessing.md).",
+        ),
+    ] = None,
     target_runtime: Annotated[
         str | None,
         typer.Option(
@@ -115,6 +124,7 @@ def export(
     samara export vad.onnx --const sr=16000           (freeze an input, with the branches it decides)
     samara export model.onnx --rename input.1=image   (name inputs and outputs in the file)
     samara export model.onnx --golden in.npz --labels classes.txt
+    samara export model.onnx --preprocess "image: rgb float32 nchw resize=224x224 scale=0.00392157"
     """
     from samara.exporter import export as exporter
     from samara.exporter.ir import open_program
@@ -129,6 +139,7 @@ def export(
         opt.pairs(layout, "--layout"),
         opt.pairs(state, "--state"),
     )
+    records = opt.records(preprocess)
     consts, renames = opt.consts(const), opt.pairs(rename, "--rename")
     with step(f"reading {model}") as say:
         if model.endswith(".samara"):
@@ -166,6 +177,7 @@ def export(
             disable=disable or (),
             consts=consts or None,
             rename=renames or None,
+            preprocess=records or None,
         )
     if as_json:
         print_json(report.to_json())

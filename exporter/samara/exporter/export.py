@@ -19,6 +19,7 @@ from samara.exporter.ir.bounds import is_growing, with_bounds
 from samara.exporter.ir.file_write import needs_of
 from samara.exporter.ir.merge import merge
 from samara.exporter.ir.program import Array
+from samara.exporter.ir.records import Records, relaid, renamed_records, with_records
 from samara.exporter.ir.relayout import TransposeLeft, transposes_left, with_layout
 from samara.exporter.ops import is_newer
 from samara.exporter.package.memory_plan import measure
@@ -32,6 +33,8 @@ from samara.pybridge.memory_use import DerivedLayout
 _log = logging.getLogger("samara.export")
 # What golden outputs may differ by on a device: design limits of a float model.
 _GOLDEN_TOLERANCE = (1e-4, 1e-3)
+
+_RECORD = '{"image": "rgb float32 nchw resize=224x224"}'
 
 Labels = str | os.PathLike[str] | Sequence[str]
 Samples = Mapping[str, Any] | str | os.PathLike[str]
@@ -122,6 +125,7 @@ def export(
     samples: Sequence[Mapping[str, Array]] | None = None,
     consts: Mapping[str, Any] | None = None,
     rename: Mapping[str, str] | None = None,
+    preprocess: Records | None = None,
 ) -> ExportReport:
     """Optimize a Program and write it as a .samara file, whole or not at all.
 
@@ -142,6 +146,8 @@ def export(
     consts: {input: value} freezes inputs as `import_onnx` does; an `if` that they decide becomes its
     branch. rename: {old: new} names of inputs and outputs in the file. golden and samples go by the
     new names, all else by the program's own.
+    preprocess: {input: record} says how a picture becomes an input, as an ImageRecord or its text
+    (docs/preprocessing.md); names, layouts and dtypes are those of the file. Sessions then take pictures.
 
     Raises SamaraError when a pass changes an answer under check="strict", UnknownNameError for names
     that are not there, ArgumentError for another kind of argument, FileError where the file cannot be
@@ -178,7 +184,10 @@ def export(
         merged = freeze(merged, consts)
     for name, order in (layout or {}).items():
         merged = with_layout(merged, name, order)
-    merged = renamed(merged, rename or {})
+    merged = relaid(merged, layout or {})
+    merged = renamed_records(renamed(merged, rename or {}), rename or {})
+    if preprocess:
+        merged = with_records(merged, as_table(preprocess, "preprocess", _RECORD))
     if labels is not None:
         merged = replace(
             merged, metadata={**merged.metadata, "labels": json.dumps(_labels(labels))}
