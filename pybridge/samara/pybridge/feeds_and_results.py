@@ -23,8 +23,14 @@ Array = npt.NDArray[Any]
 
 def as_input(spec: TensorSpec, value: Any, dtype: np.dtype[Any]) -> Array:
     """The value as a C-contiguous array of the input's dtype; ShapeError when it is not one and
-    must not become one.
+    must not become one. A picture becomes one by the record of the input, where it has one.
     """
+    if spec.record is not None:
+        from samara.pybridge.image import is_picture
+        from samara.pybridge.preprocess import preprocess
+
+        if is_picture(value, len(spec.shape), dtype):
+            value = preprocess(spec.record, value)
     array = as_array(value, f"input {spec.name!r}")
     if array.dtype != dtype:
         if (
@@ -88,11 +94,17 @@ def checked_shapes(shapes: Any, names: Sequence[str]) -> dict[str, tuple[int, ..
 
 
 def named_feeds(
-    feeds: Any, names: Sequence[str], rank: int, what: str = "inputs"
+    feeds: Any,
+    names: Sequence[str],
+    rank: int,
+    what: str = "inputs",
+    *,
+    pictures: bool = False,
 ) -> Mapping[str, Any]:
     """What `run` was given, as {name: array}: that, or the arrays in order, or a sole array.
 
-    rank: that of the first input. ArgumentError where none of these can be meant.
+    rank: that of the first input. pictures: whether a path may be meant. ArgumentError where none of
+    these can be meant.
     """
     if isinstance(feeds, Mapping):
         return feeds
@@ -110,7 +122,7 @@ def named_feeds(
                 fix=f"give one for each, in this order or by name: run({example})",
             )
         return dict(zip(names, feeds, strict=True))
-    if isinstance(feeds, (str, bytes, os.PathLike)):
+    if isinstance(feeds, (str, bytes, os.PathLike)) and not pictures:
         raise ArgumentError(
             f"the {what} are {kind_of(feeds)}, not arrays",
             fix="read the file first, with numpy.load",

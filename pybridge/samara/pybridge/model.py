@@ -6,18 +6,21 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from samara.pybridge import dtypes
-from samara.pybridge._native import check, ffi, library, new_error, text
+from samara.pybridge._native import check, ffi, function_in, library, new_error, text
 from samara.pybridge.errors import ArgumentError, ModelFormatError, SamaraError
 from samara.pybridge.files import kind_of, path_of
 from samara.pybridge.foreign import HEAD_BYTES, head_of, refuse_foreign
 from samara.pybridge.names import is_one_of, unknown
+
+if TYPE_CHECKING:
+    from samara.pybridge.image_record import ImageRecord
 
 _MAGIC = b"SMRA"
 
@@ -30,6 +33,7 @@ class TensorSpec:
     of ml_dtypes where that is installed (a value per item, also for the 4-bit types); else a
     bfloat16 tensor is its bits as uint16, an int4 tensor is int8 and a uint4 tensor uint8.
     `scale` and `zero_point` are set for a quantized tensor: real = scale * (stored - zero_point).
+    `record` says how a picture becomes an input, where the file has that.
     """
 
     name: str
@@ -37,6 +41,7 @@ class TensorSpec:
     shape: tuple[int | str, ...]
     scale: float | None = None
     zero_point: int | None = None
+    record: ImageRecord | None = None
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
@@ -244,12 +249,28 @@ def _function_spec(lib: Any, handle: Any, name: str) -> FunctionSpec:
             found.append(_tensor_spec(info))
         return tuple(found)
 
+    inputs = specs(lib.samara_model_input_count, lib.samara_model_input_info)
     return FunctionSpec(
         name,
-        specs(lib.samara_model_input_count, lib.samara_model_input_info),
+        tuple(
+            spec if record is None else replace(spec, record=record)
+            for i, spec in enumerate(inputs)
+            for record in (_image_record(lib, handle, encoded, i),)
+        ),
         specs(lib.samara_model_output_count, lib.samara_model_output_info),
         bool(lib.samara_model_is_growing(handle, encoded)),
     )
+
+
+def _image_record(lib: Any, handle: Any, function: bytes, index: int) -> ImageRecord | None:
+    read = function_in(lib, "samara_model_image_record")
+    native = ffi.new("samara_image_record *")
+    native.struct_size = ffi.sizeof("samara_image_record")
+    if read is None or read(handle, function, index, native):
+        return None
+    from samara.pybridge.preprocess import record_of
+
+    return record_of(native)
 
 
 def _tensor_spec(info: Any) -> TensorSpec:

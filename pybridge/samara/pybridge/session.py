@@ -172,6 +172,7 @@ class Session:
         self._packed = [s.dtype in PACKED for s in spec.inputs]
         self._out_packed = [s.dtype in PACKED for s in spec.outputs]
         self._names = [s.name for s in spec.inputs]
+        self._records = any(s.record is not None for s in spec.inputs)
         self._rank = len(spec.inputs[0].shape) if spec.inputs else 0
         self._out_names = [s.name for s in spec.outputs]
         self._shapes: list[tuple[int, ...] | None] = [fixed_shape(s) for s in spec.inputs]
@@ -238,7 +239,9 @@ class Session:
         feeds: {name: array}, or the arrays in the order of `inputs` as a list or tuple, or the array
         of a sole input; nothing for a model without inputs. An array is a numpy array, or anything
         with __dlpack__, __array__ or a buffer. New shapes resize the session. For bfloat16, int4 and
-        uint4 see TensorSpec.
+        uint4 see TensorSpec. An input with a record (TensorSpec.record) takes a picture, too, as
+        samara.preprocess does: a samara.Image, an image of Pillow, the path of a file, an array uint8
+        [height, width, 3] of RGB.
         outputs: names wanted (kept tensors too); default all outputs. Raises ShapeError for a wrong
         dtype or shape, UnknownNameError for a wrong name, ArgumentError for another kind of
         argument. After a run that failed the arrays of `out` hold anything.
@@ -246,7 +249,7 @@ class Session:
             logits = session.run({"image": image})["logits"]
         """
         if not isinstance(feeds, dict):
-            feeds = named_feeds(feeds, self._names, self._rank)
+            feeds = named_feeds(feeds, self._names, self._rank, pictures=self._records)
         wanted = wanted_outputs(outputs, self._out_names, self._keep)
         if not self._lock.acquire(blocking=False):
             raise busy()
@@ -491,6 +494,8 @@ class Session:
                 if name not in feeds:
                     explain_inputs(feeds, self._names)
                 array = as_input(self.inputs[i], feeds[name], self._dtypes[i])
+            elif self._records and array.ndim != len(self.inputs[i].shape):
+                array = as_input(self.inputs[i], array, self._dtypes[i])
             shapes.append(array.shape)
             if array.shape != self._shapes[i]:
                 changed = True

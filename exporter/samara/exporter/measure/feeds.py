@@ -22,6 +22,7 @@ from samara.exporter.types import SamaraError, ShapeError
 from samara.pybridge import Session, TensorSpec, as_input
 from samara.pybridge.array_files import read_arrays
 from samara.pybridge.names import unknown
+from samara.pybridge.preprocess import preprocess
 
 # Sizes tried for a symbolic dim that nobody chose: a typical one first, then what strided networks need.
 _SIZES = (64, 128, 224, 256, 320, 512, 96, 160, 32, 16, 8, 4, 2, 3, 1)
@@ -50,7 +51,8 @@ class Feeds:
 
 
 Given = Mapping[str, Any]
-"""Inputs by name: a path of a .npy file, or of an .npz file with one array; a text that is a number or
+"""Inputs by name: a path of a .npy file, or of an .npz file with one array; where the file of the model
+has a record of the input, a path of a picture; a text that is a number or
 a list of numbers as JSON writes it, `16000` or `[0.5, 1]`; an array, a number, a list."""
 
 
@@ -77,8 +79,8 @@ def read_feeds(
                 f"{file} is one array, the model has inputs {', '.join(names)}",
                 fix=f"say which: {names[0] if names else 'x'}={file}",
             )
-    given |= {name: _value(name, value) for name, value in inputs.items()}
     known = {s.name: s for s in specs}
+    given |= {name: _value(name, value, known.get(name)) for name, value in inputs.items()}
     check_names(given, list(known))
     return {name: _fitted(known[name], value, where) for name, (value, where) in given.items()}
 
@@ -90,11 +92,13 @@ def check_names(given: Iterable[str], names: Sequence[str]) -> None:
             raise unknown("the model has no input", name, names, "it takes")
 
 
-def _value(name: str, value: Any) -> tuple[Any, str]:
+def _value(name: str, value: Any, spec: TensorSpec | None) -> tuple[Any, str]:
     """What stands for an input, and the file it is from, if any."""
     if not isinstance(value, (str, os.PathLike)):
         return value, ""
     text = os.fspath(value)
+    if spec is not None and spec.record is not None and not text.endswith(_SUFFIXES):
+        return preprocess(spec.record, text), text
     if isinstance(value, str) and not text.endswith(_SUFFIXES) and not os.path.exists(text):
         number = _number(text)
         if number is None:

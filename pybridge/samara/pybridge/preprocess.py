@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From pictures to tensors by the runtime: the same pass as on a device."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from samara.pybridge import dtypes
+from samara.pybridge._native import NULL, check, ffi, function_in, library, new_error
+from samara.pybridge.errors import ArgumentError, UnsupportedError
+from samara.pybridge.files import kind_of
+from samara.pybridge.image import Image, as_image
+from samara.pybridge.image_planes import FORMATS
+from samara.pybridge.image_record import ImageRecord
+from samara.pybridge.image_text import CHANNELS, FILTERS, LAYOUTS, MATRICES, RANGES
+
+_COLOURS: Final = tuple(CHANNELS)
+_FORMATS: Final = tuple(FORMATS)
+_NO_RESIZE, _SIDE, _SIZE, _LETTERBOX = range(4)
+_CODES: Final = {name: code for code, name in dtypes.NAMES.items() if name != "int8"}
+_INT8: Final = 3  # 4 is int8 with a scale
+
+
+def preprocess(record: ImageRecord | str, image: Any) -> npt.NDArray[Any]:
+    """The tensor that a record makes of a picture: what a model with that record gets on a device, to
+    the last bit (docs/preprocessing.md).
+
+    record: an ImageRecord, or its text. image: a samara.Image, an image of Pillow, the path of a file,
+    or an array uint8 [height, width, 3] of RGB, [height, width, 4] of RGBA, [height, width] of gray.
+    Returns an array of the record's dtype and shape, batch 1.
+
+    ArgumentError for what is no record or no picture, ShapeError where the record crops more than the
+    picture has.
+
+    >>> preprocess("gray float32 hw resize=2x1 scale=0.5", np.full((4, 4), 100, np.uint8))
+    array([[50., 50.]], dtype=float32)
+    """
+    if isinstance(record, str):
+        record = ImageRecord.parse(record)
+    if not isinstance(record, ImageRecord):
+        raise ArgumentError(
+            f"the record is {kind_of(record)}",
+            fix='give an ImageRecord, or a text as "rgb uint8 nhwc"',
+        )
+    record.check()
+    picture = as_image(image)
+    lib = library()
+    run = function_in(lib, "samara_preprocess")
+    if run is None:
+        raise UnsupportedError(
+            "this build of the runtime takes no pictures", fix="build it with --features images"
+        )
+    made = np.empty(record.shape(*picture.size), record.dtype)
+    native, kept = image_struct(picture)
+    error = new_error()
+    status = run(
+        record_struct(record), native, NULL, NULL, ffi.from_buffer(made), made.nbytes, error
+    )
+    check(status, error)
+    del kept
+    return made
+
+
+def image_struct(image: Image) -> tuple[Any, list[Any]]:
+    """A samara_image, and what must live as long as it is used."""
+    native = ffi.new("samara_image *")
+    native.struct_size = ffi.sizeof("samara_image")
+    native.format = 1 + _FORMATS.index(image.format)
+    native.width, native.height = image.width, image.height
+    kept = []
+    for i, plane in enumerate(image.planes):
+        buffer = ffi.from_buffer(plane.data)
+        kept.append(buffer)
+        native.planes[i].data = buffer
+        native.planes[i].size_bytes = plane.data.nbytes
+        native.planes[i].row_stride = plane.row_stride
+        native.planes[i].pixel_stride = plane.pixel_stride
+    native.crop_x, native.crop_y, native.crop_width, native.crop_height = image.crop
+    native.rotation, native.mirror = image.rotation, image.mirror
+    native.matrix, native.range = _code(MATRICES, image.matrix), _code(RANGES, image.range)
+    return native, kept
+
+
+def record_struct(record: ImageRecord) -> Any:
+    """A samara_image_record."""
+    native = ffi.new("samara_image_record *")
+    native.struct_size = ffi.sizeof("samara_image_record")
+    native.colour = _code(_COLOURS, record.colour)
+    native.dtype = _INT8 if record.dtype == "int8" else _CODES[record.dtype]
+    native.layout = _code(LAYOUTS, record.layout)
+    native.filter = _code(FILTERS, record.filter)
+    native.antialias = record.antialias
+    native.resize, size = _NO_RESIZE, (0, 0)
+    if record.letterbox is not None:
+        native.resize, size = _LETTERBOX, record.letterbox
+    elif isinstance(record.resize, int):
+        native.resize, size = _SIDE, (record.resize, 0)
+    elif record.resize is not None:
+        native.resize, size = _SIZE, record.resize
+    native.resize_width, native.resize_height = size
+    if record.crop is not None:
+        native.crop_width, native.crop_height = record.crop
+    channels = record.channels
+    native.normalize = bool(record.mean or record.scale)
+    for c in range(channels):
+        native.fill[c] = _of_channel(record.fill, c, 0)
+        native.mean[c] = _of_channel(record.mean, c, 0.0)
+        native.scale[c] = _of_channel(record.scale, c, 1.0)
+    if record.quant is not None:
+        native.quant_scale, native.quant_zero = record.quant
+    native.matrix, native.range = _code(MATRICES, record.matrix), _code(RANGES, record.range)
+    return native
+
+
+def record_of(native: Any) -> ImageRecord:
+    """The ImageRecord of a samara_image_record."""
+    channels = 1 if native.colour == 1 + _COLOURS.index("gray") else 3
+    size = (native.resize_width, native.resize_height)
+    crop = (native.crop_width, native.crop_height)
+    sizes = {_SIDE: size[0], _SIZE: size}
+    normal = bool(native.normalize)
+    mean = _folded(native.mean, channels) if normal else ()
+    scale = _folded(native.scale, channels) if normal else ()
+    return ImageRecord(
+        _COLOURS[native.colour - 1],
+        "int8" if native.dtype == _INT8 else dtypes.NAMES[native.dtype],
+        LAYOUTS[native.layout - 1],
+        resize=sizes.get(native.resize),
+        filter=FILTERS[max(native.filter, 1) - 1],
+        antialias=bool(native.antialias),
+        crop=crop if crop != (0, 0) else None,
+        letterbox=size if native.resize == _LETTERBOX else None,
+        fill=_folded(native.fill, channels) if native.resize == _LETTERBOX else (),
+        mean=mean if mean != (0.0,) else (),
+        scale=scale if scale != (1.0,) or mean == (0.0,) else (),
+        quant=(native.quant_scale, native.quant_zero) if native.quant_scale else None,
+        matrix=MATRICES[native.matrix - 1] if native.matrix else None,
+        range=RANGES[native.range - 1] if native.range else None,
+    )
+
+
+def _code(names: tuple[str, ...], name: str | None) -> int:
+    return 0 if name is None else 1 + names.index(name)
+
+
+def _of_channel(values: tuple[Any, ...], channel: int, absent: Any) -> Any:
+    if not values:
+        return absent
+    return values[channel if len(values) > 1 else 0]
+
+
+def _folded(values: Any, channels: int) -> tuple[Any, ...]:
+    """One value where all channels have the same."""
+    found = tuple(values[c] for c in range(channels))
+    return found[:1] if len(set(found)) == 1 else found
