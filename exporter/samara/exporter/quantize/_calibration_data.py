@@ -16,13 +16,19 @@ from samara.exporter.quantize.recipe import nearest
 from samara.exporter.types import QuantizationError, SamaraError
 from samara.pybridge.array_files import DAMAGE, no_arrays
 from samara.pybridge.files import reading
+from samara.pybridge.image import is_picture
+from samara.pybridge.image_record import ImageRecord
+from samara.pybridge.preprocess import preprocess
 
 Feeds = dict[str, Array]
 
 _SUFFIXES = (".npz", ".npy")
+_PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".ppm", ".pgm")
 
 
-def read_samples(calibration: Any, inputs: Sequence[Value]) -> Iterator[Feeds]:
+def read_samples(
+    calibration: Any, inputs: Sequence[Value], records: Mapping[str, ImageRecord] | None = None
+) -> Iterator[Feeds]:
     """The feeds in calibration data for a function with these inputs.
 
     calibration: an iterable of {input: array}, of arrays (a function with one input) or of tuples
@@ -30,16 +36,19 @@ def read_samples(calibration: Any, inputs: Sequence[Value]) -> Iterator[Feeds]:
     dict of arrays with an axis of samples in front; the path of an .npz with such arrays, or with
     names `case/input`; the path of an .npy for a function with one input; or a folder of such
     files, read in the order of their names. A sample without the batch axis gets one of 1.
+
+    records: of inputs that may be pictures instead (whatever samara.preprocess takes); a folder may hold
+    pictures for the sole input.
     """
     if isinstance(calibration, (str, os.PathLike)):
-        yield from _from_path(Path(calibration), inputs)
+        yield from _from_path(Path(calibration), inputs, records or {})
     elif isinstance(calibration, Mapping):
         yield from _from_arrays({str(k): _array(v) for k, v in calibration.items()}, inputs, "")
     elif isinstance(calibration, np.ndarray):
         yield from _from_arrays(_named([calibration], inputs), inputs, "")
     elif isinstance(calibration, Iterable):
         for number, sample in enumerate(calibration):
-            yield _fitted(_one(sample, inputs, number), inputs, f"sample {number}")
+            yield _fitted(_one(sample, inputs, number, records or {}), inputs, f"sample {number}")
     else:
         raise QuantizationError(
             f"calibration data is {type(calibration).__name__}",
@@ -47,17 +56,28 @@ def read_samples(calibration: Any, inputs: Sequence[Value]) -> Iterator[Feeds]:
         )
 
 
-def _one(sample: Any, inputs: Sequence[Value], number: int) -> Feeds:
+def _one(
+    sample: Any, inputs: Sequence[Value], number: int, records: Mapping[str, ImageRecord]
+) -> Feeds:
+    ranks = {v.name: v.type.rank for v in inputs}
+
+    def array(name: str, given: Any) -> Array:
+        record = records.get(name)
+        if record is not None and is_picture(given, ranks[name]):
+            return preprocess(record, given)
+        return _array(given)
+
     if isinstance(sample, Mapping):
-        return {str(k): _array(v) for k, v in sample.items()}
+        return {str(k): array(str(k), v) for k, v in sample.items()}
     if isinstance(sample, (tuple, list)):
         if len(sample) < len(inputs):
             raise QuantizationError(
                 f"sample {number} has {len(sample)} arrays, the program {len(inputs)} inputs",
                 fix=f"give {', '.join(v.name for v in inputs)}, in this order or by name",
             )
-        return _named([_array(a) for a in sample[: len(inputs)]], inputs)
-    return _named([_array(sample)], inputs)
+        pairs = zip(inputs, sample, strict=False)
+        return _named([array(v.name, a) for v, a in pairs], inputs)
+    return _named([array(inputs[0].name, sample) if inputs else _array(sample)], inputs)
 
 
 def _named(arrays: Sequence[Array], inputs: Sequence[Value]) -> Feeds:
@@ -175,17 +195,27 @@ def _sample_count(array: Array, v: Value) -> int | None:
     return None
 
 
-def _from_path(path: Path, inputs: Sequence[Value]) -> Iterator[Feeds]:
+def _from_path(
+    path: Path, inputs: Sequence[Value], records: Mapping[str, ImageRecord]
+) -> Iterator[Feeds]:
     if path.is_dir():
         with reading(path, "calibration data"):
             os.listdir(path)
-        files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES)
+        pictured = len(inputs) == 1 and inputs[0].name in records
+        known = (*_SUFFIXES, *_PICTURES) if pictured else _SUFFIXES
+        files = sorted(p for p in path.iterdir() if p.suffix.lower() in known)
         if not files:
             raise QuantizationError(
-                f"{path} holds no .npz or .npy file", fix="write samples with numpy.savez"
+                f"{path} holds no .npz or .npy file{' and no picture' * pictured}",
+                fix="write samples with numpy.savez; pictures need a record of the input:"
+                " preprocess= of samara.export",
             )
         for file in files:
-            yield from _from_path(file, inputs)
+            yield from _from_path(file, inputs, records)
+        return
+    if path.suffix.lower() in _PICTURES and len(inputs) == 1 and inputs[0].name in records:
+        made = preprocess(records[inputs[0].name], path)
+        yield _fitted({inputs[0].name: made}, inputs, str(path))
         return
     try:
         with reading(path, "calibration data"), path.open("rb") as opened:

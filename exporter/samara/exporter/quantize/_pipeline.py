@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from samara.exporter.ir import Function, Node, Program, Value, verify
+from samara.exporter.ir.records import records_of
 from samara.exporter.passes import PIPELINE, Pass, fuse_quantized, run_passes
 from samara.exporter.quantize._calibration_data import Feeds, read_samples
 from samara.exporter.quantize._float import float_program
@@ -35,7 +36,11 @@ def prepare(
     _refuse_quantized(program)
     ready = float_program(program)
     notes: list[str] = []
-    samples = None if calibration is None else read_samples(calibration, fed_inputs(ready))
+    samples = (
+        None
+        if calibration is None
+        else read_samples(calibration, fed_inputs(ready), records_of(ready))
+    )
     if recipe.equalize:
         ready, pairs, samples = _equalized(ready, recipe, samples)
         if pairs:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.ir import Array, Program, Value, to_bytes
+from samara.exporter.ir.records import records_of
 from samara.exporter.quantize._calibration_data import read_samples
 from samara.exporter.quantize._layers import TensorStats
 from samara.exporter.quantize.observers import Histogram, MovingAverage, finite, thinned
@@ -66,7 +67,7 @@ def calibrate(
     )
     kept: list[Mapping[str, Array]] = []
     count, every = 0, 1
-    for feeds in read_samples(data, fed_inputs(program)):
+    for feeds in read_samples(data, fed_inputs(program), records_of(program)):
         try:
             outputs = session.run(feeds)
         except SamaraError as error:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.ir import Array, Program, Value
+from samara.exporter.ir.records import records_of
 from samara.exporter.quantize._layers import Prepared, TensorStats
 from samara.exporter.quantize.calibration import fed_inputs
 from samara.exporter.types import QuantizationError
@@ -48,7 +49,8 @@ def declared_ranges(
     program: Program, given: Ranges | None = None
 ) -> dict[str, tuple[float, float]]:
     """The range of each input: as given, else as the metadata entry "preprocessing" says, JSON
-    {input: {"range": [lo, hi]}}. QuantizationError for what is no range of an input.
+    {input: {"range": [lo, hi]}}, else what the record of the input can make. QuantizationError for
+    what is no range of an input.
     """
     found: dict[str, tuple[float, float]] = {}
     try:
@@ -59,6 +61,8 @@ def declared_ranges(
         for name, entry in stored.items():
             if isinstance(entry, dict) and "range" in entry:
                 found[name] = _range(name, entry["range"])
+    for name, record in records_of(program).items():
+        found.setdefault(name, record.limits)
     names = [v.name for v in fed_inputs(program)]
     for name, limits in (given or {}).items():
         if name not in names:

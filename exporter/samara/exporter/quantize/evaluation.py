@@ -7,7 +7,7 @@ import importlib
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.ir import Array, Program, to_bytes
+from samara.exporter.ir.records import records_of
 from samara.exporter.quantize._calibration_data import read_samples
 from samara.exporter.quantize.recipe import nearest
 from samara.exporter.types import QuantizationError
@@ -147,7 +148,10 @@ def _outputs(program: Program, data: Any, count: int) -> Array:
     session = Session(Model(to_bytes(program)), threads=1)
     first = session.outputs[0].name
     inputs = tuple(v for v in program.main.inputs if v.name not in program.main.reads)
-    rows = [np.asarray(session.run(feeds)[first]) for feeds in _fed(data, inputs)]
+    rows = [
+        np.asarray(session.run(feeds)[first])
+        for feeds in read_samples(data, inputs, records_of(program))
+    ]
     if not rows:
         raise QuantizationError("there is no evaluation sample")
     joined = np.concatenate([r.reshape(1, *r.shape) if r.ndim == 0 else r for r in rows])
@@ -157,10 +161,6 @@ def _outputs(program: Program, data: Any, count: int) -> Array:
             fix="give one label for each sample",
         )
     return joined
-
-
-def _fed(data: Any, inputs: Any) -> Iterator[Mapping[str, Array]]:
-    return read_samples(data, inputs)
 
 
 @dataclass(frozen=True, slots=True)
