@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter import ops
+from samara.exporter.doctor._records import record_findings
 from samara.exporter.doctor._runs_on import Finding, findings, library_text
 from samara.exporter.export import export
 from samara.exporter.inspect.contents import Report, inspect
@@ -183,7 +184,7 @@ def _examine(
         selection = Selection.of_library(library)
         missing = tuple(findings(file, contents, selection, numbers or None))
         said = library_text(library, selection)
-    doubts = tuple(_doubts(program))
+    doubts = (*record_findings(program), *_doubts(program))
     if report.not_run and library is None and run.wanted and not missing:
         doubts += (Finding("doubtful", "run", (), f"it did not run here: {report.not_run}"),)
     sizes = _chosen_sizes(program, _given_sizes(program.main, report, numbers))

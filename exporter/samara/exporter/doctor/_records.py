@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with the records of inputs: pictures that cannot be taken, and numbers that look wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from samara.exporter.doctor._runs_on import Finding
+from samara.exporter.ir import Program, Value
+from samara.exporter.ir.records import records_of
+from samara.pybridge.image_record import ImageRecord
+
+# Elements of nets lie in -1..1, about -3..3 or 0..255; a thousand is a mean or deviation in other units.
+_LARGE: Final = 300.0
+_NARROW: Final = 0.02
+
+
+def record_findings(program: Program) -> Iterator[Finding]:
+    """Of every input with a record: sizes that never fit, sizes that rarely do, doubtful numbers."""
+    records = records_of(program)
+    for value in program.main.inputs:
+        record = records.get(value.name)
+        if record is not None:
+            yield from _sizes(value, record)
+            yield from _numbers(value, record)
+
+
+def _sizes(value: Value, record: ImageRecord) -> Iterator[Finding]:
+    axes = {axis: value.type.shape[record.layout.index(axis)] for axis in "wh"}
+    wants = tuple(dim.as_int() if dim.is_static else None for dim in axes.values())
+    if wants == (None, None):
+        return
+    asked = " x ".join("any" if side is None else str(side) for side in wants)
+    made = _made(record)
+    if made is None:
+        yield Finding(
+            "doubtful",
+            "record",
+            (value.name,),
+            f"the record leaves pictures their size, and the input takes {asked} pixels only",
+            f"add resize={asked.replace(' ', '')} to the record"
+            if None not in wants
+            else "add resize=",
+        )
+    elif any(w is not None and w != m for w, m in zip(wants, made, strict=True)):
+        yield Finding(
+            "missing",
+            "record",
+            (value.name,),
+            f"the record makes {made[0]} x {made[1]} pixels, and the input takes {asked}",
+            f"end the sizes of the record with {asked.replace(' ', '')}",
+        )
+
+
+def _made(record: ImageRecord) -> tuple[int, int] | None:
+    """(width, height) of the tensor where every picture gives the same."""
+    fixed = record.crop if record.crop is not None else record.letterbox
+    if fixed is None and isinstance(record.resize, tuple):
+        return record.resize
+    return fixed
+
+
+def _numbers(value: Value, record: ImageRecord) -> Iterator[Finding]:
+    if not record.dtype.startswith("float"):
+        return
+    low, high = record.limits
+    text = f"the record makes numbers from {low:.4g} to {high:.4g}"
+    if not record.mean and not record.scale:
+        why = "", "if the net was trained on 0..1 add scale=0.003921569; if not, all is well"
+    elif max(-low, high) > _LARGE:
+        why = (
+            ", more than nets are trained on",
+            "mean, std and scale are of pixels 0..255: multiply by 255",
+        )
+    elif high - low < _NARROW:
+        why = (
+            ", which are nearly all the same",
+            "scale is of pixels 0..255: divide it by 255 only once",
+        )
+    else:
+        return
+    yield Finding("doubtful", "record", (value.name,), text + why[0], why[1])
