@@ -12,7 +12,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from samara.exporter.ir import (
     read_file,
 )
 from samara.exporter.ir.bounds import is_growing
+from samara.exporter.ir.records import RECORDS, records_of
 from samara.exporter.ir.relayout import TransposeLeft, transposes_left
 from samara.exporter.measure.costs import flops_of, symbol_sizes
 from samara.exporter.measure.feeds import Given, choose_feeds, read_feeds
@@ -152,6 +153,7 @@ class Report:
     memory: MemoryReport
     not_run: str = ""
     checksums: bool = False
+    records: Mapping[str, str] = field(default_factory=dict)  # of inputs, as texts
 
     @property
     def main(self) -> FunctionReport:
@@ -318,7 +320,8 @@ def _static_report(file: ModelFile, path: str, size: int) -> Report:
         producer=file.producer,
         schema_version=file.schema_version,
         min_runtime=".".join(map(str, file.min_runtime)),
-        metadata=dict(program.metadata),
+        metadata={k: v for k, v in program.metadata.items() if k != RECORDS},
+        records={name: str(record) for name, record in records_of(program).items()},
         functions=tuple(
             _function_report(
                 f,
@@ -450,6 +453,8 @@ def _head_text(report: Report) -> str:
         f" needs runtime {report.min_runtime}",
         f"  checksums: {_checksums_text(report)}",
     ]
+    for name, record in report.records.items():
+        lines.append(f"  input {name} of a picture: {record}")
     for key, value in report.metadata.items():
         short = value if len(value) <= 70 else value[:67] + "..."
         lines.append(f"  {key}: {short}")
