@@ -20,11 +20,13 @@ from samara.exporter.importers.onnx.cut import cut_model
 from samara.exporter.importers.onnx.functions import inlined
 from samara.exporter.importers.onnx.operand import Poison
 from samara.exporter.importers.onnx.order import sorted_model
+from samara.exporter.importers.onnx.pictures import picture_records
 from samara.exporter.importers.onnx.scope import ImportState, Problem, Scope
 from samara.exporter.ir.builder import Builder, ProgramBuilder
 from samara.exporter.ir.freeze import as_constant
 from samara.exporter.ir.interpret import near
 from samara.exporter.ir.program import QUANTIZATION, Program, Value, Variable
+from samara.exporter.ir.records import RECORDS, renamed_records, with_records
 from samara.exporter.ir.rename import rename as renamed
 from samara.exporter.ir.verify import verify
 from samara.exporter.types import (
@@ -119,7 +121,8 @@ def diagnose(
     )
     program.functions[function.name] = function
     result = _finished(program, function.name, variables, _metadata(model))
-    result = renamed(result, rename or {})
+    result = with_records(result, picture_records(model, result))
+    result = renamed_records(renamed(result, rename or {}), rename or {})
     verify(result)
     return Diagnosis(result, ())
 
@@ -373,7 +376,8 @@ def _finished(
 
 def _metadata(model: onnx.ModelProto) -> dict[str, str]:
     # What is said under QUANTIZATION is for passes to read: no file decides that.
-    meta = {p.key: p.value for p in model.metadata_props if p.key != QUANTIZATION}
+    own = (QUANTIZATION, RECORDS)
+    meta = {p.key: p.value for p in model.metadata_props if p.key not in own}
     if model.producer_name:
         meta.setdefault(
             "source.producer", f"{model.producer_name} {model.producer_version}".strip()
