@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write a seed of the fuzzers for every operator that has none: its smallest program of one node; one
-of each way to hold weights; one program of all dtypes; and files whose checksums are not what they should be.
+of each way to hold weights; one program of all dtypes; one with records of pictures; files whose checksums
+are not what they should be; and pictures themselves.
 
 Usage: make_corpus.py [FOLDER]. Seeds that exist stay as they are: an old one is a good one.
 """
 
 from __future__ import annotations
 
+import struct
 import sys
 from pathlib import Path
 
@@ -19,11 +21,13 @@ from samara.exporter.conformance.programs import Form, one_node  # noqa: E402
 from samara.exporter.ir import Golden, ProgramBuilder  # noqa: E402
 from samara.exporter.ir.file_assemble import assemble  # noqa: E402
 from samara.exporter.ir.file_write import rows_of  # noqa: E402
+from samara.exporter.ir.records import with_records  # noqa: E402
 from samara.exporter.ops import OpSpec, all_ops, get_op  # noqa: E402
 from samara.exporter.testing import case_inputs, case_types  # noqa: E402
 from samara.exporter.types import DType, ShapeError  # noqa: E402
 
 CORPUS = ROOT / "runtime_c" / "fuzz" / "corpus" / "run"
+IMAGES = CORPUS.parent / "image"
 # What holds the most: the fuzzer can change sizes that are symbols.
 FORMS: tuple[Form, ...] = ("symbols", "static")
 
@@ -103,6 +107,29 @@ def every_dtype() -> bytes:
     return b"".join(assemble(*rows_of(pb.finish(["main"]), layout=True)))
 
 
+def pictures() -> bytes:
+    """A program whose inputs have records: every dtype, with sizes of their own and of the picture."""
+    pb = ProgramBuilder()
+    b = pb.function("main")
+    x = b.input("x", "f32", [1, 3, "h", "w"])
+    y = b.op("relu", x)
+    outs = [
+        y,
+        b.op("cast", b.input("gray", "f16", [3, 4]), to=DType.F32),
+        b.op("cast", b.input("bytes", "u8", [8, 6, 3]), to=DType.F32),
+        b.op("cast", b.input("steps", "i8", [1, 5, 7, 1]), to=DType.F32),
+    ]
+    b.finish(outs, [f"y{i}" for i in range(len(outs))])
+    records = {
+        "x": "bgr float32 nchw mean=127.5 std=127.5 matrix=bt709 range=full",
+        "gray": "gray float16 hw resize=9 antialias crop=4x3",
+        "bytes": "rgb uint8 hwc letterbox=6x8:1,2,3",
+        "steps": "gray int8 nhwc resize=7x5 filter=area quant=2,-128",
+    }
+    program = with_records(pb.finish(["main"]), records)
+    return b"".join(assemble(*rows_of(program, layout=True)))
+
+
 def with_checksums() -> dict[str, bytearray]:
     """A file that holds checksums of two segments, and what can be wrong with them."""
     pb = ProgramBuilder()
@@ -130,6 +157,81 @@ def with_checksums() -> dict[str, bytearray]:
         "sums_of_other_data": file([1]),
         "sums_damaged": weight,
         "sums_damaged_between": gap,
+    }
+
+
+def image(
+    format: int,
+    size: tuple[int, int],
+    *,
+    flags: int = 1,  # planes have as many bytes as they need
+    colour: int = 1,
+    dtype: DType = DType.F32,
+    layout: int = 1,
+    filter: int = 1,
+    resize: tuple[int, int, int] = (0, 0, 0),
+    crop: tuple[int, int] = (0, 0),
+    normalize: tuple[float, float] | None = None,
+    quant: tuple[float, int] = (0.0, 0),
+    antialias: bool = False,
+    part: tuple[int, int, int, int] = (0, 0, 0, 0),
+    rotation: int = 0,
+    mirror: bool = False,
+    strides: tuple[tuple[int, int], ...] = ((0, 0), (0, 0), (0, 0)),
+) -> bytes:
+    """An input of image_fuzz.c: a record, then a picture, with codes as in samara_media.h.
+
+    `resize` is the kind, width and height; `strides` are those of pixels and rows, by plane.
+    """
+    mean, scale = normalize or (0.0, 1.0)
+    head = struct.pack("<BB", flags, 2)
+    code = "I" if flags & 8 else "B"
+    record = struct.pack(f"<7{code}", colour, dtype.code, layout, filter, resize[0], 0, 0)
+    record += struct.pack("<B4H", antialias + 2 * (normalize is not None), *resize[1:], *crop)
+    record += struct.pack("<Bff", 114, mean, scale) * 3 + struct.pack("<fh", *quant)
+    picture = struct.pack(f"<3{code}B2H", format, 0, 0, mirror, *size)
+    picture += struct.pack(f"<4{code}H", *part, rotation)
+    picture += b"".join(struct.pack("<BHH", *pair, 0) for pair in strides)
+    return head + record + picture + bytes(range(0, 256, 7))
+
+
+def images() -> dict[str, bytes]:
+    """Seeds of image_fuzz.c: every format, filter, resize, layout and dtype once at least."""
+    half = ((0, 0), (2, 0), (2, 0))
+    return {
+        "rgb": image(1, (7, 5), layout=4, dtype=DType.U8),
+        "bgr_side": image(2, (9, 6), resize=(1, 4, 0), crop=(3, 3), rotation=90),
+        "rgba_box": image(3, (12, 5), resize=(3, 8, 8), normalize=(127.5, 0.0078125), mirror=True),
+        "bgra_area": image(4, (31, 17), filter=3, resize=(2, 4, 3), colour=2, layout=2),
+        "gray_line": image(
+            5, (1, 300), filter=3, resize=(2, 1, 2), colour=3, layout=6, rotation=270
+        ),
+        "gray_up": image(
+            5, (2, 2), filter=2, resize=(2, 50, 40), colour=3, layout=5, dtype=DType.F16
+        ),
+        "nv21_turned": image(
+            6,
+            (22, 19),
+            resize=(2, 8, 8),
+            dtype=DType.I8,
+            normalize=(10, 0.5),
+            quant=(0.5, -3),
+            rotation=90,
+        ),
+        "nv12_part": image(7, (21, 18), part=(3, 5, 10, 11), rotation=180, layout=3, colour=3),
+        "i420_odd": image(8, (11, 13), resize=(2, 6, 6), antialias=True),
+        "i420_twins": image(8, (10, 8), flags=3, strides=half, resize=(1, 5, 0)),
+        "rgba_strides": image(
+            3,
+            (6, 4),
+            strides=((5, 40), (0, 0), (0, 0)),
+            layout=4,
+            dtype=DType.I8,
+            quant=(2.0, -128),
+        ),
+        "smaller_structs": image(1, (3, 3), flags=5),
+        "codes": image(1, (3, 3), flags=9),
+        "turned": image(2, (5, 4), flags=17, rotation=3),
     }
 
 
@@ -165,10 +267,18 @@ def main() -> int:
     if not (folder / "every_dtype.samara").exists():
         (folder / "every_dtype.samara").write_bytes(every_dtype())
         print("wrote every_dtype.samara")
+    if not (folder / "pictures.samara").exists():
+        (folder / "pictures.samara").write_bytes(pictures())
+        print("wrote pictures.samara")
     for name, file in with_checksums().items():
         if not (folder / f"{name}.samara").exists():
             (folder / f"{name}.samara").write_bytes(file)
             print(f"wrote {name}.samara, {len(file)} bytes")
+    for name, data in images().items():
+        if not (IMAGES / name).exists() and folder == CORPUS:
+            IMAGES.mkdir(exist_ok=True)
+            (IMAGES / name).write_bytes(data)
+            print(f"wrote image/{name}, {len(data)} bytes")
     if bare:
         print(f"no case makes a seed: {', '.join(bare)}", file=sys.stderr)
     return 1 if bare else 0

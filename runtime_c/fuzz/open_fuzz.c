@@ -12,6 +12,8 @@
 #include "ops/table/attrs.h"
 #include "prepare.h"
 
+#include <samara/samara_media.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 // Read what can be read, so that a sanitizer sees every pointer.
@@ -67,6 +69,8 @@ static uint64_t open_touch(const samara_model *model) {
     const char *name = samara_model_function_name(model, e);
     for (size_t i = 0; i < samara_model_input_count(model, name); i++) {
       sum += samara_model_input_info(model, name, i, &info) == SAMARA_OK && info.name[0];
+      samara_image_record record = {.struct_size = sizeof record};
+      if (samara_model_image_record(model, name, i, &record) == SAMARA_OK) sum += record.fill[0];
     }
     for (size_t i = 0; i < samara_model_output_count(model, name); i++) {
       sum += samara_model_output_info(model, name, i, &info) == SAMARA_OK && info.name[0];

@@ -12,7 +12,7 @@
 #include "base/fnv.h"
 #include "prepare.h"
 
-#include <samara/samara.h>
+#include <samara/samara_media.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -21,6 +21,8 @@ enum {
   RUN_MAX_STEPS = 300,
   RUN_MAX_INPUTS = 16,
   RUN_MAX_OUTPUTS = 16,
+  RUN_MAX_PICTURE = 1
+      << 18,  // bytes of an input that a picture is made: their pass has no deadline
   RUN_ROUNDS = 6
 };
 
@@ -106,6 +108,33 @@ static void fuzz_feed(samara_session *session, size_t count, const uint8_t *data
   }
 }
 
+// Inputs with a record get a picture, where their shape is the one that it makes.
+static void fuzz_picture(const samara_model *model, const char *function, samara_session *session,
+                         size_t input, size_t round) {
+  enum { LONGEST = 64 };
+  static uint8_t pixels[4 * LONGEST * LONGEST];
+  static const samara_image_format formats[RUN_ROUNDS] = {SAMARA_RGBA, SAMARA_NV21, SAMARA_GRAY,
+                                                          SAMARA_I420, SAMARA_BGR,  SAMARA_NV12};
+  samara_image_record record = {.struct_size = sizeof record};
+  samara_tensor t;
+  if (samara_model_image_record(model, function, input, &record) != SAMARA_OK) return;
+  if (samara_session_input(session, input, &t) != SAMARA_OK) return;
+  if (t.size_bytes == 0 || t.size_bytes > RUN_MAX_PICTURE) return;
+  const bool last = record.layout == SAMARA_NHWC || record.layout == SAMARA_HWC;
+  const int64_t height = t.shape[t.rank - (last ? 3 : 2)], width = t.shape[t.rank - (last ? 2 : 1)];
+  // Its own size, for records that keep it; else another.
+  const bool same = round % 2 == 0 && height <= LONGEST && width <= LONGEST;
+  samara_image image = {.struct_size = sizeof image,
+                        .format = formats[round],
+                        .width = same ? (uint32_t)width : (uint32_t)(1 + 7 * round),
+                        .height = same ? (uint32_t)height : (uint32_t)(40 - round),
+                        .rotation = same ? 180 : 90 * (uint32_t)(round % 4)};
+  for (int p = 0; p < 3; p++)
+    image.planes[p] = (samara_plane){.data = pixels + p, .size_bytes = sizeof pixels - 3};
+  for (size_t k = 0; k < sizeof pixels; k++) pixels[k] = (uint8_t)(k * 37 + round);
+  (void)samara_session_set_image(session, input, &image);
+}
+
 // Results must lie in memory that can be read.
 static uint64_t fuzz_read(const samara_session *session, size_t count) {
   uint64_t sum = SMR_FNV_START;
@@ -178,6 +207,8 @@ static void fuzz_run(const samara_model *model, const char *function, const uint
       (void)samara_session_resize(session, shapes,
                                   inputs < RUN_MAX_INPUTS ? inputs : RUN_MAX_INPUTS);
     fuzz_feed(session, inputs, data, size < 256 ? size : 256, round % 2 == 0);
+    for (size_t i = 0; i < inputs && i < RUN_MAX_INPUTS; i++)
+      fuzz_picture(model, function, session, i, round);
     const samara_status ran =
         round % 2 == 0 ? fuzz_run_with(session, outputs) : samara_session_run(session);
     if (ran == SAMARA_OK && fuzz_read(session, outputs) == 0) abort();

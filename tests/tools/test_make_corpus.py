@@ -11,6 +11,7 @@ from tools import make_corpus as corpus
 
 import samara
 from samara.exporter.ir import open_program
+from samara.exporter.ir.records import records_of
 from samara.exporter.ops import get_op
 
 
@@ -52,3 +53,22 @@ def test_the_seed_of_every_dtype_runs(tmp_path: Path) -> None:
     )
     assert got["y15"].astype(np.int8).reshape(-1).tolist() == list(range(7))
     assert (corpus.CORPUS / "every_dtype.samara").exists()
+
+
+def test_pictures_have_seeds() -> None:
+    images = corpus.images()
+    assert [name for name in images if not (corpus.IMAGES / name).exists()] == []
+    plain = [data for data in images.values() if data[0] & 8 == 0]  # codes of one byte
+    assert {data[51] for data in plain} == set(range(1, 9))  # formats
+    assert {data[2 + 4] for data in plain} == {0, 1, 2, 3}  # resizes
+    assert {data[2 + 3] for data in plain} == {1, 2, 3}  # filters
+    assert {data[2 + 2] for data in plain} == set(range(1, 7))  # layouts
+
+
+def test_the_seed_of_records_has_every_dtype(tmp_path: Path) -> None:
+    file = tmp_path / "pictures.samara"
+    file.write_bytes(corpus.pictures())
+    records = records_of(open_program(file)).values()
+    assert sorted(r.dtype for r in records) == ["float16", "float32", "int8", "uint8"]
+    assert len(samara.Model(file).functions) == 1
+    assert (corpus.CORPUS / "pictures.samara").exists()
