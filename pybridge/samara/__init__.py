@@ -44,6 +44,9 @@ _HOMES = {
         "__version__",
     ),
     "samara.pybridge.custom": ("register_kernel",),
+    "samara.pybridge.image": ("Image",),
+    "samara.pybridge.image_record": ("ImageRecord",),
+    "samara.pybridge.preprocess": ("preprocess",),
     "samara.exporter.importers.onnx_model": ("import_onnx",),
     "samara.exporter.importers.torch": ("from_torch",),
     "samara.exporter.ops.custom.rows": ("CustomOp", "OperandType", "UpTo", "register_op"),
@@ -53,6 +56,13 @@ _HOMES = {
     "samara.exporter.frontend.checkpoint": ("load", "save"),
     "samara.exporter.frontend.graph": ("FrozenBranchWarning",),
     "samara.exporter.frontend.script": ("script",),
+    "samara.pybridge.answer_record": (
+        *("AnswerRecord", "BoxesRecord", "ClassifyRecord", "KeypointsRecord", "MaskRecord"),
+        "parse_answer_record",
+    ),
+    "samara.pybridge.answers": (
+        *("Answer", "Classification", "Detection", "Detections", "Keypoints", "Mask", "draw"),
+    ),
     "samara.pybridge.op": ("get_num_threads", "set_num_threads"),
     "samara.exporter.frontend.size": ("Size",),
     "samara.exporter.frontend.tensor": ("Tensor",),
@@ -220,9 +230,25 @@ if TYPE_CHECKING:
     from samara.pybridge import UnsupportedError as UnsupportedError
     from samara.pybridge import __version__ as __version__
     from samara.pybridge import devices as devices
+    from samara.pybridge.answer_record import AnswerRecord as AnswerRecord
+    from samara.pybridge.answer_record import BoxesRecord as BoxesRecord
+    from samara.pybridge.answer_record import ClassifyRecord as ClassifyRecord
+    from samara.pybridge.answer_record import KeypointsRecord as KeypointsRecord
+    from samara.pybridge.answer_record import MaskRecord as MaskRecord
+    from samara.pybridge.answer_record import parse_answer_record as parse_answer_record
+    from samara.pybridge.answers import Answer as Answer
+    from samara.pybridge.answers import Classification as Classification
+    from samara.pybridge.answers import Detection as Detection
+    from samara.pybridge.answers import Detections as Detections
+    from samara.pybridge.answers import Keypoints as Keypoints
+    from samara.pybridge.answers import Mask as Mask
+    from samara.pybridge.answers import draw as draw
     from samara.pybridge.custom import register_kernel as register_kernel
+    from samara.pybridge.image import Image as Image
+    from samara.pybridge.image_record import ImageRecord as ImageRecord
     from samara.pybridge.op import get_num_threads as get_num_threads
     from samara.pybridge.op import set_num_threads as set_num_threads
+    from samara.pybridge.preprocess import preprocess as preprocess
 
     bool = _dtypes.bool_
     double = _dtypes.float64
