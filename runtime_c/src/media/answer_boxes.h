@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Boxes of a picture: docs/postprocessing.md, step 5.
+#ifndef SMR_MEDIA_ANSWER_BOXES_H
+#define SMR_MEDIA_ANSWER_BOXES_H
+
+#include "media/answer_geometry.h"
+#include "media/answer_part.h"
+
+enum smr_answer_form {
+  SMR_ANSWER_CORNERS = 0,  ///< x0, y0, x1, y1
+  SMR_ANSWER_CENTER = 1,   ///< x, y of the middle, width, height
+  SMR_ANSWER_ANCHORS = 2,  ///< distances from an anchor, logarithms of sizes
+  SMR_ANSWER_SIDES = 3     ///< distances of the sides from an anchor's point
+};
+
+enum { SMR_ANSWER_MOST_TOP = 65535 };
+
+/// Anchors of a grid: in each cell of `stride` pixels `count` boxes of the sizes {width, height} in
+/// pixels of the input, one after the other in `sizes`.
+struct smr_answer_level {
+  uint32_t stride, count;
+  const float *sizes;
+};
+
+/// Borrows `levels` and their sizes. Fields are the words of the page.
+struct smr_answer_boxes {
+  enum smr_answer_form form;
+  enum smr_answer_activation activation;
+  struct smr_answer_part box, score, objectness, points, anchors;
+  const struct smr_answer_level *levels;  ///< of anchors by a rule
+  uint32_t level_count;
+  bool root;  ///< the score is the square root of a class's times objectness
+  bool channels_first, yx, ratio, corner, agnostic;
+  uint32_t point_step;
+  float variances[4];
+  float threshold, iou;
+  uint32_t top;  ///< 1..65535
+};
+
+/// A box in the picture's pixels. (0, 0) is the upper left corner of the first pixel.
+struct smr_answer_box {
+  float x0, y0, x1, y1, score;
+  uint32_t class_index;  ///< from the first class that the record takes
+};
+
+struct smr_answer_boxes_size {
+  size_t boxes;   ///< at most
+  size_t points;  ///< of each box
+  size_t scratch_bytes;
+};
+
+/// How much room the boxes of a picture take at most. BAD_SHAPE where outputs do not fit the record
+/// or each other, BAD_ARGUMENT for a record or geometry that cannot be.
+samara_status smr_answer_boxes_size(const struct smr_answer_boxes *record,
+                                    const struct smr_answer_outputs *outputs,
+                                    const struct smr_answer_geometry *geometry,
+                                    struct smr_answer_boxes_size *size, samara_error *error);
+
+/// Write the boxes, best first, to `boxes` (room for as many as the size says) and x, y of their
+/// points to `points` (2 * size.points for each box; NULL: not wanted), and how many boxes they are
+/// to *count. `scratch` is aligned to 8 bytes. BAD_ARGUMENT where `room` (in boxes) or the scratch
+/// is too small.
+samara_status smr_answer_boxes(const struct smr_answer_boxes *record,
+                               const struct smr_answer_outputs *outputs,
+                               const struct smr_answer_geometry *geometry, void *scratch,
+                               size_t scratch_bytes, struct smr_answer_box *boxes, float *points,
+                               size_t room, size_t *count, samara_error *error);
+
+#endif

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The score and the class of each box: docs/postprocessing.md, step 5.
+#ifndef SMR_MEDIA_ANSWER_SCORE_H
+#define SMR_MEDIA_ANSWER_SCORE_H
+
+#include "media/answer_part.h"
+
+/// What scores are made of. `objectness` of 0 rows is none.
+struct smr_answer_scoring {
+  struct smr_answer_rows score, objectness;
+  enum smr_answer_activation activation;
+  bool root;
+};
+
+/// The score and the class of boxes first .. first + n - 1, n <= SMR_ANSWER_BLOCK. The score is NaN
+/// where no class has one above -infinity.
+void smr_answer_scores(const struct smr_answer_scoring *s, size_t first, size_t n, float *scores,
+                       int32_t *classes);
+
+#endif
