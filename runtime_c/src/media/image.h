@@ -119,7 +119,8 @@ struct smr_image_plan {
   uint32_t pairs_along, pairs_over;
   size_t stride;        // of arrays over the new pixels along a row
   int32_t *weights;     // [pairs along][stride], two of 16 bits
-  int32_t *offsets[3];  // [taps along][stride], bytes from the first sample of a row; by plane
+  int32_t *offsets[3];  // of its taps, bytes from the first sample of a row; by plane
+  bool adjacent;        // the taps of each pair are the pixels of one place and the next
   uint32_t slots;       // rows of the source that a thread keeps
   size_t thread_bytes;  // of scratch
   size_t lines, tiles;  // rows of the tensor, or columns, and parts of them that threads share
@@ -164,10 +165,10 @@ size_t smr_image_offset(const struct smr_image_axis_source *axis, uint32_t i, in
 void smr_image_run(const struct smr_image_plan *plan, const struct smr_image_source *source,
                    samara_pool *pool, void *out);
 
-/// Tap `tap` along row `row` of the source, of new pixels at .. at + n (n <= SMR_IMAGE_BLOCK), as
-/// channels of the record in x[0], x[1], x[2]: arrays of whole steps. Those that the record does
-/// not have serve for scratch (image_read.c).
-void smr_image_read(const struct smr_image_run *run, uint32_t row, uint32_t tap, size_t at,
+/// The taps of pair `pair` along row `row` of the source, of new pixels at .. at + n (n <=
+/// SMR_IMAGE_BLOCK), as channels of the record in x[0], x[1], x[2]: arrays of 2 n, in whole steps.
+/// Those that the record does not have serve for scratch (image_read.c).
+void smr_image_read(const struct smr_image_run *run, uint32_t row, uint32_t pair, size_t at,
                     size_t n, uint8_t *const x[3]);
 
 /// Write line `line` of the tensor: row `line`, or column `line` where the picture is turned.

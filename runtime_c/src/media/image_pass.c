@@ -47,9 +47,8 @@ static void *pass_take(uint8_t **at, size_t bytes) {
 static struct pass_thread pass_thread(const struct smr_image_plan *p, size_t thread) {
   struct pass_thread t = {.stride = smr_image_room(p->turned ? p->sizes.height : p->sizes.width)};
   uint8_t *at = p->scratch + thread * p->thread_bytes;
-  const size_t row = p->stride * p->channels, taps = row * p->along.taps;
-  const uint32_t down = p->turned ? p->along.taps : p->slots;
-  t.picked = pass_take(&at, (down + 1) * sizeof *t.picked);
+  const size_t row = p->stride * p->channels, taps = row * 2 * p->pairs_along;
+  t.picked = pass_take(&at, (p->slots + 1) * sizeof *t.picked);
   t.held = pass_take(&at, p->slots * sizeof *t.held);
   t.kept = pass_take(&at, p->slots * (p->turned ? taps : row * sizeof(int16_t)));
   t.sums = pass_take(&at, (p->turned ? taps : row) * sizeof *t.sums);
@@ -67,24 +66,20 @@ static void pass_sum_row(const struct smr_image_run *run, uint32_t row, int16_t 
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_rows *rows = p->rows;
   const size_t width = p->along.count;
-  uint8_t taps[2][3][SMR_IMAGE_BLOCK] = {{{0}}};
-  uint8_t *const first[3] = {taps[0][0], taps[0][1], taps[0][2]};
-  uint8_t *const second[3] = {taps[1][0], taps[1][1], taps[1][2]};
+  uint8_t taps[3][2 * SMR_IMAGE_BLOCK] = {{0}};
+  uint8_t *const x[3] = {taps[0], taps[1], taps[2]};
   for (size_t at = 0; at < width; at += SMR_IMAGE_BLOCK) {
     const size_t n = pass_block(at, width);
     int32_t sums[3][SMR_IMAGE_BLOCK];
     if (p->pairs_along > 1) memset(sums, 0, sizeof sums);
     for (uint32_t pair = 0; pair < p->pairs_along; pair++) {
-      const bool both = 2 * pair + 1 < p->along.taps;
-      smr_image_read(run, row, 2 * pair, at, n, first);
-      if (both) smr_image_read(run, row, 2 * pair + 1, at, n, second);
       const int32_t *w = p->weights + pair * p->stride + at;
+      smr_image_read(run, row, pair, at, n, x);
       for (uint32_t c = 0; c < p->channels; c++) {
-        const uint8_t *a = first[c], *b = both ? second[c] : first[c];
         if (p->pairs_along == 1)
-          rows->along(n, a, b, w, true, h + c * p->stride + at);
+          rows->along(n, x[c], w, h + c * p->stride + at);
         else
-          rows->along_add(n, a, b, w, true, sums[c]);
+          rows->along_add(n, x[c], w, sums[c]);
       }
     }
     for (uint32_t c = 0; p->pairs_along > 1 && c < p->channels; c++)
@@ -122,7 +117,7 @@ static void pass_row_apart(const struct smr_image_run *run, const struct pass_th
     if (weight == 0) continue;
     for (int i = 0; i < SMR_IMAGE_STEP; i++) room[i] = smr_image_pair(weight, 0);
     pass_sum_row(run, over->starts[d] + k, row);
-    p->rows->down_add(p->stride * p->channels, row, row, room, false, t->sums);
+    p->rows->down_add(p->stride * p->channels, row, row, room, t->sums);
   }
   for (uint32_t c = 0; c < p->channels; c++)
     p->rows->down_end(p->along.count, t->sums + c * p->stride, values + c * t->stride);
@@ -140,7 +135,7 @@ static void pass_row(const struct smr_image_run *run, const struct pass_thread *
     uint8_t *y = values + c * t->stride;
     if (p->pairs_over == 1) {
       const int32_t *w = pass_weights(&p->over, d, 0, room);
-      rows->down(p->along.count, t->picked[0] + from, t->picked[1] + from, w, false, y);
+      rows->down(p->along.count, t->picked[0] + from, t->picked[1] + from, w, y);
       continue;
     }
     for (size_t at = 0; at < p->along.count; at += SMR_IMAGE_BLOCK) {
@@ -148,7 +143,7 @@ static void pass_row(const struct smr_image_run *run, const struct pass_thread *
       int32_t sums[SMR_IMAGE_BLOCK] = {0};
       for (uint32_t pair = 0; pair < p->pairs_over; pair++)
         rows->down_add(n, t->picked[2 * pair] + from + at, t->picked[2 * pair + 1] + from + at,
-                       pass_weights(&p->over, d, pair, room), false, sums);
+                       pass_weights(&p->over, d, pair, room), sums);
       rows->down_end(n, sums, y + at);
     }
   }
@@ -156,18 +151,18 @@ static void pass_row(const struct smr_image_run *run, const struct pass_thread *
 
 // ---- pictures that are turned ----
 
-// All taps along row `row` of the source: channel c, tap k from taps + (c * count + k) * stride on.
+// All taps along row `row` of the source, channel by channel.
 static void pass_read_row(const struct smr_image_run *run, uint32_t row, uint8_t *taps) {
   const struct smr_image_plan *p = run->plan;
-  const size_t stride = p->stride, channel = stride * p->along.taps;
-  uint8_t spare[2][SMR_IMAGE_BLOCK];
-  for (uint32_t k = 0; k < p->along.taps; k++) {
+  const size_t channel = 2 * p->stride * p->pairs_along;
+  const bool coloured = p->channels > 1;
+  uint8_t spare[2][2 * SMR_IMAGE_BLOCK];
+  for (uint32_t pair = 0; pair < p->pairs_along; pair++) {
     for (size_t at = 0; at < p->along.count; at += SMR_IMAGE_BLOCK) {
-      uint8_t *first = taps + k * stride + at;
-      const bool coloured = p->channels > 1;
+      uint8_t *first = taps + 2 * (pair * p->stride + at);
       uint8_t *const x[3] = {first, coloured ? first + channel : spare[0],
                              coloured ? first + 2 * channel : spare[1]};
-      smr_image_read(run, row, k, at, pass_block(at, p->along.count), x);
+      smr_image_read(run, row, pair, at, pass_block(at, p->along.count), x);
     }
   }
 }
@@ -177,7 +172,7 @@ static const uint8_t *pass_kept(const struct smr_image_run *run, const struct pa
                                 uint32_t row) {
   const struct smr_image_plan *p = run->plan;
   const size_t slot = row % p->slots;
-  uint8_t *taps = t->kept + slot * p->stride * p->along.taps * p->channels;
+  uint8_t *taps = t->kept + slot * 2 * p->stride * p->pairs_along * p->channels;
   if (t->held[slot] != row) pass_read_row(run, row, taps);
   t->held[slot] = row;
   return taps;
@@ -188,7 +183,7 @@ static void pass_sum_rows(const struct smr_image_run *run, const struct pass_thr
                           uint32_t d) {
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_axis *over = &p->over;
-  const size_t n = p->stride * p->along.taps * p->channels;
+  const size_t n = 2 * p->stride * p->pairs_along * p->channels;
   const int16_t *weights = over->weights + (size_t)d * over->taps;
   const uint32_t row = over->starts[d];
   int32_t room[SMR_IMAGE_STEP];
@@ -196,7 +191,7 @@ static void pass_sum_rows(const struct smr_image_run *run, const struct pass_thr
     const bool two = over->taps == 2 && weights[1] != 0;
     const uint8_t *a = pass_kept(run, t, weights[0] != 0 ? row : row + 1);
     const uint8_t *b = two && weights[0] != 0 ? pass_kept(run, t, row + 1) : a;
-    p->rows->along(n, a, b, pass_weights(over, d, 0, room), false, t->column);
+    p->rows->over(n, a, b, pass_weights(over, d, 0, room), t->column);
     return;
   }
   // One row after the other: there may be too many to keep them.
@@ -205,7 +200,7 @@ static void pass_sum_rows(const struct smr_image_run *run, const struct pass_thr
     if (weights[k] == 0) continue;
     const uint8_t *taps = pass_kept(run, t, row + k);
     for (int i = 0; i < SMR_IMAGE_STEP; i++) room[i] = smr_image_pair(weights[k], 0);
-    p->rows->along_add(n, taps, taps, room, false, t->sums);
+    p->rows->over_add(n, taps, taps, room, t->sums);
   }
   p->rows->along_end(n, t->sums, t->column);
 }
@@ -215,20 +210,18 @@ static void pass_column(const struct smr_image_run *run, const struct pass_threa
                         uint8_t *values) {
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_rows *rows = p->rows;
-  const uint32_t taps = p->along.taps;
   pass_sum_rows(run, t, d);
   for (uint32_t c = 0; c < p->channels; c++) {
-    const int16_t *x = t->column + c * p->stride * taps;
+    const int16_t *x = t->column + c * 2 * p->stride * p->pairs_along;
     uint8_t *y = values + c * t->stride;
     if (p->pairs_along == 1) {
-      rows->down(p->along.count, x, x + (taps - 1) * p->stride, p->weights, true, y);
+      rows->fold(p->along.count, x, p->weights, y);
       continue;
     }
     memset(t->sums, 0, p->stride * sizeof *t->sums);
-    for (uint32_t k = 0; k < taps; k += 2) {
-      const int16_t *a = x + k * p->stride, *b = k + 1 < taps ? a + p->stride : a;
-      rows->down_add(p->along.count, a, b, p->weights + k / 2 * p->stride, true, t->sums);
-    }
+    for (uint32_t pair = 0; pair < p->pairs_along; pair++)
+      rows->fold_add(p->along.count, x + 2 * pair * p->stride, p->weights + pair * p->stride,
+                     t->sums);
     rows->down_end(p->along.count, t->sums, y);
   }
 }

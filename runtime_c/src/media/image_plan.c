@@ -11,18 +11,20 @@ size_t smr_image_offset(const struct smr_image_axis_source *axis, uint32_t i, in
   return (plane == 0 ? at : at / 2) * axis->strides[plane];
 }
 
-// Offsets of the taps along a row, tap by tap, and their weights, pair by pair.
+// Offsets of the taps along a row, and their weights.
 static void plan_taps(const struct smr_image_source *source, struct smr_image_plan *p) {
   const struct smr_image_axis *axis = &p->along;
-  for (uint32_t tap = 0; tap < axis->taps; tap++) {
+  p->adjacent = axis->taps % 2 == 0 && source->along.step > 0;
+  for (uint32_t tap = 0; tap < 2 * p->pairs_along; tap++) {
+    const bool real = tap < axis->taps;
     for (size_t d = 0; d < axis->count; d++) {
+      const size_t at = tap / 2 * p->stride + d;
       for (int plane = 0; plane < 3; plane++)
         if (p->offsets[plane] != NULL)
-          p->offsets[plane][tap * p->stride + d] =
-              (int32_t)smr_image_offset(&source->along, axis->starts[d] + tap, plane);
+          p->offsets[plane][2 * at + tap % 2] = (int32_t)smr_image_offset(
+              &source->along, axis->starts[d] + (real ? tap : tap - 1), plane);
       const int16_t *w = axis->weights + d * axis->taps + tap;
-      const int16_t second = tap + 1 < axis->taps ? w[1] : 0;
-      if (tap % 2 == 0) p->weights[tap / 2 * p->stride + d] = smr_image_pair(w[0], second);
+      if (tap % 2 == 0) p->weights[at] = smr_image_pair(w[0], tap + 1 < axis->taps ? w[1] : 0);
     }
   }
 }
@@ -82,9 +84,8 @@ static size_t plan_thread_bytes(const struct smr_image_plan *p) {
   enum { PARTS = 7, ROUNDING = 8, LARGEST_ELEMENT = 4 };
   const size_t width = p->sizes.width, height = p->sizes.height;
   const size_t room = smr_image_room(p->turned ? height : width) * 3;
-  const size_t row = p->stride * p->channels, taps = row * p->along.taps;
-  const uint32_t down = p->turned ? p->along.taps : p->slots;
-  size_t bytes = (down + 1) * sizeof(int16_t *) + p->slots * sizeof(uint32_t);
+  const size_t row = p->stride * p->channels, taps = row * 2 * p->pairs_along;
+  size_t bytes = (p->slots + 1) * sizeof(int16_t *) + p->slots * sizeof(uint32_t);
   bytes += room * (1 + LARGEST_ELEMENT) + p->slots * (p->turned ? taps : row * sizeof(int16_t));
   bytes += p->turned ? taps * (sizeof(int32_t) + sizeof(int16_t)) : row * sizeof(int32_t);
   return (bytes + PARTS * ROUNDING + 63) / 64 * 64;
@@ -107,7 +108,7 @@ void smr_image_plan(const samara_image_record *record, const struct smr_image_si
   p.pairs_along = (p.along.taps + 1) / 2, p.pairs_over = (p.over.taps + 1) / 2;
   p.lines = p.turned ? sizes->width : sizes->height;
   p.tiles = (p.lines + SMR_IMAGE_LINES - 1) / SMR_IMAGE_LINES;
-  const size_t taps = p.stride * p.along.taps;
+  const size_t taps = 2 * p.stride * p.pairs_along;
   p.weights = smr_bump_take(bump, p.stride * p.pairs_along, sizeof *p.weights);
   const uint32_t planes = source->kind == SMR_IMAGE_YUV && p.channels > 1 ? 3 : 1;
   for (uint32_t plane = 0; plane < planes; plane++)

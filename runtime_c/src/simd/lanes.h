@@ -3,6 +3,7 @@
 // simd/end.h. Stored are the low bits of lanes that the narrow type holds.
 //
 //   load_u8(p) load_u16(p)         VF elements, by zeros in front
+//   load_u8_pairs(p)               2 VF elements as pairs of int16
 //   store_u8(p, v) store_i16(p, v)
 //   pairs(a, b)                    the low 16 bits of a, and above them those of b
 //   dot(x, y)                      of two pairs of int16 in each lane: x0 y0 + x1 y1
@@ -21,6 +22,9 @@ SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) {
 }
 SMR_INLINE void N(store_i16)(int16_t *p, N(vi) v) {
   _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi32_epi16(v));
+}
+SMR_INLINE N(vi) N(load_u8_pairs)(const uint8_t *p) {
+  return _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }
 SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); }
 SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) { return _mm512_madd_epi16(x, y); }
@@ -45,6 +49,9 @@ SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) {
 SMR_INLINE void N(store_i16)(int16_t *p, N(vi) v) {
   _mm_storeu_si128((__m128i *)(void *)p, N(lanes_16)(v));
 }
+SMR_INLINE N(vi) N(load_u8_pairs)(const uint8_t *p) {
+  return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
 SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); }
 SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) { return _mm256_madd_epi16(x, y); }
 #endif
@@ -68,6 +75,9 @@ SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) {
   memcpy(p, &word, sizeof word);
 }
 SMR_INLINE void N(store_i16)(int16_t *p, N(vi) v) { vst1_s16(p, vmovn_s32(v)); }
+SMR_INLINE N(vi) N(load_u8_pairs)(const uint8_t *p) {
+  return vreinterpretq_s32_u16(vmovl_u8(vld1_u8(p)));
+}
 SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); }
 SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) {
   const int16x8_t a = vreinterpretq_s16_s32(x), b = vreinterpretq_s16_s32(y);
@@ -82,6 +92,7 @@ SMR_INLINE N(vi) N(load_u8)(const uint8_t *p) { return *p; }
 SMR_INLINE N(vi) N(load_u16)(const uint16_t *p) { return *p; }
 SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) { *p = (uint8_t)v; }
 SMR_INLINE void N(store_i16)(int16_t *p, N(vi) v) { *p = (int16_t)v; }
+SMR_INLINE N(vi) N(load_u8_pairs)(const uint8_t *p) { return p[0] | p[1] << 16; }
 SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); }
 SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) {
   return (int16_t)x * (int16_t)y + (x >> 16) * (y >> 16);
@@ -111,6 +122,13 @@ SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) {
 SMR_INLINE void N(store_i16)(int16_t *p, N(vi) v) {
   const N(v4i16) narrow = __builtin_convertvector(v, N(v4i16));
   memcpy(p, &narrow, sizeof narrow);
+}
+typedef uint8_t N(v8u8) __attribute__((vector_size(8)));
+typedef uint16_t N(v8u16) __attribute__((vector_size(16)));
+SMR_INLINE N(vi) N(load_u8_pairs)(const uint8_t *p) {
+  N(v8u8) v;
+  memcpy(&v, p, sizeof v);
+  return (N(vi)) __builtin_convertvector(v, N(v8u16));
 }
 SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); }
 SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) {

@@ -65,7 +65,7 @@ static int row_is_right(const struct smr_image_run *run, const samara_image *ima
                         size_t at, size_t n) {
   const struct smr_image_plan *p = run->plan;
   uint8_t *x[3];
-  for (int c = 0; c < 3; c++) x[c] = kernel_alloc((n + 15) / 16 * 16, 1);
+  for (int c = 0; c < 3; c++) x[c] = kernel_alloc((2 * n + 15) / 16 * 16, 1);
   smr_image_read(run, row, 0, at, n, x);
   int right = 1;
   for (uint32_t c = 0; c < p->channels; c++)
@@ -73,7 +73,7 @@ static int row_is_right(const struct smr_image_run *run, const samara_image *ima
       const int along = (int)(at + i), over = (int)row;
       const int want = naive_value(&p->record, image, (int)c, p->turned ? along : over,
                                    p->turned ? over : along);
-      right = right && x[c][i] == want;
+      right = right && x[c][2 * i] == want && x[c][2 * i + 1] == want;  // it has no other
     }
   for (int c = 0; c < 3; c++) kernel_free(x[c], 1);
   return right;
@@ -160,14 +160,15 @@ SMR_TEST(taps) {
                                    .resize_width = (uint32_t)(7 + 20 * (k / 2)),
                                    .resize_height = 1};
     struct smr_image_source source;
-    uint8_t *block, spare[ROOM], x[ROOM];
+    uint8_t *block, spare[2 * ROOM], x[2 * ROOM];
     const struct smr_image_plan plan = plan_of(&r, &d.image, smr_cpu_isa(), &source, &block);
     const struct smr_image_run run = {.plan = &plan, .source = &source};
     uint8_t *const to[3] = {x, spare, spare};
-    for (uint32_t tap = 0; tap < plan.along.taps; tap++) {
-      smr_image_read(&run, 0, tap, 0, plan.along.count, to);
+    for (uint32_t tap = 0; tap < 2 * plan.pairs_along; tap++) {
+      const uint32_t last = plan.along.taps - 1, own = tap < last ? tap : last;
+      smr_image_read(&run, 0, tap / 2, 0, plan.along.count, to);
       for (uint32_t i = 0; i < plan.along.count; i++)
-        CHECK_EQ_INT(x[i], plan.along.starts[i] + tap);
+        CHECK_EQ_INT(x[2 * i + tap % 2], plan.along.starts[i] + own);
     }
     kernel_free(block, 0), drop(&d);
   }

@@ -62,29 +62,51 @@ SMR_INLINE void N(image_pixel)(uint8_t *y, N(vi) sum) {
 }
 
 // Two taps of VF pixels; sums of rows are not negative.
-SMR_INLINE N(vi) N(image_bytes)(const uint8_t *a, const uint8_t *b, const int32_t *w) {
-  return N(dot)(N(pairs)(N(load_u8)(a), N(load_u8)(b)), N(iload)(w));
+SMR_INLINE N(vi) N(image_beside)(const uint8_t *x, const int32_t *w) {
+  return N(dot)(N(load_u8_pairs)(x), N(iload)(w));
 }
-SMR_INLINE N(vi) N(image_words)(const int16_t *a, const int16_t *b, const int32_t *w) {
-  return N(dot)(N(pairs)(N(load_u16)((const uint16_t *)a), N(load_u16)((const uint16_t *)b)),
-                N(iload)(w));
+SMR_INLINE N(vi) N(image_bytes)(const uint8_t *a, const uint8_t *b, N(vi) w) {
+  return N(dot)(N(pairs)(N(load_u8)(a), N(load_u8)(b)), w);
+}
+SMR_INLINE N(vi) N(image_words)(const int16_t *a, const int16_t *b, N(vi) w) {
+  const uint16_t *x = (const uint16_t *)a, *y = (const uint16_t *)b;
+  return N(dot)(N(pairs)(N(load_u16)(x), N(load_u16)(y)), w);
+}
+SMR_INLINE N(vi) N(image_folded)(const int16_t *x, const int32_t *w) {
+  return N(dot)(N(iload)((const int32_t *)(const void *)x), N(iload)(w));
+}
+SMR_INLINE void N(image_add)(int32_t *sums, N(vi) more) {
+  N(istore)(sums, N(iadd)(N(iload)(sums), more));
 }
 
-static void N(image_along)(size_t n, const uint8_t *a, const uint8_t *b, const int32_t *w,
-                           bool each, int16_t *h) {
-  IMAGE_EACH(n) N(image_row)(h + i, N(image_bytes)(a + i, b + i, w + (each ? i : 0)));
+static void N(image_along)(size_t n, const uint8_t *x, const int32_t *w, int16_t *h) {
+  IMAGE_EACH(n) N(image_row)(h + i, N(image_beside)(x + 2 * i, w + i));
 }
 
-static void N(image_down)(size_t n, const int16_t *a, const int16_t *b, const int32_t *w, bool each,
+static void N(image_over)(size_t n, const uint8_t *a, const uint8_t *b, const int32_t *w,
+                          int16_t *h) {
+  const N(vi) both = N(iload)(w);
+  IMAGE_EACH(n) N(image_row)(h + i, N(image_bytes)(a + i, b + i, both));
+}
+
+static void N(image_down)(size_t n, const int16_t *a, const int16_t *b, const int32_t *w,
                           uint8_t *y) {
-  IMAGE_EACH(n) N(image_pixel)(y + i, N(image_words)(a + i, b + i, w + (each ? i : 0)));
+  const N(vi) both = N(iload)(w);
+  IMAGE_EACH(n) N(image_pixel)(y + i, N(image_words)(a + i, b + i, both));
 }
 
-static void N(image_along_add)(size_t n, const uint8_t *a, const uint8_t *b, const int32_t *w,
-                               bool each, int32_t *sums) {
-  IMAGE_EACH(n)
-  N(istore)(sums + i,
-            N(iadd)(N(iload)(sums + i), N(image_bytes)(a + i, b + i, w + (each ? i : 0))));
+static void N(image_fold)(size_t n, const int16_t *x, const int32_t *w, uint8_t *y) {
+  IMAGE_EACH(n) N(image_pixel)(y + i, N(image_folded)(x + 2 * i, w + i));
+}
+
+static void N(image_along_add)(size_t n, const uint8_t *x, const int32_t *w, int32_t *sums) {
+  IMAGE_EACH(n) N(image_add)(sums + i, N(image_beside)(x + 2 * i, w + i));
+}
+
+static void N(image_over_add)(size_t n, const uint8_t *a, const uint8_t *b, const int32_t *w,
+                              int32_t *sums) {
+  const N(vi) both = N(iload)(w);
+  IMAGE_EACH(n) N(image_add)(sums + i, N(image_bytes)(a + i, b + i, both));
 }
 
 static void N(image_along_end)(size_t n, const int32_t *sums, int16_t *h) {
@@ -92,10 +114,13 @@ static void N(image_along_end)(size_t n, const int32_t *sums, int16_t *h) {
 }
 
 static void N(image_down_add)(size_t n, const int16_t *a, const int16_t *b, const int32_t *w,
-                              bool each, int32_t *sums) {
-  IMAGE_EACH(n)
-  N(istore)(sums + i,
-            N(iadd)(N(iload)(sums + i), N(image_words)(a + i, b + i, w + (each ? i : 0))));
+                              int32_t *sums) {
+  const N(vi) both = N(iload)(w);
+  IMAGE_EACH(n) N(image_add)(sums + i, N(image_words)(a + i, b + i, both));
+}
+
+static void N(image_fold_add)(size_t n, const int16_t *x, const int32_t *w, int32_t *sums) {
+  IMAGE_EACH(n) N(image_add)(sums + i, N(image_folded)(x + 2 * i, w + i));
 }
 
 static void N(image_down_end)(size_t n, const int32_t *sums, uint8_t *y) {
@@ -125,10 +150,14 @@ static const struct smr_image_rows N(image_rows_kernels) = {
     .brightness = N(image_brightness),
     .luma = N(image_luma),
     .along = N(image_along),
+    .over = N(image_over),
     .down = N(image_down),
+    .fold = N(image_fold),
     .along_add = N(image_along_add),
+    .over_add = N(image_over_add),
     .along_end = N(image_along_end),
     .down_add = N(image_down_add),
+    .fold_add = N(image_fold_add),
     .down_end = N(image_down_end),
     .scale = N(image_scale),
 };

@@ -41,21 +41,22 @@ struct smr_image_rows {
   /// r[i] = brightness of an RGB pixel.
   void (*luma)(size_t n, uint8_t *r, const uint8_t *g, const uint8_t *b);
 
-  /// Two pixels a[i] and b[i] with the weights in w[i], that of a in the low 16 bits; with `each`
-  /// false those in w[0] .. w[STEP - 1], which are all the same. Along a row of the oriented
-  /// picture from bytes to (w a + w b + 64) >> 7, and down a column from those to (w a + w b +
-  /// 2^20) >> 21.
-  void (*along)(size_t n, const uint8_t *a, const uint8_t *b, const int32_t *w, bool each,
-                int16_t *h);
-  void (*down)(size_t n, const int16_t *a, const int16_t *b, const int32_t *w, bool each,
-               uint8_t *y);
+  // Sums of two taps a and b by the weights in w: that of a in the low 16 bits, that of b above it.
+  // `along` and `fold` have taps that lie beside each other, x[2i] and x[2i + 1], and weights for
+  // each; `over` and `down` two arrays, and the same weights for all, w[0] .. w[STEP - 1]. Sums
+  // along a row of the oriented picture become (a w + b w + 64) >> 7, and those down its columns,
+  // which are sums of such, (a w + b w + 2^20) >> 21.
+  void (*along)(size_t n, const uint8_t *x, const int32_t *w, int16_t *h);
+  void (*over)(size_t n, const uint8_t *a, const uint8_t *b, const int32_t *w, int16_t *h);
+  void (*down)(size_t n, const int16_t *a, const int16_t *b, const int32_t *w, uint8_t *y);
+  void (*fold)(size_t n, const int16_t *x, const int32_t *w, uint8_t *y);
 
-  /// The same for more pixels: sums[i] += w a + w b for each two of them, then as above.
-  void (*along_add)(size_t n, const uint8_t *a, const uint8_t *b, const int32_t *w, bool each,
-                    int32_t *sums);
+  // The same for more than two taps: sums[i] += a w + b w for each two of them, then as above.
+  void (*along_add)(size_t n, const uint8_t *x, const int32_t *w, int32_t *sums);
+  void (*over_add)(size_t n, const uint8_t *a, const uint8_t *b, const int32_t *w, int32_t *sums);
   void (*along_end)(size_t n, const int32_t *sums, int16_t *h);
-  void (*down_add)(size_t n, const int16_t *a, const int16_t *b, const int32_t *w, bool each,
-                   int32_t *sums);
+  void (*down_add)(size_t n, const int16_t *a, const int16_t *b, const int32_t *w, int32_t *sums);
+  void (*fold_add)(size_t n, const int16_t *x, const int32_t *w, int32_t *sums);
   void (*down_end)(size_t n, const int32_t *sums, uint8_t *y);
 
   /// y[i] = (v[i] - mean[i % PERIOD]) * scale[i % PERIOD]: n elements exactly.

@@ -160,43 +160,53 @@ static bool luma(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
   return right;
 }
 
-static bool along(const struct smr_image_rows *rows, size_t n, bool each, uint32_t *seed) {
-  uint8_t *a = rows_bytes(n, seed), *b = rows_bytes(n, seed);
-  int32_t *w = rows_weights(n, each, seed), *sums = rows_ints(n, 0, 63, seed);
+// Bytes to sums of rows: `beside` each other, or in two arrays.
+static bool sums_of_rows(const struct smr_image_rows *rows, size_t n, bool beside, uint32_t *seed) {
+  uint8_t *x = rows_bytes(2 * rows_whole(n), seed), *b = rows_bytes(n, seed);
+  int32_t *w = rows_weights(n, beside, seed), *sums = rows_ints(n, 0, 63, seed);
   int32_t *before = kernel_alloc(rows_whole(n) * 4, 4);
   int16_t *h = rows_sums(n, seed), *end = rows_sums(n, seed);
   memcpy(before, sums, rows_whole(n) * 4);
-  rows->along(n, a, b, w, each, h);
-  rows->along_add(n, a, b, w, each, sums);
+  if (beside)
+    rows->along(n, x, w, h), rows->along_add(n, x, w, sums);
+  else
+    rows->over(n, x, b, w, h), rows->over_add(n, x, b, w, sums);
   rows->along_end(n, sums, end);
   bool right = true;
   for (size_t i = 0; i < n; i++) {
-    const int64_t sum = rows_taps(w, each, i, a[i], b[i]);
+    const int64_t sum =
+        rows_taps(w, beside, i, x[beside ? 2 * i : i], beside ? x[2 * i + 1] : b[i]);
     right = right && h[i] == (sum + 64) / 128 && sums[i] == before[i] + sum &&
             end[i] == (sums[i] + 64) / 128;
   }
-  kernel_free(a, 1), kernel_free(b, 1), kernel_free(w, 4), kernel_free(sums, 4);
+  kernel_free(x, 1), kernel_free(b, 1), kernel_free(w, 4), kernel_free(sums, 4);
   kernel_free(before, 4), kernel_free(h, 2), kernel_free(end, 2);
   return right;
 }
 
-static bool down(const struct smr_image_rows *rows, size_t n, bool each, uint32_t *seed) {
-  int16_t *a = rows_sums(n, seed), *b = rows_sums(n, seed);
-  int32_t *w = rows_weights(n, each, seed), *sums = rows_ints(n, 0, 100, seed);
+// Those to pixels, likewise.
+static bool pixels(const struct smr_image_rows *rows, size_t n, bool beside, uint32_t *seed) {
+  int16_t *words = rows_sums(2 * rows_whole(n), seed), *b = rows_sums(n, seed);
+  int16_t *x = kernel_alloc(2 * rows_whole(n) * sizeof *x, 4);  // pairs are read as int32
+  int32_t *w = rows_weights(n, beside, seed), *sums = rows_ints(n, 0, 100, seed);
   int32_t *before = kernel_alloc(rows_whole(n) * 4, 4);
   uint8_t *y = rows_bytes(n, seed), *end = rows_bytes(n, seed);
+  memcpy(x, words, 2 * rows_whole(n) * sizeof *x);
   memcpy(before, sums, rows_whole(n) * 4);
-  rows->down(n, a, b, w, each, y);
-  rows->down_add(n, a, b, w, each, sums);
+  if (beside)
+    rows->fold(n, x, w, y), rows->fold_add(n, x, w, sums);
+  else
+    rows->down(n, x, b, w, y), rows->down_add(n, x, b, w, sums);
   rows->down_end(n, sums, end);
   bool right = true;
   for (size_t i = 0; i < n; i++) {
-    const int64_t sum = rows_taps(w, each, i, a[i], b[i]);
+    const int64_t sum =
+        rows_taps(w, beside, i, x[beside ? 2 * i : i], beside ? x[2 * i + 1] : b[i]);
     right = right && y[i] == (sum + (1 << 20)) >> 21 && sums[i] == before[i] + sum &&
             end[i] == (sums[i] + (1 << 20)) >> 21;
   }
-  kernel_free(a, 2), kernel_free(b, 2), kernel_free(w, 4), kernel_free(sums, 4);
-  kernel_free(before, 4), kernel_free(y, 1), kernel_free(end, 1);
+  kernel_free(words, 2), kernel_free(b, 2), kernel_free(x, 4), kernel_free(w, 4);
+  kernel_free(sums, 4), kernel_free(before, 4), kernel_free(y, 1), kernel_free(end, 1);
   return right;
 }
 
@@ -222,8 +232,9 @@ static bool scale(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
 static void check(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
   const bool right = CHECK(splits(rows, n, seed)) & CHECK(colours(rows, n, seed)) &
                      CHECK(brightness(rows, n, seed)) & CHECK(luma(rows, n, seed)) &
-                     CHECK(along(rows, n, true, seed)) & CHECK(along(rows, n, false, seed)) &
-                     CHECK(down(rows, n, true, seed)) & CHECK(down(rows, n, false, seed)) &
+                     CHECK(sums_of_rows(rows, n, true, seed)) &
+                     CHECK(sums_of_rows(rows, n, false, seed)) &
+                     CHECK(pixels(rows, n, true, seed)) & CHECK(pixels(rows, n, false, seed)) &
                      CHECK(scale(rows, n, seed));
   if (!right) fprintf(stderr, "  %s with %zu elements\n", rows->name, n);
 }
