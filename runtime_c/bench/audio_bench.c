@@ -35,7 +35,7 @@ static double bench_portion(const struct smr_audio_plan *plan, struct smr_audio_
       (void)smr_audio_push(plan, state, samples + i * portion, portion, &taken, out, ROOM, &made,
                            NULL);
     }
-    const double time = (now_us() - begin) / PORTIONS;
+    const double time = (now_us() - begin) / (double)PORTIONS;
     if (time < best) best = time;
   }
   return best;
