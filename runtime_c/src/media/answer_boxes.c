@@ -32,8 +32,7 @@ static bool answer_boxes_anchored(const struct smr_answer_boxes *record) {
   return record->form == SMR_ANSWER_ANCHORS || record->form == SMR_ANSWER_SIDES;
 }
 
-static samara_status answer_boxes_check(const struct smr_answer_boxes *record,
-                                        samara_error *error) {
+samara_status smr_answer_boxes_check(const struct smr_answer_boxes *record, samara_error *error) {
   if (record->top < 1 || record->top > SMR_ANSWER_MOST_TOP)
     SMR_FAIL(error, BAD_ARGUMENT, "at most %" PRIu32 " boxes, expected 1 to 65535", record->top);
   if (record->point_step != 2 && record->point_step != 3)
@@ -111,7 +110,7 @@ static samara_status answer_boxes_open(const struct smr_answer_boxes *record,
                                        struct answer_boxes_view *v, samara_error *error) {
   const bool first = record->channels_first;
   SMR_TRY(smr_answer_geometry_check(g, error));
-  SMR_TRY(answer_boxes_check(record, error));
+  SMR_TRY(smr_answer_boxes_check(record, error));
   v->record = record;
   v->geometry = g;
   v->scoring.activation = record->activation;

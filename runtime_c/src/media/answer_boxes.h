@@ -49,6 +49,9 @@ struct smr_answer_boxes_size {
   size_t scratch_bytes;
 };
 
+/// BAD_ARGUMENT for a record that cannot be, whatever the outputs are.
+samara_status smr_answer_boxes_check(const struct smr_answer_boxes *record, samara_error *error);
+
 /// How much room the boxes of a picture take at most. BAD_SHAPE where outputs do not fit the record
 /// or each other, BAD_ARGUMENT for a record or geometry that cannot be.
 samara_status smr_answer_boxes_size(const struct smr_answer_boxes *record,

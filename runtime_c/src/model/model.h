@@ -5,6 +5,7 @@
 #define SMR_MODEL_MODEL_H_
 
 #include "base/parts.h"
+#include "media/answer_boxes.h"
 #include "ops/op.h"
 
 #include <stdbool.h>
@@ -113,6 +114,23 @@ struct smr_input_record {
   uint32_t input;
 };
 
+/// Channels of outputs, as the file has them.
+struct smr_part_fields {
+  const uint32_t *outputs;
+  uint32_t count, begin, end;
+};
+
+/// What the outputs mean, as the file has it; model/record_answer.c makes a record of it.
+struct smr_answer_fields {
+  const struct smr_part_fields *main, *score, *objectness, *points, *anchors;
+  const struct smr_answer_level *levels;  // their counts are those of numbers, two for each box
+  const float *variances;
+  uint32_t level_count, variance_count, input, top;
+  float threshold, iou;
+  uint8_t kind, form, activation, layout, refine, step;
+  uint8_t limited, root, channels_first, yx, ratio, corner, agnostic, heatmaps;
+};
+
 struct smr_function {
   const char *name;
   const struct smr_expr *exprs;
@@ -126,6 +144,7 @@ struct smr_function {
   const struct smr_binding *reads, *writes;  // position = input / output position
   const struct smr_symbol *symbols;
   const struct smr_input_record *records;
+  const struct smr_answer_fields *answer;     // or NULL
   const int32_t *user_inputs, *user_outputs;  // positions that are not bound to variables
   uint32_t expr_count, guard_count, value_count, input_count, output_count, node_count, read_count,
       write_count;
@@ -210,9 +229,10 @@ struct samara_model {
   const struct smr_metadata *metadata;
   const struct smr_segment *segments;
   const struct smr_stored *derived;
+  const char *const *labels;
   const char *operators;  // "81 conv" in lines, for messages; "" where the file does not say
   uint32_t function_count, entry_count, variable_count, constant_count, golden_count, source_count,
-      metadata_count, segment_count, derived_count;
+      metadata_count, segment_count, derived_count, label_count;
   struct smr_model_private *private_;  // image, decode memory, lock and derived copies: model.c
   struct smr_parts parts;              // what reading it needed
   uint64_t checksum;                   // of the program part

@@ -115,6 +115,8 @@ samara_status smr_records_check(const struct smr_function *f, samara_error *erro
     if (record_check(f, &f->records[i], error) != SAMARA_OK)
       return smr_fail_prefix(error, SAMARA_BAD_MODEL, "function '%.80s': ", f->name);
   }
+  if (SMR_HAS(answer) && smr_record_answer_check(f, error) != SAMARA_OK)
+    return smr_fail_prefix(error, SAMARA_BAD_MODEL, "function '%.80s': ", f->name);
   return SAMARA_OK;
 }
 

@@ -7,6 +7,8 @@
 
 #include <samara/samara_media.h>
 
+struct smr_answer_record;
+
 /// Check all records of a function against its inputs; user_inputs are known. BAD_MODEL.
 samara_status smr_records_check(const struct smr_function *f, samara_error *error);
 
@@ -17,5 +19,11 @@ const struct smr_image_fields *smr_record_image(const struct smr_function *f, si
 /// input where the record has none and needs one.
 samara_status smr_record_read(const struct smr_image_fields *fields, const struct smr_value *input,
                               samara_image_record *out, samara_error *error);
+
+/// What smr_record_answer_check has checked, as media/ takes it. It points into the model.
+samara_status smr_record_answer(const struct smr_answer_fields *fields,
+                                struct smr_answer_record *out, samara_error *error);
+/// The record of the function's answer, if it has one, against its inputs and outputs.
+samara_status smr_record_answer_check(const struct smr_function *f, samara_error *error);
 
 #endif

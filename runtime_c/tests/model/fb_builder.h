@@ -103,6 +103,7 @@ struct mb_function {
   struct smr_binding reads[8], writes[8];
   struct mb_symbol symbols[16];
   struct mb_record records[4];
+  const struct smr_answer_fields *answer;
   uint32_t expr_count, guard_count, value_count, node_count, input_count, output_count;
   uint32_t output_name_count, read_count, write_count, symbol_count, record_count;
 };
@@ -519,7 +520,9 @@ static inline void mb_write_small_tables(struct fbb *b, size_t t, const struct m
 }
 
 static inline size_t mb_write_function(struct fbb *b, const struct mb_function *f) {
-  const size_t t = fbb_table(b, f->record_count != 0 ? "rrrrrrrrrrrr" : "rrrrrrrrrrr");
+  const size_t t = fbb_table(b, f->answer != NULL      ? "rrrrrrrrrrrrr"
+                                : f->record_count != 0 ? "rrrrrrrrrrrr"
+                                                       : "rrrrrrrrrrr");
   fbb_text(b, t, SMR_FB_FUNCTION_name, f->name);
   fbb_list(b, t, SMR_FB_FUNCTION_exprs, f->exprs, f->expr_count, sizeof f->exprs[0], 8);
   fbb_list(b, t, SMR_FB_FUNCTION_inputs, f->inputs, f->input_count, 4, 4);
@@ -536,7 +539,9 @@ static inline size_t mb_write_function(struct fbb *b, const struct mb_function *
     fbb_link(b, first + 4 * (size_t)i, at);
   }
   mb_write_small_tables(b, t, f);
-  if (f->record_count != 0) mb_write_records(b, t, f->records, f->record_count);
+  if (f->record_count != 0 || f->answer != NULL)
+    mb_write_records(b, t, f->records, f->record_count);
+  if (f->answer != NULL) mb_write_answer(b, t, f->answer);
   return t;
 }
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from samara.exporter.ir import flat, schema
+from samara.exporter.ir.answer_records import ANSWERS, answer_read
 from samara.exporter.ir.file_constants import ConstantInfo, Constants
 from samara.exporter.ir.file_function import FileTables, FunctionReader
 from samara.exporter.ir.file_rows import dtype_of, indices_among, quant_of
@@ -186,12 +187,21 @@ def _program(model: flat.Row, tables: FileTables) -> Program:
     functions = {f.name: f.build(demands) for f in readers}
     names = tables.functions
     entries = indices_among(model["entries"], len(names), "entries")
-    metadata = {r["key"]: r["value"] for r in model["metadata"] if r["key"] != RECORDS}
+    own = (RECORDS, ANSWERS)  # entries that are tables in files
+    metadata = {r["key"]: r["value"] for r in model["metadata"] if r["key"] not in own}
     records: dict[str, str] = {}
     for row in model["functions"]:
         records |= records_read(row["input_records"], functions[row["name"]])
     if records:
         metadata[RECORDS] = json.dumps(records)
+    answers = {
+        row["name"]: text
+        for row in model["functions"]
+        for text in (answer_read(row["answer"], functions[row["name"]]),)
+        if text is not None
+    }
+    if answers:
+        metadata[ANSWERS] = json.dumps(answers)
     return Program(
         functions,
         tuple(names[i] for i in entries),

@@ -13,6 +13,7 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.ir import schema
+from samara.exporter.ir.answer_records import ANSWERS, answer_row, answers_of, labels_of
 from samara.exporter.ir.exprs import ExprWriter
 from samara.exporter.ir.file_assemble import Segment, assemble, fnv1a, in_memory
 from samara.exporter.ir.memory_contract import Memory, memory_rows
@@ -163,6 +164,7 @@ class _Writer:
         self._variables = {v.name: i for i, v in enumerate(program.variables)}
         self._sources: dict[Source, int] = {}
         self._records = records_of(program)
+        self._answers = answers_of(program)
 
     def model(self, goldens: Sequence[Golden]) -> dict[str, Any]:
         p = self.program
@@ -182,13 +184,14 @@ class _Writer:
             "variables": variables,
             "constants": self.constants,
             "segments": [s.row() for s in self.segments],
-            "metadata": [{"key": k, "value": v} for k, v in p.metadata.items() if k != RECORDS],
+            "metadata": [{"key": k, "value": v} for k, v in p.metadata.items() if k not in _TABLES],
             "golden": golden_rows,
             "sources": [
                 {"file": s.file or None, "line": s.line, "detail": s.detail or None}
                 for s in self._sources
             ],
             "operators": operators_text(n for f in p.functions.values() for n in f.nodes),
+            "labels": labels_of(p) if self._answers else [],
         }
 
     def _function(self, f: Function) -> dict[str, Any]:
@@ -246,6 +249,7 @@ class _Writer:
             "input_records": record_rows(f, self._records)
             if f.name in self.program.entries
             else [],
+            "answer": answer_row(f, self._answers.get(f.name), self._records),
         }
         row["exprs"] = exprs.rows
         return row
@@ -445,6 +449,8 @@ def _quant(quant: Quant | None) -> dict[str, Any] | None:
 # (None,), which is row-major.
 Demand = tuple[Any, ...]
 PLAIN: Final[Demand] = (None,)
+# Entries of the metadata that are tables in files.
+_TABLES: Final = frozenset({RECORDS, ANSWERS})
 _BIAS: Final[Demand] = (WeightForm.BIAS,)
 PANEL_DTYPES: Final = (DType.F32, DType.F16, DType.QS8)  # of weights that may lie in panels
 

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from samara.exporter.ir.answer_records import ANSWERS, joined_answers
 from samara.exporter.ir.program import Function, Node, Program, Variable
 from samara.exporter.ir.records import joined_records
 from samara.exporter.types import ShapeError
@@ -18,6 +20,7 @@ def merge(programs: Mapping[str, Program]) -> Program:
     functions: dict[str, Function] = {}
     variables: dict[str, Variable] = {}
     metadata: dict[str, str] = {}
+    answers: dict[str, str] = {}
     for name, p in programs.items():
         renamed = {f: name if f == p.entries[0] else f"{name}/{f}" for f in p.functions}
         for f in p.functions.values():
@@ -30,7 +33,10 @@ def merge(programs: Mapping[str, Program]) -> Program:
                     f"variable {v.name!r} differs between the programs",
                     fix="give them equal types and initial values",
                 )
+        answers |= joined_answers(p.metadata, {p.entries[0]: name})
         metadata = {**p.metadata, **metadata, **joined_records(p.metadata, metadata)}
+    if answers:
+        metadata[ANSWERS] = json.dumps(answers)
     return Program(functions, tuple(programs), tuple(variables.values()), metadata)
 
 

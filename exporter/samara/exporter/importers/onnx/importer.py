@@ -22,6 +22,7 @@ from samara.exporter.importers.onnx.operand import Poison
 from samara.exporter.importers.onnx.order import sorted_model
 from samara.exporter.importers.onnx.pictures import picture_records
 from samara.exporter.importers.onnx.scope import ImportState, Problem, Scope
+from samara.exporter.ir.answer_records import ANSWERS
 from samara.exporter.ir.builder import Builder, ProgramBuilder
 from samara.exporter.ir.freeze import as_constant
 from samara.exporter.ir.interpret import near
@@ -376,7 +377,7 @@ def _finished(
 
 def _metadata(model: onnx.ModelProto) -> dict[str, str]:
     # What is said under QUANTIZATION is for passes to read: no file decides that.
-    own = (QUANTIZATION, RECORDS)
+    own = (QUANTIZATION, RECORDS, ANSWERS)
     meta = {p.key: p.value for p in model.metadata_props if p.key not in own}
     if model.producer_name:
         meta.setdefault(
