@@ -63,6 +63,10 @@ _STRUCTS = (
     "samara_plane",
     "samara_image",
     "samara_image_record",
+    "samara_class",
+    "samara_box",
+    "samara_point",
+    "samara_answer",
 )
 
 _ERRORS: dict[int, type[SamaraError]] = {

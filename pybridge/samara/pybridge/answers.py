@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.pybridge.errors import ArgumentError, ShapeError, UnsupportedError
+from samara.pybridge.image import Image
 
 if TYPE_CHECKING:
     import PIL.Image
@@ -262,8 +263,9 @@ def colour_of(index: int) -> tuple[int, int, int]:
 def draw(picture: Any, answer: Answer, *, opacity: float = 0.5) -> PIL.Image.Image:
     """A copy of `picture` with `answer` on it: boxes and labels, a blended mask, or points.
 
-    `picture` is a PIL image, or a uint8 array [height, width] or [height, width, 3] in RGB. It is the
-    one the answer is about, as the model's caller had it: not rotated, not cropped. `opacity` is how
+    `picture` is a samara.Image (but of YUV), a PIL image, or a uint8 array [height, width] or
+    [height, width, 3] in RGB. It is the one the answer is about, as the model's caller had it: not
+    rotated, not cropped. `opacity` is how
     much of a mask's colour covers the picture; class 0 and what the model did not see stay as they
     are. Returns an RGB image. ArgumentError for other pictures and answers, ShapeError for a mask of
     another size, UnsupportedError without Pillow.
@@ -312,6 +314,10 @@ def _rgb(picture: Any) -> PIL.Image.Image:
     if isinstance(picture, pil.Image):
         made: PIL.Image.Image = picture.convert("RGB")
         return made.copy() if made is picture else made
+    if isinstance(picture, Image):
+        pixels = picture.pixels()
+        order = [2, 1, 0] if picture.format.startswith("bgr") else [0, 1, 2][: pixels.shape[2]]
+        picture = pixels[..., order].squeeze(2) if len(order) == 1 else pixels[..., order]
     array = np.asarray(picture) if isinstance(picture, np.ndarray) else None
     if array is None or array.dtype != np.uint8 or array.shape[2:] not in ((), (3,)):
         got = type(picture).__name__ if array is None else f"{array.dtype} {list(array.shape)}"

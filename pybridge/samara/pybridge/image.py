@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from samara.pybridge.errors import (
     ArgumentError,
@@ -130,6 +131,35 @@ class Image:
         """(width, height) of what counts: after the crop and the rotation."""
         _, _, width, height = self.crop
         return (height, width) if self.rotation in (90, 270) else (width, height)
+
+    def pixels(self) -> npt.NDArray[np.uint8]:
+        """All pixels as [height, width, channels], without a copy: the crop and the rotation do not count.
+
+        UnsupportedError for planes of YUV.
+
+        >>> Image(np.zeros((4, 6), np.uint8), "gray").pixels().shape
+        (4, 6, 1)
+        """
+        channels = FORMATS[self.format][0][0]
+        if len(self.planes) != 1:
+            raise UnsupportedError(
+                f"a picture in {self.format} has no pixels of one piece", fix="give one of RGB"
+            )
+        (plane,) = self.planes
+        shape = (self.height, self.width, channels)
+        return np.ndarray(shape, np.uint8, plane.data, 0, (*plane[1:], 1))
+
+    def upright(self) -> Image:
+        """The picture that models see: cropped, rotated and mirrored, in memory of its own.
+
+        UnsupportedError for planes of YUV.
+
+        >>> Image(np.zeros((4, 6), np.uint8), "gray", rotation=90).upright()
+        Image(gray 4x6)
+        """
+        x, y, width, height = self.crop
+        seen = np.rot90(self.pixels()[y : y + height, x : x + width], -self.rotation // 90)
+        return Image(np.array(seen[:, ::-1] if self.mirror else seen), self.format)
 
     def __repr__(self) -> str:
         parts = [f"{self.format} {self.width}x{self.height}"]

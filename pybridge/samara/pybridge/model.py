@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -51,13 +52,15 @@ class TensorSpec:
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:
     """One function of a model: what it takes and returns, and whether a run may allocate memory
-    (`growing`).
+    (`growing`). `answer` is what Session.predict makes of its outputs: "classes", "mask", "boxes",
+    "keypoints"; None where the file does not say what they mean.
     """
 
     name: str
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     growing: bool
+    answer: str | None = None
 
 
 _VERIFY = {None: 0, True: 1, False: 2}  # samara_verify
@@ -153,6 +156,15 @@ class Model:
             lib.samara_model_metadata(self.handle, i, key, value)
             pairs[text(key[0])] = text(value[0])
         return pairs
+
+    @functools.cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The names of classes, by their number; empty where the file has none."""
+        try:
+            labels = json.loads(self.metadata.get("labels", "[]"))
+        except ValueError:
+            return ()
+        return tuple(map(str, labels)) if isinstance(labels, list) else ()
 
     def selftest(self) -> None:
         """Run the golden inputs stored in the file; SamaraError says which output differs, or
@@ -259,7 +271,18 @@ def _function_spec(lib: Any, handle: Any, name: str) -> FunctionSpec:
         ),
         specs(lib.samara_model_output_count, lib.samara_model_output_info),
         bool(lib.samara_model_is_growing(handle, encoded)),
+        _answer_kind(lib, handle, encoded),
     )
+
+
+def _answer_kind(lib: Any, handle: Any, function: bytes) -> str | None:
+    kind = function_in(lib, "samara_model_answer_kind")
+    code = 0 if kind is None else int(kind(handle, function))
+    if code == 0:
+        return None
+    from samara.pybridge.answer_read import KINDS
+
+    return KINDS[code]
 
 
 def _image_record(lib: Any, handle: Any, function: bytes, index: int) -> ImageRecord | None:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +13,13 @@ from samara.pybridge import dtypes
 from samara.pybridge._native import NULL, check, ffi, function_in, library, new_error
 from samara.pybridge.errors import ArgumentError, UnsupportedError
 from samara.pybridge.files import kind_of
-from samara.pybridge.image import Image, as_image
+from samara.pybridge.image import Image, as_image, is_picture
 from samara.pybridge.image_planes import FORMATS
 from samara.pybridge.image_record import ImageRecord
 from samara.pybridge.image_text import CHANNELS, FILTERS, LAYOUTS, MATRICES, RANGES
+
+if TYPE_CHECKING:
+    from samara.pybridge.model import TensorSpec
 
 _COLOURS: Final = tuple(CHANNELS)
 _FORMATS: Final = tuple(FORMATS)
@@ -62,6 +66,22 @@ def preprocess(record: ImageRecord | str, image: Any) -> npt.NDArray[Any]:
     check(status, error)
     del kept
     return made
+
+
+def stand_ins(
+    feeds: Mapping[str, Any], specs: Sequence[TensorSpec]
+) -> tuple[dict[str, Any], dict[int, tuple[Any, list[Any]]]]:
+    """The feeds with empty tensors in the place of pictures, and these by the number of the input:
+    samara_images, and what must live as long as they are used.
+    """
+    arrays, pictures = dict(feeds), {}
+    for i, spec in enumerate(specs):
+        value, record = feeds.get(spec.name), spec.record
+        if record is not None and is_picture(value, len(spec.shape), spec.numpy_dtype):
+            image = as_image(value)
+            arrays[spec.name] = np.empty(record.shape(*image.size), record.dtype)
+            pictures[i] = image_struct(image)
+    return arrays, pictures
 
 
 def image_struct(image: Image) -> tuple[Any, list[Any]]:

@@ -31,6 +31,7 @@ from samara.pybridge.errors import (
     ArgumentError,
     SamaraError,
     ShapeError,
+    UnsupportedError,
 )
 from samara.pybridge.feeds_and_results import (
     as_input,
@@ -61,6 +62,8 @@ from samara.pybridge.tuned import NodeChoice, node_choices
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
+    from samara.pybridge.answers import Answer
+
 Array = npt.NDArray[Any]
 
 _log = logging.getLogger("samara.session")
@@ -68,6 +71,14 @@ _log = logging.getLogger("samara.session")
 
 def _opened(model: Model, options: Mapping[str, Any]) -> Session:
     return Session(model, **options)
+
+
+def no_answer(function: str) -> UnsupportedError:
+    """Of a file without a record of an answer."""
+    return UnsupportedError(
+        f"the file does not say what the outputs of {function!r} mean",
+        fix='export it with postprocess="classify OUTPUT softmax" (docs/postprocessing.md)',
+    )
 
 
 class Session:
@@ -262,6 +273,43 @@ class Session:
         if wanted is None:
             return made
         return {name: made[name] if name in made else self.kept(name) for name in wanted}
+
+    def predict(self, feeds: Mapping[str, Any] | Sequence[Any] | Any = None) -> Answer:
+        """Run, and return what the outputs mean, by the record of the file (docs/postprocessing.md): a
+        Classification, Detections, a Mask or Keypoints.
+
+        feeds: as for run. Boxes, masks and points are in the pixels of the picture that was given; of
+        an input that was given as a tensor, in its own pixels. UnsupportedError where the file does not
+        say what its outputs mean; else errors as of run, and ShapeError for outputs that do not fit.
+
+            for face in session.predict("group.jpg"):
+                print(face.label, face.score, face.box)
+        """
+        if not isinstance(feeds, dict):
+            feeds = named_feeds(feeds, self._names, self._rank, pictures=self._records)
+        if self.model.function(self.function).answer is None:
+            raise no_answer(self.function)
+        from samara.pybridge.answer_read import read_answer
+        from samara.pybridge.preprocess import stand_ins
+
+        native = ffi.new("samara_answer *")
+        native.struct_size = ffi.sizeof("samara_answer")
+        if not self._lock.acquire(blocking=False):
+            raise busy()
+        try:
+            feeds, pictures = stand_ins(feeds, self.inputs)
+            held = self._feed(feeds)
+            for i, (image, kept) in pictures.items():
+                self._check(self._lib.samara_session_set_image(self.handle, i, image))
+                self._in[i] = NULL  # what was set
+                del kept
+            self._bound.clear(self.handle)
+            self._check(self._lib.samara_session_run_with(self.handle, self._in, NULL))
+            self._repeat = (self._in, held)
+            self._check(self._lib.samara_session_answer(self.handle, native))
+            return read_answer(native, self.model.labels)
+        finally:
+            self._lock.release()
 
     def __call__(self, *arrays: Any) -> Any:
         """Run on inputs in order; returns the output array, or a tuple of them when there are

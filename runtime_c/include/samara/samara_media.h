@@ -153,6 +153,61 @@ SAMARA_API samara_status samara_preprocess(const samara_image_record *record,
                                            const samara_allocator *allocator, void *out,
                                            size_t size_bytes, samara_error *error);
 
+/* ---- answers: what outputs mean (docs/postprocessing.md) ---- */
+
+typedef enum samara_answer_kind {
+  SAMARA_CLASSES = 1,
+  SAMARA_MASK = 2,
+  SAMARA_BOXES = 3,
+  SAMARA_KEYPOINTS = 4
+} samara_answer_kind;
+
+/* Labels are those of the file, NULL where it has none for the class. */
+typedef struct samara_class {
+  const char *label;
+  uint32_t index;
+  float score;
+} samara_class;
+
+/* In pixels of the picture; (0, 0) is the upper left corner of its first pixel. */
+typedef struct samara_box {
+  const char *label;
+  const float *points; /* x and y by turns, points_per_box of them */
+  float x0, y0, x1, y1, score;
+  uint32_t class_index;
+} samara_box;
+
+typedef struct samara_point {
+  const char *label;
+  float x, y, score;
+} samara_point;
+
+/* An answer. Its memory is the session's: valid until the next answer, run, resize or destroy. Of
+ * `classes`, `boxes`, `points` and `mask` one is set, as `kind` says. */
+typedef struct samara_answer {
+  size_t struct_size; /* of the caller's struct; set by it */
+  samara_answer_kind kind;
+  size_t count; /* of classes, boxes, points; best first */
+  const samara_class *classes;
+  const samara_box *boxes;
+  size_t points_per_box;
+  const samara_point *points;
+  const void *mask;          /* the class of each pixel, row by row */
+  size_t mask_element_bytes; /* 1 or 2; the largest number says that a pixel was not seen */
+  uint32_t width, height;    /* of the mask: those of the picture */
+} samara_answer;
+
+/* What the outputs of the last run mean, by the record of the file, in the coordinates of the
+ * picture that was set last (samara_session_set_image); of a tensor in pixels of the input.
+ * SAMARA_NOT_FOUND when the file has no such record, SAMARA_BAD_STATE before a run,
+ * SAMARA_BAD_SHAPE when outputs do not fit the record. Allocates where more is needed than before.
+ */
+SAMARA_API samara_status samara_session_answer(samara_session *session, samara_answer *out);
+/* What kind of answer a function (NULL: the first) gives; 0 for none. Any thread. */
+SAMARA_API int samara_model_answer_kind(const samara_model *model, const char *function);
+/* The label of a class, NULL for none. It lives as long as the model. Any thread. */
+SAMARA_API const char *samara_model_label(const samara_model *model, size_t index);
+
 #ifdef __cplusplus
 }
 #endif

@@ -24,6 +24,7 @@
 #ifndef SMR_SESSION_SESSION_H
 #define SMR_SESSION_SESSION_H
 
+#include "media/answer_geometry.h"
 #include "session/common/common.h"
 #include "session/control/control.h"
 #include "session/device/device.h"
@@ -69,10 +70,13 @@ struct samara_session {
   struct smr_team team;
   struct smr_keep keep;
   struct smr_custom_ops custom;
-  const char *choices;      // measured ones, one line per node; or NULL
-  struct smr_async *async;  // once a run was begun in a thread of its own
-  struct smr_away away;     // of variables on devices
-  samara_error error;       // common.error points here
+  const char *choices;                 // measured ones, one line per node; or NULL
+  struct smr_async *async;             // once a run was begun in a thread of its own
+  struct smr_away away;                // of variables on devices
+  struct smr_block answer;             // session_answer.c
+  struct smr_answer_geometry picture;  // that the answer is about,
+  bool pictured;                       // if one was set
+  samara_error error;                  // common.error points here
 };
 
 /* ---- create.c ---- */
@@ -101,6 +105,13 @@ samara_status smr_session_shape(samara_session *session);
 /// User input `index` and its tensor. Fails where there is none, or no shapes yet.
 samara_status smr_session_input(samara_session *session, size_t index,
                                 struct smr_session_input **input, const struct smr_tensor **out);
+
+/// The input `index` has another tensor now, which is of no picture.
+static inline void smr_session_unpicture(samara_session *session, size_t index) {
+  const struct smr_answer_fields *answer = session->function->answer;
+  if (SMR_HAS(image) && SMR_HAS(answer) && answer != NULL && answer->input == index)
+    session->pictured = false;
+}
 
 /* ---- bind.c: outputs computed into the caller's memory ---- */
 

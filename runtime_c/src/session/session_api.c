@@ -51,6 +51,7 @@ static samara_status api_take_input(samara_session *session, size_t index, const
   if (data == NULL && size_bytes != 0)
     SMR_FAIL(&session->error, BAD_ARGUMENT, "input '%s': no data", t->name);
   input->data = input->own.data;
+  smr_session_unpicture(session, index);
   if (size_bytes == 0) return SAMARA_OK;
   if (copies)
     memmove(input->own.data, data, size_bytes);
@@ -192,7 +193,10 @@ samara_status samara_session_run_with(samara_session *session, const void *const
     if (smr_bound(input->variable)) {
       data = session->state.variables[input->variable].data;
     } else {
-      if (inputs != NULL && inputs[user] != NULL) data = inputs[user];
+      if (inputs != NULL && inputs[user] != NULL) {
+        data = inputs[user];
+        smr_session_unpicture(session, user);
+      }
       user++;
     }
     // Kernels may rely on the alignment of an element. An input is read after parts of an output

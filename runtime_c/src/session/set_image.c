@@ -66,6 +66,29 @@ static samara_status set_image_shape(samara_session *session, const struct smr_t
   return SAMARA_OK;
 }
 
+// For the answer: how the picture lies in the input.
+static void set_image_note(samara_session *session, size_t index, const samara_image *given,
+                           const struct smr_image_sizes *sizes) {
+  const struct smr_answer_fields *answer = session->function->answer;
+  samara_image i;
+  if (!SMR_HAS(answer) || answer == NULL || answer->input != index) return;
+  (void)smr_options_read(given, &i, sizeof i, "samara_image", NULL);  // as smr_image_source did
+  const bool whole = i.crop_width == 0;
+  session->picture = (struct smr_answer_geometry){
+      .width = (int32_t)i.width,
+      .height = (int32_t)i.height,
+      .crop = {(int32_t)i.crop_x, (int32_t)i.crop_y, (int32_t)(whole ? i.width : i.crop_width),
+               (int32_t)(whole ? i.height : i.crop_height)},
+      .quarters = (int32_t)(i.rotation / 90),
+      .mirror = i.mirror,
+      .resized = {(int32_t)sizes->new_width, (int32_t)sizes->new_height},
+      .offset = {(int32_t)sizes->left - (int32_t)sizes->from_x,
+                 (int32_t)sizes->top - (int32_t)sizes->from_y},
+      .tensor = {(int32_t)sizes->width, (int32_t)sizes->height},
+  };
+  session->pictured = true;
+}
+
 static samara_status set_image(samara_session *session, size_t index,
                                struct smr_session_input *input, const struct smr_tensor *t,
                                const samara_image *image) {
@@ -87,6 +110,7 @@ static samara_status set_image(samara_session *session, size_t index,
   SMR_TRY(set_image_shape(session, t, &record, &sizes));
   SMR_TRY(set_image_plan(session, input, t->name, &record, &sizes, &source, &plan));
   input->data = input->own.data;
+  set_image_note(session, index, image, &sizes);
   smr_image_run(plan, &source, session->team.pool, input->own.data);
   return SAMARA_OK;
 }
