@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import PIL.Image
@@ -17,6 +18,7 @@ from samara.pybridge.answers import (
     Mask,
     colour_of,
     draw,
+    write_picture,
 )
 from samara.pybridge.errors import ArgumentError, ShapeError, UnsupportedError
 
@@ -131,3 +133,15 @@ def test_drawing_without_pillow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     with pytest.raises(UnsupportedError, match="pip install pillow"):
         draw(np.zeros((2, 2, 3), np.uint8), Classification(()))
+
+
+def test_pictures_are_written_by_their_names(tmp_path: Path) -> None:
+    picture = draw(np.full((2, 3, 3), 9, np.uint8), Mask(np.zeros((2, 3), np.uint8)))
+    for name in ("out.png", "out.JPG"):
+        write_picture(tmp_path / name, picture)
+        with PIL.Image.open(tmp_path / name) as opened:
+            assert opened.size == (3, 2)
+    for name in ("out", "out.txt"):
+        with pytest.raises(ArgumentError, match="does not say how to write it"):
+            write_picture(tmp_path / name, picture)
+        assert not (tmp_path / name).exists()

@@ -65,6 +65,21 @@ def test_pictures_have_seeds() -> None:
     assert {data[2 + 2] for data in plain} == set(range(1, 7))  # layouts
 
 
+def test_the_seed_of_answers_has_every_kind(tmp_path: Path) -> None:
+    file = tmp_path / "answers.samara"
+    file.write_bytes(corpus.answers())
+    kinds = {f.answer for f in samara.Model(file).functions.values()}
+    assert kinds == {"classes", "mask", "boxes", "keypoints"}
+    for name, f in samara.Model(file).functions.items():
+        session = samara.Session(file, function=name)
+        rng = np.random.default_rng(1)
+        feeds = {
+            s.name: rng.normal(size=[int(n) for n in s.shape]).astype(np.float32) for s in f.inputs
+        }
+        assert len(repr(session.predict(feeds | {"image": np.zeros((9, 7, 3), np.uint8)}))) > 12
+    assert (corpus.CORPUS / "answers.samara").exists()
+
+
 def test_the_seed_of_records_has_every_dtype(tmp_path: Path) -> None:
     file = tmp_path / "pictures.samara"
     file.write_bytes(corpus.pictures())

@@ -44,6 +44,7 @@ _OPTIONS: Mapping[str, str] = {
     "outputs": "--outputs",
     "prepack": "--prepack",
     "preprocess": "--preprocess",
+    "postprocess": "--postprocess",
     "profile": "--profile",
     "ranges": "--range",
     "recipe": "--recipe",
@@ -69,8 +70,8 @@ _SWITCHES: Mapping[str, str] = {
 _HOMES: Mapping[str, str] = {
     **dict.fromkeys(
         ("--inputs", "--outputs", "--layout", "--state", "--disable", "--no-optimize", "--no-check",
-         "--bound", "--const", "--rename", "--shape", "--prepack", "--preprocess", "--golden",
-         "--target-runtime", "--bisect"),
+         "--bound", "--const", "--rename", "--shape", "--prepack", "--preprocess", "--postprocess",
+         "--golden", "--target-runtime", "--bisect"),
         "samara export",
     ),
     **dict.fromkeys(

@@ -76,6 +76,15 @@ def export(
             " std=…' (docs/preprocessing.md).",
         ),
     ] = None,
+    postprocess: Annotated[
+        str | None,
+        typer.Option(
+            "--postprocess",
+            metavar="RECORD",
+            help="What the outputs mean: 'classify logits softmax', 'boxes corners box=… score=…'"
+            " (docs/postprocessing.md).",
+        ),
+    ] = None,
     target_runtime: Annotated[
         str | None,
         typer.Option(
@@ -178,6 +187,7 @@ def export(
             consts=consts or None,
             rename=renames or None,
             preprocess=records or None,
+            postprocess=postprocess,
         )
     if as_json:
         print_json(report.to_json())

@@ -44,6 +44,14 @@ def run(
             help="Write a trace for chrome://tracing or Perfetto.",
         ),
     ] = None,
+    draw: Annotated[
+        Path | None,
+        typer.Option(
+            "--draw",
+            metavar="OUT.png",
+            help="Write the picture that was given, with the answer on it: boxes, a mask, points.",
+        ),
+    ] = None,
     top: Annotated[
         int, typer.Option("--top", min=0, help="Print the best classes, with the file's labels.")
     ] = 0,
@@ -57,6 +65,7 @@ def run(
     samara run model.samara                                 (random inputs)
     samara run model.samara --input x=in.npy --output out.npz
     samara run model.samara --input all.npz --top 3
+    samara run model.samara --input image=cat.jpg --draw out.png
     samara run model.samara --profile trace.json
     samara run model.samara --backend opencl
     """
@@ -80,6 +89,7 @@ def run(
             top=top,
             output=output,
             profile=profile,
+            draw=draw,
         )
     if result.random_inputs:
         note(f"inputs without a file got random data (--seed {seed})")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from samara.exporter.ir import read_file
+from samara.exporter.ir.answer_records import ANSWERS
 from samara.exporter.ir.records import RECORDS
 from samara.exporter.measure.survey import survey
 from samara.exporter.opening import Note, opened, silent
@@ -116,6 +117,7 @@ def model_features(path: Path) -> tuple[str, ...]:
         "state": bool(file.program.variables),
         "metadata": "labels" in file.program.metadata,
         "images": RECORDS in file.program.metadata,
+        "answers": ANSWERS in file.program.metadata,
     }
     return tuple(name for name, there in has.items() if there)
 

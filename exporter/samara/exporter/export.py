@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter.answer_check import check_answers
 from samara.exporter.ir import Golden, Memory, Program, count_ops, freeze, save_program
 from samara.exporter.ir import rename as renamed
+from samara.exporter.ir.answer_records import Answers, renamed_answers, with_answers
 from samara.exporter.ir.arguments import as_names, as_program, as_table, check_known
 from samara.exporter.ir.bounds import is_growing, with_bounds
 from samara.exporter.ir.file_write import needs_of
@@ -126,6 +128,7 @@ def export(
     consts: Mapping[str, Any] | None = None,
     rename: Mapping[str, str] | None = None,
     preprocess: Records | None = None,
+    postprocess: Answers | None = None,
 ) -> ExportReport:
     """Optimize a Program and write it as a .samara file, whole or not at all.
 
@@ -148,6 +151,8 @@ def export(
     new names, all else by the program's own.
     preprocess: {input: record} says how a picture becomes an input, as an ImageRecord or its text
     (docs/preprocessing.md); names, layouts and dtypes are those of the file. Sessions then take pictures.
+    postprocess: what the outputs mean, as an AnswerRecord or its text (docs/postprocessing.md), of the
+    first function, or {function: record}. Session.predict then gives typed answers, with the labels.
 
     Raises SamaraError when a pass changes an answer under check="strict", UnknownNameError for names
     that are not there, ArgumentError for another kind of argument, FileError where the file cannot be
@@ -188,6 +193,10 @@ def export(
     merged = renamed_records(renamed(merged, rename or {}), rename or {})
     if preprocess:
         merged = with_records(merged, as_table(preprocess, "preprocess", _RECORD))
+    merged = renamed_answers(merged, rename or {})
+    if postprocess:
+        merged = with_answers(merged, postprocess)
+    check_answers(merged)
     if labels is not None:
         merged = replace(
             merged, metadata={**merged.metadata, "labels": json.dumps(_labels(labels))}

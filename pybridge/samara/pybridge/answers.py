@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from samara.pybridge.atomic import replacing
 from samara.pybridge.errors import ArgumentError, ShapeError, UnsupportedError
+from samara.pybridge.files import AnyPath
 from samara.pybridge.image import Image
 
 if TYPE_CHECKING:
@@ -297,6 +300,22 @@ def draw(picture: Any, answer: Answer, *, opacity: float = 0.5) -> PIL.Image.Ima
             fix="give a Classification, Mask, Detections or Keypoints",
         )
     return image
+
+
+def write_picture(path: AnyPath, picture: PIL.Image.Image) -> None:
+    """Write a picture in the format that the name asks for, whole or not at all.
+
+    ArgumentError for a name that asks for none, FileError where the file cannot be written.
+    """
+    pil = _pillow("Image")
+    kind = pil.registered_extensions().get(os.path.splitext(os.fspath(path))[1].lower())
+    if kind not in pil.SAVE:
+        raise ArgumentError(
+            f"picture {os.fspath(path)}: the name does not say how to write it",
+            fix="name it .png or .jpg",
+        )
+    with replacing(path) as file:
+        picture.save(file, kind)
 
 
 def _pillow(name: str) -> Any:

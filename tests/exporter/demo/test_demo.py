@@ -15,7 +15,6 @@ import pytest
 from samara.exporter.demo import demo as module
 from samara.exporter.demo import digits_net
 from samara.exporter.demo.demo import accuracy, demo, load_digits
-from samara.exporter.measure.run import labels_of
 from samara.exporter.types import BackendError, SamaraError
 from samara.pybridge import Model
 
@@ -45,7 +44,7 @@ def test_demo(tmp_path: Path) -> None:
         assert f"{v.name} " in report.text()
     model = Model(tmp_path / "demo" / "digits.samara")
     model.selftest()
-    assert labels_of(model)[7] == "seven"
+    assert model.labels[7] == "seven"
     assert json.loads(json.dumps(report.to_json()))["ok"]
     assert f"{100 * report.python_accuracy:.2f} %" in report.text()
     assert "latency" in report.text()

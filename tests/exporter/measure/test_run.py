@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from samara.exporter.importers.onnx import import_onnx
-from samara.exporter.measure.run import labels_of, output_kind, rank, run, summary, write_outputs
+from samara.exporter.measure.run import output_kind, rank, run, summary, write_outputs
 from samara.exporter.types import ArgumentError, SamaraError, ShapeError
 from samara.pybridge import Model
 from samara.pybridge.array_files import write_arrays
@@ -95,8 +95,8 @@ def test_summary_says_what_is_not_finite() -> None:
 
 
 def test_labels(samara_path: Path, counter_path: Path) -> None:
-    assert labels_of(Model(samara_path)) == LABELS
-    assert labels_of(Model(counter_path)) == []
+    assert Model(samara_path).labels == tuple(LABELS)
+    assert Model(counter_path).labels == ()
 
 
 def test_arrays_of_any_name(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ from samara.exporter.ir import (
     print_node,
     read_file,
 )
+from samara.exporter.ir.answer_records import ANSWERS, answers_of
 from samara.exporter.ir.bounds import is_growing
 from samara.exporter.ir.records import RECORDS, records_of
 from samara.exporter.ir.relayout import TransposeLeft, transposes_left
@@ -154,6 +155,7 @@ class Report:
     not_run: str = ""
     checksums: bool = False
     records: Mapping[str, str] = field(default_factory=dict)  # of inputs, as texts
+    answers: Mapping[str, str] = field(default_factory=dict)  # of functions, as texts
 
     @property
     def main(self) -> FunctionReport:
@@ -320,8 +322,9 @@ def _static_report(file: ModelFile, path: str, size: int) -> Report:
         producer=file.producer,
         schema_version=file.schema_version,
         min_runtime=".".join(map(str, file.min_runtime)),
-        metadata={k: v for k, v in program.metadata.items() if k != RECORDS},
+        metadata={k: v for k, v in program.metadata.items() if k not in (RECORDS, ANSWERS)},
         records={name: str(record) for name, record in records_of(program).items()},
+        answers={name: str(record) for name, record in answers_of(program).items()},
         functions=tuple(
             _function_report(
                 f,
@@ -455,6 +458,8 @@ def _head_text(report: Report) -> str:
     ]
     for name, record in report.records.items():
         lines.append(f"  input {name} of a picture: {record}")
+    for name, record in report.answers.items():
+        lines.append(f"  answer of {name}: {record}")
     for key, value in report.metadata.items():
         short = value if len(value) <= 70 else value[:67] + "..."
         lines.append(f"  {key}: {short}")

@@ -80,6 +80,7 @@ def _summary(report: Report) -> str:
     if report.not_run:
         facts.append(("not run here", report.not_run))
     facts += [(f"input {name} of a picture", record) for name, record in report.records.items()]
+    facts += [(f"answer of {name}", record) for name, record in report.answers.items()]
     facts += list(report.metadata.items())
     rows = "".join(
         f"<tr><th>{escape(k)}</th><td>{escape(_short(v, 400))}</td></tr>" for k, v in facts

@@ -21,6 +21,7 @@ from samara.exporter.ir import Array
 from samara.exporter.types import SamaraError, ShapeError
 from samara.pybridge import Session, TensorSpec, as_input
 from samara.pybridge.array_files import read_arrays
+from samara.pybridge.image import Image
 from samara.pybridge.names import unknown
 from samara.pybridge.preprocess import preprocess
 
@@ -85,6 +86,26 @@ def read_feeds(
     return {name: _fitted(known[name], value, where) for name, (value, where) in given.items()}
 
 
+def pictures_of(inputs: Given, specs: Sequence[TensorSpec]) -> dict[str, Image]:
+    """The pictures among the inputs, as they are meant to be seen."""
+    known = {s.name: s for s in specs}
+    return {
+        name: Image.open(value).upright()
+        for name, value in inputs.items()
+        if _is_picture(value, known.get(name))
+    }
+
+
+def _is_picture(value: Any, spec: TensorSpec | None) -> bool:
+    """Whether a value is the path of a picture, for an input that takes one."""
+    return (
+        isinstance(value, (str, os.PathLike))
+        and spec is not None
+        and spec.record is not None
+        and not os.fspath(value).endswith(_SUFFIXES)
+    )
+
+
 def check_names(given: Iterable[str], names: Sequence[str]) -> None:
     """ShapeError for a name that no input has."""
     for name in given:
@@ -97,7 +118,7 @@ def _value(name: str, value: Any, spec: TensorSpec | None) -> tuple[Any, str]:
     if not isinstance(value, (str, os.PathLike)):
         return value, ""
     text = os.fspath(value)
-    if spec is not None and spec.record is not None and not text.endswith(_SUFFIXES):
+    if spec is not None and spec.record is not None and _is_picture(value, spec):
         return preprocess(spec.record, text), text
     if isinstance(value, str) and not text.endswith(_SUFFIXES) and not os.path.exists(text):
         number = _number(text)

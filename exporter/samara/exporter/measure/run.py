@@ -5,7 +5,6 @@ time of every node.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
@@ -18,13 +17,24 @@ import numpy as np
 from samara.exporter.ir import Array, open_program
 from samara.exporter.measure._trace import trace_of
 from samara.exporter.measure.device_use import DeviceUse, device_use
-from samara.exporter.measure.feeds import Given, session_feeds
+from samara.exporter.measure.feeds import Given, pictures_of, session_feeds
 from samara.exporter.types import ArgumentError, ShapeError
 from samara.exporter.types.text import table
 from samara.pybridge import Model, Session
+from samara.pybridge.answers import (
+    Answer,
+    Classification,
+    Detections,
+    Mask,
+    label_of,
+    write_picture,
+)
+from samara.pybridge.answers import draw as draw_answer
 from samara.pybridge.array_files import write_array, write_arrays
 from samara.pybridge.atomic import check_writable, replacing_files, write_text
 from samara.pybridge.device import CPU, BackendChoice
+from samara.pybridge.image import Image
+from samara.pybridge.session import no_answer
 
 # What a name of a tensor may have and a name of a file not; samara-run replaces the same.
 _FORBIDDEN = re.compile(r'[/\\:*?"<>|]')
@@ -48,7 +58,8 @@ class Ranked:
 class RunResult:
     """What a run gave. `sizes` are symbolic dims that were chosen because nothing fixed them.
 
-    `use`: of the devices, where the run was given some.
+    `use`: of the devices, where the run was given some. `answer`: what the outputs mean, where the file
+    says it.
     """
 
     outputs: Mapping[str, Array]
@@ -57,6 +68,7 @@ class RunResult:
     sizes: Mapping[str, int]
     top: tuple[Ranked, ...]
     use: DeviceUse | None = None
+    answer: Answer | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Shapes, ranges and the best classes; the arrays themselves belong in a file."""
@@ -70,6 +82,7 @@ class RunResult:
                 for t in self.top
             ],
             "use": None if self.use is None else asdict(self.use),
+            "answer": None if self.answer is None else _answer_json(self.answer),
         }
 
     def text(self) -> str:
@@ -85,6 +98,8 @@ class RunResult:
         for t in self.top:
             lines.append(f"{t.output}[{t.row}]")
             lines += [f"  {value:10.4g}  {label}" for _, label, value in t.best]
+        if self.answer is not None:
+            lines.append(str(self.answer))
         lines.append(f"{self.milliseconds:.3f} ms")
         if self.use is not None:
             lines.append(self.use.text())
@@ -108,11 +123,14 @@ def run(
     top: int = 0,
     output: str | os.PathLike[str] | None = None,
     profile: str | os.PathLike[str] | None = None,
+    draw: str | os.PathLike[str] | None = None,
 ) -> RunResult:
     """Run a `.samara` file once. Inputs that no file gives get seeded random data.
 
     inputs, files: as read_feeds takes them. top: how many classes to rank per row. output: where the
-    outputs go, as write_outputs takes it. profile: a Chrome trace to write. backend, wait, accuracy: as a
+    outputs go, as write_outputs takes it. profile: a Chrome trace to write. draw: a picture to
+    write, that of the input with the answer on it; UnsupportedError where the file does not say what its
+    outputs mean. backend, wait, accuracy: as a
     Session takes them. The time is that of a second run, when caches are warm; state is put back in between.
     """
     model = Model(path)
@@ -120,6 +138,8 @@ def run(
         check_writable(output)
     if profile is not None:
         check_writable(profile)
+    if draw is not None:
+        check_writable(draw)
     session = Session(
         model,
         function=function,
@@ -130,6 +150,9 @@ def run(
         tuned=tuned,
         accuracy=accuracy,
     )
+    pictures = pictures_of(inputs or {}, session.inputs)
+    if draw is not None:
+        _check_drawable(session, pictures)
     chosen = session_feeds(session, inputs=inputs, files=files, shapes=shapes, seed=seed)
     session.run(chosen.arrays)
     session.reset()
@@ -141,19 +164,60 @@ def run(
         write_text(profile, trace_of(session, open_program(path)))
     if output is not None:
         write_outputs(output, outputs)
-    labels = labels_of(model)
+    answer = None
+    if model.function(session.function).answer is not None:
+        session.reset()
+        answer = session.predict({**chosen.arrays, **pictures})
+        if draw is not None:
+            (picture,) = pictures.values()
+            write_picture(draw, draw_answer(picture, answer))
+    labels = model.labels
     ranked = [r for n, a in outputs.items() for r in rank(n, a, top, labels)] if top else []
     use = None if backend == CPU else device_use(session)
-    return RunResult(outputs, took * 1e3, chosen.random, dict(chosen.sizes), tuple(ranked), use)
+    sizes = dict(chosen.sizes)
+    return RunResult(outputs, took * 1e3, chosen.random, sizes, tuple(ranked), use, answer)
 
 
-def labels_of(model: Model) -> list[str]:
-    """The class names in the file's metadata; empty when it has none."""
-    try:
-        found = json.loads(model.metadata.get("labels", "[]"))
-    except ValueError:
-        return []
-    return [str(x) for x in found] if isinstance(found, list) else []
+def _check_drawable(session: Session, pictures: Mapping[str, Image]) -> None:
+    """Whether there will be an answer, and one picture to draw it on."""
+    if session.model.function(session.function).answer is None:
+        raise no_answer(session.function)
+    if len(pictures) != 1:
+        takes = next((s.name for s in session.inputs if s.record is not None), None)
+        raise ArgumentError(
+            f"{len(pictures)} pictures are given to draw the answer on",
+            fix="the model has no record of pictures: export it with preprocess="
+            if takes is None
+            else f"give one: --input {takes}=FILE.jpg",
+        )
+
+
+def _answer_json(answer: Answer) -> dict[str, Any]:
+    kind = type(answer).__name__
+    if isinstance(answer, Classification):
+        return {"kind": kind, "top": [asdict(guess) for guess in answer]}
+    if isinstance(answer, Detections):
+        boxes = [
+            {
+                "label": found.label,
+                "index": found.index,
+                "score": found.score,
+                "box": list(found.box),
+                "points": None if found.points is None else found.points.tolist(),
+            }
+            for found in answer
+        ]
+        return {"kind": kind, "boxes": boxes}
+    if isinstance(answer, Mask):
+        numbers, counts = np.unique(answer.classes, return_counts=True)
+        height, width = answer.classes.shape
+        pixels = {str(n): int(c) for n, c in zip(numbers.tolist(), counts, strict=True)}
+        return {"kind": kind, "width": width, "height": height, "pixels": pixels}
+    points = [
+        {"label": label_of(answer.labels, i), "x": float(x), "y": float(y), "score": float(score)}
+        for i, ((x, y), score) in enumerate(zip(answer.points, answer.scores, strict=True))
+    ]
+    return {"kind": kind, "points": points}
 
 
 def rank(name: str, array: Array, top: int, labels: Sequence[str]) -> list[Ranked]:

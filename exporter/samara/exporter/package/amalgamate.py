@@ -25,7 +25,9 @@ from samara.pybridge import SamaraError
 _LICENCE = "// SPDX-License-Identifier: Apache-2.0"
 _CPLUSPLUS = re.compile(r"^#ifdef __cplusplus\n(?:(?!#).*\n)*#endif\n", re.MULTILINE)
 # Parts with sources of their own, which builds without them do not even hold.
-_WITH_SOURCES = frozenset({"backends", "backends_auto", "backend_opencl", "async", "image"})
+_WITH_SOURCES = frozenset(
+    {"backends", "backends_auto", "backend_opencl", "async", "image", "answer"}
+)
 _PART = re.compile(r"^SMR_PART\((\w+), 0\)", re.MULTILINE)
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 # Functions and tables that this build does not use are meant to be dropped. GCC, with everything in

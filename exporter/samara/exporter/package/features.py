@@ -85,6 +85,11 @@ FEATURES = MappingProxyType(
             _named("", "model_image_record session_set_image preprocess preprocess_shape"),
             ("image",),
         ),
+        "answers": Feature(
+            "what outputs mean, by records of the models (samara_media.h)",
+            _named("", "session_answer model_answer_kind model_label"),
+            ("answer",),
+        ),
         "backends": Feature(
             "devices beside the CPU (samara_backend.h)",
             _named("backend_", "open close device")

@@ -44,6 +44,7 @@ _FULL_ONLY = frozenset({"survey", "eager"})
 # Parts that follow a feature also where all parts are kept.
 _OF_FEATURES = {
     "image": "images",
+    "answer": "answers",
     "backends": "backends",
     "backends_auto": "backend_auto",
     "backends_float16": "backends",
@@ -211,7 +212,7 @@ def _kernels_of_devices(selection: Selection) -> frozenset[str] | None:
 def _build_header(selection: Selection) -> str:
     text = "".join(f'  "{line}\\n" \\\n' for line in selection.text().splitlines())
     floor = "NONE" if selection.floor == "scalar" else _c_name(selection.floor)
-    records = int(selection.parts is None or "image" in selection.parts)
+    records = int(selection.parts is None or not {"image", "answer"}.isdisjoint(selection.parts))
     return f"""\
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef SMR_BASE_BUILD_H_
