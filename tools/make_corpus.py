@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,10 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), *(str(ROOT / room) for room in ("exporter", "pybridge"))]
 
+from samara.exporter.answer_check import check_answers  # noqa: E402
 from samara.exporter.conformance.programs import Form, one_node  # noqa: E402
 from samara.exporter.ir import Golden, ProgramBuilder  # noqa: E402
+from samara.exporter.ir.answer_records import with_answers  # noqa: E402
 from samara.exporter.ir.file_assemble import assemble  # noqa: E402
 from samara.exporter.ir.file_write import rows_of  # noqa: E402
 from samara.exporter.ir.records import with_records  # noqa: E402
@@ -127,6 +130,31 @@ def pictures() -> bytes:
         "steps": "gray int8 nhwc resize=7x5 filter=area quant=2,-128",
     }
     program = with_records(pb.finish(["main"]), records)
+    return b"".join(assemble(*rows_of(program, layout=True)))
+
+
+def answers() -> bytes:
+    """A program with an entry of every kind of answer, about a picture that is its other input."""
+    records = {
+        "classes": ("classify y softmax top=3 threshold=0.1", [1, 6]),
+        "mask": ("mask y", [1, 3, 4, 5]),
+        "boxes": (
+            "boxes anchors box=y[:4] score=y[4:6] objectness=y[6] points=y[7:] sigmoid combine=sqrt"
+            " priors=4:8,6x3;8:16 variances=0.1,0.1,0.2,0.2 threshold=0.4",
+            [1, 9, 11],
+        ),
+        "points": ("keypoints heatmaps=y refine=parabola", [1, 2, 5, 4]),
+    }
+    pb = ProgramBuilder()
+    for name, (_, shape) in records.items():
+        b = pb.function(name)
+        y = b.op("neg", b.input("x", "f32", shape))
+        b.finish([y, b.input("image", "f32", [1, 3, 8, 6])], ["y", "z"])
+    metadata = {"labels": '["ant", "bee"]'}
+    program = replace(pb.finish(list(records)), metadata=metadata)
+    program = with_records(program, {"image": "rgb float32 nchw letterbox=6x8"})
+    program = with_answers(program, {name: text for name, (text, _) in records.items()})
+    check_answers(program)
     return b"".join(assemble(*rows_of(program, layout=True)))
 
 
@@ -267,9 +295,10 @@ def main() -> int:
     if not (folder / "every_dtype.samara").exists():
         (folder / "every_dtype.samara").write_bytes(every_dtype())
         print("wrote every_dtype.samara")
-    if not (folder / "pictures.samara").exists():
-        (folder / "pictures.samara").write_bytes(pictures())
-        print("wrote pictures.samara")
+    for name, made in (("pictures", pictures), ("answers", answers)):
+        if not (folder / f"{name}.samara").exists():
+            (folder / f"{name}.samara").write_bytes(made())
+            print(f"wrote {name}.samara")
     for name, file in with_checksums().items():
         if not (folder / f"{name}.samara").exists():
             (folder / f"{name}.samara").write_bytes(file)

@@ -146,6 +146,28 @@ static uint64_t fuzz_read(const samara_session *session, size_t count) {
   return sum;
 }
 
+static uint64_t fuzz_text(uint64_t sum, const char *text) {
+  return text != NULL ? smr_fnv(sum, text, strlen(text)) : sum;
+}
+
+// So must all that an answer points to.
+static uint64_t fuzz_answer(samara_session *session) {
+  samara_answer a = {.struct_size = sizeof a};
+  uint64_t sum = SMR_FNV_START;
+  if (samara_session_answer(session, &a) != SAMARA_OK) return sum;
+  if (a.mask != NULL) sum = smr_fnv(sum, a.mask, a.count * a.mask_element_bytes);
+  for (size_t i = 0; a.classes != NULL && i < a.count; i++)
+    sum = fuzz_text(sum, a.classes[i].label);
+  for (size_t i = 0; a.boxes != NULL && i < a.count; i++) {
+    sum = fuzz_text(sum, a.boxes[i].label);
+    sum = smr_fnv(sum, &a.boxes[i].x0, 5 * sizeof(float));
+    if (a.points_per_box != 0)
+      sum = smr_fnv(sum, a.boxes[i].points, a.points_per_box * 2 * sizeof(float));
+  }
+  for (size_t i = 0; a.points != NULL && i < a.count; i++) sum = fuzz_text(sum, a.points[i].label);
+  return sum;
+}
+
 // What free dims are in a round; the last round mixes them.
 static int64_t fuzz_dim(size_t round, size_t input, int32_t axis) {
   static const int64_t sizes[RUN_ROUNDS] = {3, 2, 17, 0, 32, 5};
@@ -212,6 +234,7 @@ static void fuzz_run(const samara_model *model, const char *function, const uint
     const samara_status ran =
         round % 2 == 0 ? fuzz_run_with(session, outputs) : samara_session_run(session);
     if (ran == SAMARA_OK && fuzz_read(session, outputs) == 0) abort();
+    if (ran == SAMARA_OK && fuzz_answer(session) == 0) abort();
     if (samara_session_arena_bytes(session) > RUN_MAX_ARENA) abort();
   }
   samara_session_destroy(session);
