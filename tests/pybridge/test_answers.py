@@ -21,6 +21,7 @@ from samara.pybridge.answers import (
     write_picture,
 )
 from samara.pybridge.errors import ArgumentError, ShapeError, UnsupportedError
+from samara.pybridge.image import Image
 
 
 def detections(n: int, points: int | None = None) -> Detections:
@@ -145,3 +146,12 @@ def test_pictures_are_written_by_their_names(tmp_path: Path) -> None:
         with pytest.raises(ArgumentError, match="does not say how to write it"):
             write_picture(tmp_path / name, picture)
         assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("format", ["rgb", "bgr", "rgba", "bgra", "gray"])
+def test_pictures_of_every_order_are_drawn_on(format: str) -> None:
+    channels = {"gray": 1, "rgba": 4, "bgra": 4}.get(format, 3)
+    pixels = np.arange(4 * channels, dtype=np.uint8).reshape(2, 2, channels)
+    made = np.asarray(draw(Image(pixels, format), Mask(np.zeros((2, 2), np.uint8))))
+    order = {"b": [2, 1, 0], "g": [0, 0, 0]}.get(format[0], [0, 1, 2])
+    assert np.array_equal(made, pixels[..., order])

@@ -217,3 +217,33 @@ def test_without_pillow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(UnsupportedError, match="needs pillow, which is not") as caught:
         Image.open(tmp_path / "a.png")
     assert caught.value.fix == "pip install pillow"
+
+
+@pytest.mark.parametrize("mirror", [False, True])
+@pytest.mark.parametrize("rotation", [0, 90, 180, 270])
+@pytest.mark.parametrize("format", ["rgb", "bgr", "rgba", "bgra", "gray"])
+def test_upright_is_what_models_see(format: str, rotation: int, mirror: bool) -> None:
+    channels = {"gray": 1, "rgba": 4, "bgra": 4}.get(format, 3)
+    # Rows with some bytes behind them, as cameras have.
+    rows = np.random.default_rng(2).integers(0, 256, (7, 12 * channels), np.uint8)
+    image = Image(
+        rows.tobytes(),
+        format,
+        9,
+        7,
+        strides=12 * channels,
+        crop=(2, 1, 5, 4),
+        rotation=rotation,
+        mirror=mirror,
+    )
+    pixels = rows.reshape(7, 12, channels)[:, :9]
+    assert np.array_equal(image.pixels(), pixels)
+    record = f"{'gray' if format == 'gray' else 'rgb'} uint8 nhwc"
+    upright = image.upright()
+    assert (upright.rotation, upright.mirror, upright.size) == (0, False, image.size)
+    assert np.array_equal(samara.preprocess(record, upright), samara.preprocess(record, image))
+
+
+def test_planes_are_no_pixels() -> None:
+    with pytest.raises(UnsupportedError, match="nv21 has no pixels of one piece"):
+        Image(bytes(6), "nv21", 2, 2).upright()

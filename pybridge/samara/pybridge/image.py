@@ -143,7 +143,8 @@ class Image:
         channels = FORMATS[self.format][0][0]
         if len(self.planes) != 1:
             raise UnsupportedError(
-                f"a picture in {self.format} has no pixels of one piece", fix="give one of RGB"
+                f"a picture in {self.format} has no pixels of one piece, but planes",
+                fix="make it RGB first: samara.preprocess('rgb uint8 nhwc', image)",
             )
         (plane,) = self.planes
         shape = (self.height, self.width, channels)
