@@ -247,4 +247,10 @@ def test_the_command_line_answers_and_draws(
     )
     assert refused.exit_code != 0
     assert "--postprocess" in refused.output
+    unnamed = samara_cli("run", tmp_path / "net.samara", "--input", image, "--draw", "out.xyz")
+    assert unnamed.exit_code != 0
+    assert "name it .png or .jpg" in unnamed.output
+    random = samara_cli("run", tmp_path / "net.samara", "--draw", tmp_path / "no.png")
+    assert random.exit_code != 0
+    assert "give one: --input image=FILE.jpg" in random.output
     assert not (tmp_path / "no.png").exists()

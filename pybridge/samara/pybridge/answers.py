@@ -268,10 +268,11 @@ def draw(picture: Any, answer: Answer, *, opacity: float = 0.5) -> PIL.Image.Ima
 
     `picture` is a samara.Image (but of YUV), a PIL image, or a uint8 array [height, width] or
     [height, width, 3] in RGB. It is the one the answer is about, as the model's caller had it: not
-    rotated, not cropped. `opacity` is how
-    much of a mask's colour covers the picture; class 0 and what the model did not see stay as they
-    are. Returns an RGB image. ArgumentError for other pictures and answers, ShapeError for a mask of
-    another size, UnsupportedError without Pillow.
+    rotated, not cropped. `opacity` is how much of a mask's colour covers the picture; class 0 and what
+    the model did not see stay as they are. Returns an RGB image.
+
+    ArgumentError for other pictures and answers, ShapeError for a mask of another size, UnsupportedError
+    without Pillow.
 
     >>> mask = Mask(np.array([[0, 1]], np.uint8))
     >>> draw(np.zeros((1, 2, 3), np.uint8), mask, opacity=1).getpixel((1, 0))
@@ -307,15 +308,25 @@ def write_picture(path: AnyPath, picture: PIL.Image.Image) -> None:
 
     ArgumentError for a name that asks for none, FileError where the file cannot be written.
     """
+    kind = picture_kind(path)
+    with replacing(path) as file:
+        picture.save(file, kind)
+
+
+def picture_kind(path: AnyPath) -> str:
+    """The format, as Pillow calls it, that the name of a picture to write asks for. ArgumentError for none.
+
+    >>> picture_kind("out.png")
+    'PNG'
+    """
     pil = _pillow("Image")
-    kind = pil.registered_extensions().get(os.path.splitext(os.fspath(path))[1].lower())
+    kind: str = pil.registered_extensions().get(os.path.splitext(os.fspath(path))[1].lower(), "")
     if kind not in pil.SAVE:
         raise ArgumentError(
             f"picture {os.fspath(path)}: the name does not say how to write it",
             fix="name it .png or .jpg",
         )
-    with replacing(path) as file:
-        picture.save(file, kind)
+    return kind
 
 
 def _pillow(name: str) -> Any:

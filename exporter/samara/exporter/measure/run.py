@@ -27,6 +27,7 @@ from samara.pybridge.answers import (
     Detections,
     Mask,
     label_of,
+    picture_kind,
     write_picture,
 )
 from samara.pybridge.answers import draw as draw_answer
@@ -128,10 +129,10 @@ def run(
     """Run a `.samara` file once. Inputs that no file gives get seeded random data.
 
     inputs, files: as read_feeds takes them. top: how many classes to rank per row. output: where the
-    outputs go, as write_outputs takes it. profile: a Chrome trace to write. draw: a picture to
-    write, that of the input with the answer on it; UnsupportedError where the file does not say what its
-    outputs mean. backend, wait, accuracy: as a
-    Session takes them. The time is that of a second run, when caches are warm; state is put back in between.
+    outputs go, as write_outputs takes it. profile: a Chrome trace to write. draw: a picture to write, that
+    of the input with the answer on it; UnsupportedError where the file does not say what its outputs mean.
+    backend, wait, accuracy: as a Session takes them. The time is that of a second run, when caches are
+    warm; state is put back in between.
     """
     model = Model(path)
     if output is not None and output_kind(output) != "folder":
@@ -139,6 +140,7 @@ def run(
     if profile is not None:
         check_writable(profile)
     if draw is not None:
+        picture_kind(draw)
         check_writable(draw)
     session = Session(
         model,
