@@ -145,7 +145,8 @@ static samara_status record_outputs(const struct smr_function *f,
   return SAMARA_OK;
 }
 
-// Sizes are counted in boxes from now on.
+// Checks the sizes of anchors. The file counts numbers, media/ boxes of two: the decoded level,
+// which nobody shares yet, is changed from the one to the other.
 static samara_status record_levels(const struct smr_answer_fields *f, samara_error *error) {
   for (uint32_t i = 0; i < f->level_count; i++) {
     struct smr_answer_level *level = (struct smr_answer_level *)&f->levels[i];
