@@ -63,6 +63,8 @@ _STRUCTS = (
     "samara_plane",
     "samara_image",
     "samara_image_record",
+    "samara_audio_record",
+    "samara_audio",
     "samara_class",
     "samara_box",
     "samara_point",

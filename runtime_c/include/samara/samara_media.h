@@ -153,6 +153,114 @@ SAMARA_API samara_status samara_preprocess(const samara_image_record *record,
                                            const samara_allocator *allocator, void *out,
                                            size_t size_bytes, samara_error *error);
 
+/* ---- sound as inputs (docs/preprocessing-audio.md) ---- */
+
+typedef enum samara_audio_kind {
+  SAMARA_AUDIO_SAMPLES = 1,
+  SAMARA_AUDIO_SPECTRUM = 2,
+  SAMARA_AUDIO_MEL = 3,
+  SAMARA_AUDIO_LOGMEL = 4,
+  SAMARA_AUDIO_MFCC = 5
+} samara_audio_kind;
+
+typedef enum samara_audio_window {
+  SAMARA_WINDOW_NONE = 0,
+  SAMARA_WINDOW_HANN = 1,
+  SAMARA_WINDOW_HAMMING = 2,
+  SAMARA_WINDOW_POVEY = 3,
+  SAMARA_WINDOW_SINE = 4
+} samara_audio_window;
+
+typedef enum samara_audio_spectrum {
+  SAMARA_SPECTRUM_POWER = 0,
+  SAMARA_SPECTRUM_MAGNITUDE = 1,
+  SAMARA_SPECTRUM_COMPLEX = 2
+} samara_audio_spectrum;
+
+typedef enum samara_audio_log {
+  SAMARA_LOG_NATURAL = 0,
+  SAMARA_LOG_DECIMAL = 1,
+  SAMARA_LOG_DECIBEL = 2
+} samara_audio_log;
+
+/* How sound becomes a tensor; the page says what each word means. Sizes are in samples, frequencies
+ * in hertz. What a kind does not have is 0. */
+typedef struct samara_audio_record {
+  size_t struct_size; /* of the caller's struct; set by it */
+  samara_audio_kind kind;
+  samara_dtype dtype; /* of the tensor: float32, float16, uint8, int8 */
+  char layout[8];     /* letters of n, t, f, c in the order of the axes, then 0 */
+  uint32_t rate, window, hop, fft, lead;
+  samara_audio_window shape;
+  bool symmetric;
+  bool center;
+  bool dc;        /* a frame's mean is subtracted */
+  bool wide_unit; /* a full-scale sample counts as 32768, else 1 */
+  bool slaney;    /* mel of Slaney, else of HTK */
+  bool slaney_norm;
+  bool mel_triangles; /* straight in mel, else in hertz */
+  bool plain_dct;     /* else orthonormal */
+  samara_audio_spectrum spectrum;
+  samara_audio_log log;
+  float preemphasis, low, high, floor, offset;
+  uint32_t bins, first, coefficients, lifter;
+  uint32_t frames, step;            /* of a tensor, and how many of them are new in the next */
+  uint32_t mean_count, scale_count; /* 0, 1, or the numbers of a frame */
+  const float *mean, *scale; /* y = (x - mean) * scale. Borrowed; of a model: as long as that */
+  float quant_scale;         /* of integers: real units per step */
+  int32_t quant_zero;
+} samara_audio_record;
+
+/* The record of an input of a function (NULL: the first). NOT_FOUND where there is none. Any
+ * thread. */
+SAMARA_API samara_status samara_model_audio_record(const samara_model *model, const char *function,
+                                                   size_t input, samara_audio_record *out);
+
+/* Samples as a caller has them: `count` of each channel, interleaved. Borrowed for the call. */
+typedef struct samara_audio {
+  size_t struct_size; /* of the caller's struct; set by it */
+  const void *samples;
+  size_t count;
+  uint32_t rate;      /* samples of a channel per second; 0: the record's */
+  uint32_t channels;  /* 1..32, whose mean counts; 0: one */
+  samara_dtype dtype; /* SAMARA_INT16, or SAMARA_FLOAT32 whose full scale is 1.0 */
+} samara_audio;
+
+/* Take samples for an input with a record of sound, up to the next tensor.
+ *
+ * *taken says how many samples of each channel were taken. *ready says whether the input has a new
+ * tensor: run the session, then call again with the samples behind, if only with none. Where it is
+ * false all were taken. Portions may have any size; tensors do not depend on them. A rate, number
+ * of channels or dtype other than in the call before begins a new stream, and so does
+ * samara_session_end_audio. The first call of a stream allocates.
+ *
+ *     for (;;) {
+ *       samara_session_push_audio(session, 0, &audio, &taken, &ready);
+ *       if (!ready) break;
+ *       samara_session_run(session);
+ *       audio.samples = (const int16_t *)audio.samples + taken, audio.count -= taken;
+ *     }
+ *
+ * SAMARA_NOT_FOUND when the input has no record of sound, SAMARA_BAD_SHAPE when it has not the
+ * shape that the record makes. Nothing is taken where it fails. */
+SAMARA_API samara_status samara_session_push_audio(samara_session *session, size_t input,
+                                                   const samara_audio *audio, size_t *taken,
+                                                   bool *ready);
+/* End the stream: what a resampler or centred frames still hold back. Call again while *ready, a
+ * run in between. Frames that do not fill a tensor are left out. */
+SAMARA_API samara_status samara_session_end_audio(samara_session *session, size_t input,
+                                                  bool *ready);
+
+/* All tensors of a recording that begins and ends with `audio`, one behind the other: what sessions
+ * get, without a model. *tensors says how many there are; `size_bytes` of `out` take those that fit
+ * whole. `shape` (SAMARA_MAX_RANK) and `rank` are those of one. Any of out, shape and rank may be
+ * NULL. Any thread. */
+SAMARA_API samara_status samara_preprocess_audio(const samara_audio_record *record,
+                                                 const samara_audio *audio,
+                                                 const samara_allocator *allocator, void *out,
+                                                 size_t size_bytes, size_t *tensors, int64_t *shape,
+                                                 int32_t *rank, samara_error *error);
+
 /* ---- answers: what outputs mean (docs/postprocessing.md) ---- */
 
 typedef enum samara_answer_kind {

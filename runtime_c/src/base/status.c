@@ -71,6 +71,8 @@ size_t samara_abi(size_t *sizes, size_t capacity) {
       ABI_SIZE(samara_plane),
       ABI_SIZE(samara_image),
       ABI_SIZE(samara_image_record),
+      ABI_SIZE(samara_audio_record),
+      ABI_SIZE(samara_audio),
       ABI_SIZE(samara_class),
       ABI_SIZE(samara_box),
       ABI_SIZE(samara_point),

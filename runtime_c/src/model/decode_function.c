@@ -279,7 +279,8 @@ samara_status smr_decode_function(struct smr_decoder *d, struct smr_function *f)
                                   &f->user_input_count));
   SMR_TRY(function_check_bindings(d, f, f->writes, f->write_count, f->outputs, f->output_count,
                                   inputs + f->input_count, &f->user_output_count));
-  if (SMR_HAS(image) || SMR_HAS(answer)) SMR_TRY(smr_records_check(f, d->walk.error));
+  if (SMR_HAS(image) || SMR_HAS(audio) || SMR_HAS(answer))
+    SMR_TRY(smr_records_check(f, d->walk.error));
   d->function_index++;
   return SAMARA_OK;
 }

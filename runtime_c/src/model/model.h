@@ -108,9 +108,22 @@ struct smr_image_fields {
   uint8_t colour, dtype, layout, filter, antialias, matrix, range;
 };
 
+/// How sound becomes an input, as the file has it; model/record_audio.c makes a record of it.
+struct smr_audio_fields {
+  const char *layout;
+  const float *mean, *scale;
+  uint32_t mean_count, scale_count;
+  uint32_t rate, window, hop, fft, lead, bins, first, coefficients, lifter, frames, step;
+  float preemphasis, low, high, floor, offset, quant_scale;
+  int32_t quant_zero;
+  uint8_t kind, dtype, shape, spectrum, log;
+  uint8_t symmetric, center, dc, wide_unit, slaney, slaney_norm, mel_triangles, plain_dct;
+};
+
 /// What a user input is made of.
 struct smr_input_record {
   const struct smr_image_fields *image;  // or NULL
+  const struct smr_audio_fields *audio;  // or NULL
   uint32_t input;
 };
 

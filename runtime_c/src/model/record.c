@@ -100,6 +100,8 @@ static samara_status record_check(const struct smr_function *f,
   if (record->input >= f->user_input_count)
     SMR_FAIL(error, BAD_ARGUMENT, "record of input %u of %u", (unsigned)record->input,
              (unsigned)f->user_input_count);
+  if (SMR_HAS(audio) && record->audio != NULL)
+    return smr_record_audio_check(f, record->input, record->audio, error);
   if (record->image == NULL) return SAMARA_OK;  // of a kind that a later version knows
   const struct smr_value *input = &f->values[f->inputs[f->user_inputs[record->input]]];
   samara_image_record r;
@@ -107,16 +109,21 @@ static samara_status record_check(const struct smr_function *f,
   return record_fits(f, input, &r, error);
 }
 
+// Faults of records are the file's, whoever found them.
+static samara_status record_refused(samara_status status, samara_error *error) {
+  if (status == SAMARA_OK) return SAMARA_OK;
+  if (error != NULL) error->status = SAMARA_BAD_MODEL;
+  return SAMARA_BAD_MODEL;
+}
+
 samara_status smr_records_check(const struct smr_function *f, samara_error *error) {
   for (uint32_t i = 0; i < f->record_count; i++) {
     if (i > 0 && f->records[i].input <= f->records[i - 1].input)
-      SMR_FAIL(error, BAD_MODEL, "function '%.80s': record of input %u after that of %u", f->name,
+      SMR_FAIL(error, BAD_MODEL, "record of input %u after that of %u",
                (unsigned)f->records[i].input, (unsigned)f->records[i - 1].input);
-    if (record_check(f, &f->records[i], error) != SAMARA_OK)
-      return smr_fail_prefix(error, SAMARA_BAD_MODEL, "function '%.80s': ", f->name);
+    SMR_TRY(record_refused(record_check(f, &f->records[i], error), error));
   }
-  if (SMR_HAS(answer) && smr_record_answer_check(f, error) != SAMARA_OK)
-    return smr_fail_prefix(error, SAMARA_BAD_MODEL, "function '%.80s': ", f->name);
+  if (SMR_HAS(answer)) return record_refused(smr_record_answer_check(f, error), error);
   return SAMARA_OK;
 }
 

@@ -20,6 +20,16 @@ const struct smr_image_fields *smr_record_image(const struct smr_function *f, si
 samara_status smr_record_read(const struct smr_image_fields *fields, const struct smr_value *input,
                               samara_image_record *out, samara_error *error);
 
+/// The record of a user input, NULL where it has none.
+const struct smr_audio_fields *smr_record_audio(const struct smr_function *f, size_t index);
+/// The record, filled in from the input it is of and checked. It points into the model.
+samara_status smr_record_audio_read(const struct smr_audio_fields *fields,
+                                    const struct smr_value *input, samara_audio_record *out,
+                                    samara_error *error);
+/// A record against the user input `index`.
+samara_status smr_record_audio_check(const struct smr_function *f, uint32_t index,
+                                     const struct smr_audio_fields *fields, samara_error *error);
+
 /// What smr_record_answer_check has checked, as media/ takes it. It points into the model.
 samara_status smr_record_answer(const struct smr_answer_fields *fields,
                                 struct smr_answer_record *out, samara_error *error);

@@ -40,6 +40,7 @@ struct smr_session_input {
   bool known, was_known;            // dims are
   struct smr_block own;
   struct smr_block image;  // what set_image.c keeps
+  struct smr_block audio;  // and push_audio.c
   const void *data;        // own.data or the caller's
   size_t size_bytes;
   int32_t variable;  // index into samara_session.state.variables, or -1 (smr_bound)

@@ -55,6 +55,8 @@ SMR_TEST(abi_lists_every_struct) {
       sizeof(samara_plane),
       sizeof(samara_image),
       sizeof(samara_image_record),
+      sizeof(samara_audio_record),
+      sizeof(samara_audio),
       sizeof(samara_class),
       sizeof(samara_box),
       sizeof(samara_point),

@@ -7,10 +7,12 @@
 #include "model/flatbuffer.h"
 #include "model/model.h"
 
-/// The record of a user input; without an image it is of a kind that this version does not know.
+/// The record of a user input; without image and audio it is of a kind that this version does not
+/// know.
 struct mb_record {
   uint32_t input;
   const struct smr_image_fields *image;
+  const struct smr_audio_fields *audio;
 };
 
 static inline size_t mb_write_image(struct fbb *b, const struct smr_image_fields *f) {
@@ -33,16 +35,59 @@ static inline size_t mb_write_image(struct fbb *b, const struct smr_image_fields
   return t;
 }
 
+static inline size_t mb_write_audio(struct fbb *b, const struct smr_audio_fields *f) {
+  const size_t t = fbb_table(b, "bbriiiiibbbbbbbbbbbiiiiiiiiiiirrii");
+#define MB_AUDIO(put, name) fbb_##put(b, t, SMR_FB_AUDIO_RECORD_##name, f->name);
+  MB_AUDIO(u8, kind)
+  MB_AUDIO(u8, dtype)
+  MB_AUDIO(u32, rate)
+  MB_AUDIO(u32, window)
+  MB_AUDIO(u32, hop)
+  MB_AUDIO(u32, fft)
+  MB_AUDIO(u32, lead)
+  MB_AUDIO(u8, shape)
+  MB_AUDIO(u8, symmetric)
+  MB_AUDIO(u8, center)
+  MB_AUDIO(u8, dc)
+  MB_AUDIO(u8, wide_unit)
+  MB_AUDIO(u8, spectrum)
+  MB_AUDIO(u8, slaney)
+  MB_AUDIO(u8, slaney_norm)
+  MB_AUDIO(u8, mel_triangles)
+  MB_AUDIO(u8, log)
+  MB_AUDIO(u8, plain_dct)
+  MB_AUDIO(f32, preemphasis)
+  MB_AUDIO(u32, bins)
+  MB_AUDIO(f32, low)
+  MB_AUDIO(f32, high)
+  MB_AUDIO(u32, first)
+  MB_AUDIO(f32, floor)
+  MB_AUDIO(f32, offset)
+  MB_AUDIO(u32, coefficients)
+  MB_AUDIO(u32, lifter)
+  MB_AUDIO(u32, frames)
+  MB_AUDIO(u32, step)
+  MB_AUDIO(f32, quant_scale)
+  MB_AUDIO(i32, quant_zero)
+#undef MB_AUDIO
+  fbb_text(b, t, SMR_FB_AUDIO_RECORD_layout, f->layout);
+  fbb_list(b, t, SMR_FB_AUDIO_RECORD_mean, f->mean, f->mean_count, 4, 4);
+  fbb_list(b, t, SMR_FB_AUDIO_RECORD_scale, f->scale, f->scale_count, 4, 4);
+  return t;
+}
+
 static inline void mb_write_records(struct fbb *b, size_t function, const struct mb_record *records,
                                     uint32_t count) {
   const size_t first = fbb_offsets(b, function, SMR_FB_FUNCTION_input_records, count);
   for (uint32_t i = 0; i < count; i++) {
-    const size_t at = fbb_table(b, records[i].image != NULL ? "ir" : "i");
-    fbb_u32(b, at, SMR_FB_INPUT_RECORD_input, records[i].input);
+    const struct mb_record *r = &records[i];
+    const size_t at = fbb_table(b, r->audio != NULL ? "i-r" : r->image != NULL ? "ir" : "i");
+    fbb_u32(b, at, SMR_FB_INPUT_RECORD_input, r->input);
     fbb_link(b, first + 4 * (size_t)i, at);
-    if (records[i].image == NULL) continue;
-    const size_t image = mb_write_image(b, records[i].image);
-    fbb_link(b, fbb_field(b, at, SMR_FB_INPUT_RECORD_image), image);
+    if (r->audio != NULL)
+      fbb_link(b, fbb_field(b, at, SMR_FB_INPUT_RECORD_audio), mb_write_audio(b, r->audio));
+    else if (r->image != NULL)
+      fbb_link(b, fbb_field(b, at, SMR_FB_INPUT_RECORD_image), mb_write_image(b, r->image));
   }
 }
 

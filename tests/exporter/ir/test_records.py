@@ -174,4 +174,4 @@ def test_the_schema_is_the_header() -> None:
             assert f"{prefix}{name.upper()} = {code}" in text
     for code, name in enumerate(RANGES, 1):
         assert f"SAMARA_{name.upper()}_RANGE = {code}" in text
-    assert [f.name for f in schema.table("InputRecord").fields] == ["input", "image"]
+    assert [f.name for f in schema.table("InputRecord").fields] == ["input", "image", "audio"]

@@ -26,7 +26,7 @@ _LICENCE = "// SPDX-License-Identifier: Apache-2.0"
 _CPLUSPLUS = re.compile(r"^#ifdef __cplusplus\n(?:(?!#).*\n)*#endif\n", re.MULTILINE)
 # Parts with sources of their own, which builds without them do not even hold.
 _WITH_SOURCES = frozenset(
-    {"backends", "backends_auto", "backend_opencl", "async", "image", "answer"}
+    {"backends", "backends_auto", "backend_opencl", "async", "image", "audio", "answer"}
 )
 _PART = re.compile(r"^SMR_PART\((\w+), 0\)", re.MULTILINE)
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")

@@ -40,6 +40,7 @@ EXPORTS = tuple(
 HOSTED = frozenset({"survey", "eager", "verify", "threads", "keep", "profile", "custom"}) | {
     "async",
     "image",
+    "audio",
     "answer",
     "backends",
     "backends_auto",

@@ -85,6 +85,11 @@ FEATURES = MappingProxyType(
             _named("", "model_image_record session_set_image preprocess preprocess_shape"),
             ("image",),
         ),
+        "audio": Feature(
+            "sound as inputs, by records of the models (samara_media.h)",
+            _named("", "session_push_audio session_end_audio model_audio_record preprocess_audio"),
+            ("audio",),
+        ),
         "answers": Feature(
             "what outputs mean, by records of the models (samara_media.h)",
             _named("", "session_answer model_answer_kind model_label"),

@@ -44,6 +44,7 @@ _FULL_ONLY = frozenset({"survey", "eager"})
 # Parts that follow a feature also where all parts are kept.
 _OF_FEATURES = {
     "image": "images",
+    "audio": "audio",
     "answer": "answers",
     "backends": "backends",
     "backends_auto": "backend_auto",
@@ -212,7 +213,9 @@ def _kernels_of_devices(selection: Selection) -> frozenset[str] | None:
 def _build_header(selection: Selection) -> str:
     text = "".join(f'  "{line}\\n" \\\n' for line in selection.text().splitlines())
     floor = "NONE" if selection.floor == "scalar" else _c_name(selection.floor)
-    records = int(selection.parts is None or not {"image", "answer"}.isdisjoint(selection.parts))
+    records = int(
+        selection.parts is None or not {"image", "audio", "answer"}.isdisjoint(selection.parts)
+    )
     return f"""\
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef SMR_BASE_BUILD_H_
