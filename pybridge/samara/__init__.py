@@ -44,6 +44,8 @@ _HOMES = {
         "__version__",
     ),
     "samara.pybridge.custom": ("register_kernel",),
+    "samara.pybridge.audio": ("Audio",),
+    "samara.pybridge.audio_record": ("AudioRecord",),
     "samara.pybridge.image": ("Image",),
     "samara.pybridge.image_record": ("ImageRecord",),
     "samara.pybridge.preprocess": ("preprocess",),
@@ -243,6 +245,8 @@ if TYPE_CHECKING:
     from samara.pybridge.answers import Keypoints as Keypoints
     from samara.pybridge.answers import Mask as Mask
     from samara.pybridge.answers import draw as draw
+    from samara.pybridge.audio import Audio as Audio
+    from samara.pybridge.audio_record import AudioRecord as AudioRecord
     from samara.pybridge.custom import register_kernel as register_kernel
     from samara.pybridge.image import Image as Image
     from samara.pybridge.image_record import ImageRecord as ImageRecord

@@ -7,7 +7,7 @@ import numpy as np
 
 from samara.exporter.ir.answer_records import answers_of
 from samara.exporter.ir.program import Function, Program, Value
-from samara.exporter.ir.records import records_of
+from samara.exporter.ir.records import image_records_of
 from samara.exporter.reference_answers import Output, answer
 from samara.exporter.types import DType, SamaraError, ShapeError
 from samara.pybridge.answer_geometry import PictureGeometry
@@ -19,7 +19,7 @@ def check_answers(program: Program) -> None:
 
     Outputs of symbolic shapes are left to the run.
     """
-    pictured = set(records_of(program))
+    pictured = set(image_records_of(program))
     for name, record in answers_of(program).items():
         f = program.functions[name]
         outputs = _zeros(f)

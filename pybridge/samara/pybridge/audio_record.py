@@ -230,6 +230,16 @@ class AudioRecord:
         sides = {"n": 1, "t": self.frames, "f": self.features, "c": self.parts}
         return tuple(sides[axis] for axis in self.layout)
 
+    @property
+    def seconds(self) -> float:
+        """Of sound that a tensor is made of."""
+        return (self.window + (self.frames - 1) * self.hop) / self.rate
+
+    @property
+    def step_seconds(self) -> float:
+        """From the beginning of a tensor to that of the next."""
+        return self.step * self.hop / self.rate
+
     # ---- checks ----
 
     def _check_sizes(self) -> None:

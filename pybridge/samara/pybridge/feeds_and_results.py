@@ -6,7 +6,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,19 +18,18 @@ from samara.pybridge.files import kind_of
 from samara.pybridge.model import TensorSpec
 from samara.pybridge.names import unknown
 
+if TYPE_CHECKING:
+    from samara.pybridge.input_record import InputRecord
+
 Array = npt.NDArray[Any]
 
 
 def as_input(spec: TensorSpec, value: Any, dtype: np.dtype[Any]) -> Array:
     """The value as a C-contiguous array of the input's dtype; ShapeError when it is not one and
-    must not become one. A picture becomes one by the record of the input, where it has one.
+    must not become one. A picture or sound becomes one by the record of the input, where it has one.
     """
     if spec.record is not None:
-        from samara.pybridge.image import is_picture
-        from samara.pybridge.preprocess import preprocess
-
-        if is_picture(value, len(spec.shape), dtype):
-            value = preprocess(spec.record, value)
+        value = _by_record(spec, spec.record, value, dtype)
     array = as_array(value, f"input {spec.name!r}")
     if array.dtype != dtype:
         if (
@@ -51,6 +50,21 @@ def as_input(spec: TensorSpec, value: Any, dtype: np.dtype[Any]) -> Array:
     check_shape(spec, array.shape)
     contiguous: Array = np.ascontiguousarray(array).reshape(array.shape)
     return contiguous
+
+
+def _by_record(spec: TensorSpec, record: InputRecord, value: Any, dtype: np.dtype[Any]) -> Any:
+    """The tensor of a picture or of sound; a value that is neither as it is."""
+    from samara.pybridge.preprocess import tensors_of
+
+    tensors = tensors_of(record, value, len(spec.shape), dtype)
+    if tensors is None:
+        return value
+    if len(tensors) != 1:
+        raise ShapeError(
+            f"input {spec.name!r}: the sound makes {len(tensors)} tensors, and a run takes one",
+            fix="use session.listen(sound), which runs on each",
+        )
+    return tensors[0]
 
 
 def as_array(value: Any, what: str) -> Array:

@@ -21,6 +21,7 @@ from samara.pybridge.foreign import HEAD_BYTES, head_of, refuse_foreign
 from samara.pybridge.names import is_one_of, unknown
 
 if TYPE_CHECKING:
+    from samara.pybridge.audio_record import AudioRecord
     from samara.pybridge.image_record import ImageRecord
 
 _MAGIC = b"SMRA"
@@ -34,7 +35,7 @@ class TensorSpec:
     of ml_dtypes where that is installed (a value per item, also for the 4-bit types); else a
     bfloat16 tensor is its bits as uint16, an int4 tensor is int8 and a uint4 tensor uint8.
     `scale` and `zero_point` are set for a quantized tensor: real = scale * (stored - zero_point).
-    `record` says how a picture becomes an input, where the file has that.
+    `record` says how a picture or sound becomes an input, where the file has that.
     """
 
     name: str
@@ -42,7 +43,7 @@ class TensorSpec:
     shape: tuple[int | str, ...]
     scale: float | None = None
     zero_point: int | None = None
-    record: ImageRecord | None = None
+    record: ImageRecord | AudioRecord | None = None
 
     @property
     def numpy_dtype(self) -> np.dtype[Any]:
@@ -267,7 +268,7 @@ def _function_spec(lib: Any, handle: Any, name: str) -> FunctionSpec:
         tuple(
             spec if record is None else replace(spec, record=record)
             for i, spec in enumerate(inputs)
-            for record in (_image_record(lib, handle, encoded, i),)
+            for record in (_record(lib, handle, encoded, i),)
         ),
         specs(lib.samara_model_output_count, lib.samara_model_output_info),
         bool(lib.samara_model_is_growing(handle, encoded)),
@@ -285,15 +286,20 @@ def _answer_kind(lib: Any, handle: Any, function: bytes) -> str | None:
     return KINDS[code]
 
 
-def _image_record(lib: Any, handle: Any, function: bytes, index: int) -> ImageRecord | None:
-    read = function_in(lib, "samara_model_image_record")
-    native = ffi.new("samara_image_record *")
-    native.struct_size = ffi.sizeof("samara_image_record")
-    if read is None or read(handle, function, index, native):
-        return None
-    from samara.pybridge.preprocess import record_of
+def _record(lib: Any, handle: Any, function: bytes, index: int) -> ImageRecord | AudioRecord | None:
+    for kind in ("image", "audio"):
+        read = function_in(lib, f"samara_model_{kind}_record")
+        native = ffi.new(f"samara_{kind}_record *")
+        native.struct_size = ffi.sizeof(f"samara_{kind}_record")
+        if read is not None and read(handle, function, index, native) == 0:
+            if kind == "audio":
+                from samara.pybridge.preprocess_audio import audio_record_of
 
-    return record_of(native)
+                return audio_record_of(native)
+            from samara.pybridge.preprocess import record_of
+
+            return record_of(native)
+    return None
 
 
 def _tensor_spec(info: Any) -> TensorSpec:

@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from samara.pybridge import dtypes
 from samara.pybridge._native import NULL, check, ffi, function_in, library, new_error
-from samara.pybridge.errors import ArgumentError, UnsupportedError
-from samara.pybridge.files import kind_of
+from samara.pybridge.audio_record import AudioRecord
+from samara.pybridge.errors import UnsupportedError
 from samara.pybridge.image import Image, as_image, is_picture
 from samara.pybridge.image_planes import FORMATS
 from samara.pybridge.image_record import ImageRecord
 from samara.pybridge.image_text import CHANNELS, FILTERS, LAYOUTS, MATRICES, RANGES
+from samara.pybridge.input_record import InputRecord, as_record
 
 if TYPE_CHECKING:
     from samara.pybridge.model import TensorSpec
@@ -28,29 +29,30 @@ _CODES: Final = {name: code for code, name in dtypes.NAMES.items() if name != "i
 _INT8: Final = 3  # 4 is int8 with a scale
 
 
-def preprocess(record: ImageRecord | str, image: Any) -> npt.NDArray[Any]:
-    """The tensor that a record makes of a picture: what a model with that record gets on a device, to
-    the last bit (docs/preprocessing.md).
+def preprocess(record: InputRecord | str, value: Any) -> npt.NDArray[Any]:
+    """The tensor that a record makes of a picture, or the tensors that it makes of sound: what a model
+    with that record gets on a device, to the last bit (docs/preprocessing.md, preprocessing-audio.md).
 
-    record: an ImageRecord, or its text. image: a samara.Image, an image of Pillow, the path of a file,
-    or an array uint8 [height, width, 3] of RGB, [height, width, 4] of RGBA, [height, width] of gray.
-    Returns an array of the record's dtype and shape, batch 1.
+    record: an ImageRecord or an AudioRecord, or its text. value, of a picture: a samara.Image, an image
+    of Pillow, the path of a file, or an array uint8 [height, width, 3] of RGB, [height, width, 4] of
+    RGBA, [height, width] of gray. Of sound: a samara.Audio, the path of a WAV file, or an array [count]
+    of int16 or floats at the rate of the record.
+    Returns an array of the record's dtype and shape, batch 1; of sound [tensors, *shape].
 
-    ArgumentError for what is no record or no picture, ShapeError where the record crops more than the
-    picture has.
+    ArgumentError for what is no record, no picture or no sound, ShapeError where the record crops more
+    than the picture has.
 
     >>> preprocess("gray float32 hw resize=2x1 scale=0.5", np.full((4, 4), 100, np.uint8))
     array([[50., 50.]], dtype=float32)
     """
-    if isinstance(record, str):
-        record = ImageRecord.parse(record)
-    if not isinstance(record, ImageRecord):
-        raise ArgumentError(
-            f"the record is {kind_of(record)}",
-            fix='give an ImageRecord, or a text as "rgb uint8 nhwc"',
-        )
+    record = as_record(record)
+    if isinstance(record, AudioRecord):
+        from samara.pybridge.audio import as_audio
+        from samara.pybridge.preprocess_audio import preprocess_audio
+
+        return preprocess_audio(record, as_audio(value, record.rate))
     record.check()
-    picture = as_image(image)
+    picture = as_image(value)
     lib = library()
     run = function_in(lib, "samara_preprocess")
     if run is None:
@@ -68,6 +70,23 @@ def preprocess(record: ImageRecord | str, image: Any) -> npt.NDArray[Any]:
     return made
 
 
+def tensors_of(
+    record: InputRecord, value: Any, rank: int, dtype: np.dtype[Any] | None = None
+) -> list[npt.NDArray[Any]] | None:
+    """The tensors for an input of that rank and dtype that a record makes of a picture (one) or of sound
+    (any number); None for a value that is neither.
+    """
+    from samara.pybridge.audio import is_audio
+    from samara.pybridge.preprocess_audio import input_shape
+
+    if isinstance(record, ImageRecord):
+        return [preprocess(record, value)] if is_picture(value, rank, dtype) else None
+    if not is_audio(value, rank):
+        return None
+    shape = input_shape(record, rank)
+    return [tensor.reshape(shape) for tensor in preprocess(record, value)]
+
+
 def stand_ins(
     feeds: Mapping[str, Any], specs: Sequence[TensorSpec]
 ) -> tuple[dict[str, Any], dict[int, tuple[Any, list[Any]]]]:
@@ -77,7 +96,7 @@ def stand_ins(
     arrays, pictures = dict(feeds), {}
     for i, spec in enumerate(specs):
         value, record = feeds.get(spec.name), spec.record
-        if record is not None and is_picture(value, len(spec.shape), spec.numpy_dtype):
+        if isinstance(record, ImageRecord) and is_picture(value, len(spec.shape), spec.numpy_dtype):
             image = as_image(value)
             arrays[spec.name] = np.empty(record.shape(*image.size), record.dtype)
             pictures[i] = image_struct(image)

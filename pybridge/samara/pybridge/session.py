@@ -6,8 +6,8 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -63,8 +63,11 @@ if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
     from samara.pybridge.answers import Answer
+    from samara.pybridge.listen import Listener
 
 Array = npt.NDArray[Any]
+
+_Made = TypeVar("_Made")
 
 _log = logging.getLogger("samara.session")
 
@@ -189,6 +192,7 @@ class Session:
         self._shapes: list[tuple[int, ...] | None] = [fixed_shape(s) for s in spec.inputs]
         self._out_shapes: list[tuple[int, ...] | None] = []
         self._profiling = False
+        self._unheard = False  # of a recording: left by a caller who stopped listening
         self._bound = BoundOutputs(self._lib, len(spec.outputs))
         # Pointers and arrays of the last run, which profile() repeats; gone with the shapes they had.
         self._repeat: tuple[Any, list[Array]] | None = None
@@ -289,11 +293,8 @@ class Session:
             feeds = named_feeds(feeds, self._names, self._rank, pictures=self._records)
         if self.model.function(self.function).answer is None:
             raise no_answer(self.function)
-        from samara.pybridge.answer_read import read_answer
         from samara.pybridge.preprocess import stand_ins
 
-        native = ffi.new("samara_answer *")
-        native.struct_size = ffi.sizeof("samara_answer")
         if not self._lock.acquire(blocking=False):
             raise busy()
         try:
@@ -303,13 +304,40 @@ class Session:
                 self._check(self._lib.samara_session_set_image(self.handle, i, image))
                 self._in[i] = NULL  # what was set
                 del kept
-            self._bound.clear(self.handle)
-            self._check(self._lib.samara_session_run_with(self.handle, self._in, NULL))
+            answer = self._run_for_answer()
             self._repeat = (self._in, held)
-            self._check(self._lib.samara_session_answer(self.handle, native))
-            return read_answer(native, self.model.labels)
+            return answer
         finally:
             self._lock.release()
+
+    def listen(
+        self, sound: Any, feeds: Mapping[str, Any] | None = None, *, end: bool = True
+    ) -> Iterator[dict[str, Array]]:
+        """Run on each tensor that the record of an input makes of sound, and yield the outputs of each.
+
+        sound: a samara.Audio, the path of a WAV file, or an array [count] of int16 or floats at the rate
+        of the record. feeds: the other inputs, the same in every run; state goes from run to run.
+        end: whether the sound ends here. With False what does not fill a tensor is kept for the next
+        call, so that portions of a microphone give what one recording gives; those of another rate or
+        number of channels begin anew. What a caller who stops early has not heard is left out.
+        UnsupportedError where no input has a record of sound; else errors as of run.
+
+            for outputs in session.listen("speech.wav"):
+                print(outputs["probability"])
+        """
+        return self._listen(sound, feeds, end, lambda: self._run(None))
+
+    def predict_each(
+        self, sound: Any, feeds: Mapping[str, Any] | None = None, *, end: bool = True
+    ) -> Iterator[Answer]:
+        """Like listen, but with what the outputs mean, as of predict.
+
+        for word in session.predict_each("speech.wav"):
+            print(word.label, word.score)
+        """
+        if self.model.function(self.function).answer is None:
+            raise no_answer(self.function)
+        return self._listen(sound, feeds, end, self._run_for_answer)
 
     def __call__(self, *arrays: Any) -> Any:
         """Run on inputs in order; returns the output array, or a tuple of them when there are
@@ -598,6 +626,50 @@ class Session:
             self._check(self._lib.samara_session_output(self.handle, i, tensor))
             made[self._out_names[i]] = copied(tensor)
         return {name: made[name] for name in self._out_names} if late else made
+
+    def _run_for_answer(self) -> Answer:
+        """Run on the inputs that `_feed` has pointed at, for what the outputs mean."""
+        from samara.pybridge.answer_read import read_answer
+
+        native = ffi.new("samara_answer *")
+        native.struct_size = ffi.sizeof("samara_answer")
+        self._bound.clear(self.handle)
+        self._check(self._lib.samara_session_run_with(self.handle, self._in, NULL))
+        self._check(self._lib.samara_session_answer(self.handle, native))
+        return read_answer(native, self.model.labels)
+
+    def _listen(
+        self, sound: Any, feeds: Mapping[str, Any] | None, end: bool, run: Callable[[], _Made]
+    ) -> Iterator[_Made]:
+        from samara.pybridge.listen import Listener
+
+        heard = Listener(self._lib, self.inputs, sound, end=end)
+        given = {**(feeds or {}), heard.name: heard.stand_in}
+        return self._heard(heard, given, end, run)
+
+    def _heard(
+        self, heard: Listener, given: Mapping[str, Any], end: bool, run: Callable[[], _Made]
+    ) -> Iterator[_Made]:
+        try:
+            while True:
+                if not self._lock.acquire(blocking=False):
+                    raise busy()
+                try:
+                    held = self._feed(given)
+                    if self._unheard:
+                        heard.drop(self.handle, self._check)
+                        self._unheard = False
+                    if not heard.next(self.handle, self._check):
+                        end = False
+                        return
+                    self._in[heard.index] = NULL  # what was heard
+                    made = run()
+                    self._repeat = (self._in, held)
+                finally:
+                    self._lock.release()
+                yield made
+        finally:
+            self._unheard = end  # the caller stopped before the end
 
     def _resize(self, shapes: Sequence[tuple[int, ...] | None]) -> None:
         if any(s is None for s in shapes):

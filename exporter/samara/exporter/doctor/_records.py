@@ -8,7 +8,7 @@ from typing import Final
 
 from samara.exporter.doctor._runs_on import Finding
 from samara.exporter.ir import Program, Value
-from samara.exporter.ir.records import records_of
+from samara.exporter.ir.records import image_records_of
 from samara.pybridge.image_record import ImageRecord
 
 # Elements of nets lie in -1..1, about -3..3 or 0..255; a thousand is a mean or deviation in other units.
@@ -18,7 +18,7 @@ _NARROW: Final = 0.02
 
 def record_findings(program: Program) -> Iterator[Finding]:
     """Of every input with a record: sizes that never fit, sizes that rarely do, doubtful numbers."""
-    records = records_of(program)
+    records = image_records_of(program)
     for value in program.main.inputs:
         record = records.get(value.name)
         if record is not None:

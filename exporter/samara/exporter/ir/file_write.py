@@ -21,7 +21,7 @@ from samara.exporter.ir.named_rows import named_rows
 from samara.exporter.ir.operator_names import operators_text
 from samara.exporter.ir.panels import Packed, pack_blocks, pack_conv, pack_matmul, pack_plain
 from samara.exporter.ir.program import Array, Function, Node, Program, Source, Value
-from samara.exporter.ir.records import RECORDS, record_rows, records_of
+from samara.exporter.ir.records import RECORDS, image_records_of, record_rows, records_of
 from samara.exporter.ir.verify import verify
 from samara.exporter.ops import Attr, OpSpec, WeightForm
 from samara.exporter.types import DType, Quant, ShapeError
@@ -249,7 +249,7 @@ class _Writer:
             "input_records": record_rows(f, self._records)
             if f.name in self.program.entries
             else [],
-            "answer": answer_row(f, self._answers.get(f.name), self._records),
+            "answer": answer_row(f, self._answers.get(f.name), image_records_of(self.program)),
         }
         row["exprs"] = exprs.rows
         return row

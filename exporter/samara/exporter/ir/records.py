@@ -1,21 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of inputs: how a picture becomes one. In a Program they are an entry of its metadata, so that
+"""Records of inputs: how a picture or sound becomes one. In a Program they are an entry of its metadata, so that
 every pass keeps them; in a file they are tables.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from samara.exporter.ir import flat
+from samara.exporter.ir.audio_rows import audio_record, audio_row
 from samara.exporter.ir.program import Function, Program, Value
-from samara.exporter.types import ArgumentError, DType, ModelFormatError, SamaraError, ShapeError
-from samara.pybridge.files import kind_of
+from samara.exporter.types import (
+    ArgumentError,
+    Dim,
+    DType,
+    ModelFormatError,
+    SamaraError,
+    ShapeError,
+)
+from samara.pybridge.audio_record import AudioRecord
 from samara.pybridge.image_record import ImageRecord
 from samara.pybridge.image_text import CHANNELS, FILTERS, LAYOUTS, MATRICES, RANGES
+from samara.pybridge.input_record import InputRecord, as_record, parse_record
 from samara.pybridge.names import unknown
 
 RECORDS: Final = "preprocess"
@@ -23,13 +33,18 @@ RECORDS: Final = "preprocess"
 
 _COLOURS: Final = tuple(CHANNELS)
 
-Records = Mapping[str, ImageRecord | str]
+Records = Mapping[str, InputRecord | str]
 
 
-def records_of(program: Program) -> dict[str, ImageRecord]:
+def records_of(program: Program) -> dict[str, InputRecord]:
     """The records of a program by the name of the input."""
     texts = json.loads(program.metadata.get(RECORDS, "{}"))
-    return {name: ImageRecord.parse(text) for name, text in texts.items()}
+    return {name: parse_record(text) for name, text in texts.items()}
+
+
+def image_records_of(program: Program) -> dict[str, ImageRecord]:
+    """Those of pictures."""
+    return {n: r for n, r in records_of(program).items() if isinstance(r, ImageRecord)}
 
 
 def with_records(program: Program, records: Records) -> Program:
@@ -46,22 +61,46 @@ def with_records(program: Program, records: Records) -> Program:
         if not given:
             texts.pop(name, None)
             continue
-        record = ImageRecord.parse(given) if isinstance(given, str) else given
-        if not isinstance(record, ImageRecord):
-            raise ArgumentError(
-                f"the record of input {name!r} is {kind_of(record)}",
-                fix='give an ImageRecord, or its text: "rgb float32 nchw resize=224x224"',
-            )
+        record = as_record(given, f"the record of input {name!r}")
         for value in known[name]:
             check_record(record, value)
         texts[name] = str(record)
     return _with_texts(program, texts)
 
 
-def check_record(record: ImageRecord, value: Value) -> None:
+def check_record(record: InputRecord, value: Value) -> None:
     """ShapeError where an input cannot be what the record makes, ArgumentError where elements need a scale
     that neither has.
     """
+    if isinstance(record, ImageRecord):
+        _check_image(record, value)
+    else:
+        _check_audio(record, value)
+    quant = value.type.quant
+    if quant is None:
+        record.quantized()
+    else:
+        record.quantized(float(quant.scales[0]), int(quant.zero_points[0]))
+
+
+def _check_audio(record: AudioRecord, value: Value) -> None:
+    kind = value.type
+    dtype = "int8" if kind.dtype is DType.QS8 else kind.dtype.public_name
+    made = record.tensor_shape
+    flat = (1, math.prod(made))
+    if dtype != record.dtype or not any(_may_be(kind.shape, shape) for shape in (made, flat)):
+        raise ShapeError(
+            f"the record of input {value.name!r} makes {record.dtype} {list(made)}, the input is {kind}",
+            fix="change the record's layout, its frames or its dtype",
+        )
+
+
+def _may_be(shape: Sequence[Dim], sizes: Sequence[int]) -> bool:
+    pairs = zip(shape, sizes, strict=False)
+    return len(shape) == len(sizes) and all(not d.is_static or d == n for d, n in pairs)
+
+
+def _check_image(record: ImageRecord, value: Value) -> None:
     kind = value.type
     dtype = "int8" if kind.dtype is DType.QS8 else kind.dtype.public_name
     if dtype != record.dtype or len(kind.shape) != len(record.layout):
@@ -84,11 +123,6 @@ def check_record(record: ImageRecord, value: Value) -> None:
             f"the record is of input {value.name!r}, {kind}, and pictures come one by one",
             fix="make the batch 1, or symbolic",
         )
-    quant = kind.quant
-    if quant is None:
-        record.quantized()
-    else:
-        record.quantized(float(quant.scales[0]), int(quant.zero_points[0]))
 
 
 def relaid(program: Program, layout: Mapping[str, str]) -> Program:
@@ -96,7 +130,7 @@ def relaid(program: Program, layout: Mapping[str, str]) -> Program:
     texts = json.loads(program.metadata.get(RECORDS, "{}"))
     moved = {
         name: replace(record, layout="nhwc")
-        for name, record in records_of(program).items()
+        for name, record in image_records_of(program).items()
         if name in layout and record.layout == "nchw"
     }
     texts |= {name: str(record) for name, record in moved.items()}
@@ -138,7 +172,7 @@ def _inputs(program: Program) -> dict[str, list[Value]]:
 # ---- in files ----
 
 
-def record_rows(f: Function, records: Mapping[str, ImageRecord]) -> list[dict[str, Any]]:
+def record_rows(f: Function, records: Mapping[str, InputRecord]) -> list[dict[str, Any]]:
     """Rows of the table InputRecord. A record of floats for an input that was quantized makes its
     integers.
     """
@@ -149,7 +183,12 @@ def record_rows(f: Function, records: Mapping[str, ImageRecord]) -> list[dict[st
             if value.type.dtype is DType.QS8 and record.dtype in ("float32", "float16"):
                 record = replace(record, dtype="int8")
             check_record(record, value)
-            rows.append({"input": i, "image": _image_row(record)})
+            made = (
+                {"image": _image_row(record)}
+                if isinstance(record, ImageRecord)
+                else {"audio": audio_row(record)}
+            )
+            rows.append({"input": i} | made)
     return rows
 
 
@@ -185,15 +224,24 @@ def records_read(rows: list[flat.Row], f: Function) -> dict[str, str]:
         if row["input"] <= last:
             raise ModelFormatError(f"a record of input {row['input']} after that of {last}")
         last = row["input"]
-        if row["image"] is None:
+        if row["image"] is None and row["audio"] is None:
             continue
-        value, record = inputs[row["input"]], _image_record(row["image"])
+        value, record = inputs[row["input"]], _record(row)
         try:
             check_record(record, value)
         except SamaraError as error:
             raise ModelFormatError(error.message) from error
         found[value.name] = str(record)
     return found
+
+
+def _record(row: flat.Row) -> InputRecord:
+    if row["audio"] is None:
+        return _image_record(row["image"])
+    try:
+        return audio_record(row["audio"])
+    except (ArgumentError, ValueError) as error:
+        raise ModelFormatError(f"an audio record: {error}") from error
 
 
 def _image_record(row: flat.Row) -> ImageRecord:

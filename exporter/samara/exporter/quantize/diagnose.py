@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.ir import Array, Program, Value
-from samara.exporter.ir.records import records_of
+from samara.exporter.ir.records import image_records_of
 from samara.exporter.quantize._layers import Prepared, TensorStats
 from samara.exporter.quantize.calibration import fed_inputs
 from samara.exporter.types import QuantizationError
@@ -61,7 +61,7 @@ def declared_ranges(
         for name, entry in stored.items():
             if isinstance(entry, dict) and "range" in entry:
                 found[name] = _range(name, entry["range"])
-    for name, record in records_of(program).items():
+    for name, record in image_records_of(program).items():
         found.setdefault(name, record.limits)
     names = [v.name for v in fed_inputs(program)]
     for name, limits in (given or {}).items():
