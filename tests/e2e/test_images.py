@@ -153,7 +153,7 @@ def test_the_command_line(
     made = samara_cli("export", plain, "-o", file, "--preprocess", f"image: {RECORD}")
     assert made.exit_code == 0, made.output
     shown = samara_cli("inspect", file)
-    assert "input image of a picture: rgb float32 nchw resize=32 crop=24x24" in shown.output
+    assert "pre-processing of image: rgb float32 nchw resize=32 crop=24x24" in shown.output
     found = samara_cli("doctor", file)
     assert found.exit_code == 0
     assert "record" not in found.output

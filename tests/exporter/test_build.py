@@ -113,6 +113,29 @@ def test_features_follow_from_what_a_model_holds(small: Path, tmp_path: Path) ->
         assert given.selection.features == ("metadata", "selftest")
 
 
+@pytest.mark.parametrize(
+    ("shape", "record", "answer", "features"),
+    [
+        ((1, 3, 8, 8), "rgb float32 nchw resize=8x8", None, ("images",)),
+        ((1, 64), "samples float32 nf rate=8000 window=64", None, ("audio",)),
+        ((1, 6), None, "classify y", ("answers",)),
+    ],
+)
+def test_features_follow_from_records(
+    shape: tuple[int, ...],
+    record: str | None,
+    answer: str | None,
+    features: tuple[str, ...],
+    tmp_path: Path,
+) -> None:
+    program = samara.trace(
+        lambda x: x + x, (samara.zeros(*shape),), input_names=["x"], output_names=["y"]
+    )
+    path = tmp_path / "model.samara"
+    export(program, path, preprocess={"x": record} if record else None, postprocess=answer)
+    assert model_features(path) == features
+
+
 def test_onnx_models_are_converted(tmp_path: Path) -> None:
     from samara.exporter.testing import small_onnx
 

@@ -33,8 +33,8 @@ Inputs = Annotated[
         "--input",
         "-i",
         metavar="NAME=FILE.npy",
-        help="Data of an input: a file, or numbers as in sr=16000; a picture where the model says how "
-        "one becomes the input (image=cat.jpg); or a file.npz with all of them. "
+        help="Data of an input: a file, or numbers as in sr=16000; a picture or a WAV file where the "
+        "model says how one becomes the input (image=cat.jpg, audio=a.wav); or a file.npz with all of them. "
         "Repeat it for several inputs; the others get random data.",
     ),
 ]

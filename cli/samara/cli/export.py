@@ -72,8 +72,8 @@ def export(
         typer.Option(
             "--preprocess",
             metavar="'INPUT: RECORD'",
-            help="How a picture becomes an input: 'image: rgb float32 nchw resize=256 crop=224 mean=…"
-            " std=…' (docs/preprocessing.md).",
+            help="How a picture or sound becomes an input: 'image: rgb float32 nchw resize=256 crop=224"
+            " mean=… std=…', 'audio: logmel float32 ntf rate=16000 …' (docs/preprocessing.md).",
         ),
     ] = None,
     postprocess: Annotated[

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from samara.exporter.ir import read_file
 from samara.exporter.ir.answer_records import ANSWERS
-from samara.exporter.ir.records import RECORDS
+from samara.exporter.ir.records import records_of
 from samara.exporter.measure.survey import survey
 from samara.exporter.opening import Note, opened, silent
 from samara.exporter.package.dist import custom_names
@@ -27,8 +27,10 @@ from samara.exporter.package.toolchain import find_toolchain
 from samara.exporter.types import SamaraError, UnsupportedError
 from samara.pybridge import sources
 from samara.pybridge.atomic import check_folder
+from samara.pybridge.audio_record import AudioRecord
 from samara.pybridge.custom import lent_kernels
 from samara.pybridge.files import read_text, reading
+from samara.pybridge.image_record import ImageRecord
 from samara.pybridge.scratch import scratch_folder
 
 Paths = Sequence[str | os.PathLike[str]]
@@ -112,11 +114,13 @@ def gathered(
 def model_features(path: Path) -> tuple[str, ...]:
     """The features whose functions a model has something for: its variables, golden data, labels, records."""
     file = read_file(path)
+    kinds = {type(record) for record in records_of(file.program).values()}
     has = {
         "selftest": bool(file.golden),
         "state": bool(file.program.variables),
         "metadata": "labels" in file.program.metadata,
-        "images": RECORDS in file.program.metadata,
+        "images": ImageRecord in kinds,
+        "audio": AudioRecord in kinds,
         "answers": ANSWERS in file.program.metadata,
     }
     return tuple(name for name, there in has.items() if there)

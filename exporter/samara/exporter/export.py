@@ -149,8 +149,9 @@ def export(
     consts: {input: value} freezes inputs as `import_onnx` does; an `if` that they decide becomes its
     branch. rename: {old: new} names of inputs and outputs in the file. golden and samples go by the
     new names, all else by the program's own.
-    preprocess: {input: record} says how a picture becomes an input, as an ImageRecord or its text
-    (docs/preprocessing.md); names, layouts and dtypes are those of the file. Sessions then take pictures.
+    preprocess: {input: record} says how a picture or sound becomes an input, as an ImageRecord, an
+    AudioRecord or a text (docs/preprocessing.md, docs/preprocessing-audio.md); names, layouts and dtypes
+    are those of the file. Sessions then take pictures and sound.
     postprocess: what the outputs mean, as an AnswerRecord or its text (docs/postprocessing.md), of the
     first function, or {function: record}. Session.predict then gives typed answers, with the labels.
 

@@ -457,7 +457,7 @@ def _head_text(report: Report) -> str:
         f"  checksums: {_checksums_text(report)}",
     ]
     for name, record in report.records.items():
-        lines.append(f"  input {name} of a picture: {record}")
+        lines.append(f"  pre-processing of {name}: {record}")
     for name, record in report.answers.items():
         lines.append(f"  answer of {name}: {record}")
     for key, value in report.metadata.items():

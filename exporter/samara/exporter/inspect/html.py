@@ -79,7 +79,7 @@ def _summary(report: Report) -> str:
         facts.append(("run with", ", ".join(f"{k}={v}" for k, v in m.sizes.items())))
     if report.not_run:
         facts.append(("not run here", report.not_run))
-    facts += [(f"input {name} of a picture", record) for name, record in report.records.items()]
+    facts += [(f"pre-processing of {name}", record) for name, record in report.records.items()]
     facts += [(f"answer of {name}", record) for name, record in report.answers.items()]
     facts += list(report.metadata.items())
     rows = "".join(

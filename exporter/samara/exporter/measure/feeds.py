@@ -18,12 +18,17 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.ir import Array
+from samara.exporter.measure.hearing import too_short
 from samara.exporter.types import SamaraError, ShapeError
 from samara.pybridge import Session, TensorSpec, as_input
 from samara.pybridge.array_files import read_arrays
+from samara.pybridge.audio import Audio
+from samara.pybridge.audio_record import AudioRecord
 from samara.pybridge.image import Image
+from samara.pybridge.image_record import ImageRecord
+from samara.pybridge.input_record import InputRecord
 from samara.pybridge.names import unknown
-from samara.pybridge.preprocess import preprocess
+from samara.pybridge.preprocess import preprocess, tensors_of
 
 # Sizes tried for a symbolic dim that nobody chose: a typical one first, then what strided networks need.
 _SIZES = (64, 128, 224, 256, 320, 512, 96, 160, 32, 16, 8, 4, 2, 3, 1)
@@ -53,7 +58,7 @@ class Feeds:
 
 Given = Mapping[str, Any]
 """Inputs by name: a path of a .npy file, or of an .npz file with one array; where the file of the model
-has a record of the input, a path of a picture; a text that is a number or
+has a record of the input, a path of a picture or of a WAV file; a text that is a number or
 a list of numbers as JSON writes it, `16000` or `[0.5, 1]`; an array, a number, a list."""
 
 
@@ -61,13 +66,15 @@ def read_feeds(
     inputs: Given, files: Sequence[str | os.PathLike[str]], specs: Sequence[TensorSpec]
 ) -> dict[str, Array]:
     """Arrays for the inputs `specs`: from `inputs`, and from files without a name, which are .npz files
-    with inputs as members, or one .npy file for a model with one input.
+    with inputs as members, one .npy file for a model with one input, or a picture or recording for the one
+    input with a record.
 
     A number is enough for an input with one element, whatever its rank. ShapeError for a name that no
     input has, and for what does not fit the input's dtype or shape; SamaraError for a file that cannot be
     read.
     """
     given: dict[str, tuple[Any, str]] = {}
+    inputs, files = media_named(inputs, files, specs)
     for file in files:
         loaded = read_arrays(file)
         if isinstance(loaded, dict):
@@ -86,24 +93,50 @@ def read_feeds(
     return {name: _fitted(known[name], value, where) for name, (value, where) in given.items()}
 
 
+def media_named(
+    inputs: Given, files: Sequence[str | os.PathLike[str]], specs: Sequence[TensorSpec]
+) -> tuple[Given, Sequence[str | os.PathLike[str]]]:
+    """Inputs and files, a sole file that is a picture or a recording under the name of the sole input that
+    takes it.
+    """
+    takes = [s.name for s in specs if s.record is not None]
+    if len(takes) != 1 or len(files) != 1 or takes[0] in inputs or not _is_media(files[0]):
+        return inputs, files
+    return {**inputs, takes[0]: files[0]}, ()
+
+
 def pictures_of(inputs: Given, specs: Sequence[TensorSpec]) -> dict[str, Image]:
     """The pictures among the inputs, as they are meant to be seen."""
-    known = {s.name: s for s in specs}
     return {
-        name: Image.open(value).upright()
-        for name, value in inputs.items()
-        if _is_picture(value, known.get(name))
+        name: Image.open(inputs[name]).upright()
+        for name, record in _media(inputs, specs).items()
+        if isinstance(record, ImageRecord)
     }
 
 
-def _is_picture(value: Any, spec: TensorSpec | None) -> bool:
-    """Whether a value is the path of a picture, for an input that takes one."""
-    return (
-        isinstance(value, (str, os.PathLike))
-        and spec is not None
-        and spec.record is not None
-        and not os.fspath(value).endswith(_SUFFIXES)
-    )
+def sounds_of(inputs: Given, specs: Sequence[TensorSpec]) -> dict[str, Audio]:
+    """The recordings among the inputs."""
+    return {
+        name: Audio.open(inputs[name])
+        for name, record in _media(inputs, specs).items()
+        if isinstance(record, AudioRecord)
+    }
+
+
+def _media(inputs: Given, specs: Sequence[TensorSpec]) -> dict[str, InputRecord]:
+    """The records of the inputs that are given as pictures or recordings, by name."""
+    records = {s.name: s.record for s in specs}
+    return {
+        name: record
+        for name, value in inputs.items()
+        for record in (records.get(name),)
+        if record is not None and _is_media(value)
+    }
+
+
+def _is_media(value: Any) -> bool:
+    """Whether a value for an input with a record is the path of a picture or of a recording."""
+    return isinstance(value, (str, os.PathLike)) and not os.fspath(value).endswith(_SUFFIXES)
 
 
 def check_names(given: Iterable[str], names: Sequence[str]) -> None:
@@ -118,8 +151,8 @@ def _value(name: str, value: Any, spec: TensorSpec | None) -> tuple[Any, str]:
     if not isinstance(value, (str, os.PathLike)):
         return value, ""
     text = os.fspath(value)
-    if spec is not None and spec.record is not None and _is_picture(value, spec):
-        return preprocess(spec.record, text), text
+    if spec is not None and spec.record is not None and _is_media(value):
+        return _from_media(spec, spec.record, text), text
     if isinstance(value, str) and not text.endswith(_SUFFIXES) and not os.path.exists(text):
         number = _number(text)
         if number is None:
@@ -130,6 +163,17 @@ def _value(name: str, value: Any, spec: TensorSpec | None) -> tuple[Any, str]:
         return number, ""
     loaded = read_arrays(text)
     return (_sole(loaded, text) if isinstance(loaded, dict) else loaded), text
+
+
+def _from_media(spec: TensorSpec, record: InputRecord, path: str) -> Array:
+    """The tensor of a picture; of sound the one in the middle of the recording."""
+    if isinstance(record, ImageRecord):
+        return preprocess(record, path)
+    audio = Audio.open(path)
+    tensors = tensors_of(record, audio, len(spec.shape))
+    if not tensors:
+        raise too_short(spec.name, audio, record)
+    return tensors[len(tensors) // 2]
 
 
 def _number(text: str) -> Any:

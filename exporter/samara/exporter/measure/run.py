@@ -17,7 +17,8 @@ import numpy as np
 from samara.exporter.ir import Array, open_program
 from samara.exporter.measure._trace import trace_of
 from samara.exporter.measure.device_use import DeviceUse, device_use
-from samara.exporter.measure.feeds import Given, pictures_of, session_feeds
+from samara.exporter.measure.feeds import Given, media_named, pictures_of, session_feeds, sounds_of
+from samara.exporter.measure.hearing import Heard, hear
 from samara.exporter.types import ArgumentError, ShapeError
 from samara.exporter.types.text import table
 from samara.pybridge import Model, Session
@@ -35,6 +36,7 @@ from samara.pybridge.array_files import write_array, write_arrays
 from samara.pybridge.atomic import check_writable, replacing_files, write_text
 from samara.pybridge.device import CPU, BackendChoice
 from samara.pybridge.image import Image
+from samara.pybridge.image_record import ImageRecord
 from samara.pybridge.session import no_answer
 
 # What a name of a tensor may have and a name of a file not; samara-run replaces the same.
@@ -60,7 +62,8 @@ class RunResult:
     """What a run gave. `sizes` are symbolic dims that were chosen because nothing fixed them.
 
     `use`: of the devices, where the run was given some. `answer`: what the outputs mean, where the file
-    says it.
+    says it. `heard`: of a recording, on each part of which the model ran: outputs have an axis of runs in
+    front, and the time is that of one.
     """
 
     outputs: Mapping[str, Array]
@@ -70,6 +73,7 @@ class RunResult:
     top: tuple[Ranked, ...]
     use: DeviceUse | None = None
     answer: Answer | None = None
+    heard: Heard | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Shapes, ranges and the best classes; the arrays themselves belong in a file."""
@@ -84,6 +88,7 @@ class RunResult:
             ],
             "use": None if self.use is None else asdict(self.use),
             "answer": None if self.answer is None else _answer_json(self.answer),
+            "heard": None if self.heard is None else _heard_json(self.heard),
         }
 
     def text(self) -> str:
@@ -101,7 +106,9 @@ class RunResult:
             lines += [f"  {value:10.4g}  {label}" for _, label, value in t.best]
         if self.answer is not None:
             lines.append(str(self.answer))
-        lines.append(f"{self.milliseconds:.3f} ms")
+        if self.heard is not None:
+            lines.append(self.heard.text())
+        lines.append(f"{self.milliseconds:.3f} ms" + " a run" * (self.heard is not None))
         if self.use is not None:
             lines.append(self.use.text())
         return "\n".join(lines)
@@ -126,7 +133,8 @@ def run(
     profile: str | os.PathLike[str] | None = None,
     draw: str | os.PathLike[str] | None = None,
 ) -> RunResult:
-    """Run a `.samara` file once. Inputs that no file gives get seeded random data.
+    """Run a `.samara` file once, or once for each tensor that a recording makes. Inputs that no file gives
+    get seeded random data.
 
     inputs, files: as read_feeds takes them. top: how many classes to rank per row. output: where the
     outputs go, as write_outputs takes it. profile: a Chrome trace to write. draw: a picture to write, that
@@ -152,22 +160,27 @@ def run(
         tuned=tuned,
         accuracy=accuracy,
     )
-    pictures = pictures_of(inputs or {}, session.inputs)
+    inputs, files = media_named(inputs or {}, files, session.inputs)
+    pictures = pictures_of(inputs, session.inputs)
     if draw is not None:
         _check_drawable(session, pictures)
+    sounds = sounds_of(inputs, session.inputs)
     chosen = session_feeds(session, inputs=inputs, files=files, shapes=shapes, seed=seed)
     session.run(chosen.arrays)
     session.reset()
     session.set_profiling(profile is not None)
-    start = time.perf_counter()
-    outputs = session.run(chosen.arrays)
-    took = time.perf_counter() - start
+    answer, heard = None, None
+    if sounds:
+        outputs, took, heard = hear(session, sounds, chosen.arrays)
+    else:
+        start = time.perf_counter()
+        outputs = session.run(chosen.arrays)
+        took = time.perf_counter() - start
     if profile is not None:
         write_text(profile, trace_of(session, open_program(path)))
     if output is not None:
         write_outputs(output, outputs)
-    answer = None
-    if model.function(session.function).answer is not None:
+    if not sounds and model.function(session.function).answer is not None:
         session.reset()
         answer = session.predict({**chosen.arrays, **pictures})
         if draw is not None:
@@ -177,7 +190,7 @@ def run(
     ranked = [r for n, a in outputs.items() for r in rank(n, a, top, labels)] if top else []
     use = None if backend == CPU else device_use(session)
     sizes = dict(chosen.sizes)
-    return RunResult(outputs, took * 1e3, chosen.random, sizes, tuple(ranked), use, answer)
+    return RunResult(outputs, took * 1e3, chosen.random, sizes, tuple(ranked), use, answer, heard)
 
 
 def _check_drawable(session: Session, pictures: Mapping[str, Image]) -> None:
@@ -185,13 +198,23 @@ def _check_drawable(session: Session, pictures: Mapping[str, Image]) -> None:
     if session.model.function(session.function).answer is None:
         raise no_answer(session.function)
     if len(pictures) != 1:
-        takes = next((s.name for s in session.inputs if s.record is not None), None)
+        pictured = (s.name for s in session.inputs if isinstance(s.record, ImageRecord))
+        takes = next(pictured, None)
         raise ArgumentError(
             f"{len(pictures)} pictures are given to draw the answer on",
             fix="the model has no record of pictures: export it with preprocess="
             if takes is None
             else f"give one: --input {takes}=FILE.jpg",
         )
+
+
+def _heard_json(heard: Heard) -> dict[str, Any]:
+    return {
+        "runs": heard.runs,
+        "seconds": heard.seconds,
+        "step_seconds": heard.step_seconds,
+        "answers": [_answer_json(answer) for answer in heard.answers],
+    }
 
 
 def _answer_json(answer: Answer) -> dict[str, Any]:

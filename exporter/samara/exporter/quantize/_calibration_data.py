@@ -15,19 +15,24 @@ from samara.exporter.ir import Array, Value
 from samara.exporter.quantize.recipe import nearest
 from samara.exporter.types import QuantizationError, SamaraError
 from samara.pybridge.array_files import DAMAGE, no_arrays
+from samara.pybridge.audio_record import AudioRecord
 from samara.pybridge.files import reading
-from samara.pybridge.image import is_picture
 from samara.pybridge.image_record import ImageRecord
-from samara.pybridge.preprocess import preprocess
+from samara.pybridge.input_record import InputRecord
+from samara.pybridge.preprocess import tensors_of
 
 Feeds = dict[str, Array]
 
 _SUFFIXES = (".npz", ".npy")
-_PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".ppm", ".pgm")
+# Files that a record makes tensors of.
+_MEDIA = {
+    ImageRecord: (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".ppm", ".pgm"),
+    AudioRecord: (".wav",),
+}
 
 
 def read_samples(
-    calibration: Any, inputs: Sequence[Value], records: Mapping[str, ImageRecord] | None = None
+    calibration: Any, inputs: Sequence[Value], records: Mapping[str, InputRecord] | None = None
 ) -> Iterator[Feeds]:
     """The feeds in calibration data for a function with these inputs.
 
@@ -37,8 +42,8 @@ def read_samples(
     names `case/input`; the path of an .npy for a function with one input; or a folder of such
     files, read in the order of their names. A sample without the batch axis gets one of 1.
 
-    records: of inputs that may be pictures instead (whatever samara.preprocess takes); a folder may hold
-    pictures for the sole input.
+    records: of inputs that may be pictures or sound instead (whatever samara.preprocess takes; each tensor
+    of the sound is a sample); a folder may hold pictures, or WAV files, for the sole input.
     """
     if isinstance(calibration, (str, os.PathLike)):
         yield from _from_path(Path(calibration), inputs, records or {})
@@ -48,7 +53,8 @@ def read_samples(
         yield from _from_arrays(_named([calibration], inputs), inputs, "")
     elif isinstance(calibration, Iterable):
         for number, sample in enumerate(calibration):
-            yield _fitted(_one(sample, inputs, number, records or {}), inputs, f"sample {number}")
+            for feeds in _made(_by_name(sample, inputs, number), inputs, records or {}):
+                yield _fitted(feeds, inputs, f"sample {number}")
     else:
         raise QuantizationError(
             f"calibration data is {type(calibration).__name__}",
@@ -56,31 +62,44 @@ def read_samples(
         )
 
 
-def _one(
-    sample: Any, inputs: Sequence[Value], number: int, records: Mapping[str, ImageRecord]
-) -> Feeds:
-    ranks = {v.name: v.type.rank for v in inputs}
-
-    def array(name: str, given: Any) -> Array:
-        record = records.get(name)
-        if record is not None and is_picture(given, ranks[name]):
-            return preprocess(record, given)
-        return _array(given)
-
+def _by_name(sample: Any, inputs: Sequence[Value], number: int) -> dict[str, Any]:
+    """A sample as {input: what was given}."""
     if isinstance(sample, Mapping):
-        return {str(k): array(str(k), v) for k, v in sample.items()}
-    if isinstance(sample, (tuple, list)):
-        if len(sample) < len(inputs):
+        return {str(k): v for k, v in sample.items()}
+    if not isinstance(sample, (tuple, list)):
+        return _named([sample], inputs)
+    if len(sample) < len(inputs):
+        raise QuantizationError(
+            f"sample {number} has {len(sample)} arrays, the program {len(inputs)} inputs",
+            fix=f"give {', '.join(v.name for v in inputs)}, in this order or by name",
+        )
+    return {v.name: a for v, a in zip(inputs, sample, strict=False)}
+
+
+def _made(
+    given: Mapping[str, Any], inputs: Sequence[Value], records: Mapping[str, InputRecord]
+) -> Iterator[Feeds]:
+    """The feeds of a sample whose pictures and sound become tensors by their records: one, or as many as
+    the sound makes.
+    """
+    ranks = {v.name: v.type.rank for v in inputs}
+    made: dict[str, list[Array]] = {}
+    for name, value in given.items():
+        record = records.get(name)
+        tensors = None if record is None else tensors_of(record, value, ranks[name])
+        made[name] = [_array(value)] if tensors is None else tensors
+    count = max(map(len, made.values()), default=1)
+    for name, tensors in made.items():
+        if len(tensors) not in (1, count):
             raise QuantizationError(
-                f"sample {number} has {len(sample)} arrays, the program {len(inputs)} inputs",
-                fix=f"give {', '.join(v.name for v in inputs)}, in this order or by name",
+                f"input {name!r}: the sound makes {len(tensors)} tensors, that of another input {count}",
+                fix="give recordings of the same length",
             )
-        pairs = zip(inputs, sample, strict=False)
-        return _named([array(v.name, a) for v, a in pairs], inputs)
-    return _named([array(inputs[0].name, sample) if inputs else _array(sample)], inputs)
+    for i in range(count):
+        yield {name: tensors[i if len(tensors) > 1 else 0] for name, tensors in made.items()}
 
 
-def _named(arrays: Sequence[Array], inputs: Sequence[Value]) -> Feeds:
+def _named(arrays: Sequence[Any], inputs: Sequence[Value]) -> dict[str, Any]:
     if len(arrays) != len(inputs):
         raise QuantizationError(
             f"an array without a name, the program has {len(inputs)} inputs",
@@ -196,26 +215,27 @@ def _sample_count(array: Array, v: Value) -> int | None:
 
 
 def _from_path(
-    path: Path, inputs: Sequence[Value], records: Mapping[str, ImageRecord]
+    path: Path, inputs: Sequence[Value], records: Mapping[str, InputRecord]
 ) -> Iterator[Feeds]:
+    record = records.get(inputs[0].name) if len(inputs) == 1 else None
     if path.is_dir():
         with reading(path, "calibration data"):
             os.listdir(path)
-        pictured = len(inputs) == 1 and inputs[0].name in records
-        known = (*_SUFFIXES, *_PICTURES) if pictured else _SUFFIXES
+        known = (*_SUFFIXES, *_MEDIA[type(record)]) if record else _SUFFIXES
         files = sorted(p for p in path.iterdir() if p.suffix.lower() in known)
         if not files:
             raise QuantizationError(
-                f"{path} holds no .npz or .npy file{' and no picture' * pictured}",
-                fix="write samples with numpy.savez; pictures need a record of the input:"
+                f"{path} holds no .npz or .npy file"
+                + (f", {' '.join(known[2:])}" if record else ""),
+                fix="write samples with numpy.savez; pictures and sound need a record of the input:"
                 " preprocess= of samara.export",
             )
         for file in files:
             yield from _from_path(file, inputs, records)
         return
-    if path.suffix.lower() in _PICTURES and len(inputs) == 1 and inputs[0].name in records:
-        made = preprocess(records[inputs[0].name], path)
-        yield _fitted({inputs[0].name: made}, inputs, str(path))
+    if record is not None and path.suffix.lower() in _MEDIA[type(record)]:
+        for feeds in _made({inputs[0].name: path}, inputs, records):
+            yield _fitted(feeds, inputs, str(path))
         return
     try:
         with reading(path, "calibration data"), path.open("rb") as opened:
