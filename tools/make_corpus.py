@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write a seed of the fuzzers for every operator that has none: its smallest program of one node; one
-of each way to hold weights; one program of all dtypes; one with records of pictures; files whose checksums
-are not what they should be; and pictures themselves.
-
-Usage: make_corpus.py [FOLDER]. Seeds that exist stay as they are: an old one is a good one.
+of each way to hold weights; one program of all dtypes; one with records of pictures and one of sound;
+files whose checksums are not what they should be; and pictures themselves.
 """
 
 from __future__ import annotations
@@ -130,6 +128,44 @@ def pictures() -> bytes:
         "steps": "gray int8 nhwc resize=7x5 filter=area quant=2,-128",
     }
     program = with_records(pb.finish(["main"]), records)
+    return b"".join(assemble(*rows_of(program, layout=True)))
+
+
+def sound() -> bytes:
+    """A program whose inputs have records of sound: every kind and dtype, a row of all elements, symbols."""
+    records: dict[str, tuple[str, str, list[int | str]]] = {
+        "samples": ("samples float32 nf rate=8000 window=64 hop=32 lead=32", "f32", [1, 64]),
+        "phases": (
+            "spectrum float16 ntfc rate=8000 window=48,sine hop=16 complex frames=3",
+            "f16",
+            [1, 3, 33, 2],
+        ),
+        "bands": (
+            "mel int8 ntf rate=8000 window=80 hop=40 bins=5 center frames=4 step=1 quant=2,-3",
+            "i8",
+            [1, 20],
+        ),
+        "steps": (
+            "logmel uint8 nft rate=16000 window=100,povey,symmetric hop=50 dc preemphasis=0.97 bins=6"
+            " range=20,8000 triangles=mel frames=2 mean=1,2,3,4,5,6 scale=0.5 quant=0.25,7",
+            "u8",
+            ["n", "bands", "time"],
+        ),
+        "cosines": (
+            "mfcc float32 ntf rate=16000 window=128 hop=64 magnitude bins=8 mel=slaney norm=slaney"
+            " coefficients=5 dct=plain lifter=9 log=db frames=2",
+            "f32",
+            [1, 2, 5],
+        ),
+    }
+    pb = ProgramBuilder()
+    b = pb.function("main")
+    outs = [
+        b.op("cast", b.input(name, kind, shape), to=DType.F32)
+        for name, (_, kind, shape) in records.items()
+    ]
+    b.finish(outs, [f"y{i}" for i in range(len(outs))])
+    program = with_records(pb.finish(["main"]), {name: row[0] for name, row in records.items()})
     return b"".join(assemble(*rows_of(program, layout=True)))
 
 
@@ -295,7 +331,7 @@ def main() -> int:
     if not (folder / "every_dtype.samara").exists():
         (folder / "every_dtype.samara").write_bytes(every_dtype())
         print("wrote every_dtype.samara")
-    for name, made in (("pictures", pictures), ("answers", answers)):
+    for name, made in (("pictures", pictures), ("sound", sound), ("answers", answers)):
         if not (folder / f"{name}.samara").exists():
             (folder / f"{name}.samara").write_bytes(made())
             print(f"wrote {name}.samara")

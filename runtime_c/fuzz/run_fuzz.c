@@ -135,6 +135,29 @@ static void fuzz_picture(const samara_model *model, const char *function, samara
   (void)samara_session_set_image(session, input, &image);
 }
 
+// Inputs with a record of sound hear some, of a rate of their own or of the record's, and its end.
+static void fuzz_sound(const samara_model *model, const char *function, samara_session *session,
+                       size_t input, size_t round) {
+  enum { SAMPLES = 600 };
+  static float samples[SAMPLES];
+  samara_audio_record record = {.struct_size = sizeof record};
+  samara_tensor t;
+  if (samara_model_audio_record(model, function, input, &record) != SAMARA_OK) return;
+  if (samara_session_input(session, input, &t) != SAMARA_OK) return;
+  if (t.size_bytes == 0 || t.size_bytes > RUN_MAX_PICTURE) return;
+  for (size_t k = 0; k < SAMPLES; k++) samples[k] = (float)((k * 37 + round) % 101) / 50 - 1;
+  const samara_audio audio = {.struct_size = sizeof audio,
+                              .samples = samples,
+                              .count = round < 2 ? SAMPLES : SAMPLES / 2 - round,
+                              .rate = round % 3 == 1 ? 11025 : 0,
+                              .channels = round < 2 ? 1 : 2,
+                              .dtype = SAMARA_FLOAT32};
+  size_t taken;
+  bool ready = false;
+  if (samara_session_push_audio(session, input, &audio, &taken, &ready) != SAMARA_OK) return;
+  if (!ready) (void)samara_session_end_audio(session, input, &ready);
+}
+
 // Results must lie in memory that can be read.
 static uint64_t fuzz_read(const samara_session *session, size_t count) {
   uint64_t sum = SMR_FNV_START;
@@ -229,8 +252,10 @@ static void fuzz_run(const samara_model *model, const char *function, const uint
       (void)samara_session_resize(session, shapes,
                                   inputs < RUN_MAX_INPUTS ? inputs : RUN_MAX_INPUTS);
     fuzz_feed(session, inputs, data, size < 256 ? size : 256, round % 2 == 0);
-    for (size_t i = 0; i < inputs && i < RUN_MAX_INPUTS; i++)
+    for (size_t i = 0; i < inputs && i < RUN_MAX_INPUTS; i++) {
       fuzz_picture(model, function, session, i, round);
+      fuzz_sound(model, function, session, i, round);
+    }
     const samara_status ran =
         round % 2 == 0 ? fuzz_run_with(session, outputs) : samara_session_run(session);
     if (ran == SAMARA_OK && fuzz_read(session, outputs) == 0) abort();

@@ -13,6 +13,8 @@ import samara
 from samara.exporter.ir import open_program
 from samara.exporter.ir.records import records_of
 from samara.exporter.ops import get_op
+from samara.pybridge.audio_record import AudioRecord
+from samara.pybridge.audio_text import KINDS
 
 
 def test_every_operator_has_a_seed() -> None:
@@ -63,6 +65,16 @@ def test_pictures_have_seeds() -> None:
     assert {data[2 + 4] for data in plain} == {0, 1, 2, 3}  # resizes
     assert {data[2 + 3] for data in plain} == {1, 2, 3}  # filters
     assert {data[2 + 2] for data in plain} == set(range(1, 7))  # layouts
+
+
+def test_the_seed_of_sound_has_every_kind(tmp_path: Path) -> None:
+    file = tmp_path / "sound.samara"
+    file.write_bytes(corpus.sound())
+    records = records_of(open_program(file)).values()
+    assert {r.kind for r in records if isinstance(r, AudioRecord)} == set(KINDS)
+    assert {r.dtype for r in records} == {"float16", "float32", "int8", "uint8"}
+    assert [s.record for s in samara.Session(file).inputs] == list(records)
+    assert (corpus.CORPUS / "sound.samara").exists()
 
 
 def test_the_seed_of_answers_has_every_kind(tmp_path: Path) -> None:
