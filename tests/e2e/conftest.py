@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import fcntl
+import importlib.util
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from tests.e2e.models import recorded
 
 import samara
+from samara.pybridge import library_path
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +41,50 @@ def exported(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable
         return path
 
     return make
+
+
+@pytest.fixture(scope="session")
+def built() -> Path:
+    """The folder with the programs of the build whose library is tested."""
+    folder = Path(library_path()).resolve().parent
+    if not (folder / "finetune").exists():
+        pytest.fail("the examples are not built: run `make build`", pytrace=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def example(repo: Path) -> Callable[[str], ModuleType]:
+    """`example("finetune")`: examples/finetune.py as a module."""
+
+    def load(name: str) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(name, repo / "examples" / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def run_example(repo: Path) -> Callable[..., str]:
+    """`run_example(folder, "resume.py", "--steps", "9")`: what it prints there; it must exit with 0."""
+
+    def run(folder: Path, name: str, *options: str | Path) -> str:
+        done = subprocess.run(
+            [sys.executable, repo / "examples" / name, *options],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": "error"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
 
 
 @pytest.fixture

@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
 import re
 import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +14,8 @@ import pytest
 from tests.e2e.models import excess, recorded
 
 import samara
-from samara.pybridge._native import library_path
 
-
-@pytest.fixture(scope="module")
-def built() -> Path:
-    """The folder with the programs of the build whose library is tested."""
-    folder = library_path().resolve().parent
-    if not (folder / "finetune").exists():
-        pytest.fail("the examples are not built: run `make build`", pytrace=False)
-    return folder
+Run = Callable[..., str]
 
 
 def test_minimal_says_that_a_free_size_needs_resize(built: Path, repo: Path) -> None:
@@ -67,21 +57,6 @@ def test_three_sizes_in_one_c_session(built: Path, models: Path, tmp_path: Path)
 # ---- Python ----
 
 
-def _run(repo: Path, folder: Path, name: str, *options: str | Path) -> str:
-    """What a Python example prints; it must exit with 0."""
-    done = subprocess.run(
-        [sys.executable, repo / "examples" / name, *options],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": "error"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
 def test_every_example_is_listed_and_tested(repo: Path) -> None:
     names = {p.name for p in (repo / "examples").glob("*.py")}
     page = (repo / "examples" / "README.md").read_text(encoding="utf-8")
@@ -90,19 +65,19 @@ def test_every_example_is_listed_and_tested(repo: Path) -> None:
     assert {n for n in names if f'"{n}"' in own} == names
 
 
-def test_digits_cnn(repo: Path, tmp_path: Path) -> None:
-    printed = _run(repo, tmp_path, "digits_cnn.py", "--epochs", "3")
+def test_digits_cnn(run_example: Run, tmp_path: Path) -> None:
+    printed = run_example(tmp_path, "digits_cnn.py", "--epochs", "3")
     accuracies = re.findall(r"(?:samara.nn|C runtime): ([\d.]+) % of 360", printed)
     assert len(accuracies) == 2
     assert accuracies[0] == accuracies[1]
     assert float(accuracies[0]) > 90
 
 
-def test_char_transformer(repo: Path, tmp_path: Path) -> None:
+def test_char_transformer(run_example: Run, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("the cat sat on the mat and the dog sat on the log. " * 40, encoding="ascii")
-    printed = _run(
-        *(repo, tmp_path, "char_transformer.py", "--text", text),
+    printed = run_example(
+        *(tmp_path, "char_transformer.py", "--text", text),
         *("--steps", "60", "--letters", "20"),
     )
     losses = [float(v) for v in re.findall(r"loss ([\d.]+)", printed)]
@@ -114,22 +89,24 @@ def test_char_transformer(repo: Path, tmp_path: Path) -> None:
     assert len(printed.splitlines()[-1]) == 40
 
 
-def test_lstm_with_a_while(repo: Path, tmp_path: Path) -> None:
-    printed = _run(repo, tmp_path, "lstm_while.py", "--steps", "120")
+def test_lstm_with_a_while(run_example: Run, tmp_path: Path) -> None:
+    printed = run_example(tmp_path, "lstm_while.py", "--steps", "120")
     assert "the program holds 1 loop; its example was 'one'" in printed
     assert "20 of 20 words are right" in printed
     assert {int(n) for n in re.findall(r" in (\d) steps", printed)} == {3, 4, 5, 6, 7, 8, 9}
 
 
-def test_vgg19(repo: Path, tmp_path: Path) -> None:
+def test_vgg19(run_example: Run, tmp_path: Path) -> None:
     small = ("--width", "0.03", "--size", "64")
-    printed = _run(repo, tmp_path, "vgg19.py", *small, "--check")
+    printed = run_example(tmp_path, "vgg19.py", *small, "--check")
     assert "checked on sample inputs" in printed
     assert "largest difference from samara.nn" in printed
 
 
-def test_the_page_of_vgg19_is_what_the_example_writes(repo: Path, tmp_path: Path) -> None:
-    _run(repo, tmp_path, "vgg19.py", "--width", "0.03", "--size", "32", "--walkthrough", "page.md")
+def test_the_page_of_vgg19_is_what_the_example_writes(
+    repo: Path, run_example: Run, tmp_path: Path
+) -> None:
+    run_example(tmp_path, "vgg19.py", "--width", "0.03", "--size", "32", "--walkthrough", "page.md")
     made = (tmp_path / "page.md").read_text(encoding="utf-8")
     kept = (repo / "docs" / "vgg19.md").read_text(encoding="utf-8")
     heads = re.findall(r"^#+ .*", made, re.M)
@@ -141,34 +118,24 @@ def test_the_page_of_vgg19_is_what_the_example_writes(repo: Path, tmp_path: Path
     assert len(re.findall(r"^\| features\.\d+/relu \| conv \| f32_\w+", made, re.M)) == 16
 
 
-def test_custom_function(repo: Path, tmp_path: Path) -> None:
-    printed = _run(repo, tmp_path, "custom_function.py", "--steps", "150")
+def test_custom_function(run_example: Run, tmp_path: Path) -> None:
+    printed = run_example(tmp_path, "custom_function.py", "--steps", "150")
     assert "gradcheck: first and second derivatives agree" in printed
     assert "agrees on 500 of 500" in printed
     (share,) = re.findall(r"([\d.]+) % of new points", printed)
     assert float(share) > 90
 
 
-def test_resume(repo: Path, tmp_path: Path) -> None:
-    printed = _run(repo, tmp_path, "resume.py", "--steps", "60", "--interrupt", "29")
+def test_resume(run_example: Run, tmp_path: Path) -> None:
+    printed = run_example(tmp_path, "resume.py", "--steps", "60", "--interrupt", "29")
     assert "every loss and weight is equal" in printed
-
-
-@pytest.fixture(scope="module")
-def finetune(repo: Path) -> Any:
-    """examples/finetune.py as a module."""
-    spec = importlib.util.spec_from_file_location("finetune", repo / "examples" / "finetune.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 def test_finetuning_in_c_goes_on_bit_for_bit(
-    finetune: Any, built: Path, tmp_path: Path, optimizer: str
+    example: Callable[[str], Any], built: Path, tmp_path: Path, optimizer: str
 ) -> None:
+    finetune = example("finetune")
     model = finetune.prepare(tmp_path, optimizer, epochs=1)
     images, labels = finetune.test_digits()
     before = finetune.right_of(model, images, labels)
@@ -198,9 +165,9 @@ def test_finetuning_in_c_goes_on_bit_for_bit(
     assert finetune.right_of(model, images, labels) == right
 
 
-def test_finetune(repo: Path, built: Path, tmp_path: Path) -> None:
+def test_finetune(run_example: Run, built: Path, tmp_path: Path) -> None:
     options = ("--program", built / "finetune", "--folder", tmp_path, "--epochs", "1")
-    printed = _run(repo, tmp_path, "finetune.py", *options, "--optimizer", "sgd")
+    printed = run_example(tmp_path, "finetune.py", *options, "--optimizer", "sgd")
     sizes = re.findall(r"(before|after) the passes: (\d+) nodes, ([\d,]+) bytes", printed)
     assert [when for when, _, _ in sizes] == ["before", "after"]
     nodes, arenas = ([int(row[i].replace(",", "")) for row in sizes] for i in (1, 2))
