@@ -5,6 +5,7 @@ and their answers are those of Pillow, NumPy and ONNX Runtime (tasks/make_answer
 
 from __future__ import annotations
 
+import struct
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ Example = Callable[[str], Any]
 Array = npt.NDArray[Any]
 DATA = Path(__file__).parent / "tasks"
 PICTURES = ("face_detection", "super_resolution", "handwritten_digits")
+SOUNDS = ("voice_activity", "keyword_spotting")
 
 
 @pytest.fixture(scope="session")
@@ -171,7 +173,37 @@ def test_digits(
         np.testing.assert_allclose(logits, wanted, atol=0.01 * abs(wanted).max())
 
 
-# ---- what is no model, picture ----
+def test_speech(
+    models: Path,
+    run_example: Run,
+    in_c: Run,
+    answers: dict[str, Array],
+    example: Example,
+    tmp_path: Path,
+) -> None:
+    onnx, model = models / "silero_vad_v5" / "model.onnx", tmp_path / "speech.samara"
+    wav = DATA / "speech.wav"
+    said = run_example(tmp_path, "voice_activity.py", onnx, wav, "--model", model)
+    assert in_c("voice_activity", model, wav) == said
+    heard = [line for line in said.splitlines() if line.startswith("speech")]
+    assert heard == ["speech from 0.320 s to 1.088 s", "speech from 1.408 s to 2.080 s"]
+    found = example("voice_activity").probabilities(model, wav)
+    np.testing.assert_allclose(found, answers["speech"], atol=1e-4)
+
+
+def test_words(run_example: Run, in_c: Run, answers: dict[str, Array], tmp_path: Path) -> None:
+    model, wav = tmp_path / "words.samara", DATA / "words.wav"
+    said = run_example(
+        *(tmp_path, "keyword_spotting.py", DATA / "words.onnx", wav, "--model", model)
+    )
+    assert in_c("keyword_spotting", model, wav) == said
+    heard = [line.split()[2] for line in said.splitlines() if line.endswith(" heard")]
+    assert heard == ["stop", "yes", "no"]
+    found = [outputs["scores"][0] for outputs in samara.Session(model).listen(wav)]
+    np.testing.assert_allclose(found, answers["words"], atol=1e-4)
+
+
+# ---- what is no model, picture or sound ----
 
 
 def _refused(*command: str | Path) -> str:
@@ -189,7 +221,7 @@ def another(repo: Path) -> Path:
     return sorted((repo / "tests" / "golden").glob("*.samara"))[-1]
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", [*PICTURES, *SOUNDS])
 def test_arguments_are_checked(built: Path, tmp_path: Path, another: Path, name: str) -> None:
     given = ["a.samara", "b", *(["out.ppm"] if name == "super_resolution" else [])]
     assert _refused(built / name).startswith(f"usage: {name} MODEL.samara ")
@@ -224,3 +256,37 @@ def test_bad_pictures(built: Path, tmp_path: Path, another: Path, name: str) -> 
     picture.write_bytes(P6)  # a good one, which the model cannot take
     assert str(picture) not in _refused(built / name, another, picture, *out)
     assert not (tmp_path / "out.ppm").exists()
+
+
+def _wav(
+    *, kind: int = 1, channels: int = 2, rate: int = 8000, bits: int = 16, count: int = 16
+) -> bytes:
+    """A WAV file with a chunk of three bytes that nobody knows in front."""
+    fmt = struct.pack("<4sIHHIIHH", b"fmt ", 16, kind, channels, rate, 0, 0, bits)
+    body = b"WAVEjunk\3\0\0\0abc\0" + fmt + struct.pack("<4sI", b"data", count) + bytes(count)
+    return struct.pack("<4sI", b"RIFF", len(body)) + body
+
+
+BAD_SOUNDS = {
+    b"": "is empty",
+    b"OggS" + bytes(60): "is no WAV file",
+    _wav(kind=3, bits=32): "is not of 16-bit PCM",
+    _wav(bits=8): "is not of 16-bit PCM",
+    _wav(channels=0): "has no rate, or not 1 to 32 channels",
+    _wav(channels=33): "has no rate, or not 1 to 32 channels",
+    _wav(rate=0): "has no rate, or not 1 to 32 channels",
+    _wav().replace(b"data", b"DATA"): "has no sound",
+    _wav().replace(b"fmt ", b"FMT "): "has no sound",
+    **{_wav()[:n]: "" for n in range(1, len(_wav()))},
+}
+
+
+@pytest.mark.parametrize("name", SOUNDS)
+def test_bad_sounds(built: Path, tmp_path: Path, another: Path, name: str) -> None:
+    sound = tmp_path / "bad.wav"
+    for data, fault in BAD_SOUNDS.items():
+        sound.write_bytes(data)
+        assert f"{sound}: {fault}" in _refused(built / name, another, sound)
+    sound.write_bytes(_wav())  # a good one, which the model cannot take
+    said = _refused(built / name, another, sound)
+    assert said == f"{another}: does not say how sound becomes its input"

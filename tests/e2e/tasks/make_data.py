@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the pictures that the tasks are tested on. Needs scikit-image.
+"""Make the pictures and sounds that the tasks are tested on. Needs scikit-image, scipy and espeak-ng.
 
     python make_data.py
 
@@ -10,11 +10,15 @@ digits.jpg is drawn here: strokes with a pen, on paper that lies askew in uneven
 from __future__ import annotations
 
 import math
+import subprocess
+import tempfile
+import wave
 from pathlib import Path
 
 import numpy as np
 import skimage.data
 from PIL import Image, ImageDraw, ImageFilter
+from scipy.signal import resample_poly
 
 HERE = Path(__file__).parent
 SCALE = 4  # digits are drawn larger, which smooths their edges
@@ -81,11 +85,47 @@ def photograph(rng: np.random.Generator) -> Image.Image:
     return Image.fromarray(pixels.round().clip(0, 255).astype(np.uint8))
 
 
+def spoken(text: str, *options: str) -> tuple[np.ndarray, int]:
+    """What espeak-ng says as int16, without the silence around it, and its rate."""
+    with tempfile.NamedTemporaryFile(suffix=".wav") as file:
+        subprocess.run(["espeak-ng", *options, "-w", file.name, text], check=True)
+        with wave.open(file.name) as sound:
+            said, rate = np.frombuffer(sound.readframes(1 << 24), "<i2"), sound.getframerate()
+    loud = np.flatnonzero(np.abs(said.astype(np.int32)) > 300)
+    return said[loud[0] : loud[-1]], rate
+
+
+def quiet(rng: np.random.Generator, seconds: float, rate: int) -> np.ndarray:
+    """A room where nobody speaks."""
+    return rng.normal(0, 25, round(seconds * rate))
+
+
+def save(name: str, parts: list[np.ndarray], rate: int) -> None:
+    """A WAV file of one channel."""
+    samples = np.concatenate(parts).round().clip(-32768, 32767).astype("<i2")
+    with wave.open(str(HERE / name), "wb") as file:
+        file.setparams((1, 2, rate, 0, "NONE", ""))
+        file.writeframes(samples.tobytes())
+
+
 def main() -> None:
     """Write everything beside this file."""
     rng = np.random.default_rng(5)
     Image.fromarray(skimage.data.astronaut()).save(HERE / "astronaut.jpg", quality=75)
     photograph(rng).save(HERE / "digits.jpg", quality=85)
+
+    speech, rate = spoken("Good morning.", "-v", "en-us+f3", "-s", "150")
+    more, _ = spoken("How are you?", "-v", "en-us+m2", "-s", "160")
+    pauses = [quiet(rng, s, rate) for s in (0.3, 0.32, 0.25)]
+    parts = [pauses[0], speech * 0.5, pauses[1], more * 0.5, pauses[2]]
+    # 35840 samples at 16 kHz: the last chunk of 512 is full when the resampler hears that this is all.
+    save("speech.wav", [np.concatenate(parts)[:49391]], rate)
+
+    parts = [quiet(rng, 0.2, 16000)]
+    for word in ("stop", "yes", "no"):
+        said, rate = spoken(word, "-v", "en-gb-scotland+f4", "-s", "150")
+        parts += [resample_poly(said * 0.4, 16000, rate), quiet(rng, 0.25, 16000)]
+    save("words.wav", [*parts, quiet(rng, 0.3, 16000)], 16000)
 
 
 if __name__ == "__main__":

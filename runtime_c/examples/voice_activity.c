@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// When somebody speaks: the sound streams through a net that remembers what it heard.
+// examples/voice_activity.py makes the model file and gives the same probabilities.
+//
+//   voice_activity MODEL.samara SOUND.wav
+#include "sounds.h"
+
+static int listen(struct net *net, const char *path, struct sound *sound) {
+  samara_audio_record record;
+  samara_tensor output;
+  double seconds, start = -1;
+  if (hearing_of(path, net, &record, &seconds) != 0) return 1;
+  for (size_t i = 0;; i++) {
+    bool ready;
+    samara_status status = hear(net->session, sound, &ready);
+    if (status == SAMARA_OK && ready) status = samara_session_run(net->session);
+    if (status == SAMARA_OK && ready) status = samara_session_output(net->session, 0, &output);
+    if (status != SAMARA_OK) return fail("sound", samara_session_error(net->session));
+    const double now = (double)i * seconds;
+    const float p = ready && output.dtype == SAMARA_FLOAT32 ? *(const float *)output.data : 0.0f;
+    if (ready) printf("%.3f s: %.9g\n", now, (double)p);
+    if (p >= 0.5f && start < 0) start = now;
+    if (p < 0.5f && start >= 0) {
+      printf("speech from %.3f s to %.3f s\n", start, now);
+      start = -1;
+    }
+    if (!ready) return 0;
+  }
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3) return fail("usage", "voice_activity MODEL.samara SOUND.wav");
+  struct net net;
+  struct sound sound;
+  if (open_net(argv[1], &net) != 0) return 1;
+  int result = read_sound(argv[2], &sound);
+  if (result == 0) result = listen(&net, argv[1], &sound);
+  free(sound.samples);
+  close_net(&net);
+  return result;
+}
