@@ -8,7 +8,7 @@ import logging
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,15 +21,24 @@ from samara.exporter.ir.bounds import is_growing, with_bounds
 from samara.exporter.ir.file_write import needs_of
 from samara.exporter.ir.merge import merge
 from samara.exporter.ir.program import Array
-from samara.exporter.ir.records import Records, relaid, renamed_records, with_records
+from samara.exporter.ir.records import (
+    Records,
+    records_of,
+    relaid,
+    renamed_records,
+    with_records,
+)
 from samara.exporter.ir.relayout import TransposeLeft, transposes_left, with_layout
+from samara.exporter.ir.trained_records import settled, without_records
 from samara.exporter.ops import is_newer
 from samara.exporter.package.memory_plan import measure
 from samara.exporter.package.prepack import check_sets, derived_layouts
 from samara.exporter.passes import EXPORT, OptimizeReport, run_passes
 from samara.exporter.types import ArgumentError, ShapeError, UnsupportedError
 from samara.pybridge.array_files import read_arrays
+from samara.pybridge.audio_record import AudioRecord
 from samara.pybridge.files import kind_of, path_of, read_text
+from samara.pybridge.input_record import parse_record
 from samara.pybridge.memory_use import DerivedLayout
 
 _log = logging.getLogger("samara.export")
@@ -46,7 +55,8 @@ Samples = Mapping[str, Any] | str | os.PathLike[str]
 class ExportReport:
     """What `export` did: file size, node counts before and after, passes, transposes left,
     functions that may allocate while running, the memory contract that the file states, and why it
-    does not for some function.
+    does not for some function. `records` are those of inputs in the file; `trained` names the inputs whose
+    record is that of training, `untaken` says why others are without it.
     """
 
     path: str
@@ -60,6 +70,9 @@ class ExportReport:
     program: Program
     memory: tuple[Memory, ...] = ()
     unmeasured: Mapping[str, str] = field(default_factory=dict)
+    records: Mapping[str, str] = field(default_factory=dict)
+    trained: tuple[str, ...] = ()
+    untaken: Mapping[str, str] = field(default_factory=dict)
     prepacked: int | None = None  # bytes of derived layouts stored; None: not asked for
 
     def to_json(self) -> dict[str, Any]:
@@ -76,6 +89,9 @@ class ExportReport:
             "growing": list(self.growing),
             "memory": [asdict(m) for m in self.memory],
             "unmeasured": dict(self.unmeasured),
+            "records": dict(self.records),
+            "trained": list(self.trained),
+            "untaken": dict(self.untaken),
             "prepacked": self.prepacked,
         }
 
@@ -103,6 +119,12 @@ class ExportReport:
             lines.append(
                 f"  function {name!r} has dims without an upper bound: a run may allocate (bounds= gives one)"
             )
+        for name, text in self.records.items():
+            what = "sound" if isinstance(parse_record(text), AudioRecord) else "pictures"
+            by = ", as in training" if name in self.trained else ""
+            lines.append(f"  input {name!r} takes {what} by '{text}'{by}")
+        for name, why in self.untaken.items():
+            lines.append(f"  input {name!r} is without the record of training: {why}")
         if self.prepacked is not None:
             lines.append(f"  {self.prepacked:,} bytes of it are derived weight layouts")
         for name, why in self.unmeasured.items():
@@ -127,7 +149,7 @@ def export(
     samples: Sequence[Mapping[str, Array]] | None = None,
     consts: Mapping[str, Any] | None = None,
     rename: Mapping[str, str] | None = None,
-    preprocess: Records | None = None,
+    preprocess: Records | Literal[""] | None = None,
     postprocess: Answers | None = None,
 ) -> ExportReport:
     """Optimize a Program and write it as a .samara file, whole or not at all.
@@ -152,6 +174,8 @@ def export(
     preprocess: {input: record} says how a picture or sound becomes an input, as an ImageRecord, an
     AudioRecord or a text (docs/preprocessing.md, docs/preprocessing-audio.md); names, layouts and dtypes
     are those of the file. Sessions then take pictures and sound.
+    Inputs of a model that was trained with samara.data.transforms.FromRecord have its record without being
+    named; {input: ""} takes a record away, "" all of them.
     postprocess: what the outputs mean, as an AnswerRecord or its text (docs/postprocessing.md), of the
     first function, or {function: record}. Session.predict then gives typed answers, with the labels.
 
@@ -184,6 +208,10 @@ def export(
     runtime = _check_target(merged, target_runtime)
     check_sets(prepack or ())
     before = sum(len(f.nodes) for f in merged.functions.values())
+    said = as_table(preprocess, "preprocess", _RECORD) if preprocess else {}
+    if preprocess == "":
+        merged = without_records(merged)
+    merged, trained, untaken = settled(merged, said, rename or {})
     if bounds:
         merged = with_bounds(merged, bounds)
     if consts:
@@ -192,8 +220,7 @@ def export(
         merged = with_layout(merged, name, order)
     merged = relaid(merged, layout or {})
     merged = renamed_records(renamed(merged, rename or {}), rename or {})
-    if preprocess:
-        merged = with_records(merged, as_table(preprocess, "preprocess", _RECORD))
+    merged = with_records(merged, said)
     merged = renamed_answers(merged, rename or {})
     if postprocess:
         merged = with_answers(merged, postprocess)
@@ -234,6 +261,8 @@ def export(
         prepack=prepacked if prepack else None,
     )
     _log.info("wrote %s: %d bytes", os.fspath(path), size)
+    for name in trained:
+        _log.info("%s: input %s has the record that training used", os.fspath(path), name)
     for name, why in unmeasured.items():
         _log.info("%s: the memory of function %s is not stated: %s", os.fspath(path), name, why)
     return ExportReport(
@@ -248,6 +277,9 @@ def export(
         program=merged,
         memory=tuple(contract),
         unmeasured=unmeasured,
+        records={name: str(record) for name, record in records_of(merged).items()},
+        trained=tuple(trained),
+        untaken=untaken,
         prepacked=None if prepack is None else sum(len(d.data) for d in derived),
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from samara.exporter.frontend import _ufuncs
+from samara.exporter.frontend.input_records import mark, marks
 from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import SamaraError
 
@@ -92,7 +93,7 @@ class PythonMethods:
         if self._grad is not None:
             out._grad = type(self)._wrap(self._grad._data.copy())
         memo[id(self)] = out
-        return out
+        return mark(out, marks(self))
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
         if self._node is not None:
@@ -101,6 +102,7 @@ class PythonMethods:
             type(self),
             np.ascontiguousarray(self._data).reshape(self.shape),
             self._requires_grad,
+            marks(self),
         )
 
     def __format__(self: Any, spec: str) -> str:
@@ -120,7 +122,7 @@ class PythonMethods:
         return f"tensor({body}{kind}{grad})"
 
 
-def _rebuild(kind: Any, array: Any, requires_grad: bool) -> Any:
+def _rebuild(kind: Any, array: Any, requires_grad: bool, records: tuple[str, ...] = ()) -> Any:
     out = kind._unpickled(array)
     out._requires_grad = requires_grad
-    return out
+    return mark(out, records)

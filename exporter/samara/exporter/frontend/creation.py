@@ -13,6 +13,7 @@ from samara.exporter.frontend import dtypes, memory, tape
 from samara.exporter.frontend.filling import full as full
 from samara.exporter.frontend.filling import ints, made, or32
 from samara.exporter.frontend.filling import tensor as tensor
+from samara.exporter.frontend.input_records import joined, mark
 from samara.exporter.frontend.operands import as_tensor as _as_tensor
 from samara.exporter.frontend.operands import (
     axis_of,
@@ -392,7 +393,9 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     if not given:
         raise ShapeError("stack needs at least one tensor")
     a = axis_of(given[0], dim, 1)
-    return cat([t.unsqueeze(a) for t in given], a)
+    out = cat([t.unsqueeze(a) for t in given], a)
+    marked: Tensor = out if a else mark(out, joined(given))
+    return marked
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:

@@ -19,6 +19,7 @@ from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.ir import Program
 from samara.exporter.ir.builder import Builder, ProgramBuilder
 from samara.exporter.ir.program import Function, Source, Value
+from samara.exporter.ir.trained_records import Seen
 from samara.exporter.ops import OpSpec
 from samara.exporter.types import Dim, DType
 from samara.pybridge.errors import SamaraError, ScriptError, UnsupportedError
@@ -186,6 +187,7 @@ class Tracer:
         self._versions: dict[int, int] = {}  # of lifted tensors, when they were lifted
         self.missed: dict[int, Tensor] = {}  # changed, but taken for constants before
         self.metadata = {"producer": "samara"}  # of the Program
+        self.input_records: dict[str, tuple[int, Seen]] = {}  # at which depth they were met
         self.foreign: list[str] = []  # custom Functions met, whose `backward` no node can have
         self._grads: list[tuple[Tensor, Tensor | None]] = []
         self._previous: Tracer | None = None
@@ -210,6 +212,11 @@ class Tracer:
         value = self.root.input(name, DType.from_numpy(array.dtype), shape)
         self.examples[value.name] = array
         return GraphTensor.of(self, value)
+
+    def input_name(self, tensor: Any) -> str | None:
+        """The name of the input that a tensor is, unchanged; None for any other tensor."""
+        value = tensor._value if isinstance(tensor, GraphTensor) else None
+        return None if value is None or value not in self.root.inputs else value.name
 
     def lift(self, value: Any) -> Value:
         """The Value of anything an operator takes."""

@@ -23,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.frontend import sharing
+from samara.exporter.frontend.input_records import mark, marks
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.pybridge.errors import SamaraError, UnsupportedError
 
@@ -114,9 +115,11 @@ def detached(tensor: Tensor) -> Any:
     return tensor.detach().numpy()
 
 
-def rebuilt(kind: type[Tensor], array: Any, requires_grad: bool) -> Tensor:
+def rebuilt(
+    kind: type[Tensor], array: Any, requires_grad: bool, records: tuple[str, ...] = ()
+) -> Tensor:
     """A received tensor over `array`."""
-    tensor = wrap(array)
+    tensor: Tensor = mark(wrap(array), records)
     if kind is not Tensor:
         return kind(tensor, requires_grad)
     return tensor.requires_grad_(requires_grad)
@@ -124,7 +127,7 @@ def rebuilt(kind: type[Tensor], array: Any, requires_grad: bool) -> Tensor:
 
 def _reduce(tensor: Tensor) -> Any:
     array = detached(tensor)
-    head = (type(tensor), array.dtype.str, array.shape, tensor.requires_grad)
+    head = (type(tensor), array.dtype.str, array.shape, tensor.requires_grad, marks(tensor))
     if array.nbytes <= SMALL or not sharing.HAVE_DESCRIPTORS:
         return _from_bytes, (*head, array.tobytes())
     fd, _places = sharing.write_block([np.ascontiguousarray(array)])
@@ -132,10 +135,15 @@ def _reduce(tensor: Tensor) -> Any:
 
 
 def _from_bytes(
-    kind: type[Tensor], dtype: str, shape: tuple[int, ...], requires_grad: bool, data: bytes
+    kind: type[Tensor],
+    dtype: str,
+    shape: tuple[int, ...],
+    requires_grad: bool,
+    records: tuple[str, ...],
+    data: bytes,
 ) -> Tensor:
     array = np.frombuffer(bytearray(data), dtype).reshape(shape)
-    return rebuilt(kind, array, requires_grad)
+    return rebuilt(kind, array, requires_grad, records)
 
 
 def _from_ticket(
@@ -143,13 +151,14 @@ def _from_ticket(
     dtype: str,
     shape: tuple[int, ...],
     requires_grad: bool,
+    records: tuple[str, ...],
     address: Any,
     ticket: int,
 ) -> Tensor:
     memory = sharing.map_block(sharing.redeem(address, ticket))
     count = int(np.prod(shape, dtype=np.int64))
     array = memory[: count * np.dtype(dtype).itemsize].view(dtype).reshape(shape)
-    return rebuilt(kind, array, requires_grad)
+    return rebuilt(kind, array, requires_grad, records)
 
 
 register(Tensor)

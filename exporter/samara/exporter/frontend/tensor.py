@@ -84,6 +84,7 @@ class Tensor(
         "_grad",
         "_hooks",
         "_index",
+        "_mark",
         "_node",
         "_post_hooks",
         "_requires_grad",
@@ -97,6 +98,7 @@ class Tensor(
     _grad: Tensor | None
     _node: Node | None
     _index: int
+    _mark: Any  # see input_records; not set where there is none
     _version: list[int]  # shared by all tensors over the same memory
     _base: tuple[Tensor, Node | None] | None  # of a view: whose, and at which node
     _hooks: list[Hook] | None

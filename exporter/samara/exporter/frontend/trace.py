@@ -18,6 +18,7 @@ from samara.exporter.frontend.operands import as_tensor
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.ir.arguments import as_names, as_table
 from samara.exporter.ir.program import Program, Value, Variable
+from samara.exporter.ir.trained_records import with_trained
 from samara.exporter.types import ArgumentError, Dim, UnknownNameError
 from samara.pybridge.errors import SamaraError, ScriptError, ShapeError
 from samara.pybridge.files import kind_of
@@ -158,7 +159,8 @@ class Capture:
         stored = [
             Variable(n, _type_of(tracer, i), by_id[i]._data.copy()) for i, n in variable_of.items()
         ]
-        return tracer.program.finish([function.name], stored, tracer.metadata)
+        program = tracer.program.finish([function.name], stored, tracer.metadata)
+        return with_trained(program, {n: seen for n, (_, seen) in tracer.input_records.items()})
 
     def _variables(self, tracer: Tracer) -> Iterator[tuple[str, Tensor]]:
         taken: set[str] = set()

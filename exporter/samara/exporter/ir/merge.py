@@ -12,6 +12,7 @@ import numpy as np
 from samara.exporter.ir.answer_records import ANSWERS, joined_answers
 from samara.exporter.ir.program import Function, Node, Program, Variable
 from samara.exporter.ir.records import joined_records
+from samara.exporter.ir.trained_records import joined_trained
 from samara.exporter.types import ShapeError
 
 
@@ -35,6 +36,7 @@ def merge(programs: Mapping[str, Program]) -> Program:
                 )
         answers |= joined_answers(p.metadata, {p.entries[0]: name})
         metadata = {**p.metadata, **metadata, **joined_records(p.metadata, metadata)}
+        metadata |= joined_trained(p.metadata, metadata)
     if answers:
         metadata[ANSWERS] = json.dumps(answers)
     return Program(functions, tuple(programs), tuple(variables.values()), metadata)

@@ -53,7 +53,7 @@ def with_records(program: Program, records: Records) -> Program:
     ArgumentError for a text that is no record, UnknownNameError for a name that no input of an entry has,
     ShapeError where the record makes another tensor than the input is.
     """
-    known = _inputs(program)
+    known = entry_inputs(program)
     texts = json.loads(program.metadata.get(RECORDS, "{}"))
     for name, given in records.items():
         if name not in known:
@@ -81,6 +81,13 @@ def check_record(record: InputRecord, value: Value) -> None:
         record.quantized()
     else:
         record.quantized(float(quant.scales[0]), int(quant.zero_points[0]))
+
+
+def as_stored(record: InputRecord, value: Value) -> InputRecord:
+    """The record as a file has it: one of floats for an input that was quantized makes its integers."""
+    if value.type.dtype is DType.QS8 and record.dtype in ("float32", "float16"):
+        return replace(record, dtype="int8")
+    return record
 
 
 def _check_audio(record: AudioRecord, value: Value) -> None:
@@ -158,7 +165,7 @@ def _with_texts(program: Program, texts: Mapping[str, str]) -> Program:
     )
 
 
-def _inputs(program: Program) -> dict[str, list[Value]]:
+def entry_inputs(program: Program) -> dict[str, list[Value]]:
     """Inputs of entries by name, without those that read variables."""
     found: dict[str, list[Value]] = {}
     for name in program.entries:
@@ -179,9 +186,7 @@ def record_rows(f: Function, records: Mapping[str, InputRecord]) -> list[dict[st
     rows = []
     for i, value in enumerate(v for v in f.inputs if v.name not in f.reads):
         if value.name in records:
-            record = records[value.name]
-            if value.type.dtype is DType.QS8 and record.dtype in ("float32", "float16"):
-                record = replace(record, dtype="int8")
+            record = as_stored(records[value.name], value)
             check_record(record, value)
             made = (
                 {"image": _image_row(record)}

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.frontend import sharing
+from samara.exporter.frontend.input_records import marks
 from samara.exporter.frontend.multiprocessing import detached, rebuilt
 from samara.exporter.frontend.tensor import Tensor
 
@@ -112,5 +113,5 @@ class _Pickler(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, Tensor):
             array = np.ascontiguousarray(detached(value)).reshape(value.shape)
-            return rebuilt, (type(value), array, value.requires_grad)
+            return rebuilt, (type(value), array, value.requires_grad, marks(value))
         return NotImplemented

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.frontend.creation import stack
+from samara.exporter.frontend.input_records import joined, mark
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import ShapeError
@@ -28,7 +29,8 @@ def default_collate(batch: Sequence[Any]) -> Any:
     if isinstance(first, Tensor):
         if any(sample.requires_grad for sample in batch):
             return stack(list(batch))
-        return _stacked([sample.numpy() for sample in batch])
+        stacked: Tensor = mark(_stacked([sample.numpy() for sample in batch]), joined(batch))
+        return stacked
     if isinstance(first, (np.ndarray, np.generic)):
         return _stacked([np.asarray(sample) for sample in batch])
     if isinstance(first, bool):

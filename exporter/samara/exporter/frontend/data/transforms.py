@@ -14,13 +14,12 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes
+from samara.exporter.frontend.data.from_record import FromRecord
 from samara.exporter.frontend.operands import cast, is_tensor
 from samara.exporter.frontend.random import Generator, generator_of
 from samara.exporter.frontend.tensor import wrap
 from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import ShapeError
-from samara.pybridge.image_record import ImageRecord
-from samara.pybridge.preprocess import preprocess
 
 __all__ = [
     "CenterCrop",
@@ -360,28 +359,3 @@ def _pair(size: Size) -> tuple[int, int]:
 
 def _chance(p: float, generator: Generator | None) -> bool:
     return float(generator_of(generator).uniform(())) < p
-
-
-class FromRecord:
-    """A picture as the tensor that a record makes of it: what a model with that record gets on a device,
-    to the last bit, since it is the same code (docs/preprocessing.md).
-
-    record: a samara.ImageRecord, or its text. Call it with anything that samara.preprocess takes: an array
-    uint8 [H, W, 3] of RGB or [H, W] of gray, an image of Pillow, a path, a samara.Image; augmentation comes
-    before it. Gives a tensor of the record's layout without the batch axis, so that a DataLoader batches it.
-
-    >>> transform = FromRecord("rgb float32 nchw resize=256 crop=224 mean=127.5 std=127.5")
-    >>> transform(np.zeros((480, 640, 3), np.uint8)).shape
-    Size([3, 224, 224])
-    """
-
-    def __init__(self, record: ImageRecord | str) -> None:
-        self.record = ImageRecord.parse(record) if isinstance(record, str) else record
-        self.record.check()
-
-    def __call__(self, image: Any) -> Any:
-        made = preprocess(self.record, image)
-        return wrap(made[0] if self.record.layout.startswith("n") else made)
-
-    def __repr__(self) -> str:
-        return f"FromRecord({str(self.record)!r})"

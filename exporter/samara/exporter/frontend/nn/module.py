@@ -13,6 +13,7 @@ import numpy as np
 
 from samara.exporter.frontend import dtypes, tape
 from samara.exporter.frontend.device import device as check_device
+from samara.exporter.frontend.input_records import STATE, meet, note
 from samara.exporter.frontend.nn.hooks import Backward, BackwardHooks
 from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tape import tracing
@@ -105,9 +106,12 @@ class Module:
             name = tracer.scopes.get(id(self), "")
             tracer.scope.append(name if name else (tracer.scope[-1] if tracer.scope else ""))
             try:
+                meet(tracer, self, args, kwargs)
                 return self._hooked(args, kwargs)
             finally:
                 tracer.scope.pop()
+        if STATE.marked:
+            note(self, args, kwargs)
         if self._forward_pre_hooks or self._forward_hooks or self._backward_hooks:
             return self._hooked(args, kwargs)
         return self.forward(*args, **kwargs)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records that a model was trained with, until they are written: an entry of a Program's metadata beside that of its
+records. It says which records each input has met, so that export can refuse to choose between two.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Final, Literal
+
+from samara.exporter.ir.program import Program
+from samara.exporter.ir.records import (
+    RECORDS,
+    as_stored,
+    check_record,
+    entry_inputs,
+    with_records,
+)
+from samara.exporter.types import ArgumentError, SamaraError
+from samara.pybridge.input_record import InputRecord, parse_record
+
+TRAINED: Final = "preprocess.trained"
+"""The entry of Program.metadata: JSON, by the name of the input {text of a record: in which mode it was seen}."""
+
+Mode = Literal["training", "evaluation"]
+Seen = dict[str, Mode]
+"""Texts of records; what was seen in both modes counts as training."""
+
+
+def joined_seen(*parts: Mapping[str, Mode]) -> Seen:
+    """What several modules or programs have seen, together."""
+    made: Seen = {}
+    for part in parts:
+        for text, mode in part.items():
+            if made.get(text) != "training":
+                made[text] = mode
+    return made
+
+
+def with_trained(program: Program, seen: Mapping[str, Mapping[str, Mode]]) -> Program:
+    """The program whose inputs have met these records: those that training has seen become its records where
+    there is one and the input can be made by it.
+    """
+    trained = {name: dict(one) for name, one in seen.items() if "training" in one.values()}
+    if not trained:
+        return program
+    made = {
+        name: next(iter(one))
+        for name, one in trained.items()
+        if len(one) == 1 and unfit(program, name, parse_record(next(iter(one)))) is None
+    }
+    program = with_records(program, made)
+    return replace(program, metadata={**program.metadata, TRAINED: json.dumps(trained)})
+
+
+def without_records(program: Program) -> Program:
+    """The program with no record of an input, whatever training says."""
+    return replace(
+        program,
+        metadata={k: v for k, v in program.metadata.items() if k not in (RECORDS, TRAINED)},
+    )
+
+
+def unfit(program: Program, name: str, record: InputRecord) -> str | None:
+    """Why an input cannot be made by a record; None where it can."""
+    for value in entry_inputs(program).get(name, []):
+        try:
+            check_record(as_stored(record, value), value)
+        except SamaraError as error:
+            return f"{error.message}; {error.fix}" if error.fix else error.message
+    return None
+
+
+def joined_trained(*metadata: Mapping[str, str]) -> dict[str, str]:
+    """The entry of several programs that become one."""
+    made: dict[str, Seen] = {}
+    for entries in metadata:
+        for name, seen in json.loads(entries.get(TRAINED, "{}")).items():
+            made[name] = joined_seen(made.get(name, {}), seen)
+    return {TRAINED: json.dumps(made)} if made else {}
+
+
+def settled(
+    program: Program, given: Collection[str], names: Mapping[str, str]
+) -> tuple[Program, dict[str, str], dict[str, str]]:
+    """The program as it can be written: without the entry, and what training says of inputs.
+
+    given: inputs, by their new `names`, whose record the caller says. Returns {input: record} that are written by
+    training's word alone, and {input: why} of those that are not, both by new names. ArgumentError for an input
+    that has met two records.
+    """
+    trained: dict[str, Seen] = json.loads(program.metadata.get(TRAINED, "{}"))
+    program = replace(program, metadata={k: v for k, v in program.metadata.items() if k != TRAINED})
+    written, left = {}, {}
+    for name, seen in trained.items():
+        new = names.get(name, name)
+        if new in given or name not in entry_inputs(program):
+            continue
+        if len(seen) > 1:
+            raise _contradiction(new, seen)
+        (text,) = seen
+        why = unfit(program, name, parse_record(text))
+        if why is None:
+            written[new] = text
+        else:
+            left[new] = why
+            program = with_records(program, {name: ""})
+    return program, written, left
+
+
+def _contradiction(name: str, seen: Mapping[str, Mode]) -> ArgumentError:
+    said = "; ".join(f"'{text}' in {mode}" for text, mode in seen.items())
+    first = next(text for text, mode in seen.items() if mode == "training")
+    return ArgumentError(
+        f"input {name!r} has met {len(seen)} records: {said}",
+        fix=f'say which one the file is to have: preprocess={{"{name}": "{first}"}}, "" for none',
+    )
