@@ -41,3 +41,17 @@ def test_shapes_and_bounds(samara: Samara, onnx_path: Path, tmp_path: Path) -> N
     assert "dims that stay symbolic" not in result.stdout
     assert samara("doctor", onnx_path, "--bound", "batch<=4").exit_code == 0
     assert samara("doctor", tmp_path / "none.onnx").exit_code == 1
+
+
+def test_records_that_do_not_fit(samara: Samara, onnx_path: Path, tmp_path: Path) -> None:
+    good = ("--preprocess", "image: rgb float32 nchw resize=8x8 mean=127.5 std=127.5")
+    asked = samara("doctor", onnx_path, *good, "--postprocess", "classify #0 softmax")
+    assert asked.exit_code == 0, asked.output
+    wrong = samara("doctor", onnx_path, "--preprocess", "image: rgb float32 nhwc resize=8x8")
+    assert wrong.exit_code == 1
+    assert "change the record's layout" in wrong.stdout
+    labels = tmp_path / "labels.txt"
+    labels.write_text("a\n")
+    few = samara("doctor", onnx_path, "--postprocess", "classify #0 softmax", "--labels", labels)
+    assert "labels for" in few.stdout
+    assert samara("doctor", onnx_path, "--postprocess", "classify").exit_code in (1, 2)

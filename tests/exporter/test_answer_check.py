@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from samara.exporter.answer_check import check_answers
+import samara
+from samara.exporter.answer_check import answer_faults, check_answers, sizes_of_pictures
 from samara.exporter.ir import Function, Program, Value
 from samara.exporter.ir.answer_records import with_answers
+from samara.exporter.ir.records import image_records_of, with_records
 from samara.exporter.types import Dim, DType, Quant, ShapeError, Sym, TensorType
 
 
@@ -49,6 +51,26 @@ def test_what_does_not(record: str, shape: tuple[int, ...], dtype: str, part: st
         check_answers(with_answers(program_of(shape, dtype), record))
     assert part in error.value.message
     assert error.value.fix
+
+
+@pytest.mark.parametrize(
+    ("size", "count", "fits"),
+    [("letterbox=16x24", 6, True), ("resize=16x16", 6, False), ("resize=16", 7, True)],
+)
+def test_records_of_pictures_give_symbolic_dims_a_size(size: str, count: int, fits: bool) -> None:
+    """Six boxes are those of 16x24 pixels; a size that follows the picture says nothing."""
+    program = samara.trace(
+        lambda image: samara.ones(1, count, 5) * image.mean(),
+        (samara.zeros(1, 3, 24, 16),),
+        output_names=["y"],
+        dynamic={"image": {0: "n", 2: "h", 3: "w"}},
+    )
+    program = with_records(program, {"image": f"rgb float32 nchw {size}"})
+    program = with_answers(program, "boxes anchors priors=8:8 box=y[:4] score=y[4]")
+    assert bool(answer_faults(program)) != fits
+    (f,) = program.functions.values()
+    sides = {} if size == "resize=16" else {"w": 16, "h": int(size[-2:])}
+    assert sizes_of_pictures(f, image_records_of(program)) == {"n": 1, **sides}
 
 
 def test_symbolic_shapes_are_left_to_the_run() -> None:

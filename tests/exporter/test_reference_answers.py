@@ -312,7 +312,12 @@ def test_points_given() -> None:
         ("boxes corners box=y score=y", (2, 3, 4), "expected channels for y"),
         ("boxes corners box=y score=y[4:]", (1, 3, 4), r"expected channels for y\[4:\]"),
         ("boxes corners box=y score=y", (1, 3, 5), "has 5 channels"),
-        ("boxes anchors box=y score=y priors=50:8", (1, 3, 4), r"\[3, 3, 4\]"),
+        (
+            "boxes anchors box=y score=y priors=50:8",
+            (1, 3, 4),
+            "score 3, priors of 100x100 pixels 4",
+        ),
+        ("boxes anchors box=y score=y points=y priors=50:8", (1, 3, 4), "points 3, priors"),
         ("boxes corners box=y score=y points=y point_step=3", (1, 3, 4), "a multiple of 3"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -25,6 +26,27 @@ Bounds = Annotated[
         "--bound",
         metavar="NAME<=NUMBER",
         help="Upper bound of an open dim: runs then allocate nothing.",
+    ),
+]
+Labels = Annotated[
+    Path | None, typer.Option("--labels", help="A text file with one class name per line.")
+]
+Preprocess = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--preprocess",
+        metavar="'INPUT: RECORD'",
+        help="How a picture or sound becomes an input: 'image: rgb float32 nchw resize=256 crop=224"
+        " mean=… std=…', 'audio: logmel float32 ntf rate=16000 …' (docs/preprocessing.md).",
+    ),
+]
+Postprocess = Annotated[
+    str | None,
+    typer.Option(
+        "--postprocess",
+        metavar="RECORD",
+        help="What the outputs mean: 'classify logits softmax', 'boxes corners box=… score=…'"
+        " (docs/postprocessing.md).",
     ),
 ]
 Inputs = Annotated[

@@ -64,27 +64,9 @@ def export(
             help="Store these inputs with their answers, for selftest; passes are checked on them.",
         ),
     ] = None,
-    labels: Annotated[
-        Path | None, typer.Option("--labels", help="A text file with one class name per line.")
-    ] = None,
-    preprocess: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--preprocess",
-            metavar="'INPUT: RECORD'",
-            help="How a picture or sound becomes an input: 'image: rgb float32 nchw resize=256 crop=224"
-            " mean=… std=…', 'audio: logmel float32 ntf rate=16000 …' (docs/preprocessing.md).",
-        ),
-    ] = None,
-    postprocess: Annotated[
-        str | None,
-        typer.Option(
-            "--postprocess",
-            metavar="RECORD",
-            help="What the outputs mean: 'classify logits softmax', 'boxes corners box=… score=…'"
-            " (docs/postprocessing.md).",
-        ),
-    ] = None,
+    labels: opt.Labels = None,
+    preprocess: opt.Preprocess = None,
+    postprocess: opt.Postprocess = None,
     target_runtime: Annotated[
         str | None,
         typer.Option(

@@ -3,43 +3,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from samara.exporter.ir.answer_records import answers_of
 from samara.exporter.ir.program import Function, Program, Value
-from samara.exporter.ir.records import image_records_of
+from samara.exporter.ir.records import fixed_size, image_records_of
 from samara.exporter.reference_answers import Output, answer
-from samara.exporter.types import DType, SamaraError, ShapeError
+from samara.exporter.types import DType, SamaraError, ShapeError, Sym
 from samara.pybridge.answer_geometry import PictureGeometry
 from samara.pybridge.answer_record import ClassifyRecord
+from samara.pybridge.image_record import ImageRecord
 
 
 def check_answers(program: Program) -> None:
     """ShapeError where a record reads an answer from outputs whose shapes or dtypes it cannot be in.
 
-    Outputs of symbolic shapes are left to the run.
+    Symbolic dims have the sizes that records of pictures give them; outputs of other symbolic shapes are left
+    to the run.
     """
-    pictured = set(image_records_of(program))
+    for fault in answer_faults(program).values():
+        raise fault
+
+
+def answer_faults(program: Program) -> dict[str, ShapeError]:
+    """What `check_answers` raises, by the name of the function."""
+    found = {}
+    records = image_records_of(program)
     for name, record in answers_of(program).items():
         f = program.functions[name]
-        outputs = _zeros(f)
+        outputs = _zeros(f, sizes_of_pictures(f, records))
         geometry = (
             PictureGeometry.of_sizes(1, 1)
             if isinstance(record, ClassifyRecord)
-            else _own_pixels(f, pictured)
+            else own_pixels(f, records)
         )
         if outputs is None or geometry is None:
             continue
         try:
             answer(record, outputs, geometry)
         except SamaraError as error:
-            raise ShapeError(
+            fault = ShapeError(
                 f"the record '{record}' does not fit function {name!r}: {error.message}",
                 fix=error.fix or "change the record (docs/postprocessing.md)",
-            ) from error
+            )
+            fault.__cause__ = error
+            found[name] = fault
+    return found
 
 
-def _zeros(f: Function) -> dict[str, Output] | None:
+def sizes_of_pictures(f: Function, records: Mapping[str, ImageRecord]) -> dict[str, int]:
+    """The symbolic dims of inputs that a record gives a size, whatever the picture."""
+    sizes: dict[str, int] = {}
+    for value in f.inputs:
+        record = records.get(value.name)
+        if record is None or len(value.type.shape) != len(record.layout):
+            continue
+        made = fixed_size(record)
+        sides = {} if made is None else {"w": made[0], "h": made[1]}
+        for axis, dim in zip(record.layout, value.type.shape, strict=True):
+            atom = dim.sole_atom()
+            if isinstance(atom, Sym) and axis in {"n": 1, **sides}:
+                sizes[atom.name] = {"n": 1, **sides}[axis]
+    return sizes
+
+
+def _zeros(f: Function, sizes: Mapping[str, int]) -> dict[str, Output] | None:
     """Outputs that no variable is bound to, all zero; None where a shape is not known."""
     names = f.output_names or tuple(v.name for v in f.outputs)
     made = {}
@@ -47,11 +77,13 @@ def _zeros(f: Function) -> dict[str, Output] | None:
         if i in f.writes:
             continue
         kind = value.type
-        if not all(dim.is_static for dim in kind.shape):
+        try:
+            shape = [dim.evaluate(sizes) for dim in kind.shape]
+        except (KeyError, TypeError, OverflowError, ZeroDivisionError):
             return None
         quant = kind.quant
         dtype = np.int8 if kind.dtype is DType.QS8 else kind.dtype.numpy
-        zeros = np.zeros([dim.as_int() for dim in kind.shape], dtype)
+        zeros = np.zeros(shape, dtype)
         made[names[i]] = (
             Output(zeros)
             if quant is None
@@ -60,15 +92,17 @@ def _zeros(f: Function) -> dict[str, Output] | None:
     return made
 
 
-def _own_pixels(f: Function, pictured: set[str]) -> PictureGeometry | None:
+def own_pixels(f: Function, records: Mapping[str, ImageRecord]) -> PictureGeometry | None:
     """A picture that is the input as it is; None where its size is not known."""
     inputs: list[Value] = [v for v in f.inputs if v.name not in f.reads]
-    about = next((v for v in inputs if v.name in pictured), inputs[0] if inputs else None)
+    about = next((v for v in inputs if v.name in records), inputs[0] if inputs else None)
     shape = () if about is None else about.type.shape
     if len(shape) < 2:
         return None
     last = len(shape) > 2 and shape[-1].is_static and shape[-1].as_int() in (1, 3)
     height, width = shape[-3:-1] if last else shape[-2:]
-    if not (height.is_static and width.is_static):
+    sizes = sizes_of_pictures(f, records)
+    try:
+        return PictureGeometry.of_sizes(width.evaluate(sizes), height.evaluate(sizes))
+    except (KeyError, TypeError):
         return None
-    return PictureGeometry.of_sizes(width.as_int(), height.as_int())

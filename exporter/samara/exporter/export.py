@@ -227,7 +227,7 @@ def export(
     check_answers(merged)
     if labels is not None:
         merged = replace(
-            merged, metadata={**merged.metadata, "labels": json.dumps(_labels(labels))}
+            merged, metadata={**merged.metadata, "labels": json.dumps(labels_from(labels))}
         )
     report = OptimizeReport()
     feeds = [_feeds(merged, g) for g in _as_list(golden)]
@@ -307,7 +307,8 @@ def _check_target(program: Program, target: str | None) -> tuple[int, ...] | Non
     return wanted
 
 
-def _labels(labels: Any) -> list[str]:
+def labels_from(labels: Any) -> list[str]:
+    """Class names, as `export` takes them: one for each line of a text file, or given as they are."""
     if isinstance(labels, (str, os.PathLike)):
         return read_text(labels, "labels").splitlines()
     if not isinstance(labels, Iterable) or isinstance(labels, bytes):

@@ -35,7 +35,7 @@ from samara.pybridge.answers import (
 from samara.pybridge.errors import ShapeError, UnknownNameError
 from samara.pybridge.names import meant
 
-__all__ = ["Output", "answer", "exp", "sigmoid"]
+__all__ = ["Output", "answer", "exp", "floats_of", "output_of", "rows_of", "sigmoid"]
 
 Floats = npt.NDArray[np.float32]
 
@@ -86,7 +86,8 @@ def answer(
 # ---- 1. elements ----
 
 
-def _output(outputs: Mapping[str, Output], name: str) -> Output:
+def output_of(outputs: Mapping[str, Output], name: str) -> Output:
+    """An output by its name, or by its position."""
     if name.startswith("#") and name[1:].isdecimal() and int(name[1:]) < len(outputs):
         return list(outputs.values())[int(name[1:])]
     if name not in outputs:
@@ -94,7 +95,8 @@ def _output(outputs: Mapping[str, Output], name: str) -> Output:
     return outputs[name]
 
 
-def _floats(output: Output, name: str) -> Floats:
+def floats_of(output: Output, name: str) -> Floats:
+    """The elements of an output as float32."""
     dtype = output.data.dtype
     if dtype.name not in _DTYPES:
         raise ShapeError(f"output {name!r} is {dtype}, expected one of {', '.join(_DTYPES)}")
@@ -170,7 +172,7 @@ def _activated(x: Floats, activation: str) -> Floats:
 def _classify(
     record: ClassifyRecord, outputs: Mapping[str, Output], labels: tuple[str, ...]
 ) -> Classification:
-    x = _floats(_output(outputs, record.output), record.output)
+    x = floats_of(output_of(outputs, record.output), record.output)
     if x.size == 0 or x.size != max(x.shape, default=1):
         raise ShapeError(
             f"output {record.output!r} is {list(x.shape)}, expected one axis longer than 1"
@@ -188,14 +190,14 @@ def _classify(
 # ---- 5. boxes ----
 
 
-def _rows(
-    part: Part, record: BoxesRecord, outputs: Mapping[str, Output], activation: str
+def rows_of(
+    part: Part, record: BoxesRecord, outputs: Mapping[str, Output], activation: str = "none"
 ) -> Floats:
     """The part's channels of all boxes, [N, channels]."""
     rows = []
     widths = set()
     for name in part.outputs:
-        x = _floats(_output(outputs, name), name)
+        x = floats_of(output_of(outputs, name), name)
         fits = x.ndim == 2 or (x.ndim > 2 and x.shape[0] == 1)
         if x.ndim > 2 and fits:
             x = x[0]
@@ -220,7 +222,7 @@ def _anchors(
     """x, y, width and height of each anchor in pixels, [N, 4]."""
     width, height = geometry.tensor
     if record.anchors is not None:
-        return _pixels(_rows(record.anchors, record, outputs, "none"), record, geometry)
+        return _pixels(rows_of(record.anchors, record, outputs, "none"), record, geometry)
     shift = 0.5 if record.at == "center" else 0.0
     rows = [
         ((x + shift) * prior.stride, (y + shift) * prior.stride, w, h)
@@ -248,14 +250,14 @@ def _x_first(pairs: Floats, record: BoxesRecord) -> Floats:
 
 def _scores(record: BoxesRecord, outputs: Mapping[str, Output]) -> tuple[Floats, npt.NDArray[Any]]:
     """The score and the class of each box."""
-    scores = _rows(record.score, record, outputs, record.activation)
+    scores = rows_of(record.score, record, outputs, record.activation)
     known = np.where(np.isnan(scores), np.float32(-np.inf), scores)
     classes = known.argmax(1)
     best = known[np.arange(len(known)), classes]
     best = np.where(best == -np.inf, np.float32(np.nan), best)
     if record.objectness is not None:
         activation = "sigmoid" if record.activation == "sigmoid" else "none"
-        best = best * _rows(record.objectness, record, outputs, activation)[:, 0]
+        best = best * rows_of(record.objectness, record, outputs, activation)[:, 0]
         if record.combine == "sqrt":
             best = np.sqrt(best)
     return best, classes
@@ -294,7 +296,7 @@ def _points(
     """Points of each box in pixels of the input, [N, points, 2]."""
     if record.points is None:
         return None
-    rows = _rows(record.points, record, outputs, "none")
+    rows = rows_of(record.points, record, outputs, "none")
     if rows.shape[1] % record.point_step:
         raise ShapeError(
             f"points={record.points} has {rows.shape[1]} channels, expected a multiple of"
@@ -325,17 +327,12 @@ def _boxes(
     geometry: PictureGeometry,
     labels: tuple[str, ...],
 ) -> Detections:
-    scores, classes = _scores(record, outputs)
-    given = _rows(record.box, record, outputs, "none")
+    given = rows_of(record.box, record, outputs)
     anchored = record.form in ("anchors", "sides")
     anchors = _anchors(record, outputs, geometry) if anchored else None
+    _check_counts(record, outputs, given, anchors, geometry)
+    scores, classes = _scores(record, outputs)
     points = _points(record, outputs, anchors, geometry)
-    counts = [len(part) for part in (scores, given, anchors, points) if part is not None]
-    if len(set(counts)) != 1 or given.shape[1] != 4:
-        raise ShapeError(
-            f"scores, boxes, anchors and points are {counts}, box={record.box} has"
-            f" {given.shape[1]} channels; expected equal counts and 4 channels"
-        )
     corners = _corners(record, given, anchors, geometry)
     kept: list[int] = []
     for i in sorted(
@@ -350,6 +347,33 @@ def _boxes(
         if not any(_meet(corners[k], box, record.iou) for k in rivals):
             kept.append(int(i))
     return _in_picture(kept, scores, classes, corners, points, geometry, labels)
+
+
+def _check_counts(
+    record: BoxesRecord,
+    outputs: Mapping[str, Output],
+    given: Floats,
+    anchors: Floats | None,
+    geometry: PictureGeometry,
+) -> None:
+    """ShapeError unless all parts are of the same things."""
+    if given.shape[1] != 4:
+        raise ShapeError(f"box={record.box} has {given.shape[1]} channels, expected 4")
+    counts = {
+        name: len(rows_of(getattr(record, name), record, outputs))
+        for name in ("score", "objectness", "points")
+        if getattr(record, name) is not None
+    }
+    counts = {"box": len(given), **counts}
+    if anchors is not None:
+        width, height = geometry.tensor
+        counts["anchors" if record.anchors else f"priors of {width}x{height} pixels"] = len(anchors)
+    if len(set(counts.values())) != 1:
+        said = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise ShapeError(
+            f"parts are of different numbers of things: {said}",
+            fix="change the anchors or the parts: anchors follow from the size of the input",
+        )
 
 
 def _in_picture(
@@ -382,7 +406,7 @@ def _in_picture(
 
 def _cells(record: MaskRecord, outputs: Mapping[str, Output]) -> tuple[npt.NDArray[Any], int]:
     """The class of each cell [height, width], and the number of classes."""
-    output = _output(outputs, record.output)
+    output = output_of(outputs, record.output)
     shape = output.data.shape
     rank = 3 if record.layout == "nhw" else 4
     sides = shape[1:3] if record.layout != "nchw" else shape[2:]
@@ -399,7 +423,7 @@ def _cells(record: MaskRecord, outputs: Mapping[str, Output]) -> tuple[npt.NDArr
                 f"output {record.output!r} of {numbers.dtype} holds no classes of 0..{most - 1}"
             )
         return numbers.astype(np.int64), most
-    x = _floats(output, record.output)[0]
+    x = floats_of(output, record.output)[0]
     x = {"nchw": x, "nhwc": np.moveaxis(x, -1, 0) if rank == 4 else x, "nhw": x[None]}[
         record.layout
     ]
@@ -481,7 +505,7 @@ def _keypoints(
 ) -> Keypoints:
     size = np.array(geometry.tensor, np.float32)
     if record.heatmaps is not None:
-        x = _floats(_output(outputs, record.heatmaps), record.heatmaps)
+        x = floats_of(output_of(outputs, record.heatmaps), record.heatmaps)
         sides = x.shape[2:] if record.layout == "nchw" else x.shape[1:3]
         if x.ndim != 4 or x.shape[0] != 1 or x.size == 0 or max(sides) > _MOST_SIZE:
             raise ShapeError(
@@ -495,7 +519,7 @@ def _keypoints(
         scores = sigmoid(scores) if record.sigmoid else scores
     else:
         name = str(record.points)
-        x = _floats(_output(outputs, name), name)
+        x = floats_of(output_of(outputs, name), name)
         if x.size == 0 or x.size % record.step:
             raise ShapeError(
                 f"output {name!r} has {x.size} elements, expected {record.step} a point"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with the records of inputs: pictures that cannot be taken, and numbers that look wrong."""
+"""What is wrong with the records of inputs: pictures or sound that cannot be taken, and numbers that look
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from samara.exporter.doctor._runs_on import Finding
+from samara.exporter.doctor._sound import sound_findings
 from samara.exporter.ir import Program, Value
-from samara.exporter.ir.records import image_records_of
+from samara.exporter.ir.records import fixed_size, records_of
 from samara.pybridge.image_record import ImageRecord
 
 # Elements of nets lie in -1..1, about -3..3 or 0..255; a thousand is a mean or deviation in other units.
@@ -18,12 +21,14 @@ _NARROW: Final = 0.02
 
 def record_findings(program: Program) -> Iterator[Finding]:
     """Of every input with a record: sizes that never fit, sizes that rarely do, doubtful numbers."""
-    records = image_records_of(program)
+    records = records_of(program)
     for value in program.main.inputs:
         record = records.get(value.name)
-        if record is not None:
+        if isinstance(record, ImageRecord):
             yield from _sizes(value, record)
             yield from _numbers(value, record)
+        elif record is not None:
+            yield from sound_findings(value, record)
 
 
 def _sizes(value: Value, record: ImageRecord) -> Iterator[Finding]:
@@ -32,7 +37,7 @@ def _sizes(value: Value, record: ImageRecord) -> Iterator[Finding]:
     if wants == (None, None):
         return
     asked = " x ".join("any" if side is None else str(side) for side in wants)
-    made = _made(record)
+    made = fixed_size(record)
     if made is None:
         yield Finding(
             "doubtful",
@@ -51,14 +56,6 @@ def _sizes(value: Value, record: ImageRecord) -> Iterator[Finding]:
             f"the record makes {made[0]} x {made[1]} pixels, and the input takes {asked}",
             f"end the sizes of the record with {asked.replace(' ', '')}",
         )
-
-
-def _made(record: ImageRecord) -> tuple[int, int] | None:
-    """(width, height) of the tensor where every picture gives the same."""
-    fixed = record.crop if record.crop is not None else record.letterbox
-    if fixed is None and isinstance(record.resize, tuple):
-        return record.resize
-    return fixed
 
 
 def _numbers(value: Value, record: ImageRecord) -> Iterator[Finding]:

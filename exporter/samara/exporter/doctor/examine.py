@@ -13,22 +13,27 @@ from typing import Any
 import numpy as np
 
 from samara.exporter import ops
+from samara.exporter.doctor._answers import answer_findings
 from samara.exporter.doctor._records import record_findings
 from samara.exporter.doctor._runs_on import Finding, findings, library_text
+from samara.exporter.doctor._said import Said
 from samara.exporter.export import export
 from samara.exporter.inspect.contents import Report, inspect
 from samara.exporter.ir import Function, Program, place_of, read_file, required_ops
+from samara.exporter.ir.answer_records import Answers, answers_of
 from samara.exporter.ir.bounds import is_growing
+from samara.exporter.ir.records import Records
 from samara.exporter.ir.relayout import transposes_left
 from samara.exporter.measure.costs import flops_of
-from samara.exporter.measure.feeds import Given, sizes_to_try
+from samara.exporter.measure.feeds import Given, choose_feeds, read_feeds, sizes_to_try
 from samara.exporter.measure.inside import held, sizes_inside
 from samara.exporter.opening import is_samara
 from samara.exporter.ops import Kind, OpSpec
 from samara.exporter.package.selection import Selection
-from samara.exporter.types import Dim, DType, ModelFormatError, Sym
+from samara.exporter.reference_answers import Output
+from samara.exporter.types import Dim, DType, ModelFormatError, SamaraError, Sym
 from samara.exporter.types.text import byte_text, count_text, plain
-from samara.pybridge import TensorSpec
+from samara.pybridge import Session, TensorSpec
 from samara.pybridge.probe import inspect_library, open_failure
 
 # Computed by portable kernels, an element at a time.
@@ -110,21 +115,26 @@ def doctor(
     inputs: Given | None = None,
     files: Sequence[str | os.PathLike[str]] = (),
     run: bool = True,
+    preprocess: Records | None = None,
+    postprocess: Answers | None = None,
+    labels: str | os.PathLike[str] | Sequence[str] | None = None,
 ) -> DoctorReport:
     """Examine an ONNX model before any conversion, or a `.samara` file for a runtime.
 
     library: the runtime to ask, a library for any machine or the folder of a build, which is read
     and not run; default: the one of this package. shapes, bounds: as for import and export. run: run
     the model a few times, to know its arena; inputs, files: what on, as read_feeds takes them, with random
-    data for the other inputs.
+    data for the other inputs. preprocess, postprocess, labels: as for export; they are examined beside the
+    model's own.
 
     Raises what concerns the file as a whole: ModelFormatError, ShapeError; and ModelFormatError for a
     library without a manifest.
     """
     given = Path(path)
     runs = _Runs(run, inputs, files)
+    asked = Said(preprocess, postprocess, labels)
     if is_samara(given):
-        return _examine(given, given.name, library, runs, shapes)
+        return _examine(given, given.name, library, runs, shapes, asked)
     from samara.exporter.importers.onnx import diagnose
 
     found = diagnose(given, shapes=shapes)
@@ -139,8 +149,10 @@ def doctor(
         return DoctorReport(given.name, _library_text(), rows_found, (), (), None)
     with tempfile.TemporaryDirectory(prefix="samara-") as folder:
         file = Path(folder) / f"{given.stem}.samara"
-        made = export(found.program, file, check=False, bounds=bounds)
-        report = _examine(file, given.name, library, runs, shapes)
+        # With the records that fit, so that inputs may be pictures.
+        program, _ = Said(preprocess).applied(found.program)
+        made = export(program, file, check=False, bounds=bounds)
+        report = _examine(file, given.name, library, runs, shapes, asked)
     unused = tuple(_unused_inputs(made.program))
     return replace(report, findings=(*report.findings, *unused))
 
@@ -160,6 +172,7 @@ def _examine(
     library: str | os.PathLike[str] | None,
     run: _Runs,
     shapes: Mapping[str, Sequence[int | str]] | None,
+    asked: Said,
 ) -> DoctorReport:
     """The report on a `.samara` file."""
     numbers = {
@@ -184,7 +197,16 @@ def _examine(
         selection = Selection.of_library(library)
         missing = tuple(findings(file, contents, selection, numbers or None))
         said = library_text(library, selection)
-    doubts = (*record_findings(program), *_doubts(program))
+    recorded, wrong = asked.applied(program)
+    outputs = None
+    if run.wanted and answers_of(recorded) and not report.not_run:
+        outputs = _outputs(file, program.main, run, numbers)
+    missing += wrong
+    doubts = (
+        *record_findings(recorded),
+        *answer_findings(recorded, outputs),
+        *_doubts(program),
+    )
     if report.not_run and library is None and run.wanted and not missing:
         doubts += (Finding("doubtful", "run", (), f"it did not run here: {report.not_run}"),)
     sizes = _chosen_sizes(program, _given_sizes(program.main, report, numbers))
@@ -206,6 +228,25 @@ def _examine(
             is_library=library is not None,
         ),
     )
+
+
+def _outputs(
+    file: Path, f: Function, run: _Runs, shapes: Mapping[str, Sequence[int]]
+) -> dict[str, Output] | None:
+    """Outputs of a run; None where it fails."""
+    try:
+        session = Session(file)
+        given = read_feeds(run.inputs or {}, run.files, session.inputs)
+        made = session.run(choose_feeds(session, given=given, shapes=shapes or None).arrays)
+    except SamaraError:
+        return None
+    kinds = dict(zip(f.output_names or [v.name for v in f.outputs], f.outputs, strict=True))
+    found = {}
+    for name, array in made.items():
+        quant = kinds[name].type.quant
+        scale = (1.0, 0) if quant is None else (float(quant.scales[0]), int(quant.zero_points[0]))
+        found[name] = Output(array, *scale)
+    return found
 
 
 def _examine_unsound(

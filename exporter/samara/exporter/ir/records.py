@@ -83,6 +83,14 @@ def check_record(record: InputRecord, value: Value) -> None:
         record.quantized(float(quant.scales[0]), int(quant.zero_points[0]))
 
 
+def fixed_size(record: ImageRecord) -> tuple[int, int] | None:
+    """(width, height) of the tensor where every picture gives the same."""
+    fixed = record.crop if record.crop is not None else record.letterbox
+    if fixed is None and isinstance(record.resize, tuple):
+        return record.resize
+    return fixed
+
+
 def as_stored(record: InputRecord, value: Value) -> InputRecord:
     """The record as a file has it: one of floats for an input that was quantized makes its integers."""
     if value.type.dtype is DType.QS8 and record.dtype in ("float32", "float16"):
