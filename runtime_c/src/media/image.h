@@ -60,7 +60,7 @@ struct smr_image_axis_source {
 
 enum smr_image_kind {
   SMR_IMAGE_PACKED,  // three channels in bytes at `at` of each pixel
-  SMR_IMAGE_FOUR,    // the same, in pixels of four bytes
+  SMR_IMAGE_FOUR,    // the same in the first three of four bytes, at 0, 1, 2 or at 2, 1, 0
   SMR_IMAGE_ONE,     // a plane of brightness
   SMR_IMAGE_YUV,     // three planes, two of them with every second sample
 };
@@ -121,6 +121,8 @@ struct smr_image_plan {
   int32_t *weights;     // [pairs along][stride], two of 16 bits
   int32_t *offsets[3];  // of its taps, bytes from the first sample of a row; by plane
   bool adjacent;        // the taps of each pair are the pixels of one place and the next
+  bool dense;           // and the next pair's those that follow
+  bool fours;           // sums along rows are those of pixels of four bytes
   uint32_t slots;       // rows of the source that a thread keeps
   size_t thread_bytes;  // of scratch
   size_t lines, tiles;  // rows of the tensor, or columns, and parts of them that threads share
@@ -170,6 +172,11 @@ void smr_image_run(const struct smr_image_plan *plan, const struct smr_image_sou
 /// Those that the record does not have serve for scratch (image_read.c).
 void smr_image_read(const struct smr_image_run *run, uint32_t row, uint32_t pair, size_t at,
                     size_t n, uint8_t *const x[3]);
+
+/// Taps at .. at + n along row `row` of a source of pixels of four bytes: whole steps of pixels, in
+/// `room` or where they are (image_read.c).
+const uint8_t *smr_image_fours(const struct smr_image_run *run, uint32_t row, size_t at, size_t n,
+                               uint8_t room[4 * 2 * SMR_IMAGE_BLOCK]);
 
 /// Write line `line` of the tensor: row `line`, or column `line` where the picture is turned.
 /// Channel c has its values from values + c * stride on; `room` is for as many elements as the line

@@ -48,6 +48,17 @@ static void elements_spread(size_t size, size_t n, const uint8_t *from, size_t s
   }
 }
 
+// n pixels of three bytes each to every `step`-th place.
+static void elements_turns(const struct smr_image_plan *p, size_t n, const uint8_t *values,
+                           size_t stride, size_t step, uint8_t *to) {
+  const uint8_t *second = values + stride, *third = second + stride;
+  for (size_t i = 0; i < n; i++, to += 3 * step) {
+    to[0] = p->table[0][values[i]];
+    to[1] = p->table[1][second[i]];
+    to[2] = p->table[2][third[i]];
+  }
+}
+
 // Element (c, y, x) of the tensor.
 static size_t elements_at(const struct smr_image_plan *p, size_t c, size_t y, size_t x) {
   const size_t width = p->sizes.width, height = p->sizes.height;
@@ -60,7 +71,11 @@ void smr_image_emit(const struct smr_image_run *run, size_t line, const uint8_t 
   const size_t size = elements_size(&p->record), width = p->sizes.width;
   const size_t n = p->turned ? p->sizes.height : width, x = p->turned ? line : 0;
   const size_t y = p->turned ? 0 : line;
-  if (!p->planar && !p->turned && size > 1) {
+  if (!p->planar && size == 1) {
+    elements_turns(p, n, values, stride, p->turned ? width : 1, run->out + elements_at(p, 0, y, x));
+    return;
+  }
+  if (!p->planar && !p->turned) {
     // Bytes by turns first, which are fewer than floats.
     uint8_t *turns = room;
     for (uint32_t c = 0; c < 3; c++) elements_spread(1, n, values + c * stride, 3, turns + c);

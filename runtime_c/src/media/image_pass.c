@@ -28,7 +28,7 @@ static const int32_t *pass_weights(const struct smr_image_axis *axis, uint32_t d
 // ---- a thread's scratch ----
 
 struct pass_thread {
-  const int16_t **picked;  // the taps down a column
+  const int32_t **picked;  // the taps down a column
   uint32_t *held;          // which row of the source each slot has
   uint8_t *kept;           // sums of rows, or their taps where the picture is turned
   int32_t *sums;           // over rows, where they are not kept
@@ -50,7 +50,7 @@ static struct pass_thread pass_thread(const struct smr_image_plan *p, size_t thr
   const size_t row = p->stride * p->channels, taps = row * 2 * p->pairs_along;
   t.picked = pass_take(&at, (p->slots + 1) * sizeof *t.picked);
   t.held = pass_take(&at, p->slots * sizeof *t.held);
-  t.kept = pass_take(&at, p->slots * (p->turned ? taps : row * sizeof(int16_t)));
+  t.kept = pass_take(&at, p->slots * (p->turned ? taps : row * sizeof(int32_t)));
   t.sums = pass_take(&at, (p->turned ? taps : row) * sizeof *t.sums);
   if (p->turned) t.column = pass_take(&at, taps * sizeof *t.column);
   t.values = pass_take(&at, 3 * t.stride);
@@ -62,16 +62,15 @@ static struct pass_thread pass_thread(const struct smr_image_plan *p, size_t thr
 // ---- pictures that stand upright ----
 
 // Sums along row `row` of the source: channel c from h + c * stride on.
-static void pass_sum_row(const struct smr_image_run *run, uint32_t row, int16_t *h) {
+static void pass_sum_row(const struct smr_image_run *run, uint32_t row, int32_t *h) {
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_rows *rows = p->rows;
   const size_t width = p->along.count;
-  uint8_t taps[3][2 * SMR_IMAGE_BLOCK] = {{0}};
+  uint8_t taps[3][2 * SMR_IMAGE_BLOCK];
   uint8_t *const x[3] = {taps[0], taps[1], taps[2]};
+  if (p->pairs_along > 1) memset(h, 0, p->stride * p->channels * sizeof *h);
   for (size_t at = 0; at < width; at += SMR_IMAGE_BLOCK) {
     const size_t n = pass_block(at, width);
-    int32_t sums[3][SMR_IMAGE_BLOCK];
-    if (p->pairs_along > 1) memset(sums, 0, sizeof sums);
     for (uint32_t pair = 0; pair < p->pairs_along; pair++) {
       const int32_t *w = p->weights + pair * p->stride + at;
       smr_image_read(run, row, pair, at, n, x);
@@ -79,11 +78,23 @@ static void pass_sum_row(const struct smr_image_run *run, uint32_t row, int16_t 
         if (p->pairs_along == 1)
           rows->along(n, x[c], w, h + c * p->stride + at);
         else
-          rows->along_add(n, x[c], w, sums[c]);
+          rows->along_add(n, x[c], w, h + c * p->stride + at);
       }
     }
-    for (uint32_t c = 0; p->pairs_along > 1 && c < p->channels; c++)
-      rows->along_end(n, sums[c], h + c * p->stride + at);
+  }
+  if (p->pairs_along > 1) rows->along_end(p->stride * p->channels, h);
+}
+
+// The same of pixels of four bytes in pairs, without taking them apart first.
+static void pass_sum_fours(const struct smr_image_run *run, uint32_t row, int32_t *h) {
+  const struct smr_image_plan *p = run->plan;
+  const bool swapped = run->source->at[0] != (p->record.colour == SAMARA_COLOUR_BGR ? 2 : 0);
+  uint8_t room[4 * 2 * SMR_IMAGE_BLOCK];
+  for (size_t at = 0; at < p->along.count; at += SMR_IMAGE_BLOCK) {
+    const size_t n = pass_block(at, p->along.count);
+    int32_t *const first = h + at, *const last = first + 2 * p->stride;
+    int32_t *const sums[3] = {swapped ? last : first, first + p->stride, swapped ? first : last};
+    p->rows->along_four(n, smr_image_fours(run, row, 2 * at, 2 * n, room), p->weights + at, sums);
   }
 }
 
@@ -95,10 +106,13 @@ static void pass_pick_rows(const struct smr_image_run *run, const struct pass_th
   for (uint32_t k = 0; k < over->taps; k++) {
     const uint32_t row = over->starts[d] + k;
     const size_t slot = row % p->slots;
-    int16_t *sums = (int16_t *)(void *)t->kept + slot * p->stride * p->channels;
+    int32_t *sums = (int32_t *)(void *)t->kept + slot * p->stride * p->channels;
     t->picked[k] = sums;
     if (t->held[slot] == row || over->weights[(size_t)d * over->taps + k] == 0) continue;
-    pass_sum_row(run, row, sums);
+    if (p->fours)
+      pass_sum_fours(run, row, sums);
+    else
+      pass_sum_row(run, row, sums);
     t->held[slot] = row;
   }
   t->picked[over->taps] = t->picked[over->taps - 1];
@@ -109,7 +123,7 @@ static void pass_row_apart(const struct smr_image_run *run, const struct pass_th
                            uint8_t *values) {
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_axis *over = &p->over;
-  int16_t *row = (int16_t *)(void *)t->kept;
+  int32_t *row = (int32_t *)(void *)t->kept;
   int32_t room[SMR_IMAGE_STEP];
   memset(t->sums, 0, p->stride * p->channels * sizeof *t->sums);
   for (uint32_t k = 0; k < over->taps; k++) {
@@ -202,7 +216,7 @@ static void pass_sum_rows(const struct smr_image_run *run, const struct pass_thr
     for (int i = 0; i < SMR_IMAGE_STEP; i++) room[i] = smr_image_pair(weights[k], 0);
     p->rows->over_add(n, taps, taps, room, t->sums);
   }
-  p->rows->along_end(n, t->sums, t->column);
+  p->rows->over_end(n, t->sums, t->column);
 }
 
 // New column `d` of the picture.

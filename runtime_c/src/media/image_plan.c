@@ -11,22 +11,33 @@ size_t smr_image_offset(const struct smr_image_axis_source *axis, uint32_t i, in
   return (plane == 0 ? at : at / 2) * axis->strides[plane];
 }
 
-// Offsets of the taps along a row, and their weights.
+// Tap `place` of a pair, 0 or 1: its offsets in each plane.
+static void plan_tap(const struct smr_image_source *source, const struct smr_image_plan *p,
+                     size_t place, uint32_t pixel) {
+  for (int plane = 0; plane < 3; plane++)
+    if (p->offsets[plane] != NULL)
+      p->offsets[plane][place] = (int32_t)smr_image_offset(&source->along, pixel, plane);
+}
+
+// Offsets of the taps along a row, and their weights. Where no tap is alone, those of a pair stand
+// in the order of the source.
 static void plan_taps(const struct smr_image_source *source, struct smr_image_plan *p) {
   const struct smr_image_axis *axis = &p->along;
-  p->adjacent = axis->taps % 2 == 0 && source->along.step > 0;
-  for (uint32_t tap = 0; tap < 2 * p->pairs_along; tap++) {
-    const bool real = tap < axis->taps;
+  const bool turns = p->adjacent && source->along.step < 0;
+  for (uint32_t tap = 0; tap < axis->taps; tap += 2) {
+    const bool two = tap + 1 < axis->taps;
     for (size_t d = 0; d < axis->count; d++) {
       const size_t at = tap / 2 * p->stride + d;
-      for (int plane = 0; plane < 3; plane++)
-        if (p->offsets[plane] != NULL)
-          p->offsets[plane][2 * at + tap % 2] = (int32_t)smr_image_offset(
-              &source->along, axis->starts[d] + (real ? tap : tap - 1), plane);
-      const int16_t *w = axis->weights + d * axis->taps + tap;
-      if (tap % 2 == 0) p->weights[at] = smr_image_pair(w[0], tap + 1 < axis->taps ? w[1] : 0);
+      const uint32_t pixel = axis->starts[d] + tap;
+      const int16_t *w = axis->weights + d * axis->taps + tap, second = two ? w[1] : 0;
+      plan_tap(source, p, 2 * at + turns, pixel);
+      plan_tap(source, p, 2 * at + !turns, pixel + two);
+      p->weights[at] = turns ? smr_image_pair(second, w[0]) : smr_image_pair(w[0], second);
     }
   }
+  p->dense = p->adjacent && !turns && p->pairs_along == 1;
+  for (uint32_t d = 0; d < axis->count; d++)
+    p->dense = p->dense && axis->starts[d] == axis->starts[0] + 2 * d;
 }
 
 static float plan_rint(float x) {
@@ -85,8 +96,8 @@ static size_t plan_thread_bytes(const struct smr_image_plan *p) {
   const size_t width = p->sizes.width, height = p->sizes.height;
   const size_t room = smr_image_room(p->turned ? height : width) * 3;
   const size_t row = p->stride * p->channels, taps = row * 2 * p->pairs_along;
-  size_t bytes = (p->slots + 1) * sizeof(int16_t *) + p->slots * sizeof(uint32_t);
-  bytes += room * (1 + LARGEST_ELEMENT) + p->slots * (p->turned ? taps : row * sizeof(int16_t));
+  size_t bytes = (p->slots + 1) * sizeof(int32_t *) + p->slots * sizeof(uint32_t);
+  bytes += room * (1 + LARGEST_ELEMENT) + p->slots * (p->turned ? taps : row * sizeof(int32_t));
   bytes += p->turned ? taps * (sizeof(int32_t) + sizeof(int16_t)) : row * sizeof(int32_t);
   return (bytes + PARTS * ROUNDING + 63) / 64 * 64;
 }
@@ -106,6 +117,8 @@ void smr_image_plan(const samara_image_record *record, const struct smr_image_si
   const uint32_t most = p.turned ? 2 : SMR_IMAGE_SLOTS;
   p.slots = p.over.taps <= most ? p.over.taps : 1;
   p.pairs_along = (p.along.taps + 1) / 2, p.pairs_over = (p.over.taps + 1) / 2;
+  p.adjacent = p.along.taps % 2 == 0;
+  p.fours = p.kind == SMR_IMAGE_FOUR && !p.turned && p.channels == 3 && p.pairs_along == 1;
   p.lines = p.turned ? sizes->width : sizes->height;
   p.tiles = (p.lines + SMR_IMAGE_LINES - 1) / SMR_IMAGE_LINES;
   const size_t taps = 2 * p.stride * p.pairs_along;

@@ -7,6 +7,7 @@
 //   store_u8(p, v) store_i16(p, v)
 //   pairs(a, b)                    the low 16 bits of a, and above them those of b
 //   dot(x, y)                      of two pairs of int16 in each lane: x0 y0 + x1 y1
+//   even(a, b) odd(a, b)           lanes 0, 2, 4 .. or 1, 3, 5 .. of a, then those of b
 
 #if defined(SMR_SIMD_AVX512)
 #ifndef SMR_SIMD_LANES_AVX512
@@ -28,6 +29,14 @@ SMR_INLINE N(vi) N(load_u8_pairs)(const uint8_t *p) {
 }
 SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); }
 SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) { return _mm512_madd_epi16(x, y); }
+SMR_INLINE N(vi) N(even)(N(vi) a, N(vi) b) {
+  const N(vi) places = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return _mm512_permutex2var_epi32(a, places, b);
+}
+SMR_INLINE N(vi) N(odd)(N(vi) a, N(vi) b) {
+  const N(vi) places = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  return _mm512_permutex2var_epi32(a, places, b);
+}
 #endif
 
 #elif defined(SMR_SIMD_AVX2)
@@ -54,6 +63,14 @@ SMR_INLINE N(vi) N(load_u8_pairs)(const uint8_t *p) {
 }
 SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); }
 SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) { return _mm256_madd_epi16(x, y); }
+SMR_INLINE N(vi) N(even)(N(vi) a, N(vi) b) {
+  const __m256 halves = _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88);
+  return _mm256_permute4x64_epi64(_mm256_castps_si256(halves), 0xd8);
+}
+SMR_INLINE N(vi) N(odd)(N(vi) a, N(vi) b) {
+  const __m256 halves = _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd);
+  return _mm256_permute4x64_epi64(_mm256_castps_si256(halves), 0xd8);
+}
 #endif
 
 #elif defined(SMR_SIMD_NEON)
@@ -83,6 +100,8 @@ SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) {
   const int16x8_t a = vreinterpretq_s16_s32(x), b = vreinterpretq_s16_s32(y);
   return vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b));
 }
+SMR_INLINE N(vi) N(even)(N(vi) a, N(vi) b) { return vuzp1q_s32(a, b); }
+SMR_INLINE N(vi) N(odd)(N(vi) a, N(vi) b) { return vuzp2q_s32(a, b); }
 #endif
 
 #elif VF == 1
@@ -97,6 +116,8 @@ SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); 
 SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) {
   return (int16_t)x * (int16_t)y + (x >> 16) * (y >> 16);
 }
+SMR_INLINE N(vi) N(even)(N(vi) a, N(vi) b) { return (void)b, a; }
+SMR_INLINE N(vi) N(odd)(N(vi) a, N(vi) b) { return (void)a, b; }
 #endif
 
 #else
@@ -134,5 +155,7 @@ SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); 
 SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) {
   return ((x << 16) >> 16) * ((y << 16) >> 16) + (x >> 16) * (y >> 16);
 }
+SMR_INLINE N(vi) N(even)(N(vi) a, N(vi) b) { return (N(vi)){a[0], a[2], b[0], b[2]}; }
+SMR_INLINE N(vi) N(odd)(N(vi) a, N(vi) b) { return (N(vi)){a[1], a[3], b[1], b[3]}; }
 #endif
 #endif

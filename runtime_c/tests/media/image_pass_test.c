@@ -257,6 +257,29 @@ SMR_TEST(random_pictures) {
   samara_pool_destroy(pool);
 }
 
+// Two pixels of four bytes to one, which are read where they are: whole steps of them and others.
+SMR_TEST(halves) {
+  enum { HALVES = 400 };
+  uint32_t seed = 13;
+  for (int n = 0; n < HALVES; n++) {
+    struct drawn d;
+    samara_image_record r = draw_record(&seed);
+    r.filter = SAMARA_BILINEAR, r.antialias = false, r.resize = SAMARA_RESIZE_SIZE;
+    r.crop_width = r.crop_height = 0;
+    r.resize_width = coin(&seed, 2) ? 16 * (1 + pick(&seed, 10)) : 1 + pick(&seed, 160);
+    r.resize_height = 1 + pick(&seed, 5);
+    do {
+      draw_picture(&d, 2 * r.resize_width, 1 + pick(&seed, 9), &seed);
+      if (d.image.format == SAMARA_RGBA || d.image.format == SAMARA_BGRA) break;
+      drop_picture(&d);
+    } while (true);
+    d.image.crop_x = d.image.crop_y = 0;
+    d.image.crop_width = d.image.width, d.image.crop_height = d.image.height;
+    CHECK(check_case(&r, &d.image, NULL, &seed));
+    drop_picture(&d);
+  }
+}
+
 SMR_TEST(largest_sides) {
   uint32_t seed = 11;
   for (int n = 0; n < EDGES; n++) {
@@ -273,4 +296,4 @@ SMR_TEST(largest_sides) {
   }
 }
 
-SMR_TEST_MAIN(RUN(random_pictures), RUN(largest_sides))
+SMR_TEST_MAIN(RUN(random_pictures), RUN(halves), RUN(largest_sides))

@@ -74,7 +74,8 @@ SMR_TEST(memory) {
   }
 }
 
-// Pairs hold the weights of both axes' taps, and offsets lead to the taps.
+// Pairs hold the weights of both axes' taps, and offsets lead to the taps: in the order of the
+// source where no tap is alone.
 SMR_TEST(taps_along_rows) {
   for (int k = 0; k < 3 * 8; k++) {
     const samara_image_record r = resized(21, 17, (samara_image_filter)(k % 3 + 1));
@@ -86,24 +87,53 @@ SMR_TEST(taps_along_rows) {
     const struct smr_image_axis *axis = &m.plan.along;
     const struct smr_image_axis_source *along = &m.source.along;
     int right = axis->count == (m.plan.turned ? 17u : 21u) && m.plan.stride >= axis->count;
+    const uint32_t turns = axis->taps % 2 == 0 && along->step < 0;
+    right = right && m.plan.adjacent == (axis->taps % 2 == 0) && !m.plan.fours;
     for (uint32_t d = 0; d < axis->count; d++) {
       int sum = 0;
       for (uint32_t tap = 0; tap < 2 * m.plan.pairs_along; tap++) {
         const uint32_t pair = (uint32_t)m.plan.weights[tap / 2 * m.plan.stride + d];
-        const int weight = (int)(tap % 2 == 0 ? pair & 0xffff : pair >> 16);
+        const uint32_t place = tap % 2 ^ turns;
+        const int weight = (int)(place == 0 ? pair & 0xffff : pair >> 16);
         const bool real = tap < axis->taps;
         right = right && weight == (real ? axis->weights[d * axis->taps + tap] : 0);
         sum += weight;
         if (!real) continue;
         const int at = along->first + along->step * (int)(axis->starts[d] + tap);
         right = right && at >= 5 && at < 75;
-        const size_t offset = 2 * (tap / 2 * m.plan.stride + d) + tap % 2;
+        const size_t offset = 2 * (tap / 2 * m.plan.stride + d) + place;
         right = right && m.plan.offsets[0][offset] == at &&
                 m.plan.offsets[1][offset] == at / 2 * 2 && m.plan.offsets[2][offset] == at / 2;
       }
       right = right && sum == 1 << SMR_IMAGE_WEIGHT_BITS;
     }
     if (!CHECK(right)) fprintf(stderr, "  filter %d, turn %d\n", k % 3 + 1, k / 3);
+    kernel_free(m.block, 0);
+  }
+}
+
+// Which pixels of four bytes are summed as they are, and which pairs of them follow each other.
+SMR_TEST(fours) {
+  static const struct {
+    samara_image_format format;
+    uint32_t width, rotation;
+    samara_image_filter filter;
+    bool fours, dense;
+  } cases[] = {
+      {SAMARA_RGBA, 20, 0, SAMARA_BILINEAR, true, true},
+      {SAMARA_BGRA, 20, 180, SAMARA_BILINEAR, true, false},  // backwards
+      {SAMARA_RGBA, 21, 0, SAMARA_BILINEAR, true, false},    // more than two to one
+      {SAMARA_RGBA, 20, 90, SAMARA_BILINEAR, false, false},
+      {SAMARA_RGBA, 21, 0, SAMARA_AREA, false, false},  // four taps: two pairs
+      {SAMARA_RGB, 20, 0, SAMARA_BILINEAR, false, true},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    const samara_image_record r = resized(10, 5, cases[k].filter);
+    samara_image image = picture(cases[k].format, cases[k].width, 11);
+    image.rotation = cases[k].rotation;
+    const struct made m = make(&r, &image, 1);
+    if (!CHECK(m.plan.fours == cases[k].fours && m.plan.dense == cases[k].dense))
+      fprintf(stderr, "  case %zu\n", k);
     kernel_free(m.block, 0);
   }
 }
@@ -166,4 +196,5 @@ SMR_TEST(factors) {
   }
 }
 
-SMR_TEST_MAIN(RUN(memory); RUN(taps_along_rows); RUN(offsets); RUN(tables); RUN(factors))
+SMR_TEST_MAIN(RUN(memory); RUN(taps_along_rows); RUN(fours); RUN(offsets); RUN(tables);
+              RUN(factors))

@@ -174,4 +174,38 @@ SMR_TEST(taps) {
   }
 }
 
-SMR_TEST_MAIN(RUN(every_format); RUN(whole_blocks); RUN(taps))
+// Pixels of four bytes, alone and in pairs, in a copy or, where whole steps follow each other,
+// where they are: at any address, of a block of exactly their size.
+SMR_TEST(fours) {
+  enum { BYTES = 4, ROWS = 3 };
+  uint32_t seed = 24;
+  for (int k = 0; k < 200; k++) {
+    struct drawn d = draw(SAMARA_RGBA, 1 + kernel_random(&seed) % 150, ROWS, 0, &seed);
+    const uint32_t from = d.image.width, to = 1 + kernel_random(&seed) % from;
+    d.image.mirror = k % 4 == 3;
+    const samara_image_record r = {.struct_size = sizeof r,
+                                   .colour = SAMARA_COLOUR_RGB,
+                                   .dtype = SAMARA_UINT8,
+                                   .layout = SAMARA_NCHW,
+                                   .filter = k % 5 == 4 ? SAMARA_NEAREST : SAMARA_BILINEAR,
+                                   .resize = SAMARA_RESIZE_SIZE,
+                                   .resize_width = k % 2 != 0 && from > 1 ? from / 2 : to,
+                                   .resize_height = ROWS};
+    struct smr_image_source source;
+    uint8_t *block, room[BYTES * 2 * ROOM];
+    const struct smr_image_plan plan = plan_of(&r, &d.image, smr_cpu_isa(), &source, &block);
+    const struct smr_image_run run = {.plan = &plan, .source = &source};
+    const size_t n = 2 * (size_t)(plan.along.count < ROOM ? plan.along.count : ROOM);
+    const uint8_t *x = smr_image_fours(&run, 1, 0, n, room);
+    const bool whole = plan.dense && source.along.strides[0] == BYTES && n % 32 == 0;
+    CHECK((x == room) == !whole);
+    const uint8_t *row = d.blocks[0] + d.image.planes[0].row_stride;
+    int right = 1;
+    for (size_t i = 0; i < n; i++)
+      right = right && memcmp(x + BYTES * i, row + plan.offsets[0][i], BYTES) == 0;
+    CHECK(right);
+    kernel_free(block, 0), drop(&d);
+  }
+}
+
+SMR_TEST_MAIN(RUN(every_format); RUN(whole_blocks); RUN(taps); RUN(fours))

@@ -8,10 +8,14 @@ SMR_INLINE void N(image_byte)(N(vi) pixels, uint32_t shift, uint8_t *x) {
   N(store_u8)(x, N(iand)(N(isrl)(pixels, (int)shift), N(iset1)(255)));
 }
 
-static void N(image_split)(size_t n, const uint32_t *pixels, const uint32_t shifts[3], uint8_t *r,
+SMR_INLINE N(vi) N(image_pixels)(const uint8_t *x) {
+  return N(iload)((const int32_t *)(const void *)x);
+}
+
+static void N(image_split)(size_t n, const uint8_t *pixels, const uint32_t shifts[3], uint8_t *r,
                            uint8_t *g, uint8_t *b) {
   IMAGE_EACH(n) {
-    const N(vi) v = N(iload)((const int32_t *)(const void *)(pixels + i));
+    const N(vi) v = N(image_pixels)(pixels + 4 * i);
     N(image_byte)(v, shifts[0], r + i);
     N(image_byte)(v, shifts[1], g + i);
     N(image_byte)(v, shifts[2], b + i);
@@ -23,14 +27,15 @@ SMR_INLINE void N(image_clip)(uint8_t *x, N(vi) sum) {
   N(store_u8)(x, N(imin)(N(imax)(v, N(izero)()), N(iset1)(255)));
 }
 
-static void N(image_colour)(size_t n, const uint8_t *y, const uint16_t *uv,
+static void N(image_colour)(size_t n, const uint8_t *y, const uint16_t *uv, bool v_first,
                             const struct smr_image_colour *colour, uint8_t *r, uint8_t *g,
                             uint8_t *b) {
   const struct smr_image_colour f = *colour;
   IMAGE_EACH(n) {
     const N(vi) pair = N(load_u16)(uv + i), middle = N(iset1)(128);
-    const N(vi) u = N(isub)(N(iand)(pair, N(iset1)(255)), middle);
-    const N(vi) v = N(isub)(N(isrl)(pair, 8), middle);
+    const N(vi) first = N(isub)(N(iand)(pair, N(iset1)(255)), middle);
+    const N(vi) second = N(isub)(N(isrl)(pair, 8), middle);
+    const N(vi) u = v_first ? second : first, v = v_first ? first : second;
     const N(vi) light = N(imul)(N(isub)(N(load_u8)(y + i), N(iset1)(f.offset)), N(iset1)(f.cy));
     N(image_clip)(r + i, N(iadd)(light, N(imul)(v, N(iset1)(f.rv))));
     N(image_clip)(b + i, N(iadd)(light, N(imul)(u, N(iset1)(f.bu))));
@@ -54,9 +59,7 @@ static void N(image_luma)(size_t n, uint8_t *r, const uint8_t *g, const uint8_t 
 }
 
 // Sums of taps as the row and the pixel that they make.
-SMR_INLINE void N(image_row)(int16_t *h, N(vi) sum) {
-  N(store_i16)(h, N(isra)(N(iadd)(sum, N(iset1)(64)), 7));
-}
+SMR_INLINE N(vi) N(image_row)(N(vi) sum) { return N(isra)(N(iadd)(sum, N(iset1)(64)), 7); }
 SMR_INLINE void N(image_pixel)(uint8_t *y, N(vi) sum) {
   N(store_u8)(y, N(isra)(N(iadd)(sum, N(iset1)(1 << 20)), 21));
 }
@@ -68,9 +71,8 @@ SMR_INLINE N(vi) N(image_beside)(const uint8_t *x, const int32_t *w) {
 SMR_INLINE N(vi) N(image_bytes)(const uint8_t *a, const uint8_t *b, N(vi) w) {
   return N(dot)(N(pairs)(N(load_u8)(a), N(load_u8)(b)), w);
 }
-SMR_INLINE N(vi) N(image_words)(const int16_t *a, const int16_t *b, N(vi) w) {
-  const uint16_t *x = (const uint16_t *)a, *y = (const uint16_t *)b;
-  return N(dot)(N(pairs)(N(load_u16)(x), N(load_u16)(y)), w);
+SMR_INLINE N(vi) N(image_sums)(const int32_t *a, const int32_t *b, N(vi) w) {
+  return N(dot)(N(pairs)(N(iload)(a), N(iload)(b)), w);
 }
 SMR_INLINE N(vi) N(image_folded)(const int16_t *x, const int32_t *w) {
   return N(dot)(N(iload)((const int32_t *)(const void *)x), N(iload)(w));
@@ -79,20 +81,39 @@ SMR_INLINE void N(image_add)(int32_t *sums, N(vi) more) {
   N(istore)(sums, N(iadd)(N(iload)(sums), more));
 }
 
-static void N(image_along)(size_t n, const uint8_t *x, const int32_t *w, int16_t *h) {
-  IMAGE_EACH(n) N(image_row)(h + i, N(image_beside)(x + 2 * i, w + i));
+static void N(image_along)(size_t n, const uint8_t *x, const int32_t *w, int32_t *h) {
+  IMAGE_EACH(n) N(istore)(h + i, N(image_row)(N(image_beside)(x + 2 * i, w + i)));
+}
+
+// Bytes 0 and 2 of a pixel are as far apart as the int16 of a pair: they need no place of their
+// own.
+static void N(image_along_four)(size_t n, const uint8_t *pixels, const int32_t *w,
+                                int32_t *const h[3]) {
+  const N(vi) bytes = N(iset1)(0xff00ff), low = N(iset1)(0xffff), high = N(iset1)(~0xffff);
+  IMAGE_EACH(n) {
+    const N(vi) x0 = N(image_pixels)(pixels + 8 * i), x1 = N(image_pixels)(pixels + 8 * i + 4 * VF);
+    const N(vi) a = N(even)(x0, x1), b = N(odd)(x0, x1), both = N(iload)(w + i);
+    const N(vi) a02 = N(iand)(a, bytes), b02 = N(iand)(b, bytes);
+    const N(vi) a1 = N(iand)(N(isrl)(a, 8), N(iset1)(255));
+    const N(vi) b1 = N(iand)(N(ishl)(b, 8), N(iset1)(0xff0000));
+    const N(vi) x[3] = {N(ior)(N(iand)(a02, low), N(ishl)(b02, 16)), N(ior)(a1, b1),
+                        N(ior)(N(isrl)(a02, 16), N(iand)(b02, high))};
+    N(istore)(h[0] + i, N(image_row)(N(dot)(x[0], both)));
+    N(istore)(h[1] + i, N(image_row)(N(dot)(x[1], both)));
+    N(istore)(h[2] + i, N(image_row)(N(dot)(x[2], both)));
+  }
 }
 
 static void N(image_over)(size_t n, const uint8_t *a, const uint8_t *b, const int32_t *w,
                           int16_t *h) {
   const N(vi) both = N(iload)(w);
-  IMAGE_EACH(n) N(image_row)(h + i, N(image_bytes)(a + i, b + i, both));
+  IMAGE_EACH(n) N(store_i16)(h + i, N(image_row)(N(image_bytes)(a + i, b + i, both)));
 }
 
-static void N(image_down)(size_t n, const int16_t *a, const int16_t *b, const int32_t *w,
+static void N(image_down)(size_t n, const int32_t *a, const int32_t *b, const int32_t *w,
                           uint8_t *y) {
   const N(vi) both = N(iload)(w);
-  IMAGE_EACH(n) N(image_pixel)(y + i, N(image_words)(a + i, b + i, both));
+  IMAGE_EACH(n) N(image_pixel)(y + i, N(image_sums)(a + i, b + i, both));
 }
 
 static void N(image_fold)(size_t n, const int16_t *x, const int32_t *w, uint8_t *y) {
@@ -109,14 +130,18 @@ static void N(image_over_add)(size_t n, const uint8_t *a, const uint8_t *b, cons
   IMAGE_EACH(n) N(image_add)(sums + i, N(image_bytes)(a + i, b + i, both));
 }
 
-static void N(image_along_end)(size_t n, const int32_t *sums, int16_t *h) {
-  IMAGE_EACH(n) N(image_row)(h + i, N(iload)(sums + i));
+static void N(image_along_end)(size_t n, int32_t *h) {
+  IMAGE_EACH(n) N(istore)(h + i, N(image_row)(N(iload)(h + i)));
 }
 
-static void N(image_down_add)(size_t n, const int16_t *a, const int16_t *b, const int32_t *w,
+static void N(image_over_end)(size_t n, const int32_t *sums, int16_t *h) {
+  IMAGE_EACH(n) N(store_i16)(h + i, N(image_row)(N(iload)(sums + i)));
+}
+
+static void N(image_down_add)(size_t n, const int32_t *a, const int32_t *b, const int32_t *w,
                               int32_t *sums) {
   const N(vi) both = N(iload)(w);
-  IMAGE_EACH(n) N(image_add)(sums + i, N(image_words)(a + i, b + i, both));
+  IMAGE_EACH(n) N(image_add)(sums + i, N(image_sums)(a + i, b + i, both));
 }
 
 static void N(image_fold_add)(size_t n, const int16_t *x, const int32_t *w, int32_t *sums) {
@@ -150,12 +175,14 @@ static const struct smr_image_rows N(image_rows_kernels) = {
     .brightness = N(image_brightness),
     .luma = N(image_luma),
     .along = N(image_along),
+    .along_four = N(image_along_four),
     .over = N(image_over),
     .down = N(image_down),
     .fold = N(image_fold),
     .along_add = N(image_along_add),
     .over_add = N(image_over_add),
     .along_end = N(image_along_end),
+    .over_end = N(image_over_end),
     .down_add = N(image_down_add),
     .fold_add = N(image_fold_add),
     .down_end = N(image_down_end),

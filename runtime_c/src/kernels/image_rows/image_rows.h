@@ -27,12 +27,12 @@ struct smr_image_colour {
 struct smr_image_rows {
   const char *name;  ///< for profiles, e.g. "image_rows__avx2"
 
-  /// The bytes of pixels at bits shifts[0], shifts[1], shifts[2].
-  void (*split)(size_t n, const uint32_t *pixels, const uint32_t shifts[3], uint8_t *r, uint8_t *g,
+  /// Of pixels of four bytes those at bits shifts[0], shifts[1], shifts[2].
+  void (*split)(size_t n, const uint8_t *pixels, const uint32_t shifts[3], uint8_t *r, uint8_t *g,
                 uint8_t *b);
 
-  /// n pixels from Y and pairs of U and V, U in the low byte, to R, G and B.
-  void (*colour)(size_t n, const uint8_t *y, const uint16_t *uv,
+  /// n pixels from Y and pairs of U and V, U in the low byte or with `v_first` V, to R, G and B.
+  void (*colour)(size_t n, const uint8_t *y, const uint16_t *uv, bool v_first,
                  const struct smr_image_colour *colour, uint8_t *r, uint8_t *g, uint8_t *b);
 
   /// x[i] = brightness of a YUV pixel with luma x[i].
@@ -45,17 +45,21 @@ struct smr_image_rows {
   // `along` and `fold` have taps that lie beside each other, x[2i] and x[2i + 1], and weights for
   // each; `over` and `down` two arrays, and the same weights for all, w[0] .. w[STEP - 1]. Sums
   // along a row of the oriented picture become (a w + b w + 64) >> 7, and those down its columns,
-  // which are sums of such, (a w + b w + 2^20) >> 21.
-  void (*along)(size_t n, const uint8_t *x, const int32_t *w, int16_t *h);
+  // which are sums of such, (a w + b w + 2^20) >> 21. Sums are as wide as the step that takes them
+  // wants: 32 bits for `down`, pairs of 16 for `fold`.
+  void (*along)(size_t n, const uint8_t *x, const int32_t *w, int32_t *h);
+  /// `along` of the first three bytes of pixels of four, all at once: h[0] is of byte 0.
+  void (*along_four)(size_t n, const uint8_t *pixels, const int32_t *w, int32_t *const h[3]);
   void (*over)(size_t n, const uint8_t *a, const uint8_t *b, const int32_t *w, int16_t *h);
-  void (*down)(size_t n, const int16_t *a, const int16_t *b, const int32_t *w, uint8_t *y);
+  void (*down)(size_t n, const int32_t *a, const int32_t *b, const int32_t *w, uint8_t *y);
   void (*fold)(size_t n, const int16_t *x, const int32_t *w, uint8_t *y);
 
   // The same for more than two taps: sums[i] += a w + b w for each two of them, then as above.
   void (*along_add)(size_t n, const uint8_t *x, const int32_t *w, int32_t *sums);
   void (*over_add)(size_t n, const uint8_t *a, const uint8_t *b, const int32_t *w, int32_t *sums);
-  void (*along_end)(size_t n, const int32_t *sums, int16_t *h);
-  void (*down_add)(size_t n, const int16_t *a, const int16_t *b, const int32_t *w, int32_t *sums);
+  void (*along_end)(size_t n, int32_t *h);
+  void (*over_end)(size_t n, const int32_t *sums, int16_t *h);
+  void (*down_add)(size_t n, const int32_t *a, const int32_t *b, const int32_t *w, int32_t *sums);
   void (*fold_add)(size_t n, const int16_t *x, const int32_t *w, int32_t *sums);
   void (*down_end)(size_t n, const int32_t *sums, uint8_t *y);
 

@@ -43,11 +43,11 @@ static uint8_t *rows_copy(const uint8_t *x, size_t n) {
   return copy;
 }
 
-static int16_t *rows_sums(size_t n, uint32_t *seed) {
-  int16_t *h = kernel_alloc(rows_whole(n) * sizeof *h, 2);
+static int32_t *rows_sums(size_t n, uint32_t *seed) {
+  int32_t *h = kernel_alloc(rows_whole(n) * sizeof *h, 4);
   for (size_t i = 0; i < rows_whole(n); i++) {
     const uint32_t r = kernel_random(seed);
-    h[i] = (int16_t)(r % 3 == 0 ? MOST_SUM : r / 4 % (MOST_SUM + 1));
+    h[i] = (int32_t)(r % 3 == 0 ? MOST_SUM : r / 4 % (MOST_SUM + 1));
   }
   return h;
 }
@@ -95,9 +95,7 @@ static void rows_drop(uint8_t *const x[3]) {
 // ---- one step each: whether n elements are right ----
 
 static bool splits(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
-  uint8_t *bytes = rows_bytes(rows_whole(n) * 4, seed);
-  uint32_t *pixels = kernel_alloc(rows_whole(n) * 4, 4);
-  memcpy(pixels, bytes, rows_whole(n) * 4);
+  uint8_t *pixels = rows_bytes(rows_whole(n) * 4, seed);
   const uint32_t bgra[3] = {16, 8, 0}, others[3] = {0, 24, 8};
   const uint32_t *shifts = n % 2 != 0 ? bgra : others;
   uint8_t *x[3];
@@ -105,15 +103,16 @@ static bool splits(const struct smr_image_rows *rows, size_t n, uint32_t *seed) 
   rows->split(n, pixels, shifts, x[0], x[1], x[2]);
   bool right = true;
   for (size_t i = 0; i < n; i++)
-    for (int c = 0; c < 3; c++) right = right && x[c][i] == (uint8_t)(pixels[i] >> shifts[c]);
-  kernel_free(bytes, 1), kernel_free(pixels, 4), rows_drop(x);
+    for (int c = 0; c < 3; c++) right = right && x[c][i] == pixels[4 * i + shifts[c] / 8];
+  kernel_free(pixels, 1), rows_drop(x);
   return right;
 }
 
-static bool colour_is_right(const struct smr_image_colour *f, uint8_t y, uint16_t uv, uint8_t r,
-                            uint8_t g, uint8_t b) {
-  const int64_t light = (int64_t)f->cy * (y - f->offset), du = (uv & 255) - 128,
-                dv = uv / 256 - 128;
+static bool colour_is_right(const struct smr_image_colour *f, uint8_t y, uint16_t uv, bool v_first,
+                            uint8_t r, uint8_t g, uint8_t b) {
+  const int64_t light = (int64_t)f->cy * (y - f->offset);
+  const int64_t du = (v_first ? uv / 256 : uv & 255) - 128;
+  const int64_t dv = (v_first ? uv & 255 : uv / 256) - 128;
   return r == rows_clip(rows_shift(light + f->rv * dv + 32768, 16)) &&
          g == rows_clip(rows_shift(light + f->gu * du + f->gv * dv + 32768, 16)) &&
          b == rows_clip(rows_shift(light + f->bu * du + 32768, 16));
@@ -121,14 +120,16 @@ static bool colour_is_right(const struct smr_image_colour *f, uint8_t y, uint16_
 
 static bool colours(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
   bool right = true;
-  for (int k = 0; k < COLOURS; k++) {
+  for (int k = 0; k < 2 * COLOURS; k++) {
+    const struct smr_image_colour *f = &rows_colours[k / 2];
+    const bool v_first = k % 2 != 0;
     uint8_t *y = rows_bytes(n, seed), *bytes = rows_bytes(2 * rows_whole(n), seed), *x[3];
     uint16_t *uv = kernel_alloc(rows_whole(n) * 2, 2);
     memcpy(uv, bytes, rows_whole(n) * 2);
     rows_new(x, n);
-    rows->colour(n, y, uv, &rows_colours[k], x[0], x[1], x[2]);
+    rows->colour(n, y, uv, v_first, f, x[0], x[1], x[2]);
     for (size_t i = 0; i < n; i++)
-      right = right && colour_is_right(&rows_colours[k], y[i], uv[i], x[0][i], x[1][i], x[2][i]);
+      right = right && colour_is_right(f, y[i], uv[i], v_first, x[0][i], x[1][i], x[2][i]);
     kernel_free(y, 1), kernel_free(bytes, 1), kernel_free(uv, 2), rows_drop(x);
   }
   return right;
@@ -160,52 +161,83 @@ static bool luma(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
   return right;
 }
 
-// Bytes to sums of rows: `beside` each other, or in two arrays.
-static bool sums_of_rows(const struct smr_image_rows *rows, size_t n, bool beside, uint32_t *seed) {
-  uint8_t *x = rows_bytes(2 * rows_whole(n), seed), *b = rows_bytes(n, seed);
-  int32_t *w = rows_weights(n, beside, seed), *sums = rows_ints(n, 0, 63, seed);
-  int32_t *before = kernel_alloc(rows_whole(n) * 4, 4);
-  int16_t *h = rows_sums(n, seed), *end = rows_sums(n, seed);
+// Bytes beside each other to sums along rows.
+static bool sums_along(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
+  uint8_t *x = rows_bytes(2 * rows_whole(n), seed);
+  int32_t *w = rows_weights(n, true, seed), *sums = rows_ints(n, 0, 63, seed);
+  int32_t *before = kernel_alloc(rows_whole(n) * 4, 4), *end = kernel_alloc(rows_whole(n) * 4, 4);
+  int32_t *h = rows_sums(n, seed);
   memcpy(before, sums, rows_whole(n) * 4);
-  if (beside)
-    rows->along(n, x, w, h), rows->along_add(n, x, w, sums);
-  else
-    rows->over(n, x, b, w, h), rows->over_add(n, x, b, w, sums);
-  rows->along_end(n, sums, end);
+  rows->along(n, x, w, h), rows->along_add(n, x, w, sums);
+  memcpy(end, sums, rows_whole(n) * 4);
+  rows->along_end(n, end);
   bool right = true;
   for (size_t i = 0; i < n; i++) {
-    const int64_t sum =
-        rows_taps(w, beside, i, x[beside ? 2 * i : i], beside ? x[2 * i + 1] : b[i]);
+    const int64_t sum = rows_taps(w, true, i, x[2 * i], x[2 * i + 1]);
     right = right && h[i] == (sum + 64) / 128 && sums[i] == before[i] + sum &&
             end[i] == (sums[i] + 64) / 128;
   }
-  kernel_free(x, 1), kernel_free(b, 1), kernel_free(w, 4), kernel_free(sums, 4);
+  kernel_free(x, 1), kernel_free(w, 4), kernel_free(sums, 4);
+  kernel_free(before, 4), kernel_free(end, 4), kernel_free(h, 4);
+  return right;
+}
+
+// Pixels of four bytes likewise, which may lie at any address.
+static bool sums_of_fours(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
+  uint8_t *block = rows_bytes(8 * rows_whole(n) + 1, seed), *x = block + 1;
+  int32_t *w = rows_weights(n, true, seed), *h[3];
+  for (int c = 0; c < 3; c++) h[c] = rows_sums(n, seed);
+  rows->along_four(n, x, w, h);
+  bool right = true;
+  for (size_t i = 0; i < n; i++)
+    for (size_t c = 0; c < 3; c++)
+      right =
+          right && h[c][i] == (rows_taps(w, true, i, x[8 * i + c], x[8 * i + 4 + c]) + 64) / 128;
+  kernel_free(block, 1), kernel_free(w, 4);
+  for (int c = 0; c < 3; c++) kernel_free(h[c], 4);
+  return right;
+}
+
+// Bytes of two arrays to sums over rows.
+static bool sums_over(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
+  uint8_t *a = rows_bytes(n, seed), *b = rows_bytes(n, seed);
+  int32_t *w = rows_weights(n, false, seed), *sums = rows_ints(n, 0, 63, seed);
+  int32_t *before = kernel_alloc(rows_whole(n) * 4, 4);
+  int16_t *h = kernel_alloc(rows_whole(n) * 2, 2), *end = kernel_alloc(rows_whole(n) * 2, 2);
+  memcpy(before, sums, rows_whole(n) * 4);
+  rows->over(n, a, b, w, h), rows->over_add(n, a, b, w, sums), rows->over_end(n, sums, end);
+  bool right = true;
+  for (size_t i = 0; i < n; i++) {
+    const int64_t sum = rows_taps(w, false, i, a[i], b[i]);
+    right = right && h[i] == (sum + 64) / 128 && sums[i] == before[i] + sum &&
+            end[i] == (sums[i] + 64) / 128;
+  }
+  kernel_free(a, 1), kernel_free(b, 1), kernel_free(w, 4), kernel_free(sums, 4);
   kernel_free(before, 4), kernel_free(h, 2), kernel_free(end, 2);
   return right;
 }
 
-// Those to pixels, likewise.
+// Sums of rows to pixels: pairs of 16 bits, or two arrays of 32.
 static bool pixels(const struct smr_image_rows *rows, size_t n, bool beside, uint32_t *seed) {
-  int16_t *words = rows_sums(2 * rows_whole(n), seed), *b = rows_sums(n, seed);
+  int32_t *a = rows_sums(n, seed), *b = rows_sums(n, seed);
   int16_t *x = kernel_alloc(2 * rows_whole(n) * sizeof *x, 4);  // pairs are read as int32
   int32_t *w = rows_weights(n, beside, seed), *sums = rows_ints(n, 0, 100, seed);
   int32_t *before = kernel_alloc(rows_whole(n) * 4, 4);
   uint8_t *y = rows_bytes(n, seed), *end = rows_bytes(n, seed);
-  memcpy(x, words, 2 * rows_whole(n) * sizeof *x);
+  for (size_t i = 0; i < rows_whole(n); i++) x[2 * i] = (int16_t)a[i], x[2 * i + 1] = (int16_t)b[i];
   memcpy(before, sums, rows_whole(n) * 4);
   if (beside)
     rows->fold(n, x, w, y), rows->fold_add(n, x, w, sums);
   else
-    rows->down(n, x, b, w, y), rows->down_add(n, x, b, w, sums);
+    rows->down(n, a, b, w, y), rows->down_add(n, a, b, w, sums);
   rows->down_end(n, sums, end);
   bool right = true;
   for (size_t i = 0; i < n; i++) {
-    const int64_t sum =
-        rows_taps(w, beside, i, x[beside ? 2 * i : i], beside ? x[2 * i + 1] : b[i]);
+    const int64_t sum = rows_taps(w, beside, i, a[i], b[i]);
     right = right && y[i] == (sum + (1 << 20)) >> 21 && sums[i] == before[i] + sum &&
             end[i] == (sums[i] + (1 << 20)) >> 21;
   }
-  kernel_free(words, 2), kernel_free(b, 2), kernel_free(x, 4), kernel_free(w, 4);
+  kernel_free(a, 4), kernel_free(b, 4), kernel_free(x, 4), kernel_free(w, 4);
   kernel_free(sums, 4), kernel_free(before, 4), kernel_free(y, 1), kernel_free(end, 1);
   return right;
 }
@@ -232,10 +264,9 @@ static bool scale(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
 static void check(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
   const bool right = CHECK(splits(rows, n, seed)) & CHECK(colours(rows, n, seed)) &
                      CHECK(brightness(rows, n, seed)) & CHECK(luma(rows, n, seed)) &
-                     CHECK(sums_of_rows(rows, n, true, seed)) &
-                     CHECK(sums_of_rows(rows, n, false, seed)) &
-                     CHECK(pixels(rows, n, true, seed)) & CHECK(pixels(rows, n, false, seed)) &
-                     CHECK(scale(rows, n, seed));
+                     CHECK(sums_along(rows, n, seed)) & CHECK(sums_of_fours(rows, n, seed)) &
+                     CHECK(sums_over(rows, n, seed)) & CHECK(pixels(rows, n, true, seed)) &
+                     CHECK(pixels(rows, n, false, seed)) & CHECK(scale(rows, n, seed));
   if (!right) fprintf(stderr, "  %s with %zu elements\n", rows->name, n);
 }
 
@@ -264,9 +295,10 @@ SMR_TEST(every_colour) {
   for (uint32_t pair = 0; pair < 65536; pair++) {
     for (int i = 0; i < 256; i++) uv[i] = (uint16_t)pair;
     const struct smr_image_colour *f = &rows_colours[pair % COLOURS];
-    rows->colour(256, y, uv, f, r, g, b);
+    const bool v_first = pair / COLOURS % 2 != 0;
+    rows->colour(256, y, uv, v_first, f, r, g, b);
     for (int i = 0; i < 256; i++)
-      right = right && colour_is_right(f, y[i], uv[i], r[i], g[i], b[i]);
+      right = right && colour_is_right(f, y[i], uv[i], v_first, r[i], g[i], b[i]);
   }
   CHECK(right);
 }
