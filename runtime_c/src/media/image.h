@@ -13,12 +13,33 @@
 
 // ---- records (image_record.c) ----
 
-/// Refuse a record that says nothing sensible, whoever made it: BAD_ARGUMENT.
-samara_status smr_image_record_check(const samara_image_record *record, samara_error *error);
+/// Refuse a record that says nothing sensible, whoever made it: BAD_ARGUMENT. UNSUPPORTED where
+/// this build lacks a part that it needs; else these join `parts`, which may be NULL.
+samara_status smr_image_record_check(const samara_image_record *record, struct smr_parts *parts,
+                                     samara_error *error);
 
-/// Channels of the record's tensor: 1 or 3.
+/// Channels of the tensor, 1 or 3, of a record that was checked.
 static inline uint32_t smr_image_channels(const samara_image_record *record) {
+  if (!SMR_HAS(image_to_gray)) return 3;
+  if (!SMR_HAS(image_to_colour)) return 1;
   return record->colour == SAMARA_COLOUR_GRAY ? 1 : 3;
+}
+
+/// Whether elements of tensors are bytes, of a record that was checked.
+static inline bool smr_image_is_bytes(const samara_image_record *record) {
+  if (!SMR_IMAGE_HAS_FLOATS) return true;
+  if (!SMR_HAS(image_to_bytes)) return false;
+  return record->dtype == SAMARA_UINT8 || record->dtype == SAMARA_INT8;
+}
+
+/// Whether they are float32, of those that are none.
+static inline bool smr_image_is_single(const samara_image_record *record) {
+  if (!SMR_HAS(image_to_float16)) return true;
+  return SMR_HAS(image_to_float32) && record->dtype == SAMARA_FLOAT32;
+}
+
+static inline size_t smr_image_element_bytes(const samara_image_record *record) {
+  return smr_image_is_bytes(record) ? 1 : smr_image_is_single(record) ? 4 : 2;
 }
 
 /// What becomes of the sizes of a picture.
@@ -43,10 +64,8 @@ int32_t smr_image_shape(const samara_image_record *record, const struct smr_imag
 /// Bytes of the tensor.
 static inline size_t smr_image_bytes(const samara_image_record *record,
                                      const struct smr_image_sizes *sizes) {
-  const size_t element = record->dtype == SAMARA_FLOAT32   ? 4
-                         : record->dtype == SAMARA_FLOAT16 ? 2
-                                                           : 1;
-  return element * smr_image_channels(record) * sizes->width * sizes->height;
+  return smr_image_element_bytes(record) * smr_image_channels(record) * sizes->width *
+         sizes->height;
 }
 
 // ---- sources: pictures whose every sample is known to lie in the caller's memory ----
@@ -82,7 +101,8 @@ static inline uint32_t smr_image_old_height(const struct smr_image_source *sourc
   return source->turned ? source->along.count : source->over.count;
 }
 
-/// Check a picture, every field of it, and say where its samples lie. BAD_ARGUMENT names the field.
+/// Check a picture, every field of it, and say where its samples lie. BAD_ARGUMENT names the field,
+/// UNSUPPORTED a format that this build leaves out.
 samara_status smr_image_source(const samara_image *image, const samara_image_record *record,
                                struct smr_image_source *out, samara_error *error);
 
@@ -96,6 +116,11 @@ struct smr_image_axis {
   int16_t *weights;
 };
 
+/// Taps go in pairs: one that has no other is twice the same, with the weight 0 the second time.
+static inline uint32_t smr_image_pairs(const struct smr_image_axis *axis) {
+  return SMR_IMAGE_HAS_MORE ? (axis->taps + 1) / 2 : 1;
+}
+
 /// Weights of new pixels first .. first + count - 1 of `to` that `from` old pixels become. Measures
 /// where `bump` does.
 void smr_image_axis(samara_image_filter filter, bool antialias, uint32_t from, uint32_t to,
@@ -105,18 +130,15 @@ void smr_image_axis(samara_image_filter filter, bool antialias, uint32_t from, u
 // ---- the pass ----
 
 /// All that is the same for every picture of one format, size, crop and rotation. Names are those
-/// of the source: `along` its rows and `over` them, whatever the rotation. Taps go in pairs: one
-/// that has no other is twice the same, with the weight 0 the second time.
+/// of the source: `along` its rows and `over` them, whatever the rotation.
 struct smr_image_plan {
   samara_image_record record;
   struct smr_image_sizes sizes;
   enum smr_image_kind kind;
   bool turned, planar, identity;  // as in the source; channels one after the other; elements are
                                   // the values
-  uint32_t channels;              // of the tensor
   const struct smr_image_rows *rows;
   struct smr_image_axis along, over;
-  uint32_t pairs_along, pairs_over;
   size_t stride;        // of arrays over the new pixels along a row
   int32_t *weights;     // [pairs along][stride], two of 16 bits
   int32_t *offsets[3];  // of its taps, bytes from the first sample of a row; by plane

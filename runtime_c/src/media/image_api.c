@@ -19,7 +19,7 @@ static samara_status image_job(const samara_image_record *record, const samara_i
                                struct image_job *out, samara_error *error) {
   if (record == NULL) SMR_FAIL(error, BAD_ARGUMENT, "the record is NULL");
   SMR_TRY(smr_options_read(record, &out->record, sizeof out->record, "samara_image_record", error));
-  SMR_TRY(smr_image_record_check(&out->record, error));
+  SMR_TRY(smr_image_record_check(&out->record, NULL, error));
   SMR_TRY(smr_image_source(image, &out->record, &out->source, error));
   return smr_image_sizes(&out->record, smr_image_old_width(&out->source),
                          smr_image_old_height(&out->source), &out->sizes, error);

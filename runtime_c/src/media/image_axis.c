@@ -26,9 +26,9 @@ static struct image_taps image_taps_of(const struct image_filter *f, int64_t d) 
   int64_t first, last;
   if (f->kind == SAMARA_NEAREST) {
     first = last = centre / (2 * m);
-  } else if (f->kind == SAMARA_AREA) {
+  } else if (SMR_HAS(image_area) && f->kind == SAMARA_AREA) {
     first = d * n / m, last = ((d + 1) * n - 1) / m;
-  } else if (f->wide) {
+  } else if (SMR_HAS(image_antialias) && f->wide) {
     // abs((2i + 1) m - centre) < 2n
     first = image_floor_div(centre - 2 * n - m, 2 * m) + 1;
     last = image_floor_div(centre + 2 * n - m - 1, 2 * m);
@@ -42,12 +42,12 @@ static struct image_taps image_taps_of(const struct image_filter *f, int64_t d) 
 static int64_t image_raw_weight(const struct image_filter *f, int64_t d, int64_t i) {
   const int64_t n = f->from, m = f->to, centre = (2 * d + 1) * n;
   if (f->kind == SAMARA_NEAREST) return 1;
-  if (f->kind == SAMARA_AREA) {
+  if (SMR_HAS(image_area) && f->kind == SAMARA_AREA) {
     const int64_t low = i * m > d * n ? i * m : d * n;
     const int64_t high = (i + 1) * m < (d + 1) * n ? (i + 1) * m : (d + 1) * n;
     return high - low;
   }
-  if (f->wide) {
+  if (SMR_HAS(image_antialias) && f->wide) {
     const int64_t off = (2 * i + 1) * m - centre;
     return 2 * n - (off < 0 ? -off : off);
   }

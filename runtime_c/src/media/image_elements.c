@@ -8,10 +8,6 @@
 
 #include "simd/half.h"
 
-static size_t elements_size(const samara_image_record *r) {
-  return r->dtype == SAMARA_FLOAT32 ? 4 : r->dtype == SAMARA_FLOAT16 ? 2 : 1;
-}
-
 static void elements_half(const struct smr_image_plan *p, size_t n, const uint8_t *values,
                           uint32_t c, uint16_t *out) {
   float block[SMR_IMAGE_PERIOD];
@@ -26,10 +22,11 @@ static void elements_half(const struct smr_image_plan *p, size_t n, const uint8_
 static void elements_of(const struct smr_image_plan *p, size_t n, const uint8_t *values, uint32_t c,
                         void *out) {
   uint8_t *bytes = out;
-  if (p->record.dtype == SAMARA_FLOAT32) {
-    p->rows->scale(n, values, p->mean[c], p->scale[c], out);
-  } else if (p->record.dtype == SAMARA_FLOAT16) {
-    elements_half(p, n, values, c, out);
+  if (!smr_image_is_bytes(&p->record)) {
+    if (smr_image_is_single(&p->record))
+      p->rows->scale(n, values, p->mean[c], p->scale[c], out);
+    else
+      elements_half(p, n, values, c, out);
   } else if (p->identity) {
     memcpy(bytes, values, n);
   } else {
@@ -68,7 +65,7 @@ static size_t elements_at(const struct smr_image_plan *p, size_t c, size_t y, si
 void smr_image_emit(const struct smr_image_run *run, size_t line, const uint8_t *values,
                     size_t stride, void *room) {
   const struct smr_image_plan *p = run->plan;
-  const size_t size = elements_size(&p->record), width = p->sizes.width;
+  const size_t size = smr_image_element_bytes(&p->record), width = p->sizes.width;
   const size_t n = p->turned ? p->sizes.height : width, x = p->turned ? line : 0;
   const size_t y = p->turned ? 0 : line;
   if (!p->planar && size == 1) {
@@ -83,7 +80,7 @@ void smr_image_emit(const struct smr_image_run *run, size_t line, const uint8_t 
     return;
   }
   const size_t step = (p->turned ? width : 1) * (p->planar ? 1 : 3);
-  for (uint32_t c = 0; c < p->channels; c++) {
+  for (uint32_t c = 0; c < smr_image_channels(&p->record); c++) {
     uint8_t *out = run->out + elements_at(p, c, y, x) * size;
     elements_of(p, n, values + c * stride, c, step == 1 ? (void *)out : room);
     if (step != 1) elements_spread(size, n, room, step, out);

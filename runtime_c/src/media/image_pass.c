@@ -47,7 +47,8 @@ static void *pass_take(uint8_t **at, size_t bytes) {
 static struct pass_thread pass_thread(const struct smr_image_plan *p, size_t thread) {
   struct pass_thread t = {.stride = smr_image_room(p->turned ? p->sizes.height : p->sizes.width)};
   uint8_t *at = p->scratch + thread * p->thread_bytes;
-  const size_t row = p->stride * p->channels, taps = row * 2 * p->pairs_along;
+  const size_t row = p->stride * smr_image_channels(&p->record),
+               taps = row * 2 * smr_image_pairs(&p->along);
   t.picked = pass_take(&at, (p->slots + 1) * sizeof *t.picked);
   t.held = pass_take(&at, p->slots * sizeof *t.held);
   t.kept = pass_take(&at, p->slots * (p->turned ? taps : row * sizeof(int32_t)));
@@ -68,21 +69,23 @@ static void pass_sum_row(const struct smr_image_run *run, uint32_t row, int32_t 
   const size_t width = p->along.count;
   uint8_t taps[3][2 * SMR_IMAGE_BLOCK];
   uint8_t *const x[3] = {taps[0], taps[1], taps[2]};
-  if (p->pairs_along > 1) memset(h, 0, p->stride * p->channels * sizeof *h);
+  if (smr_image_pairs(&p->along) > 1)
+    memset(h, 0, p->stride * smr_image_channels(&p->record) * sizeof *h);
   for (size_t at = 0; at < width; at += SMR_IMAGE_BLOCK) {
     const size_t n = pass_block(at, width);
-    for (uint32_t pair = 0; pair < p->pairs_along; pair++) {
+    for (uint32_t pair = 0; pair < smr_image_pairs(&p->along); pair++) {
       const int32_t *w = p->weights + pair * p->stride + at;
       smr_image_read(run, row, pair, at, n, x);
-      for (uint32_t c = 0; c < p->channels; c++) {
-        if (p->pairs_along == 1)
+      for (uint32_t c = 0; c < smr_image_channels(&p->record); c++) {
+        if (smr_image_pairs(&p->along) == 1)
           rows->along(n, x[c], w, h + c * p->stride + at);
         else
           rows->along_add(n, x[c], w, h + c * p->stride + at);
       }
     }
   }
-  if (p->pairs_along > 1) rows->along_end(p->stride * p->channels, h);
+  if (smr_image_pairs(&p->along) > 1)
+    rows->along_end(p->stride * smr_image_channels(&p->record), h);
 }
 
 // The same of pixels of four bytes in pairs, without taking them apart first.
@@ -106,10 +109,10 @@ static void pass_pick_rows(const struct smr_image_run *run, const struct pass_th
   for (uint32_t k = 0; k < over->taps; k++) {
     const uint32_t row = over->starts[d] + k;
     const size_t slot = row % p->slots;
-    int32_t *sums = (int32_t *)(void *)t->kept + slot * p->stride * p->channels;
+    int32_t *sums = (int32_t *)(void *)t->kept + slot * p->stride * smr_image_channels(&p->record);
     t->picked[k] = sums;
     if (t->held[slot] == row || over->weights[(size_t)d * over->taps + k] == 0) continue;
-    if (p->fours)
+    if (SMR_IMAGE_HAS_FOUR && p->fours)
       pass_sum_fours(run, row, sums);
     else
       pass_sum_row(run, row, sums);
@@ -125,15 +128,15 @@ static void pass_row_apart(const struct smr_image_run *run, const struct pass_th
   const struct smr_image_axis *over = &p->over;
   int32_t *row = (int32_t *)(void *)t->kept;
   int32_t room[SMR_IMAGE_STEP];
-  memset(t->sums, 0, p->stride * p->channels * sizeof *t->sums);
+  memset(t->sums, 0, p->stride * smr_image_channels(&p->record) * sizeof *t->sums);
   for (uint32_t k = 0; k < over->taps; k++) {
     const int16_t weight = over->weights[(size_t)d * over->taps + k];
     if (weight == 0) continue;
     for (int i = 0; i < SMR_IMAGE_STEP; i++) room[i] = smr_image_pair(weight, 0);
     pass_sum_row(run, over->starts[d] + k, row);
-    p->rows->down_add(p->stride * p->channels, row, row, room, t->sums);
+    p->rows->down_add(p->stride * smr_image_channels(&p->record), row, row, room, t->sums);
   }
-  for (uint32_t c = 0; c < p->channels; c++)
+  for (uint32_t c = 0; c < smr_image_channels(&p->record); c++)
     p->rows->down_end(p->along.count, t->sums + c * p->stride, values + c * t->stride);
 }
 
@@ -144,10 +147,10 @@ static void pass_row(const struct smr_image_run *run, const struct pass_thread *
   const struct smr_image_rows *rows = p->rows;
   int32_t room[SMR_IMAGE_STEP];
   pass_pick_rows(run, t, d);
-  for (uint32_t c = 0; c < p->channels; c++) {
+  for (uint32_t c = 0; c < smr_image_channels(&p->record); c++) {
     const size_t from = c * p->stride;
     uint8_t *y = values + c * t->stride;
-    if (p->pairs_over == 1) {
+    if (smr_image_pairs(&p->over) == 1) {
       const int32_t *w = pass_weights(&p->over, d, 0, room);
       rows->down(p->along.count, t->picked[0] + from, t->picked[1] + from, w, y);
       continue;
@@ -155,7 +158,7 @@ static void pass_row(const struct smr_image_run *run, const struct pass_thread *
     for (size_t at = 0; at < p->along.count; at += SMR_IMAGE_BLOCK) {
       const size_t n = pass_block(at, p->along.count);
       int32_t sums[SMR_IMAGE_BLOCK] = {0};
-      for (uint32_t pair = 0; pair < p->pairs_over; pair++)
+      for (uint32_t pair = 0; pair < smr_image_pairs(&p->over); pair++)
         rows->down_add(n, t->picked[2 * pair] + from + at, t->picked[2 * pair + 1] + from + at,
                        pass_weights(&p->over, d, pair, room), sums);
       rows->down_end(n, sums, y + at);
@@ -168,10 +171,10 @@ static void pass_row(const struct smr_image_run *run, const struct pass_thread *
 // All taps along row `row` of the source, channel by channel.
 static void pass_read_row(const struct smr_image_run *run, uint32_t row, uint8_t *taps) {
   const struct smr_image_plan *p = run->plan;
-  const size_t channel = 2 * p->stride * p->pairs_along;
-  const bool coloured = p->channels > 1;
+  const size_t channel = 2 * p->stride * smr_image_pairs(&p->along);
+  const bool coloured = smr_image_channels(&p->record) > 1;
   uint8_t spare[2][2 * SMR_IMAGE_BLOCK];
-  for (uint32_t pair = 0; pair < p->pairs_along; pair++) {
+  for (uint32_t pair = 0; pair < smr_image_pairs(&p->along); pair++) {
     for (size_t at = 0; at < p->along.count; at += SMR_IMAGE_BLOCK) {
       uint8_t *first = taps + 2 * (pair * p->stride + at);
       uint8_t *const x[3] = {first, coloured ? first + channel : spare[0],
@@ -186,7 +189,8 @@ static const uint8_t *pass_kept(const struct smr_image_run *run, const struct pa
                                 uint32_t row) {
   const struct smr_image_plan *p = run->plan;
   const size_t slot = row % p->slots;
-  uint8_t *taps = t->kept + slot * 2 * p->stride * p->pairs_along * p->channels;
+  uint8_t *taps =
+      t->kept + slot * 2 * p->stride * smr_image_pairs(&p->along) * smr_image_channels(&p->record);
   if (t->held[slot] != row) pass_read_row(run, row, taps);
   t->held[slot] = row;
   return taps;
@@ -197,11 +201,11 @@ static void pass_sum_rows(const struct smr_image_run *run, const struct pass_thr
                           uint32_t d) {
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_axis *over = &p->over;
-  const size_t n = 2 * p->stride * p->pairs_along * p->channels;
+  const size_t n = 2 * p->stride * smr_image_pairs(&p->along) * smr_image_channels(&p->record);
   const int16_t *weights = over->weights + (size_t)d * over->taps;
   const uint32_t row = over->starts[d];
   int32_t room[SMR_IMAGE_STEP];
-  if (over->taps <= 2) {
+  if (smr_image_pairs(over) == 1) {
     const bool two = over->taps == 2 && weights[1] != 0;
     const uint8_t *a = pass_kept(run, t, weights[0] != 0 ? row : row + 1);
     const uint8_t *b = two && weights[0] != 0 ? pass_kept(run, t, row + 1) : a;
@@ -225,15 +229,15 @@ static void pass_column(const struct smr_image_run *run, const struct pass_threa
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_rows *rows = p->rows;
   pass_sum_rows(run, t, d);
-  for (uint32_t c = 0; c < p->channels; c++) {
-    const int16_t *x = t->column + c * 2 * p->stride * p->pairs_along;
+  for (uint32_t c = 0; c < smr_image_channels(&p->record); c++) {
+    const int16_t *x = t->column + c * 2 * p->stride * smr_image_pairs(&p->along);
     uint8_t *y = values + c * t->stride;
-    if (p->pairs_along == 1) {
+    if (smr_image_pairs(&p->along) == 1) {
       rows->fold(p->along.count, x, p->weights, y);
       continue;
     }
     memset(t->sums, 0, p->stride * sizeof *t->sums);
-    for (uint32_t pair = 0; pair < p->pairs_along; pair++)
+    for (uint32_t pair = 0; pair < smr_image_pairs(&p->along); pair++)
       rows->fold_add(p->along.count, x + 2 * pair * p->stride, p->weights + pair * p->stride,
                      t->sums);
     rows->down_end(p->along.count, t->sums, y);
@@ -254,11 +258,11 @@ static void pass_lines(void *context, size_t begin, size_t end, size_t thread) {
   for (size_t line = begin * SMR_IMAGE_LINES; line < last; line++) {
     const bool inside = line >= first && line - first < lines;
     if (inside && p->turned) pass_column(run, &t, (uint32_t)(line - first), t.values + left);
-    if (inside && !p->turned && p->slots == p->over.taps)
+    if (inside && !p->turned && (!SMR_IMAGE_HAS_MORE || p->slots == p->over.taps))
       pass_row(run, &t, (uint32_t)(line - first), t.values + left);
-    if (inside && !p->turned && p->slots < p->over.taps)
+    if (SMR_IMAGE_HAS_MORE && inside && !p->turned && p->slots < p->over.taps)
       pass_row_apart(run, &t, (uint32_t)(line - first), t.values + left);
-    for (uint32_t c = 0; c < p->channels; c++) {
+    for (uint32_t c = 0; c < smr_image_channels(&p->record); c++) {
       uint8_t *values = t.values + c * t.stride;
       const size_t before = inside ? left : length, after = inside ? left + p->along.count : length;
       memset(values, p->record.fill[c], before);

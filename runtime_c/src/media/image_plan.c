@@ -35,7 +35,7 @@ static void plan_taps(const struct smr_image_source *source, struct smr_image_pl
       p->weights[at] = turns ? smr_image_pair(second, w[0]) : smr_image_pair(w[0], second);
     }
   }
-  p->dense = p->adjacent && !turns && p->pairs_along == 1;
+  p->dense = p->adjacent && !turns && smr_image_pairs(&p->along) == 1;
   for (uint32_t d = 0; d < axis->count; d++)
     p->dense = p->dense && axis->starts[d] == axis->starts[0] + 2 * d;
 }
@@ -50,7 +50,7 @@ static float plan_rint(float x) {
 static void plan_table(struct smr_image_plan *p) {
   const samara_image_record *r = &p->record;
   const float zero = (float)r->quant_zero, low = r->dtype == SAMARA_INT8 ? -128.0f : 0.0f;
-  for (uint32_t c = 0; c < p->channels; c++) {
+  for (uint32_t c = 0; c < smr_image_channels(&p->record); c++) {
     const float mean = r->normalize ? r->mean[c] : 0.0f, scale = r->normalize ? r->scale[c] : 1.0f;
     for (int v = 0; v < 256; v++) {
       float y = ((float)v - mean) * scale;
@@ -66,16 +66,20 @@ static void plan_table(struct smr_image_plan *p) {
 
 static void plan_elements(struct smr_image_plan *p) {
   const samara_image_record *r = &p->record;
-  p->planar = p->channels == 1 || r->layout == SAMARA_NCHW || r->layout == SAMARA_CHW;
+  p->planar =
+      smr_image_channels(&p->record) == 1 || r->layout == SAMARA_NCHW || r->layout == SAMARA_CHW;
   p->identity = r->dtype == SAMARA_UINT8 && r->quant_scale == 0;
-  for (uint32_t c = 0; c < p->channels; c++) {
+  if (smr_image_is_bytes(r)) {
+    plan_table(p);
+    return;
+  }
+  for (uint32_t c = 0; c < smr_image_channels(&p->record); c++) {
     for (uint32_t i = 0; i < SMR_IMAGE_PERIOD; i++) {
-      const uint32_t channel = p->planar || p->turned ? c : i % p->channels;
+      const uint32_t channel = p->planar || p->turned ? c : i % smr_image_channels(&p->record);
       p->mean[c][i] = r->normalize ? r->mean[channel] : 0.0f;
       p->scale[c][i] = r->normalize ? r->scale[channel] : 1.0f;
     }
   }
-  if (r->dtype == SAMARA_UINT8 || r->dtype == SAMARA_INT8) plan_table(p);
 }
 
 static void plan_axes(const samara_image_record *r, const struct smr_image_sizes *s,
@@ -95,7 +99,8 @@ static size_t plan_thread_bytes(const struct smr_image_plan *p) {
   enum { PARTS = 7, ROUNDING = 8, LARGEST_ELEMENT = 4 };
   const size_t width = p->sizes.width, height = p->sizes.height;
   const size_t room = smr_image_room(p->turned ? height : width) * 3;
-  const size_t row = p->stride * p->channels, taps = row * 2 * p->pairs_along;
+  const size_t row = p->stride * smr_image_channels(&p->record),
+               taps = row * 2 * smr_image_pairs(&p->along);
   size_t bytes = (p->slots + 1) * sizeof(int32_t *) + p->slots * sizeof(uint32_t);
   bytes += room * (1 + LARGEST_ELEMENT) + p->slots * (p->turned ? taps : row * sizeof(int32_t));
   bytes += p->turned ? taps * (sizeof(int32_t) + sizeof(int16_t)) : row * sizeof(int32_t);
@@ -109,28 +114,28 @@ void smr_image_plan(const samara_image_record *record, const struct smr_image_si
                              .sizes = *sizes,
                              .kind = source->kind,
                              .turned = source->turned,
-                             .channels = smr_image_channels(record),
                              .rows = smr_image_rows_config(isa)};
   plan_axes(record, sizes, bump, &p);
   p.stride = ((size_t)p.along.count + SMR_IMAGE_STEP - 1) / SMR_IMAGE_STEP * SMR_IMAGE_STEP;
   // Of more rows each is read, summed and forgotten.
   const uint32_t most = p.turned ? 2 : SMR_IMAGE_SLOTS;
   p.slots = p.over.taps <= most ? p.over.taps : 1;
-  p.pairs_along = (p.along.taps + 1) / 2, p.pairs_over = (p.over.taps + 1) / 2;
   p.adjacent = p.along.taps % 2 == 0;
-  p.fours = p.kind == SMR_IMAGE_FOUR && !p.turned && p.channels == 3 && p.pairs_along == 1;
+  p.fours = SMR_IMAGE_HAS_FOUR && p.kind == SMR_IMAGE_FOUR && !p.turned &&
+            smr_image_channels(record) == 3 && smr_image_pairs(&p.along) == 1;
   p.lines = p.turned ? sizes->width : sizes->height;
   p.tiles = (p.lines + SMR_IMAGE_LINES - 1) / SMR_IMAGE_LINES;
-  const size_t taps = 2 * p.stride * p.pairs_along;
-  p.weights = smr_bump_take(bump, p.stride * p.pairs_along, sizeof *p.weights);
-  const uint32_t planes = source->kind == SMR_IMAGE_YUV && p.channels > 1 ? 3 : 1;
+  const size_t pairs = p.stride * smr_image_pairs(&p.along);
+  p.weights = smr_bump_take(bump, pairs, sizeof *p.weights);
+  const uint32_t planes =
+      SMR_IMAGE_HAS_YUV && source->kind == SMR_IMAGE_YUV && smr_image_channels(record) > 1 ? 3 : 1;
   for (uint32_t plane = 0; plane < planes; plane++)
-    p.offsets[plane] = smr_bump_take(bump, taps, sizeof *p.offsets[plane]);
+    p.offsets[plane] = smr_bump_take(bump, 2 * pairs, sizeof *p.offsets[plane]);
   p.thread_bytes = plan_thread_bytes(&p);
   p.scratch = smr_bump_take(bump, threads, p.thread_bytes);
   if (bump->base != NULL) {
     memset(p.scratch, 0, threads * p.thread_bytes);  // what has weight 0 is never computed
-    memset(p.weights, 0, p.stride * p.pairs_along * sizeof *p.weights);
+    memset(p.weights, 0, pairs * sizeof *p.weights);
     plan_taps(source, &p);
   }
   plan_elements(&p);

@@ -47,7 +47,7 @@ static void read_chroma(const struct smr_image_run *run, uint32_t row, size_t at
   const bool same =
       s->along.strides[1] == s->along.strides[2] && s->over.strides[1] == s->over.strides[2];
   *v_first = same && u == v + 1;
-  if (*v_first || (same && v == u + 1))
+  if (SMR_IMAGE_HAS_TURNS && (!SMR_HAS(image_from_i420) || *v_first || (same && v == u + 1)))
     read_turns(run, *v_first ? v : u, at, n, pairs);
   else
     for (size_t i = 0; i < n; i++) pairs[i] = (uint16_t)(u[us[i]] | v[vs[i]] << 8);
@@ -59,7 +59,7 @@ static void read_yuv(const struct smr_image_run *run, uint32_t row, size_t at, s
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_source *s = run->source;
   const uint8_t *luma = s->planes[0] + smr_image_offset(&s->over, row, 0);
-  if (p->channels == 1) {
+  if (smr_image_channels(&p->record) == 1) {
     read_plane(run, luma, at, n, x[0]);
     p->rows->brightness(n, &s->colour, x[0]);
     return;
@@ -92,17 +92,17 @@ static void read_packed(const struct smr_image_run *run, uint32_t row, size_t at
                         uint8_t *const x[3]) {
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_source *s = run->source;
-  if (s->kind == SMR_IMAGE_FOUR) {
+  if (SMR_IMAGE_HAS_FOUR && s->kind == SMR_IMAGE_FOUR) {
     uint8_t room[4 * READ_TAPS];
     const uint32_t shifts[3] = {8 * s->at[0], 8 * s->at[1], 8 * s->at[2]};
     p->rows->split(n, smr_image_fours(run, row, at, n, room), shifts, x[0], x[1], x[2]);
-  } else {
+  } else if (SMR_IMAGE_HAS_THREE) {
     const uint8_t *base = s->planes[0] + smr_image_offset(&s->over, row, 0);
     const int32_t *offsets = p->offsets[0] + at;
     for (int c = 0; c < 3; c++)
       for (size_t i = 0; i < n; i++) x[c][i] = base[offsets[i] + (int32_t)s->at[c]];
   }
-  if (p->channels == 1) p->rows->luma(n, x[0], x[1], x[2]);
+  if (smr_image_channels(&p->record) == 1) p->rows->luma(n, x[0], x[1], x[2]);
 }
 
 void smr_image_read(const struct smr_image_run *run, uint32_t row, uint32_t pair, size_t at,
@@ -112,12 +112,12 @@ void smr_image_read(const struct smr_image_run *run, uint32_t row, uint32_t pair
   const bool bgr = p->record.colour == SAMARA_COLOUR_BGR;
   uint8_t *const rgb[3] = {x[bgr ? 2 : 0], x[1], x[bgr ? 0 : 2]};
   const size_t first = 2 * (pair * p->stride + at), taps = 2 * n;
-  if (s->kind == SMR_IMAGE_YUV) {
+  if (SMR_IMAGE_HAS_YUV && s->kind == SMR_IMAGE_YUV) {
     read_yuv(run, row, first, taps, rgb);
-  } else if (s->kind == SMR_IMAGE_ONE) {
+  } else if (SMR_HAS(image_from_gray) && s->kind == SMR_IMAGE_ONE) {
     read_plane(run, s->planes[0] + smr_image_offset(&s->over, row, 0), first, taps, x[0]);
-    for (uint32_t c = 1; c < p->channels; c++) memcpy(x[c], x[0], taps);
-  } else {
+    for (uint32_t c = 1; c < smr_image_channels(&p->record); c++) memcpy(x[c], x[0], taps);
+  } else if (SMR_IMAGE_HAS_THREE || SMR_IMAGE_HAS_FOUR) {
     read_packed(run, row, first, taps, rgb);
   }
 }

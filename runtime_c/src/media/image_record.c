@@ -34,6 +34,11 @@ static samara_status image_record_layout(const samara_image_record *r, samara_er
     SMR_FAIL(error, BAD_ARGUMENT, "image record: no filter has code %d", (int)r->filter);
   if (r->antialias && r->filter > SAMARA_BILINEAR)
     SMR_FAIL(error, BAD_ARGUMENT, "image record: antialias belongs to the filter bilinear");
+  const samara_dtype dtype = r->dtype;
+  if (dtype != SAMARA_FLOAT32 && dtype != SAMARA_FLOAT16 && dtype != SAMARA_UINT8 &&
+      dtype != SAMARA_INT8)
+    SMR_FAIL(error, BAD_ARGUMENT,
+             "image record: dtype %d; it makes float32, float16, uint8 and int8", (int)dtype);
   if ((unsigned)r->matrix > SAMARA_BT709 || (unsigned)r->range > SAMARA_FULL_RANGE)
     SMR_FAIL(error, BAD_ARGUMENT, "image record: no matrix has code %d, or no range code %d",
              (int)r->matrix, (int)r->range);
@@ -54,10 +59,6 @@ static samara_status image_record_fit(const samara_image_record *r, samara_error
 }
 
 static samara_status image_record_numbers(const samara_image_record *r, samara_error *error) {
-  const bool is_float = r->dtype == SAMARA_FLOAT32 || r->dtype == SAMARA_FLOAT16;
-  if (!is_float && r->dtype != SAMARA_UINT8 && r->dtype != SAMARA_INT8)
-    SMR_FAIL(error, BAD_ARGUMENT,
-             "image record: dtype %d; it makes float32, float16, uint8 and int8", (int)r->dtype);
   for (uint32_t c = 0; r->normalize && c < smr_image_channels(r); c++) {
     if (!image_number(r->mean[c]) || !image_number(r->scale[c]) || r->scale[c] == 0)
       SMR_FAIL(
@@ -66,7 +67,7 @@ static samara_status image_record_numbers(const samara_image_record *r, samara_e
           "at least 2^-126 in magnitude, a scale at least that",
           (int)c, (double)r->mean[c], (double)r->scale[c]);
   }
-  if (is_float) return SAMARA_OK;
+  if (!smr_image_is_bytes(r)) return SAMARA_OK;
   const bool quantizes = r->quant_scale >= FLT_MIN && r->quant_scale <= FLT_MAX;
   if (!quantizes && r->quant_scale != 0)
     SMR_FAIL(error, BAD_ARGUMENT,
@@ -83,9 +84,29 @@ static samara_status image_record_numbers(const samara_image_record *r, samara_e
   return SAMARA_OK;
 }
 
-samara_status smr_image_record_check(const samara_image_record *record, samara_error *error) {
+// What the record needs of this build, for a record without contradictions.
+static samara_status image_record_needs(const samara_image_record *r, struct smr_parts *parts,
+                                        samara_error *error) {
+  if (r->colour == SAMARA_COLOUR_GRAY)
+    SMR_NEED_IN(parts, error, image_to_gray);
+  else
+    SMR_NEED_IN(parts, error, image_to_colour);
+  if (r->dtype == SAMARA_FLOAT32)
+    SMR_NEED_IN(parts, error, image_to_float32);
+  else if (r->dtype == SAMARA_FLOAT16)
+    SMR_NEED_IN(parts, error, image_to_float16);
+  else
+    SMR_NEED_IN(parts, error, image_to_bytes);
+  if (r->filter == SAMARA_AREA) SMR_NEED_IN(parts, error, image_area);
+  if (r->antialias) SMR_NEED_IN(parts, error, image_antialias);
+  return SAMARA_OK;
+}
+
+samara_status smr_image_record_check(const samara_image_record *record, struct smr_parts *parts,
+                                     samara_error *error) {
   SMR_TRY(image_record_layout(record, error));
   SMR_TRY(image_record_fit(record, error));
+  SMR_TRY(image_record_needs(record, parts, error));
   return image_record_numbers(record, error);
 }
 

@@ -7,15 +7,20 @@
 #include "base/checked.h"
 #include "base/format.h"
 
-// Formats, by code: planes, bytes of a pixel of the first one, and where R, G and B are in it.
+// Formats, by code: whether this build takes it, planes, bytes of a pixel of the first one, and
+// where R, G and B are in it.
 static const struct image_format {
   const char *name;
-  uint8_t planes, pixel_bytes, at[3];
+  uint8_t taken, planes, pixel_bytes, at[3];
 } image_formats[] = {
-    [SAMARA_RGB] = {"RGB", 1, 3, {0, 1, 2}},   [SAMARA_BGR] = {"BGR", 1, 3, {2, 1, 0}},
-    [SAMARA_RGBA] = {"RGBA", 1, 4, {0, 1, 2}}, [SAMARA_BGRA] = {"BGRA", 1, 4, {2, 1, 0}},
-    [SAMARA_GRAY] = {"GRAY", 1, 1, {0}},       [SAMARA_NV21] = {"NV21", 2, 1, {0}},
-    [SAMARA_NV12] = {"NV12", 2, 1, {0}},       [SAMARA_I420] = {"I420", 3, 1, {0}},
+    [SAMARA_RGB] = {"RGB", SMR_HAS(image_from_rgb), 1, 3, {0, 1, 2}},
+    [SAMARA_BGR] = {"BGR", SMR_HAS(image_from_bgr), 1, 3, {2, 1, 0}},
+    [SAMARA_RGBA] = {"RGBA", SMR_HAS(image_from_rgba), 1, 4, {0, 1, 2}},
+    [SAMARA_BGRA] = {"BGRA", SMR_HAS(image_from_bgra), 1, 4, {2, 1, 0}},
+    [SAMARA_GRAY] = {"GRAY", SMR_HAS(image_from_gray), 1, 1, {0}},
+    [SAMARA_NV21] = {"NV21", SMR_HAS(image_from_nv21), 2, 1, {0}},
+    [SAMARA_NV12] = {"NV12", SMR_HAS(image_from_nv12), 2, 1, {0}},
+    [SAMARA_I420] = {"I420", SMR_HAS(image_from_i420), 3, 1, {0}},
 };
 
 // Factors by matrix and range, as docs/preprocessing.md has them.
@@ -23,6 +28,18 @@ static const struct smr_image_colour image_colours[2][2] = {
     {{16, 76309, 104597, -25675, -53279, 132201}, {0, 65536, 91881, -22553, -46802, 116130}},
     {{16, 76309, 117489, -13975, -34925, 138438}, {0, 65536, 103206, -12276, -30679, 121609}},
 };
+
+// Refuses a picture in a format that this build leaves out.
+static samara_status image_not_taken(const struct image_format *format, samara_error *error) {
+#define IMAGE_TAKEN(part, name) (SMR_HAS(image_from_##part) ? " " name : "")
+  SMR_FAIL(error, UNSUPPORTED,
+           "%s picture: this build takes%s%s%s%s%s%s%s%s pictures only; build it with the feature "
+           "of this format too (that of RGBA is image_rgba)",
+           format->name, IMAGE_TAKEN(rgb, "RGB"), IMAGE_TAKEN(bgr, "BGR"),
+           IMAGE_TAKEN(rgba, "RGBA"), IMAGE_TAKEN(bgra, "BGRA"), IMAGE_TAKEN(gray, "GRAY"),
+           IMAGE_TAKEN(nv21, "NV21"), IMAGE_TAKEN(nv12, "NV12"), IMAGE_TAKEN(i420, "I420"));
+#undef IMAGE_TAKEN
+}
 
 // A plane with its defaults filled in, of width x height samples of `bytes` bytes.
 static samara_status image_plane(const samara_image *image, int index, uint32_t width,
@@ -59,7 +76,7 @@ static samara_status image_plane(const samara_image *image, int index, uint32_t 
 static samara_status image_chroma_planes(const samara_image *image, samara_plane *u,
                                          samara_plane *v, samara_error *error) {
   const uint32_t width = (image->width + 1) / 2, height = (image->height + 1) / 2;
-  if (image->format == SAMARA_I420) {
+  if (SMR_HAS(image_from_i420) && image->format == SAMARA_I420) {
     SMR_TRY(image_plane(image, 1, width, height, 1, u, error));
     return image_plane(image, 2, width, height, 1, v, error);
   }
@@ -127,23 +144,24 @@ samara_status smr_image_source(const samara_image *given, const samara_image_rec
   SMR_TRY(smr_options_read(given, &image, sizeof image, "samara_image", error));
   if (image.format < SAMARA_RGB || image.format > SAMARA_I420)
     SMR_FAIL(error, BAD_ARGUMENT, "picture: no format has code %d", (int)image.format);
+  const struct image_format *format = &image_formats[image.format];
+  if (!format->taken) return image_not_taken(format, error);
   if ((unsigned)image.matrix > SAMARA_BT709 || (unsigned)image.range > SAMARA_FULL_RANGE)
     SMR_FAIL(error, BAD_ARGUMENT, "picture: no matrix has code %d, or no range code %d",
              (int)image.matrix, (int)image.range);
   struct image_part part = {0};
   SMR_TRY(image_part(&image, &part, error));
-  const struct image_format *format = &image_formats[image.format];
   struct smr_image_source s = {.kind = SMR_IMAGE_ONE};
   samara_plane planes[3] = {{.data = NULL}};
   SMR_TRY(
       image_plane(&image, 0, image.width, image.height, format->pixel_bytes, &planes[0], error));
-  if (format->planes > 1) {
+  if (SMR_IMAGE_HAS_YUV && format->planes > 1) {
     SMR_TRY(image_chroma_planes(&image, &planes[1], &planes[2], error));
     s.kind = SMR_IMAGE_YUV;
     const int matrix = image.matrix != 0 ? (int)image.matrix : (int)record->matrix;
     const int range = image.range != 0 ? (int)image.range : (int)record->range;
     s.colour = image_colours[matrix == SAMARA_BT709][range == SAMARA_FULL_RANGE];
-  } else if (format->pixel_bytes > 1) {
+  } else if ((SMR_IMAGE_HAS_THREE || SMR_IMAGE_HAS_FOUR) && format->pixel_bytes > 1) {
     s.kind = format->pixel_bytes == 4 ? SMR_IMAGE_FOUR : SMR_IMAGE_PACKED;
   }
   for (int c = 0; c < 3; c++) s.at[c] = format->at[c];

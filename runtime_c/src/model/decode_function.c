@@ -280,7 +280,7 @@ samara_status smr_decode_function(struct smr_decoder *d, struct smr_function *f)
   SMR_TRY(function_check_bindings(d, f, f->writes, f->write_count, f->outputs, f->output_count,
                                   inputs + f->input_count, &f->user_output_count));
   if (SMR_HAS(image) || SMR_HAS(audio) || SMR_HAS(answer))
-    SMR_TRY(smr_records_check(f, d->walk.error));
+    SMR_TRY(smr_records_check(f, &d->walk.model->parts, d->walk.error));
   d->function_index++;
   return SAMARA_OK;
 }

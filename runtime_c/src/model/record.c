@@ -32,7 +32,8 @@ static void record_sizes(const struct smr_image_fields *f, samara_image_record *
 }
 
 samara_status smr_record_read(const struct smr_image_fields *fields, const struct smr_value *input,
-                              samara_image_record *out, samara_error *error) {
+                              samara_image_record *out, struct smr_parts *parts,
+                              samara_error *error) {
   const struct smr_image_fields *f = fields;
   samara_image_record r = {
       .struct_size = sizeof r,
@@ -47,7 +48,8 @@ samara_status smr_record_read(const struct smr_image_fields *fields, const struc
       .matrix = (samara_yuv_matrix)f->matrix,
       .range = (samara_yuv_range)f->range,
   };
-  const uint32_t channels = smr_image_channels(&r);
+  // Of a record that this build may not take: it is not checked yet.
+  const uint32_t channels = r.colour == SAMARA_COLOUR_GRAY ? 1 : 3;
   if (!record_counts(f, channels))
     SMR_FAIL(error, BAD_ARGUMENT, "image record: lists of a wrong length");
   record_sizes(f, &r);
@@ -64,7 +66,7 @@ samara_status smr_record_read(const struct smr_image_fields *fields, const struc
     r.quant_scale = input->quant->scales[0];
     r.quant_zero = input->quant->zero_points[0];
   }
-  SMR_TRY(smr_image_record_check(&r, error));
+  SMR_TRY(smr_image_record_check(&r, parts, error));
   *out = r;
   return SAMARA_OK;
 }
@@ -96,32 +98,35 @@ static samara_status record_fits(const struct smr_function *f, const struct smr_
 }
 
 static samara_status record_check(const struct smr_function *f,
-                                  const struct smr_input_record *record, samara_error *error) {
+                                  const struct smr_input_record *record, struct smr_parts *parts,
+                                  samara_error *error) {
   if (record->input >= f->user_input_count)
     SMR_FAIL(error, BAD_ARGUMENT, "record of input %u of %u", (unsigned)record->input,
              (unsigned)f->user_input_count);
   if (SMR_HAS(audio) && record->audio != NULL)
     return smr_record_audio_check(f, record->input, record->audio, error);
-  if (record->image == NULL) return SAMARA_OK;  // of a kind that a later version knows
+  // Of a kind that a later version knows, or this build leaves out.
+  if (!SMR_HAS(image) || record->image == NULL) return SAMARA_OK;
   const struct smr_value *input = &f->values[f->inputs[f->user_inputs[record->input]]];
   samara_image_record r;
-  SMR_TRY(smr_record_read(record->image, input, &r, error));
+  SMR_TRY(smr_record_read(record->image, input, &r, parts, error));
   return record_fits(f, input, &r, error);
 }
 
-// Faults of records are the file's, whoever found them.
+// Faults of records are the file's, whoever found them; what a build left out is not.
 static samara_status record_refused(samara_status status, samara_error *error) {
-  if (status == SAMARA_OK) return SAMARA_OK;
+  if (status == SAMARA_OK || status == SAMARA_UNSUPPORTED) return status;
   if (error != NULL) error->status = SAMARA_BAD_MODEL;
   return SAMARA_BAD_MODEL;
 }
 
-samara_status smr_records_check(const struct smr_function *f, samara_error *error) {
+samara_status smr_records_check(const struct smr_function *f, struct smr_parts *parts,
+                                samara_error *error) {
   for (uint32_t i = 0; i < f->record_count; i++) {
     if (i > 0 && f->records[i].input <= f->records[i - 1].input)
       SMR_FAIL(error, BAD_MODEL, "record of input %u after that of %u",
                (unsigned)f->records[i].input, (unsigned)f->records[i - 1].input);
-    SMR_TRY(record_refused(record_check(f, &f->records[i], error), error));
+    SMR_TRY(record_refused(record_check(f, &f->records[i], parts, error), error));
   }
   if (SMR_HAS(answer)) return record_refused(smr_record_answer_check(f, error), error);
   return SAMARA_OK;
@@ -142,7 +147,7 @@ samara_status samara_model_image_record(const samara_model *model, const char *f
   const struct smr_image_fields *fields = smr_record_image(f, index);
   if (fields == NULL) return SAMARA_NOT_FOUND;
   samara_image_record r;
-  SMR_TRY(smr_record_read(fields, &f->values[f->inputs[f->user_inputs[index]]], &r, NULL));
+  SMR_TRY(smr_record_read(fields, &f->values[f->inputs[f->user_inputs[index]]], &r, NULL, NULL));
   if (out->struct_size < sizeof r) return SAMARA_BAD_ARGUMENT;
   r.struct_size = out->struct_size;
   memcpy(out, &r, sizeof r);

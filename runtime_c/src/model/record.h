@@ -9,16 +9,20 @@
 
 struct smr_answer_record;
 
-/// Check all records of a function against its inputs; user_inputs are known. BAD_MODEL.
-samara_status smr_records_check(const struct smr_function *f, samara_error *error);
+/// Check all records of a function against its inputs; user_inputs are known. BAD_MODEL, or
+/// UNSUPPORTED where this build lacks a part that they need; else these join `parts`.
+samara_status smr_records_check(const struct smr_function *f, struct smr_parts *parts,
+                                samara_error *error);
 
 /// The record of user input `index`, or NULL.
 const struct smr_image_fields *smr_record_image(const struct smr_function *f, size_t index);
 
 /// What smr_records_check has checked, as callers see it, with the scale and zero point of the
-/// input where the record has none and needs one.
+/// input where the record has none and needs one. Parts that it needs join `parts`, which may be
+/// NULL.
 samara_status smr_record_read(const struct smr_image_fields *fields, const struct smr_value *input,
-                              samara_image_record *out, samara_error *error);
+                              samara_image_record *out, struct smr_parts *parts,
+                              samara_error *error);
 
 /// The record of a user input, NULL where it has none.
 const struct smr_audio_fields *smr_record_audio(const struct smr_function *f, size_t index);

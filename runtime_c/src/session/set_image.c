@@ -103,7 +103,7 @@ static samara_status set_image(samara_session *session, size_t index,
   struct smr_image_source source;
   struct smr_image_sizes sizes;
   const struct smr_image_plan *plan = NULL;
-  SMR_TRY(smr_record_read(fields, value, &record, &session->error));
+  SMR_TRY(smr_record_read(fields, value, &record, NULL, &session->error));
   SMR_TRY(smr_image_source(image, &record, &source, &session->error));
   SMR_TRY(smr_image_sizes(&record, smr_image_old_width(&source), smr_image_old_height(&source),
                           &sizes, &session->error));

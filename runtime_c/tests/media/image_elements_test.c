@@ -66,7 +66,8 @@ static size_t element(const samara_image_record *r, int c, uint8_t v, uint8_t ou
 // Emits line `line` with random values; whether those elements are right and no others changed.
 static int line_is_right(const struct smr_image_plan *p, size_t line, uint32_t *seed) {
   const samara_image_record *r = &p->record;
-  const size_t width = p->sizes.width, height = p->sizes.height, channels = p->channels;
+  const size_t width = p->sizes.width, height = p->sizes.height,
+               channels = smr_image_channels(&p->record);
   const size_t n = p->turned ? height : width, stride = smr_image_room(n);
   const size_t bytes = smr_image_bytes(r, &p->sizes);
   uint8_t *values = kernel_alloc(channels * stride, 1), *room = kernel_alloc(3 * n * 4, 4);

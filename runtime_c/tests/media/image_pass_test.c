@@ -185,7 +185,7 @@ static void *run_pass(const samara_image_record *r, const samara_image *i, uint3
   struct smr_image_source source;
   struct smr_image_sizes sizes;
   struct smr_image_plan plan;
-  if (!CHECK_EQ_INT(smr_image_record_check(r, &error), SAMARA_OK)) return NULL;
+  if (!CHECK_EQ_INT(smr_image_record_check(r, NULL, &error), SAMARA_OK)) return NULL;
   if (!CHECK_EQ_INT(smr_image_source(i, r, &source, &error), SAMARA_OK)) return NULL;
   if (smr_image_sizes(r, smr_image_old_width(&source), smr_image_old_height(&source), &sizes,
                       &error) != SAMARA_OK)

@@ -91,7 +91,7 @@ SMR_TEST(taps_along_rows) {
     right = right && m.plan.adjacent == (axis->taps % 2 == 0) && !m.plan.fours;
     for (uint32_t d = 0; d < axis->count; d++) {
       int sum = 0;
-      for (uint32_t tap = 0; tap < 2 * m.plan.pairs_along; tap++) {
+      for (uint32_t tap = 0; tap < 2 * smr_image_pairs(axis); tap++) {
         const uint32_t pair = (uint32_t)m.plan.weights[tap / 2 * m.plan.stride + d];
         const uint32_t place = tap % 2 ^ turns;
         const int weight = (int)(place == 0 ? pair & 0xffff : pair >> 16);

@@ -68,7 +68,7 @@ static int row_is_right(const struct smr_image_run *run, const samara_image *ima
   for (int c = 0; c < 3; c++) x[c] = kernel_alloc((2 * n + 15) / 16 * 16, 1);
   smr_image_read(run, row, 0, at, n, x);
   int right = 1;
-  for (uint32_t c = 0; c < p->channels; c++)
+  for (uint32_t c = 0; c < smr_image_channels(&p->record); c++)
     for (size_t i = 0; i < n; i++) {
       const int along = (int)(at + i), over = (int)row;
       const int want = naive_value(&p->record, image, (int)c, p->turned ? along : over,
@@ -164,7 +164,7 @@ SMR_TEST(taps) {
     const struct smr_image_plan plan = plan_of(&r, &d.image, smr_cpu_isa(), &source, &block);
     const struct smr_image_run run = {.plan = &plan, .source = &source};
     uint8_t *const to[3] = {x, spare, spare};
-    for (uint32_t tap = 0; tap < 2 * plan.pairs_along; tap++) {
+    for (uint32_t tap = 0; tap < 2 * smr_image_pairs(&plan.along); tap++) {
       const uint32_t last = plan.along.taps - 1, own = tap < last ? tap : last;
       smr_image_read(&run, 0, tap / 2, 0, plan.along.count, to);
       for (uint32_t i = 0; i < plan.along.count; i++)

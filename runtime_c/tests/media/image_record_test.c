@@ -17,13 +17,13 @@ static samara_image_record plain(void) {
 
 static int record_refused(samara_image_record r, const char *part) {
   samara_error error = {SAMARA_OK, ""};
-  return CHECK_EQ_INT(smr_image_record_check(&r, &error), SAMARA_BAD_ARGUMENT) &
+  return CHECK_EQ_INT(smr_image_record_check(&r, NULL, &error), SAMARA_BAD_ARGUMENT) &
          CHECK_EQ_INT(error.status, SAMARA_BAD_ARGUMENT) & CHECK_CONTAINS(error.text, part);
 }
 
 static int record_taken(samara_image_record r) {
   samara_error error = {SAMARA_OK, ""};
-  const int taken = CHECK_EQ_INT(smr_image_record_check(&r, &error), SAMARA_OK);
+  const int taken = CHECK_EQ_INT(smr_image_record_check(&r, NULL, &error), SAMARA_OK);
   if (!taken) fprintf(stderr, "  %s\n", error.text);
   return taken;
 }
@@ -41,6 +41,35 @@ static int record_taken(samara_image_record r) {
     r_.field = (value);         \
     CHECK(record_taken(r_));    \
   } while (0)
+
+// Which parts a record needs of a build.
+SMR_TEST(parts) {
+  static const int steps[] = {SMR_PART_image_to_colour,  SMR_PART_image_to_gray,
+                              SMR_PART_image_to_float32, SMR_PART_image_to_float16,
+                              SMR_PART_image_to_bytes,   SMR_PART_image_area,
+                              SMR_PART_image_antialias};
+  static const struct {
+    samara_colour colour;
+    samara_dtype dtype;
+    samara_image_filter filter;
+    bool antialias;
+    bool needs[7];
+  } cases[] = {
+      {SAMARA_COLOUR_RGB, SAMARA_UINT8, SAMARA_BILINEAR, false, {1, 0, 0, 0, 1, 0, 0}},
+      {SAMARA_COLOUR_GRAY, SAMARA_FLOAT32, SAMARA_AREA, false, {0, 1, 1, 0, 0, 1, 0}},
+      {SAMARA_COLOUR_BGR, SAMARA_FLOAT16, SAMARA_BILINEAR, true, {1, 0, 0, 1, 0, 0, 1}},
+      {SAMARA_COLOUR_BGR, SAMARA_INT8, SAMARA_NEAREST, false, {1, 0, 0, 0, 1, 0, 0}},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    samara_image_record r = plain();
+    r.colour = cases[k].colour, r.dtype = cases[k].dtype, r.filter = cases[k].filter;
+    r.antialias = cases[k].antialias, r.quant_scale = 1;
+    struct smr_parts parts = {.words = {0}};
+    CHECK_EQ_INT(smr_image_record_check(&r, &parts, NULL), SAMARA_OK);
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+      CHECK_EQ_INT(smr_parts_have(&parts, (size_t)steps[i]), cases[k].needs[i]);
+  }
+}
 
 SMR_TEST(codes) {
   const samara_image_record r = plain();
@@ -319,7 +348,8 @@ SMR_TEST(shapes_and_bytes) {
   CHECK_EQ_INT(smr_image_bytes(&r, &sizes), 60);
 }
 
-SMR_TEST_MAIN(RUN(codes); RUN(codes_that_are_taken); RUN(layouts_without_channels_are_for_gray);
-              RUN(antialias_belongs_to_bilinear); RUN(sides); RUN(crops); RUN(means_and_scales);
-              RUN(quantization); RUN(sizes_of_resize); RUN(sizes_of_crop); RUN(sizes_of_letterbox);
+SMR_TEST_MAIN(RUN(parts); RUN(codes); RUN(codes_that_are_taken);
+              RUN(layouts_without_channels_are_for_gray); RUN(antialias_belongs_to_bilinear);
+              RUN(sides); RUN(crops); RUN(means_and_scales); RUN(quantization);
+              RUN(sizes_of_resize); RUN(sizes_of_crop); RUN(sizes_of_letterbox);
               RUN(sizes_that_cannot_be); RUN(shapes_and_bytes))

@@ -11,6 +11,7 @@ import pytest
 
 from samara.exporter.package.features import (
     FEATURES,
+    IMAGE_FORMATS,
     closed,
     declarations_of,
     functions,
@@ -70,6 +71,13 @@ def test_parts_are_parts_of_the_runtime(repo: Path) -> None:
     rows = (repo / "runtime_c/src/base/parts.inc").read_text(encoding="utf-8")
     known = set(re.findall(r"^SMR_PART\((\w+),", rows, re.MULTILINE))
     assert parts(FEATURES) <= known
+
+
+def test_formats_of_pictures_are_those_named_or_all() -> None:
+    assert closed(("images",)) == ("images", *IMAGE_FORMATS)
+    assert closed(("image_nv21", "image_rgb")) == ("images", "image_rgb", "image_nv21")
+    assert parts(("image_nv21",)) == {"verify", "image", "image_from_nv21"}
+    assert IMAGE_FORMATS[0] not in closed(("files", "answers"))
 
 
 def test_all_features_leave_the_header_alone(header: str) -> None:

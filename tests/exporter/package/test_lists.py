@@ -13,6 +13,7 @@ from samara.exporter.ops import get_op
 from samara.exporter.package.lists import lists
 from samara.exporter.package.selection import Selection
 from samara.exporter.types import ModelFormatError
+from samara.pybridge.image_planes import FORMATS
 
 BOTH = Selection(
     ops={"conv": frozenset({"float32"}), "gelu": None, "clamp": frozenset({"float16"})},
@@ -61,6 +62,23 @@ def test_parts(runtime: Path) -> None:
     everything = lists(Selection(parts=None, features=None), runtime)["base/parts.inc"]
     left_out = {n for n, v in re.findall(r"SMR_PART\((\w+), (\d)\)", everything) if v == "0"}
     assert left_out == {"survey", "eager"}
+
+
+@pytest.mark.parametrize(
+    ("features", "formats"),
+    [
+        (("images", "image_nv21"), {"image_from_nv21"}),
+        (("files",), set()),
+        (None, {f"image_from_{name}" for name in FORMATS}),
+    ],
+)
+def test_all_parts_take_the_formats_of_the_features(
+    features: tuple[str, ...] | None, formats: set[str], runtime: Path
+) -> None:
+    text = lists(Selection(parts=None, features=features), runtime)["base/parts.inc"]
+    on = {n for n, v in re.findall(r"SMR_PART\((image_\w+), (\d)\)", text) if v == "1"}
+    assert {name for name in on if name.startswith("image_from_")} == formats
+    assert ("image_to_float32" in on) == bool(formats)
 
 
 def test_types_are_those_of_the_operators(runtime: Path) -> None:

@@ -21,6 +21,7 @@ from samara.exporter.package.selection import Selection
 from samara.exporter.package.targets import TARGETS, find_target, host_target
 from samara.exporter.package.toolchain import Toolchain, find_toolchain
 from samara.pybridge import BackendError, UnsupportedError
+from samara.pybridge.image_planes import FORMATS
 
 Tool = Callable[[str, str], str]
 
@@ -177,6 +178,11 @@ def test_features_are_those_of_target_user_and_models() -> None:
     wasm = for_target(needed, TARGETS["wasm32-wasi"])
     assert {"files", "threads"}.isdisjoint(wasm.features or ())
     assert default_features(TARGETS["wasm32-wasi"]) != default_features(host)
+    pictures = Selection(features=("images",))
+    assert len(for_target(pictures, host, wanted=()).features or ()) == 1 + len(FORMATS)
+    one = for_target(pictures, host, wanted=("image_nv21",))
+    assert one.features == ("images", "image_nv21")
+    assert one.parts == frozenset({"verify", "image", "image_from_nv21"})
     with pytest.raises(UnsupportedError, match="no feature 'teleport'") as caught:
         for_target(needed, host, wanted=["teleport"])
     assert "files" in str(caught.value.fix)

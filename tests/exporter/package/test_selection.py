@@ -100,6 +100,14 @@ def test_merge_holds_both() -> None:
     assert SMALL.merge(Selection(parts=None)).parts is None
 
 
+def test_steps_of_pictures_are_lacking_where_there_is_the_pass() -> None:
+    needed = Selection(parts=frozenset({"image_area", "f32_gemm"}))
+    without = Selection(parts=frozenset({"f32_gemm"}))
+    assert without.lacks(needed) == []
+    has = Selection(parts=frozenset({"f32_gemm", "image"}))
+    assert has.lacks(needed) == ["part image_area"]
+
+
 def test_found_in_a_file(tmp_path: Path) -> None:
     folder = tmp_path / "lib"
     folder.mkdir()

@@ -24,7 +24,7 @@ from samara.exporter.package.amalgamate import amalgamate, image
 from samara.exporter.package.bare_metal_cpus import Cpu, find_cpu
 from samara.exporter.package.elf import Elf
 from samara.exporter.package.lists import is_of_device, lists
-from samara.exporter.package.selection import Selection
+from samara.exporter.package.selection import IMAGE_STEPS, Selection
 from samara.pybridge import Model, UnsupportedError, sources
 from samara.pybridge.atomic import put, replacing_files
 from samara.pybridge.memory_use import CountedModel
@@ -262,7 +262,9 @@ def _interface(path: Path) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
 def _source(model: Path, name: str, cpu: Cpu, selection: Selection, runtime: Path) -> _Source:
     known = frozenset(_PART.findall((runtime / "src/base/parts.inc").read_text("utf-8")))
     parts = (known if selection.parts is None else selection.parts) - HOSTED
-    parts = frozenset(part for part in parts if not is_of_device(part))
+    parts = frozenset(
+        part for part in parts if not is_of_device(part) and not part.startswith(IMAGE_STEPS)
+    )
     parts |= {more for part, more in _SMALL_BLOCKS.items() if part in parts}
     chosen = replace(selection, parts=parts, floor="scalar", isa=(), features=(), target=cpu.name)
     rows = lists(chosen, runtime) | dict.fromkeys(_SYSTEM_FILES, "\n")

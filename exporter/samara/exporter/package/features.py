@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from samara.pybridge import SamaraError
+from samara.pybridge.image_planes import FORMATS
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,12 @@ FEATURES = MappingProxyType(
             _named("", "model_image_record session_set_image preprocess preprocess_shape"),
             ("image",),
         ),
+        **{
+            f"image_{name}": Feature(
+                f"pictures in the format {name}", (), (f"image_from_{name}",), implies=("images",)
+            )
+            for name in FORMATS
+        },
         "audio": Feature(
             "sound as inputs, by records of the models (samara_media.h)",
             _named("", "session_push_audio session_end_audio model_audio_record preprocess_audio"),
@@ -121,11 +128,17 @@ BACKENDS = ("opencl",)
 """Features that are a backend: their kernels are parts that the models need."""
 
 
+IMAGE_FORMATS = tuple(f"image_{name}" for name in FORMATS)
+"""Features that are a format of pictures; where none of them is named, `images` brings all."""
+
+
 def closed(features: Iterable[str]) -> tuple[str, ...]:
-    """These features and those that they imply, in the order of FEATURES."""
+    """These features and those that they bring along, in the order of FEATURES."""
     names = dict.fromkeys(features)
     _of(names)
     names |= dict.fromkeys(each for name in names for each in FEATURES[name].implies)
+    if "images" in names and names.keys().isdisjoint(IMAGE_FORMATS):
+        names |= dict.fromkeys(IMAGE_FORMATS)
     return tuple(name for name in FEATURES if name in names)
 
 

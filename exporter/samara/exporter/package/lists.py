@@ -13,7 +13,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from samara.exporter.package.selection import DTYPE_NAMES, ISA_NAMES, Selection
+from samara.exporter.package.features import FEATURES, IMAGE_FORMATS
+from samara.exporter.package.selection import DTYPE_NAMES, IMAGE_STEPS, ISA_NAMES, Selection
 from samara.exporter.types import ModelFormatError
 
 _ROW = re.compile(r"^SMR_\w+\(")
@@ -51,6 +52,7 @@ _OF_FEATURES = {
     "backends_float16": "backends",
     "backends_steps": "backends",
     "backend_opencl": "opencl",
+    **{part: name for name in IMAGE_FORMATS for part in FEATURES[name].parts},
 }
 # The backend's kernels by the prefix of the parts of their files, and of their own names among parts.
 _KERNELS_OF = {"cl_": "opencl"}
@@ -146,8 +148,9 @@ def _parts(text: str, selection: Selection) -> str:
 
 def _is_offered(part: str, features: tuple[str, ...] | None) -> bool:
     """Whether a build with all parts has this one: code of devices is for those who ask for it."""
-    kernels = (feature for prefix, feature in _KERNELS_OF.items() if part.startswith(prefix))
-    feature = _OF_FEATURES.get(part) or next(kernels, None)
+    prefixes = {**_KERNELS_OF, IMAGE_STEPS: "images"}
+    steps = (feature for prefix, feature in prefixes.items() if part.startswith(prefix))
+    feature = _OF_FEATURES.get(part) or next(steps, None)
     return feature is None or features is None or feature in features
 
 

@@ -30,6 +30,9 @@ ISA_NAMES = (
 )
 """Instruction sets, each after those it builds on; `scalar` is portable C."""
 
+IMAGE_STEPS = "image_"
+"""What the parts are called of which the part `image` has those that its models and formats need."""
+
 _LIBRARIES = ("libsamara.so", "libsamara.dylib", "samara.dll", "libsamara.a")
 _ALL = "all"
 _SOURCES = ("*_model.c", "src/samara.c")
@@ -160,6 +163,8 @@ class Selection:
                 missing += [f"{op} of {dtype}" for dtype in extra]
         if self.parts is not None:
             wanted = needed.parts if needed.parts is not None else frozenset()
+            if "image" not in self.parts:  # the model runs, and takes tensors
+                wanted = frozenset(part for part in wanted if not part.startswith(IMAGE_STEPS))
             missing += [f"part {part}" for part in sorted(wanted - self.parts)]
         return missing
 

@@ -168,23 +168,28 @@ static void N(image_scale)(size_t n, const uint8_t *v, const float *mean, const 
 
 #undef IMAGE_EACH
 
+#define IMAGE_IF(has, kernel) ((has) ? (kernel) : NULL)
+
 static const struct smr_image_rows N(image_rows_kernels) = {
     .name = "image_rows__" SMR_SIMD_NAME,
-    .split = N(image_split),
-    .colour = N(image_colour),
-    .brightness = N(image_brightness),
-    .luma = N(image_luma),
+    .split = IMAGE_IF(SMR_IMAGE_HAS_FOUR, N(image_split)),
+    .colour = IMAGE_IF(SMR_IMAGE_HAS_YUV && SMR_HAS(image_to_colour), N(image_colour)),
+    .brightness = IMAGE_IF(SMR_IMAGE_HAS_YUV && SMR_HAS(image_to_gray), N(image_brightness)),
+    .luma = IMAGE_IF((SMR_IMAGE_HAS_THREE || SMR_IMAGE_HAS_FOUR) && SMR_HAS(image_to_gray),
+                     N(image_luma)),
     .along = N(image_along),
-    .along_four = N(image_along_four),
+    .along_four = IMAGE_IF(SMR_IMAGE_HAS_FOUR && SMR_HAS(image_to_colour), N(image_along_four)),
     .over = N(image_over),
     .down = N(image_down),
     .fold = N(image_fold),
-    .along_add = N(image_along_add),
-    .over_add = N(image_over_add),
-    .along_end = N(image_along_end),
-    .over_end = N(image_over_end),
-    .down_add = N(image_down_add),
-    .fold_add = N(image_fold_add),
-    .down_end = N(image_down_end),
-    .scale = N(image_scale),
+    .along_add = IMAGE_IF(SMR_IMAGE_HAS_MORE, N(image_along_add)),
+    .over_add = IMAGE_IF(SMR_IMAGE_HAS_MORE, N(image_over_add)),
+    .along_end = IMAGE_IF(SMR_IMAGE_HAS_MORE, N(image_along_end)),
+    .over_end = IMAGE_IF(SMR_IMAGE_HAS_MORE, N(image_over_end)),
+    .down_add = IMAGE_IF(SMR_IMAGE_HAS_MORE, N(image_down_add)),
+    .fold_add = IMAGE_IF(SMR_IMAGE_HAS_MORE, N(image_fold_add)),
+    .down_end = IMAGE_IF(SMR_IMAGE_HAS_MORE, N(image_down_end)),
+    .scale = IMAGE_IF(SMR_IMAGE_HAS_FLOATS, N(image_scale)),
 };
+
+#undef IMAGE_IF

@@ -11,6 +11,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/parts.h"
+
+/// What this build has of pictures, by what a kernel is for.
+enum {
+  SMR_IMAGE_HAS_THREE = SMR_HAS(image_from_rgb) || SMR_HAS(image_from_bgr),
+  SMR_IMAGE_HAS_FOUR = SMR_HAS(image_from_rgba) || SMR_HAS(image_from_bgra),
+  SMR_IMAGE_HAS_TURNS = SMR_HAS(image_from_nv21) || SMR_HAS(image_from_nv12),
+  SMR_IMAGE_HAS_YUV = SMR_IMAGE_HAS_TURNS || SMR_HAS(image_from_i420),
+  SMR_IMAGE_HAS_FLOATS = SMR_HAS(image_to_float32) || SMR_HAS(image_to_float16),
+  SMR_IMAGE_HAS_MORE = SMR_HAS(image_area) || SMR_HAS(image_antialias),  // than two taps
+};
+
 enum {
   SMR_IMAGE_WEIGHT_BITS = 14,  // weights of one new pixel add up to 1 << 14
   SMR_IMAGE_STEP = 16,
@@ -23,7 +35,8 @@ struct smr_image_colour {
   int32_t offset, cy, rv, gu, gv, bu;
 };
 
-/// No arrays of one call overlap, but where they are the same on purpose.
+/// No arrays of one call overlap, but where they are the same on purpose. What no record and
+/// format of this build needs is NULL.
 struct smr_image_rows {
   const char *name;  ///< for profiles, e.g. "image_rows__avx2"
 
