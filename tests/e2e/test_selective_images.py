@@ -23,7 +23,7 @@ from samara.exporter.package.amalgamate import amalgamate
 from samara.exporter.package.features import functions
 from samara.exporter.package.lists import lists
 from samara.exporter.package.runtime_build import for_target
-from samara.exporter.package.selection import IMAGE_STEPS
+from samara.exporter.package.selection import STEPS
 from samara.exporter.package.targets import find_target
 from samara.exporter.testing_images import random_case
 from samara.pybridge import SamaraError, sources
@@ -94,7 +94,7 @@ def _model(path: Path, text: str) -> Path:
     return path
 
 
-def _library(path: Path, model: Path, wanted: tuple[str, ...]) -> frozenset[str]:
+def library(path: Path, model: Path, wanted: tuple[str, ...]) -> frozenset[str]:
     """Build a library for a model, with features; its parts of pictures."""
     selection = for_target(needs_of(model).selection, find_target("host"), wanted=wanted)
     root = sources()
@@ -106,7 +106,7 @@ def _library(path: Path, model: Path, wanted: tuple[str, ...]) -> frozenset[str]
     flags = ("-O1", "-g0", "-w", "-fPIC", "-shared", f"-I{root / 'include'}")
     subprocess.run(["cc", *flags, str(source), "-o", str(path), "-lm", "-lpthread"], check=True)
     assert selection.parts is not None
-    return frozenset(part for part in selection.parts if part.startswith(IMAGE_STEPS))
+    return frozenset(part for part in selection.parts if part.startswith(tuple(STEPS)))
 
 
 def _ask(library: Path, model: Path, others: Iterable[Path]) -> dict[str, list[str]]:
@@ -137,10 +137,10 @@ def test_one_format_and_one_record(
         each: _model(tmp_path / f"{each}.samara", text) for each, (text, _) in RECORDS.items()
     }
     model, needs = models.pop(name), RECORDS[name][1]
-    library = tmp_path / "libsamara.so"
-    held = _library(library, model, ("files", "threads", f"image_{name}"))
+    built = tmp_path / "libsamara.so"
+    held = library(built, model, ("files", "threads", f"image_{name}"))
     assert held == {f"image_from_{name}", *needs}
-    full, found = answers(str(model), []), _ask(library, model, models.values())
+    full, found = answers(str(model), []), _ask(built, model, models.values())
     assert full.keys() == FORMATS.keys()
     for format, wanted in full.items():
         if format == name:

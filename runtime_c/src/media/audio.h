@@ -9,9 +9,11 @@
 
 #include "media/audio_tensor.h"
 
-/// A record whose struct_size is right, checked. `out` borrows mean and scale. BAD_ARGUMENT.
+/// A record whose struct_size is right, checked; its parts are added to `parts`, which may be NULL.
+/// `out` borrows mean and scale. BAD_ARGUMENT, or UNSUPPORTED where this build lacks a part.
 samara_status smr_audio_record_of(const samara_audio_record *record, struct smr_audio_record *out,
-                                  struct smr_audio_tensor *tensor, samara_error *error);
+                                  struct smr_audio_tensor *tensor, struct smr_parts *parts,
+                                  samara_error *error);
 
 /// Samples of a caller, checked against `rate`, which they have where they say none; *given is a
 /// copy of the struct. BAD_ARGUMENT.

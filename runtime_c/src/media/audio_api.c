@@ -25,7 +25,7 @@ static samara_status audio_job(const samara_audio_record *record, const samara_a
   samara_audio_record own;
   if (record == NULL) SMR_FAIL(error, BAD_ARGUMENT, "the record is NULL");
   SMR_TRY(smr_options_read(record, &own, sizeof own, "samara_audio_record", error));
-  SMR_TRY(smr_audio_record_of(&own, &job->record, &job->makes, error));
+  SMR_TRY(smr_audio_record_of(&own, &job->record, &job->makes, NULL, error));
   return smr_audio_samples_of(audio, job->record.rate, &job->given, &job->format, error);
 }
 

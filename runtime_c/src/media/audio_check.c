@@ -148,7 +148,7 @@ samara_status smr_audio_check(const struct smr_audio_record *record,
   if (record->kind == SMR_AUDIO_SAMPLES && record->center)
     SMR_FAIL(error, BAD_ARGUMENT,
              "audio: center for samples, which have no transform; give a lead");
-  if (record->kind != SMR_AUDIO_SAMPLES) SMR_TRY(audio_check_fft(record, error));
-  if (record->kind >= SMR_AUDIO_MEL) SMR_TRY(audio_check_bands(record, error));
+  if (smr_audio_spectral(record)) SMR_TRY(audio_check_fft(record, error));
+  if (smr_audio_banded(record)) SMR_TRY(audio_check_bands(record, error));
   return audio_check_elements(record, error);
 }

@@ -224,7 +224,7 @@ static void audio_frame_mels(const struct smr_audio_plan *plan, const struct smr
     if (r->kind == SMR_AUDIO_LOGMEL)
       work->values[j] = (float)work->logs[j] * audio_frame_two_to(-AUDIO_FRAME_LOG_BITS);
   }
-  if (r->kind == SMR_AUDIO_MFCC) audio_frame_cosines(plan, work);
+  if (smr_audio_cepstral(r)) audio_frame_cosines(plan, work);
 }
 
 static void audio_frame_spectrum(const struct smr_audio_plan *plan,
@@ -245,7 +245,7 @@ static void audio_frame_complex(const struct smr_audio_plan *plan,
 void smr_audio_frame(const struct smr_audio_plan *plan, const struct smr_audio_work *work,
                      const int64_t *x, void *out) {
   const struct smr_audio_record *r = &plan->record;
-  if (r->kind == SMR_AUDIO_SAMPLES) {
+  if (!smr_audio_spectral(r)) {
     audio_frame_floats(r->window, x, (r->wide_unit ? 15 : 0) - SMR_AUDIO_SAMPLE_BITS, work->values);
   } else {
     const int32_t bits = audio_frame_transform(plan, work, x);
@@ -253,10 +253,10 @@ void smr_audio_frame(const struct smr_audio_plan *plan, const struct smr_audio_w
       audio_frame_complex(plan, work, bits);
     } else {
       audio_frame_magnitudes(plan, work, bits);
-      if (r->kind == SMR_AUDIO_SPECTRUM)
-        audio_frame_spectrum(plan, work);
-      else
+      if (smr_audio_banded(r))
         audio_frame_mels(plan, work);
+      else
+        audio_frame_spectrum(plan, work);
     }
   }
   audio_frame_normalise(plan, work->values);

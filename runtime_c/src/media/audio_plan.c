@@ -29,9 +29,9 @@ static struct audio_plan_layout audio_plan_layout_of(const struct smr_audio_reco
   struct audio_plan_layout made;
   size_t end = 0;
   (void)audio_plan_take(&end, 1, sizeof(struct smr_audio_plan));
-  const bool spectral = r->kind != SMR_AUDIO_SAMPLES;
-  const size_t half = spectral ? r->fft / 2 : 0, bins = r->kind >= SMR_AUDIO_MEL ? r->bins : 0;
-  const size_t coefficients = r->kind == SMR_AUDIO_MFCC ? r->coefficients : 0;
+  const bool spectral = smr_audio_spectral(r);
+  const size_t half = spectral ? r->fft / 2 : 0, bins = smr_audio_banded(r) ? r->bins : 0;
+  const size_t coefficients = smr_audio_cepstral(r) ? r->coefficients : 0;
   const size_t features = smr_audio_features(r);
   made.resample = audio_plan_take(&end, (size_t)resampler->up * 2 * resampler->half, 4);
   made.window = audio_plan_take(&end, spectral ? r->window : 0, 8);
@@ -102,7 +102,7 @@ static void audio_plan_point(struct smr_audio_plan *plan, unsigned char *base,
 static void audio_plan_numbers(struct smr_audio_plan *plan) {
   const struct smr_audio_record *r = &plan->record;
   plan->lead = r->center ? r->fft / 2 - (r->fft - r->window) / 2 : r->lead;
-  plan->fft_bits = r->kind == SMR_AUDIO_SAMPLES ? 0 : smr_audio_bits(r->fft) - 1;
+  plan->fft_bits = smr_audio_spectral(r) ? smr_audio_bits(r->fft) - 1 : 0;
   plan->features = smr_audio_features(r);
   plan->floor = smr_audio_power_of(r->floor);
   plan->offset = smr_audio_power_of(r->offset);
@@ -130,11 +130,11 @@ samara_status smr_audio_plan_make(const struct smr_audio_record *record,
   made->state_bytes = smr_audio_layout(made, NULL);
   if (made->resampler.half != 0)
     smr_audio_resampler_fill(&made->resampler, (int32_t *)(void *)(base + at.resample));
-  if (record->kind != SMR_AUDIO_SAMPLES) audio_plan_fill_spectrum(record, base, &at);
-  if (record->kind >= SMR_AUDIO_MEL)
+  if (smr_audio_spectral(record)) audio_plan_fill_spectrum(record, base, &at);
+  if (smr_audio_banded(record))
     smr_audio_bands_fill(record, (struct smr_audio_band *)(void *)(base + at.bands),
                          (uint32_t *)(void *)(base + at.weights));
-  if (record->kind == SMR_AUDIO_MFCC)
+  if (smr_audio_cepstral(record))
     smr_audio_cosines_fill(record, (int32_t *)(void *)(base + at.cosines));
   *plan = made;
   return SAMARA_OK;

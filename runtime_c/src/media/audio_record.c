@@ -40,9 +40,13 @@ static samara_status audio_record_codes(const samara_audio_record *r, samara_err
 }
 
 samara_status smr_audio_record_of(const samara_audio_record *record, struct smr_audio_record *out,
-                                  struct smr_audio_tensor *tensor, samara_error *error) {
+                                  struct smr_audio_tensor *tensor, struct smr_parts *parts,
+                                  samara_error *error) {
   const samara_audio_record *r = record;
   SMR_TRY(audio_record_codes(r, error));
+  if (r->kind >= SAMARA_AUDIO_SPECTRUM) SMR_NEED_IN(parts, error, audio_spectrum);
+  if (r->kind >= SAMARA_AUDIO_MEL) SMR_NEED_IN(parts, error, audio_mel);
+  if (r->kind == SAMARA_AUDIO_MFCC) SMR_NEED_IN(parts, error, audio_cosines);
   const struct smr_audio_record made = {
       .kind = (uint8_t)(r->kind - SAMARA_AUDIO_SAMPLES + SMR_AUDIO_SAMPLES),
       .dtype = audio_record_dtype(r->dtype),

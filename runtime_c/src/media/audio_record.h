@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/parts.h"
+
 enum smr_audio_kind {
   SMR_AUDIO_SAMPLES,
   SMR_AUDIO_SPECTRUM,
@@ -47,6 +49,17 @@ struct smr_audio_record {
   float quant_scale;          ///< of U8 and I8: more than 0
   int32_t quant_zero;
 };
+
+/// Whether frames are transformed; then, whether into mel bands, and whether into cosines of these.
+static inline bool smr_audio_spectral(const struct smr_audio_record *r) {
+  return SMR_HAS(audio_spectrum) && r->kind != SMR_AUDIO_SAMPLES;
+}
+static inline bool smr_audio_banded(const struct smr_audio_record *r) {
+  return SMR_HAS(audio_mel) && r->kind >= SMR_AUDIO_MEL;
+}
+static inline bool smr_audio_cepstral(const struct smr_audio_record *r) {
+  return SMR_HAS(audio_cosines) && r->kind == SMR_AUDIO_MFCC;
+}
 
 /// The samples that a caller brings: interleaved channels.
 struct smr_audio_format {

@@ -19,7 +19,7 @@ static void *audio_stream_place(unsigned char *base, size_t *end, size_t count, 
 
 size_t smr_audio_layout(const struct smr_audio_plan *plan, struct smr_audio_state *state) {
   const struct smr_audio_record *r = &plan->record;
-  const bool spectral = r->kind != SMR_AUDIO_SAMPLES;
+  const bool spectral = smr_audio_spectral(r);
   const size_t bins = spectral ? r->fft / 2 + 1 : 0;
   struct smr_audio_state made = {0};
   unsigned char *base = (unsigned char *)state;

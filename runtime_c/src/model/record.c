@@ -104,7 +104,7 @@ static samara_status record_check(const struct smr_function *f,
     SMR_FAIL(error, BAD_ARGUMENT, "record of input %u of %u", (unsigned)record->input,
              (unsigned)f->user_input_count);
   if (SMR_HAS(audio) && record->audio != NULL)
-    return smr_record_audio_check(f, record->input, record->audio, error);
+    return smr_record_audio_check(f, record->input, record->audio, parts, error);
   // Of a kind that a later version knows, or this build leaves out.
   if (!SMR_HAS(image) || record->image == NULL) return SAMARA_OK;
   const struct smr_value *input = &f->values[f->inputs[f->user_inputs[record->input]]];
@@ -128,7 +128,7 @@ samara_status smr_records_check(const struct smr_function *f, struct smr_parts *
                (unsigned)f->records[i].input, (unsigned)f->records[i - 1].input);
     SMR_TRY(record_refused(record_check(f, &f->records[i], parts, error), error));
   }
-  if (SMR_HAS(answer)) return record_refused(smr_record_answer_check(f, error), error);
+  if (SMR_HAS(answer)) return record_refused(smr_record_answer_check(f, parts, error), error);
   return SAMARA_OK;
 }
 

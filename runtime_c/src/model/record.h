@@ -26,18 +26,22 @@ samara_status smr_record_read(const struct smr_image_fields *fields, const struc
 
 /// The record of a user input, NULL where it has none.
 const struct smr_audio_fields *smr_record_audio(const struct smr_function *f, size_t index);
-/// The record, filled in from the input it is of and checked. It points into the model.
+/// The record, filled in from the input it is of and checked; `parts` as of smr_record_read. It
+/// points into the model.
 samara_status smr_record_audio_read(const struct smr_audio_fields *fields,
                                     const struct smr_value *input, samara_audio_record *out,
-                                    samara_error *error);
+                                    struct smr_parts *parts, samara_error *error);
 /// A record against the user input `index`.
 samara_status smr_record_audio_check(const struct smr_function *f, uint32_t index,
-                                     const struct smr_audio_fields *fields, samara_error *error);
+                                     const struct smr_audio_fields *fields, struct smr_parts *parts,
+                                     samara_error *error);
 
 /// What smr_record_answer_check has checked, as media/ takes it. It points into the model.
 samara_status smr_record_answer(const struct smr_answer_fields *fields,
                                 struct smr_answer_record *out, samara_error *error);
-/// The record of the function's answer, if it has one, against its inputs and outputs.
-samara_status smr_record_answer_check(const struct smr_function *f, samara_error *error);
+/// The record of the function's answer, if it has one, against its inputs and outputs; `parts` as
+/// of smr_record_read.
+samara_status smr_record_answer_check(const struct smr_function *f, struct smr_parts *parts,
+                                      samara_error *error);
 
 #endif

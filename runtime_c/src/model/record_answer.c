@@ -73,7 +73,7 @@ samara_status smr_record_answer(const struct smr_answer_fields *fields,
                                 struct smr_answer_record *out, samara_error *error) {
   const struct smr_answer_fields *f = fields;
   struct smr_answer_record made = {.kind = (samara_answer_kind)f->kind, .input = f->input};
-  if (f->kind == SAMARA_BOXES) {
+  if (SMR_HAS(answer_boxes) && f->kind == SAMARA_BOXES) {
     SMR_TRY(record_boxes(f, &made.of.boxes, error));
     *out = made;
     return SAMARA_OK;
@@ -160,16 +160,27 @@ static samara_status record_levels(const struct smr_answer_fields *f, samara_err
   return SAMARA_OK;
 }
 
-samara_status smr_record_answer_check(const struct smr_function *f, samara_error *error) {
+static samara_status record_kind(uint8_t kind, struct smr_parts *parts, samara_error *error) {
+  if (kind == SAMARA_CLASSES) SMR_NEED_IN(parts, error, answer_classes);
+  if (kind == SAMARA_MASK) SMR_NEED_IN(parts, error, answer_mask);
+  if (kind == SAMARA_BOXES) SMR_NEED_IN(parts, error, answer_boxes);
+  if (kind == SAMARA_KEYPOINTS) SMR_NEED_IN(parts, error, answer_keypoints);
+  return SAMARA_OK;
+}
+
+samara_status smr_record_answer_check(const struct smr_function *f, struct smr_parts *parts,
+                                      samara_error *error) {
   const struct smr_answer_fields *a = f->answer;
   struct smr_answer_record record;
   if (a == NULL) return SAMARA_OK;
   SMR_TRY(record_codes(a, error));
+  SMR_TRY(record_kind(a->kind, parts, error));
   if (a->input >= f->user_input_count)
     SMR_FAIL(error, BAD_ARGUMENT, "answer record: of input %u of %u", (unsigned)a->input,
              (unsigned)f->user_input_count);
-  const struct smr_part_fields *parts[] = {a->main, a->score, a->objectness, a->points, a->anchors};
-  for (int i = 0; i < 5; i++) SMR_TRY(record_outputs(f, parts[i], error));
+  const struct smr_part_fields *channels[] = {a->main, a->score, a->objectness, a->points,
+                                              a->anchors};
+  for (int i = 0; i < 5; i++) SMR_TRY(record_outputs(f, channels[i], error));
   SMR_TRY(record_levels(a, error));
   return smr_record_answer(a, &record, error);
 }

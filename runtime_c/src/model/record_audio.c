@@ -10,7 +10,7 @@
 
 samara_status smr_record_audio_read(const struct smr_audio_fields *fields,
                                     const struct smr_value *input, samara_audio_record *out,
-                                    samara_error *error) {
+                                    struct smr_parts *parts, samara_error *error) {
   const struct smr_audio_fields *f = fields;
   samara_audio_record r = {
       .struct_size = sizeof r,
@@ -61,7 +61,7 @@ samara_status smr_record_audio_read(const struct smr_audio_fields *fields,
   }
   struct smr_audio_record checked;
   struct smr_audio_tensor tensor;
-  SMR_TRY(smr_audio_record_of(&r, &checked, &tensor, error));
+  SMR_TRY(smr_audio_record_of(&r, &checked, &tensor, parts, error));
   *out = r;
   return SAMARA_OK;
 }
@@ -76,7 +76,7 @@ static samara_status record_audio_fits(const struct smr_function *f, const struc
   struct smr_audio_record r;
   struct smr_audio_tensor t;
   int64_t shape[SAMARA_MAX_RANK], all = 1;
-  SMR_TRY(smr_audio_record_of(record, &r, &t, error));
+  SMR_TRY(smr_audio_record_of(record, &r, &t, NULL, error));
   const uint32_t rank = (uint32_t)smr_audio_shape(&r, &t, shape);
   for (uint32_t axis = 0; axis < rank; axis++) all *= shape[axis];
   bool same = input->rank == rank, flat = input->rank == 2;
@@ -95,10 +95,11 @@ static samara_status record_audio_fits(const struct smr_function *f, const struc
 }
 
 samara_status smr_record_audio_check(const struct smr_function *f, uint32_t index,
-                                     const struct smr_audio_fields *fields, samara_error *error) {
+                                     const struct smr_audio_fields *fields, struct smr_parts *parts,
+                                     samara_error *error) {
   const struct smr_value *input = &f->values[f->inputs[f->user_inputs[index]]];
   samara_audio_record record;
-  SMR_TRY(smr_record_audio_read(fields, input, &record, error));
+  SMR_TRY(smr_record_audio_read(fields, input, &record, parts, error));
   return record_audio_fits(f, input, &record, error);
 }
 
@@ -117,7 +118,8 @@ samara_status samara_model_audio_record(const samara_model *model, const char *f
   const struct smr_audio_fields *fields = smr_record_audio(f, index);
   if (fields == NULL) return SAMARA_NOT_FOUND;
   samara_audio_record r;
-  SMR_TRY(smr_record_audio_read(fields, &f->values[f->inputs[f->user_inputs[index]]], &r, NULL));
+  SMR_TRY(
+      smr_record_audio_read(fields, &f->values[f->inputs[f->user_inputs[index]]], &r, NULL, NULL));
   if (out->struct_size < sizeof r) return SAMARA_BAD_ARGUMENT;
   r.struct_size = out->struct_size;
   *out = r;

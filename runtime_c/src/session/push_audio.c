@@ -36,8 +36,8 @@ static samara_status push_job(samara_session *session, size_t index, struct push
              "it has no record of sound: export the model with preprocess=, or give the tensor");
   const struct smr_value *value = &f->values[f->inputs[f->user_inputs[index]]];
   samara_audio_record record;
-  SMR_TRY(smr_record_audio_read(fields, value, &record, error));
-  SMR_TRY(smr_audio_record_of(&record, &job->record, &job->makes, error));
+  SMR_TRY(smr_record_audio_read(fields, value, &record, NULL, error));
+  SMR_TRY(smr_audio_record_of(&record, &job->record, &job->makes, NULL, error));
   int64_t shape[SAMARA_MAX_RANK], all = 1, have = 1;
   const int32_t rank = smr_audio_shape(&job->record, &job->makes, shape);
   const struct smr_tensor *t = job->tensor;

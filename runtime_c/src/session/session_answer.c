@@ -165,13 +165,18 @@ static samara_status answer_points(struct answer_job *job, samara_answer *out) {
 static samara_status answer_of(struct answer_job *job, samara_answer *out) {
   samara_session *session = job->session;
   out->kind = job->record.kind;
-  if (out->kind == SAMARA_CLASSES) return answer_classes(job, out);
+  if (SMR_HAS(answer_classes) && out->kind == SAMARA_CLASSES) return answer_classes(job, out);
+  if (!SMR_HAS(answer_mask) && !SMR_HAS(answer_boxes) && !SMR_HAS(answer_keypoints))
+    return smr_part_missing(&session->error, "answer");
   if (session->pictured)
     job->geometry = session->picture;
   else
     SMR_TRY(answer_own_pixels(job));
-  if (out->kind == SAMARA_MASK) return answer_mask(job, out);
-  return out->kind == SAMARA_BOXES ? answer_boxes_of(job, out) : answer_points(job, out);
+  // A kind that is left out was refused with the file.
+  if (SMR_HAS(answer_mask) && out->kind == SAMARA_MASK) return answer_mask(job, out);
+  if (SMR_HAS(answer_boxes) && out->kind == SAMARA_BOXES) return answer_boxes_of(job, out);
+  if (SMR_HAS(answer_keypoints)) return answer_points(job, out);
+  return smr_part_missing(&session->error, "answer");
 }
 
 samara_status samara_session_answer(samara_session *session, samara_answer *out) {

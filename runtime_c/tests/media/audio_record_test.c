@@ -25,7 +25,8 @@ static int record_refused(samara_audio_record r, const char *part) {
   struct smr_audio_record record = {.rate = 77};
   struct smr_audio_tensor tensor = {.frames = 77};
   samara_error error = {SAMARA_OK, ""};
-  return CHECK_EQ_INT(smr_audio_record_of(&r, &record, &tensor, &error), SAMARA_BAD_ARGUMENT) &
+  return CHECK_EQ_INT(smr_audio_record_of(&r, &record, &tensor, NULL, &error),
+                      SAMARA_BAD_ARGUMENT) &
          CHECK_EQ_INT(error.status, SAMARA_BAD_ARGUMENT) & CHECK_CONTAINS(error.text, part) &
          CHECK(record.rate == 77 && tensor.frames == 77);
 }
@@ -53,18 +54,18 @@ SMR_TEST(codes) {
   struct smr_audio_record made;
   struct smr_audio_tensor tensor;
   samara_audio_record r = plain();
-  REQUIRE(smr_audio_record_of(&r, &made, &tensor, NULL) == SAMARA_OK);
+  REQUIRE(smr_audio_record_of(&r, &made, &tensor, NULL, NULL) == SAMARA_OK);
   CHECK(made.kind == SMR_AUDIO_SPECTRUM && made.spectrum == SMR_AUDIO_COMPLEX);
   CHECK(tensor.frames == 3 && tensor.step == 1 && !memcmp(tensor.layout, "tfc", 4));
   for (int k = 0; k < 5; k++) {
     r.shape = shapes[k].shape;
-    REQUIRE(smr_audio_record_of(&r, &made, &tensor, NULL) == SAMARA_OK);
+    REQUIRE(smr_audio_record_of(&r, &made, &tensor, NULL, NULL) == SAMARA_OK);
     CHECK_EQ_INT(made.shape, shapes[k].want);
   }
   r.quant_scale = 1;
   for (int k = 0; k < 4; k++) {
     r.dtype = dtypes[k].dtype;
-    REQUIRE(smr_audio_record_of(&r, &made, &tensor, NULL) == SAMARA_OK);
+    REQUIRE(smr_audio_record_of(&r, &made, &tensor, NULL, NULL) == SAMARA_OK);
     CHECK_EQ_INT(made.dtype, dtypes[k].want);
   }
   r = plain();
@@ -72,7 +73,7 @@ SMR_TEST(codes) {
   memcpy(r.layout, "tf", 3);
   for (int k = 0; k < 2; k++) {
     r.kind = kinds[k].kind;
-    REQUIRE(smr_audio_record_of(&r, &made, &tensor, NULL) == SAMARA_OK);
+    REQUIRE(smr_audio_record_of(&r, &made, &tensor, NULL, NULL) == SAMARA_OK);
     CHECK_EQ_INT(made.kind, kinds[k].want);
   }
 }
@@ -110,7 +111,7 @@ SMR_TEST(shapes) {
     int64_t shape[SAMARA_MAX_RANK];
     memset(r.layout, 0, sizeof r.layout);
     memcpy(r.layout, cases[k].layout, strlen(cases[k].layout));
-    REQUIRE(smr_audio_record_of(&r, &made, &tensor, NULL) == SAMARA_OK);
+    REQUIRE(smr_audio_record_of(&r, &made, &tensor, NULL, NULL) == SAMARA_OK);
     REQUIRE(smr_audio_shape(&made, &tensor, shape) == cases[k].rank);
     for (int32_t i = 0; i < cases[k].rank; i++) CHECK_EQ_INT(shape[i], cases[k].sides[i]);
   }

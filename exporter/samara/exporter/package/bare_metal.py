@@ -24,7 +24,7 @@ from samara.exporter.package.amalgamate import amalgamate, image
 from samara.exporter.package.bare_metal_cpus import Cpu, find_cpu
 from samara.exporter.package.elf import Elf
 from samara.exporter.package.lists import is_of_device, lists
-from samara.exporter.package.selection import IMAGE_STEPS, Selection
+from samara.exporter.package.selection import STEPS, Selection
 from samara.pybridge import Model, UnsupportedError, sources
 from samara.pybridge.atomic import put, replacing_files
 from samara.pybridge.memory_use import CountedModel
@@ -263,7 +263,7 @@ def _source(model: Path, name: str, cpu: Cpu, selection: Selection, runtime: Pat
     known = frozenset(_PART.findall((runtime / "src/base/parts.inc").read_text("utf-8")))
     parts = (known if selection.parts is None else selection.parts) - HOSTED
     parts = frozenset(
-        part for part in parts if not is_of_device(part) and not part.startswith(IMAGE_STEPS)
+        part for part in parts if not is_of_device(part) and not part.startswith(tuple(STEPS))
     )
     parts |= {more for part, more in _SMALL_BLOCKS.items() if part in parts}
     chosen = replace(selection, parts=parts, floor="scalar", isa=(), features=(), target=cpu.name)

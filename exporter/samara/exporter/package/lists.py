@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from samara.exporter.package.features import FEATURES, IMAGE_FORMATS
-from samara.exporter.package.selection import DTYPE_NAMES, IMAGE_STEPS, ISA_NAMES, Selection
+from samara.exporter.package.selection import DTYPE_NAMES, ISA_NAMES, STEPS, Selection
 from samara.exporter.types import ModelFormatError
 
 _ROW = re.compile(r"^SMR_\w+\(")
@@ -148,7 +148,7 @@ def _parts(text: str, selection: Selection) -> str:
 
 def _is_offered(part: str, features: tuple[str, ...] | None) -> bool:
     """Whether a build with all parts has this one: code of devices is for those who ask for it."""
-    prefixes = {**_KERNELS_OF, IMAGE_STEPS: "images"}
+    prefixes = _KERNELS_OF | {steps: _OF_FEATURES[part] for steps, part in STEPS.items()}
     steps = (feature for prefix, feature in prefixes.items() if part.startswith(prefix))
     feature = _OF_FEATURES.get(part) or next(steps, None)
     return feature is None or features is None or feature in features

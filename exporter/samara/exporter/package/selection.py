@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from samara.exporter.ops import all_ops
 from samara.exporter.types import DType, ModelFormatError, SamaraError
@@ -30,8 +31,9 @@ ISA_NAMES = (
 )
 """Instruction sets, each after those it builds on; `scalar` is portable C."""
 
-IMAGE_STEPS = "image_"
-"""What the parts are called of which the part `image` has those that its models and formats need."""
+STEPS = MappingProxyType({"image_": "image", "audio_": "audio", "answer_": "answer"})
+"""What parts begin with that are steps of another: of these it has those that its models, and formats of
+pictures, need."""
 
 _LIBRARIES = ("libsamara.so", "libsamara.dylib", "samara.dll", "libsamara.a")
 _ALL = "all"
@@ -163,8 +165,8 @@ class Selection:
                 missing += [f"{op} of {dtype}" for dtype in extra]
         if self.parts is not None:
             wanted = needed.parts if needed.parts is not None else frozenset()
-            if "image" not in self.parts:  # the model runs, and takes tensors
-                wanted = frozenset(part for part in wanted if not part.startswith(IMAGE_STEPS))
+            idle = tuple(steps for steps, part in STEPS.items() if part not in self.parts)
+            wanted = frozenset(part for part in wanted if not part.startswith(idle))  # it runs
             missing += [f"part {part}" for part in sorted(wanted - self.parts)]
         return missing
 
