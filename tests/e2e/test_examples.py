@@ -63,7 +63,7 @@ def test_every_example_is_listed_and_tested(repo: Path) -> None:
     assert set(re.findall(r"\[`(\w+\.py)`\]", page)) == names
     own = "".join(
         Path(__file__).with_name(name).read_text(encoding="utf-8")
-        for name in ("test_examples.py", "test_tasks.py")
+        for name in ("test_examples.py", "test_live_examples.py", "test_tasks.py")
     )
     assert {n for n in names if f'"{n}"' in own} == names
 
