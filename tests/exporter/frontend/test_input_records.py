@@ -152,3 +152,15 @@ def test_copies_of_modules_know_it_and_states_do_not() -> None:
     fresh = nn.Conv2d(3, 2, 3)
     fresh.load_state_dict(model.state_dict())
     assert trained(samara.trace(fresh, marked())) == {}
+
+
+def test_quantization_in_training_knows_what_the_float_model_knew() -> None:
+    model = nn.Sequential(nn.Conv2d(3, 2, 3), nn.ReLU())
+    model(marked()[None])
+    assert trained(samara.trace(model, marked()[None])) == {}  # x[None] is another tensor
+    model(samara.stack([marked()]))
+    example = (samara.zeros(1, 3, 4, 4),)
+    aware = samara.quantize_aware(model, example_inputs=example)
+    aware(samara.stack([marked(B)]))
+    assert trained(samara.trace(aware.eval(), example)) == {"input": {A: "training", B: "training"}}
+    assert trained(samara.trace(model.eval(), example)) == {"input": {A: "training"}}

@@ -71,6 +71,13 @@ def note(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
                 seen[text] = mode
 
 
+def inherit(module: Any, of: Any) -> None:
+    """Let a module that takes the place of another know what that one knows."""
+    notes = of.__dict__.get(_NOTES)
+    if notes is not None:
+        module.__dict__[_NOTES] = {path: dict(seen) for path, seen in notes.items()}
+
+
 def meet(tracer: Any, module: Any, args: Iterable[Any], kwargs: Mapping[str, Any]) -> None:
     """Tell a tracer what a module remembers of the arguments that are inputs of the program, as they are.
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.frontend.autograd import no_grad
+from samara.exporter.frontend.input_records import inherit
 from samara.exporter.frontend.nn.containers import ModuleDict
 from samara.exporter.frontend.nn.module import LoadResult, Module
 from samara.exporter.frontend.qat import rules as rules
@@ -86,6 +87,7 @@ def quantize_aware(
     else:
         folds = folds_by_trace(own, example_inputs)
     made = QuantizedModule(replace_layers(own, folds, make, kept), make)
+    inherit(made, module)
     if not any(isinstance(m, QuantizedLayer) for m in made.modules()):
         raise QuantizationError(
             "the module has no convolution or linear layer to quantize",
