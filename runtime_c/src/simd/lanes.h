@@ -5,6 +5,7 @@
 //   load_u8(p) load_u16(p)         VF elements, by zeros in front
 //   load_u8_pairs(p)               2 VF elements as pairs of int16
 //   store_u8(p, v) store_i16(p, v)
+//   store_u8_clip(p, v)            lanes from -32768 to 32767, clipped to 0..255
 //   pairs(a, b)                    the low 16 bits of a, and above them those of b
 //   dot(x, y)                      of two pairs of int16 in each lane: x0 y0 + x1 y1
 //   even(a, b) odd(a, b)           lanes 0, 2, 4 .. or 1, 3, 5 .. of a, then those of b
@@ -20,6 +21,10 @@ SMR_INLINE N(vi) N(load_u16)(const uint16_t *p) {
 }
 SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) {
   _mm_storeu_si128((__m128i *)(void *)p, _mm512_cvtepi32_epi8(v));
+}
+SMR_INLINE void N(store_u8_clip)(uint8_t *p, N(vi) v) {
+  const N(vi) most = _mm512_max_epi32(v, _mm512_setzero_si512());
+  _mm_storeu_si128((__m128i *)(void *)p, _mm512_cvtusepi32_epi8(most));
 }
 SMR_INLINE void N(store_i16)(int16_t *p, N(vi) v) {
   _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi32_epi16(v));
@@ -55,6 +60,7 @@ SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) {
   const __m128i words = N(lanes_16)(v);
   _mm_storel_epi64((__m128i *)(void *)p, _mm_packus_epi16(words, words));
 }
+SMR_INLINE void N(store_u8_clip)(uint8_t *p, N(vi) v) { N(store_u8)(p, v); }
 SMR_INLINE void N(store_i16)(int16_t *p, N(vi) v) {
   _mm_storeu_si128((__m128i *)(void *)p, N(lanes_16)(v));
 }
@@ -91,6 +97,12 @@ SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) {
   const uint32_t word = vget_lane_u32(vreinterpret_u32_s8(bytes), 0);
   memcpy(p, &word, sizeof word);
 }
+SMR_INLINE void N(store_u8_clip)(uint8_t *p, N(vi) v) {
+  const int16x4_t words = vmovn_s32(v);
+  const uint8x8_t bytes = vqmovun_s16(vcombine_s16(words, words));
+  const uint32_t word = vget_lane_u32(vreinterpret_u32_u8(bytes), 0);
+  memcpy(p, &word, sizeof word);
+}
 SMR_INLINE void N(store_i16)(int16_t *p, N(vi) v) { vst1_s16(p, vmovn_s32(v)); }
 SMR_INLINE N(vi) N(load_u8_pairs)(const uint8_t *p) {
   return vreinterpretq_s32_u16(vmovl_u8(vld1_u8(p)));
@@ -110,6 +122,9 @@ SMR_INLINE N(vi) N(odd)(N(vi) a, N(vi) b) { return vuzp2q_s32(a, b); }
 SMR_INLINE N(vi) N(load_u8)(const uint8_t *p) { return *p; }
 SMR_INLINE N(vi) N(load_u16)(const uint16_t *p) { return *p; }
 SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) { *p = (uint8_t)v; }
+SMR_INLINE void N(store_u8_clip)(uint8_t *p, N(vi) v) {
+  *p = (uint8_t)(v < 0 ? 0 : v > 255 ? 255 : v);
+}
 SMR_INLINE void N(store_i16)(int16_t *p, N(vi) v) { *p = (int16_t)v; }
 SMR_INLINE N(vi) N(load_u8_pairs)(const uint8_t *p) { return p[0] | p[1] << 16; }
 SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); }
@@ -139,6 +154,9 @@ SMR_INLINE N(vi) N(load_u16)(const uint16_t *p) {
 SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) {
   const N(v4u8) narrow = __builtin_convertvector(v, N(v4u8));
   memcpy(p, &narrow, sizeof narrow);
+}
+SMR_INLINE void N(store_u8_clip)(uint8_t *p, N(vi) v) {
+  N(store_u8)(p, N(imin)(N(imax)(v, N(izero)()), N(iset1)(255)));
 }
 SMR_INLINE void N(store_i16)(int16_t *p, N(vi) v) {
   const N(v4i16) narrow = __builtin_convertvector(v, N(v4i16));

@@ -22,31 +22,35 @@ static void N(image_split)(size_t n, const uint8_t *pixels, const uint32_t shift
   }
 }
 
-SMR_INLINE void N(image_clip)(uint8_t *x, N(vi) sum) {
-  const N(vi) v = N(isra)(N(iadd)(sum, N(iset1)(32768)), 16);
-  N(store_u8)(x, N(imin)(N(imax)(v, N(izero)()), N(iset1)(255)));
-}
+// Sums with 16 bits of fraction, rounding added, as pixels.
+SMR_INLINE void N(image_clip)(uint8_t *x, N(vi) sum) { N(store_u8_clip)(x, N(isra)(sum, 16)); }
 
+// What Y, U and V have too much of, times their factors, goes into one number for each channel.
 static void N(image_colour)(size_t n, const uint8_t *y, const uint16_t *uv, bool v_first,
                             const struct smr_image_colour *colour, uint8_t *r, uint8_t *g,
                             uint8_t *b) {
   const struct smr_image_colour f = *colour;
+  const int32_t light_rest = 32768 - f.offset * f.cy;
+  const N(vi) red_rest = N(iset1)(light_rest - 128 * f.rv);
+  const N(vi) green_rest = N(iset1)(light_rest - 128 * (f.gu + f.gv));
+  const N(vi) blue_rest = N(iset1)(light_rest - 128 * f.bu);
   IMAGE_EACH(n) {
-    const N(vi) pair = N(load_u16)(uv + i), middle = N(iset1)(128);
-    const N(vi) first = N(isub)(N(iand)(pair, N(iset1)(255)), middle);
-    const N(vi) second = N(isub)(N(isrl)(pair, 8), middle);
+    const N(vi) pair = N(load_u16)(uv + i);
+    const N(vi) first = N(iand)(pair, N(iset1)(255)), second = N(isrl)(pair, 8);
     const N(vi) u = v_first ? second : first, v = v_first ? first : second;
-    const N(vi) light = N(imul)(N(isub)(N(load_u8)(y + i), N(iset1)(f.offset)), N(iset1)(f.cy));
-    N(image_clip)(r + i, N(iadd)(light, N(imul)(v, N(iset1)(f.rv))));
-    N(image_clip)(b + i, N(iadd)(light, N(imul)(u, N(iset1)(f.bu))));
+    const N(vi) light = N(imul)(N(load_u8)(y + i), N(iset1)(f.cy));
+    const N(vi) red = N(iadd)(red_rest, N(imul)(v, N(iset1)(f.rv)));
+    const N(vi) blue = N(iadd)(blue_rest, N(imul)(u, N(iset1)(f.bu)));
     const N(vi) green = N(iadd)(N(imul)(u, N(iset1)(f.gu)), N(imul)(v, N(iset1)(f.gv)));
-    N(image_clip)(g + i, N(iadd)(light, green));
+    N(image_clip)(r + i, N(iadd)(light, red));
+    N(image_clip)(g + i, N(iadd)(light, N(iadd)(green_rest, green)));
+    N(image_clip)(b + i, N(iadd)(light, blue));
   }
 }
 
 static void N(image_brightness)(size_t n, const struct smr_image_colour *colour, uint8_t *x) {
-  const N(vi) offset = N(iset1)(colour->offset), factor = N(iset1)(colour->cy);
-  IMAGE_EACH(n) N(image_clip)(x + i, N(imul)(N(isub)(N(load_u8)(x + i), offset), factor));
+  const N(vi) rest = N(iset1)(32768 - colour->offset * colour->cy), factor = N(iset1)(colour->cy);
+  IMAGE_EACH(n) N(image_clip)(x + i, N(iadd)(N(imul)(N(load_u8)(x + i), factor), rest));
 }
 
 static void N(image_luma)(size_t n, uint8_t *r, const uint8_t *g, const uint8_t *b) {
@@ -54,7 +58,8 @@ static void N(image_luma)(size_t n, uint8_t *r, const uint8_t *g, const uint8_t 
     const N(vi) red = N(imul)(N(load_u8)(r + i), N(iset1)(19595));
     const N(vi) green = N(imul)(N(load_u8)(g + i), N(iset1)(38470));
     const N(vi) blue = N(imul)(N(load_u8)(b + i), N(iset1)(7471));
-    N(image_clip)(r + i, N(iadd)(N(iadd)(red, green), blue));
+    const N(vi) rounded = N(iadd)(red, N(iset1)(32768));
+    N(image_clip)(r + i, N(iadd)(N(iadd)(rounded, green), blue));
   }
 }
 
