@@ -191,9 +191,10 @@ void smr_image_run(const struct smr_image_plan *plan, const struct smr_image_sou
 
 /// The taps of pair `pair` along row `row` of the source, of new pixels at .. at + n (n <=
 /// SMR_IMAGE_BLOCK), as channels of the record in x[0], x[1], x[2]: arrays of 2 n, in whole steps.
-/// Those that the record does not have serve for scratch (image_read.c).
-void smr_image_read(const struct smr_image_run *run, uint32_t row, uint32_t pair, size_t at,
-                    size_t n, uint8_t *const x[3]);
+/// Those that the record does not have serve for scratch. Where `next` is another row, the same
+/// taps of it will be read soon: the memory is asked for them (image_read.c).
+void smr_image_read(const struct smr_image_run *run, uint32_t row, uint32_t next, uint32_t pair,
+                    size_t at, size_t n, uint8_t *const x[3]);
 
 /// Taps at .. at + n along row `row` of a source of pixels of four bytes: whole steps of pixels, in
 /// `room` or where they are (image_read.c).

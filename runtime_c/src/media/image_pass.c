@@ -25,6 +25,13 @@ static const int32_t *pass_weights(const struct smr_image_axis *axis, uint32_t d
   return room;
 }
 
+// The row that the line after `d` needs in the place of row `row`, where it lies behind rows that
+// no line needs: a CPU expects rows that follow each other. Else `row`.
+static uint32_t pass_next(const struct smr_image_axis *over, uint32_t d, uint32_t row) {
+  if (d + 1 >= over->count || over->starts[d + 1] <= over->starts[d] + over->taps) return row;
+  return row + over->starts[d + 1] - over->starts[d];
+}
+
 // ---- a thread's scratch ----
 
 struct pass_thread {
@@ -63,7 +70,7 @@ static struct pass_thread pass_thread(const struct smr_image_plan *p, size_t thr
 // ---- pictures that stand upright ----
 
 // Sums along row `row` of the source: channel c from h + c * stride on.
-static void pass_sum_row(const struct smr_image_run *run, uint32_t row, int32_t *h) {
+static void pass_sum_row(const struct smr_image_run *run, uint32_t row, uint32_t next, int32_t *h) {
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_rows *rows = p->rows;
   const size_t width = p->along.count;
@@ -75,7 +82,7 @@ static void pass_sum_row(const struct smr_image_run *run, uint32_t row, int32_t 
     const size_t n = pass_block(at, width);
     for (uint32_t pair = 0; pair < smr_image_pairs(&p->along); pair++) {
       const int32_t *w = p->weights + pair * p->stride + at;
-      smr_image_read(run, row, pair, at, n, x);
+      smr_image_read(run, row, next, pair, at, n, x);
       for (uint32_t c = 0; c < smr_image_channels(&p->record); c++) {
         if (smr_image_pairs(&p->along) == 1)
           rows->along(n, x[c], w, h + c * p->stride + at);
@@ -115,7 +122,7 @@ static void pass_pick_rows(const struct smr_image_run *run, const struct pass_th
     if (SMR_IMAGE_HAS_FOUR && p->fours)
       pass_sum_fours(run, row, sums);
     else
-      pass_sum_row(run, row, sums);
+      pass_sum_row(run, row, pass_next(over, d, row), sums);
     t->held[slot] = row;
   }
   t->picked[over->taps] = t->picked[over->taps - 1];
@@ -133,7 +140,7 @@ static void pass_row_apart(const struct smr_image_run *run, const struct pass_th
     const int16_t weight = over->weights[(size_t)d * over->taps + k];
     if (weight == 0) continue;
     for (int i = 0; i < SMR_IMAGE_STEP; i++) room[i] = smr_image_pair(weight, 0);
-    pass_sum_row(run, over->starts[d] + k, row);
+    pass_sum_row(run, over->starts[d] + k, over->starts[d] + k, row);
     p->rows->down_add(p->stride * smr_image_channels(&p->record), row, row, room, t->sums);
   }
   for (uint32_t c = 0; c < smr_image_channels(&p->record); c++)
@@ -169,7 +176,8 @@ static void pass_row(const struct smr_image_run *run, const struct pass_thread *
 // ---- pictures that are turned ----
 
 // All taps along row `row` of the source, channel by channel.
-static void pass_read_row(const struct smr_image_run *run, uint32_t row, uint8_t *taps) {
+static void pass_read_row(const struct smr_image_run *run, uint32_t row, uint32_t next,
+                          uint8_t *taps) {
   const struct smr_image_plan *p = run->plan;
   const size_t channel = 2 * p->stride * smr_image_pairs(&p->along);
   const bool coloured = smr_image_channels(&p->record) > 1;
@@ -179,19 +187,19 @@ static void pass_read_row(const struct smr_image_run *run, uint32_t row, uint8_t
       uint8_t *first = taps + 2 * (pair * p->stride + at);
       uint8_t *const x[3] = {first, coloured ? first + channel : spare[0],
                              coloured ? first + 2 * channel : spare[1]};
-      smr_image_read(run, row, pair, at, pass_block(at, p->along.count), x);
+      smr_image_read(run, row, next, pair, at, pass_block(at, p->along.count), x);
     }
   }
 }
 
-// The taps of row `row`, which stay until another row takes their slot.
+// The taps of row `row` for line `d`, which stay until another row takes their slot.
 static const uint8_t *pass_kept(const struct smr_image_run *run, const struct pass_thread *t,
-                                uint32_t row) {
+                                uint32_t d, uint32_t row) {
   const struct smr_image_plan *p = run->plan;
   const size_t slot = row % p->slots;
   uint8_t *taps =
       t->kept + slot * 2 * p->stride * smr_image_pairs(&p->along) * smr_image_channels(&p->record);
-  if (t->held[slot] != row) pass_read_row(run, row, taps);
+  if (t->held[slot] != row) pass_read_row(run, row, pass_next(&p->over, d, row), taps);
   t->held[slot] = row;
   return taps;
 }
@@ -207,8 +215,8 @@ static void pass_sum_rows(const struct smr_image_run *run, const struct pass_thr
   int32_t room[SMR_IMAGE_STEP];
   if (smr_image_pairs(over) == 1) {
     const bool two = over->taps == 2 && weights[1] != 0;
-    const uint8_t *a = pass_kept(run, t, weights[0] != 0 ? row : row + 1);
-    const uint8_t *b = two && weights[0] != 0 ? pass_kept(run, t, row + 1) : a;
+    const uint8_t *a = pass_kept(run, t, d, weights[0] != 0 ? row : row + 1);
+    const uint8_t *b = two && weights[0] != 0 ? pass_kept(run, t, d, row + 1) : a;
     p->rows->over(n, a, b, pass_weights(over, d, 0, room), t->column);
     return;
   }
@@ -216,7 +224,7 @@ static void pass_sum_rows(const struct smr_image_run *run, const struct pass_thr
   memset(t->sums, 0, n * sizeof *t->sums);
   for (uint32_t k = 0; k < over->taps; k++) {
     if (weights[k] == 0) continue;
-    const uint8_t *taps = pass_kept(run, t, row + k);
+    const uint8_t *taps = pass_kept(run, t, d, row + k);
     for (int i = 0; i < SMR_IMAGE_STEP; i++) room[i] = smr_image_pair(weights[k], 0);
     p->rows->over_add(n, taps, taps, room, t->sums);
   }

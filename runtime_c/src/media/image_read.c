@@ -8,6 +8,18 @@
 
 enum { READ_TAPS = 2 * SMR_IMAGE_BLOCK };
 
+// Asks the memory for what taps at .. at + n of row `next` need of a plane.
+static void read_ahead(const struct smr_image_run *run, int plane, uint32_t next, size_t at,
+                       size_t n) {
+  enum { LINE = 64 };  // bytes, of most caches
+  const struct smr_image_source *s = run->source;
+  const int32_t *offsets = run->plan->offsets[plane] + at;
+  const int32_t first = offsets[0], last = offsets[n - 1], end = first < last ? last : first;
+  const uint8_t *base = s->planes[plane] + smr_image_offset(&s->over, next, plane);
+  for (int32_t byte = first < last ? first : last; byte <= end; byte += LINE)
+    __builtin_prefetch(base + byte);
+}
+
 // Samples of one byte; taps at .. at + n of plane 0.
 static void read_plane(const struct smr_image_run *run, const uint8_t *base, size_t at, size_t n,
                        uint8_t *x) {
@@ -54,8 +66,8 @@ static void read_chroma(const struct smr_image_run *run, uint32_t row, size_t at
 }
 
 // R, G, B of YUV, or its brightness.
-static void read_yuv(const struct smr_image_run *run, uint32_t row, size_t at, size_t n,
-                     uint8_t *const x[3]) {
+static void read_yuv(const struct smr_image_run *run, uint32_t row, uint32_t next, size_t at,
+                     size_t n, uint8_t *const x[3]) {
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_source *s = run->source;
   const uint8_t *luma = s->planes[0] + smr_image_offset(&s->over, row, 0);
@@ -69,6 +81,7 @@ static void read_yuv(const struct smr_image_run *run, uint32_t row, size_t at, s
   bool v_first;
   read_plane(run, luma, at, n, y);
   read_chroma(run, row, at, n, uv, &v_first);
+  for (int plane = 1; plane < 3 && next != row; plane++) read_ahead(run, plane, next, at, n);
   p->rows->colour(n, y, uv, v_first, &s->colour, x[0], x[1], x[2]);
 }
 
@@ -105,15 +118,16 @@ static void read_packed(const struct smr_image_run *run, uint32_t row, size_t at
   if (smr_image_channels(&p->record) == 1) p->rows->luma(n, x[0], x[1], x[2]);
 }
 
-void smr_image_read(const struct smr_image_run *run, uint32_t row, uint32_t pair, size_t at,
-                    size_t n, uint8_t *const x[3]) {
+void smr_image_read(const struct smr_image_run *run, uint32_t row, uint32_t next, uint32_t pair,
+                    size_t at, size_t n, uint8_t *const x[3]) {
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_source *s = run->source;
   const bool bgr = p->record.colour == SAMARA_COLOUR_BGR;
   uint8_t *const rgb[3] = {x[bgr ? 2 : 0], x[1], x[bgr ? 0 : 2]};
   const size_t first = 2 * (pair * p->stride + at), taps = 2 * n;
+  if (next != row) read_ahead(run, 0, next, first, taps);
   if (SMR_IMAGE_HAS_YUV && s->kind == SMR_IMAGE_YUV) {
-    read_yuv(run, row, first, taps, rgb);
+    read_yuv(run, row, next, first, taps, rgb);
   } else if (SMR_HAS(image_from_gray) && s->kind == SMR_IMAGE_ONE) {
     read_plane(run, s->planes[0] + smr_image_offset(&s->over, row, 0), first, taps, x[0]);
     for (uint32_t c = 1; c < smr_image_channels(&p->record); c++) memcpy(x[c], x[0], taps);

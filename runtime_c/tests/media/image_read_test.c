@@ -66,7 +66,8 @@ static int row_is_right(const struct smr_image_run *run, const samara_image *ima
   const struct smr_image_plan *p = run->plan;
   uint8_t *x[3];
   for (int c = 0; c < 3; c++) x[c] = kernel_alloc((2 * n + 15) / 16 * 16, 1);
-  smr_image_read(run, row, 0, at, n, x);
+  const uint32_t next = row + 1 < p->over.count ? row + 1 : row;
+  smr_image_read(run, row, next, 0, at, n, x);
   int right = 1;
   for (uint32_t c = 0; c < smr_image_channels(&p->record); c++)
     for (size_t i = 0; i < n; i++) {
@@ -166,7 +167,7 @@ SMR_TEST(taps) {
     uint8_t *const to[3] = {x, spare, spare};
     for (uint32_t tap = 0; tap < 2 * smr_image_pairs(&plan.along); tap++) {
       const uint32_t last = plan.along.taps - 1, own = tap < last ? tap : last;
-      smr_image_read(&run, 0, tap / 2, 0, plan.along.count, to);
+      smr_image_read(&run, 0, 0, tap / 2, 0, plan.along.count, to);
       for (uint32_t i = 0; i < plan.along.count; i++)
         CHECK_EQ_INT(x[2 * i + tap % 2], plan.along.starts[i] + own);
     }
