@@ -135,8 +135,9 @@ SAMARA_API samara_status samara_model_image_record(const samara_model *model, co
  * Allocates (from the session's allocator) with the first picture, and when the format, size, crop
  * or rotation changes and more is needed. Uses the session's pool. SAMARA_NOT_FOUND when the input
  * has no record, SAMARA_BAD_ARGUMENT for a picture that contradicts itself (a plane that is too
- * short, a crop outside), SAMARA_BAD_SHAPE when the record makes another shape than the input has;
- * the input keeps its values then. */
+ * short, a crop outside), SAMARA_UNSUPPORTED for a format that a selective build leaves out,
+ * SAMARA_BAD_SHAPE when the record makes another shape than the input has; the input keeps its
+ * values then. */
 SAMARA_API samara_status samara_session_set_image(samara_session *session, size_t index,
                                                   const samara_image *image);
 
