@@ -145,6 +145,7 @@ struct smr_image_plan {
   bool adjacent;        // the taps of each pair are the pixels of one place and the next
   bool dense;           // and the next pair's those that follow
   bool fours;           // sums along rows are those of pixels of four bytes
+  bool straight;        // sums down columns become elements of float32 at once
   uint32_t slots;       // rows of the source that a thread keeps
   size_t thread_bytes;  // of scratch
   size_t lines, tiles;  // rows of the tensor, or columns, and parts of them that threads share

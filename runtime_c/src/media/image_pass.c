@@ -173,6 +173,26 @@ static void pass_row(const struct smr_image_run *run, const struct pass_thread *
   }
 }
 
+// The same straight into row `line` of the tensor, with what a letterbox leaves beside it.
+static void pass_row_straight(const struct smr_image_run *run, const struct pass_thread *t,
+                              size_t line) {
+  const struct smr_image_plan *p = run->plan;
+  const struct smr_image_sizes *s = &p->sizes;
+  const uint32_t d = (uint32_t)(line - s->top);
+  const size_t left = s->left, n = p->along.count, right = s->width - left - n;
+  int32_t room[SMR_IMAGE_STEP];
+  const int32_t *w = pass_weights(&p->over, d, 0, room);
+  pass_pick_rows(run, t, d);
+  for (uint32_t c = 0; c < smr_image_channels(&p->record); c++) {
+    const int32_t *a = t->picked[0] + c * p->stride, *b = t->picked[1] + c * p->stride;
+    float *out = (float *)(void *)run->out + (c * (size_t)s->height + line) * s->width;
+    p->rows->down_scale(n, a, b, w, p->mean[c], p->scale[c], out + left);
+    memset(t->values, p->record.fill[c], left > right ? left : right);
+    p->rows->scale(left, t->values, p->mean[c], p->scale[c], out);
+    p->rows->scale(right, t->values, p->mean[c], p->scale[c], out + left + n);
+  }
+}
+
 // ---- pictures that are turned ----
 
 // All taps along row `row` of the source, channel by channel.
@@ -265,6 +285,10 @@ static void pass_lines(void *context, size_t begin, size_t end, size_t thread) {
   const size_t last = end * SMR_IMAGE_LINES < p->lines ? end * SMR_IMAGE_LINES : p->lines;
   for (size_t line = begin * SMR_IMAGE_LINES; line < last; line++) {
     const bool inside = line >= first && line - first < lines;
+    if (SMR_HAS(image_to_float32) && inside && p->straight) {
+      pass_row_straight(run, &t, line);
+      continue;
+    }
     if (inside && p->turned) pass_column(run, &t, (uint32_t)(line - first), t.values + left);
     if (inside && !p->turned && (!SMR_IMAGE_HAS_MORE || p->slots == p->over.taps))
       pass_row(run, &t, (uint32_t)(line - first), t.values + left);

@@ -69,6 +69,8 @@ static void plan_elements(struct smr_image_plan *p) {
   p->planar =
       smr_image_channels(&p->record) == 1 || r->layout == SAMARA_NCHW || r->layout == SAMARA_CHW;
   p->identity = r->dtype == SAMARA_UINT8 && r->quant_scale == 0;
+  p->straight = SMR_HAS(image_to_float32) && !p->turned && p->planar &&
+                r->dtype == SAMARA_FLOAT32 && smr_image_pairs(&p->over) == 1;
   if (smr_image_is_bytes(r)) {
     plan_table(p);
     return;

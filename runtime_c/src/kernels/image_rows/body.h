@@ -171,6 +171,20 @@ static void N(image_scale)(size_t n, const uint8_t *v, const float *mean, const 
   }
 }
 
+static void N(image_down_scale)(size_t n, const int32_t *a, const int32_t *b, const int32_t *w,
+                                const float *mean, const float *scale, float *y) {
+  const N(vi) both = N(iload)(w), half = N(iset1)(1 << 20);
+  const N(vf) less = N(load)(mean), factor = N(load)(scale);
+  for (size_t i = 0; i < n; i += VF) {
+    const N(vi) sum = N(iadd)(N(image_sums)(a + i, b + i, both), half);
+    const N(vf) v = N(mul)(N(sub)(N(to_float)(N(isra)(sum, 21)), less), factor);
+    if (n - i >= VF)
+      N(store)(y + i, v);
+    else
+      N(store_n)(y + i, v, n - i);
+  }
+}
+
 #undef IMAGE_EACH
 
 #define IMAGE_IF(has, kernel) ((has) ? (kernel) : NULL)
@@ -194,6 +208,7 @@ static const struct smr_image_rows N(image_rows_kernels) = {
     .down_add = IMAGE_IF(SMR_IMAGE_HAS_MORE, N(image_down_add)),
     .fold_add = IMAGE_IF(SMR_IMAGE_HAS_MORE, N(image_fold_add)),
     .down_end = IMAGE_IF(SMR_IMAGE_HAS_MORE, N(image_down_end)),
+    .down_scale = IMAGE_IF(SMR_HAS(image_to_float32), N(image_down_scale)),
     .scale = IMAGE_IF(SMR_IMAGE_HAS_FLOATS, N(image_scale)),
 };
 

@@ -2,8 +2,9 @@
 // Steps of the pass from a picture to a tensor, over arrays of pixels: the contract.
 // docs/preprocessing.md defines the arithmetic.
 //
-// All functions but `scale` work on whole steps of SMR_IMAGE_STEP elements: n is rounded up to one,
-// arrays have room for that, and what follows their first n elements may be anything.
+// All functions but `scale` and `down_scale` work on whole steps of SMR_IMAGE_STEP elements: n is
+// rounded up to one, arrays have room for that, and what follows their first n elements may be
+// anything.
 #ifndef SMR_KERNELS_IMAGE_ROWS_H
 #define SMR_KERNELS_IMAGE_ROWS_H
 
@@ -75,6 +76,11 @@ struct smr_image_rows {
   void (*down_add)(size_t n, const int32_t *a, const int32_t *b, const int32_t *w, int32_t *sums);
   void (*fold_add)(size_t n, const int16_t *x, const int32_t *w, int32_t *sums);
   void (*down_end)(size_t n, const int32_t *sums, uint8_t *y);
+
+  /// `down`, and of what it gives y[i] = (v - mean[0]) * scale[0]: n elements exactly. The factors
+  /// stand there a step long.
+  void (*down_scale)(size_t n, const int32_t *a, const int32_t *b, const int32_t *w,
+                     const float *mean, const float *scale, float *y);
 
   /// y[i] = (v[i] - mean[i % PERIOD]) * scale[i % PERIOD]: n elements exactly.
   void (*scale)(size_t n, const uint8_t *v, const float *mean, const float *scale, float *y);

@@ -259,6 +259,23 @@ static bool scale(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
   return right;
 }
 
+// Sums down columns to elements, likewise.
+static bool down_scale(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
+  int32_t *a = rows_sums(n, seed), *b = rows_sums(n, seed), *w = rows_weights(n, false, seed);
+  float mean[SMR_IMAGE_STEP], factor[SMR_IMAGE_STEP], *y = kernel_floats(n, seed);
+  uint8_t *v = rows_bytes(n, seed);
+  mean[0] = 128.0f * kernel_random_float(seed), factor[0] = kernel_random_float(seed);
+  for (int i = 1; i < SMR_IMAGE_STEP; i++) mean[i] = mean[0], factor[i] = factor[0];
+  rows->down(n, a, b, w, v), rows->down_scale(n, a, b, w, mean, factor, y);
+  bool right = true;
+  for (size_t i = 0; i < n; i++) {
+    const float x = (float)v[i] - mean[0];
+    right = right && kernel_same_bits(y[i], x * factor[0]);
+  }
+  kernel_free(a, 4), kernel_free(b, 4), kernel_free(w, 4), kernel_free(y, 4), kernel_free(v, 1);
+  return right;
+}
+
 // ---- every instruction set ----
 
 static void check(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
@@ -266,7 +283,8 @@ static void check(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
                      CHECK(brightness(rows, n, seed)) & CHECK(luma(rows, n, seed)) &
                      CHECK(sums_along(rows, n, seed)) & CHECK(sums_of_fours(rows, n, seed)) &
                      CHECK(sums_over(rows, n, seed)) & CHECK(pixels(rows, n, true, seed)) &
-                     CHECK(pixels(rows, n, false, seed)) & CHECK(scale(rows, n, seed));
+                     CHECK(pixels(rows, n, false, seed)) & CHECK(scale(rows, n, seed)) &
+                     CHECK(down_scale(rows, n, seed));
   if (!right) fprintf(stderr, "  %s with %zu elements\n", rows->name, n);
 }
 
