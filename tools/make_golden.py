@@ -22,6 +22,12 @@ from samara.exporter.ir import Builder, Program, ProgramBuilder, Value, Variable
 from samara.exporter.ops import add_multipliers, softmax_table  # noqa: E402
 from samara.exporter.types import DType, Quant, TensorType  # noqa: E402
 
+# How a picture and sound become its inputs.
+RECORDS = {
+    "image": "rgb float32 nhwc resize=10 crop=8 mean=127.5 std=64",
+    "sound": "logmel float32 ntf rate=8000 window=200 hop=80 bins=8 frames=4 step=2",
+}
+
 
 def weights(rng: np.random.Generator, *shape: int) -> np.ndarray:
     """Small multiples of 1/64, so that sums are exact in float32 whatever their order."""
@@ -57,6 +63,7 @@ def network(b: Builder, rng: np.random.Generator) -> list[Value]:
         branches.append((child, [child.op(op, memory)]))
     (decided,) = b.if_(positive, *branches)
     more = [*learning(b, x, rng), *surface(b, real, best), *integers(b, x, rng)]
+    more.append(b.op("neg", b.input("sound", "f32", [1, 4, 8])))
     return [state, picked, decided, best, memory, *more]
 
 
@@ -123,6 +130,7 @@ def program() -> Program:
     outputs = network(b, rng)
     names = ["state", "picked", "decided", "best", "memory_out", "normed", "moved"]
     names += ["wide", "narrow", "spectrum", "order", "chosen", "total", "eight_bits", "four_bits"]
+    names.append("heard")
     function = b.finish(outputs, names)
     maker.functions["main"] = replace(function, reads={"memory": "memory"}, writes={4: "memory"})
     variable = Variable("memory", TensorType.of("f32", [1, 4]), np.zeros((1, 4), np.float32))
@@ -138,8 +146,15 @@ def main() -> int:
     path = (
         Path(sys.argv[1]) if len(sys.argv) == 2 else ROOT / "tests" / "golden" / f"{version}.samara"
     )
-    image = weights(np.random.default_rng(7), 2, 8, 8, 3)
-    report = export(program(), path, golden={"image": image}, labels=["a", "b", "c", "d"])
+    rng = np.random.default_rng(7)
+    report = export(
+        program(),
+        path,
+        golden={"image": weights(rng, 2, 8, 8, 3), "sound": weights(rng, 1, 4, 8)},
+        labels=["a", "b", "c", "d"],
+        preprocess=RECORDS,
+        postprocess="classify normed softmax top=2",
+    )
     print(f"{path.name}: {report.size_bytes:,} bytes, {report.nodes_after} nodes")
     return 0
 

@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+
+import samara
 from samara.exporter.ir import open_program, read_file
 
 
@@ -17,4 +20,11 @@ def test_the_committed_file_holds_this_program(repo: Path, tmp_path: Path) -> No
     )
     newest = sorted((repo / "tests" / "golden").glob("*.samara"))[-1]
     assert str(open_program(made)) == str(open_program(newest))
-    assert read_file(made).golden[0].inputs.keys() == {"image"}
+    assert read_file(made).golden[0].inputs.keys() == {"image", "sound"}
+    for file in (made, newest):
+        session = samara.Session(file)
+        image, sound = (spec.record for spec in session.inputs)
+        assert isinstance(image, samara.ImageRecord)
+        assert isinstance(sound, samara.AudioRecord)
+        picture, tone = np.zeros((9, 12, 3), np.uint8), np.zeros(440, np.int16)
+        assert isinstance(session.predict({"image": picture, "sound": tone}), samara.Classification)
