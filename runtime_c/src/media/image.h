@@ -197,10 +197,10 @@ void smr_image_run(const struct smr_image_plan *plan, const struct smr_image_sou
 void smr_image_read(const struct smr_image_run *run, uint32_t row, uint32_t next, uint32_t pair,
                     size_t at, size_t n, uint8_t *const x[3]);
 
-/// Taps at .. at + n along row `row` of a source of pixels of four bytes: whole steps of pixels, in
-/// `room` or where they are (image_read.c).
-const uint8_t *smr_image_fours(const struct smr_image_run *run, uint32_t row, size_t at, size_t n,
-                               uint8_t room[4 * 2 * SMR_IMAGE_BLOCK]);
+/// The same of pixels of four bytes as they are: taps at .. at + n, whole steps of them, in `room`
+/// or where they lie in the picture (image_read.c).
+const uint8_t *smr_image_fours(const struct smr_image_run *run, uint32_t row, uint32_t next,
+                               size_t at, size_t n, uint8_t room[4 * 2 * SMR_IMAGE_BLOCK]);
 
 /// Write line `line` of the tensor: row `line`, or column `line` where the picture is turned.
 /// Channel c has its values from values + c * stride on; `room` is for as many elements as the line

@@ -96,7 +96,8 @@ static void pass_sum_row(const struct smr_image_run *run, uint32_t row, uint32_t
 }
 
 // The same of pixels of four bytes in pairs, without taking them apart first.
-static void pass_sum_fours(const struct smr_image_run *run, uint32_t row, int32_t *h) {
+static void pass_sum_fours(const struct smr_image_run *run, uint32_t row, uint32_t next,
+                           int32_t *h) {
   const struct smr_image_plan *p = run->plan;
   const bool swapped = run->source->at[0] != (p->record.colour == SAMARA_COLOUR_BGR ? 2 : 0);
   uint8_t room[4 * 2 * SMR_IMAGE_BLOCK];
@@ -104,7 +105,8 @@ static void pass_sum_fours(const struct smr_image_run *run, uint32_t row, int32_
     const size_t n = pass_block(at, p->along.count);
     int32_t *const first = h + at, *const last = first + 2 * p->stride;
     int32_t *const sums[3] = {swapped ? last : first, first + p->stride, swapped ? first : last};
-    p->rows->along_four(n, smr_image_fours(run, row, 2 * at, 2 * n, room), p->weights + at, sums);
+    const uint8_t *pixels = smr_image_fours(run, row, next, 2 * at, 2 * n, room);
+    p->rows->along_four(n, pixels, p->weights + at, sums);
   }
 }
 
@@ -119,10 +121,11 @@ static void pass_pick_rows(const struct smr_image_run *run, const struct pass_th
     int32_t *sums = (int32_t *)(void *)t->kept + slot * p->stride * smr_image_channels(&p->record);
     t->picked[k] = sums;
     if (t->held[slot] == row || over->weights[(size_t)d * over->taps + k] == 0) continue;
+    const uint32_t next = pass_next(over, d, row);
     if (SMR_IMAGE_HAS_FOUR && p->fours)
-      pass_sum_fours(run, row, sums);
+      pass_sum_fours(run, row, next, sums);
     else
-      pass_sum_row(run, row, pass_next(over, d, row), sums);
+      pass_sum_row(run, row, next, sums);
     t->held[slot] = row;
   }
   t->picked[over->taps] = t->picked[over->taps - 1];

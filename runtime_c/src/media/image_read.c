@@ -8,24 +8,30 @@
 
 enum { READ_TAPS = 2 * SMR_IMAGE_BLOCK };
 
-// Asks the memory for what taps at .. at + n of row `next` need of a plane.
+// Asks the memory for what taps at .. at + n of row `next` need of a plane, where they are dense
+// enough to need most of it.
 static void read_ahead(const struct smr_image_run *run, int plane, uint32_t next, size_t at,
                        size_t n) {
   enum { LINE = 64 };  // bytes, of most caches
   const struct smr_image_source *s = run->source;
   const int32_t *offsets = run->plan->offsets[plane] + at;
-  const int32_t first = offsets[0], last = offsets[n - 1], end = first < last ? last : first;
+  const int32_t first = offsets[0], last = offsets[n - 1];
   const uint8_t *base = s->planes[plane] + smr_image_offset(&s->over, next, plane);
-  for (int32_t byte = first < last ? first : last; byte <= end; byte += LINE)
-    __builtin_prefetch(base + byte);
+  const int32_t begin = first < last ? first : last;
+  const size_t span = (size_t)((first < last ? last : first) - begin);
+  for (size_t byte = 0; span <= LINE * n && byte <= span; byte += LINE)
+    __builtin_prefetch(base + begin + byte);
 }
 
 // Samples of one byte; taps at .. at + n of plane 0.
-static void read_plane(const struct smr_image_run *run, const uint8_t *base, size_t at, size_t n,
-                       uint8_t *x) {
+static void read_plane(const struct smr_image_run *run, uint32_t row, uint32_t next, size_t at,
+                       size_t n, uint8_t *x) {
   const struct smr_image_plan *p = run->plan;
+  const struct smr_image_source *s = run->source;
+  const uint8_t *base = s->planes[0] + smr_image_offset(&s->over, row, 0);
   const int32_t *offsets = p->offsets[0] + at;
-  if (p->adjacent && run->source->along.strides[0] == 1)
+  if (next != row) read_ahead(run, 0, next, at, n);
+  if (p->adjacent && s->along.strides[0] == 1)
     for (size_t i = 0; i < n; i += 2) memcpy(x + i, base + offsets[i], 2);
   else
     for (size_t i = 0; i < n; i++) x[i] = base[offsets[i]];
@@ -70,28 +76,28 @@ static void read_yuv(const struct smr_image_run *run, uint32_t row, uint32_t nex
                      size_t n, uint8_t *const x[3]) {
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_source *s = run->source;
-  const uint8_t *luma = s->planes[0] + smr_image_offset(&s->over, row, 0);
   if (smr_image_channels(&p->record) == 1) {
-    read_plane(run, luma, at, n, x[0]);
+    read_plane(run, row, next, at, n, x[0]);
     p->rows->brightness(n, &s->colour, x[0]);
     return;
   }
   uint8_t y[READ_TAPS];
   uint16_t uv[READ_TAPS];
   bool v_first;
-  read_plane(run, luma, at, n, y);
+  read_plane(run, row, next, at, n, y);
   read_chroma(run, row, at, n, uv, &v_first);
   for (int plane = 1; plane < 3 && next != row; plane++) read_ahead(run, plane, next, at, n);
   p->rows->colour(n, y, uv, v_first, &s->colour, x[0], x[1], x[2]);
 }
 
-const uint8_t *smr_image_fours(const struct smr_image_run *run, uint32_t row, size_t at, size_t n,
-                               uint8_t room[4 * READ_TAPS]) {
+const uint8_t *smr_image_fours(const struct smr_image_run *run, uint32_t row, uint32_t next,
+                               size_t at, size_t n, uint8_t room[4 * READ_TAPS]) {
   enum { BYTES = 4 };
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_source *s = run->source;
   const uint8_t *base = s->planes[0] + smr_image_offset(&s->over, row, 0);
   const int32_t *offsets = p->offsets[0] + at;
+  if (next != row) read_ahead(run, 0, next, at, n);
   if (p->adjacent && s->along.strides[0] == BYTES) {
     if (p->dense && n % (2 * SMR_IMAGE_STEP) == 0) return base + offsets[0];
     for (size_t i = 0; i < n; i += 2) memcpy(room + BYTES * i, base + offsets[i], 2 * BYTES);
@@ -101,17 +107,18 @@ const uint8_t *smr_image_fours(const struct smr_image_run *run, uint32_t row, si
   return room;
 }
 
-static void read_packed(const struct smr_image_run *run, uint32_t row, size_t at, size_t n,
-                        uint8_t *const x[3]) {
+static void read_packed(const struct smr_image_run *run, uint32_t row, uint32_t next, size_t at,
+                        size_t n, uint8_t *const x[3]) {
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_source *s = run->source;
   if (SMR_IMAGE_HAS_FOUR && s->kind == SMR_IMAGE_FOUR) {
     uint8_t room[4 * READ_TAPS];
     const uint32_t shifts[3] = {8 * s->at[0], 8 * s->at[1], 8 * s->at[2]};
-    p->rows->split(n, smr_image_fours(run, row, at, n, room), shifts, x[0], x[1], x[2]);
+    p->rows->split(n, smr_image_fours(run, row, next, at, n, room), shifts, x[0], x[1], x[2]);
   } else if (SMR_IMAGE_HAS_THREE) {
     const uint8_t *base = s->planes[0] + smr_image_offset(&s->over, row, 0);
     const int32_t *offsets = p->offsets[0] + at;
+    if (next != row) read_ahead(run, 0, next, at, n);
     for (int c = 0; c < 3; c++)
       for (size_t i = 0; i < n; i++) x[c][i] = base[offsets[i] + (int32_t)s->at[c]];
   }
@@ -125,13 +132,12 @@ void smr_image_read(const struct smr_image_run *run, uint32_t row, uint32_t next
   const bool bgr = p->record.colour == SAMARA_COLOUR_BGR;
   uint8_t *const rgb[3] = {x[bgr ? 2 : 0], x[1], x[bgr ? 0 : 2]};
   const size_t first = 2 * (pair * p->stride + at), taps = 2 * n;
-  if (next != row) read_ahead(run, 0, next, first, taps);
   if (SMR_IMAGE_HAS_YUV && s->kind == SMR_IMAGE_YUV) {
     read_yuv(run, row, next, first, taps, rgb);
   } else if (SMR_HAS(image_from_gray) && s->kind == SMR_IMAGE_ONE) {
-    read_plane(run, s->planes[0] + smr_image_offset(&s->over, row, 0), first, taps, x[0]);
+    read_plane(run, row, next, first, taps, x[0]);
     for (uint32_t c = 1; c < smr_image_channels(&p->record); c++) memcpy(x[c], x[0], taps);
   } else if (SMR_IMAGE_HAS_THREE || SMR_IMAGE_HAS_FOUR) {
-    read_packed(run, row, first, taps, rgb);
+    read_packed(run, row, next, first, taps, rgb);
   }
 }

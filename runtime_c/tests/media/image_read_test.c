@@ -197,7 +197,7 @@ SMR_TEST(fours) {
     const struct smr_image_plan plan = plan_of(&r, &d.image, smr_cpu_isa(), &source, &block);
     const struct smr_image_run run = {.plan = &plan, .source = &source};
     const size_t n = 2 * (size_t)(plan.along.count < ROOM ? plan.along.count : ROOM);
-    const uint8_t *x = smr_image_fours(&run, 1, 0, n, room);
+    const uint8_t *x = smr_image_fours(&run, 1, 2, 0, n, room);
     const bool whole = plan.dense && source.along.strides[0] == BYTES && n % 32 == 0;
     CHECK((x == room) == !whole);
     const uint8_t *row = d.blocks[0] + d.image.planes[0].row_stride;

@@ -90,8 +90,7 @@ static void N(image_along)(size_t n, const uint8_t *x, const int32_t *w, int32_t
   IMAGE_EACH(n) N(istore)(h + i, N(image_row)(N(image_beside)(x + 2 * i, w + i)));
 }
 
-// Bytes 0 and 2 of a pixel are as far apart as the int16 of a pair: they need no place of their
-// own.
+// Bytes 0 and 2 of a pixel lie 16 bits apart, as the two values of a pair do: one mask takes both.
 static void N(image_along_four)(size_t n, const uint8_t *pixels, const int32_t *w,
                                 int32_t *const h[3]) {
   const N(vi) bytes = N(iset1)(0xff00ff), low = N(iset1)(0xffff), high = N(iset1)(~0xffff);

@@ -18,7 +18,7 @@
 enum {
   SMR_IMAGE_HAS_THREE = SMR_HAS(image_from_rgb) || SMR_HAS(image_from_bgr),
   SMR_IMAGE_HAS_FOUR = SMR_HAS(image_from_rgba) || SMR_HAS(image_from_bgra),
-  SMR_IMAGE_HAS_TURNS = SMR_HAS(image_from_nv21) || SMR_HAS(image_from_nv12),
+  SMR_IMAGE_HAS_TURNS = SMR_HAS(image_from_nv21) || SMR_HAS(image_from_nv12),  // U, V by turns
   SMR_IMAGE_HAS_YUV = SMR_IMAGE_HAS_TURNS || SMR_HAS(image_from_i420),
   SMR_IMAGE_HAS_FLOATS = SMR_HAS(image_to_float32) || SMR_HAS(image_to_float16),
   SMR_IMAGE_HAS_MORE = SMR_HAS(image_area) || SMR_HAS(image_antialias),  // than two taps
