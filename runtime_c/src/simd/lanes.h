@@ -3,6 +3,7 @@
 // simd/end.h. Stored are the low bits of lanes that the narrow type holds.
 //
 //   load_u8(p) load_u16(p)         VF elements, by zeros in front
+//   load_bytes(p)                  4 VF bytes, at any address
 //   load_u8_pairs(p)               2 VF elements as pairs of int16
 //   store_u8(p, v) store_i16(p, v)
 //   store_u8_clip(p, v)            lanes from -32768 to 32767, clipped to 0..255
@@ -13,6 +14,7 @@
 #if defined(SMR_SIMD_AVX512)
 #ifndef SMR_SIMD_LANES_AVX512
 #define SMR_SIMD_LANES_AVX512
+SMR_INLINE N(vi) N(load_bytes)(const uint8_t *p) { return _mm512_loadu_si512(p); }
 SMR_INLINE N(vi) N(load_u8)(const uint8_t *p) {
   return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
 }
@@ -47,6 +49,9 @@ SMR_INLINE N(vi) N(odd)(N(vi) a, N(vi) b) {
 #elif defined(SMR_SIMD_AVX2)
 #ifndef SMR_SIMD_LANES_AVX2
 #define SMR_SIMD_LANES_AVX2
+SMR_INLINE N(vi) N(load_bytes)(const uint8_t *p) {
+  return _mm256_loadu_si256((const __m256i *)(const void *)p);
+}
 SMR_INLINE N(vi) N(load_u8)(const uint8_t *p) {
   return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
 }
@@ -82,6 +87,7 @@ SMR_INLINE N(vi) N(odd)(N(vi) a, N(vi) b) {
 #elif defined(SMR_SIMD_NEON)
 #ifndef SMR_SIMD_LANES_NEON
 #define SMR_SIMD_LANES_NEON
+SMR_INLINE N(vi) N(load_bytes)(const uint8_t *p) { return vreinterpretq_s32_u8(vld1q_u8(p)); }
 SMR_INLINE N(vi) N(load_u8)(const uint8_t *p) {
   uint32_t word;
   memcpy(&word, p, sizeof word);
@@ -119,6 +125,11 @@ SMR_INLINE N(vi) N(odd)(N(vi) a, N(vi) b) { return vuzp2q_s32(a, b); }
 #elif VF == 1
 #ifndef SMR_SIMD_LANES_SCALAR
 #define SMR_SIMD_LANES_SCALAR
+SMR_INLINE N(vi) N(load_bytes)(const uint8_t *p) {
+  N(vi) v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
 SMR_INLINE N(vi) N(load_u8)(const uint8_t *p) { return *p; }
 SMR_INLINE N(vi) N(load_u16)(const uint16_t *p) { return *p; }
 SMR_INLINE void N(store_u8)(uint8_t *p, N(vi) v) { *p = (uint8_t)v; }
@@ -141,6 +152,11 @@ SMR_INLINE N(vi) N(odd)(N(vi) a, N(vi) b) { return (void)a, b; }
 typedef uint8_t N(v4u8) __attribute__((vector_size(4)));
 typedef uint16_t N(v4u16) __attribute__((vector_size(8)));
 typedef int16_t N(v4i16) __attribute__((vector_size(8)));
+SMR_INLINE N(vi) N(load_bytes)(const uint8_t *p) {
+  N(vi) v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
 SMR_INLINE N(vi) N(load_u8)(const uint8_t *p) {
   N(v4u8) v;
   memcpy(&v, p, sizeof v);

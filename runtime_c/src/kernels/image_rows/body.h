@@ -8,14 +8,10 @@ SMR_INLINE void N(image_byte)(N(vi) pixels, uint32_t shift, uint8_t *x) {
   N(store_u8)(x, N(iand)(N(isrl)(pixels, (int)shift), N(iset1)(255)));
 }
 
-SMR_INLINE N(vi) N(image_pixels)(const uint8_t *x) {
-  return N(iload)((const int32_t *)(const void *)x);
-}
-
 static void N(image_split)(size_t n, const uint8_t *pixels, const uint32_t shifts[3], uint8_t *r,
                            uint8_t *g, uint8_t *b) {
   IMAGE_EACH(n) {
-    const N(vi) v = N(image_pixels)(pixels + 4 * i);
+    const N(vi) v = N(load_bytes)(pixels + 4 * i);
     N(image_byte)(v, shifts[0], r + i);
     N(image_byte)(v, shifts[1], g + i);
     N(image_byte)(v, shifts[2], b + i);
@@ -95,7 +91,7 @@ static void N(image_along_four)(size_t n, const uint8_t *pixels, const int32_t *
                                 int32_t *const h[3]) {
   const N(vi) bytes = N(iset1)(0xff00ff), low = N(iset1)(0xffff), high = N(iset1)(~0xffff);
   IMAGE_EACH(n) {
-    const N(vi) x0 = N(image_pixels)(pixels + 8 * i), x1 = N(image_pixels)(pixels + 8 * i + 4 * VF);
+    const N(vi) x0 = N(load_bytes)(pixels + 8 * i), x1 = N(load_bytes)(pixels + 8 * i + 4 * VF);
     const N(vi) a = N(even)(x0, x1), b = N(odd)(x0, x1), both = N(iload)(w + i);
     const N(vi) a02 = N(iand)(a, bytes), b02 = N(iand)(b, bytes);
     const N(vi) a1 = N(iand)(N(isrl)(a, 8), N(iset1)(255));
