@@ -98,6 +98,27 @@ def test_files_that_are_no_recordings(tmp_path: Path) -> None:
     assert "pcm_s16le" in str(refused.value.fix)
 
 
+def test_the_extended_header_of_pcm(tmp_path: Path) -> None:
+    samples = np.arange(-300, 300, dtype="<i4") << 16
+    frames = b"".join(int(v).to_bytes(4, "little", signed=True)[1:] for v in samples)
+    for kind, taken in ((1, True), (3, False)):
+        extended = struct.pack("<HHIIHH", 0xFFFE, 1, 48000, 144000, 3, 24)
+        extended += struct.pack("<HHIH", 22, 24, 4, kind) + bytes.fromhex(
+            "000000001000800000aa00389b71"
+        )
+        body = b"WAVEfmt " + struct.pack("<I", len(extended)) + extended
+        body += b"data" + struct.pack("<I", len(frames)) + frames
+        path = tmp_path / "extended.wav"
+        path.write_bytes(b"RIFF" + struct.pack("<I", len(body)) + body)
+        if not taken:
+            with pytest.raises(UnsupportedError, match="is not PCM"):
+                Audio.open(path)
+            continue
+        audio = Audio.open(path)
+        assert audio.rate == 48000
+        assert np.array_equal(audio.samples[:, 0], (samples / 2.0**31).astype(np.float32))
+
+
 def test_every_cut_of_a_file_is_an_error_or_shorter(tmp_path: Path) -> None:
     whole = wav(tmp_path / "whole.wav", MONO.tobytes() * 4, 2, channels=2).read_bytes()
     for length in range(len(whole)):
