@@ -59,7 +59,9 @@ static inline size_t smr_i8_gemm_next(struct smr_i8_gemm_rows *at, size_t column
   at->from += step;
   at->sums += step;
   at->w += step * SMR_I8_GROUP;
-  if (column % SMR_I8_PANEL == 0) at->w += at->panel_stride_bytes - SMR_I8_PANEL * SMR_I8_GROUP;
+  // Panels of no rows have no bytes: then it goes back.
+  const ptrdiff_t panel = (ptrdiff_t)at->panel_stride_bytes, group = SMR_I8_PANEL * SMR_I8_GROUP;
+  if (column % SMR_I8_PANEL == 0) at->w += panel - group;
   return column;
 }
 

@@ -82,9 +82,10 @@ static struct data make_data(const struct problem *p, uint32_t *seed) {
     d.indirect[i] = d.a + (i * 7 + 3) % a_rows * a_stride;
     if (kernel_random(seed) % 4 == 0) d.indirect[i] = d.pad;
   }
-  // Between panels lies what no kernel may read.
-  const size_t panel_bytes = smr_i8_panel_stride_bytes(depth) + SHIFT;
-  const size_t w_batch = panels ? panels * panel_bytes - SHIFT : 0;
+  // Between panels lies what no kernel may read; panels of nothing lie where the first does.
+  const size_t shift = depth != 0 ? SHIFT : 0;
+  const size_t panel_bytes = smr_i8_panel_stride_bytes(depth) + shift;
+  const size_t w_batch = panels ? panels * panel_bytes - shift : 0;
   d.plain = draw_bytes(depth * p->n * p->batch, 0, p->fill, seed);
   d.w = (int8_t *)kernel_alloc(w_batch * p->batch, 5);
   for (size_t b = 0; b < p->batch; b++) {
