@@ -28,7 +28,7 @@ SAMARA_API int mirror_live(void);
 /// How often `name` was called: a function; "node" counts nodes that were computed, "prepare" those
 /// that were prepared for new shapes. -1: there is no such name.
 SAMARA_API int mirror_calls(const char *name);
-/// How long compile sleeps, in nanoseconds.
+/// How long compile sleeps, in nanoseconds; a smaller number wakes it.
 SAMARA_API void mirror_slow(uint64_t ns);
 /// Whether copy and submit return tickets, of work that is done, so that wait is called; else 0.
 SAMARA_API void mirror_tickets(bool on);

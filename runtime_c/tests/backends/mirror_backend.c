@@ -91,6 +91,18 @@ void mirror_slow(uint64_t ns) {
   pthread_mutex_unlock(&mirror.lock);
 }
 
+// As long as mirror_slow says now, which may change meanwhile.
+static void mirror_sleep(void) {
+  enum { STEP = 1000000 };
+  const struct timespec pause = {.tv_nsec = STEP};
+  for (uint64_t slept = 0, ns = 1; slept < ns; slept += STEP) {
+    pthread_mutex_lock(&mirror.lock);
+    ns = mirror.slow_ns;
+    pthread_mutex_unlock(&mirror.lock);
+    if (slept < ns) nanosleep(&pause, NULL);
+  }
+}
+
 void mirror_tickets(bool on) {
   pthread_mutex_lock(&mirror.lock);
   mirror.tickets = on;
@@ -267,12 +279,7 @@ static samara_status mirror_compile(void *device, const samara_region *region, v
                                     samara_error *error) {
   (void)device;
   SMR_TRY(mirror_enter(MIRROR_compile, error));
-  pthread_mutex_lock(&mirror.lock);
-  const uint64_t ns = mirror.slow_ns;
-  pthread_mutex_unlock(&mirror.lock);
-  const struct timespec pause = {.tv_sec = (time_t)(ns / 1000000000),
-                                 .tv_nsec = (long)(ns % 1000000000)};
-  if (ns != 0) nanosleep(&pause, NULL);
+  mirror_sleep();
   struct mirror_program *program =
       calloc(1, sizeof *program + region->node_count * sizeof program->nodes[0]);
   if (program == NULL) SMR_FAIL(error, OUT_OF_MEMORY, "mirror: no memory for a program");
