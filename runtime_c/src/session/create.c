@@ -8,15 +8,6 @@
 
 #include "base/os.h"
 
-// In a build without devices the options end before theirs, as those of an older library do.
-enum {
-  CREATE_OPTIONS_BYTES = SMR_HAS(backends) ? sizeof(samara_session_options)
-                                           : offsetof(samara_session_options, backends)
-};
-_Static_assert(sizeof(samara_session_options) ==
-                   offsetof(samara_session_options, backend_float16) + sizeof(uint64_t),
-               "the options of devices are the last");
-
 static samara_status create_options(samara_session *session,
                                     const samara_session_options *options) {
   samara_error *error = &session->error;
@@ -178,7 +169,8 @@ samara_status samara_session_create(const samara_model *model,
   if (model == NULL || out == NULL)
     SMR_FAIL(error, BAD_ARGUMENT, "samara_session_create: model or out is NULL");
   samara_session_options own;
-  SMR_TRY(smr_options_read(options, &own, CREATE_OPTIONS_BYTES, "session options", error));
+  SMR_TRY(smr_options_read(options, &own, sizeof own, "session options", error));
+  if (own.backend_count != 0) SMR_NEED_IN(NULL, error, backends);
   const struct smr_function *function = smr_model_entry(model, own.function);
   if (function == NULL)
     SMR_FAIL(error, NOT_FOUND, "the model has no function '%s'",

@@ -130,6 +130,50 @@ def test_one_plain_line_links_it(small_dist: Path, small: Path, app: Path, need_
     assert _run(program, small).split()[1] == "1"
 
 
+# Bytes between fields may hold anything, those of fields that the build has no use for too.
+_OPTIONS = """
+#include <samara/samara.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BEHIND(options, field, end) \\
+  memset((char *)&(options) + offsetof(samara_session_options, field) + 1, 0x55, \\
+         (end) - offsetof(samara_session_options, field) - 1)
+
+int main(int argc, char **argv) {
+  samara_model *model;
+  samara_session *session;
+  samara_error error;
+  samara_session_options options;
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  BEHIND(options, backend_wait, offsetof(samara_session_options, backend_check_every));
+  BEHIND(options, backend_float16, sizeof options);
+  if (argc != 2 || samara_model_open_path(argv[1], NULL, &model, &error)) return 1;
+  const samara_status status = samara_session_create(model, &options, &session, &error);
+  if (status != SAMARA_OK) return puts(error.text), 2;
+  samara_session_destroy(session);
+  options.backend_count = 1;
+  if (!samara_session_create(model, &options, &session, &error)) return 3;
+  puts(error.text);
+  samara_model_close(model);
+  return 0;
+}
+"""
+
+
+def test_options_are_those_of_the_header(
+    small_dist: Path, small: Path, tmp_path: Path, need_tool: Tool
+) -> None:
+    cc = need_tool("cc", "cc")
+    source, program = tmp_path / "options.c", tmp_path / "options"
+    source.write_text(_OPTIONS)
+    library, include = small_dist / "lib/libsamara.a", small_dist / "include"
+    _run(cc, source, library, f"-I{include}", *_libraries(small_dist), "-o", program)
+    assert "this build leaves out backends" in _run(program, small)
+
+
 def test_pkg_config(small_dist: Path, small: Path, app: Path, need_tool: Tool) -> None:
     tool = need_tool("pkg-config", "pkg-config")
     moved = app.parent / "moved"
