@@ -442,7 +442,8 @@ SAMARA_API samara_status samara_session_output_shape(const samara_session *sessi
 SAMARA_API samara_status samara_session_bind_output(samara_session *session, size_t index,
                                                     void *data, size_t size_bytes);
 /* Ask a run going on in another thread to stop; it returns SAMARA_CANCELLED at the next node. Any
- * thread. A request made while no run is going on cancels nothing. Without atomics (above): from an
+ * thread. A request made while no run is going on cancels nothing; a run of
+ * samara_session_run_async is going on when that has returned. Without atomics (above): from an
  * interrupt, a signal handler or a callback of the run, but from no other thread. */
 SAMARA_API void samara_session_cancel(samara_session *session);
 /* Bytes of activations and scratch this session holds now. */

@@ -33,6 +33,7 @@ static void async_loop(void *argument) {
     smr_os_mutex_unlock(&async->lock);
     const samara_status status = samara_session_run(session);
     smr_os_mutex_lock(&async->lock);
+    SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_IDLE);  // refused before it was going
     async->running = false;
     async->telling = done != NULL;
     smr_os_mutex_unlock(&async->lock);
@@ -70,6 +71,7 @@ samara_status samara_session_run_async(samara_session *session, samara_done_fn d
   const bool busy = async->waiting || async->running;
   if (!busy) {
     async->waiting = true;
+    SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_BEGUN);
     async->done = done;
     async->user = user;
     smr_os_cond_broadcast(&async->changed);

@@ -137,7 +137,9 @@ samara_status smr_session_run_entry(samara_session *session) {
   session->common.run.deadline.start_ns = smr_os_now_ns();
   if (SMR_HAS(profile)) session->profile.was_on = session->profile.on;
   (void)smr_session_forgive(&session->common);
-  SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_GOING);
+  smr_atomic_replace(&session->common.run.state, SMR_RUN_IDLE, SMR_RUN_GOING);
+  // One that was cancelled before its thread took it stays so, and ends at its first node.
+  if (SMR_HAS(async)) smr_atomic_replace(&session->common.run.state, SMR_RUN_BEGUN, SMR_RUN_GOING);
   samara_status status = smr_session_run_once(session);
   if (SMR_HAS(backends)) status = smr_session_run_again(session, status);
   SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_IDLE);

@@ -224,8 +224,11 @@ samara_status samara_session_run(samara_session *session) {
 }
 
 void samara_session_cancel(samara_session *session) {
-  if (session != NULL)
-    smr_atomic_replace(&session->common.run.state, SMR_RUN_GOING, SMR_RUN_CANCELLED);
+  if (session == NULL) return;
+  // In the order in which a run has these states: none is passed unseen.
+  if (SMR_HAS(async))
+    smr_atomic_replace(&session->common.run.state, SMR_RUN_BEGUN, SMR_RUN_CANCELLED);
+  smr_atomic_replace(&session->common.run.state, SMR_RUN_GOING, SMR_RUN_CANCELLED);
 }
 
 // ---- results ----

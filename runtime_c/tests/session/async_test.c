@@ -28,7 +28,7 @@ static struct literal *doubling(void) {
 // What the callback saw; of one thread at a time.
 struct told {
   int count;
-  samara_status status;
+  samara_status status, begun;
   float last;
   int more;  // runs that it begins itself
   SMR_ATOMIC(int) go;
@@ -156,6 +156,36 @@ SMR_TEST(a_run_is_cancelled) {
   literal_free(l);
 }
 
+// Begins the next run and cancels it before the thread, which is here, can take it.
+static void cancel_the_next(void *user, samara_session *session, samara_status status) {
+  struct told *told = user;
+  told->count++;
+  told->status = status;
+  if (told->count > 1) return;
+  told->begun = samara_session_run_async(session, cancel_the_next, told);
+  samara_session_cancel(session);
+}
+
+SMR_TEST(a_run_is_cancelled_before_it_is_taken) {
+  struct literal *l = two_nodes();
+  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+  struct told told = {.count = 0};
+  REQUIRE(s != NULL);
+  CHECK_EQ_INT(samara_session_run_async(s, cancel_the_next, &told), SAMARA_OK);
+  samara_session_wait(s);
+  CHECK_EQ_INT(told.begun, SAMARA_OK);
+  CHECK_EQ_INT(told.count, 2);
+  CHECK_EQ_INT(told.status, SAMARA_CANCELLED);
+  // It cancels that run alone.
+  samara_session_cancel(s);
+  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
+  CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_OK);
+  samara_session_wait(s);
+  CHECK_EQ_INT(told.status, SAMARA_OK);
+  samara_session_destroy(s);
+  literal_free(l);
+}
+
 SMR_TEST(destroying_waits_for_the_run) {
   for (int i = 0; i < ASYNC_RUNS; i++) {
     struct literal *l = doubling();
@@ -176,4 +206,5 @@ SMR_TEST(null_is_refused) {
 
 SMR_TEST_MAIN(RUN(runs_follow_each_other); RUN(the_callback_begins_the_next_run);
               RUN(a_session_that_runs_takes_no_other_run); RUN(a_run_is_cancelled);
-              RUN(destroying_waits_for_the_run); RUN(null_is_refused))
+              RUN(a_run_is_cancelled_before_it_is_taken); RUN(destroying_waits_for_the_run);
+              RUN(null_is_refused))

@@ -32,7 +32,12 @@ struct smr_memory {
   uint64_t max_arena_bytes;  // 0: no limit
 };
 
-enum smr_run_state { SMR_RUN_IDLE, SMR_RUN_GOING, SMR_RUN_CANCELLED };
+enum smr_run_state {
+  SMR_RUN_IDLE,
+  SMR_RUN_BEGUN,  // by samara_session_run_async, whose thread has not taken it yet
+  SMR_RUN_GOING,
+  SMR_RUN_CANCELLED
+};
 
 /// The run that is going on, or the last one, and its limits.
 struct smr_run {
