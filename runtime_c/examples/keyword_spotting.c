@@ -29,13 +29,5 @@ static int listen(struct net *net, const char *path, struct sound *sound) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3) return fail("usage", "keyword_spotting MODEL.samara SOUND.wav");
-  struct net net;
-  struct sound sound;
-  if (open_net(argv[1], &net) != 0) return 1;
-  int result = read_sound(argv[2], &sound);
-  if (result == 0) result = listen(&net, argv[1], &sound);
-  free(sound.samples);
-  close_net(&net);
-  return result;
+  return on_sound(argc, argv, "keyword_spotting MODEL.samara SOUND.wav", listen);
 }

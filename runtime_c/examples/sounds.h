@@ -86,4 +86,20 @@ static inline int hearing_of(const char *path, const struct net *net, samara_aud
   return 0;
 }
 
+// What a task on sound does when model and recording are open: 0, or 1 after an error was printed.
+typedef int (*listen_fn)(struct net *net, const char *path, struct sound *sound);
+
+// The body of main: opens MODEL.samara and SOUND.wav, and closes them.
+static inline int on_sound(int argc, char **argv, const char *usage, listen_fn listen) {
+  struct net net;
+  struct sound sound;
+  if (argc != 3) return fail("usage", usage);
+  if (open_net(argv[1], &net) != 0) return 1;
+  int result = read_sound(argv[2], &sound);
+  if (result == 0) result = listen(&net, argv[1], &sound);
+  free(sound.samples);
+  close_net(&net);
+  return result;
+}
+
 #endif  // SAMARA_EXAMPLES_SOUNDS_H_

@@ -16,8 +16,10 @@ static int listen(struct net *net, const char *path, struct sound *sound) {
     if (status == SAMARA_OK && ready) status = samara_session_run(net->session);
     if (status == SAMARA_OK && ready) status = samara_session_output(net->session, 0, &output);
     if (status != SAMARA_OK) return fail("sound", samara_session_error(net->session));
+    if (ready && (output.dtype != SAMARA_FLOAT32 || output.size_bytes < sizeof(float)))
+      return fail(path, "gives no probability");
     const double now = (double)i * seconds;
-    const float p = ready && output.dtype == SAMARA_FLOAT32 ? *(const float *)output.data : 0.0f;
+    const float p = ready ? *(const float *)output.data : 0.0f;
     if (ready) printf("%.3f s: %.9g\n", now, (double)p);
     if (p >= 0.5f && start < 0) start = now;
     if (p < 0.5f && start >= 0) {
@@ -29,13 +31,5 @@ static int listen(struct net *net, const char *path, struct sound *sound) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3) return fail("usage", "voice_activity MODEL.samara SOUND.wav");
-  struct net net;
-  struct sound sound;
-  if (open_net(argv[1], &net) != 0) return 1;
-  int result = read_sound(argv[2], &sound);
-  if (result == 0) result = listen(&net, argv[1], &sound);
-  free(sound.samples);
-  close_net(&net);
-  return result;
+  return on_sound(argc, argv, "voice_activity MODEL.samara SOUND.wav", listen);
 }
