@@ -189,7 +189,9 @@ def test_quantized_nets_answer(path: Path, rng: np.random.Generator, tmp_path: P
     samara.export(quantized, tmp_path / "int8.samara")
     one = samara.Session(path).predict(pictures[0])
     other = samara.Session(tmp_path / "int8.samara").predict(pictures[0])
-    assert one.label == other.label  # type: ignore[union-attr]
+    assert isinstance(one, samara.Classification)
+    assert isinstance(other, samara.Classification)
+    assert one.label == other.label
 
 
 @pytest.mark.parametrize(
