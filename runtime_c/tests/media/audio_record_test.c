@@ -78,6 +78,62 @@ SMR_TEST(codes) {
   }
 }
 
+// One flag after the other, and numbers that are all different.
+SMR_TEST(fields) {
+  static const float mean[] = {1, 2, 3}, scale = 2;
+  const samara_audio_record given = {.struct_size = sizeof given,
+                                     .kind = SAMARA_AUDIO_MFCC,
+                                     .dtype = SAMARA_INT8,
+                                     .layout = "tf",
+                                     .rate = 16000,
+                                     .window = 401,
+                                     .hop = 161,
+                                     .fft = 512,
+                                     .lead = 7,
+                                     .shape = SAMARA_WINDOW_HAMMING,
+                                     .spectrum = SAMARA_SPECTRUM_MAGNITUDE,
+                                     .log = SAMARA_LOG_DECIMAL,
+                                     .preemphasis = 0.5f,
+                                     .low = 20,
+                                     .high = 7600,
+                                     .floor = 0.25f,
+                                     .offset = 0.125f,
+                                     .bins = 19,
+                                     .first = 2,
+                                     .coefficients = 3,
+                                     .lifter = 22,
+                                     .frames = 5,
+                                     .step = 4,
+                                     .mean_count = 3,
+                                     .scale_count = 1,
+                                     .mean = mean,
+                                     .scale = &scale,
+                                     .quant_scale = 0.5f,
+                                     .quant_zero = -3};
+  enum { FLAGS = 8 };
+  for (int flag = 0; flag < FLAGS; flag++) {
+    struct smr_audio_record m;
+    struct smr_audio_tensor t;
+    samara_audio_record r = given;
+    bool *const set[FLAGS] = {&r.symmetric,     &r.center,   &r.dc,
+                              &r.wide_unit,     &r.slaney,   &r.slaney_norm,
+                              &r.mel_triangles, &r.plain_dct};
+    *set[flag] = true;
+    if (r.center) r.lead = 0;
+    REQUIRE(smr_audio_record_of(&r, &m, &t, NULL, NULL) == SAMARA_OK);
+    const bool got[FLAGS] = {m.symmetric,   m.center,        m.dc,       m.wide_unit, m.slaney,
+                             m.slaney_norm, m.mel_triangles, m.plain_dct};
+    for (int i = 0; i < FLAGS; i++) CHECK_EQ_INT(got[i], i == flag);
+    CHECK(m.kind == SMR_AUDIO_MFCC && m.spectrum == SMR_AUDIO_MAGNITUDE);
+    CHECK(m.log == SMR_AUDIO_LOG10 && m.rate == 16000 && m.window == 401 && m.hop == 161);
+    CHECK(m.fft == 512 && m.lead == r.lead && m.preemphasis == 0.5f && m.low == 20);
+    CHECK(m.high == 7600 && m.floor == 0.25f && m.offset == 0.125f && m.bins == 19);
+    CHECK(m.first == 2 && m.coefficients == 3 && m.lifter == 22);
+    CHECK(m.n_mean == 3 && m.mean == mean && m.n_scale == 1 && m.scale == &scale);
+    CHECK(m.quant_scale == 0.5f && m.quant_zero == -3 && t.frames == 5 && t.step == 4);
+  }
+}
+
 SMR_TEST(refusals) {
   samara_audio_record r = plain();
   r.kind = (samara_audio_kind)-1;
@@ -155,4 +211,4 @@ SMR_TEST(samples) {
   CHECK_CONTAINS(error.text, "the samara_audio is NULL");
 }
 
-SMR_TEST_MAIN(RUN(codes); RUN(refusals); RUN(shapes); RUN(samples))
+SMR_TEST_MAIN(RUN(codes); RUN(fields); RUN(refusals); RUN(shapes); RUN(samples))

@@ -123,10 +123,10 @@ static int cancel(void *user, const char *node, const char *const *names,
   return 0;
 }
 
-static struct literal *two_nodes(void) {
+static struct literal *two_nodes(int64_t most) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
-  const uint32_t n = literal_symbol(f, "n", 0, 0, ASYNC_N);
+  const uint32_t n = literal_symbol(f, "n", 0, 0, most);
   const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
   literal_input(f, x);
   const uint32_t s = literal_value(f, "s", SAMARA_FLOAT32, 1, n);
@@ -140,7 +140,7 @@ static struct literal *two_nodes(void) {
 }
 
 SMR_TEST(a_run_is_cancelled) {
-  struct literal *l = two_nodes();
+  struct literal *l = two_nodes(ASYNC_N);
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
   struct told told = {.count = 0};
   REQUIRE(s != NULL);
@@ -167,7 +167,7 @@ static void cancel_the_next(void *user, samara_session *session, samara_status s
 }
 
 SMR_TEST(a_run_is_cancelled_before_it_is_taken) {
-  struct literal *l = two_nodes();
+  struct literal *l = two_nodes(ASYNC_N);
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
   struct told told = {.count = 0};
   REQUIRE(s != NULL);
@@ -182,6 +182,23 @@ SMR_TEST(a_run_is_cancelled_before_it_is_taken) {
   CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_OK);
   samara_session_wait(s);
   CHECK_EQ_INT(told.status, SAMARA_OK);
+  samara_session_destroy(s);
+  literal_free(l);
+}
+
+// Without shapes runs are refused before they go on; to cancel one cancels no later one.
+SMR_TEST(a_cancelled_run_that_is_refused) {
+  struct literal *l = two_nodes(INT64_MAX);
+  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+  struct told told = {.count = 0};
+  const int64_t n = ASYNC_N;
+  REQUIRE(s != NULL);
+  CHECK_EQ_INT(samara_session_run_async(s, cancel_the_next, &told), SAMARA_OK);
+  samara_session_wait(s);
+  CHECK_EQ_INT(told.count, 2);
+  CHECK_EQ_INT(told.status, SAMARA_BAD_STATE);
+  CHECK_EQ_INT(samara_session_resize(s, (const int64_t *const[]){&n}, 1), SAMARA_OK);
+  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   samara_session_destroy(s);
   literal_free(l);
 }
@@ -206,5 +223,5 @@ SMR_TEST(null_is_refused) {
 
 SMR_TEST_MAIN(RUN(runs_follow_each_other); RUN(the_callback_begins_the_next_run);
               RUN(a_session_that_runs_takes_no_other_run); RUN(a_run_is_cancelled);
-              RUN(a_run_is_cancelled_before_it_is_taken); RUN(destroying_waits_for_the_run);
-              RUN(null_is_refused))
+              RUN(a_run_is_cancelled_before_it_is_taken); RUN(a_cancelled_run_that_is_refused);
+              RUN(destroying_waits_for_the_run); RUN(null_is_refused))

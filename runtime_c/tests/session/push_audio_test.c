@@ -6,6 +6,7 @@
 
 #include "harness.h"
 #include "kernels/kernel_data.h"
+#include "model/audio_fields.h"
 #include "session/model_literal.h"
 #include "session/session.h"
 
@@ -20,21 +21,7 @@ struct made {
   struct smr_input_record record;
 };
 
-static struct smr_audio_fields fields_of(void) {
-  return (struct smr_audio_fields){.kind = SAMARA_AUDIO_LOGMEL,
-                                   .dtype = SAMARA_FLOAT32,
-                                   .layout = "ntf",
-                                   .rate = 8000,
-                                   .window = 200,
-                                   .hop = 80,
-                                   .fft = 256,
-                                   .shape = SAMARA_WINDOW_HANN,
-                                   .bins = BINS,
-                                   .high = 4000,
-                                   .floor = 1e-10f,
-                                   .frames = FRAMES,
-                                   .step = 2};
-}
+static struct smr_audio_fields fields_of(void) { return audio_fields(FRAMES, BINS); }
 
 static void make(struct made *m, struct smr_audio_fields fields, bool flat) {
   *m = (struct made){.literal = literal_new(), .fields = fields};
@@ -211,6 +198,35 @@ SMR_TEST(refusals) {
   drop(&m, s);
 }
 
+// Symbols may take any size; only a row of all elements is a tensor of the record.
+SMR_TEST(rows_of_other_sizes) {
+  static const int64_t sizes[][2] = {{1, NUMBERS}, {1, NUMBERS - 1}, {2, NUMBERS}, {NUMBERS, 1}};
+  struct made m = {.literal = literal_new(), .fields = fields_of()};
+  m.record = (struct smr_input_record){.audio = &m.fields};
+  struct literal_function *f = literal_add(m.literal, "main", true);
+  const uint32_t rows = literal_symbol(f, "rows", 0, 0, INT64_MAX);
+  const uint32_t columns = literal_symbol(f, "columns", 0, 1, INT64_MAX);
+  const uint32_t x = literal_value(f, "sound", SAMARA_FLOAT32, 2, rows, columns);
+  literal_input(f, x);
+  literal_output(f, x, "y");
+  f->f.records = &m.record, f->f.record_count = 1;
+  m.model = literal_finish(m.literal);
+  samara_session *s = literal_session(m.model, (samara_session_options){0});
+  const samara_audio audio = sound_of(10);
+  REQUIRE(s != NULL);
+  for (int k = 0; k < 4; k++) {
+    size_t taken = 77;
+    bool ready = true;
+    const int64_t *const shapes[] = {sizes[k]};
+    REQUIRE(samara_session_resize(s, shapes, 1) == SAMARA_OK);
+    CHECK_EQ_INT(samara_session_push_audio(s, 0, &audio, &taken, &ready),
+                 k == 0 ? SAMARA_OK : SAMARA_BAD_SHAPE);
+    CHECK_EQ_INT(taken, k == 0 ? 10 : 77);
+    if (k != 0) CHECK_CONTAINS(samara_session_error(s), "the record makes 24 elements");
+  }
+  drop(&m, s);
+}
+
 SMR_TEST(memory_that_runs_out) {
   const samara_audio audio = sound_of(COUNT);
   size_t failures = 0;
@@ -242,4 +258,4 @@ SMR_TEST(memory_that_runs_out) {
 }
 
 SMR_TEST_MAIN(RUN(portions_of_any_size); RUN(other_rates_and_channels); RUN(streams_begin_anew);
-              RUN(refusals); RUN(memory_that_runs_out))
+              RUN(refusals); RUN(rows_of_other_sizes); RUN(memory_that_runs_out))
