@@ -18,9 +18,14 @@ def test_the_first_word_says_of_what() -> None:
     for kind in KINDS:
         with pytest.raises(ArgumentError, match="dtype"):
             parse_record(f"{kind} float64 nf rate=16000 window=400")
-    for text in ("", "logmels float32", "yuv float32 nchw"):
-        with pytest.raises(ArgumentError):
-            parse_record(text)
+    with pytest.raises(ArgumentError, match="has 0 words"):
+        parse_record("")
+    with pytest.raises(ArgumentError, match="begins with 'logmels'") as caught:
+        parse_record("logmels float32 ntf rate=16000")
+    assert str(caught.value.fix).startswith("did you mean 'logmel'? records of")
+    with pytest.raises(ArgumentError, match="begins with 'yuv'") as caught:
+        parse_record("yuv float32 nchw")
+    assert "rgb, bgr, gray, samples, spectrum" in str(caught.value.fix)
 
 
 def test_records_stay_as_they_are() -> None:

@@ -8,6 +8,8 @@ from samara.pybridge.audio_text import KINDS
 from samara.pybridge.errors import ArgumentError
 from samara.pybridge.files import kind_of
 from samara.pybridge.image_record import ImageRecord
+from samara.pybridge.image_text import CHANNELS
+from samara.pybridge.names import meant
 
 InputRecord = ImageRecord | AudioRecord
 
@@ -20,8 +22,15 @@ def parse_record(text: str) -> InputRecord:
     >>> parse_record("samples float32 nf rate=16000 window=512").tensor_shape
     (1, 512)
     """
-    first = text.split(maxsplit=1)[:1]
-    return AudioRecord.parse(text) if first and first[0] in KINDS else ImageRecord.parse(text)
+    first = "".join(text.split(maxsplit=1)[:1])
+    if first in KINDS:
+        return AudioRecord.parse(text)
+    if first in CHANNELS or not first:
+        return ImageRecord.parse(text)
+    raise ArgumentError(
+        f"the record begins with {first!r}",
+        fix=meant(first, (*CHANNELS, *KINDS), "records of pictures and sound begin with"),
+    )
 
 
 def as_record(given: object, what: str = "the record") -> InputRecord:
