@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Signatures alone, to compile against where the real class is not there.
+package android.graphics;
+
+public final class Bitmap {
+  public enum Config {
+    ALPHA_8,
+    RGB_565,
+    ARGB_4444,
+    ARGB_8888
+  }
+
+  private Bitmap() {}
+
+  public Config getConfig() {
+    return null;
+  }
+
+  public int getWidth() {
+    return 0;
+  }
+
+  public int getHeight() {
+    return 0;
+  }
+
+  public boolean isRecycled() {
+    return false;
+  }
+}

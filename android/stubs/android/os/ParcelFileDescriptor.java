@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Signatures alone, to compile against where the real class is not there.
+package android.os;
+
+public class ParcelFileDescriptor {
+  ParcelFileDescriptor() {}
+
+  public int getFd() {
+    return -1;
+  }
+}
