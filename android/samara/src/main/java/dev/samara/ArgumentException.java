@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// An error of samara, named as Python's and Swift's.
+package dev.samara;
+
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
+
+/** An argument is null, or of a kind that the method does not take. */
+public final class ArgumentException extends ShapeException {
+  private static final long serialVersionUID = 1;
+
+  ArgumentException(@NonNull Status status, @NonNull String message, @Nullable String fix) {
+    super(status, message, fix);
+  }
+}

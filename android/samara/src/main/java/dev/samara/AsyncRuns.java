@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs of one session in executors, one after the other.
+package dev.samara;
+
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
+import java.util.ArrayDeque;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+
+/** The runs that wait, and the one that an executor has. */
+final class AsyncRuns {
+  private final SessionHandle handle;
+  private final ArrayDeque<Run<?>> waiting = new ArrayDeque<>();
+  @Nullable private Run<?> first; // given to its executor
+
+  AsyncRuns(SessionHandle handle) {
+    this.handle = handle;
+  }
+
+  @NonNull
+  <T> CompletableFuture<T> begin(@NonNull Executor executor, @NonNull Callable<T> work) {
+    Run<T> run = new Run<>(SamaraException.given(executor, "the executor"), work);
+    synchronized (this) {
+      waiting.add(run);
+      if (first != null) return run;
+      first = waiting.remove();
+    }
+    start(run);
+    return run;
+  }
+
+  private void start(@Nullable Run<?> next) {
+    Run<?> run = next;
+    while (run != null) {
+      try {
+        run.executor.execute(run);
+        return;
+      } catch (RuntimeException refused) {
+        run.completeExceptionally(refused);
+        run = following();
+      }
+    }
+  }
+
+  @Nullable
+  private synchronized Run<?> following() {
+    first = waiting.poll();
+    return first;
+  }
+
+  private final class Run<T> extends CompletableFuture<T> implements Runnable {
+    private final Executor executor;
+    private final Callable<T> work;
+    private boolean going; // guarded by AsyncRuns.this
+
+    Run(Executor executor, Callable<T> work) {
+      this.executor = executor;
+      this.work = work;
+    }
+
+    @Override
+    public void run() {
+      synchronized (AsyncRuns.this) {
+        going = !isDone();
+      }
+      try {
+        if (going) end(work.call(), null);
+      } catch (Throwable failure) {
+        end(null, failure);
+      }
+      start(following());
+    }
+
+    private void end(@Nullable T result, @Nullable Throwable failure) {
+      synchronized (AsyncRuns.this) {
+        going = false; // a cancel from here on would meet another run
+      }
+      if (failure == null) complete(result);
+      else completeExceptionally(failure);
+    }
+
+    private boolean stop() {
+      synchronized (AsyncRuns.this) {
+        return going && handle.cancel();
+      }
+    }
+
+    @Override
+    public boolean cancel(boolean mayInterrupt) {
+      boolean cancelled = super.cancel(mayInterrupt);
+      if (cancelled) Stop.until(this::stop);
+      return cancelled;
+    }
+  }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// An error of samara, named as Python's and Swift's.
+package dev.samara;
+
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
+
+/** A device or the native library failed, or is not there. */
+public final class BackendException extends SamaraException {
+  private static final long serialVersionUID = 1;
+
+  BackendException(@NonNull Status status, @NonNull String message, @Nullable String fix) {
+    super(status, message, fix);
+  }
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// An opened .samara file.
+package dev.samara;
+
+import android.content.Context;
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
+import java.io.File;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * An immutable model, shared by any number of sessions and threads.
+ *
+ * <pre>{@code
+ * try (Model model = Model.fromAsset(context, "digits.samara"); Session session = new Session(model)) {
+ *   session.setInput("image", pixels);
+ *   session.run();
+ *   session.getOutput("probability", probabilities);
+ * }
+ * }</pre>
+ */
+public final class Model implements AutoCloseable {
+  private static final int VERIFY_SMALL = 0;
+
+  final ModelHandle handle;
+  private final Reaper reaper;
+  private final Map<String, FunctionInfo> functions;
+  private final List<String> labels;
+  private final Map<String, String> metadata;
+
+  private Model(long pointer, @Nullable Object memory) {
+    ModelHandle opened = new ModelHandle(pointer, memory);
+    try {
+      Blob blob = new Blob(opened.describe());
+      functions = functions(blob);
+      metadata = metadata(blob);
+      labels = Labels.read(metadata.get("labels"));
+    } catch (RuntimeException | Error failure) {
+      opened.close();
+      throw failure;
+    }
+    handle = opened;
+    reaper = Reaper.watch(this, opened::close);
+  }
+
+  private static Map<String, FunctionInfo> functions(Blob blob) {
+    Map<String, FunctionInfo> found = new LinkedHashMap<>();
+    for (int count = blob.number(); count > 0; count--) {
+      FunctionInfo function = new FunctionInfo(blob);
+      found.put(function.getName(), function);
+    }
+    return Collections.unmodifiableMap(found);
+  }
+
+  private static Map<String, String> metadata(Blob blob) {
+    Map<String, String> found = new LinkedHashMap<>();
+    for (int count = blob.number(); count > 0; count--) {
+      String key = blob.text();
+      found.put(key, blob.text());
+    }
+    return Collections.unmodifiableMap(found);
+  }
+
+  // ---- opening ----
+
+  /**
+   * Opens an asset of the app. Stored without compression it is mapped where it lies in the APK:
+   * {@code android { androidResources { noCompress += "samara" } }}. A compressed one is read once into
+   * memory, and the log says so.
+   */
+  @NonNull
+  public static Model fromAsset(@NonNull Context context, @NonNull String name) {
+    SamaraException.given(context, "the context");
+    return AndroidAssets.open(context, SamaraException.given(name, "the name of the asset"));
+  }
+
+  /** Opens a file, which is mapped: it must not change while the model is open. */
+  @NonNull
+  public static Model fromFile(@NonNull File file) {
+    SamaraException.given(file, "the file");
+    Native.check();
+    return new Model(Native.openPath(Words.c(file.getPath(), "the path"), false, VERIFY_SMALL), null);
+  }
+
+  /** Opens a file, as {@link #fromFile(File)} does. */
+  @NonNull
+  public static Model fromFile(@NonNull String path) {
+    return fromFile(new File(SamaraException.given(path, "the path")));
+  }
+
+  /**
+   * Opens what a direct buffer holds between its position and its limit. The model keeps the buffer,
+   * whose bytes must not change while it is open.
+   */
+  @NonNull
+  public static Model fromBuffer(@NonNull ByteBuffer buffer) {
+    SamaraException.given(buffer, "the buffer");
+    Native.check();
+    if (!buffer.isDirect()) {
+      throw new ArgumentException(
+          Status.BAD_ARGUMENT,
+          "the buffer is not direct",
+          "make it by ByteBuffer.allocateDirect, or map a file");
+    }
+    ByteBuffer own = buffer.duplicate();
+    return new Model(
+        Native.openBuffer(own, own.position(), own.remaining(), VERIFY_SMALL), own);
+  }
+
+  /**
+   * Opens {@code length} bytes at {@code offset}, a multiple of 4, of a descriptor, which may be closed
+   * afterwards. length 0: to the end.
+   */
+  @NonNull
+  static Model fromDescriptor(int fd, long offset, long length) {
+    Native.check();
+    return new Model(Native.openFd(fd, offset, length, false, VERIFY_SMALL), null);
+  }
+
+  // ---- what it holds ----
+
+  /** The functions that a session can run, the first being the default. */
+  @NonNull
+  public Map<String, FunctionInfo> getFunctions() {
+    return functions;
+  }
+
+  /** The function of that name, null for the default one. */
+  @NonNull
+  public FunctionInfo getFunction(@Nullable String name) {
+    FunctionInfo found = name == null ? functions.values().iterator().next() : functions.get(name);
+    if (found != null) return found;
+    throw new UnknownNameException(
+        Status.NOT_FOUND,
+        "the model has no function '" + name + "'",
+        "it has " + Words.joined(new ArrayList<>(functions.keySet())));
+  }
+
+  /** The inputs of the default function. */
+  @NonNull
+  public List<TensorInfo> getInputs() {
+    return getFunction(null).getInputs();
+  }
+
+  /** The outputs of the default function. */
+  @NonNull
+  public List<TensorInfo> getOutputs() {
+    return getFunction(null).getOutputs();
+  }
+
+  /** The names of classes, by their number; empty where the file has none. */
+  @NonNull
+  public List<String> getLabels() {
+    return labels;
+  }
+
+  /** Keys and values that are stored in the file. */
+  @NonNull
+  public Map<String, String> getMetadata() {
+    return metadata;
+  }
+
+  // ---- whether it is sound ----
+
+  /** Runs the golden inputs that are stored in the file, and throws where an output differs. */
+  public void selftest() {
+    long model = handle.use();
+    try {
+      Native.selftest(model);
+    } finally {
+      handle.release();
+    }
+  }
+
+  /** Compares every byte with the checksums in the file, whatever its size. */
+  public void verify() {
+    long model = handle.use();
+    try {
+      Native.verify(model);
+    } finally {
+      handle.release();
+    }
+  }
+
+  /** Whether every byte matched its checksum when that was looked at last. */
+  public boolean isVerified() {
+    long model = handle.use();
+    try {
+      return Native.verified(model);
+    } finally {
+      handle.release();
+    }
+  }
+
+  /**
+   * No further session can be made of it. Memory is given back when the last session is closed. Twice
+   * is harmless; what the model holds can still be asked for.
+   */
+  @Override
+  public void close() {
+    reaper.dismiss();
+    handle.close();
+  }
+
+  @NonNull
+  @Override
+  public String toString() {
+    String closed = handle.isClosed() ? ", closed" : "";
+    return "Model(" + Words.joined(new ArrayList<>(functions.keySet())) + closed + ")";
+  }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of libsamara_jni, which registers exactly these when it is loaded.
+package dev.samara;
+
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
+import java.nio.Buffer;
+
+/**
+ * Calls into C. Handles are addresses, checked by the callers alone; everything else is checked in C,
+ * which throws a {@link SamaraException}. Names are UTF-8 that ends with a zero.
+ */
+final class Native {
+  private static final Throwable FAILURE = load();
+
+  private Native() {}
+
+  private static Throwable load() {
+    try {
+      System.loadLibrary("samara_jni");
+      return null;
+    } catch (LinkageError | SecurityException failure) {
+      return failure;
+    }
+  }
+
+  /** Throws where the library is not there. Whatever makes the first handle calls it. */
+  static void check() {
+    if (FAILURE == null) return;
+    BackendException failure =
+        new BackendException(
+            Status.BACKEND,
+            "libsamara_jni cannot be loaded: " + FAILURE.getMessage(),
+            "add the AAR to the app, with the ABI of this device, in the version of these classes");
+    failure.initCause(FAILURE);
+    throw failure;
+  }
+
+  static native byte[] version();
+
+  /** A line of the log, where the system has one. */
+  static native void warn(@NonNull byte[] text);
+
+  static native byte[] isa();
+
+  // ---- models ----
+
+  static native long openPath(@NonNull byte[] path, boolean copy, int verify);
+
+  static native long openFd(int fd, long offset, long size, boolean copy, int verify);
+
+  /** The buffer must live until closeModel. */
+  static native long openBuffer(@NonNull Buffer buffer, long offset, long size, int verify);
+
+  static native void closeModel(long model);
+
+  static native byte[] describe(long model);
+
+  static native void selftest(long model);
+
+  static native void verify(long model);
+
+  static native boolean verified(long model);
+
+  // ---- pools ----
+
+  static native long createPool(int threads);
+
+  static native int poolThreads(long pool);
+
+  static native void destroyPool(long pool);
+
+  // ---- sessions ----
+
+  /** limits: arena bytes, steps, microseconds; 0 is none. flags: those of {@link Session.Options}. */
+  static native long createSession(
+      long model,
+      long pool,
+      @Nullable byte[] function,
+      @NonNull byte[][] keep,
+      @NonNull byte[][] backends,
+      @NonNull long[] limits,
+      int flags);
+
+  static native void destroySession(long session);
+
+  static native void cancel(long session);
+
+  /** Shapes one behind the other, of the inputs' ranks; ranks[i] is -1 where input i stays as it is. */
+  static native void resize(long session, @NonNull int[] ranks, @NonNull long[] dims);
+
+  /** Sets the dims and returns the rank; -1 before all inputs have a shape. */
+  static native int inputShape(long session, int index, @NonNull long[] dims);
+
+  /** The same of an output, of which dims may be -1: not known yet. */
+  static native int outputShape(long session, int index, @NonNull long[] dims);
+
+  static native void setArray(long session, int index, @NonNull Object array, int kind);
+
+  /** swapped: the buffer is in the other byte order, which is right for single bytes alone. */
+  static native void setBuffer(
+      long session, int index, @NonNull Buffer from, boolean swapped, long at, long size);
+
+  static native void run(long session);
+
+  static native void getArray(long session, int index, @NonNull Object array, int kind);
+
+  static native void getBuffer(
+      long session, int index, @NonNull Buffer to, boolean swapped, long at, long size);
+
+  /** A kept tensor: type, rank, dims, scale, zero point, bytes. */
+  static native byte[] kept(long session, @NonNull byte[] name);
+
+  // ---- pictures, sound, answers ----
+
+  /**
+   * numbers: those of {@link Image}. planes: arrays of bytes or direct buffers; places: offset, size,
+   * row stride and pixel stride of each.
+   */
+  static native void setImage(
+      long session, int index, @NonNull int[] numbers, @NonNull Object[] planes,
+      @NonNull long[] places);
+
+  /** The same of an android.graphics.Bitmap of ARGB_8888. */
+  static native void setBitmap(
+      long session, int index, @NonNull int[] numbers, @NonNull Object bitmap);
+
+  /** The same of an android.hardware.HardwareBuffer. */
+  static native void setHardwareBuffer(
+      long session, int index, @NonNull int[] numbers, @NonNull Object buffer);
+
+  /** samples: short[] or float[]. The number taken, times two, plus one where the input is ready. */
+  static native long pushAudio(
+      long session, int index, @NonNull Object samples, int at, int count, int rate, int channels);
+
+  static native boolean endAudio(long session, int index);
+
+  static native byte[] answer(long session);
+
+  // ---- state, times ----
+
+  static native byte[] saveState(long session);
+
+  static native void loadState(long session, @NonNull byte[] file);
+
+  static native void resetState(long session);
+
+  static native void setProfiling(long session, boolean on);
+
+  static native byte[] profile(long session);
+
+  static native byte[] trace(long session);
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a session runs.
+package dev.samara;
+
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Options of a {@link Session}; what is not set is as in {@code new Session(model)}.
+ *
+ * <pre>{@code new Session(model, new SessionOptions().threads(2).keep("conv1"))}</pre>
+ */
+public final class SessionOptions {
+  private static final int KEEP_ALL = 1;
+  private static final int STRICT = 2;
+  private static final int BFLOAT16 = 4;
+  private static final int FLOAT16 = 8;
+  private static final int WAIT = 16;
+  private static final int PROFILE = 32;
+
+  private String function;
+  private int threads;
+  private final List<byte[]> keep = new ArrayList<>();
+  private final List<byte[]> backends = new ArrayList<>();
+  private final long[] limits = new long[3];
+  private int flags;
+
+  /** The function to run; the default is the first of the model. */
+  @NonNull
+  public SessionOptions function(@Nullable String name) {
+    Words.c(name, "the function's name");
+    function = name;
+    return this;
+  }
+
+  /** Threads of a run, that of the caller included; the default is min(4, cores). */
+  @NonNull
+  public SessionOptions threads(int count) {
+    if (count < 1) {
+      throw new ShapeException(
+          Status.BAD_SHAPE, "threads must be at least 1, got " + count, "leave it out for up to 4");
+    }
+    threads = count;
+    return this;
+  }
+
+  /**
+   * Devices, in the order in which they are asked whether they support a node: "cpu"; "opencl" or
+   * "opencl:1"; the path of a library that brings a backend. "auto" takes a device only where it is
+   * faster.
+   */
+  @NonNull
+  public SessionOptions backend(@NonNull String... names) {
+    backends.clear();
+    addAll(backends, names, "a backend");
+    return this;
+  }
+
+  /** Wait for the device of "auto" when the session is made; its runs then come first. */
+  @NonNull
+  public SessionOptions waitForBackend(boolean wait) {
+    return flag(WAIT, wait);
+  }
+
+  /** Tensors that can be read with {@link Session#kept} after a run. */
+  @NonNull
+  public SessionOptions keep(@NonNull String... names) {
+    keep.clear();
+    addAll(keep, names, "a tensor to keep");
+    return this;
+  }
+
+  /** Keep every tensor. */
+  @NonNull
+  public SessionOptions keepAll(boolean all) {
+    return flag(KEEP_ALL, all);
+  }
+
+  /**
+   * "default"; "strict" excludes transformed and reduced-precision algorithms; "bfloat16" lets products
+   * of float32 round to bfloat16 where the CPU has instructions for that; "float16" stores float32 as
+   * float16 on devices.
+   */
+  @NonNull
+  public SessionOptions accuracy(@NonNull String word) {
+    SamaraException.given(word, "the accuracy");
+    flag(STRICT, word.equals("strict"));
+    flag(BFLOAT16, word.equals("bfloat16"));
+    flag(FLOAT16, word.equals("float16"));
+    if (word.equals("default") || (flags & (STRICT | BFLOAT16 | FLOAT16)) != 0) return this;
+    throw new UnknownNameException(
+        Status.NOT_FOUND,
+        "there is no accuracy '" + word + "'",
+        "there are default, strict, bfloat16, float16");
+  }
+
+  /** Time every node from the first run on ({@link Session#profile}). */
+  @NonNull
+  public SessionOptions profiling(boolean on) {
+    return flag(PROFILE, on);
+  }
+
+  /** The most bytes of activations and scratch; 0: no limit. */
+  @NonNull
+  public SessionOptions maxArenaBytes(long bytes) {
+    return limit(0, bytes, "the limit of bytes");
+  }
+
+  /** The most executions of nodes per run; 0: no limit. */
+  @NonNull
+  public SessionOptions maxSteps(long steps) {
+    return limit(1, steps, "the limit of steps");
+  }
+
+  /** The most microseconds of a run, from its start; 0: no limit. */
+  @NonNull
+  public SessionOptions deadlineMicros(long micros) {
+    return limit(2, micros, "the deadline");
+  }
+
+  private SessionOptions limit(int index, long value, String what) {
+    if (value < 0) {
+      throw new ShapeException(Status.BAD_SHAPE, what + " is " + value, "give 0 for none");
+    }
+    limits[index] = value;
+    return this;
+  }
+
+  private SessionOptions flag(int flag, boolean on) {
+    flags = on ? flags | flag : flags & ~flag;
+    return this;
+  }
+
+  private static void addAll(List<byte[]> to, String[] names, String what) {
+    for (String name : SamaraException.given(names, what)) {
+      to.add(Words.c(SamaraException.given(name, what), what));
+    }
+  }
+
+  @Nullable
+  String function() {
+    return function;
+  }
+
+  int threads() {
+    return threads;
+  }
+
+  /** The session in C, of a model and pool that are in use. */
+  long create(long model, long pool, @NonNull String function) {
+    return Native.createSession(
+        model,
+        pool,
+        Words.c(function, "the function's name"),
+        keep.toArray(new byte[0][]),
+        backends.toArray(new byte[0][]),
+        limits,
+        flags);
+  }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pieces of text, and what Java and C tell each other of them.
+package dev.samara;
+
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
+import java.nio.charset.StandardCharsets;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Locale;
+
+/** Text of messages, and names on their way to C. */
+final class Words {
+  private Words() {}
+
+  /** A name as C takes it: UTF-8 that ends with a zero. */
+  @Nullable
+  static byte[] c(@Nullable String text, @NonNull String what) {
+    if (text == null) return null;
+    if (text.indexOf('\0') >= 0) {
+      throw new ArgumentException(
+          Status.BAD_ARGUMENT, what + " holds a zero character", "leave it out");
+    }
+    return (text + '\0').getBytes(StandardCharsets.UTF_8);
+  }
+
+  @NonNull
+  static String of(@NonNull byte[] utf8) {
+    return new String(utf8, StandardCharsets.UTF_8);
+  }
+
+  @NonNull
+  static String lower(@NonNull Enum<?> value) {
+    return value.name().toLowerCase(Locale.ROOT);
+  }
+
+  @NonNull
+  static String joined(@NonNull List<?> parts) {
+    StringBuilder text = new StringBuilder();
+    for (Iterator<?> each = parts.iterator(); each.hasNext(); ) {
+      text.append(each.next());
+      if (each.hasNext()) text.append(", ");
+    }
+    return text.toString();
+  }
+
+  /** The position of the tensor of that name. */
+  static int index(@NonNull List<TensorInfo> infos, @Nullable String name, @NonNull String what) {
+    SamaraException.given(name, "the name"); // no text is made of pieces here, which is garbage
+    for (int i = 0; i < infos.size(); i++) {
+      if (infos.get(i).getName().equals(name)) return i;
+    }
+    StringBuilder names = new StringBuilder();
+    for (TensorInfo info : infos) names.append(names.length() > 0 ? ", " : "").append(info.getName());
+    throw new UnknownNameException(
+        Status.NOT_FOUND, "there is no " + what + " '" + name + "'", "there are: " + names);
+  }
+}

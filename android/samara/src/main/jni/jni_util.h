@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What the JNI files share: exceptions, strings, packed bytes, addresses of objects.
+#ifndef SAMARA_JNI_UTIL_H_
+#define SAMARA_JNI_UTIL_H_
+
+#include <jni.h>
+#include <samara/samara.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// Find dev.samara.SamaraException; false with an exception pending.
+bool jni_util_load(JNIEnv *env);
+void jni_util_unload(JNIEnv *env);
+
+// ---- exceptions ----
+
+/// Throw the exception of a status. `fix` may be NULL. An exception that is pending stays.
+void jni_throw(JNIEnv *env, samara_status status, const char *text, const char *fix);
+/// Throw what `error` says of a call that returned `status`, which is not SAMARA_OK.
+void jni_throw_error(JNIEnv *env, samara_status status, const samara_error *error);
+/// Throw what the session says, where status is not SAMARA_OK; whether it is.
+bool jni_ok(JNIEnv *env, const samara_session *session, samara_status status);
+
+// ---- text and bytes ----
+
+/// A copy of a name that Java gave, NUL-terminated, to be freed; NULL for null, and with an
+/// exception pending when there is no memory.
+char *jni_text(JNIEnv *env, jbyteArray text);
+/// An array of Java with these bytes; NULL with an exception pending.
+jbyteArray jni_bytes(JNIEnv *env, const void *data, size_t size_bytes);
+
+/// Numbers and texts one behind the other, as dev.samara.Blob reads them.
+struct jni_blob {
+  char *data;
+  size_t size, capacity;
+  bool failed;
+};
+void jni_put(struct jni_blob *blob, const void *data, size_t size_bytes);
+void jni_put_int(struct jni_blob *blob, int64_t value);
+void jni_put_long(struct jni_blob *blob, int64_t value);
+void jni_put_float(struct jni_blob *blob, float value);
+/// The length, then the bytes.
+void jni_put_block(struct jni_blob *blob, const void *data, size_t size_bytes);
+/// The same of a text; NULL is the empty one.
+void jni_put_text(struct jni_blob *blob, const char *text);
+/// The array of Java, the blob's memory freed; NULL with an exception pending.
+jbyteArray jni_take(JNIEnv *env, struct jni_blob *blob);
+
+// ---- addresses ----
+
+static inline samara_model *jni_model(jlong handle) { return (samara_model *)(intptr_t)handle; }
+static inline samara_session *jni_session(jlong handle) {
+  return (samara_session *)(intptr_t)handle;
+}
+static inline samara_pool *jni_pool(jlong handle) { return (samara_pool *)(intptr_t)handle; }
+static inline jlong jni_handle(const void *object) { return (jlong)(intptr_t)object; }
+
+/// The memory of a direct buffer from byte `at` on, `size_bytes` of it; NULL with an exception
+/// pending where the buffer has not so many.
+void *jni_memory(JNIEnv *env, jobject buffer, jlong at, jlong size_bytes);
+
+// ---- the natives of dev.samara.Native, by file ----
+
+struct jni_table {
+  const JNINativeMethod *methods;
+  jint count;
+};
+extern const struct jni_table jni_model_table, jni_session_table, jni_values_table, jni_media_table,
+    jni_observe_table, jni_system_table;
+
+#endif  // SAMARA_JNI_UTIL_H_
