@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Android library on this machine's JVM: its own classes, and its JNI files linked with the runtime."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from samara.pybridge import library_path
+
+STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
+
+
+def call(*command: str | Path, cwd: Path) -> str:
+    """What a command prints; it must end well and have nothing to remark."""
+    # A driver of OpenCL changes handlers of signals, which -Xcheck:jni remarks.
+    environment = {**os.environ, "OCL_ICD_VENDORS": "/nowhere"}
+    done = subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    assert done.stderr == "", f"{command}\n{done.stderr}"
+    return done.stdout
+
+
+@dataclass(frozen=True)
+class Built:
+    """Folders of classes and the library of a build."""
+
+    jdk: Path
+    folder: Path
+
+    @property
+    def classes(self) -> Path:
+        return self.folder / "classes"
+
+    @property
+    def library(self) -> Path:
+        return self.folder / "libsamara_jni.so"
+
+    def java(self, program: str, *arguments: str | Path, check: bool = True) -> str:
+        """What a program of tests/e2e/java prints. check: under -Xcheck:jni, which prints there, too."""
+        path = os.pathsep.join(map(str, (self.classes, self.folder / "tests")))
+        flags = (f"-Djava.library.path={self.folder}", *(("-Xcheck:jni",) if check else ()))
+        command = (self.jdk / "bin" / "java", *flags, "-Xshare:auto", "-cp", path)
+        return call(*command, f"dev.samara.{program}", *arguments, cwd=self.folder)
+
+
+def build(repo: Path, jdk: Path, cc: str, folder: Path, flags: Sequence[str] = ()) -> Built:
+    """Compile the library's classes against stubs of Android's, its C files, and the tests' programs."""
+    main = repo / "android" / "samara" / "src" / "main"
+    built = Built(jdk, folder)
+    stubs = folder / "stubs"
+
+    def javac(out: Path, root: Path, release: str, *path: Path) -> None:
+        sources = sorted(root.rglob("*.java"))
+        assert sources, root
+        given = ("-cp", os.pathsep.join(map(str, path))) if path else ()
+        # A newer compiler remarks that releases before 9 will go.
+        options = ("-encoding", "UTF-8", "-Xlint:all,-options,-processing", "-Werror")
+        call(
+            *(jdk / "bin" / "javac", "--release", release, *options, *given, "-d", out, *sources),
+            cwd=folder,
+        )
+
+    javac(stubs, repo / "android" / "stubs", "8")
+    javac(built.classes, main / "java", "8", stubs)
+    javac(folder / "tests", repo / "tests" / "e2e" / "java", "11", built.classes, stubs)
+    runtime = Path(library_path()).resolve()
+    include = (jdk / "include", jdk / "include" / "linux", repo / "runtime_c" / "include")
+    call(
+        *(
+            cc,
+            "-std=gnu11",
+            "-O2",
+            "-g",
+            "-fPIC",
+            "-shared",
+            "-fvisibility=hidden",
+            *STRICT,
+            *flags,
+        ),
+        *(f"-I{path}" for path in include),
+        *sorted((main / "jni").glob("*.c")),
+        *(runtime, f"-Wl,-rpath,{runtime.parent}", "-Wl,-z,defs", "-ldl", "-o", built.library),
+        cwd=folder,
+    )
+    return built

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Android library on this machine's JVM: Python's bytes, misuse, threads, garbage, speed."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.e2e import java, java_models
+
+import samara
+from samara.exporter.package.elf import Elf
+from samara.pybridge import library_path
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.uname().sysname != "Linux", reason="NOT RUN: java (Linux alone)"),
+]
+
+Tool = Callable[[str, str], str]
+Missing = Callable[[str, str], None]
+
+_JAVA_8 = 52  # of class files
+_OVERHEAD_NANOS = 2000  # that a run in Java may take beside the one in C
+
+# What Speed does, in C: nanoseconds of a run with the input set and the output read.
+_C_SPEED = """\
+#include <samara/samara.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+int main(int argc, char **argv) {
+  const int runs = atoi(argv[2]);
+  samara_model *model;
+  samara_session *session;
+  float x[8] = {0}, y[6];
+  double best = 1e18;
+  if (argc != 3 || samara_model_open_path(argv[1], NULL, &model, NULL)) return 1;
+  if (samara_session_create(model, NULL, &session, NULL)) return 1;
+  for (int round = 0; round < 10; round++) {
+    const double begin = now();
+    for (int i = 0; i < runs; i++) {
+      samara_tensor out;
+      samara_session_set_input(session, 0, x, sizeof x);
+      if (samara_session_run(session) || samara_session_output(session, 0, &out)) return 1;
+      memcpy(y, out.data, sizeof y);
+    }
+    const double took = (now() - begin) / runs;
+    if (took < best) best = took;
+  }
+  printf("%.0f\\n", best);
+  samara_session_destroy(session);
+  samara_model_close(model);
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def built(
+    repo: Path, need_tool: Tool, missing: Missing, tmp_path_factory: pytest.TempPathFactory
+) -> java.Built:
+    """The library's classes and JNI files, compiled for this machine."""
+    jdk = Path(need_tool("java", "javac")).resolve().parent.parent
+    if not (jdk / "include" / "jni.h").is_file():
+        missing("java", f"{jdk} holds no include/jni.h")
+    return java.build(repo, jdk, need_tool("cc", "cc"), tmp_path_factory.mktemp("java"))
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("java_models")
+    java_models.write(folder)
+    return folder
+
+
+def test_values_are_those_of_python(built: java.Built, models: Path) -> None:
+    printed = built.java("Values", models, samara.__version__)
+    assert printed == java_models.values(models)
+
+
+def test_pictures_sound_and_answers_are_those_of_python(built: java.Built, models: Path) -> None:
+    assert built.java("Meanings", models) == java_models.meanings(models)
+
+
+def test_misuse_throws(built: java.Built, models: Path) -> None:
+    assert built.java("Misuse", models) == ""
+
+
+def test_lives(built: java.Built, models: Path) -> None:
+    """Cancellation, closing from other threads, garbage collection, memory of 1,000 sessions."""
+    printed = built.java("Lives", models, "1000")
+    assert re.fullmatch(r"grown=-?\d+\n", printed)
+
+
+@pytest.mark.extended
+def test_many_lives(built: java.Built, models: Path) -> None:
+    assert built.java("Lives", models, "10000", check=False).startswith("grown=")
+
+
+def test_a_run_makes_no_garbage_and_costs_little_more_than_in_c(
+    built: java.Built, models: Path, need_tool: Tool, repo: Path, tmp_path: Path
+) -> None:
+    printed = built.java("Speed", models, "50000", check=False)
+    garbage, nanos = (int(line.partition("=")[2]) for line in printed.split())
+    assert garbage == 0
+    (tmp_path / "speed.c").write_text(_C_SPEED, encoding="utf-8")
+    runtime = Path(library_path()).resolve()
+    java.call(
+        *(need_tool("cc", "cc"), "-O2", "speed.c", f"-I{repo / 'runtime_c' / 'include'}"),
+        *(runtime, f"-Wl,-rpath,{runtime.parent}", "-o", "speed"),
+        cwd=tmp_path,
+    )
+    in_c = int(java.call(tmp_path / "speed", models / "static.samara", "50000", cwd=tmp_path))
+    print(f"a run takes {in_c} ns in C and {nanos} ns in Java")
+    assert nanos - in_c <= _OVERHEAD_NANOS
+
+
+def test_classes_are_of_java_8(built: java.Built) -> None:
+    files = sorted(built.classes.rglob("*.class"))
+    assert files
+    for file in files:
+        assert int.from_bytes(file.read_bytes()[6:8], "big") == _JAVA_8, file
+    # Stubs are not among them: an app has the real ones.
+    assert {file.parent.name for file in files} == {"samara"}
+
+
+def test_library_shows_what_java_calls_alone(built: java.Built) -> None:
+    elf = Elf(built.library.read_bytes(), "libsamara_jni.so")
+    shown = {s.name for s in elf.symbols if s.section and s.is_function}
+    assert {"JNI_OnLoad", "JNI_OnUnload"} <= shown
+    assert not any(name.startswith("Java_") for name in shown)
+    listed = subprocess.run(
+        ["nm", "-D", "--defined-only", built.library], capture_output=True, text=True, check=True
+    ).stdout
+    assert {line.split()[-1] for line in listed.splitlines()} == {"JNI_OnLoad", "JNI_OnUnload"}
