@@ -14,10 +14,10 @@ from samara.pybridge import library_path
 STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
 
 
-def call(*command: str | Path, cwd: Path) -> str:
+def call(*command: str | Path, cwd: Path, **variables: str) -> str:
     """What a command prints; it must end well and have nothing to remark."""
     # A driver of OpenCL changes handlers of signals, which -Xcheck:jni remarks.
-    environment = {**os.environ, "OCL_ICD_VENDORS": "/nowhere"}
+    environment = {**os.environ, "OCL_ICD_VENDORS": "/nowhere", **variables}
     done = subprocess.run(
         command, cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )
@@ -41,16 +41,32 @@ class Built:
     def library(self) -> Path:
         return self.folder / "libsamara_jni.so"
 
-    def java(self, program: str, *arguments: str | Path, check: bool = True) -> str:
-        """What a program of tests/e2e/java prints. check: under -Xcheck:jni, which prints there, too."""
-        path = os.pathsep.join(map(str, (self.classes, self.folder / "tests")))
-        flags = (f"-Djava.library.path={self.folder}", *(("-Xcheck:jni",) if check else ()))
-        command = (self.jdk / "bin" / "java", *flags, "-Xshare:auto", "-cp", path)
-        return call(*command, f"dev.samara.{program}", *arguments, cwd=self.folder)
+    def java(
+        self, program: str, *arguments: str | Path, check: bool = True, android: bool = False
+    ) -> str:
+        """What a program of tests/e2e/java prints. check: under -Xcheck:jni, which prints there, too.
+        android: with classes and libraries of Android's names (tests/e2e/java_android)."""
+        folders = [self.classes, self.folder / "tests", *([self.android] if android else [])]
+        flags = [f"-Djava.library.path={self.folder}", "-Xshare:auto"]
+        # The number of a file's descriptor, which Android tells.
+        flags += ["--add-opens", "java.base/java.io=ALL-UNNAMED"] if android else []
+        flags += ["-Xcheck:jni"] if check else []
+        return call(
+            self.jdk / "bin" / "java",
+            *(*flags, "-cp", os.pathsep.join(map(str, folders)), f"dev.samara.{program}"),
+            *arguments,
+            cwd=self.folder,
+            **({"LD_LIBRARY_PATH": str(self.android)} if android else {}),
+        )
+
+    @property
+    def android(self) -> Path:
+        return self.folder / "android"
 
 
 def build(repo: Path, jdk: Path, cc: str, folder: Path, flags: Sequence[str] = ()) -> Built:
     """Compile the library's classes against stubs of Android's, its C files, and the tests' programs."""
+    here = repo / "tests" / "e2e"
     main = repo / "android" / "samara" / "src" / "main"
     built = Built(jdk, folder)
     stubs = folder / "stubs"
@@ -68,7 +84,7 @@ def build(repo: Path, jdk: Path, cc: str, folder: Path, flags: Sequence[str] = (
 
     javac(stubs, repo / "android" / "stubs", "8")
     javac(built.classes, main / "java", "8", stubs)
-    javac(folder / "tests", repo / "tests" / "e2e" / "java", "11", built.classes, stubs)
+    javac(folder / "tests", here / "java", "11", built.classes, stubs)
     runtime = Path(library_path()).resolve()
     include = (jdk / "include", jdk / "include" / "linux", repo / "runtime_c" / "include")
     call(
@@ -88,4 +104,13 @@ def build(repo: Path, jdk: Path, cc: str, folder: Path, flags: Sequence[str] = (
         *(runtime, f"-Wl,-rpath,{runtime.parent}", "-Wl,-z,defs", "-ldl", "-o", built.library),
         cwd=folder,
     )
+    javac(built.android, here / "java_android", "11", built.classes, folder / "tests")
+    graphics = built.android / "libjnigraphics.so"
+    call(
+        *(cc, "-shared", "-fPIC", *STRICT, *(f"-I{path}" for path in include)),
+        *(here / "java_android" / "system.c", "-o", graphics),
+        cwd=folder,
+    )
+    for name in ("android", "nativewindow"):  # one library, as the loader sees it
+        (built.android / f"lib{name}.so").symlink_to(graphics)
     return built

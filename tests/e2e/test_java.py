@@ -99,6 +99,11 @@ def test_misuse_throws(built: java.Built, models: Path) -> None:
     assert built.java("Misuse", models) == ""
 
 
+def test_assets_bitmaps_frames_and_hardware_buffers(built: java.Built, models: Path) -> None:
+    """By classes and libraries of Android's names, since the real ones run on Android alone."""
+    assert built.java("Systems", models, android=True) == ""
+
+
 def test_lives(built: java.Built, models: Path) -> None:
     """Cancellation, closing from other threads, garbage collection, memory of 1,000 sessions."""
     printed = built.java("Lives", models, "1000")

@@ -5,6 +5,10 @@ package android.hardware;
 public final class HardwareBuffer {
   private HardwareBuffer() {}
 
+  public boolean isClosed() {
+    return false;
+  }
+
   public int getWidth() {
     return 0;
   }

@@ -58,7 +58,10 @@ static bool read_texts(JNIEnv *env, jobjectArray array, struct texts *texts) {
     const jobject text = (*env)->GetObjectArrayElement(env, array, i);
     texts->all[i] = jni_text(env, text);
     (*env)->DeleteLocalRef(env, text);
-    if (texts->all[i] == NULL) return false;
+    if (texts->all[i] == NULL) {
+      jni_throw(env, SAMARA_BAD_ARGUMENT, "a name is null", NULL);
+      return false;
+    }
     texts->count++;
   }
   return true;

@@ -326,10 +326,10 @@ public final class Misuse {
           () -> session.setImage(Image.of(Image.Format.RGB, 4, 4, new Image.Plane(pixels, 1, 0))));
       Check.fails(
           UnsupportedException.class, Status.UNSUPPORTED, "libjnigraphics",
-          () -> session.setImage(Image.ofSystem(4, 4, "no bitmap", null)));
+          () -> session.setImage(Image.ofSystem(4, 4, "no bitmap", null, () -> {})));
       Check.fails(
           UnsupportedException.class, Status.UNSUPPORTED, "libandroid",
-          () -> session.setImage(Image.ofSystem(4, 4, null, "no buffer")));
+          () -> session.setImage(Image.ofSystem(4, 4, null, "no buffer", () -> {})));
       session.setImage(image);
     }
   }

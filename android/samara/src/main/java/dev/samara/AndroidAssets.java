@@ -19,16 +19,18 @@ final class AndroidAssets {
   @NonNull
   static Model open(@NonNull Context context, @NonNull String name) {
     try (AssetFileDescriptor asset = context.getAssets().openFd(name)) {
+      long offset = asset.getStartOffset();
+      if (offset % 4 != 0) return copied(context, name, "not aligned by zipalign");
       return Model.fromDescriptor(
-          asset.getParcelFileDescriptor().getFd(), asset.getStartOffset(), asset.getLength());
+          asset.getParcelFileDescriptor().getFd(), offset, asset.getLength());
     } catch (FileNotFoundException compressed) {
-      return copied(context, name); // or absent, which it tells
+      return copied(context, name, "compressed"); // or absent, which it tells
     } catch (IOException failure) {
       throw Files.failed("asset " + name, "cannot be opened", failure);
     }
   }
 
-  private static Model copied(Context context, String name) {
+  private static Model copied(Context context, String name, String why) {
     ByteBuffer bytes;
     try (InputStream in = context.getAssets().open(name)) {
       bytes = read(in);
@@ -38,7 +40,7 @@ final class AndroidAssets {
     Model model = Model.fromBuffer(bytes);
     Native.warn(
         Words.c(
-            "asset " + name + " is compressed, so " + bytes.limit() + " bytes were read into memory;"
+            "asset " + name + " is " + why + ", so " + bytes.limit() + " bytes were read into memory;"
                 + " android { androidResources { noCompress += \"samara\" } } lets it be mapped",
             "the warning"));
     return model;
@@ -51,13 +53,13 @@ final class AndroidAssets {
       if (count > bytes.remaining()) {
         if (bytes.capacity() > Integer.MAX_VALUE / 2) throw new IOException("more than 1 GiB");
         ByteBuffer larger = ByteBuffer.allocateDirect(2 * bytes.capacity());
-        ((java.nio.Buffer) bytes).flip();
+        bytes.flip();
         larger.put(bytes);
         bytes = larger;
       }
       bytes.put(part, 0, count);
     }
-    ((java.nio.Buffer) bytes).flip();
+    bytes.flip();
     return bytes;
   }
 }

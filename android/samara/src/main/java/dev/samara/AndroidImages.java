@@ -8,36 +8,46 @@ import android.graphics.Rect;
 import android.hardware.HardwareBuffer;
 import androidx.annotation.NonNull;
 
-/** Makes an Image of what the system has. */
+/**
+ * Makes an Image of what the system has. Each is looked at again when it is given to a session: what was
+ * closed meanwhile has no memory any more, and the system ends a process that reads it.
+ */
 final class AndroidImages {
   private AndroidImages() {}
 
   @NonNull
   static Image of(@NonNull Bitmap bitmap) {
-    if (bitmap.isRecycled()) {
-      throw new ArgumentException(
-          Status.BAD_ARGUMENT, "the bitmap is recycled", "give it before it is");
-    }
+    check(bitmap);
     if (bitmap.getConfig() != Bitmap.Config.ARGB_8888) {
       throw new ArgumentException(
           Status.BAD_ARGUMENT,
           "the bitmap's pixels are " + bitmap.getConfig(),
           "bitmap.copy(Bitmap.Config.ARGB_8888, false) has the right ones");
     }
-    return Image.ofSystem(bitmap.getWidth(), bitmap.getHeight(), bitmap, null);
+    return Image.ofSystem(
+        bitmap.getWidth(), bitmap.getHeight(), bitmap, null, () -> check(bitmap));
+  }
+
+  private static void check(Bitmap bitmap) {
+    if (bitmap.isRecycled()) throw gone("the bitmap is recycled", "set it before that");
   }
 
   @NonNull
   static Image of(@NonNull HardwareBuffer buffer) {
-    return Image.ofSystem(buffer.getWidth(), buffer.getHeight(), null, buffer);
+    check(buffer);
+    return Image.ofSystem(
+        buffer.getWidth(), buffer.getHeight(), null, buffer, () -> check(buffer));
+  }
+
+  private static void check(HardwareBuffer buffer) {
+    if (buffer.isClosed()) throw gone("the hardware buffer is closed", "set it before that");
   }
 
   @NonNull
   static Image of(@NonNull android.media.Image frame) {
     try {
       if (frame.getFormat() != ImageFormat.YUV_420_888) {
-        throw new ArgumentException(
-            Status.BAD_ARGUMENT,
+        throw gone(
             "the frame's format is " + frame.getFormat(),
             "have the reader make ImageFormat.YUV_420_888");
       }
@@ -50,12 +60,29 @@ final class AndroidImages {
       }
       Image image = Image.of(Image.Format.I420, frame.getWidth(), frame.getHeight(), own);
       Rect crop = frame.getCropRect();
-      return image.cropped(crop.left, crop.top, crop.width(), crop.height());
+      return image
+          .cropped(crop.left, crop.top, crop.width(), crop.height())
+          .checked(() -> check(frame));
     } catch (IllegalStateException closed) {
-      ArgumentException failure =
-          new ArgumentException(Status.BAD_ARGUMENT, "the frame is closed", "set it before close()");
-      failure.initCause(closed);
-      throw failure;
+      throw closed(closed);
     }
+  }
+
+  private static void check(android.media.Image frame) {
+    try {
+      frame.getWidth();
+    } catch (IllegalStateException closed) {
+      throw closed(closed);
+    }
+  }
+
+  private static ArgumentException closed(IllegalStateException why) {
+    ArgumentException failure = gone("the frame is closed", "set it before close()");
+    failure.initCause(why);
+    return failure;
+  }
+
+  private static ArgumentException gone(String what, String fix) {
+    return new ArgumentException(Status.BAD_ARGUMENT, what, fix);
   }
 }

@@ -108,15 +108,18 @@ public final class Image {
   private final long[] places;
   @Nullable private final Object bitmap;
   @Nullable private final Object hardware;
+  // Throws where what the system has of the picture is gone.
+  @Nullable private final Runnable check;
 
   private Image(
       int[] numbers, Object[] planes, long[] places,
-      @Nullable Object bitmap, @Nullable Object hardware) {
+      @Nullable Object bitmap, @Nullable Object hardware, @Nullable Runnable check) {
     this.numbers = numbers;
     this.planes = planes;
     this.places = places;
     this.bitmap = bitmap;
     this.hardware = hardware;
+    this.check = check;
   }
 
   /** A picture of that many pixels in these planes: 1, of NV21 and NV12 2, of I420 3. */
@@ -140,7 +143,7 @@ public final class Image {
       places[4 * i + 2] = plane.rowStride;
       places[4 * i + 3] = plane.pixelStride;
     }
-    return new Image(numbers(format, width, height), data, places, null, null);
+    return new Image(numbers(format, width, height), data, places, null, null, null);
   }
 
   /** A picture whose rows and pixels follow each other. */
@@ -168,8 +171,18 @@ public final class Image {
   }
 
   /** What only Android's classes can say: size, and the object that C asks for its pixels. */
-  static Image ofSystem(int width, int height, @Nullable Object bitmap, @Nullable Object hardware) {
-    return new Image(numbers(Format.RGBA, width, height), new Object[0], new long[0], bitmap, hardware);
+  @NonNull
+  static Image ofSystem(
+      int width, int height,
+      @Nullable Object bitmap, @Nullable Object hardware, @NonNull Runnable check) {
+    int[] numbers = numbers(Format.RGBA, width, height);
+    return new Image(numbers, new Object[0], new long[0], bitmap, hardware, check);
+  }
+
+  /** The same picture, whose memory is there as long as {@code gone} does not throw. */
+  @NonNull
+  Image checked(@NonNull Runnable gone) {
+    return new Image(numbers, planes, places, bitmap, hardware, gone);
   }
 
   private static int[] numbers(Format format, int width, int height) {
@@ -183,7 +196,7 @@ public final class Image {
   private Image with(int at, int... values) {
     int[] changed = numbers.clone();
     System.arraycopy(values, 0, changed, at, values.length);
-    return new Image(changed, planes, places, bitmap, hardware);
+    return new Image(changed, planes, places, bitmap, hardware, check);
   }
 
   /** The same picture, of which only this part counts; before the rotation. */
@@ -234,6 +247,7 @@ public final class Image {
 
   /** Has input `index` of a session that was entered be this picture. */
   void set(long session, int index) {
+    if (check != null) check.run();
     if (bitmap != null) Native.setBitmap(session, index, numbers, bitmap);
     else if (hardware != null) Native.setHardwareBuffer(session, index, numbers, hardware);
     else Native.setImage(session, index, numbers, planes, places);

@@ -45,7 +45,8 @@ public final class Session implements AutoCloseable {
       throw failure;
     }
     runs = new AsyncRuns(handle);
-    reaper = Reaper.watch(this, handle::close);
+    // The machine may collect a session whose last call is going on.
+    reaper = Reaper.watch(this, handle::abandon);
   }
 
   @NonNull

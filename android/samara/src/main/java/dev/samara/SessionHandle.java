@@ -33,13 +33,22 @@ final class SessionHandle {
 
   /** Cancels the run that is going on; the session is destroyed now, or when that has ended. */
   void close() {
+    if (marks()) Stop.until(this::cancel);
+  }
+
+  /** As close(), but a run that is going on ends as it would have: its caller waits for it. */
+  void abandon() {
+    marks();
+  }
+
+  /** No call begins from here on. Whether one is going on, which is to destroy the session. */
+  private boolean marks() {
     while (true) {
       int before = state.get();
-      if ((before & CLOSED) != 0) return;
+      if ((before & CLOSED) != 0) return false;
       if (!state.compareAndSet(before, before | CLOSED)) continue;
       if (before == 0) destroy();
-      else Stop.until(this::cancel);
-      return;
+      return before != 0;
     }
   }
 
