@@ -42,7 +42,12 @@ class Built:
         return self.folder / "libsamara_jni.so"
 
     def java(
-        self, program: str, *arguments: str | Path, check: bool = True, android: bool = False
+        self,
+        program: str,
+        *arguments: str | Path,
+        check: bool = True,
+        android: bool = False,
+        package: str = "dev.samara.",
     ) -> str:
         """What a program of tests/e2e/java prints. check: under -Xcheck:jni, which prints there, too.
         android: with classes and libraries of Android's names (tests/e2e/java_android)."""
@@ -53,7 +58,7 @@ class Built:
         flags += ["-Xcheck:jni"] if check else []
         return call(
             self.jdk / "bin" / "java",
-            *(*flags, "-cp", os.pathsep.join(map(str, folders)), f"dev.samara.{program}"),
+            *(*flags, "-cp", os.pathsep.join(map(str, folders)), package + program),
             *arguments,
             cwd=self.folder,
             **({"LD_LIBRARY_PATH": str(self.android)} if android else {}),

@@ -9,8 +9,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.e2e import java, java_models
+from tests.e2e.pages import write_files
 
 import samara
 from samara.exporter.package.elf import Elf
@@ -102,6 +104,38 @@ def test_misuse_throws(built: java.Built, models: Path) -> None:
 def test_assets_bitmaps_frames_and_hardware_buffers(built: java.Built, models: Path) -> None:
     """By classes and libraries of Android's names, since the real ones run on Android alone."""
     assert built.java("Systems", models, android=True) == ""
+
+
+# Runs docs/android-library.md's program.
+_PAGE_MAIN = """\
+import android.content.Context;
+import android.graphics.Bitmap;
+import java.io.File;
+
+public final class PageMain {
+  public static void main(String[] arguments) {
+    Context context = new Context(new File(arguments[0]));
+    try (Example example = new Example(context)) {
+      System.out.println(example.look(new Bitmap(Bitmap.Config.ARGB_8888, 4, 4, 16)));
+    }
+  }
+}
+"""
+
+
+def test_the_program_of_the_page(
+    built: java.Built, models: Path, repo: Path, tmp_path: Path
+) -> None:
+    names = write_files(repo / "docs" / "android-library.md", tmp_path)
+    assert [path.name for path in names] == ["settings.gradle", "build.gradle", "Example.java"]
+    (tmp_path / "PageMain.java").write_text(_PAGE_MAIN, encoding="utf-8")
+    path = os.pathsep.join(map(str, (built.classes, built.android)))
+    sources = (tmp_path / "Example.java", tmp_path / "PageMain.java")
+    javac = (built.jdk / "bin" / "javac", "-Xlint:all", "-Werror", "-cp", path)
+    java.call(*javac, "-d", built.folder / "tests", *sources, cwd=tmp_path)
+    black = samara.Session(models / "classes.samara").predict(np.zeros((4, 4, 3), np.uint8))
+    assert isinstance(black, samara.Classification)
+    assert built.java("PageMain", models, android=True, package="") == f"{black.label}\n"
 
 
 def test_lives(built: java.Built, models: Path) -> None:
