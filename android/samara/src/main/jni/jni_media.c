@@ -6,6 +6,7 @@
 
 // ---- pictures ----
 
+#if SAMARA_WITH_IMAGES
 bool jni_read_image(JNIEnv *env, jintArray numbers, samara_image *image) {
   jint n[JNI_IMAGE_NUMBERS] = {0};
   (*env)->GetIntArrayRegion(env, numbers, 0, JNI_IMAGE_NUMBERS, n);
@@ -81,8 +82,14 @@ static void set_image(JNIEnv *env, jclass type, jlong session, jint index, jintA
   }
 }
 
+#else
+JNI_ABSENT(images)
+#define set_image without_images
+#endif
+
 // ---- sound ----
 
+#if SAMARA_WITH_AUDIO
 /// Give `audio` with samples of Java; what was taken, times two, plus one when it is ready.
 static jlong push(JNIEnv *env, samara_session *session, jint index, const samara_audio *audio) {
   size_t taken = 0;
@@ -132,8 +139,15 @@ static jboolean end_audio(JNIEnv *env, jclass type, jlong handle, jint index) {
   return ready ? JNI_TRUE : JNI_FALSE;
 }
 
+#else
+JNI_ABSENT(audio)
+#define push_audio without_audio
+#define end_audio without_audio
+#endif
+
 // ---- answers ----
 
+#if SAMARA_WITH_ANSWERS
 static void put_boxes(struct jni_blob *blob, const samara_answer *answer) {
   jni_put_int(blob, (int64_t)answer->points_per_box);
   for (size_t i = 0; i < answer->count; i++) {
@@ -184,6 +198,11 @@ static jbyteArray answer(JNIEnv *env, jclass type, jlong handle) {
   put_answer(&blob, &found);
   return jni_take(env, &blob);
 }
+
+#else
+JNI_ABSENT(answers)
+#define answer without_answers
+#endif
 
 static const JNINativeMethod methods[] = {
     {"setImage", "(JI[I[Ljava/lang/Object;[J)V", (void *)set_image},

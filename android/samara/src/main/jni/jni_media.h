@@ -3,15 +3,15 @@
 #ifndef SAMARA_JNI_MEDIA_H_
 #define SAMARA_JNI_MEDIA_H_
 
-#include "jni_util.h"
+#include "jni_features.h"
 
-#include <samara/samara_media.h>
-
+#if SAMARA_WITH_IMAGES
 enum { JNI_IMAGE_NUMBERS = 11 };  // of dev.samara.Image
 
 /// All but the planes; false with an exception pending.
 bool jni_read_image(JNIEnv *env, jintArray numbers, samara_image *image);
 /// Have input `index` be the picture, or throw.
 void jni_set_image(JNIEnv *env, samara_session *session, jint index, const samara_image *image);
+#endif
 
 #endif  // SAMARA_JNI_MEDIA_H_

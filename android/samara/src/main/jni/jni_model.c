@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Models, and what is to say of the library.
-#include "jni_util.h"
+#include "jni_features.h"
 #include "jni_system.h"
-
-#include <samara/samara_media.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +42,7 @@ static jlong opened(JNIEnv *env, samara_status status, samara_model *model,
   return 0;
 }
 
+#if SAMARA_WITH_FILES
 static jlong open_path(JNIEnv *env, jclass type, jbyteArray path, jboolean copy, jint verify) {
   (void)type;
   const samara_model_options options = options_of(copy, verify);
@@ -71,10 +70,19 @@ static jlong open_fd(JNIEnv *env, jclass type, jint fd, jlong offset, jlong size
   return opened(env, status, model, &error);
 }
 
+#else
+JNI_ABSENT(files)
+#define open_path without_files
+#define open_fd without_files
+#endif
+
+#if SAMARA_WITH_CALLBACKS
 static int copy_from(void *user, uint64_t offset, void *buffer, size_t size_bytes) {
   memcpy(buffer, (const char *)user + offset, size_bytes);
   return 0;
 }
+
+#endif
 
 static jlong open_buffer(JNIEnv *env, jclass type, jobject buffer, jlong offset, jlong size,
                          jint verify) {
@@ -88,8 +96,12 @@ static jlong open_buffer(JNIEnv *env, jclass type, jobject buffer, jlong offset,
   if ((uintptr_t)data % 4 == 0) {
     status = samara_model_open_memory(data, (size_t)size, &options, &model, &error);
   } else {  // as behind an odd position: it is copied
+#if SAMARA_WITH_CALLBACKS
     const samara_reader reader = {copy_from, (uint64_t)size, data};
     status = samara_model_open_callbacks(&reader, &options, &model, &error);
+#else
+    return jni_throw_absent(env, "callbacks");
+#endif
   }
   return opened(env, status, model, &error);
 }
@@ -115,16 +127,26 @@ static void put_info(struct jni_blob *blob, const samara_tensor_info *info, int 
 
 /// 1 for an input that takes a picture, 2 for one that takes sound, else 0.
 static int record_of(const samara_model *model, const char *function, size_t index) {
+  (void)model, (void)function, (void)index;
+#if SAMARA_WITH_IMAGES
   samara_image_record image = {.struct_size = sizeof image};
-  samara_audio_record audio = {.struct_size = sizeof audio};
   if (samara_model_image_record(model, function, index, &image) == SAMARA_OK) return 1;
-  return samara_model_audio_record(model, function, index, &audio) == SAMARA_OK ? 2 : 0;
+#endif
+#if SAMARA_WITH_AUDIO
+  samara_audio_record audio = {.struct_size = sizeof audio};
+  if (samara_model_audio_record(model, function, index, &audio) == SAMARA_OK) return 2;
+#endif
+  return 0;
 }
 
 static void put_function(struct jni_blob *blob, const samara_model *model, const char *name) {
   samara_tensor_info info;
   jni_put_text(blob, name);
+#if SAMARA_WITH_ANSWERS
   jni_put_int(blob, samara_model_answer_kind(model, name));
+#else
+  jni_put_int(blob, 0);
+#endif
   jni_put_int(blob, samara_model_is_growing(model, name));
   const size_t inputs = samara_model_input_count(model, name);
   jni_put_int(blob, (int64_t)inputs);
@@ -141,6 +163,7 @@ static void put_function(struct jni_blob *blob, const samara_model *model, const
 }
 
 static void put_metadata(struct jni_blob *blob, const samara_model *model) {
+#if SAMARA_WITH_METADATA
   const size_t count = samara_model_metadata_count(model);
   jni_put_int(blob, (int64_t)count);
   for (size_t i = 0; i < count; i++) {
@@ -149,6 +172,10 @@ static void put_metadata(struct jni_blob *blob, const samara_model *model) {
     jni_put_text(blob, key);
     jni_put_text(blob, value);
   }
+#else
+  (void)model;
+  jni_put_int(blob, 0);
+#endif
 }
 
 static jbyteArray describe(JNIEnv *env, jclass type, jlong handle) {
@@ -165,12 +192,18 @@ static jbyteArray describe(JNIEnv *env, jclass type, jlong handle) {
 
 // ---- whether it is sound ----
 
+#if SAMARA_WITH_SELFTEST
 static void selftest(JNIEnv *env, jclass type, jlong model) {
   (void)type;
   samara_error error = {0};
   const samara_status status = samara_model_selftest(jni_model(model), &error);
   if (status != SAMARA_OK) jni_throw_error(env, status, &error);
 }
+
+#else
+JNI_ABSENT(selftest)
+#define selftest without_selftest
+#endif
 
 static void verify(JNIEnv *env, jclass type, jlong model) {
   (void)type;

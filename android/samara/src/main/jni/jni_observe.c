@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// State, kept tensors, and the profile of a run.
-#include "jni_util.h"
+#include "jni_features.h"
 
 #include <stdlib.h>
 
+#if SAMARA_WITH_KEEP
 static jbyteArray kept(JNIEnv *env, jclass type, jlong handle, jbyteArray name) {
   (void)type;
   samara_session *session = jni_session(handle);
@@ -23,8 +24,14 @@ static jbyteArray kept(JNIEnv *env, jclass type, jlong handle, jbyteArray name) 
   return jni_take(env, &blob);
 }
 
+#else
+JNI_ABSENT(keep)
+#define kept without_keep
+#endif
+
 // ---- state ----
 
+#if SAMARA_WITH_CHECKPOINTS
 static jbyteArray save_state(JNIEnv *env, jclass type, jlong handle) {
   (void)type;
   samara_session *session = jni_session(handle);
@@ -53,13 +60,26 @@ static void load_state(JNIEnv *env, jclass type, jlong handle, jbyteArray file) 
   jni_ok(env, session, status);
 }
 
+#else
+JNI_ABSENT(checkpoints)
+#define save_state without_checkpoints
+#define load_state without_checkpoints
+#endif
+
+#if SAMARA_WITH_STATE
 static void reset_state(JNIEnv *env, jclass type, jlong session) {
   (void)type;
   jni_ok(env, jni_session(session), samara_session_reset(jni_session(session)));
 }
 
+#else
+JNI_ABSENT(state)
+#define reset_state without_state
+#endif
+
 // ---- times ----
 
+#if SAMARA_WITH_PROFILE
 static void set_profiling(JNIEnv *env, jclass type, jlong session, jboolean on) {
   (void)type;
   jni_ok(env, jni_session(session),
@@ -114,6 +134,13 @@ static jbyteArray trace(JNIEnv *env, jclass type, jlong handle) {
   free(text);
   return made;
 }
+
+#else
+JNI_ABSENT(profile)
+#define set_profiling without_profile
+#define profile without_profile
+#define trace without_profile
+#endif
 
 static const JNINativeMethod methods[] = {
     {"kept", "(J[B)[B", (void *)kept},

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Sessions and their pools: making, shapes, runs, the end.
-#include "jni_util.h"
-
-#include <samara/samara_backend.h>
+#include "jni_features.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +11,7 @@ enum { MAX_BACKENDS = 8 };  // what samara_session_options takes
 
 // ---- pools ----
 
+#if SAMARA_WITH_THREADS
 static jlong create_pool(JNIEnv *env, jclass type, jint threads) {
   (void)type;
   const samara_pool_options options = {.struct_size = sizeof options, .threads = (size_t)threads};
@@ -24,15 +23,22 @@ static jlong create_pool(JNIEnv *env, jclass type, jint threads) {
   return 0;
 }
 
-static jint pool_threads(JNIEnv *env, jclass type, jlong pool) {
-  (void)env, (void)type;
-  return (jint)samara_pool_threads(jni_pool(pool));
-}
-
 static void destroy_pool(JNIEnv *env, jclass type, jlong pool) {
   (void)env, (void)type;
   samara_pool_destroy(jni_pool(pool));
 }
+
+#else
+// A library without threads runs in the caller's: its pool is none.
+static jlong create_pool(JNIEnv *env, jclass type, jint threads) {
+  (void)env, (void)type, (void)threads;
+  return 0;
+}
+
+static void destroy_pool(JNIEnv *env, jclass type, jlong pool) {
+  (void)env, (void)type, (void)pool;
+}
+#endif
 
 // ---- making ----
 
@@ -74,6 +80,7 @@ struct devices {
   bool automatic;
 };
 
+#if SAMARA_WITH_BACKENDS
 static void close_devices(struct devices *devices) {
   // The session that was given them closes them with itself.
   for (size_t i = 0; i < devices->count; i++) samara_backend_close(devices->all[i]);
@@ -110,6 +117,20 @@ static bool open_devices(JNIEnv *env, const struct texts *names, struct devices 
   const bool any = devices->automatic && devices->count == 0;
   return !any || open_device(env, "opencl", devices, false);
 }
+
+#else
+static void close_devices(struct devices *devices) { (void)devices; }
+
+static bool open_devices(JNIEnv *env, const struct texts *names, struct devices *devices) {
+  (void)devices;
+  for (size_t i = 0; i < names->count; i++) {
+    if (strcmp(names->all[i], "auto") == 0 || strcmp(names->all[i], "cpu") == 0) continue;
+    jni_throw_absent(env, "backends");
+    return false;
+  }
+  return true;
+}
+#endif
 
 static bool read_limits(JNIEnv *env, jlongArray limits, samara_session_options *options) {
   jlong values[3] = {0};
@@ -239,7 +260,6 @@ static void run(JNIEnv *env, jclass type, jlong session) {
 
 static const JNINativeMethod methods[] = {
     {"createPool", "(I)J", (void *)create_pool},
-    {"poolThreads", "(J)I", (void *)pool_threads},
     {"destroyPool", "(J)V", (void *)destroy_pool},
     {"createSession", "(JJ[B[[B[[B[JI)J", (void *)create_session},
     {"destroySession", "(J)V", (void *)destroy_session},

@@ -32,6 +32,7 @@ static void warn(JNIEnv *env, jclass type, jbyteArray text) {
   jni_log(SAMARA_LOG_WARNING, line);
 }
 
+#if SAMARA_WITH_IMAGES
 /// A function of a system library, which stays open; NULL with an exception pending.
 static bool find(JNIEnv *env, const char *library, const char *name, void *function) {
   char text[160];
@@ -186,6 +187,12 @@ static void set_hardware_buffer(JNIEnv *env, jclass type, jlong session, jint in
   f.unlock(buffer, NULL);
   jni_ok(env, jni_session(session), status);
 }
+
+#else
+JNI_ABSENT(images)
+#define set_bitmap without_images
+#define set_hardware_buffer without_images
+#endif
 
 static const JNINativeMethod methods[] = {
     {"warn", "([B)V", (void *)warn},

@@ -3,6 +3,7 @@
 #include "jni_util.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,14 @@ void jni_throw(JNIEnv *env, samara_status status, const char *text, const char *
   if (!(*env)->ExceptionCheck(env) && made != NULL) (*env)->Throw(env, (jthrowable)made);
   (*env)->DeleteLocalRef(env, what);
   if (why != NULL) (*env)->DeleteLocalRef(env, why);
+}
+
+jlong jni_throw_absent(JNIEnv *env, const char *feature) {
+  char text[80], fix[120];
+  snprintf(text, sizeof text, "the library was built without the feature '%s'", feature);
+  snprintf(fix, sizeof fix, "build it with --features %s beside those that it has", feature);
+  jni_throw(env, SAMARA_UNSUPPORTED, text, fix);
+  return 0;
 }
 
 void jni_throw_error(JNIEnv *env, samara_status status, const samara_error *error) {

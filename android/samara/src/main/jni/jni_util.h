@@ -18,6 +18,8 @@ void jni_util_unload(JNIEnv *env);
 
 /// Throw the exception of a status. `fix` may be NULL. An exception that is pending stays.
 void jni_throw(JNIEnv *env, samara_status status, const char *text, const char *fix);
+/// Throw that the library was built without a feature of `samara build`; 0.
+jlong jni_throw_absent(JNIEnv *env, const char *feature);
 /// Throw what `error` says of a call that returned `status`, which is not SAMARA_OK.
 void jni_throw_error(JNIEnv *env, samara_status status, const samara_error *error);
 /// Throw what the session says, where status is not SAMARA_OK; whether it is.

@@ -64,9 +64,8 @@ final class Native {
 
   // ---- pools ----
 
+  /** 0 where the library was built without threads. */
   static native long createPool(int threads);
-
-  static native int poolThreads(long pool);
 
   static native void destroyPool(long pool);
 
