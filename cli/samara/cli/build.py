@@ -22,6 +22,7 @@ def _list_targets(wanted: bool) -> None:
         from samara.exporter.package.targets import TARGETS, host_target
 
         typer.echo(f"{'host':32} this machine, {host_target().name}")
+        typer.echo(f"{'android':32} an AAR: a JDK, and the Android NDK or clang and lld")
         for target in TARGETS.values():
             typer.echo(f"{target.name:32} {target.package}")
         raise typer.Exit
@@ -99,6 +100,14 @@ def build(
             help="Devices besides the CPU: opencl, with the kernels that the models need.",
         ),
     ] = None,
+    abi: Annotated[
+        _List,
+        typer.Option(
+            "--abi",
+            metavar="A,B",
+            help="ABIs of --target android: arm64-v8a, armeabi-v7a, x86_64, x86.",
+        ),
+    ] = None,
     ndk: Annotated[
         Path | None,
         typer.Option("--ndk", help="The folder of the Android NDK; default: ANDROID_NDK_HOME."),
@@ -122,6 +131,7 @@ def build(
     samara build a.samara --isa neon,neon-dot --target aarch64-linux-gnu
     samara build dist/ops.txt --target wasm32-wasi       the same operators once more
     samara build a.samara --backend opencl               with GPUs
+    samara build a.samara --target android -o app.aar
     samara build a.samara --single-file --embed --name kws
     samara build a.samara --bare-metal cortex-m4f --name kws
     """
@@ -147,6 +157,18 @@ def build(
             )
         _show(written, notes, as_json)
         return
+    if target == "android":
+        if custom or cc is not None or size_report:
+            raise typer.BadParameter("--target android takes no --custom, --cc or --size-report")
+        del common["custom"]
+        with steps("building for android", quiet=quiet or as_json) as say:
+            aar = builder.build_android(
+                models, abis=opt.names(abi), opt=optimise, ndk=ndk, progress=say, **common
+            )
+        _show(aar, notes, as_json)
+        return
+    if abi is not None:
+        raise typer.BadParameter("--abi goes with --target android")
     with steps(f"building for {target}", quiet=quiet or as_json) as say:
         report = builder.build(
             models,

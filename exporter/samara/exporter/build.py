@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from samara.exporter.ir import read_file
 from samara.exporter.ir.answer_records import ANSWERS
@@ -32,6 +32,9 @@ from samara.pybridge.custom import lent_kernels
 from samara.pybridge.files import read_text, reading
 from samara.pybridge.image_record import ImageRecord
 from samara.pybridge.scratch import scratch_folder
+
+if TYPE_CHECKING:
+    from samara.exporter.package.aar import AarReport
 
 Paths = Sequence[str | os.PathLike[str]]
 
@@ -188,6 +191,52 @@ def build(
             opt=opt,
             custom=own,
             programs=programs,
+        )
+    return replace(report, notes=(*given.notes, *report.notes))
+
+
+def build_android(
+    models: Paths,
+    *,
+    out: str | os.PathLike[str],
+    abis: Sequence[str] | None = None,
+    isa: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    opt: str = "s",
+    ndk: str | os.PathLike[str] | None = None,
+    backend: str | None = None,
+    note: Note = silent,
+    progress: Note = silent,
+) -> AarReport:
+    """Build an AAR for Android apps: the Java classes, and for every ABI what `models` need.
+
+    out: the file, NAME.aar. abis: arm64-v8a, armeabi-v7a, x86_64, x86; default: all with an NDK, the
+    two of 64 bits without one, by clang and lld. features: beside what the models and the classes need.
+    isa, opt, ndk, backend, note and progress are as for build.
+
+    Raises UnsupportedError for a name that is not known, BackendError for a compiler that is missing
+    or fails, and what opening and preparing the models raises.
+    """
+    from samara.exporter.package.aar import build_aar
+
+    if opt not in ("s", "2"):
+        raise UnsupportedError(f"there is no optimisation {opt!r}", fix="s is small, 2 is fast")
+    path = Path(out)
+    if path.suffix != ".aar":
+        raise UnsupportedError(
+            f"the output for android is {path}, which is no .aar", fix="as in -o app.aar"
+        )
+    backend = _backend_of(backend, features)
+    with gathered(models, note=note, progress=progress, backend=backend) as given:
+        report = build_aar(
+            given.selection,
+            path,
+            abis=abis,
+            isa=isa,
+            wanted=features,
+            opt=opt,
+            ndk=ndk,
+            say=progress,
         )
     return replace(report, notes=(*given.notes, *report.notes))
 

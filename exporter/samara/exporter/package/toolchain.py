@@ -238,6 +238,11 @@ def _ndk(target: Target, ndk: str | os.PathLike[str] | None) -> Toolchain:
     )
 
 
+def names_ndk(ndk: str | os.PathLike[str] | None) -> bool:
+    """Whether an NDK is named, by an argument or the environment."""
+    return any(True for _ in _ndk_folders(ndk))
+
+
 def _ndk_folders(ndk: str | os.PathLike[str] | None) -> Iterator[Path]:
     named = [os.fspath(ndk)] if ndk is not None else [os.environ.get(n, "") for n in _NDK_FOLDERS]
     yield from (Path(name) for name in named if name)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiling for Android without its NDK: clang and lld, our own declarations of what the C library has,
+and stub libraries that define exactly that.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from samara.exporter.package.processes import run_text
+from samara.exporter.package.targets import Target
+from samara.exporter.package.toolchain import Toolchain
+from samara.pybridge import BackendError
+
+# What a library may take from Android 7.0 (API level 24) on, by library: a subset of what Bionic exports
+# to apps on every ABI. Whatever else is called is an error of the link.
+ALLOWED: Final[Mapping[str, str]] = {
+    "c": """
+        __errno __sched_cpucount abort abs atoi calloc clock_gettime close fclose fflush fgets fopen fread free
+        fstat fsync fwrite getauxval getenv getpid labs lseek64 madvise malloc memchr memcmp memcpy memmove memset
+        mkdir mmap64 munmap nanosleep open posix_memalign pread64 pthread_attr_destroy pthread_attr_init
+        pthread_attr_setstacksize pthread_cond_broadcast pthread_cond_destroy pthread_cond_init
+        pthread_cond_signal pthread_cond_timedwait pthread_cond_wait pthread_create pthread_join
+        pthread_mutex_destroy pthread_mutex_init pthread_mutex_lock pthread_mutex_trylock
+        pthread_mutex_unlock pthread_once pthread_self qsort read realloc remove rename sched_getaffinity
+        sched_yield snprintf sscanf stat strchr strcmp strcpy strcspn strerror strlen strncmp strncpy strrchr
+        strspn strstr strtod strtof strtol strtoll strtoul strtoull syscall sysconf time unlink vsnprintf
+        write
+    """,
+    "m": """
+        acos acosf acosh acoshf asin asinf asinh asinhf atan atan2 atan2f atanf atanh atanhf cbrt cbrtf ceil
+        ceilf copysign copysignf cos cosf cosh coshf erf erfc erfcf erff exp exp2 exp2f expf expm1 expm1f
+        fabs fabsf floor floorf fma fmaf fmax fmaxf fmin fminf fmod fmodf frexp frexpf hypot hypotf ldexp
+        ldexpf lgamma lgammaf llrint llrintf llround llroundf log log10 log10f log1p log1pf log2 log2f logf
+        lrint lrintf lround lroundf modf modff nearbyint nearbyintf nextafter nextafterf pow powf remainder
+        remainderf rint rintf round roundf scalbn scalbnf sin sinf sinh sinhf sqrt sqrtf tan tanf tanh tanhf
+        tgamma tgammaf trunc truncf
+    """,
+    "dl": "dladdr dlclose dlerror dlopen dlsym",
+    "log": "__android_log_write",
+}
+# What clang calls by itself: memory functions of the arm ABI, which the C library has.
+_OF_ARM: Final = (
+    "__aeabi_memclr __aeabi_memclr4 __aeabi_memclr8 __aeabi_memcpy __aeabi_memcpy4 __aeabi_memcpy8"
+    " __aeabi_memmove __aeabi_memmove4 __aeabi_memmove8 __aeabi_memset __aeabi_memset4 __aeabi_memset8"
+)
+# Arithmetic of 64 bits on 32-bit CPUs is a library of the NDK's.
+WITHOUT_NDK: Final = ("aarch64", "x86_64")
+LIBRARIES: Final = tuple(f"-l{name}" for name in ALLOWED)
+
+_VERSIONS: Final = range(25, 15, -1)  # clang knows regions of instruction sets from 16 on
+_VERSION: Final = re.compile(r"clang version (\d+)")
+
+
+def find_clang() -> str:
+    """A clang of version 16 or later with its lld. BackendError with what to install."""
+    for version in (*(f"-{number}" for number in _VERSIONS), ""):
+        clang = shutil.which(f"clang{version}")
+        if clang is None or shutil.which(f"ld.lld{version}") is None:
+            continue
+        said = _VERSION.search(run_text([clang, "--version"]).stdout)
+        if said is not None and int(said[1]) >= _VERSIONS[-1]:
+            return clang
+    raise BackendError(
+        "no compiler for Android: no NDK is named, and clang with lld of version 16 or later is not here",
+        fix="set ANDROID_NDK_HOME, or apt install clang-19 lld-19 (Debian, Ubuntu)",
+    )
+
+
+def clang_for(target: Target, declarations: Path, folder: Path) -> Toolchain:
+    """clang for a target of Android. declarations: android/bionic; folder: where stub libraries are put.
+
+    BackendError where clang is missing, and for an ABI that needs the NDK.
+    """
+    if target.arch not in WITHOUT_NDK:
+        raise BackendError(
+            f"{target.name} needs the NDK: clang alone has no arithmetic of 64 bits for it",
+            fix="set ANDROID_NDK_HOME, or leave that ABI out",
+        )
+    clang = find_clang()
+    archiver = Path(clang).resolve().parent / "llvm-ar"
+    flags = [f"--target={target.triple}", "-nostdlibinc", "-isystem", str(declarations / "include")]
+    if target.arch == "aarch64":
+        flags.append("-mno-outline-atomics")  # functions of a library of the NDK's
+    # One command compiles and links: what belongs to the other of the two is not used.
+    link = ("-nostdlib", "-fuse-ld=lld", f"-L{folder}", "-Wno-unused-command-line-argument")
+    tools = Toolchain(target, (clang, *flags, *link), (str(archiver),))
+    for name, symbols in ALLOWED.items():
+        _write_stub(tools, folder, name, symbols + (_OF_ARM if target.arch == "arm" else ""))
+    return tools
+
+
+def _write_stub(tools: Toolchain, folder: Path, name: str, symbols: str) -> None:
+    """lib`name`.so, which defines `symbols` and nothing else."""
+    source = folder / f"{name}.c"
+    source.write_text(
+        "".join(f"void {symbol}(void) {{}}\n" for symbol in symbols.split()), encoding="ascii"
+    )
+    made = folder / f"{name}.o"
+    tools.compile(source, made, ("-ffreestanding", "-fno-builtin", "-fPIC", "-w"))
+    tools.link_shared([made], folder / f"lib{name}.so", ())
