@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,4 +120,26 @@ def build(repo: Path, jdk: Path, cc: str, folder: Path, flags: Sequence[str] = (
     )
     for name in ("android", "nativewindow"):  # one library, as the loader sees it
         (built.android / f"lib{name}.so").symlink_to(graphics)
+    return built
+
+
+def unpacked(aar: Path, whole: Built, cc: str, folder: Path) -> Built:
+    """The classes and the x86-64 library of an AAR, with the tests' programs of another build, and what a
+    desktop's C library lacks of Android's.
+    """
+    built = Built(whole.jdk, folder)
+    with zipfile.ZipFile(aar) as archive:
+        (folder / "classes.jar").write_bytes(archive.read("classes.jar"))
+        built.library.write_bytes(archive.read(f"jni/x86_64/{built.library.name}"))
+    with zipfile.ZipFile(folder / "classes.jar") as jar:
+        jar.extractall(built.classes)
+    (folder / "tests").symlink_to(whole.folder / "tests")
+    shutil.copytree(whole.android, built.android, symlinks=True)
+    source = Path(__file__).parent / "java_android" / "libc.c"
+    for name, needs in (("c", "-lc"), ("m", "-lm"), ("dl", "-ldl"), ("log", "-lc")):
+        call(
+            *(cc, "-shared", "-fPIC", "-Wl,--no-as-needed", source, needs),
+            *(f"-Wl,-soname,lib{name}.so", "-o", built.android / f"lib{name}.so"),
+            cwd=folder,
+        )
     return built

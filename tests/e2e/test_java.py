@@ -15,6 +15,7 @@ from tests.e2e import java, java_models
 from tests.e2e.pages import write_files
 
 import samara
+from samara.exporter.build import build_android
 from samara.exporter.package.elf import Elf
 from samara.pybridge import library_path
 
@@ -142,6 +143,40 @@ def test_lives(built: java.Built, models: Path) -> None:
     """Cancellation, closing from other threads, garbage collection, memory of 1,000 sessions."""
     printed = built.java("Lives", models, "1000")
     assert re.fullmatch(r"grown=-?\d+\n", printed)
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="NOT RUN: java (x86-64 alone)")
+def test_an_aar_gives_the_same(
+    built: java.Built,
+    models: Path,
+    need_tool: Tool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The classes and the x86-64 library for Android, on this machine."""
+    need_tool("clang", "clang-19")
+    need_tool("clang", "ld.lld-19")
+    for variable in ("ANDROID_NDK_HOME", "ANDROID_NDK_ROOT", "ANDROID_NDK"):
+        monkeypatch.delenv(variable, raising=False)
+    build_android(
+        sorted(models.glob("*.samara")),
+        out=tmp_path / "all.aar",
+        abis=["x86_64"],
+        features=("keep", "profile", "checkpoints", "state", "selftest"),
+    )
+    (tmp_path / "all").mkdir()
+    app = java.unpacked(tmp_path / "all.aar", built, need_tool("cc", "cc"), tmp_path / "all")
+    printed = app.java("Values", models, samara.__version__, android=True)
+    assert printed == java_models.values(models)
+    assert app.java("Meanings", models, android=True) == java_models.meanings(models)
+    assert re.match(r"grown=", app.java("Lives", models, "400", android=True))
+    logged = app.java("Systems", models, android=True)
+    why = ("not aligned by zipalign", "compressed")
+    assert [line.partition(", so ")[0] for line in logged.splitlines()] == [
+        f"log 5 samara: asset {name} is {w}"
+        for name, w in zip(("stored", "golden.samara"), why, strict=True)
+    ]
+    assert 'androidResources { noCompress += "samara" }' in logged
 
 
 @pytest.mark.extended

@@ -161,11 +161,13 @@ static jlong create_session(JNIEnv *env, jclass type, jlong model, jlong pool, j
     options.strict_accuracy = (flags & STRICT) != 0;
     options.bfloat16 = (flags & BFLOAT16) != 0;
     options.profile = (flags & PROFILE) != 0;
-    options.backends = devices.all;
-    options.backend_count = devices.count;
-    options.backend_auto = devices.automatic && devices.count > 0;
-    options.backend_wait = (flags & WAIT) != 0 && options.backend_auto;
-    options.backend_float16 = (flags & FLOAT16) != 0;
+    if (devices.count > 0) {  // a library without devices takes none of these
+      options.backends = devices.all;
+      options.backend_count = devices.count;
+      options.backend_auto = devices.automatic;
+      options.backend_wait = (flags & WAIT) != 0 && devices.automatic;
+      options.backend_float16 = (flags & FLOAT16) != 0;
+    }
     samara_error error = {0};
     const samara_status status =
         samara_session_create(jni_model(model), &options, &session, &error);
