@@ -210,8 +210,8 @@ def build_android(
 ) -> AarReport:
     """Build an AAR for Android apps: the Java classes, and for every ABI what `models` need.
 
-    out: the file, NAME.aar. abis: arm64-v8a, armeabi-v7a, x86_64, x86; default: all with an NDK, the
-    two of 64 bits without one, by clang and lld. features: beside what the models and the classes need.
+    out: the file, NAME.aar. abis: arm64-v8a, armeabi-v7a, x86_64, x86; default: all, by the NDK where
+    one is named, else by clang and lld. features: beside what the models and the classes need.
     isa, opt, ndk, backend, note and progress are as for build.
 
     Raises UnsupportedError for a name that is not known, BackendError for a compiler that is missing

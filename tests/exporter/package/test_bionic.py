@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,11 +45,6 @@ def test_a_missing_clang_names_its_package(monkeypatch: pytest.MonkeyPatch) -> N
     assert "apt install clang-19 lld-19" in str(caught.value.fix)
 
 
-def test_an_abi_that_needs_the_ndk(repo: Path, tmp_path: Path) -> None:
-    with pytest.raises(BackendError, match="i686-linux-android24 needs the NDK"):
-        bionic.clang_for(find_target("i686-linux-android24"), repo / "android/bionic", tmp_path)
-
-
 def test_what_is_not_allowed_does_not_link(repo: Path, need_tool: Tool, tmp_path: Path) -> None:
     need_tool("clang", "clang-19")
     need_tool("clang", "ld.lld-19")
@@ -63,3 +59,137 @@ def test_what_is_not_allowed_does_not_link(repo: Path, need_tool: Tool, tmp_path
             continue
         with pytest.raises(BackendError, match="undefined symbol: getppid"):
             tools.link_shared([made], tmp_path / "libx.so", bionic.LIBRARIES)
+
+
+# Exits with the number of the check that failed. `%` and `/` are calls of the functions under test.
+_ARITHMETIC = """\
+#include <stdint.h>
+
+static int failed;
+static volatile int line;
+
+static void check(int right) {
+  line++;
+  if (!right && failed == 0) failed = line;
+}
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t next(void) {
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  // Of all sizes.
+  return state >> (state & 63);
+}
+
+static void divide(volatile uint64_t a, volatile uint64_t b) {
+  if (b == 0) return;
+  const uint64_t q = a / b, r = a % b;
+  check(r < b && q * b + r == a);
+  const volatile int64_t sa = (int64_t)a, sb = (int64_t)b;
+  if (sb != -1) {
+    const int64_t sq = sa / sb, sr = sa % sb;
+    check(sq * sb + sr == sa && (sr == 0 || (sr < 0) == (sa < 0)));
+    check((sr < 0 ? -sr : sr) < (sb < 0 && sb != INT64_MIN ? -sb : sb) || sb == INT64_MIN);
+  }
+  const volatile uint32_t ua = (uint32_t)a, ub = (uint32_t)b;
+  if (ub == 0) return;
+  check(ua % ub < ub && ua / ub * ub + ua % ub == ua);
+  const volatile int32_t ia = (int32_t)ua, ib = (int32_t)ub;
+  if (ib != -1) check(ia / ib * ib + ia % ib == ia && (ia % ib == 0 || (ia % ib < 0) == (ia < 0)));
+}
+
+#define CONVERT(from, value, to, wanted) \\
+  do {                                   \\
+    volatile from f = value;             \\
+    volatile to t = (to)f;               \\
+    check(t == (wanted));                \\
+  } while (0)
+
+static void convert(void) {
+  CONVERT(int64_t, INT64_MIN, double, -0x1p63);
+  CONVERT(int64_t, INT64_MAX, double, 0x1p63);
+  CONVERT(uint64_t, UINT64_MAX, double, 0x1p64);
+  CONVERT(int64_t, -12345678901234567, double, -12345678901234568.0);
+  CONVERT(int64_t, 9007199254740993, double, 9007199254740992.0);
+  CONVERT(int64_t, 9007199254740995, double, 9007199254740996.0);
+  CONVERT(uint64_t, 0x8000008000000000u, float, 0x1p63f);        // half, to even
+  CONVERT(uint64_t, 0x8000008000000001u, float, 0x1.000002p63f);  // a little more than half
+  CONVERT(uint64_t, 0x8000018000000000u, float, 0x1.000004p63f);
+  CONVERT(int64_t, -0x4000004000000001, float, -0x1.000002p62f);
+  CONVERT(int64_t, 16777217, float, 16777216.0f);
+  CONVERT(double, -1.99, int64_t, -1);
+  CONVERT(double, 0.99, uint64_t, 0);
+  CONVERT(double, 12345678901234567.0, int64_t, 12345678901234568);
+  CONVERT(double, -0x1p63, int64_t, INT64_MIN);
+  CONVERT(double, 0x1.fffffffffffffp63, uint64_t, 0xfffffffffffff800u);
+  CONVERT(float, 0x1.fffffep62f, int64_t, 0x7fffff8000000000);
+  CONVERT(float, -3.5f, int64_t, -3);
+  CONVERT(float, 0x1p40f, uint64_t, (uint64_t)1 << 40);
+}
+
+static int run(void) {
+  convert();
+  static const uint64_t edges[] = {0, 1, 2, 3, 0x7fffffff, 0x80000000u, 0xffffffffu, 0x100000000u,
+                                   0x7fffffffffffffff, 0x8000000000000000u, 0xffffffffffffffffu};
+  for (int i = 0; i < 11; i++)
+    for (int j = 0; j < 11; j++) divide(edges[i], edges[j]);
+  for (int i = 0; i < 20000; i++) {
+    const uint64_t a = next();
+    divide(a, next());
+  }
+  return failed == 0 ? 0 : failed > 255 ? 255 : failed;
+}
+
+#if defined(__arm__)
+__attribute__((naked, used)) void _start(void) { __asm__("bl begin"); }
+#else
+__attribute__((naked, used)) void _start(void) { __asm__("andl $-16, %esp; call begin"); }
+#endif
+
+__attribute__((used)) void begin(void) {
+  const int status = run();
+#if defined(__arm__)
+  __asm__ volatile("mov r0, %0; movs r7, #1; svc 0" : : "r"(status));
+#else
+  __asm__ volatile("int $0x80" : : "a"(1), "b"(status));
+#endif
+  for (;;) {
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("triple", ["armv7a-linux-androideabi24", "i686-linux-android24"])
+def test_arithmetic_of_64_bits(
+    triple: str, repo: Path, need_tool: Tool, missing: Callable[[str, str], None], tmp_path: Path
+) -> None:
+    """Quotients and rests of 20,000 numbers of all sizes, and conversions that round."""
+    need_tool("clang", "ld.lld-19")
+    (tmp_path / "main.c").write_text(_ARITHMETIC, encoding="utf-8")
+    arm = triple.startswith("arm")
+    program = tmp_path / "main"
+    command = [
+        *(need_tool("clang", "clang-19"), f"--target={triple}", "-O1", "-ffreestanding", "-static"),
+        *(
+            "-fno-pic",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-nostdlib",
+            "-fuse-ld=lld",
+            "-mthumb" if arm else "-msse2",
+        ),
+        *(str(tmp_path / "main.c"), str(repo / "android" / "bionic" / bionic.ARITHMETIC)),
+        *("-o", str(program)),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    run = [need_tool("qemu", "qemu-arm"), str(program)] if arm else [str(program)]
+    try:
+        status = subprocess.run(run, check=False).returncode
+    except OSError as error:
+        missing("x86", f"this machine runs no programs of 32 bits: {error}")
+        return
+    assert status == 0, f"check {status} failed"

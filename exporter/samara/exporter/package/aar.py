@@ -99,19 +99,15 @@ def build_aar(
 ) -> AarReport:
     """Write the AAR `out` for the models of a selection, whole or not at all.
 
-    abis: names of ABIS; default: all with an NDK, without one those that clang makes by itself.
+    abis: names of ABIS; default: all.
     wanted: features beside what models and classes need. UnsupportedError for an unknown ABI,
     BackendError for a compiler that is missing or fails.
     """
-    jdk, root, notes = find_jdk(), android_sources(), []
-    has_ndk = names_ndk(ndk)
-    chosen = list(abis) if abis is not None else _possible(has_ndk)
+    jdk, root, has_ndk = find_jdk(), android_sources(), names_ndk(ndk)
+    chosen = list(ABIS) if abis is None else list(abis)
     for abi in chosen:
         if abi not in ABIS:
             raise UnsupportedError(f"Android has no ABI {abi!r}", fix=f"it has {', '.join(ABIS)}")
-    if abis is None and not has_ndk:
-        left = [abi for abi in ABIS if abi not in chosen]
-        notes.append(f"{' and '.join(left)} need the NDK: ANDROID_NDK_HOME or --ndk")
     entries: dict[str, bytes] = _texts(root)
     compilers: dict[str, str] = {}
     done = selection
@@ -136,17 +132,11 @@ def build_aar(
     with replacing(out) as file:
         file.write(zipped(entries))
     files = {name: len(data) for name, data in entries.items() if name.endswith((".so", ".jar"))}
-    return AarReport(out, done, compilers, files, tuple(notes))
+    return AarReport(out, done, compilers, files)
 
 
 def _said_of(abi: str, say: Callable[[str], None]) -> Callable[[str], None]:
     return lambda text: say(f"{abi}: {text}")
-
-
-def _possible(has_ndk: bool) -> list[str]:
-    return [
-        abi for abi, name in ABIS.items() if has_ndk or find_target(name).arch in bionic.WITHOUT_NDK
-    ]
 
 
 def _texts(root: Path) -> dict[str, bytes]:
@@ -211,10 +201,9 @@ def _library(
     put(folder / "samara.c", text.source)
     put(folder / "shown", _SHOWN)
     objects = []
-    for source in (
-        folder / "samara.c",
-        *sorted((root / "samara" / "src" / "main" / "jni").glob("*.c")),
-    ):
+    jni = sorted((root / "samara" / "src" / "main" / "jni").glob("*.c"))
+    arithmetic = [root / "bionic" / bionic.ARITHMETIC] if own else []
+    for source in (folder / "samara.c", *jni, *arithmetic):
         objects.append(folder / f"{source.stem}.o")
         tools.compile(source, objects[-1], flags)
     made = folder / _LIBRARY

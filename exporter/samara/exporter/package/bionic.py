@@ -48,8 +48,9 @@ _OF_ARM: Final = (
     "__aeabi_memclr __aeabi_memclr4 __aeabi_memclr8 __aeabi_memcpy __aeabi_memcpy4 __aeabi_memcpy8"
     " __aeabi_memmove __aeabi_memmove4 __aeabi_memmove8 __aeabi_memset __aeabi_memset4 __aeabi_memset8"
 )
-# Arithmetic of 64 bits on 32-bit CPUs is a library of the NDK's.
-WITHOUT_NDK: Final = ("aarch64", "x86_64")
+ARITHMETIC: Final = (
+    "arithmetic.c"  # of android/bionic: what CPUs of 32 bits have no instruction for
+)
 LIBRARIES: Final = tuple(f"-l{name}" for name in ALLOWED)
 
 _VERSIONS: Final = range(25, 15, -1)  # clang knows regions of instruction sets from 16 on
@@ -74,13 +75,8 @@ def find_clang() -> str:
 def clang_for(target: Target, declarations: Path, folder: Path) -> Toolchain:
     """clang for a target of Android. declarations: android/bionic; folder: where stub libraries are put.
 
-    BackendError where clang is missing, and for an ABI that needs the NDK.
+    A library is linked with `ARITHMETIC` compiled for it. BackendError where clang is missing.
     """
-    if target.arch not in WITHOUT_NDK:
-        raise BackendError(
-            f"{target.name} needs the NDK: clang alone has no arithmetic of 64 bits for it",
-            fix="set ANDROID_NDK_HOME, or leave that ABI out",
-        )
     clang = find_clang()
     archiver = Path(clang).resolve().parent / "llvm-ar"
     flags = [f"--target={target.triple}", "-nostdlibinc", "-isystem", str(declarations / "include")]
@@ -90,7 +86,8 @@ def clang_for(target: Target, declarations: Path, folder: Path) -> Toolchain:
     link = ("-nostdlib", "-fuse-ld=lld", f"-L{folder}", "-Wno-unused-command-line-argument")
     tools = Toolchain(target, (clang, *flags, *link), (str(archiver),))
     for name, symbols in ALLOWED.items():
-        _write_stub(tools, folder, name, symbols + (_OF_ARM if target.arch == "arm" else ""))
+        of_arm = _OF_ARM if name == "c" and target.arch == "arm" else ""
+        _write_stub(tools, folder, name, f"{symbols} {of_arm}")
     return tools
 
 
