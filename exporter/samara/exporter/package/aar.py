@@ -121,7 +121,6 @@ def build_aar(
         for abi in chosen:
             target = find_target(ABIS[abi])
             folder = scratch / abi
-            folder.mkdir()
             tools = _tools(target, root, folder, ndk, has_ndk)
             tools = replace(tools, say=_said_of(abi, say))
             done = _with_features(selection, target, isa, wanted)

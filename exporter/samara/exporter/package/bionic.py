@@ -15,6 +15,7 @@ from samara.exporter.package.processes import run_text
 from samara.exporter.package.targets import Target
 from samara.exporter.package.toolchain import Toolchain
 from samara.pybridge import BackendError
+from samara.pybridge.atomic import put
 
 # What a library may take from Android 7.0 (API level 24) on, by library: a subset of what Bionic exports
 # to apps on every ABI. Whatever else is called is an error of the link.
@@ -94,9 +95,7 @@ def clang_for(target: Target, declarations: Path, folder: Path) -> Toolchain:
 def _write_stub(tools: Toolchain, folder: Path, name: str, symbols: str) -> None:
     """lib`name`.so, which defines `symbols` and nothing else."""
     source = folder / f"{name}.c"
-    source.write_text(
-        "".join(f"void {symbol}(void) {{}}\n" for symbol in symbols.split()), encoding="ascii"
-    )
+    put(source, "".join(f"void {symbol}(void) {{}}\n" for symbol in symbols.split()))
     made = folder / f"{name}.o"
     tools.compile(source, made, ("-ffreestanding", "-fno-builtin", "-fPIC", "-w"))
     tools.link_shared([made], folder / f"lib{name}.so", ())
