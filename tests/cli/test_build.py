@@ -17,6 +17,7 @@ import pytest
 from typer.testing import Result
 
 from samara.exporter import build as builder
+from samara.exporter.package.aar import AarReport
 from samara.exporter.package.runtime_build import BuildReport
 from samara.exporter.package.selection import Selection
 from samara.exporter.package.size_bill import Row, SizeBill
@@ -112,6 +113,32 @@ def test_sources_instead_of_libraries(samara: Samara, monkeypatch: pytest.Monkey
     assert seen[0]["embed"] is True
     samara("build", "a.samara", "--bare-metal", "cortex-m3")
     assert seen[1]["bare_metal"] == "cortex-m3"
+
+
+def test_an_aar(samara: Samara, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def build_android(models: Any, **options: Any) -> AarReport:
+        seen.append({"models": models, **options})
+        files = {"classes.jar": 9000}
+        return AarReport(options["out"], Selection(version="0.5.0"), {"x86": "clang 19"}, files)
+
+    monkeypatch.setattr(builder, "build_android", build_android)
+    result = samara(
+        *("build", "a.samara", "--target", "android", "-o", "app.aar", "--abi", "x86,x86_64"),
+        *("--features", "core,keep", "--json"),
+    )
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["files"] == {"classes.jar": 9000}
+    (call,) = seen
+    assert call["abis"] == ["x86", "x86_64"]
+    assert call["features"] == ["keep"]
+    assert call["out"] == Path("app.aar")
+    refused = samara("build", "a.samara", "--target", "android", "--custom", "op.c")
+    assert refused.exit_code == 2
+    refused = samara("build", "a.samara", "--abi", "x86")
+    assert refused.exit_code == 2
+    assert len(seen) == 1
 
 
 def test_list_of_targets(samara: Samara) -> None:
