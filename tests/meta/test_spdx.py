@@ -44,7 +44,8 @@ def is_source(path: Path) -> bool:
 def head_fault(path: Path, text: str) -> str | None:
     """Why the opening of a source file is wrong, or None."""
     lines = text.splitlines()
-    start = 1 if lines and lines[0].startswith("#!") else 0
+    # What other programs want to find in the first line goes before the licence.
+    start = 1 if lines and lines[0].startswith(("#!", "// swift-tools-version:")) else 0
     if len(lines) <= start or SPDX not in lines[start]:
         return "does not open with its SPDX line"
     if path.suffix in (".md", ".html") or path.name == "__init__.py":
@@ -87,6 +88,7 @@ def test_files_tell_nothing_of_their_making(repo: Path) -> None:
         ("a.h", f"/* {SPDX} */\n/* Adds numbers. */\n"),
         ("a.py", f'# {SPDX}\n"""Adds numbers."""\n'),
         ("a.sh", f"#!/bin/sh\n# {SPDX}\n# Adds numbers.\n"),
+        ("Package.swift", f"// swift-tools-version:5.9\n// {SPDX}\n// Adds numbers.\n"),
         ("__init__.py", f"# {SPDX}\n"),
     ],
 )

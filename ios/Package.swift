@@ -1,0 +1,15 @@
+// swift-tools-version:5.9
+// SPDX-License-Identifier: Apache-2.0
+// samara as a Swift package: the runtime in C, and its API in Swift.
+import PackageDescription
+
+let package = Package(
+  name: "Samara",
+  platforms: [.iOS(.v15), .macOS(.v12), .tvOS(.v15), .watchOS(.v8)],
+  products: [.library(name: "Samara", targets: ["Samara"])],
+  targets: [
+    .target(name: "CSamara", resources: [.copy("PrivacyInfo.xcprivacy")]),
+    .target(name: "Samara", dependencies: ["CSamara"]),
+    .testTarget(name: "SamaraTests", dependencies: ["Samara", "CSamara"]),
+  ]
+)

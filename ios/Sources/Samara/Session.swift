@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// A session: a place to run one function of a model.
+import CSamara
+
+/// Runs one function of a model. Holds the activations and the state.
+///
+///     let session = try Session(Model(named: "digits"))
+///     let scores = try session.run(["image": image])["scores"]!
+///
+/// One call at a time: one that comes while another thread is inside throws, and nothing waits or
+/// crashes. Give every thread a session of its own; sessions of one model share its weights.
+/// cancel() alone may be called at any time.
+public final class Session: @unchecked Sendable {
+  /// The function that it runs.
+  public let function: FunctionInfo
+  /// The model, also after it was closed.
+  public let model: Model
+
+  /// Inputs with a record of pictures and of sound.
+  let firstPictureInput: Int?
+  let firstSoundInput: Int?
+
+  private let flag = Flag()
+  private var opened: OpenedSession?
+  /// For cancel(), which comes without the flag.
+  private let cancelling = CancelTarget()
+
+  /// Create a session of `function`, the first of the model for nil.
+  ///
+  /// threads: nil for as many as there are cores, at most 4. keep: names of intermediate tensors
+  /// that `kept` reads after a run. Errors: .unknownName for names that the model does not have,
+  /// .limit where memory is short.
+  public init(
+    _ model: Model, function: String? = nil, threads: Int? = nil, keep: [String] = [],
+    options: SessionOptions = SessionOptions()
+  ) throws {
+    self.model = model
+    self.function = try model.function(function)
+    let opened = try OpenedSession(
+      model.used(), function: self.function.name, threads: threads, keep: keep, options: options)
+    self.opened = opened
+    firstPictureInput = opened.firstInput(of: self.function) { model, function, index in
+      var record = samara_image_record()
+      record.struct_size = MemoryLayout<samara_image_record>.size
+      return samara_model_image_record(model, function, index, &record)
+    }
+    firstSoundInput = opened.firstInput(of: self.function) { model, function, index in
+      var record = samara_audio_record()
+      record.struct_size = MemoryLayout<samara_audio_record>.size
+      return samara_model_audio_record(model, function, index, &record)
+    }
+    cancelling.set(opened)
+  }
+
+  public var inputs: [TensorInfo] { function.inputs }
+  public var outputs: [TensorInfo] { function.outputs }
+
+  /// Give back the memory; the session cannot run any more. Twice is harmless. Throws while another
+  /// call is inside. A session that nobody refers to any more closes by itself.
+  public func close() throws {
+    guard flag.take() else { throw SamaraError.sessionBusy }
+    let closing = opened
+    opened = nil
+    cancelling.set(nil)
+    flag.give()
+    withExtendedLifetime(closing) {}
+  }
+
+  /// Stop the run that is going on in another thread or task, which throws .cancelled at its next
+  /// node. Without one it does nothing.
+  public func cancel() { cancelling.cancel() }
+
+  /// Set the shapes of inputs by name; others keep theirs. On failure the session keeps its shapes.
+  public func resize(_ shapes: [String: [Int]]) throws {
+    for name in shapes.keys { _ = try inputIndex(name) }
+    let wanted = inputs.map { shapes[$0.name] }
+    try use { try Self.resize($0, wanted, inputs) }
+  }
+
+  // ---- internals
+
+  /// Call `body` with the session of the C runtime, which nobody else uses meanwhile.
+  @inline(__always)
+  func use<R>(_ body: (OpaquePointer) throws -> R) throws -> R {
+    let handle = try enter()
+    defer { leave() }
+    return try body(handle)
+  }
+
+  /// Take the session; `leave` gives it back, in any thread.
+  @inline(__always)
+  func enter() throws -> OpaquePointer {
+    guard flag.take() else { throw SamaraError.sessionBusy }
+    guard let opened else {
+      flag.give()
+      throw SamaraError.sessionClosed
+    }
+    return opened.handle
+  }
+
+  @inline(__always)
+  func leave() { flag.give() }
+
+  func inputIndex(_ name: String) throws -> Int {
+    try Self.index(of: name, in: inputs, "input")
+  }
+
+  func outputIndex(_ name: String) throws -> Int {
+    try Self.index(of: name, in: outputs, "output")
+  }
+
+  private static func index(of name: String, in infos: [TensorInfo], _ what: String) throws -> Int {
+    for index in infos.indices where infos[index].name == name { return index }
+    throw SamaraError(
+      .unknownName, .notFound, "the model has no \(what) '\(name)'",
+      fix: "it has \(infos.map(\.name).joined(separator: ", "))")
+  }
+
+  /// Throw what a status of the session says.
+  @inline(__always)
+  static func check(_ status: samara_status, _ handle: OpaquePointer) throws {
+    if status != SAMARA_OK { throw failure(status, handle) }
+  }
+
+  static func failure(_ status: samara_status, _ handle: OpaquePointer) -> SamaraError {
+    SamaraError(status, String(cString: samara_session_error(handle)))
+  }
+
+  /// Resize to `shapes`, in the order of the inputs; nil keeps what there is.
+  static func resize(_ handle: OpaquePointer, _ shapes: [[Int]?], _ infos: [TensorInfo]) throws {
+    for (shape, info) in zip(shapes, infos) {
+      guard let shape, shape.count != info.shape.count || shape.contains(where: { $0 < 0 })
+      else { continue }
+      throw SamaraError(
+        .shape, .badShape, "input '\(info.name)' has shape \(info.shape), not \(shape)",
+        fix: "give a size of 0 or more for each dim")
+    }
+    let dims = shapes.map { $0.map { $0.map { Int64($0) } } }
+    let places = dims.map { shape -> UnsafeMutableBufferPointer<Int64>? in
+      guard let shape else { return nil }
+      // One more than there are: an address also for rank 0.
+      let place = UnsafeMutableBufferPointer<Int64>.allocate(capacity: shape.count + 1)
+      _ = place.initialize(from: shape + [0])
+      return place
+    }
+    defer { for place in places { place?.deallocate() } }
+    let pointers = places.map { $0.map { UnsafePointer($0.baseAddress!) } }
+    try check(samara_session_resize(handle, pointers, pointers.count), handle)
+  }
+}
+
+extension Session: CustomStringConvertible {
+  public var description: String {
+    func list(_ infos: [TensorInfo]) -> String {
+      infos.map { "\($0.name): \($0.dtype) \($0.shape)" }.joined(separator: ", ")
+    }
+    return "Session(\(function.name)(\(list(inputs))) -> (\(list(outputs))))"
+  }
+}

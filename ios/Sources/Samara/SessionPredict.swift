@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pictures in, answers out.
+import CSamara
+
+extension Session {
+  /// Run on a picture, and return what the outputs mean, in pixels of that picture.
+  ///
+  /// input: the one that the picture is for; nil: the first with a record of pictures. feeds: the
+  /// other inputs. Errors: .unsupported where the file does not say what its outputs mean,
+  /// .unknownName where it does not say how a picture becomes an input, .shape where sizes do not
+  /// fit.
+  ///
+  ///     for face in try session.predict(picture).detections! { … }
+  public func predict(_ image: Image, input: String? = nil, feeds: [String: Tensor] = [:]) throws
+    -> Answer
+  {
+    let index = try pictureInput(input)
+    try checkNames(feeds, but: [inputs[index].name])
+    try checkAnswer()
+    return try use { handle in
+      try feed(handle, feeds)
+      try Self.set(handle, index, image)
+      try Self.check(samara_session_run(handle), handle)
+      return try answer(handle)
+    }
+  }
+
+  /// Run on tensors, and return what the outputs mean, in pixels of the input.
+  public func predict(_ feeds: [String: Tensor]) throws -> Answer {
+    try checkNames(feeds)
+    try checkAnswer()
+    return try use { handle in
+      try feed(handle, feeds)
+      try Self.check(samara_session_run(handle), handle)
+      return try answer(handle)
+    }
+  }
+
+  /// The same as predict(_:input:feeds:) in a thread of the session's own; cancelling the task
+  /// stops it.
+  public func predictAsync(
+    _ image: Image, input: String? = nil, feeds: [String: Tensor] = [:]
+  ) async throws -> Answer {
+    let index = try pictureInput(input)
+    try checkNames(feeds, but: [inputs[index].name])
+    try checkAnswer()
+    let handle = try enter()
+    defer { leave() }
+    try feed(handle, feeds)
+    try Self.set(handle, index, image)
+    try await run(handle)
+    return try answer(handle)
+  }
+
+  /// Have a picture be an input, by the record of the file: the pixels that the model sees are
+  /// computed straight into it. Then run().
+  public func setImage(_ image: Image, input: String? = nil) throws {
+    let index = try pictureInput(input)
+    try use { try Self.set($0, index, image) }
+  }
+
+  /// What the outputs of the last run mean.
+  public func answer() throws -> Answer {
+    try checkAnswer()
+    return try use { try answer($0) }
+  }
+
+  // ---- internals
+
+  /// Which input a picture is for.
+  private func pictureInput(_ name: String?) throws -> Int {
+    if let name { return try inputIndex(name) }
+    if let first = firstPictureInput { return first }
+    throw SamaraError(
+      .unsupported, .notFound, "the file does not say how a picture becomes an input",
+      fix: "export it with preprocess=, or give tensors")
+  }
+
+  private func checkAnswer() throws {
+    if function.answer != nil { return }
+    throw SamaraError(
+      .unsupported, .notFound, "the file does not say what the outputs of '\(function.name)' mean",
+      fix: "export it with postprocess=, or use run")
+  }
+
+  private static func set(_ handle: OpaquePointer, _ index: Int, _ image: Image) throws {
+    try image.withNative { native in
+      try check(samara_session_set_image(handle, index, native), handle)
+    }
+  }
+
+  func answer(_ handle: OpaquePointer) throws -> Answer {
+    var native = samara_answer()
+    native.struct_size = MemoryLayout<samara_answer>.size
+    try Self.check(samara_session_answer(handle, &native), handle)
+    return try Answer(native, labels: model.labels)
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model says of its functions, inputs and outputs.
+import CSamara
+
+/// A dim of an input or output: a size, or the name of one that may change.
+public enum Dimension: Hashable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
+  case fixed(Int)
+  case symbolic(String)
+
+  public init(integerLiteral value: Int) { self = .fixed(value) }
+  /// The size; nil where it may change.
+  public var size: Int? {
+    if case .fixed(let size) = self { return size }
+    return nil
+  }
+  public var description: String {
+    switch self {
+    case .fixed(let size): return "\(size)"
+    case .symbolic(let name): return name
+    }
+  }
+}
+
+/// Name, element type and shape of an input or output.
+public struct TensorInfo: Hashable, Sendable {
+  public let name: String
+  public let dtype: DType
+  public let shape: [Dimension]
+  /// Of a quantized tensor: real = scale * (stored - zeroPoint); else nil.
+  public let scale: Float?
+  public let zeroPoint: Int?
+
+  init(_ native: samara_tensor_info) throws {
+    name = String(cString: native.name)
+    dtype = try DType(native.dtype)
+    shape = withUnsafeBytes(of: native.shape) { sizes in
+      withUnsafeBytes(of: native.dim_names) { names in
+        (0..<Int(native.rank)).map { axis in
+          let size = sizes.bindMemory(to: Int64.self)[axis]
+          if size >= 0 { return .fixed(Int(size)) }
+          let name = names.bindMemory(to: UnsafePointer<CChar>?.self)[axis]
+          return .symbolic(name.map { String(cString: $0) } ?? "?")
+        }
+      }
+    }
+    scale = dtype == .qint8 ? native.scale : nil
+    zeroPoint = dtype == .qint8 ? Int(native.zero_point) : nil
+  }
+}
+
+/// One function of a model: what it takes and returns.
+public struct FunctionInfo: Hashable, Sendable {
+  /// What `Session.predict` makes of the outputs.
+  public enum AnswerKind: Int, Hashable, Sendable {
+    case classification = 1
+    case mask
+    case detections
+    case keypoints
+  }
+
+  public let name: String
+  public let inputs: [TensorInfo]
+  public let outputs: [TensorInfo]
+  /// Whether a run may allocate memory, since no bound is known for some dim.
+  public let isGrowing: Bool
+  /// nil where the file does not say what the outputs mean.
+  public let answer: AnswerKind?
+}
+
+extension FunctionInfo {
+  init(_ model: OpaquePointer, _ name: String) throws {
+    self.name = name
+    inputs = try Self.infos(
+      model, name, samara_model_input_count(model, name), samara_model_input_info)
+    outputs = try Self.infos(
+      model, name, samara_model_output_count(model, name), samara_model_output_info)
+    isGrowing = samara_model_is_growing(model, name)
+    answer = AnswerKind(rawValue: Int(samara_model_answer_kind(model, name)))
+  }
+
+  private static func infos(
+    _ model: OpaquePointer, _ function: String, _ count: Int,
+    _ describe: (
+      OpaquePointer?, UnsafePointer<CChar>?, Int, UnsafeMutablePointer<samara_tensor_info>?
+    )
+      -> samara_status
+  ) throws -> [TensorInfo] {
+    try (0..<count).map { index in
+      var info = samara_tensor_info()
+      let status = describe(model, function, index, &info)
+      if status != SAMARA_OK { throw SamaraError(status, "") }
+      return try TensorInfo(info)
+    }
+  }
+}
