@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the C sources are, in a checkout and beside an installed package."""
+"""Where the C and Swift sources are, in a checkout and beside an installed package."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from samara.pybridge import BackendError, sources
+from samara.pybridge import BackendError, sources, swift_sources
 
 
 def test_checkout_has_them(repo: Path) -> None:
@@ -15,6 +15,8 @@ def test_checkout_has_them(repo: Path) -> None:
     assert root == (repo / "runtime_c").resolve()
     for file in ("src/base/fp.h", "include/samara/samara.h", "tools/samara-run.c"):
         assert (root / file).is_file()
+    assert swift_sources() == (repo / "ios").resolve()
+    assert (swift_sources() / "Package.swift").is_file()
 
 
 def test_installed_copy_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,3 +28,7 @@ def test_installed_copy_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert caught.value.fix == "reinstall samara"
     (package / "runtime_c" / "src").mkdir(parents=True)
     assert sources() == package / "runtime_c"
+    with pytest.raises(BackendError, match="Swift sources are not in"):
+        swift_sources()
+    (package / "ios" / "Sources").mkdir(parents=True)
+    assert swift_sources() == package / "ios"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the runtime's C sources are: in a checkout, or in an installed package."""
+"""Where the sources of the runtime and of its Swift package are: in a checkout, or in an installed package."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from pathlib import Path
 
 from samara.pybridge.errors import BackendError
 
-_NAME = "runtime_c"
-
 
 def sources() -> Path:
     """The folder that holds the C runtime's src/, include/ and tools/. BackendError where there is none."""
+    return _folder("runtime_c", "src", "C")
+
+
+def swift_sources() -> Path:
+    """The folder that holds the Swift package's Package.swift and Sources/. BackendError where there is none."""
+    return _folder("ios", "Sources", "Swift")
+
+
+def _folder(name: str, holds: str, language: str) -> Path:
     here = Path(str(importlib.resources.files("samara.pybridge"))).resolve()
     # A wheel carries a copy beside this package; a checkout has them three folders up.
-    for folder in (here / _NAME, here.parents[2] / _NAME):
-        if (folder / "src").is_dir():
+    for folder in (here / name, here.parents[2] / name):
+        if (folder / holds).is_dir():
             return folder
-    raise BackendError(f"the runtime's C sources are not in {here / _NAME}", fix="reinstall samara")
+    raise BackendError(
+        f"the runtime's {language} sources are not in {here / name}", fix="reinstall samara"
+    )
