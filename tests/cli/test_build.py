@@ -21,6 +21,7 @@ from samara.exporter.package.aar import AarReport
 from samara.exporter.package.runtime_build import BuildReport
 from samara.exporter.package.selection import Selection
 from samara.exporter.package.size_bill import Row, SizeBill
+from samara.exporter.testing import small_onnx
 from samara.pybridge import BackendError
 
 Samara = Callable[..., Result]
@@ -146,6 +147,18 @@ def test_list_of_targets(samara: Samara) -> None:
     assert result.exit_code == 0
     assert "wasm32-wasi" in result.stdout
     assert "gcc-aarch64-linux-gnu" in result.stdout
+    assert "a Swift package" in result.stdout
+
+
+def test_swift_package(samara: Samara, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.onnx").write_bytes(small_onnx())
+    result = samara("build", "model.onnx", "--target", "ios", "-o", "Samara")
+    assert result.exit_code == 0, result.output
+    assert "Sources/CSamara/samara.c" in result.stdout
+    assert (tmp_path / "Samara" / "Package.swift").is_file()
+    for wrong in (("--features", "async"), ("--backend", "opencl"), ("--cc", "gcc")):
+        assert samara("build", "model.onnx", "--target", "ios", *wrong).exit_code == 2
 
 
 @pytest.mark.parametrize("arguments", [["--name", "kws"], ["--embed"]])

@@ -25,6 +25,7 @@ def _list_targets(wanted: bool) -> None:
         typer.echo(f"{'android':32} an AAR: a JDK, and the Android NDK or clang and lld")
         for target in TARGETS.values():
             typer.echo(f"{target.name:32} {target.package}")
+        typer.echo(f"{'ios':32} a Swift package, which the app's build compiles")
         raise typer.Exit
 
 
@@ -132,6 +133,7 @@ def build(
     samara build dist/ops.txt --target wasm32-wasi       the same operators once more
     samara build a.samara --backend opencl               with GPUs
     samara build a.samara --target android -o app.aar
+    samara build a.samara --target ios -o Samara         a Swift package
     samara build a.samara --single-file --embed --name kws
     samara build a.samara --bare-metal cortex-m4f --name kws
     """
@@ -142,6 +144,20 @@ def build(
         raise typer.BadParameter("--name and --embed go with --single-file or --bare-metal")
     notes: list[str] = []
     wanted = opt.names(features)
+    if target == "ios" and not as_source:
+        if wanted is not None or backend is not None or cc is not None:
+            raise typer.BadParameter("--features, --backend and --cc do not go with --target ios")
+        with steps("building for ios", quiet=quiet or as_json) as say:
+            package = builder.write_swift(
+                models,
+                out=output,
+                isa=opt.names(isa),
+                custom=custom or (),
+                note=notes.append,
+                progress=say,
+            )
+        _show(package, notes, as_json)
+        return
     common: dict[str, Any] = {
         "out": output,
         "isa": opt.names(isa),

@@ -298,6 +298,30 @@ def write_source(
         )
 
 
+def write_swift(
+    models: Paths,
+    *,
+    out: str | os.PathLike[str],
+    isa: Sequence[str] | None = None,
+    custom: Paths = (),
+    note: Note = silent,
+    progress: Note = silent,
+) -> SourceReport:
+    """Write the runtime for `models` as a Swift package, and nothing compiled (package/swift_package.py).
+
+    isa: as for build; by default all instruction sets of arm64 and x86-64, chosen when the package is
+    compiled. Its features are those that its Swift code calls.
+    """
+    from samara.exporter.package import swift_package
+
+    check_folder(out)
+    own = [Path(path) for path in custom]
+    with gathered(models, custom=own, note=note, progress=progress) as given:
+        progress("writing the package")
+        written = swift_package.write(given.selection, Path(out), isa=isa, custom=own)
+    return replace(written, notes=given.notes)
+
+
 def _backend_of(backend: str | None, features: Sequence[str] | None) -> str | None:
     """The backend to build in: a feature that is one asks for its kernels, too."""
     named = [name for name in features or () if name in BACKENDS]
