@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that a page of docs/ shows: fenced blocks whose first line is a comment with a file's name."""
+"""The files that a page of docs/ shows: fenced blocks whose first line is a comment with a file's name; of
+Swift's manifests the second, since the first says their version.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ import re
 from pathlib import Path
 
 _BLOCK = re.compile(
-    r"^```\w+\n(?P<text>(?:/\*|//|#|<!--) (?P<name>[\w/.]+)(?: \*/| -->)?\n(?:(?!```).*\n)*)```$",
+    r"^```\w+\n(?P<text>(?:// swift-tools-version:\S+\n)?"
+    r"(?:/\*|//|#|<!--) (?P<name>[\w/.]+)(?: \*/| -->)?\n(?:(?!```).*\n)*)```$",
     re.MULTILINE,
 )
 

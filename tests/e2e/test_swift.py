@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Swift package: its own tests, an app's program, its code for Apple's frameworks, its symbols."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.e2e import swift_cases
+from tests.e2e.pages import write_files
+from tests.e2e.swift_home import NoSwift, SwiftHome, swift_home
+
+import samara
+from samara.exporter.build import write_swift
+
+pytestmark = pytest.mark.extended
+
+Tool = Callable[[str, str], str]
+Missing = Callable[[str, str], None]
+
+# Sessions that are opened, run and closed by eight threads.
+_ROUNDS = 10_000
+_FRAMEWORKS = ("CoreVideo", "CoreGraphics", "UIKit", "CoreML", "AVFAudio")
+
+
+@pytest.fixture(scope="module")
+def swift(repo: Path, missing: Missing) -> Iterator[SwiftHome]:
+    """A machine with Swift."""
+    try:
+        with swift_home(repo) as home:
+            yield home
+    except NoSwift as why:
+        missing("swift", str(why))
+
+
+@dataclass(frozen=True)
+class Built:
+    """A package for the models of the tests, and these."""
+
+    package: Path
+    cases: Path
+    said: str
+
+
+@pytest.fixture(scope="module")
+def built(repo: Path, swift: SwiftHome) -> Built:
+    """The package with its tests, compiled, for the small models and the recorded ones where they are."""
+    cases, package = swift.work / "cases", swift.work / "Samara"
+    given = os.environ.get("SAMARA_MODELS")
+    models = swift_cases.write(cases, Path(given) if given else None)
+    write_swift(models, out=package)
+    shutil.copytree(repo / "ios" / "Tests", package / "Tests")
+    shutil.copyfile(repo / "ios" / "Package.swift", package / "Package.swift")
+    said = swift.call(package, "swift", "build", "--build-tests", "-c", "release")
+    return Built(package, cases, said)
+
+
+def test_package(repo: Path, swift: SwiftHome, built: Built, need_tool: Tool) -> None:
+    """All tests of the package pass, none is skipped, and the compilers have nothing to remark."""
+    assert "warning:" not in built.said, built.said
+    counts = swift.work / "libcounts.so"
+    source = repo / "tests" / "e2e" / "allocations.c"
+    compiler = need_tool("cc", "cc")
+    subprocess.run([compiler, "-O1", "-shared", "-fPIC", source, "-o", counts, "-ldl"], check=True)
+    env = {
+        "SAMARA_SWIFT_CASES": swift.seen(built.cases),
+        "SAMARA_SWIFT_ROUNDS": str(_ROUNDS),
+    }
+    program = str(Path(".build") / "release" / "SamaraPackageTests.xctest")
+    said = swift.call(built.package, program, env={**env, "LD_PRELOAD": swift.seen(counts)})
+    print("\n".join(line for line in said.splitlines() if line.startswith("measured:")))
+    tests, failures = re.findall(r"Executed (\d+) tests, with (\d+) failures?", said)[-1]
+    assert failures == "0", said
+    assert int(tests) >= 20
+    if os.environ.get("SAMARA_MODELS"):
+        assert "skipped" not in said
+
+
+def test_form(repo: Path, swift: SwiftHome) -> None:
+    """The sources are as swift-format leaves them."""
+    folder = swift.work / "form"
+    shutil.copytree(repo / "ios", folder, ignore=shutil.ignore_patterns(".build"))
+    names = ("Package.swift", "Sources", "Tests/SamaraTests")
+    assert swift.call(folder, "swift", "format", "lint", "--strict", "-r", "-p", *names) == ""
+
+
+def test_frameworks_of_apple(repo: Path, swift: SwiftHome, built: Built) -> None:
+    """The code for CoreVideo and others fits what Apple documents of them, by declarations of ours; in the
+    language of Swift 5 with all checks of threads, and of Swift 6.
+    """
+    sources = sorted((built.package / "Sources" / "Samara").rglob("*.swift"))
+    for mode in (("-swift-version", "5", "-strict-concurrency=complete"), ("-swift-version", "6")):
+        modules = swift.work / f"modules{len(mode)}"
+        modules.mkdir()
+        here = swift.seen(modules)
+        for name in _FRAMEWORKS:
+            swift.call(
+                built.package,
+                *("swiftc", "-emit-module", "-parse-as-library", "-module-name", name, "-I", here),
+                *("-emit-module-path", f"{here}/{name}.swiftmodule"),
+                f"Tests/AppleStubs/{name}.swift",
+            )
+        said = swift.call(
+            built.package,
+            *("swiftc", "-emit-module", "-module-name", "Samara", *mode, "-I", here),
+            *("-I", "Sources/CSamara/include", "-emit-module-path", f"{here}/Samara.swiftmodule"),
+            *(swift.seen(path) for path in sources),
+        )
+        assert said == ""
+        # The page's code for a camera.
+        page = swift.work / f"page{len(mode)}"
+        page.mkdir()
+        write_files(repo / "docs" / "ios.md", page)
+        said = swift.call(
+            page,
+            *("swiftc", "-typecheck", "-parse-as-library", *mode, "-I", here),
+            *("-I", swift.seen(built.package / "Sources/CSamara/include"), "FaceFinder.swift"),
+        )
+        assert said == ""
+
+
+def test_page(repo: Path, swift: SwiftHome, tmp_path: Path) -> None:
+    """The page's app: its package takes ours by its path, and its program prints Python's answer."""
+    folder = swift.work / "app"
+    folder.mkdir()
+    write_files(repo / "docs" / "ios.md", folder)
+    model = folder / "Sources" / "digits" / "digits.samara"
+    swift_cases.digits(tmp_path).rename(model)
+    write_swift([model], out=folder / "Samara")
+    picture = np.arange(64, dtype=np.uint8).reshape(8, 8) * 4
+    (folder / "picture.gray").write_bytes(picture.tobytes())
+    said = swift.call(folder, "swift", "run", "-c", "release", "digits", "picture.gray")
+    found = samara.Session(model).predict(samara.Image(picture, "gray"))
+    assert isinstance(found, samara.Classification)
+    printed = [line for line in said.splitlines() if re.match(r"\w+ 0\.\d+$", line)]
+    assert [line.split()[0] for line in printed] == [guess.label for guess in found]
+    np.testing.assert_array_equal(
+        np.array([line.split()[1] for line in printed], np.float32),
+        np.array([guess.score for guess in found], np.float32),
+    )
+
+
+def test_symbols(built: Built, need_tool: Tool) -> None:
+    """The C code defines samara's names and no other, and needs the C library's alone."""
+    nm = need_tool("cc", "nm")
+    objects = list((built.package / ".build").rglob("samara.c.o"))
+    assert len(objects) >= 1
+    listed = subprocess.run([nm, "-g", objects[0]], capture_output=True, text=True, check=True)
+    defined = re.findall(r"^\w+ [A-TV-Z] (\w+)$", listed.stdout, re.MULTILINE)
+    assert len(defined) > 50
+    assert [name for name in defined if not name.startswith("samara_")] == []
+    needed = re.findall(r"^ +U (\w+)$", listed.stdout, re.MULTILINE)
+    assert [name for name in needed if name.startswith(("samara", "smr", "swift"))] == []
+
+
+@pytest.mark.parametrize("system", ["ios15.0", "ios15.0-simulator", "macos12.0"])
+def test_c_for_apple(system: str, tmp_path: Path, need_tool: Tool, missing: Missing) -> None:
+    """The C target for arm64: Mach-O objects against Darwin's headers, without a remark; not linked."""
+    found = importlib.util.find_spec("ziglang")
+    if found is None or found.origin is None:
+        missing("zig", "ziglang is not installed")
+        raise AssertionError  # missing never returns
+    headers = Path(found.origin).parent / "lib" / "libc" / "include" / "any-darwin-any"
+    clang = need_tool("clang", "clang-19")
+    write_swift([swift_cases.digits(tmp_path)], out=tmp_path / "Samara")
+    c = tmp_path / "Samara" / "Sources" / "CSamara"
+    out = tmp_path / "samara.o"
+    done = subprocess.run(
+        [
+            *(clang, f"--target=arm64-apple-{system}", "-Wall", "-Wextra", "-Werror"),
+            *("-nostdlibinc", f"-isystem{headers}", f"-I{c / 'include'}"),
+            *("-c", c / "samara.c", "-o", out),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert out.read_bytes()[:8] == bytes.fromhex("cffaedfe0c000001")  # Mach-O, 64-bit, arm64
+    # As an app's Objective-C includes them.
+    (tmp_path / "app.m").write_text(
+        "#include <samara/samara_media.h>\n#include <samara_swift.h>\n"
+        "bool taken(int32_t *flag) { return samara_flag_take(flag) ? (samara_flag_give(flag), 1) : 0; }\n"
+    )
+    checked = subprocess.run(
+        [
+            *(clang, f"--target=arm64-apple-{system}", "-nostdlibinc", f"-isystem{headers}"),
+            *("-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{c / 'include'}"),
+            tmp_path / "app.m",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert checked.stderr == ""
