@@ -271,19 +271,38 @@ def relu(monkeypatch: pytest.MonkeyPatch) -> Selection:
     return Selection(ops={"relu": frozenset({"float32"})}, parts=None)
 
 
-def test_apple_targets_get_an_xcframework(relu: Selection, tmp_path: Path) -> None:
+def _xcframework(relu: Selection, out: Path) -> tuple[Path, dict[str, str], str]:
+    """The folder of its slice, what Info.plist says of that, and the report of the build."""
     target = TARGETS["arm64-apple-ios15.0-simulator"]
     tools = _FakeTools(target, ("cc",), ("ar",))
-    out = tmp_path / "dist"
     report = build_dist(for_target(relu, target), out, tools=tools, programs=False)
     plist = plistlib.loads((out / "samara.xcframework/Info.plist").read_bytes())
     (library,) = plist["AvailableLibraries"]
+    assert report.bill.rows == ()
+    return out / "samara.xcframework" / library["LibraryIdentifier"], library, report.text()
+
+
+def test_apple_targets_get_an_xcframework(relu: Selection, tmp_path: Path) -> None:
+    place, library, said = _xcframework(relu, tmp_path / "dist")
     assert library["SupportedPlatformVariant"] == "simulator"
-    place = out / "samara.xcframework" / library["LibraryIdentifier"]
     assert (place / library["LibraryPath"]).is_file()
     assert (place / library["HeadersPath"] / "samara" / "samara.h").is_file()
-    assert report.bill.rows == ()
-    assert "not read" in report.text()
+    # Of several frameworks in one app they would meet.
+    assert not (place / library["HeadersPath"] / "module.modulemap").exists()
+    assert "not read" in said
+
+
+def test_clang_finds_the_module_of_an_xcframework(
+    relu: Selection, tmp_path: Path, need_tool: Tool
+) -> None:
+    clang = need_tool("clang", "clang-19")
+    place, library, _ = _xcframework(relu, tmp_path / "dist")
+    headers = place / library["HeadersPath"]
+    (headers / "samara" / "samara.h").write_text("int answer(void);\n")
+    main = tmp_path / "main.m"
+    main.write_text("@import samara;\nint main(void) { return answer(); }\n")
+    cache = f"-fmodules-cache-path={tmp_path}"
+    subprocess.run([clang, "-fmodules", cache, "-fsyntax-only", main, "-I", headers], check=True)
 
 
 @pytest.mark.skipif(host_target().system != "linux", reason="NOT RUN: no ELF files here")

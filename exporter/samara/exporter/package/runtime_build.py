@@ -313,11 +313,14 @@ class _Build:
         base = "samara.xcframework"
         self._write(f"{base}/Info.plist", plistlib.dumps(plist).decode("utf-8"))
         headers = f"{base}/{slice_name}/Headers"
-        self._write(
-            f"{headers}/module.modulemap",
-            'module samara {\n  header "samara/samara.h"\n  export *\n}\n',
-        )
         shutil.copytree(self.folder / "include", self.folder / headers, dirs_exist_ok=True)
+        # Xcode copies the headers of all frameworks into one folder: module maps in folders of their
+        # own do not meet there, and clang looks into that of the module's name.
+        found = sorted(path.name for path in (self.folder / headers / "samara").glob("*.h"))
+        lines = "".join(f'  header "{name}"\n' for name in found)
+        self._write(
+            f"{headers}/samara/module.modulemap", f"module samara {{\n{lines}  export *\n}}\n"
+        )
         shutil.copy(self.folder / "lib" / "libsamara.a", self.folder / base / slice_name)
 
     def _write(self, name: str, text: str) -> None:
