@@ -6,9 +6,16 @@ import PackageDescription
 let package = Package(
   name: "Samara",
   platforms: [.iOS(.v15), .macOS(.v12), .tvOS(.v15), .watchOS(.v8)],
-  products: [.library(name: "Samara", targets: ["Samara"])],
+  products: [
+    .library(name: "Samara", targets: ["Samara"]),
+    // The C interface alone, for C and Objective-C.
+    .library(name: "CSamara", targets: ["CSamara"]),
+  ],
   targets: [
-    .target(name: "CSamara", resources: [.copy("PrivacyInfo.xcprivacy")]),
+    .target(
+      name: "CSamara", resources: [.copy("PrivacyInfo.xcprivacy")],
+      // Assertions are for the tests of the C code.
+      cSettings: [.define("NDEBUG")]),
     .target(name: "Samara", dependencies: ["CSamara"]),
     .testTarget(name: "SamaraTests", dependencies: ["Samara", "CSamara"]),
   ]

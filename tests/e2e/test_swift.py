@@ -84,6 +84,25 @@ def test_package(repo: Path, swift: SwiftHome, built: Built, need_tool: Tool) ->
         assert "skipped" not in said
 
 
+@pytest.mark.parametrize("kind", ["thread", "address"])
+def test_sanitizers(kind: str, swift: SwiftHome, built: Built) -> None:
+    """The same tests in a debug build with a sanitizer, which finds nothing."""
+    swift.call(
+        built.package,
+        *("swift", "build", "--build-tests", "-c", "debug", f"--sanitize={kind}", "-Xcc", "-O1"),
+        *("--scratch-path", f".{kind}"),
+    )
+    env = {
+        "SAMARA_SWIFT_CASES": swift.seen(built.cases),
+        "SAMARA_SWIFT_GROWTH": str(64 << 20),
+        # XCTest itself leaks its test cases.
+        "ASAN_OPTIONS": "detect_leaks=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=64",
+    }
+    said = swift.call(built.package, f".{kind}/debug/SamaraPackageTests.xctest", env=env)
+    assert "Sanitizer" not in said, said
+    assert re.findall(r"Executed \d+ tests, with .* (\d+) failures?", said)[-1] == "0"
+
+
 def test_form(repo: Path, swift: SwiftHome) -> None:
     """The sources are as swift-format leaves them."""
     folder = swift.work / "form"

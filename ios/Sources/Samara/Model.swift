@@ -57,6 +57,10 @@ public final class Model: @unchecked Sendable {
 
   /// Open the bytes of a file, which are copied.
   public convenience init(data: Data, verify: Bool? = nil) throws {
+    guard !data.isEmpty else {
+      throw SamaraError(
+        .modelFormat, .badModel, "the data is empty", fix: "give the bytes of a .samara file")
+    }
     try self.init(
       OpenedModel(copy: true, verify: verify) { options, out, error in
         data.withUnsafeBytes {

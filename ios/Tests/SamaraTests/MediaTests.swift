@@ -118,6 +118,8 @@ final class MediaTests: XCTestCase {
     let short = try Image(
       planes: [.init(Data(bytes), rowStride: 64)], format: .gray, width: 8, height: 8)
     XCTAssertEqual(thrown(try session.predict(short)).status, .badArgument)
+    let none = try Image(planes: [.init(Data())], format: .gray, width: 8, height: 8)
+    XCTAssertEqual(thrown(try session.predict(none)).status, .badArgument)
     var cut = try Image(bytes, format: .gray, width: 8, height: 8)
     cut.crop = .init(x: 4, y: 4, width: 8, height: 8)
     XCTAssertEqual(thrown(try session.predict(cut)).status, .badArgument)

@@ -33,6 +33,7 @@ final class MisuseTests: XCTestCase {
     let model = try Files.model("dense")
     XCTAssertEqual(thrown(try Session(model, function: "none")).kind, .unknownName)
     XCTAssertEqual(thrown(try Session(model, threads: 0)).kind, .argument)
+    XCTAssertEqual(thrown(try Session(model, threads: .max)).status, .badArgument)
     XCTAssertEqual(thrown(try Session(model, keep: ["none"])).kind, .unknownName)
     let session = try Session(model)
     XCTAssertEqual(thrown(try session.run()).status, .badState)

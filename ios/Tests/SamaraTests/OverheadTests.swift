@@ -19,7 +19,9 @@ final class OverheadTests: XCTestCase {
     }
     let over = (best.swift - best.c) / Double(runs) * 1e9
     print("measured: \(best.c / Double(runs) * 1e9) ns in C, \(over) ns more in Swift")
-    XCTAssertLessThan(over, 1000)
+    #if !DEBUG  // where nothing is optimised
+      XCTAssertLessThan(over, 1000)
+    #endif
   }
 
   /// After the first run nothing is allocated. Needs tests/e2e/allocations.c, preloaded, which

@@ -64,6 +64,7 @@ def test_files(repo: Path, package: Path) -> None:
     assert manifest.startswith("// swift-tools-version:5.9\n")
     assert "testTarget" not in manifest
     assert "unsafeFlags" not in manifest
+    assert '.define("NDEBUG")' in manifest
     assert "testTarget" in (repo / "ios" / "Package.swift").read_text(encoding="utf-8")
     for file in re.findall(
         r'header "([^"]+)"', (package / "Sources/CSamara/include/module.modulemap").read_text()
