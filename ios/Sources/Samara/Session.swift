@@ -16,10 +16,6 @@ public final class Session: @unchecked Sendable {
   /// The model, also after it was closed.
   public let model: Model
 
-  /// Inputs with a record of pictures and of sound.
-  let firstPictureInput: Int?
-  let firstSoundInput: Int?
-
   private let flag = Flag()
   private var opened: OpenedSession?
   /// For cancel(), which comes without the flag.
@@ -27,28 +23,23 @@ public final class Session: @unchecked Sendable {
 
   /// Create a session of `function`, the first of the model for nil.
   ///
-  /// threads: nil for as many as there are cores, at most 4. keep: names of intermediate tensors
-  /// that `kept` reads after a run. Errors: .unknownName for names that the model does not have,
-  /// .limit where memory is short.
+  /// threads: nil for as many as there are cores, at most 4. backend: "cpu", the only one of this
+  /// package. keep: names of intermediate tensors that `kept` reads after a run. Errors:
+  /// .unknownName for names that the model does not have, .limit where memory is short.
   public init(
-    _ model: Model, function: String? = nil, threads: Int? = nil, keep: [String] = [],
-    options: SessionOptions = SessionOptions()
+    _ model: Model, function: String? = nil, threads: Int? = nil, backend: String = "cpu",
+    keep: [String] = [], options: SessionOptions = SessionOptions()
   ) throws {
+    guard backend == "cpu" else {
+      throw SamaraError(
+        .unsupported, .unsupported, "there is no backend '\(backend)' in this package",
+        fix: "leave backend out: the session runs on the CPU")
+    }
     self.model = model
     self.function = try model.function(function)
     let opened = try OpenedSession(
       model.used(), function: self.function.name, threads: threads, keep: keep, options: options)
     self.opened = opened
-    firstPictureInput = opened.firstInput(of: self.function) { model, function, index in
-      var record = samara_image_record()
-      record.struct_size = MemoryLayout<samara_image_record>.size
-      return samara_model_image_record(model, function, index, &record)
-    }
-    firstSoundInput = opened.firstInput(of: self.function) { model, function, index in
-      var record = samara_audio_record()
-      record.struct_size = MemoryLayout<samara_audio_record>.size
-      return samara_model_audio_record(model, function, index, &record)
-    }
     cancelling.set(opened)
   }
 

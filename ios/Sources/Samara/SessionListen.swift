@@ -105,7 +105,9 @@ extension Session {
   }
 
   private func soundInput() throws -> Int {
-    if let first = firstSoundInput { return first }
+    for (index, input) in inputs.enumerated() {
+      if case .sound = input.record { return index }
+    }
     throw SamaraError(
       .unsupported, .notFound, "the file does not say how sound becomes an input",
       fix: "export it with a record of sound, or give tensors")

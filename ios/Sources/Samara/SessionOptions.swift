@@ -65,13 +65,6 @@ final class OpenedSession: @unchecked Sendable {
     samara_pool_destroy(pool)
   }
 
-  /// The first input for which the model has a record of a kind.
-  func firstInput(
-    of function: FunctionInfo, _ read: (OpaquePointer, String, Int) -> samara_status
-  ) -> Int? {
-    function.inputs.indices.first { read(model.handle, function.name, $0) == SAMARA_OK }
-  }
-
   private static func pool(_ threads: Int?) throws -> OpaquePointer? {
     if threads == 1 { return nil }
     if let threads, threads < 1 {

@@ -70,7 +70,7 @@ extension Session {
   /// Which input a picture is for.
   private func pictureInput(_ name: String?) throws -> Int {
     if let name { return try inputIndex(name) }
-    if let first = firstPictureInput { return first }
+    if let first = inputs.firstIndex(where: { $0.record == .picture }) { return first }
     throw SamaraError(
       .unsupported, .notFound, "the file does not say how a picture becomes an input",
       fix: "export it with preprocess=, or give tensors")

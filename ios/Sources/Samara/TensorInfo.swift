@@ -21,6 +21,14 @@ public enum Dimension: Hashable, Sendable, ExpressibleByIntegerLiteral, CustomSt
   }
 }
 
+/// What an input takes besides tensors, by the record of the file.
+public enum InputRecord: Hashable, Sendable {
+  /// A picture: `Session.setImage`, `Session.predict`.
+  case picture
+  /// Sound, which becomes samples of this rate: `Session.listen`. Other rates are resampled.
+  case sound(rate: Int)
+}
+
 /// Name, element type and shape of an input or output.
 public struct TensorInfo: Hashable, Sendable {
   public let name: String
@@ -29,8 +37,11 @@ public struct TensorInfo: Hashable, Sendable {
   /// Of a quantized tensor: real = scale * (stored - zeroPoint); else nil.
   public let scale: Float?
   public let zeroPoint: Int?
+  /// How a picture or sound becomes this input, where the file says that.
+  public let record: InputRecord?
 
-  init(_ native: samara_tensor_info) throws {
+  init(_ native: samara_tensor_info, record: InputRecord? = nil) throws {
+    self.record = record
     name = String(cString: native.name)
     dtype = try DType(native.dtype)
     shape = withUnsafeBytes(of: native.shape) { sizes in
@@ -70,26 +81,38 @@ public struct FunctionInfo: Hashable, Sendable {
 extension FunctionInfo {
   init(_ model: OpaquePointer, _ name: String) throws {
     self.name = name
-    inputs = try Self.infos(
-      model, name, samara_model_input_count(model, name), samara_model_input_info)
-    outputs = try Self.infos(
-      model, name, samara_model_output_count(model, name), samara_model_output_info)
+    inputs = try (0..<samara_model_input_count(model, name)).map { index in
+      var info = samara_tensor_info()
+      try Self.check(samara_model_input_info(model, name, index, &info))
+      return try TensorInfo(info, record: InputRecord(model, name, index))
+    }
+    outputs = try (0..<samara_model_output_count(model, name)).map { index in
+      var info = samara_tensor_info()
+      try Self.check(samara_model_output_info(model, name, index, &info))
+      return try TensorInfo(info)
+    }
     isGrowing = samara_model_is_growing(model, name)
     answer = AnswerKind(rawValue: Int(samara_model_answer_kind(model, name)))
   }
 
-  private static func infos(
-    _ model: OpaquePointer, _ function: String, _ count: Int,
-    _ describe: (
-      OpaquePointer?, UnsafePointer<CChar>?, Int, UnsafeMutablePointer<samara_tensor_info>?
-    )
-      -> samara_status
-  ) throws -> [TensorInfo] {
-    try (0..<count).map { index in
-      var info = samara_tensor_info()
-      let status = describe(model, function, index, &info)
-      if status != SAMARA_OK { throw SamaraError(status, "") }
-      return try TensorInfo(info)
+  private static func check(_ status: samara_status) throws {
+    if status != SAMARA_OK { throw SamaraError(status, "") }
+  }
+}
+
+extension InputRecord {
+  /// The record of an input; nil where it has none.
+  init?(_ model: OpaquePointer, _ function: String, _ index: Int) {
+    var picture = samara_image_record()
+    picture.struct_size = MemoryLayout<samara_image_record>.size
+    var sound = samara_audio_record()
+    sound.struct_size = MemoryLayout<samara_audio_record>.size
+    if samara_model_image_record(model, function, index, &picture) == SAMARA_OK {
+      self = .picture
+    } else if samara_model_audio_record(model, function, index, &sound) == SAMARA_OK {
+      self = .sound(rate: Int(sound.rate))
+    } else {
+      return nil
     }
   }
 }

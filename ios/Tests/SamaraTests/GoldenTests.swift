@@ -83,6 +83,9 @@ final class GoldenTests: XCTestCase {
     XCTAssertEqual(q.dtype, .qint8)
     XCTAssertEqual(q.scale, 0.5)
     XCTAssertEqual(q.zeroPoint, -3)
+    XCTAssertEqual(try Files.model("digits").inputs[0].record, .picture)
+    XCTAssertEqual(try Files.model("words").inputs[0].record, .sound(rate: 16000))
+    XCTAssertNil(model.inputs[0].record)
     XCTAssertEqual(try Files.model("functions").functions.map(\.name), ["double", "sum", "where"])
   }
 

@@ -32,6 +32,7 @@ final class MisuseTests: XCTestCase {
   func testNamesAndShapes() throws {
     let model = try Files.model("dense")
     XCTAssertEqual(thrown(try Session(model, function: "none")).kind, .unknownName)
+    XCTAssertEqual(thrown(try Session(model, backend: "opencl")).kind, .unsupported)
     XCTAssertEqual(thrown(try Session(model, threads: 0)).kind, .argument)
     XCTAssertEqual(thrown(try Session(model, threads: .max)).status, .badArgument)
     XCTAssertEqual(thrown(try Session(model, keep: ["none"])).kind, .unknownName)
