@@ -145,6 +145,27 @@ def test_runs_in_c(model: Path, package: Path, need_tool: Tool, tmp_path: Path) 
     assert done.stdout == samara.Session(model).run({"x": x})["y"].tobytes()
 
 
+def test_objective_c_imports_it(package: Path, need_tool: Tool, tmp_path: Path) -> None:
+    """The module CSamara, by its map."""
+    include = package / "Sources" / "CSamara" / "include"
+    (tmp_path / "app.m").write_text(
+        "@import CSamara;\n"
+        "bool taken(int32_t *flag) { return samara_flag_take(flag); }\n"
+        "samara_status seen(samara_session *session, const samara_image *image) {\n"
+        "  return samara_session_set_image(session, 0, image);\n}\n",
+        encoding="utf-8",
+    )
+    clang = need_tool("clang", "clang-19")
+    module = (f"-fmodules-cache-path={tmp_path}", f"-fmodule-map-file={include}/module.modulemap")
+    subprocess.run(
+        [
+            *(clang, "-fmodules", *module, f"-I{include}", "-Wall", "-Wextra", "-Werror"),
+            *("-fsyntax-only", tmp_path / "app.m"),
+        ],
+        check=True,
+    )
+
+
 def test_an_earlier_package_is_replaced(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "Samara"
     write_swift([model], out=out, isa=["neon"])
