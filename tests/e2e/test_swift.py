@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,12 @@ Missing = Callable[[str, str], None]
 
 # Sessions that are opened, run and closed by eight threads.
 _ROUNDS = 10_000
-_FRAMEWORKS = ("CoreVideo", "CoreGraphics", "UIKit", "CoreML", "AVFAudio")
+# In the order in which one needs another.
+_FRAMEWORKS = (
+    *("CoreVideo", "CoreGraphics", "UIKit", "CoreML", "AVFAudio"),
+    *("CoreMedia", "AVFoundation", "SwiftUI"),
+)
+_SAMPLES = ("Faces", "Words")
 
 
 @pytest.fixture(scope="module")
@@ -107,14 +113,16 @@ def test_form(repo: Path, swift: SwiftHome) -> None:
     """The sources are as swift-format leaves them."""
     folder = swift.work / "form"
     shutil.copytree(repo / "ios", folder, ignore=shutil.ignore_patterns(".build"))
-    names = ("Package.swift", "Sources", "Tests/SamaraTests")
+    names = ("Package.swift", "Sources", "Samples", "Tests/SamaraTests")
     assert swift.call(folder, "swift", "format", "lint", "--strict", "-r", "-p", *names) == ""
 
 
 def test_frameworks_of_apple(repo: Path, swift: SwiftHome, built: Built) -> None:
-    """The code for CoreVideo and others fits what Apple documents of them, by declarations of ours; in the
-    language of Swift 5 with all checks of threads, and of Swift 6.
+    """The code for CoreVideo and others, and the samples, fit what Apple documents of them, by declarations
+    of ours; in the language of Swift 5 with all checks of threads, and of Swift 6.
     """
+    samples = swift.work / "Samples"
+    shutil.copytree(repo / "ios" / "Samples", samples)
     sources = sorted((built.package / "Sources" / "Samara").rglob("*.swift"))
     for mode in (("-swift-version", "5", "-strict-concurrency=complete"), ("-swift-version", "6")):
         modules = swift.work / f"modules{len(mode)}"
@@ -134,16 +142,45 @@ def test_frameworks_of_apple(repo: Path, swift: SwiftHome, built: Built) -> None
             *(swift.seen(path) for path in sources),
         )
         assert said == ""
-        # The page's code for a camera.
+        # The page's code for a camera, and the samples.
         page = swift.work / f"page{len(mode)}"
         page.mkdir()
         write_files(repo / "docs" / "ios.md", page)
-        said = swift.call(
-            page,
-            *("swiftc", "-typecheck", "-parse-as-library", *mode, "-I", here),
-            *("-I", swift.seen(built.package / "Sources/CSamara/include"), "FaceFinder.swift"),
-        )
-        assert said == ""
+        apps = [[page / "FaceFinder.swift"]]
+        apps += [sorted((samples / name).glob("*.swift")) for name in _SAMPLES]
+        for files in apps:
+            assert files
+            said = swift.call(
+                page,
+                *("swiftc", "-typecheck", "-parse-as-library", *mode, "-I", here),
+                *("-I", swift.seen(built.package / "Sources/CSamara/include")),
+                *(swift.seen(file) for file in files),
+            )
+            assert said == ""
+
+
+@pytest.mark.parametrize("name", _SAMPLES)
+def test_models_of_samples(
+    name: str, repo: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Each sample's script writes its model, by the name that the app opens, and a package."""
+    if name == "Faces":
+        net = request.getfixturevalue("models") / "ultraface_rfb320" / "model.onnx"
+    else:
+        net = repo / "tests" / "e2e" / "tasks" / "words.onnx"
+    folder = repo / "ios" / "Samples" / name
+    subprocess.run(
+        [sys.executable, folder / "make_model.py", net, "--folder", tmp_path],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=True,
+    )
+    (model,) = tmp_path.glob("*.samara")
+    assert (tmp_path / "Samara" / "Package.swift").is_file()
+    app = (folder / f"{name}App.swift").read_text(encoding="utf-8")
+    assert f'Model(named: "{model.stem}")' in app
+    spec = samara.Model(model).function(None)
+    assert spec.inputs[0].record is not None
+    assert spec.answer == {"Faces": "boxes", "Words": "classes"}[name]
 
 
 def test_page(repo: Path, swift: SwiftHome, tmp_path: Path) -> None:

@@ -4,8 +4,9 @@
 import Foundation
 
 public typealias OSType = UInt32
-public typealias CFTypeRef = AnyObject
-public typealias CFString = NSString
+// Values here: Linux does not bridge strings of Foundation to those of Swift.
+public typealias CFTypeRef = Any
+public typealias CFString = String
 public typealias CVReturn = Int32
 public class CVBuffer {}
 public typealias CVImageBuffer = CVBuffer
@@ -28,6 +29,7 @@ public var kCVPixelFormatType_420YpCbCr8BiPlanarVideoRange: OSType { 0x3432_3076
 public var kCVPixelFormatType_420YpCbCr8BiPlanarFullRange: OSType { 0x3432_3066 }
 public var kCVPixelFormatType_420YpCbCr8Planar: OSType { 0x7934_3230 }
 public var kCVPixelFormatType_420YpCbCr8PlanarFullRange: OSType { 0x6634_3230 }
+public let kCVPixelBufferPixelFormatTypeKey: CFString = ""
 public let kCVImageBufferYCbCrMatrixKey: CFString = ""
 public let kCVImageBufferYCbCrMatrix_ITU_R_709_2: CFString = ""
 public let kCVImageBufferYCbCrMatrix_ITU_R_601_4: CFString = ""

@@ -10,3 +10,13 @@ public class UIImage {
   public var cgImage: CGImage? { fatalError() }
   public var imageOrientation: Orientation { fatalError() }
 }
+
+@MainActor
+open class CALayer {}
+
+@MainActor
+open class UIView {
+  public init() {}
+  open class var layerClass: AnyClass { CALayer.self }
+  public var layer: CALayer { fatalError() }
+}
