@@ -56,7 +56,7 @@ class SwiftHome:
 @contextmanager
 def swift_home(repo: Path) -> Iterator[SwiftHome]:
     """The machine; NoSwift where there is none. SAMARA_DEBIAN13 names the folder, else build/debian13."""
-    if shutil.which("swift") is not None:
+    if shutil.which("swiftc") is not None:
         with tempfile.TemporaryDirectory(prefix="samara-swift-") as work:
             yield SwiftHome(None, Path(work).resolve())
         return

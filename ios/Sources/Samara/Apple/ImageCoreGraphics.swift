@@ -6,7 +6,7 @@
 
   extension Image {
     /// A picture of CoreGraphics, drawn into RGBA of sRGB: pixels of another colour space change a
-    /// little.
+    /// little, and what is transparent lies over black.
     public init(_ image: CGImage, rotation: Rotation = .none, mirror: Bool = false) throws {
       let (width, height) = (image.width, image.height)
       guard 1...Self.maxSide ~= width, 1...Self.maxSide ~= height else {
