@@ -40,7 +40,9 @@ class SwiftHome:
         self, folder: Path, *command: str, env: Mapping[str, str] | None = None, fails: bool = False
     ) -> str:
         """What a command in a folder below `work` prints; it must end well, unless it `fails`."""
-        line = ["env", "-C", self.seen(folder), *(f"{k}={v}" for k, v in (env or {}).items())]
+        # SwiftPM leaves folders in TMPDIR.
+        given = {"TMPDIR": str(self.inside), **(env or {})}
+        line = ["env", "-C", self.seen(folder), *(f"{k}={v}" for k, v in given.items())]
         if self.root is not None:
             path = f"/{_OWN}:/usr/bin:/bin"
             start = ["chroot", str(self.root), "env", "-i", f"PATH={path}", "HOME=/root"]
