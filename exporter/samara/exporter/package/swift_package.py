@@ -7,7 +7,6 @@ Nothing is compiled here: the app's build does that, for devices, simulators and
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -128,8 +127,6 @@ def _copy_swift(ios: Path, folder: Path) -> None:
     """The package's own files, without what tests it."""
     put(folder / "Package.swift", _TESTS.sub("", (ios / "Package.swift").read_text("utf-8")))
     for path in sorted((ios / "Sources").rglob("*")):
-        made = folder / path.relative_to(ios)
         # A checkout may have been filled for its own tests.
         if path.is_file() and "samara" not in (path.parent.name, path.stem):
-            made.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, made)
+            put(folder / path.relative_to(ios), path.read_bytes())
