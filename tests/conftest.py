@@ -60,6 +60,13 @@ def repo() -> Path:
 
 
 @pytest.fixture(scope="session")
+def newest_golden(repo: Path) -> Path:
+    """The golden file of the last release."""
+    files = (repo / "tests" / "golden").glob("*.samara")
+    return max(files, key=lambda path: [int(part) for part in path.stem.split(".")])
+
+
+@pytest.fixture(scope="session")
 def models() -> Path:
     """The folder of recorded real models: SAMARA_MODELS, or a skip that says so."""
     value = os.environ.get("SAMARA_MODELS", "")

@@ -216,9 +216,9 @@ def _refused(*command: str | Path) -> str:
 
 
 @pytest.fixture
-def another(repo: Path) -> Path:
-    """A model without records."""
-    return sorted((repo / "tests" / "golden").glob("*.samara"))[-1]
+def another(newest_golden: Path) -> Path:
+    """A model that is not the task's: its first input takes pictures, which mean something else."""
+    return newest_golden
 
 
 @pytest.mark.parametrize("name", [*PICTURES, *SOUNDS])

@@ -145,9 +145,8 @@ def test_python_names_the_packages(repo: Path, tmp_path: Path) -> None:
     assert found == {name: list(error) for name, error in STATEMENTS.items()}
 
 
-def test_commands_name_the_packages(repo: Path, tmp_path: Path) -> None:
-    golden = sorted((repo / "tests" / "golden").glob("*.samara"))[-1]
-    (tmp_path / "m.samara").write_bytes(golden.read_bytes())
+def test_commands_name_the_packages(repo: Path, newest_golden: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.samara").write_bytes(newest_golden.read_bytes())
     (tmp_path / "m.onnx").write_bytes(b"")
     found = _bare(repo, tmp_path, _COMMANDS, list(COMMANDS))
     assert found == {line: [1, text] for line, text in COMMANDS.items()}
