@@ -8,7 +8,7 @@ import androidx.annotation.NonNull;
 public final class Samara {
   private Samara() {}
 
-  /** Its version, as in "0.9.0". */
+  /** Its version, as in "0.10.0". */
   @NonNull
   public static String getVersion() {
     Native.check();
