@@ -104,7 +104,7 @@ asan: build  ## The C tests, mutants and damaged files under AddressSanitizer an
 
 tsan: build  ## The C tests of everything that meets threads under ThreadSanitizer
 	cd runtime_c && cmake --preset tsan --log-level=WARNING
-	cmake --build build/tsan --parallel $(JOBS)
+	cmake --build build/tsan --parallel $(JOBS) --target base_tests model_tests session_tests
 	$(call run_ctest,build/tsan,--label-regex '^(base|model|session)$$$$')
 	$(BIN)/python -m pytest -q -m 'sanitized and not extended' tests/e2e/test_threads.py
 
