@@ -42,6 +42,9 @@ struct smr_model_private {
   void *memory;              // decoded arrays
   struct smr_os_mutex lock;
   struct model_derived *derived;
+  // Nothing reads it: what opens a model refers to the manifest, so that linkers leave it in an
+  // app.
+  const char *manifest;
 };
 
 // ---- the header ----
@@ -176,6 +179,7 @@ static samara_status model_create(const void *what, const char *name,
   model->log = options->log;
   model->log_user = options->log_user;
   model->private_ = &block->private_;
+  model->private_->manifest = samara_manifest();
   *out = model;
   return SAMARA_OK;
 }

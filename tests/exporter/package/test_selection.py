@@ -3,13 +3,21 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from samara.exporter.measure.survey import needs_of
 from samara.exporter.ops import all_ops
+from samara.exporter.package.amalgamate import amalgamate
+from samara.exporter.package.features import functions
+from samara.exporter.package.lists import lists
 from samara.exporter.package.selection import Selection, library_file
 from samara.exporter.types import ModelFormatError, SamaraError
+from samara.pybridge import sources
 
 SMALL = Selection(
     ops={"conv": frozenset({"float32"}), "exp": None},
@@ -65,6 +73,9 @@ def test_the_whole_library() -> None:
         ("op conv float33", "float33"),
         ("isa sse9", "sse9"),
         ("version two", "'two'"),
+        ("version 1.2.99999999999999999999", "is not like 1.2.3"),
+        ("format two", "'two' is no number"),
+        (f"format {'9' * 5000}", "is no number"),
         ("floor scalar", "stands once"),
         ("anything else here", "cannot be read"),
     ],
@@ -134,3 +145,42 @@ def test_own_library_says_all() -> None:
     own = Selection.of_library(library_path())
     assert own.parts is None
     assert set(own.ops) == {op.name for op in all_ops()}
+
+
+def test_bytes_of_a_program() -> None:
+    text = SMALL.text().encode()
+    assert Selection.of_binary(b"\x7fELF\x01" + text + b"\0more\n", "a program") == SMALL
+    assert Selection.of_binary(b"\x7fELF", "a program") is None
+    with pytest.raises(ModelFormatError, match="a program, line 2"):
+        Selection.of_binary(b"samara-manifest 1\nop x y\0", "a program")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("optimise", [("-O1",), ("-O2", "-flto")], ids=["plain", "lto"])
+@pytest.mark.parametrize("program", ["gcc", "clang-19"])
+def test_linkers_leave_it_in(
+    tmp_path: Path,
+    samara_path: Path,
+    need_tool: Callable[[str, str], str],
+    program: str,
+    optimise: Sequence[str],
+) -> None:
+    """A program that opens a model, from which all that nothing refers to is left out."""
+    compiler = need_tool("clang" if "clang" in program else "cc", program)
+    root = sources()
+    wanted = replace(needs_of(samara_path).selection, features=())
+    made = amalgamate(lists(wanted, root), exports=functions(()), sources=root)
+    (tmp_path / "samara.c").write_text(made.source)
+    (tmp_path / "main.c").write_text(
+        "#include <samara/samara.h>\nint main(int n, char **v) { samara_model *model = 0;\n"
+        "  return samara_model_open_memory(v[0], (unsigned)n, 0, &model, 0); }\n"
+    )
+    flags = (*optimise, "-ffunction-sections", "-fdata-sections", "-fvisibility=hidden", "-DNDEBUG")
+    files = [str(tmp_path / name) for name in ("samara.c", "main.c")]
+    link = ("-Wl,--gc-sections", "-s", "-lm", "-o", str(tmp_path / "program"))
+    lld = ("-fuse-ld=lld",) if "clang" in program else ()
+    command = [compiler, *flags, f"-I{root / 'include'}", *files, *lld, *link]
+    subprocess.run(command, check=True, capture_output=True)
+    found = Selection.of_binary((tmp_path / "program").read_bytes(), "the program")
+    assert found is not None
+    assert found.ops == wanted.ops

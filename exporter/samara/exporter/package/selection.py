@@ -38,6 +38,7 @@ pictures, need."""
 _LIBRARIES = ("libsamara.so", "libsamara.dylib", "samara.dll", "libsamara.a")
 _ALL = "all"
 _SOURCES = ("*_model.c", "src/samara.c")
+_CARRIED = re.compile(re.escape(MAGIC).encode() + rb"\n[\n -~]*")
 # The manifest in C: string literals, a line each, which a backslash may join.
 _LITERALS = re.compile(r'"' + re.escape(MAGIC) + r'\\n"(?:[\s\\]*"[^"\n]*")*')
 
@@ -116,9 +117,9 @@ class Selection:
         """
         file = library_file(path)
         data = read_bytes(file)
-        found = re.search(re.escape(MAGIC).encode() + rb"\n[\n -~]*", data)
-        if found is not None:
-            return cls.parse(found[0].decode("ascii"), str(file))
+        carried = cls.of_binary(data, str(file))
+        if carried is not None:
+            return carried
         literals = _LITERALS.search(data.decode("utf-8", "replace"))
         if literals is None:
             raise ModelFormatError(
@@ -128,6 +129,12 @@ class Selection:
             )
         lines = re.findall(r'"([^"]*)"', literals[0])
         return cls.parse("".join(lines).replace("\\n", "\n"), str(file))
+
+    @classmethod
+    def of_binary(cls, data: bytes, name: str) -> Selection | None:
+        """What the runtime in a program or a library holds; None where no manifest is in its bytes."""
+        found = _CARRIED.search(data)
+        return None if found is None else cls.parse(found[0].decode("ascii"), name)
 
     # ---- sets
 
@@ -253,8 +260,11 @@ class _Reader:
 
     def selection(self) -> Selection:
         version = self.fields.get("version", runtime_version())
-        if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+        if not re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}", version):
             raise ModelFormatError(f"{self.name}: version {version!r} is not like 1.2.3")
+        layout = self.fields.get("format", "1")
+        if not re.fullmatch(r"[0-9]{1,9}", layout):
+            raise ModelFormatError(f"{self.name}: format {layout!r} is no number")
         whole = self.fields.get("ops")
         for op in self.known.values() if whole is not None else ():
             old_enough = version_tuple(op.since) <= version_tuple(version)
@@ -278,7 +288,7 @@ class _Reader:
             else tuple(name for name in features.split(",") if name != "core"),
             target=self.fields.get("target", ""),
             version=version,
-            format=int(self.fields.get("format", "1")),
+            format=int(layout),
         )
 
     def _names(self, word: str) -> Sequence[str]:
