@@ -9,6 +9,7 @@ from pathlib import Path
 
 import onnx
 import onnx.parser
+from tests.exporter.doctor.app.made import PLAIN_MANIFEST, elf, zipped
 from typer.testing import Result
 
 Samara = Callable[..., Result]
@@ -55,3 +56,37 @@ def test_records_that_do_not_fit(samara: Samara, onnx_path: Path, tmp_path: Path
     few = samara("doctor", onnx_path, "--postprocess", "classify #0 softmax", "--labels", labels)
     assert "labels for" in few.stdout
     assert samara("doctor", onnx_path, "--postprocess", "classify").exit_code in (1, 2)
+
+
+def test_an_app(samara: Samara, samara_path: Path, tmp_path: Path) -> None:
+    text = b"samara-manifest 1\nversion 0.9.0\nops all\nparts all\n\0"
+    entries = {
+        "AndroidManifest.xml": PLAIN_MANIFEST,
+        "jni/x86_64/libsamara_jni.so": elf("x86_64", payload=text),
+        "assets/m.samara": samara_path.read_bytes(),
+    }
+    good = tmp_path / "good.aar"
+    good.write_bytes(zipped(entries))
+    result = samara("doctor", good)
+    assert result.exit_code == 0, result.output
+    assert "would fail on devices: nothing; doubtful: nothing" in result.stdout
+    facts = json.loads(samara("doctor", good, "--json").stdout)
+    assert facts["healthy"] is True
+    assert facts["models"][0]["runs_on"] == ["x86_64"]
+
+    old = tmp_path / "old.aar"
+    library = elf("x86_64", payload=text, alignment=4096)
+    old.write_bytes(zipped({**entries, "jni/x86_64/libsamara_jni.so": library}))
+    result = samara("doctor", old)
+    assert result.exit_code == 1
+    assert "laid out for pages of 4096 bytes" in result.stdout
+    assert json.loads(samara("doctor", old, "--json").stdout)["healthy"] is False
+
+
+def test_what_is_no_app(samara: Samara, tmp_path: Path) -> None:
+    (tmp_path / "x.apk").write_bytes(b"nothing")
+    result = samara("doctor", tmp_path / "x.apk")
+    assert result.exit_code == 1
+    assert "no ZIP archive" in result.output
+    assert samara("doctor", tmp_path / "none.apk").exit_code == 1
+    assert samara("doctor", tmp_path / "x.apk", "--shape", "x=1").exit_code == 2

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Protocol
 
 import typer
 
@@ -12,7 +12,13 @@ from samara.cli._console import print_json, step
 
 
 def doctor(
-    model: opt.Model,
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL|APP",
+            help=".samara or .onnx file; or an .apk, .aar, .ipa, .app or .xcframework.",
+        ),
+    ],
     library: Annotated[
         str | None,
         typer.Argument(
@@ -29,12 +35,14 @@ def doctor(
     labels: opt.Labels = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Say everything that keeps a model from running, at once, before anything is built.
+    """Say everything that keeps a model, or a built app, from running, at once.
 
     Of an ONNX model: operators and inputs that cannot be converted, what is doubtful, dims that stay
     symbolic, records of inputs and outputs that do not fit, and the flops, file and arena bytes that
     export gives. Of a .samara file: what a runtime
-    lacks for it. Exit status 1 when something is missing.
+    lacks for it. Of an app: whether its native libraries load on devices (machine, pages of 16 KiB, needed
+    libraries and symbols), how its models lie in it, and whether the library that is inside has what they
+    need. Exit status 1 when something is missing, or would fail on a device.
 
     \b
     samara doctor model.onnx
@@ -42,7 +50,13 @@ def doctor(
     samara doctor model.onnx --preprocess "image: rgb float32 nchw resize=224x224 mean=127.5 std=127.5"
     samara doctor model.samara app/lib/libsamara.so
     samara doctor model.samara app/src/net_model.c
+    samara doctor app-release.apk --json
+    samara doctor samara.xcframework
     """
+    if _is_app(model):
+        others = (library, shape, bound, inputs, preprocess, postprocess, labels)
+        _examine_app(model, bool(any(others)), as_json)
+        return
     from samara.exporter.doctor.examine import doctor as examine
 
     named, bare = opt.files(inputs)
@@ -58,9 +72,38 @@ def doctor(
             postprocess=postprocess,
             labels=labels,
         )
+    _show(report, as_json)
+
+
+class _Report(Protocol):
+    """What either examination gives."""
+
+    @property
+    def healthy(self) -> bool: ...
+    def to_json(self) -> dict[str, Any]: ...
+    def text(self) -> str: ...
+
+
+def _show(report: _Report, as_json: bool) -> None:
     if as_json:
         print_json(report.to_json())
     else:
         typer.echo(report.text())
     if not report.healthy:
         raise typer.Exit(1)
+
+
+def _is_app(name: str) -> bool:
+    from samara.exporter.doctor.app.kinds import is_app
+
+    return is_app(name)
+
+
+def _examine_app(app: str, has_others: bool, as_json: bool) -> None:
+    if has_others:
+        raise typer.BadParameter("an app is examined as it is: no other argument goes with it")
+    from samara.exporter.doctor.app.examine import examine_app
+
+    with step(f"examining {app}"):
+        report = examine_app(app)
+    _show(report, as_json)

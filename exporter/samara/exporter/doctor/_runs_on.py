@@ -42,7 +42,7 @@ def findings(
     The very code that a runtime prepares a model with says what the model needs, so that the library
     refuses exactly what is listed here.
     """
-    newer = list(_versions(contents, library))
+    newer = list(versions(contents, library))
     yield from newer
     if newer:
         return
@@ -51,6 +51,11 @@ def findings(
     except SamaraError as error:
         yield Finding("missing", "file", (), error.message, error.fix or "")
         return
+    yield from unmet(needs, library)
+
+
+def unmet(needs: Needs, library: Selection) -> Iterator[Finding]:
+    """What of a model's needs a library lacks, and what is not known of them."""
     yield from _operators(needs, library)
     yield from _parts(needs, library)
     if library.parts is not None and needs.unknown:
@@ -59,7 +64,8 @@ def findings(
         yield Finding("doubtful", "nodes", nodes, reason, "give sizes with --shape")
 
 
-def _versions(contents: ModelFile, library: Selection) -> Iterator[Finding]:
+def versions(contents: ModelFile, library: Selection) -> Iterator[Finding]:
+    """Where a file is newer than a library."""
     if contents.schema_version > library.format:
         reason = (
             f"the file has format {contents.schema_version}, the library reads {library.format}"

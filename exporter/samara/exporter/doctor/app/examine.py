@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`samara doctor APP`: everything about a built app at once, read from its file or folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from samara.exporter.doctor.app.android import AndroidApp
+from samara.exporter.doctor.app.apple import AppleApp, libraries_of, root_of, runtimes_of
+from samara.exporter.doctor.app.entries import Files, opened_files
+from samara.exporter.doctor.app.kinds import FOLDERS, KINDS, OTHERS, ending_of
+from samara.exporter.doctor.app.models import examine_models, model_entries
+from samara.exporter.doctor.app.report import AppReport, Row
+from samara.exporter.doctor.app.xcframework import XCFramework
+from samara.exporter.types import ModelFormatError
+from samara.pybridge.files import path_of
+
+
+def examine_app(path: str | os.PathLike[str]) -> AppReport:
+    """What is inside of an app or a package for apps, and what would fail on devices.
+
+    Nothing of it is run, and models are opened by this installation's runtime. ModelFormatError for
+    what cannot be read as such a file at all, FileError for what cannot be read; all else is a row.
+    """
+    given = path_of(path, "the app")
+    ending = ending_of(given)
+    if ending not in KINDS:
+        fix = OTHERS.get(ending, "name an .apk, .aar, .ipa, .app or .xcframework")
+        raise ModelFormatError(f"{given} is no app that can be read as it is", fix=fix)
+    kind = KINDS[ending]
+    if given.is_file() and kind == "app":
+        raise ModelFormatError(f"{given} is a file: an .app is a folder", fix="name the bundle")
+    if given.is_dir() and kind not in FOLDERS:
+        raise ModelFormatError(f"{given} is a folder: an .{kind} is a file", fix="name the archive")
+    with opened_files(given) as files:
+        if kind in ("apk", "aar"):
+            return _android(given, kind, files)
+        return _apple(given, kind, files)
+
+
+def _android(path: Path, kind: str, files: Files) -> AppReport:
+    app = AndroidApp(kind, files)
+    models, rows = examine_models(model_entries(files.entries), app.runtimes)
+    return AppReport(
+        path.name,
+        kind,
+        files.size_bytes,
+        app.facts,
+        tuple(app.libraries),
+        tuple(models),
+        (*files.rows, *app.rows, *rows, *_alone(models, app.runtimes)),
+    )
+
+
+def _apple(path: Path, kind: str, files: Files) -> AppReport:
+    if kind == "xcframework":
+        root = "" if path.is_dir() else _folder_of(files)
+        app: XCFramework | AppleApp = XCFramework(files, root)
+    else:
+        app = AppleApp(files, root_of(files.entries, kind))
+    runtimes = runtimes_of(app.parts)
+    models, rows = examine_models(model_entries(app.entries), runtimes)
+    return AppReport(
+        path.name,
+        kind,
+        files.size_bytes,
+        app.facts,
+        tuple(libraries_of(app.parts)),
+        tuple(models),
+        (*files.rows, *app.rows, *rows, *_alone(models, runtimes)),
+    )
+
+
+def _alone(models: object, runtimes: Mapping[str, object]) -> tuple[Row, ...]:
+    """A row for models without any runtime that could be asked."""
+    if not models or runtimes:
+        return ()
+    said = "no library inside says what it holds: whether the models run is not known"
+    fix = "link samara into the app, built with samara 0.10.0 or later"
+    return (Row("doubtful", "operators", "", said, fix),)
+
+
+def _folder_of(files: Files) -> str:
+    """The folder of an XCFramework in an archive of it."""
+    found = {name.split("/")[0] for name in files.entries}
+    roots = [name for name in found if name.endswith(".xcframework")]
+    if len(roots) != 1:
+        raise ModelFormatError(
+            f"the archive holds {len(roots)} XCFrameworks, of which it should hold one",
+            fix="zip -r --symlinks NAME.xcframework.zip NAME.xcframework",
+        )
+    return roots[0] + "/"

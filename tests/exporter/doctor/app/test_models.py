@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models beside libraries: what opens, what is lacking, what is newer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import samara
+from samara.exporter.doctor.app.entries import Entry
+from samara.exporter.doctor.app.models import examine_models, model_entries
+from samara.exporter.doctor.app.report import Row
+from samara.exporter.measure.survey import needs_of
+from samara.exporter.package.selection import Selection
+from samara.exporter.testing import small_onnx
+
+WHOLE = Selection.parse("samara-manifest 1\nops all\nparts all\n")
+
+
+def entry(data: bytes, name: str = "assets/m.samara") -> Entry:
+    return Entry(name, len(data), None, lambda: data)
+
+
+def faults(rows: list[Row]) -> list[tuple[str, str]]:
+    return [(row.level, row.check) for row in rows if row.level != "ok"]
+
+
+def test_entries() -> None:
+    found = {
+        name: entry(b"", name) for name in ("a.samara", "b/C.SAMARA", "samara", "a.samara.txt")
+    }
+    assert [each.name for each in model_entries(found)] == ["a.samara", "b/C.SAMARA"]
+
+
+def test_a_model_that_runs(samara_path: Path) -> None:
+    data = samara_path.read_bytes()
+    least = needs_of(samara_path).selection
+    least = replace(least, version="0.9.0", features=("files",))
+    (model,), rows = examine_models([entry(data)], {"arm64-v8a": WHOLE, "x86_64": least})
+    assert faults(rows) == []
+    assert (model.name, model.size_bytes) == ("assets/m.samara", len(data))
+    assert model.runs_on == ("arm64-v8a", "x86_64")
+    assert set(model.operators) == set(least.ops)
+    assert model.min_runtime.count(".") == 2
+
+
+def test_what_one_library_lacks(samara_path: Path) -> None:
+    least = replace(needs_of(samara_path).selection, version="0.9.0")
+    without = replace(least, ops={k: v for k, v in least.ops.items() if k != "conv"})
+    other = replace(least, ops={**least.ops, "conv": frozenset({"float16"})})
+    fewer = replace(least, parts=(least.parts or frozenset()) - {"f32_gemm"})
+    runtimes = {"a": without, "b": other, "c": fewer, "d": least}
+    (model,), rows = examine_models([entry(samara_path.read_bytes())], runtimes)
+    assert model.runs_on == ("d",)
+    said = [row.said for row in rows if row.level == "broken"]
+    assert len(said) == 3
+    assert said[0].startswith("a: the library has no operator conv (")
+    assert said[1].startswith("b: the library has no conv of float32 (")
+    assert said[2].startswith("c: the library was built without f32_gemm")
+    assert all("samara build" in row.fix for row in rows if row.level == "broken")
+
+
+def test_versions(samara_path: Path) -> None:
+    old = replace(WHOLE, version="0.0.9")
+    (model,), rows = examine_models([entry(samara_path.read_bytes())], {"x86": old})
+    assert model.runs_on == ()
+    assert faults(rows) == [("broken", "version")]
+    assert any("0.0.9" in row.said for row in rows)
+
+
+def test_features_of_records(tmp_path: Path) -> None:
+    path = tmp_path / "m.samara"
+    record = {"image": "rgb float32 nchw resize=8x8 mean=127.5 std=127.5"}
+    samara.export(samara.import_onnx(small_onnx()), path, check=False, preprocess=record)
+    runtimes = {
+        "x86": replace(WHOLE, features=("files",)),
+        "arm": replace(WHOLE, features=("images",)),
+    }
+    (model,), rows = examine_models([entry(path.read_bytes())], runtimes)
+    assert faults(rows) == [("doubtful", "features")]
+    assert model.runs_on == ("x86", "arm")
+
+
+def test_without_libraries(samara_path: Path) -> None:
+    (model,), rows = examine_models([entry(samara_path.read_bytes())], {})
+    assert model.runs_on == ()
+    assert [row.level for row in rows] == ["ok"]
+
+
+@pytest.mark.parametrize("cut", [0, 4, 100, -1])
+def test_damaged(samara_path: Path, cut: int) -> None:
+    data = samara_path.read_bytes()
+    data = data[:cut] if cut >= 0 else data[:-200] + bytes([data[-200] ^ 255]) + data[-199:]
+    (model,), rows = examine_models([entry(data)], {"x86": WHOLE})
+    assert faults(rows) == [("broken", "model")]
+    assert (model.min_runtime, model.runs_on) == ("", ())
+    assert "/" not in rows[0].said  # no name of a temporary file
+    assert rows[0].fix
