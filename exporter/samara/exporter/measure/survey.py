@@ -49,26 +49,39 @@ class Needs:
     unknown: tuple[NodeNeeds, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """How the sessions are made that say what a model needs: the arguments of needs_of."""
+
+    shapes: Mapping[str, Sequence[int]]
+    accuracy: str
+    backend: str | None
+    limits: Mapping[str, float] | None
+
+
 def needs_of(
     path: str | os.PathLike[str],
     *,
     shapes: Mapping[str, Sequence[int]] | None = None,
     accuracy: str = "default",
     backend: str | None = None,
+    limits: Mapping[str, float] | None = None,
 ) -> Needs:
     """What the `.samara` file at `path` needs, whatever instruction sets it will run with.
 
     shapes: of inputs with symbolic dims; those not given are chosen by trying. Where sizes depend on
     data, the model runs once on seeded random inputs. accuracy: of the sessions that the build is for.
     backend: one of the runtime's own ("opencl") that nodes are to run on, too: with its kernels.
+    limits: of the sessions here, as Session takes them, for files that nobody vouches for.
     """
+    asked = _Asked(shapes or {}, accuracy, backend, limits)
     found: dict[tuple[str, str, int], NodeNeeds] = {}
-    model_parts = _entries_needs(path, shapes or {}, found, accuracy, backend)
+    model_parts = _entries_needs(path, found, asked)
     # A file is read as a whole: also the operators of functions that nothing calls.
     program = read_file(path, checked=False).program
     named = [n.op.name for f in program.functions.values() for n in f.nodes]
     ops = dict.fromkeys(named, frozenset[str]())
-    model_parts |= _bodies_needs(program, shapes or {}, found, accuracy, backend)
+    model_parts |= _bodies_needs(program, found, asked)
     nodes = tuple(found.values())
     for node in nodes:
         ops[node.op] |= node.dtypes
@@ -106,10 +119,8 @@ def portable_parts(nodes: Sequence[NodeNeeds]) -> frozenset[str]:
 
 def _entries_needs(
     path: str | os.PathLike[str],
-    shapes: Mapping[str, Sequence[int]],
     found: dict[tuple[str, str, int], NodeNeeds],
-    accuracy: str,
-    backend: str | None,
+    asked: _Asked,
 ) -> frozenset[str]:
     """Put the nodes of all functions into `found`; the model's own parts.
 
@@ -118,7 +129,7 @@ def _entries_needs(
     model = Model(path)
     model_parts: frozenset[str] = frozenset()
     for function in model.functions:
-        whole, nodes = _function_needs(model, function, shapes, accuracy, backend)
+        whole, nodes = _function_needs(model, function, asked)
         model_parts |= whole
         named: Counter[tuple[str, str]] = Counter()
         for node in nodes:
@@ -132,10 +143,8 @@ def _entries_needs(
 
 def _bodies_needs(
     program: Program,
-    shapes: Mapping[str, Sequence[int]],
     found: dict[tuple[str, str, int], NodeNeeds],
-    accuracy: str,
-    backend: str | None,
+    asked: _Asked,
 ) -> frozenset[str]:
     """Prepare the bodies that no run reached as functions of their own: they are closed. What they
     need as models."""
@@ -147,8 +156,8 @@ def _bodies_needs(
             file = Path(folder) / "body.samara"
             with contextlib.suppress(SamaraError):
                 save_program(replace(program, entries=(name,)), file)
-                whole = _entries_needs(file, shapes, found, accuracy, backend)
-                if backend is not None:
+                whole = _entries_needs(file, found, asked)
+                if asked.backend is not None:
                     parts |= whole
     return parts
 
@@ -169,22 +178,22 @@ def survey(
 
 
 def _function_needs(
-    model: Model,
-    function: str,
-    shapes: Mapping[str, Sequence[int]],
-    accuracy: str,
-    backend: str | None,
+    model: Model, function: str, asked: _Asked
 ) -> tuple[frozenset[str], list[NodeNeeds]]:
-    session = Session(model, function=function, threads=1, accuracy=accuracy)
+    session = Session(
+        model, function=function, threads=1, accuracy=asked.accuracy, limits=asked.limits
+    )
     # Kernels do not depend on sizes that only a run tells: such nodes stay on the CPU.
-    kernels = frozenset[str]() if backend is None else backend_needs(session, backend)
+    kernels = frozenset[str]()
+    if asked.backend is not None:
+        kernels = backend_needs(session, asked.backend)
     whole, nodes = session_needs(session)
     whole |= kernels
     if all(node.state in _READY for node in nodes):
         return whole, nodes
     open_sizes = any(isinstance(d, str) for spec in session.inputs for d in spec.shape)
     try:
-        session.run(choose_feeds(session, shapes=shapes).arrays)
+        session.run(choose_feeds(session, shapes=asked.shapes).arrays)
     except SamaraError:
         if open_sizes:
             raise  # it was not even prepared

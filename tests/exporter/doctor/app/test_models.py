@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import samara
+from samara.exporter.doctor.app import models
 from samara.exporter.doctor.app.entries import Entry
 from samara.exporter.doctor.app.models import examine_models, model_entries
 from samara.exporter.doctor.app.report import Row
+from samara.exporter.ir import ProgramBuilder, save_program
 from samara.exporter.measure.survey import needs_of
 from samara.exporter.package.selection import Selection
 from samara.exporter.testing import small_onnx
@@ -87,6 +91,25 @@ def test_without_libraries(samara_path: Path) -> None:
     (model,), rows = examine_models([entry(samara_path.read_bytes())], {})
     assert model.runs_on == ()
     assert [row.level for row in rows] == ["ok"]
+
+
+def test_a_model_that_runs_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it needs depends on data that a loop of 2^27 trips computes: half a minute."""
+    b = ProgramBuilder().function("main")
+    x = b.input("x", "f32", [4])
+    body = b.child("body")
+    body.input("i", "i64", [])
+    go, acc = body.input("go", "bool", []), body.input("acc", "f32", [4])
+    more = body.op("mul", acc, 0.5)
+    (last,) = b.loop(b.const(np.array(1 << 27)), None, [x], (body, [go, more]))
+    b.finish([b.op("neg", b.op("nonzero", last))], ["y"])
+    save_program(b.program.finish(["main"]), tmp_path / "m.samara")
+    data = (tmp_path / "m.samara").read_bytes()
+    monkeypatch.setattr(models, "_LIMITS", {"deadline_s": 0.2})
+    started = time.monotonic()
+    _, rows = examine_models([entry(data)], {"x86": WHOLE})
+    assert time.monotonic() - started < 5
+    assert faults(rows) == []
 
 
 @pytest.mark.parametrize("cut", [0, 4, 100, -1])

@@ -14,7 +14,7 @@ from samara.exporter.doctor.app.report import Level, ModelEntry, Row
 from samara.exporter.ir.file_read import ModelFile, read_file
 from samara.exporter.measure.survey import Needs, needs_of
 from samara.exporter.package.selection import Selection
-from samara.exporter.types import SamaraError
+from samara.exporter.types import LimitError, SamaraError
 from samara.pybridge.atomic import put
 from samara.pybridge.probe import open_failure
 from samara.pybridge.scratch import scratch_folder
@@ -22,6 +22,8 @@ from samara.pybridge.scratch import scratch_folder
 SUFFIX = ".samara"
 # Features without which a model's records mean nothing; it runs on arrays all the same.
 _OF_RECORDS = ("images", "audio", "answers")
+# Of the run that says what nodes need whose sizes depend on data. Who wrote the file is not known.
+_LIMITS = {"max_arena_bytes": 8 << 30, "deadline_s": 60.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,11 @@ def _open(entry: Entry, file: Path) -> tuple[Opened | None, list[Row]]:
         put(file, entry.read())
         contents = read_file(file, checked=False)
         refused = open_failure(file)
-        needs = needs_of(file) if not refused else None
+        needs = needs_of(file, limits=_LIMITS) if not refused else None
         features = tuple(f for f in model_features(file) if f in _OF_RECORDS) if needs else ()
+    except LimitError as error:
+        said = f"what it needs is not known: {error.message}"
+        return None, [Row("doubtful", "model", entry.shown, said, error.fix or "")]
     except SamaraError as error:
         said = error.message.replace(f"{file}: ", "").replace(str(file), "the file")
         return None, [
