@@ -190,4 +190,4 @@ def test_a_library_that_was_built(
     assert [model.runs_on for model in report.models] == [("arm64-v8a",), ()]
     broken = [row for row in report.rows if row.level == "broken"]
     assert {(row.check, row.where) for row in broken} == {("operators", "assets/other.samara")}
-    assert any("the library has no operator" in row.said for row in broken)
+    assert any("the library lacks operator" in row.said for row in broken)

@@ -60,10 +60,18 @@ def test_what_one_library_lacks(samara_path: Path) -> None:
     assert model.runs_on == ("d",)
     said = [row.said for row in rows if row.level == "broken"]
     assert len(said) == 3
-    assert said[0].startswith("a: the library has no operator conv (")
-    assert said[1].startswith("b: the library has no conv of float32 (")
-    assert said[2].startswith("c: the library was built without f32_gemm")
+    assert said[0].startswith("a: the library lacks operator conv")
+    assert said[1] == "b: the library lacks conv of float32"
+    assert said[2] == "c: the library lacks f32_gemm"
     assert all("samara build" in row.fix for row in rows if row.level == "broken")
+
+
+def test_a_library_that_lacks_much(samara_path: Path) -> None:
+    none = Selection(version="0.9.0")
+    _, (_, row) = examine_models([entry(samara_path.read_bytes())], {"x86": none})
+    assert row.said.startswith("x86: the library lacks operator ")
+    assert row.said.count("operator ") == 5
+    assert row.said.endswith(" more")
 
 
 def test_versions(samara_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from samara.exporter.build import model_features
 from samara.exporter.doctor._runs_on import Finding, unmet, versions
 from samara.exporter.doctor.app.entries import Entry
-from samara.exporter.doctor.app.report import Level, ModelEntry, Row
+from samara.exporter.doctor.app.report import ModelEntry, Row
 from samara.exporter.ir.file_read import ModelFile, read_file
 from samara.exporter.measure.survey import Needs, needs_of
 from samara.exporter.package.selection import Selection
@@ -22,6 +22,7 @@ from samara.pybridge.scratch import scratch_folder
 SUFFIX = ".samara"
 # Features without which a model's records mean nothing; it runs on arrays all the same.
 _OF_RECORDS = ("images", "audio", "answers")
+_SHOWN = 6  # things that a library lacks
 # Of the run that says what nodes need whose sizes depend on data. Who wrote the file is not known.
 _LIMITS = {"max_arena_bytes": 8 << 30, "deadline_s": 60.0}
 
@@ -93,10 +94,20 @@ def _open(entry: Entry, file: Path) -> tuple[Opened | None, list[Row]]:
 
 
 def _on(opened: Opened, name: str, runtime: Selection) -> Iterator[Row]:
-    """What a model lacks on one runtime."""
+    """What a model lacks on one runtime: a row for all that would fail, and one for what may."""
     newer = list(versions(opened.contents, runtime))
-    for finding in newer or unmet(opened.needs, runtime):
-        yield _row(opened, name, finding)
+    found = newer or list(unmet(opened.needs, runtime))
+    check = "version" if newer else "operators"
+    missing = [finding for finding in found if finding.level == "missing"]
+    if missing:
+        said = "; ".join(f.reason for f in missing) if newer else _lacking(missing)
+        yield Row("broken", check, opened.entry.shown, f"{name}: {said}", missing[0].fix)
+    for finding in found:
+        if finding.level == "doubtful":
+            said = f"{name}: {finding.reason}"
+            yield Row(
+                "doubtful", check, opened.entry.shown, said, "give such dims bounds at export"
+            )
     for feature in opened.features:
         if runtime.features is not None and feature not in runtime.features:
             said = (
@@ -106,11 +117,12 @@ def _on(opened: Opened, name: str, runtime: Selection) -> Iterator[Row]:
             yield Row("doubtful", "features", opened.entry.shown, said, fix)
 
 
-def _row(opened: Opened, name: str, finding: Finding) -> Row:
-    level: Level = "broken" if finding.level == "missing" else "doubtful"
-    check = "version" if finding.subject in ("format", "runtime") else "operators"
-    nodes = f" ({', '.join(finding.where[:3])})" if finding.where else ""
-    return Row(level, check, opened.entry.shown, f"{name}: {finding.reason}{nodes}", finding.fix)
+def _lacking(missing: Sequence[Finding]) -> str:
+    """What a library lacks in one sentence, operators before parts of the runtime."""
+    things = [f.reason.removeprefix("the library has no ") for f in missing]
+    things = [thing.removeprefix("the library was built without ") for thing in things]
+    more = f" and {len(things) - _SHOWN} more" if len(things) > _SHOWN else ""
+    return f"the library lacks {', '.join(things[:_SHOWN])}{more}"
 
 
 def _described(opened: Opened, runs_on: Sequence[str]) -> ModelEntry:
