@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import plistlib
-from collections.abc import Mapping
+import subprocess
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +169,52 @@ def test_where_an_archive_has_its_app(tmp_path: Path) -> None:
         with pytest.raises(ModelFormatError, match=r"apps in Payload"):
             root(*names)
     assert root_of({}, "app") == ""
+
+
+SYSTEM = """--- !tapi-tbd
+tbd-version: 4
+targets: [ arm64-ios ]
+install-name: /usr/lib/libSystem.B.dylib
+exports:
+  - targets: [ arm64-ios ]
+    symbols: [ _puts, dyld_stub_binder ]
+...
+"""
+
+
+def test_an_app_that_lld_linked(tmp_path: Path, need_tool: Callable[[str, str], str]) -> None:
+    """A program and a framework, from the text of C sources on."""
+    clang, lld = need_tool("clang", "clang-19"), need_tool("clang", "ld64.lld-19")
+    text = selection_text().rstrip(b"\0").decode().replace("\n", "\\n")
+    sources = {
+        "F": f'const char *manifest(void) {{ return "{text}"; }}',
+        "App": "int puts(const char *); const char *manifest(void);"
+        " int main(void) { return puts(manifest()); }",
+    }
+    (tmp_path / "system.tbd").write_text(SYSTEM)
+    root = tmp_path / "A.app"
+    (root / "Frameworks/F.framework").mkdir(parents=True)
+    (root / "Info.plist").write_bytes(plistlib.dumps(INFO))
+    framework = root / FRAMEWORK
+    kinds = {"F": ("-dylib", "-install_name", "@rpath/F.framework/F"), "App": (str(framework),)}
+    for name, source in sources.items():
+        (tmp_path / f"{name}.c").write_text(source + "\n")
+        made = [str(tmp_path / f"{name}.o"), str(tmp_path / "system.tbd")]
+        command = [clang, "--target=arm64-apple-ios15.0", "-c", str(tmp_path / f"{name}.c")]
+        subprocess.run([*command, "-o", made[0]], check=True)
+        out = framework if name == "F" else root / name
+        link = [lld, "-arch", "arm64", "-platform_version", "ios", "15.0", "17.0", *kinds[name]]
+        subprocess.run([*link, *made, "-o", str(out)], check=True)
+    with opened_files(root) as files:
+        found = AppleApp(files, "")
+    assert faults(found) == []
+    by_name = {part.where: part for part in found.parts}
+    assert set(by_name) == {"App", FRAMEWORK}
+    program, library = by_name["App"], by_name[FRAMEWORK]
+    assert (program.runtime is None, library.runtime is None) == (True, False)
+    assert ("@rpath/F.framework/F", False) in program.slice.needed
+    assert library.slice.install_name == "@rpath/F.framework/F"
+    assert program.slice.least == library.slice.least == "15.0"
+    framework.unlink()
+    with opened_files(root) as files:
+        assert ("broken", "needed") in faults(AppleApp(files, ""))
