@@ -68,10 +68,21 @@ def test_good(tmp_path: Path) -> None:
     assert all(part.runtime is not None for part in found.parts)
 
 
-def test_a_framework(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "needed", "expected"),
+    [
+        ("@rpath/F.framework/F", "/usr/lib/libSystem.B.dylib", []),
+        ("@rpath/F.framework/F", "@rpath/G.framework/G", [("doubtful", "needed")]),
+        ("@rpath/F.framework/F", "/opt/lib/libx.dylib", [("broken", "needed")]),
+        ("/Users/me/F", "/usr/lib/libSystem.B.dylib", [("broken", "install name")]),
+    ],
+)
+def test_a_framework(
+    tmp_path: Path, name: str, needed: str, expected: list[tuple[str, str]]
+) -> None:
     listed = {**LISTED, "LibraryPath": "F.framework", "HeadersPath": ""}
-    files = {"ios-arm64/F.framework/F": macho(kind=6, payload=selection_text())}
-    assert faults(made(tmp_path, files, listed)) == []
+    library = macho(kind=6, install_name=name, needed=(needed,), payload=selection_text())
+    assert faults(made(tmp_path, {"ios-arm64/F.framework/F": library}, listed)) == expected
 
 
 @pytest.mark.parametrize(

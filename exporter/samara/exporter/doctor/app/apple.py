@@ -183,11 +183,7 @@ class AppleApp:
         yield from slice_rows(part)
         yield from self._system(part)
         yield from self._needed(part)
-        one = part.slice
-        if one.kind == MH_DYLIB and not one.install_name.startswith((*_RELATIVE, *_OF_SYSTEM)):
-            said = f"its install name is {one.install_name or 'empty'}: programs look for it there"
-            fix = "link it with -install_name @rpath/NAME"
-            yield Row("broken", "install name", part.where, said, fix)
+        yield from install_rows(part)
 
     def _system(self, part: Part) -> Iterator[Row]:
         """Whether the part is for the app's system, and no newer than it."""
@@ -213,13 +209,11 @@ class AppleApp:
         """Whether what a part links is the system's, or inside."""
         bad = False
         for name, is_weak in part.slice.needed:
-            if name.startswith((*_OF_SYSTEM, _SWIFT)) or self._is_inside(name):
+            if is_of_system(name) or self._is_inside(name):
                 continue
             bad = True
             where = (
-                "not in the app"
-                if name.startswith(_RELATIVE)
-                else "at a place of the machine that built it"
+                "not in the app" if is_relative(name) else "at a place of the machine that built it"
             )
             said = f"it needs {name}, which is {where}"
             fix = "embed it (Frameworks, Embed & Sign), or link it statically"
@@ -254,6 +248,25 @@ def slice_rows(part: Part) -> Iterator[Row]:
             yield Row("broken", "pages", part.where, said, "link it with Apple's linker, or lld")
         else:
             yield Row("ok", "pages", part.where, f"laid out for pages of {_PAGE} bytes")
+
+
+def install_rows(part: Part) -> Iterator[Row]:
+    """Whether programs will look for a library where an app can have it."""
+    one = part.slice
+    if one.kind == MH_DYLIB and not one.install_name.startswith((*_RELATIVE, *_OF_SYSTEM)):
+        said = f"its install name is {one.install_name or 'empty'}: programs look for it there"
+        fix = "link it with -install_name @rpath/NAME"
+        yield Row("broken", "install name", part.where, said, fix)
+
+
+def is_of_system(name: str) -> bool:
+    """Whether a library that is needed is one of the system's."""
+    return name.startswith((*_OF_SYSTEM, _SWIFT))
+
+
+def is_relative(name: str) -> bool:
+    """Whether a library that is needed is looked for in the app."""
+    return name.startswith(_RELATIVE)
 
 
 def _version(value: object) -> tuple[int, int] | None:

@@ -7,9 +7,17 @@ import posixpath
 from collections.abc import Iterator
 from typing import Any
 
-from samara.exporter.doctor.app.apple import Part, parts_of, read_plist, slice_rows
+from samara.exporter.doctor.app.apple import (
+    Part,
+    install_rows,
+    is_of_system,
+    is_relative,
+    parts_of,
+    read_plist,
+    slice_rows,
+)
 from samara.exporter.doctor.app.entries import Entry, Files
-from samara.exporter.doctor.app.report import Row
+from samara.exporter.doctor.app.report import Level, Row
 from samara.exporter.types import ModelFormatError
 
 _PLATFORMS = ("ios", "macos", "tvos", "watchos", "xros")
@@ -86,6 +94,8 @@ class XCFramework:
         yield from _architectures(listed, parts, entry.shown)
         for part in parts:
             yield from slice_rows(part)
+            yield from install_rows(part)
+            yield from _needed(part)
             yield from _platform(part, "-".join(filter(None, wanted)))
         yield from self._headers(listed, identifier, shown)
 
@@ -141,6 +151,15 @@ def _architectures(listed: dict[str, Any], parts: list[Part], where: str) -> Ite
         yield Row("broken", "machine", where, said, _FIX)
     elif parts:
         yield Row("ok", "machine", where, f"{_joined(has)}, as Info.plist says")
+
+
+def _needed(part: Part) -> Iterator[Row]:
+    """Whether the libraries that one needs are the system's, or the app's to bring."""
+    for name, is_weak in part.slice.needed:
+        if not is_of_system(name):
+            said = f"it needs {name}, which is no library of the system"
+            level: Level = "doubtful" if is_weak or is_relative(name) else "broken"
+            yield Row(level, "needed", part.where, said, "link it statically, or give it as well")
 
 
 def _platform(part: Part, wanted: str) -> Iterator[Row]:
