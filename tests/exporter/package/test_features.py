@@ -84,6 +84,14 @@ def test_all_features_leave_the_header_alone(header: str) -> None:
     assert public_header(header, functions(FEATURES)) == header
 
 
+def test_the_header_says_what_another_header_lacks(header: str) -> None:
+    cut = public_header(header, functions(set(FEATURES) - {"backends", "backend_auto", "opencl"}))
+    assert set(declared(cut)) == set(declared(header))
+    assert "#define SAMARA_SELECTIVE 1" in cut
+    assert "#define SAMARA_WITH_ANSWERS 1" in cut
+    assert "SAMARA_WITH_BACKENDS" not in cut
+
+
 @pytest.mark.parametrize("names", [(), ("files",), ("state", "profile")])
 def test_a_cut_header_declares_its_features(header: str, names: tuple[str, ...]) -> None:
     cut = public_header(header, functions(names))
