@@ -54,6 +54,12 @@ def test_least_set_is_the_floor(
     assert choose_isa(find_target(name), asked, float16=False) == (floor, above)
 
 
+def test_no_device_with_android_has_avx512() -> None:
+    target = find_target("x86_64-linux-android24")
+    assert choose_isa(target, None, float16=False) == ("scalar", ("avx2",))
+    assert choose_isa(target, ["avx512"], float16=False) == ("avx512", ())
+
+
 def test_float16_kernels_come_with_float16_data() -> None:
     target = find_target("aarch64-linux-gnu")
     assert "neon-fp16" in choose_isa(target, None, float16=True)[1]

@@ -30,6 +30,7 @@ _IMPLIED: dict[str, tuple[str, ...]] = {
 }
 _DEFAULT_ISA: dict[str, tuple[str, ...]] = {
     "x86_64": ("scalar", "avx2", "avx512", "avx512-vnni"),
+    "x86_64-android": ("scalar", "avx2"),  # emulators and Chromebooks: no device has AVX-512
     "aarch64": ("neon", "neon-dot", "neon-i8mm"),
     "wasm32-simd128": ("wasm-simd",),
 }
@@ -205,7 +206,8 @@ def choose_isa(
     """
     known = target.isa_names
     if asked is None:
-        names = _DEFAULT_ISA.get(target.arch, _PORTABLE)
+        of_arch = _DEFAULT_ISA.get(target.arch, _PORTABLE)
+        names = _DEFAULT_ISA.get(f"{target.arch}-{target.system}", of_arch)
         if float16 and "neon-fp16" in known:
             names = (*names, "neon-fp16")
     else:
