@@ -135,11 +135,35 @@ def test_an_aar(samara: Samara, monkeypatch: pytest.MonkeyPatch) -> None:
     assert call["abis"] == ["x86", "x86_64"]
     assert call["features"] == ["keep"]
     assert call["out"] == Path("app.aar")
-    refused = samara("build", "a.samara", "--target", "android", "--custom", "op.c")
-    assert refused.exit_code == 2
-    refused = samara("build", "a.samara", "--abi", "x86")
-    assert refused.exit_code == 2
-    assert len(seen) == 1
+    assert call["full"] is False
+    assert call["maven"] is None
+    full = samara("build", "--target", "android", "--full", "--maven", "m2")
+    assert full.exit_code == 0, full.output
+    assert seen[1]["models"] == []
+    assert seen[1]["full"] is True
+    assert seen[1]["maven"] == Path("m2")
+    assert seen[1]["out"] == Path("samara.aar")
+    for wrong in (
+        ("a.samara", "--target", "android", "--custom", "op.c"),
+        ("a.samara", "--abi", "x86"),
+        ("--full",),
+        ("a.samara", "--target", "ios", "--full"),
+        ("a.samara", "--single-file", "--target", "android", "--maven", "m2"),
+        ("--target", "android"),
+        (),
+    ):
+        assert samara("build", *wrong).exit_code == 2, wrong
+    assert len(seen) == 2
+
+
+def test_an_aar_of_a_repository_names_its_line() -> None:
+    selection = Selection(version="1.2.3")
+    report = AarReport(Path("a.aar"), selection, {}, {}, "ours", Path("m2"))
+    assert "implementation 'dev.samara:samara:1.2.3'" in report.text()
+    assert report.to_json()["maven"] == "m2"
+    plain = AarReport(Path("a.aar"), selection, {}, {}, "ours")
+    assert "implementation files('libs/a.aar')" in plain.text()
+    assert plain.to_json()["maven"] is None
 
 
 def test_list_of_targets(samara: Samara) -> None:

@@ -22,7 +22,7 @@ def _list_targets(wanted: bool) -> None:
         from samara.exporter.package.targets import TARGETS, host_target
 
         typer.echo(f"{'host':32} this machine, {host_target().name}")
-        typer.echo(f"{'android':32} an AAR: a JDK, and the Android NDK or clang and lld")
+        typer.echo(f"{'android':32} an AAR: a JDK, and the Android NDK, clang and lld, or ziglang")
         for target in TARGETS.values():
             typer.echo(f"{target.name:32} {target.package}")
         typer.echo(f"{'ios':32} a Swift package, which the app's build compiles")
@@ -31,12 +31,18 @@ def _list_targets(wanted: bool) -> None:
 
 def build(
     models: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="MODEL...", help=".samara files, .onnx files, or an ops.txt."),
-    ],
+    ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder to write; an earlier build goes.")
-    ] = Path("dist"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="The folder to write, where an earlier build goes; default: dist. For android the "
+            "file, default: samara.aar.",
+        ),
+    ] = None,
     target: Annotated[
         str, typer.Option("--target", help="The machine to build for; see --list-targets.")
     ] = "host",
@@ -113,6 +119,22 @@ def build(
         Path | None,
         typer.Option("--ndk", help="The folder of the Android NDK; default: ANDROID_NDK_HOME."),
     ] = None,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="With --target android: all operators and features, with or without models.",
+        ),
+    ] = False,
+    maven: Annotated[
+        Path | None,
+        typer.Option(
+            "--maven",
+            metavar="FOLDER",
+            help="With --target android: put the AAR into a Maven repository, too, from which Gradle "
+            "takes dev.samara:samara.",
+        ),
+    ] = None,
     no_programs: Annotated[
         bool, typer.Option("--no-programs", help="Leave out samara-run and samara-bench.")
     ] = False,
@@ -133,6 +155,7 @@ def build(
     samara build dist/ops.txt --target wasm32-wasi       the same operators once more
     samara build a.samara --backend opencl               with GPUs
     samara build a.samara --target android -o app.aar
+    samara build --target android --full --maven m2      for any model
     samara build a.samara --target ios -o Samara         a Swift package
     samara build a.samara --single-file --embed --name kws
     samara build a.samara --bare-metal cortex-m4f --name kws
@@ -142,15 +165,21 @@ def build(
     as_source = single_file or bare_metal is not None
     if not as_source and (name is not None or embed):
         raise typer.BadParameter("--name and --embed go with --single-file or --bare-metal")
+    if (abi is not None or full or maven is not None) and (target != "android" or as_source):
+        raise typer.BadParameter("--abi, --full and --maven go with --target android")
+    if not models and not full:
+        raise typer.BadParameter("name a .samara file, an .onnx file or an ops.txt")
     notes: list[str] = []
     wanted = opt.names(features)
+    given = models or []
+    out = output or Path("samara.aar" if target == "android" and not as_source else "dist")
     if target == "ios" and not as_source:
         if wanted is not None or backend is not None or cc is not None:
             raise typer.BadParameter("--features, --backend and --cc do not go with --target ios")
         with steps("building for ios", quiet=quiet or as_json) as say:
             package = builder.write_swift(
-                models,
-                out=output,
+                given,
+                out=out,
                 isa=opt.names(isa),
                 custom=custom or (),
                 note=notes.append,
@@ -159,7 +188,7 @@ def build(
         _show(package, notes, as_json)
         return
     common: dict[str, Any] = {
-        "out": output,
+        "out": out,
         "isa": opt.names(isa),
         "features": None if wanted is None else [f for f in wanted if f != "core"],
         "custom": custom or (),
@@ -169,7 +198,7 @@ def build(
     if as_source:
         with step("writing sources"):
             written = builder.write_source(
-                models, name=name, embed=embed, bare_metal=bare_metal, **common
+                given, name=name, embed=embed, bare_metal=bare_metal, **common
             )
         _show(written, notes, as_json)
         return
@@ -177,17 +206,14 @@ def build(
         if custom or cc is not None or size_report:
             raise typer.BadParameter("--target android takes no --custom, --cc or --size-report")
         del common["custom"]
+        common |= {"full": full, "abis": opt.names(abi), "maven": maven}
         with steps("building for android", quiet=quiet or as_json) as say:
-            aar = builder.build_android(
-                models, abis=opt.names(abi), opt=optimise, ndk=ndk, progress=say, **common
-            )
+            aar = builder.build_android(given, opt=optimise, ndk=ndk, progress=say, **common)
         _show(aar, notes, as_json)
         return
-    if abi is not None:
-        raise typer.BadParameter("--abi goes with --target android")
     with steps(f"building for {target}", quiet=quiet or as_json) as say:
         report = builder.build(
-            models,
+            given,
             target=target,
             opt=optimise,
             cc=cc,

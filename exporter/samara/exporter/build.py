@@ -21,7 +21,7 @@ from samara.exporter.package.features import BACKENDS
 from samara.exporter.package.lists import is_of_device
 from samara.exporter.package.runtime_build import BuildReport as BuildReport
 from samara.exporter.package.runtime_build import build_dist, for_target, merged
-from samara.exporter.package.selection import MAGIC, Selection
+from samara.exporter.package.selection import MAGIC, Selection, everything
 from samara.exporter.package.targets import find_target
 from samara.exporter.package.toolchain import find_toolchain
 from samara.exporter.types import SamaraError, UnsupportedError
@@ -65,27 +65,30 @@ def gathered(
     progress: Note = silent,
     accuracy: str = "default",
     backend: str | None = None,
+    full: bool = False,
 ) -> Iterator[Gathered]:
     """Read models and lists of operators (an `ops.txt`), and ask what the models need.
 
     ONNX models are converted, and live as long as the context; `note` is told. custom: C files with
     operators of the models, which this machine's compiler makes into a library to ask. accuracy: of
     the sessions that will run the models. backend: that they will run on besides the CPU: its
-    feature and the kernels that the models need. SamaraError for a file that is neither model nor
-    list, and where nothing is given.
+    feature and the kernels that the models need. full: all operators and features besides. SamaraError
+    for a file that is neither model nor list, and where nothing is given.
     """
     if backend is not None and backend not in BACKENDS:
         raise UnsupportedError(
             f"there is no backend {backend!r} to build in", fix=f"there is {', '.join(BACKENDS)}"
         )
-    devices = () if backend is None else (backend,)
-    if not models:
+    devices: tuple[str, ...] = () if backend is None else (backend,)
+    if devices and full:
+        devices += ("backend_auto",)
+    if not models and not full:
         raise SamaraError(
             "no model is given", fix="name a .samara file, an .onnx file or an ops.txt"
         )
     with contextlib.ExitStack() as stack:
         files: list[Path] = []
-        wanted: list[Selection] = []
+        wanted: list[Selection] = [everything()] if full else []
         for model in models:
             text = _list_text(Path(model))
             if text is not None:
@@ -196,28 +199,34 @@ def build(
 
 
 def build_android(
-    models: Paths,
+    models: Paths = (),
     *,
     out: str | os.PathLike[str],
+    full: bool = False,
     abis: Sequence[str] | None = None,
     isa: Sequence[str] | None = None,
     features: Sequence[str] | None = None,
     opt: str = "s",
     ndk: str | os.PathLike[str] | None = None,
+    maven: str | os.PathLike[str] | None = None,
     backend: str | None = None,
     note: Note = silent,
     progress: Note = silent,
 ) -> AarReport:
     """Build an AAR for Android apps: the Java classes, and for every ABI what `models` need.
 
-    out: the file, NAME.aar. abis: arm64-v8a, armeabi-v7a, x86_64, x86; default: all, by the NDK where
-    one is named, else by clang and lld. features: beside what the models and the classes need.
-    isa, opt, ndk, backend, note and progress are as for build.
+    out: the file, NAME.aar. full: all operators and features, whatever the models; backends are in it
+    where `backend` or `features` names them. abis: arm64-v8a, armeabi-v7a, x86_64, x86; default: all, by
+    the NDK where one is named, else by clang and lld. isa: as for build; an ABI that has none of the
+    named sets takes its default. features: beside what the models and the classes need. maven: a folder
+    that becomes a Maven repository with the AAR.
+    opt, ndk, backend, note and progress are as for build.
 
     Raises UnsupportedError for a name that is not known, BackendError for a compiler that is missing
     or fails, and what opening and preparing the models raises.
     """
     from samara.exporter.package.aar import build_aar
+    from samara.exporter.package.aar_tools import find_tools
 
     if opt not in ("s", "2"):
         raise UnsupportedError(f"there is no optimisation {opt!r}", fix="s is small, 2 is fast")
@@ -227,15 +236,16 @@ def build_android(
             f"the output for android is {path}, which is no .aar", fix="as in -o app.aar"
         )
     backend = _backend_of(backend, features)
-    with gathered(models, note=note, progress=progress, backend=backend) as given:
+    tools = find_tools(abis=abis, isa=isa, ndk=ndk)
+    with gathered(models, note=note, progress=progress, backend=backend, full=full) as given:
         report = build_aar(
             given.selection,
             path,
-            abis=abis,
+            tools=tools,
             isa=isa,
             wanted=features,
             opt=opt,
-            ndk=ndk,
+            maven=None if maven is None else Path(maven),
             say=progress,
         )
     return replace(report, notes=(*given.notes, *report.notes))

@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from samara.exporter.package import bionic
+from samara.exporter.package.aar_tools import ABIS
+from samara.exporter.package.elf import Elf
 from samara.exporter.package.targets import find_target
+from samara.exporter.types import is_installed
 from samara.pybridge import BackendError
 
 Tool = Callable[[str, str], str]
@@ -40,22 +43,69 @@ def test_what_is_declared_may_be_called_and_nothing_else(repo: Path) -> None:
 
 def test_a_missing_clang_names_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _name: None)
+    monkeypatch.setattr(bionic, "is_installed", lambda _package: False)
     with pytest.raises(BackendError, match="clang with lld of version 16") as caught:
         bionic.find_clang()
     assert "apt install clang-19 lld-19" in str(caught.value.fix)
+    assert "pip install ziglang" in str(caught.value.fix)
 
 
-def test_what_is_not_allowed_does_not_link(repo: Path, need_tool: Tool, tmp_path: Path) -> None:
-    need_tool("clang", "clang-19")
+def test_clang_of_the_system_goes_before_ziglang(
+    need_tool: Tool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clang = need_tool("clang", "clang-19")
     need_tool("clang", "ld.lld-19")
-    target = find_target("aarch64-linux-android24")
-    tools = bionic.clang_for(target, repo / "android" / "bionic", tmp_path)
+    monkeypatch.setattr(bionic, "is_installed", lambda _package: True)
+    assert Path(bionic.find_clang().cc[0]).name.startswith("clang")
+    # Old ones do not count.
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: which(name) if name[-3:] == "-19" else None)
+    assert bionic.find_clang().cc[0] == clang
+    said = "Debian clang version 14.0.6"
+    monkeypatch.setattr(
+        bionic, "run_text", lambda command: subprocess.CompletedProcess(command, 0, said, "")
+    )
+    monkeypatch.setattr(bionic, "is_installed", lambda _package: False)
+    with pytest.raises(BackendError, match="of version 16 or later"):
+        bionic.find_clang()
+
+
+@pytest.fixture(params=["clang", "zig"])
+def compiler(
+    request: pytest.FixtureRequest,
+    need_tool: Tool,
+    missing: Callable[[str, str], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> bionic.Clang:
+    """Each compiler that serves without the NDK."""
+    if request.param == "clang":
+        need_tool("clang", "clang-19")
+        need_tool("clang", "ld.lld-19")
+    else:
+        if not is_installed("ziglang"):
+            missing("zig", "ziglang is not installed")
+        monkeypatch.setattr(shutil, "which", lambda _name: None)
+    return bionic.find_clang()
+
+
+@pytest.mark.parametrize("abi", ABIS)
+def test_what_is_not_allowed_does_not_link(
+    abi: str, compiler: bionic.Clang, repo: Path, tmp_path: Path
+) -> None:
+    target = find_target(ABIS[abi])
+    tools = bionic.tools_for(compiler, target, repo / "android" / "bionic", tmp_path)
     source, made = tmp_path / "x.c", tmp_path / "x.o"
+    flags = tools.compile_flags("s")
     for call, right in (("getpid()", True), ("getppid()", False)):
-        source.write_text(f"int getpid(void), getppid(void);\nint f(void) {{ return {call}; }}\n")
-        tools.compile(source, made, ("-fPIC",))
+        source.write_text(
+            f"#include <stddef.h>\nint getpid(void), getppid(void);\n"
+            f'__attribute__((visibility("default"))) size_t f(void) {{ return (size_t){call}; }}\n'
+        )
+        tools.compile(source, made, flags)
         if right:
-            tools.link_shared([made], tmp_path / "libx.so", bionic.LIBRARIES)
+            tools.link_shared([made], tmp_path / "libx.so", bionic.LIBRARIES, strip=True)
+            elf = Elf((tmp_path / "libx.so").read_bytes(), "libx.so")
+            assert elf.page_alignment() == 16384
             continue
         with pytest.raises(BackendError, match="undefined symbol: getppid"):
             tools.link_shared([made], tmp_path / "libx.so", bionic.LIBRARIES)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from samara.exporter.package.java import find_jdk, jar, zipped
+from samara.exporter.package.java import find_jdk, find_platform, jar, zipped
 from samara.pybridge import BackendError
 
 Tool = Callable[[str, str], str]
@@ -39,6 +39,29 @@ def test_a_jdk_without_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "include" / "jni.h").touch()
     include = tmp_path / "include"
     assert find_jdk().include_flags == (f"-I{include}", f"-I{include / 'linux'}")
+
+
+def test_the_newest_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("ANDROID_HOME", "ANDROID_SDK_ROOT"):
+        monkeypatch.delenv(variable, raising=False)
+    assert find_platform() is None
+    monkeypatch.setenv("ANDROID_SDK_ROOT", str(tmp_path))
+    assert find_platform() is None
+    # Numbers, not texts; 25 has not all classes, and a preview has no number.
+    for name in ("android-9", "android-25", "android-Baklava", "old", "android-99-ext3"):
+        (tmp_path / "platforms" / name).mkdir(parents=True)
+        if name != "android-99-ext3":  # which holds no android.jar
+            (tmp_path / "platforms" / name / "android.jar").touch()
+    assert find_platform() is None
+    for name in ("android-26", "android-35", "android-36.1", "android-36-ext18", "android-36"):
+        (tmp_path / "platforms" / name).mkdir()
+        (tmp_path / "platforms" / name / "android.jar").touch()
+    assert find_platform() == tmp_path / "platforms" / "android-36.1" / "android.jar"
+    other = tmp_path / "other" / "platforms" / "android-30"
+    other.mkdir(parents=True)
+    (other / "android.jar").touch()
+    monkeypatch.setenv("ANDROID_HOME", str(tmp_path / "other"))
+    assert find_platform() == other / "android.jar"
 
 
 def test_compiling(tmp_path: Path, need_tool: Tool) -> None:

@@ -5,51 +5,49 @@ given models need.
 
 from __future__ import annotations
 
-import importlib.resources
-import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 from samara.exporter.package import bionic, features
+from samara.exporter.package.aar_texts import ARTIFACT, GROUP, MIN_SDK, maven_files, texts
+from samara.exporter.package.aar_tools import ABIS as ABIS
+from samara.exporter.package.aar_tools import AarTools, isa_of
+from samara.exporter.package.aar_tools import android_sources as android_sources
 from samara.exporter.package.amalgamate import amalgamate
 from samara.exporter.package.elf import Elf
-from samara.exporter.package.java import find_jdk, jar, zipped
+from samara.exporter.package.java import zipped
 from samara.exporter.package.lists import lists
 from samara.exporter.package.runtime_build import ANDROID_PAGE_BYTES, for_target
 from samara.exporter.package.selection import Selection
-from samara.exporter.package.targets import Target, find_target
-from samara.exporter.package.toolchain import Toolchain, find_toolchain, names_ndk
-from samara.pybridge import BackendError, UnsupportedError
+from samara.exporter.package.targets import Target
+from samara.pybridge import BackendError
 from samara.pybridge import sources as runtime_sources
 from samara.pybridge.atomic import put, replacing
 from samara.pybridge.scratch import scratch_folder
 
-# Android's names of its ABIs, in the order in which devices are many.
-ABIS: Final = {
-    "arm64-v8a": "aarch64-linux-android24",
-    "armeabi-v7a": "armv7a-linux-androideabi24",
-    "x86_64": "x86_64-linux-android24",
-    "x86": "i686-linux-android24",
-}
 # What the Java classes offer of every model.
 _FEATURES: Final = ("files", "callbacks", "threads", "metadata")
-_LIBRARY: Final = "libsamara_jni.so"
-_MIN_SDK: Final = 24
+LIBRARY: Final = "libsamara_jni.so"
 _SHOWN: Final = "{ global: JNI_OnLoad; JNI_OnUnload; local: *; };\n"
 
 
 @dataclass(frozen=True, slots=True)
 class AarReport:
     """What was built: the AAR, its native libraries with their bytes, the compilers, and what the user
-    should know."""
+    should know.
+
+    classes: what the Java classes were compiled against. maven: the folder of the repository that holds
+    the AAR, too.
+    """
 
     out: Path
     selection: Selection
     compilers: dict[str, str]
     files: dict[str, int]
+    classes: str = ""
+    maven: Path | None = None
     notes: tuple[str, ...] = field(default=())
 
     def to_json(self) -> dict[str, Any]:
@@ -58,6 +56,8 @@ class AarReport:
             "out": str(self.out),
             "target": "android",
             "compilers": self.compilers,
+            "classes": self.classes,
+            "maven": None if self.maven is None else str(self.maven),
             "features": list(self.selection.features or ()),
             "operators": sorted(self.selection.ops),
             "files": self.files,
@@ -67,102 +67,61 @@ class AarReport:
     def text(self) -> str:
         """The report for a terminal."""
         s = self.selection
-        lines = [f"{self.out}: samara {s.version} for Android {_MIN_SDK} and later"]
+        lines = [f"{self.out}: samara {s.version} for Android, from API level {MIN_SDK} on"]
+        lines.append(f"  classes against {self.classes}")
         lines += [f"  {abi}: {compiler}" for abi, compiler in self.compilers.items()]
         lines.append(f"  {len(s.ops)} operators, features: {', '.join(s.features or ())}")
         lines += [f"  {size:>11,}  {name}" for name, size in self.files.items()]
-        lines.append(f"  Gradle: implementation files('libs/{self.out.name}')")
+        name = (
+            f"'{GROUP}:{ARTIFACT}:{s.version}'" if self.maven else f"files('libs/{self.out.name}')"
+        )
+        lines.append(f"  Gradle: implementation {name}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
-
-
-def android_sources() -> Path:
-    """The folder android/ of a checkout, or its copy in an installed package. BackendError without."""
-    here = Path(str(importlib.resources.files("samara.pybridge"))).resolve()
-    for folder in (here / "android", here.parents[2] / "android"):
-        if (folder / "samara").is_dir():
-            return folder
-    raise BackendError(
-        f"the sources for Android are not in {here / 'android'}", fix="reinstall samara"
-    )
 
 
 def build_aar(
     selection: Selection,
     out: Path,
     *,
-    abis: Sequence[str] | None = None,
+    tools: AarTools,
     isa: Sequence[str] | None = None,
     wanted: Sequence[str] | None = None,
     opt: str = "s",
-    ndk: str | os.PathLike[str] | None = None,
+    maven: Path | None = None,
     say: Callable[[str], None] = lambda _text: None,
 ) -> AarReport:
     """Write the AAR `out` for the models of a selection, whole or not at all.
 
-    abis: names of ABIS; default: all.
-    wanted: features beside what models and classes need. UnsupportedError for an unknown ABI,
-    BackendError for a compiler that is missing or fails.
+    isa: each ABI takes those that it has, and its default where it has none of them. wanted: features
+    beside what models and classes need. maven: a folder that becomes a Maven repository with the AAR.
+    UnsupportedError for a feature that nobody knows, BackendError for a compiler that fails.
     """
-    jdk, root, has_ndk = find_jdk(), android_sources(), names_ndk(ndk)
-    chosen = list(ABIS) if abis is None else list(abis)
-    for abi in chosen:
-        if abi not in ABIS:
-            raise UnsupportedError(f"Android has no ABI {abi!r}", fix=f"it has {', '.join(ABIS)}")
-    entries: dict[str, bytes] = _texts(root)
+    libraries: dict[str, bytes] = {}
     compilers: dict[str, str] = {}
     done = selection
     with scratch_folder() as scratch:
         say("compiling the classes")
-        jdk.compile(root / "stubs", scratch / "stubs")
-        jdk.compile(
-            root / "samara" / "src" / "main" / "java", scratch / "classes", [scratch / "stubs"]
-        )
-        entries["classes.jar"] = jar(scratch / "classes")
-        for abi in chosen:
-            target = find_target(ABIS[abi])
-            folder = scratch / abi
-            tools = _tools(target, root, folder, ndk, has_ndk)
-            tools = replace(tools, say=_said_of(abi, say))
-            done = _with_features(selection, target, isa, wanted)
-            flags = (*tools.compile_flags(opt), *_hermetic(folder), *jdk.include_flags)
-            made = _library(done, root, folder, tools=tools, flags=flags, opt=opt, own=not has_ndk)
-            entries[f"jni/{abi}/{_LIBRARY}"] = made
-            compilers[abi] = tools.version
+        classes = tools.classes(scratch)
+        for abi, target in tools.targets.items():
+            done = _with_features(selection, target, isa_of(target, isa), wanted)
+            made = _Library(done, tools, scratch / abi, opt, _said_of(abi, say))
+            libraries[f"jni/{abi}/{LIBRARY}"] = made.build()
+            compilers[abi] = made.chain.version
+    written = texts(tools.root / "samara", has_opencl="opencl" in (done.features or ()))
+    entries = {**written, "classes.jar": classes, **libraries}
+    packed = zipped(entries)
     with replacing(out) as file:
-        file.write(zipped(entries))
-    files = {name: len(data) for name, data in entries.items() if name.endswith((".so", ".jar"))}
-    return AarReport(out, done, compilers, files)
+        file.write(packed)
+    if maven is not None:
+        for name, data in maven_files(done.version, packed).items():
+            put(maven / name, data)
+    sizes = {name: len(data) for name, data in entries.items() if name.endswith((".so", ".jar"))}
+    against = "samara's own declarations" if tools.platform is None else str(tools.platform)
+    return AarReport(out, done, compilers, sizes, against, maven)
 
 
 def _said_of(abi: str, say: Callable[[str], None]) -> Callable[[str], None]:
     return lambda text: say(f"{abi}: {text}")
-
-
-def _texts(root: Path) -> dict[str, bytes]:
-    """The entries that are copied."""
-    manifest = (root / "samara" / "src" / "main" / "AndroidManifest.xml").read_text(
-        encoding="utf-8"
-    )
-    # Gradle puts these in when it builds the module.
-    manifest = re.sub(r"(<manifest\b[^>]*)>", rf'\1 package="dev.samara">\n  {_USES_SDK}', manifest)
-    rules = (root / "samara" / "proguard.txt").read_bytes()
-    return {"AndroidManifest.xml": manifest.encode(), "R.txt": b"", "proguard.txt": rules}
-
-
-_USES_SDK: Final = f'<uses-sdk android:minSdkVersion="{_MIN_SDK}" />'
-
-
-def _tools(
-    target: Target, root: Path, folder: Path, ndk: str | os.PathLike[str] | None, has_ndk: bool
-) -> Toolchain:
-    if has_ndk:
-        return find_toolchain(target, ndk=ndk)
-    return bionic.clang_for(target, root / "bionic", folder)
-
-
-def _hermetic(folder: Path) -> tuple[str, ...]:
-    """Flags of every source: its headers, and sections that the linker can leave out."""
-    return (f"-I{folder / 'include'}", "-ffunction-sections", "-fdata-sections")
 
 
 def _with_features(
@@ -174,49 +133,67 @@ def _with_features(
     return for_target(selection, target, isa=isa, wanted=(*_FEATURES, *state, *(wanted or ())))
 
 
-def _library(
-    selection: Selection,
-    root: Path,
-    folder: Path,
-    *,
-    tools: Toolchain,
-    flags: Sequence[str],
-    opt: str,
-    own: bool,
-) -> bytes:
-    """libsamara_jni.so with a runtime that holds the selection. own: the stubs say what may be called."""
-    runtime = runtime_sources()
-    if opt != "s":
-        selection = replace(selection, portable=frozenset())
-    text = amalgamate(
-        lists(selection, runtime),
-        exports=features.functions(selection.features or ()),
-        sources=runtime,
-        packs_texts=opt == "s",
-    )
-    put(folder / "include" / "samara" / "samara.h", text.header)
-    for name, header in text.others.items():
-        put(folder / "include" / "samara" / name, header)
-    put(folder / "samara.c", text.source)
-    put(folder / "shown", _SHOWN)
-    objects = []
-    jni = sorted((root / "samara" / "src" / "main" / "jni").glob("*.c"))
-    arithmetic = [root / "bionic" / bionic.ARITHMETIC] if own else []
-    for source in (folder / "samara.c", *jni, *arithmetic):
-        objects.append(folder / f"{source.stem}.o")
-        tools.compile(source, objects[-1], flags)
-    made = folder / _LIBRARY
-    libraries = (
-        "-Wl,--gc-sections",
-        f"-Wl,--version-script={folder / 'shown'}",
-        *("-Wl,--as-needed", *(bionic.LIBRARIES if own else ("-lm", "-ldl", "-llog"))),
-    )
-    tools.link_shared(objects, made, libraries, strip=True)
-    data = made.read_bytes()
-    found = Elf(data, made.name).page_alignment()
-    if found < ANDROID_PAGE_BYTES:
-        raise BackendError(
-            f"{made.name} is laid out for pages of {found} bytes, devices have {ANDROID_PAGE_BYTES}",
-            fix="the linker must honour -z max-page-size: use lld",
+class _Library:
+    """libsamara_jni.so of one ABI with a runtime that holds a selection."""
+
+    def __init__(
+        self,
+        selection: Selection,
+        tools: AarTools,
+        folder: Path,
+        opt: str,
+        say: Callable[[str], None],
+    ) -> None:
+        self.tools, self.folder, self.opt = tools, folder, opt
+        self.selection = selection if opt == "s" else replace(selection, portable=frozenset())
+        target = tools.targets[folder.name]
+        self.chain = replace(tools.for_target(target, folder), say=say)
+
+    def build(self) -> bytes:
+        """The file, which is laid out for all devices."""
+        self._write_runtime()
+        made = self.folder / LIBRARY
+        libraries = bionic.LIBRARIES if self.tools.own else ("-lm", "-ldl", "-llog")
+        shown = f"-Wl,--version-script={self.folder / 'shown'}"
+        flags = ("-Wl,--gc-sections", shown, "-Wl,--as-needed", *libraries)
+        self.chain.link_shared(self._objects(), made, flags, strip=True)
+        data = made.read_bytes()
+        found = Elf(data, made.name).page_alignment()
+        if found < ANDROID_PAGE_BYTES:
+            raise BackendError(
+                f"{made.name} is laid out for pages of {found} bytes, devices have"
+                f" {ANDROID_PAGE_BYTES}",
+                fix="the linker must honour -z max-page-size: use lld",
+            )
+        return data
+
+    def _write_runtime(self) -> None:
+        runtime = runtime_sources()
+        text = amalgamate(
+            lists(self.selection, runtime),
+            exports=features.functions(self.selection.features or ()),
+            sources=runtime,
+            packs_texts=self.opt == "s",
         )
-    return data
+        headers = {"samara.h": text.header, **text.others}
+        for name, header in headers.items():
+            put(self.folder / "include" / "samara" / name, header)
+        put(self.folder / "samara.c", text.source)
+        put(self.folder / "shown", _SHOWN)
+
+    def _objects(self) -> list[Path]:
+        root, own = self.tools.root, self.tools.own
+        jni = sorted((root / "samara" / "src" / "main" / "jni").glob("*.c"))
+        arithmetic = [root / "bionic" / bionic.ARITHMETIC] if own else []
+        # The NDK has its own jni.h. What nobody calls, the linker leaves out by sections.
+        flags = (
+            *self.chain.compile_flags(self.opt),
+            f"-I{self.folder / 'include'}",
+            *(self.tools.jdk.include_flags if own else ()),
+            *("-ffunction-sections", "-fdata-sections"),
+        )
+        objects = []
+        for source in (self.folder / "samara.c", *jni, *arithmetic):
+            objects.append(self.folder / f"{source.stem}.o")
+            self.chain.compile(source, objects[-1], flags)
+        return objects

@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiling for Android without its NDK: clang and lld, our own declarations of what the C library has,
-and stub libraries that define exactly that.
+"""Compiling for Android without its NDK: clang and lld, of the system or of ziglang, our own declarations
+of what the C library has, and stub libraries that define exactly that.
 """
 
 from __future__ import annotations
 
+import importlib.resources
 import re
 import shutil
+import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from samara.exporter.package.processes import run_text
 from samara.exporter.package.targets import Target
 from samara.exporter.package.toolchain import Toolchain
+from samara.exporter.types import is_installed
 from samara.pybridge import BackendError
 from samara.pybridge.atomic import put
 
@@ -44,7 +48,9 @@ ALLOWED: Final[Mapping[str, str]] = {
     "dl": "dladdr dlclose dlerror dlopen dlsym",
     "log": "__android_log_write",
 }
-# What clang calls by itself: memory functions of the arm ABI, which the C library has.
+# What clang calls by itself, where a sine and a cosine of the same number are needed.
+_OF_CLANG: Final = "sincos sincosf"
+# The same on arm: memory functions of its ABI, which the C library has.
 _OF_ARM: Final = (
     "__aeabi_memclr __aeabi_memclr4 __aeabi_memclr8 __aeabi_memcpy __aeabi_memcpy4 __aeabi_memcpy8"
     " __aeabi_memmove __aeabi_memmove4 __aeabi_memmove8 __aeabi_memset __aeabi_memset4 __aeabi_memset8"
@@ -54,41 +60,69 @@ ARITHMETIC: Final = (
 )
 LIBRARIES: Final = tuple(f"-l{name}" for name in ALLOWED)
 
+# What clang tells the linker of Android.
+_LINKED: Final = ("-z", "now", "-z", "relro", "--hash-style=gnu", "--build-id", "--eh-frame-hdr")
+_LINKED_FOR: Final[Mapping[str, tuple[str, ...]]] = {"aarch64": ("--fix-cortex-a53-843419",)}
+
 _VERSIONS: Final = range(25, 15, -1)  # clang knows regions of instruction sets from 16 on
 _VERSION: Final = re.compile(r"clang version (\d+)")
 
 
-def find_clang() -> str:
-    """A clang of version 16 or later with its lld. BackendError with what to install."""
+@dataclass(frozen=True, slots=True)
+class Clang:
+    """A clang and its linker, as commands; `ld` is () where clang calls it."""
+
+    cc: tuple[str, ...]
+    ar: tuple[str, ...]
+    ld: tuple[str, ...] = ()
+
+
+def find_clang() -> Clang:
+    """A clang from version 16 on with its lld, else that of ziglang. BackendError with what to install."""
     for version in (*(f"-{number}" for number in _VERSIONS), ""):
         clang = shutil.which(f"clang{version}")
         if clang is None or shutil.which(f"ld.lld{version}") is None:
             continue
         said = _VERSION.search(run_text([clang, "--version"]).stdout)
         if said is not None and int(said[1]) >= _VERSIONS[-1]:
-            return clang
+            return Clang((clang, "-fuse-ld=lld"), (str(Path(clang).resolve().parent / "llvm-ar"),))
+    if is_installed("ziglang"):
+        return _clang_of_zig()
     raise BackendError(
-        "no compiler for Android: no NDK is named, and clang with lld of version 16 or later is not here",
-        fix="set ANDROID_NDK_HOME, or apt install clang-19 lld-19 (Debian, Ubuntu)",
+        "no compiler for Android: no NDK is named, and neither clang with lld of version 16 or later"
+        " nor the Python package ziglang is here",
+        fix="set ANDROID_NDK_HOME, or apt install clang-19 lld-19 (Debian, Ubuntu), or"
+        " pip install ziglang",
     )
 
 
-def clang_for(target: Target, declarations: Path, folder: Path) -> Toolchain:
-    """clang for a target of Android. declarations: android/bionic; folder: where stub libraries are put.
+def _clang_of_zig() -> Clang:
+    """clang and lld as zig carries them: `zig cc` itself knows no C library of Android."""
+    zig = (sys.executable, "-m", "ziglang")
+    # clang's own headers, which it looks for beside a program of its name.
+    resources = Path(str(importlib.resources.files("ziglang"))) / "lib"
+    return Clang((*zig, "clang", "-resource-dir", str(resources)), (*zig, "ar"), (*zig, "ld.lld"))
 
-    A library is linked with `ARITHMETIC` compiled for it. BackendError where clang is missing.
+
+def tools_for(clang: Clang, target: Target, declarations: Path, folder: Path) -> Toolchain:
+    """The tools of a target of Android. declarations: android/bionic; folder: where stub libraries are put.
+
+    A library is linked with `ARITHMETIC` compiled for it. BackendError for a compiler that fails.
     """
-    clang = find_clang()
-    archiver = Path(clang).resolve().parent / "llvm-ar"
     flags = [f"--target={target.triple}", "-nostdlibinc", "-isystem", str(declarations / "include")]
     if target.arch == "aarch64":
         flags.append("-mno-outline-atomics")  # functions of a library of the NDK's
-    # One command compiles and links: what belongs to the other of the two is not used.
-    link = ("-nostdlib", "-fuse-ld=lld", f"-L{folder}", "-Wno-unused-command-line-argument")
-    tools = Toolchain(target, (clang, *flags, *link), (str(archiver),))
+    found = f"-L{folder}"
+    if clang.ld:
+        linker = (*clang.ld, *_LINKED, *_LINKED_FOR.get(target.arch, ()), found)
+        tools = Toolchain(target, (*clang.cc, *flags), clang.ar, linker)
+    else:
+        # One command compiles and links: what belongs to the other of the two is not used.
+        link = ("-nostdlib", found, "-Wno-unused-command-line-argument")
+        tools = Toolchain(target, (*clang.cc, *flags, *link), clang.ar)
     for name, symbols in ALLOWED.items():
-        of_arm = _OF_ARM if name == "c" and target.arch == "arm" else ""
-        _write_stub(tools, folder, name, f"{symbols} {of_arm}")
+        own = {"c": _OF_ARM * (target.arch == "arm"), "m": _OF_CLANG}.get(name, "")
+        _write_stub(tools, folder, name, f"{symbols} {own}")
     return tools
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -16,15 +17,12 @@ from samara.exporter.package.processes import run_text
 from samara.pybridge import BackendError
 
 _RELEASE: Final = "8"  # what every Android since 7.0 runs after its dexer
-_EPOCH: Final = (
-    1980,
-    1,
-    1,
-    0,
-    0,
-    0,
-)  # the earliest time of a zip: the same files give the same bytes
+# The earliest time of a zip: the same files give the same bytes.
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 _SHOWN_LINES: Final = 12  # of what a compiler says
+_SDK_FOLDERS: Final = ("ANDROID_HOME", "ANDROID_SDK_ROOT")
+_PLATFORM: Final = re.compile(r"android-(\d+)(?:\.(\d+))?(?:-ext(\d+))?")
+_LEAST_API: Final = 26  # has android.hardware.HardwareBuffer, the youngest class that ours call
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +66,21 @@ def find_jdk() -> Jdk:
     if not (include / "jni.h").is_file():
         raise BackendError(f"the JDK of {javac} has no include/jni.h", fix=fix)
     return Jdk(javac, include)
+
+
+def find_platform() -> Path | None:
+    """android.jar of the newest platform of the SDK that ANDROID_HOME names; None without one that has
+    all classes that ours call.
+    """
+    found: list[tuple[tuple[int, ...], Path]] = []
+    for home in filter(None, (os.environ.get(name) for name in _SDK_FOLDERS)):
+        for path in Path(home).glob("platforms/*/android.jar"):
+            name = _PLATFORM.fullmatch(path.parent.name)
+            if name is not None and int(name[1]) >= _LEAST_API:
+                found.append((tuple(int(number or 0) for number in name.groups()), path))
+        if found:
+            return max(found)[1]
+    return None
 
 
 def zipped(entries: Mapping[str, bytes]) -> bytes:

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from samara.exporter.ops import all_ops
+from samara.exporter.package.features import BACKENDS, FEATURES
 from samara.exporter.types import DType, ModelFormatError, SamaraError
 from samara.pybridge.files import read_bytes
 
@@ -176,6 +177,13 @@ class Selection:
             wanted = frozenset(part for part in wanted if not part.startswith(idle))  # it runs
             missing += [f"part {part}" for part in sorted(wanted - self.parts)]
         return missing
+
+
+def everything() -> Selection:
+    """All operators and parts, and all features that are not of devices beside the CPU."""
+    devices = {"backends", "backend_auto", *BACKENDS}
+    offered = ",".join(name for name in FEATURES if name not in devices)
+    return Selection.parse(f"{MAGIC}\nfeatures {offered}\nops {_ALL}\nparts {_ALL}\n")
 
 
 def library_file(path: str | os.PathLike[str]) -> Path:

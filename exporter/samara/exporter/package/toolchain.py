@@ -29,11 +29,13 @@ class Toolchain:
     """Programs that compile, archive and link for `target`; `cc` and `ar` are commands.
 
     say: told every step before it is taken, and now and then while it takes long.
+    ld: the command that links shared libraries; () where the compiler does it.
     """
 
     target: Target
     cc: tuple[str, ...]
     ar: tuple[str, ...]
+    ld: tuple[str, ...] = ()
     say: Callable[[str], None] = field(default=lambda _text: None, compare=False)
 
     @property
@@ -85,10 +87,11 @@ class Toolchain:
         else:
             flags = ["-shared", "-Wl,-z,defs", f"-Wl,-soname,{out.name}"]
         flags += [*self.target.shared_flags, *(["-s"] if strip else [])]
+        arguments = [*flags, *map(str, objects), *libraries]
+        # A compiler passes on what stands behind -Wl, with commas in place of spaces.
+        plain = [part for word in arguments for part in _passed_on(word)] if self.ld else arguments
         self._call(
-            [*self.cc, *flags, *map(str, objects), *libraries, "-o", str(out)],
-            what or f"linking {out.name}",
-            out,
+            [*(self.ld or self.cc), *plain, "-o", str(out)], what or f"linking {out.name}", out
         )
 
     def link_program(
@@ -145,6 +148,10 @@ class Toolchain:
             f"{what} for {self.target.name} failed with status {done.returncode}:\n{text}",
             fix=f"the command was: {shlex.join(command)}",
         )
+
+
+def _passed_on(word: str) -> list[str]:
+    return word.split(",")[1:] if word.startswith("-Wl,") else [word]
 
 
 def find_toolchain(
@@ -222,11 +229,11 @@ def _zig(target: Target) -> Toolchain:
 
 def _ndk(target: Target, ndk: str | os.PathLike[str] | None) -> Toolchain:
     for folder in _ndk_folders(ndk):
-        for tools in sorted(folder.glob("toolchains/llvm/prebuilt/*/bin")):
-            clang = tools / "clang"
-            if clang.is_file():
+        for clang in sorted(folder.glob("toolchains/llvm/prebuilt/*/bin/clang*")):
+            if clang.name in ("clang", "clang.exe"):
+                archiver = clang.with_name(clang.name.replace("clang", "llvm-ar"))
                 return Toolchain(
-                    target, (str(clang), f"--target={target.triple}"), (str(tools / "llvm-ar"),)
+                    target, (str(clang), f"--target={target.triple}"), (str(archiver),)
                 )
         raise BackendError(
             f"{folder} is no Android NDK: it holds no toolchains/llvm/prebuilt/*/bin/clang",
