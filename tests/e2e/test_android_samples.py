@@ -6,6 +6,7 @@ Python finds, and where they lie on the screen.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -189,3 +190,22 @@ def test_words_are_those_of_python(built: java.Built, example: Example, tmp_path
 
 def _package(sample: str) -> str:
     return f"dev.samara.samples.{sample}."
+
+
+def test_the_walk_of_the_page(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its program in Python writes a file that takes pictures and names classes, by the name that the
+    page's program in Java opens.
+    """
+    from samara.exporter.demo import digits_net
+
+    page = (repo / "docs" / "android-library.md").read_text(encoding="utf-8")
+    (program,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "net.onnx").write_bytes(digits_net.onnx_model(digits_net.net().eval()))
+    monkeypatch.chdir(tmp_path)
+    exec(compile(program, "android-library.md", "exec"), {})
+    (model,) = tmp_path.glob("*.samara")
+    assert f'"{model.name}"' in page.partition("// Example.java")[2].partition("```")[0]
+    found = samara.Session(model).predict(np.zeros((20, 20), np.uint8))
+    assert isinstance(found, samara.Classification)
+    assert len(found.top) == 3
+    assert {guess.label for guess in found.top} <= set(re.findall(r'"(\w+)"', program))
