@@ -12,9 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from tests.e2e import java
+from tests.e2e.android_frames import (
+    DATA,
+    VIEW,
+    Array,
+    astronaut,
+    face_of,
+    mirrored,
+    nv21,
+    turned_boxes,
+    view_of,
+)
 
 import samara
 
@@ -23,12 +33,9 @@ pytestmark = [
     pytest.mark.skipif(os.uname().sysname != "Linux", reason="NOT RUN: java (Linux alone)"),
 ]
 
-Array = npt.NDArray[np.float64]
 Example = Callable[[str], Any]
-DATA = Path(__file__).parent / "tasks"
 # Of the samples' files: those without classes of the system.
 _PURE = {"faces": ("Placement", "FaceFinder"), "words": ("WordListener",)}
-_VIEW = (1080, 1920)  # FacesMain's
 # (sensor, display, front) -> the rotation that Android's documentation has for phones: whose front
 # cameras have sensors of 270 degrees and others of 90, and which are held upright, on a side, on the head.
 _HELD = {
@@ -76,45 +83,6 @@ def faces(models: Path, example: Example, tmp_path_factory: pytest.TempPathFacto
     return path
 
 
-def _nv21(pixels: npt.NDArray[np.uint8], padding: int = 0) -> bytes:
-    """A picture as a camera gives it: BT.601, limited range."""
-    r, g, b = (pixels[..., i].astype(np.float64) for i in range(3))
-    y = 16 + (65.738 * r + 129.057 * g + 25.064 * b) / 256
-    u = 128 + (-37.945 * r - 74.494 * g + 112.439 * b) / 256
-    v = 128 + (112.439 * r - 94.154 * g - 18.285 * b) / 256
-    u, v = (c.reshape(c.shape[0] // 2, 2, -1, 2).mean((1, 3)) for c in (u, v))
-    rows = np.concatenate([y, np.stack([v, u], -1).reshape(len(u), -1)])
-    return np.pad(rows.round().clip(0, 255).astype(np.uint8), ((0, 0), (0, padding))).tobytes()
-
-
-def _view_of(boxes: Array, across: int, down: int) -> Array:
-    """Boxes of an upright picture that fills the view about its middle."""
-    scale = max(_VIEW[0] / across, _VIEW[1] / down)
-    at = np.array([_VIEW[0] - scale * across, _VIEW[1] - scale * down] * 2) / 2
-    return boxes * scale + at
-
-
-def _mirrored(boxes: Array, across: int) -> Array:
-    return np.stack([across - boxes[:, 2], boxes[:, 1], across - boxes[:, 0], boxes[:, 3]], 1)
-
-
-def _turned(boxes: Array, rotation: int, width: int, height: int) -> Array:
-    """Boxes of a frame after it was turned clockwise."""
-    for _ in range(rotation // 90):
-        x0, y0, x1, y1 = boxes.T
-        boxes = np.stack([height - y1, x0, height - y0, x1], 1)
-        width, height = height, width
-    return boxes
-
-
-def _face(session: samara.Session, picture: samara.Image) -> Array:
-    """The box of the one face."""
-    found = session.predict(picture)
-    assert isinstance(found, samara.Detections)
-    (face,) = found
-    return np.array([face.box], np.float64)
-
-
 def _lines(printed: str) -> list[tuple[str, Array]]:
     return [
         (name, np.array([float(number) for number in rest]))
@@ -124,16 +92,16 @@ def _lines(printed: str) -> list[tuple[str, Array]]:
 
 def test_faces_are_those_of_python(built: java.Built, faces: Path, tmp_path: Path) -> None:
     """However the device is held and whichever camera looks, boxes lie on the face that is shown."""
-    photo = samara.Image.open(DATA / "astronaut.jpg").pixels()[:, 64:448]  # higher than wide
+    photo = astronaut()
     down, across = photo.shape[:2]
     session = samara.Session(faces)
-    whole = _face(session, samara.Image(photo, "rgb"))
+    whole = face_of(session, samara.Image(photo, "rgb"))
     given: list[str | Path] = []
     for (sensor, display, front), rotation in _HELD.items():
         # A scene before the sensor, which a rotation clockwise makes upright.
         frame = np.rot90(photo, rotation // 90)
         path = tmp_path / f"{sensor}.{display}.{front}.yuv"
-        path.write_bytes(_nv21(frame, _PADDING))
+        path.write_bytes(nv21(frame, _PADDING))
         height, width = frame.shape[:2]
         given += [path, *map(str, (width, height, width + _PADDING, sensor, display, int(front)))]
     printed = _lines(
@@ -146,13 +114,13 @@ def test_faces_are_those_of_python(built: java.Built, faces: Path, tmp_path: Pat
         frame = np.rot90(photo, rotation // 90)
         height, width = frame.shape[:2]
         # The same numbers as Python's, whose boxes lie in the frame as it is in memory.
-        picture = samara.Image(_nv21(frame), "nv21", width, height, rotation=rotation)
-        shown = _turned(_face(session, picture), rotation, width, height)
-        shown = _mirrored(shown, across) if front else shown
-        np.testing.assert_allclose(box, _view_of(shown, across, down)[0], atol=0.01)
+        picture = samara.Image(nv21(frame), "nv21", width, height, rotation=rotation)
+        shown = turned_boxes(face_of(session, picture), rotation, width, height)
+        shown = mirrored(shown, across) if front else shown
+        np.testing.assert_allclose(box, view_of(shown, across, down)[0], atol=0.01)
         # Where the face is in the picture that the user sees; YUV halves the colours.
-        seen = _mirrored(whole, across) if front else whole
-        np.testing.assert_allclose(box, _view_of(seen, across, down)[0], atol=12)
+        seen = mirrored(whole, across) if front else whole
+        np.testing.assert_allclose(box, view_of(seen, across, down)[0], atol=12)
         _check_preview(matrix.reshape(3, 3), mark, sensor, front, width, height)
 
 
@@ -167,7 +135,7 @@ def _check_preview(
     picture = np.rot90(frame, -sensor // 90)
     picture = np.fliplr(picture) if front else picture
     (row,), (column,) = np.nonzero(picture)
-    stretched = np.array([_VIEW[0], _VIEW[1]]) / picture.shape[::-1] * [column + 0.5, row + 0.5]
+    stretched = np.array([VIEW[0], VIEW[1]]) / picture.shape[::-1] * [column + 0.5, row + 0.5]
     moved = matrix @ [*stretched, 1]
     np.testing.assert_allclose(moved[:2], (mark[:2] + mark[2:]) / 2, atol=0.01)
 
