@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sample apps for Android as APKs, packed and signed without Gradle, and read back: by aapt2, dexdump,
-zipalign and apksigner.
+zipalign, apksigner and `samara doctor`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import runpy
@@ -77,6 +78,7 @@ def test_apk(
     _check_code(built, need_tool("apk", "dexdump"))
     _check_zip(built, need_tool("apk", "zipalign"))
     _check_signature(built, tools)
+    _check_doctor(built)
 
 
 def _build(sample: Sample, tools: Tools, out: Path) -> Built:
@@ -170,6 +172,23 @@ def _check_signature(built: Built, tools: Tools) -> None:
     other.write_bytes(changed)
     done = subprocess.run([tools.apksigner, "verify", other], capture_output=True, check=False)
     assert done.returncode == 1
+
+
+def _check_doctor(built: Built) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "samara.cli.main", "doctor", built.apk, "--json"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = json.loads(done.stdout)
+    assert said["healthy"]
+    assert [row for row in said["rows"] if row["level"] != "ok"] == []
+    assert {row["abi"] for row in said["libraries"] if row["samara"]} == set(_ABIS)
+    (model,) = said["models"]
+    assert set(model["runs_on"]) == set(_ABIS)
 
 
 # A release build of an app keeps its own classes and, by the AAR's rules, what the native library finds.
