@@ -6,6 +6,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tests.pybridge import conftest as small
@@ -15,6 +16,7 @@ from samara.exporter.export import export
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.ir import ProgramBuilder, save_program
 from samara.exporter.testing import small_onnx
+from samara.pybridge.tuned import tuned_header
 
 LABELS = ["ant", "bee", "cat", "dög \U0001f600"]
 SOUND = "logmel float32 ntf rate=16000 window=400 hop=160 bins=8 frames=6 step=2"
@@ -46,7 +48,23 @@ def write(folder: Path) -> None:
     picked = f.op("gather", table, f.input("at", "i64", [2]), axis=0, name="pick")
     f.finish([picked], ["y"])
     save_program(program.finish(["main"]), folder / "gather.samara")
+    _write_tuned(folder)
     _write_meanings(folder)
+
+
+def _write_tuned(folder: Path) -> None:
+    """A convolution, and a file that chooses another algorithm for it than the first."""
+    program = ProgramBuilder()
+    f = program.function("main")
+    weights = f.const(np.ones((4, 3, 3, 4), np.float32), "w")
+    given = {"strides": [1, 1], "dilations": [1, 1], "pads": [1, 1, 1, 1]}
+    y = f.op("conv", f.input("x", "f32", [1, 8, 8, 4]), weights, name="blur", **given)
+    f.finish([y], ["y"])
+    save_program(program.finish(["main"]), folder / "conv.samara")
+    session = samara.Session(folder / "conv.samara", threads=1)
+    [choice] = session.choices()
+    chosen = f"{tuned_header(session.model)}main\tblur\t{choice.algorithms[1][0]}\n"
+    (folder / "conv.tuned").write_text(chosen, encoding="utf-8")
 
 
 def _write_meanings(folder: Path) -> None:
@@ -69,7 +87,10 @@ def _write_meanings(folder: Path) -> None:
     program = samara.trace(
         net, (samara.zeros(1, 6, 8),), input_names=["audio"], output_names=["scores"]
     )
-    export(program, folder / "sound.samara", check=False, preprocess={"audio": SOUND})
+    record = {"audio": SOUND}
+    export(program, folder / "sound.samara", check=False, preprocess=record)
+    means = "classify scores softmax"
+    export(program, folder / "speech.samara", check=False, preprocess=record, postprocess=means)
 
 
 def _bits(values: object) -> str:
@@ -92,6 +113,37 @@ def values(folder: Path) -> str:
     lines = {"small": score, "h": session.kept("h"), "y": y}
     printed = [f"{name}={_bits(value)}" for name, value in lines.items()]
     return "\n".join([*printed, f"h={_bits(strict.kept('h'))}", ""])
+
+
+def details(folder: Path) -> str:
+    """What Details prints."""
+    counter = samara.Session(folder / "counter.samara")
+    x = {"x": np.array([1, 2], np.float32)}
+    counter.state["total"] = np.array([100, 200], np.float32)
+    counter.run(x)
+    lines = [f"total={_bits(counter.state['total'])}"]
+    counter.reset()
+    lines += [f"{name}={_bits(counter.state['total'])}" for name in ("reset", "kept")]
+    static = samara.Session(folder / "static.samara")
+    lines += [f"copied={_bits(static.run({'x': numbers(2, 4)})['y'])}"] * 2
+
+    def kernel(**options: Any) -> str:
+        session = samara.Session(folder / "conv.samara", threads=1, **options)
+        session.run({"x": np.zeros((1, 8, 8, 4), np.float32)})
+        return session.profile()[0].kernel
+
+    tuned = kernel(tuned=folder / "conv.tuned")
+    plain = kernel(tuned=False)
+    assert tuned != plain
+    lines += [f"default={plain}", f"tuned={tuned}", f"scalar={kernel(tuned=False, isa='scalar')}"]
+    lines.append(f"none={plain}")
+    for row in static.placement():
+        second = row.runner_up[0] if row.runner_up else "null"
+        place = (
+            f"{row.function} {row.node} {row.op} {row.device} {row.reason} {second} {row.region}"
+        )
+        lines.append(f"placed={place}")
+    return "\n".join([*lines, f"bytes={static.arena_bytes} {static.total_bytes}", ""])
 
 
 def meanings(folder: Path) -> str:
@@ -136,8 +188,27 @@ def meanings(folder: Path) -> str:
     return "\n".join([*lines, *_heard(folder), ""])
 
 
+def _samples() -> np.ndarray:
+    return (np.arange(9000) * 7919 % 20011 - 10000).astype(np.int16)
+
+
+def heard(folder: Path) -> str:
+    """What Heard prints."""
+    session = samara.Session(folder / "speech.samara")
+    sound = samara.Audio(_samples(), 16000)
+    scores = _bits([out["scores"] for out in session.listen(sound)])
+    found = list(session.predict_each(sound))
+    labels = ""
+    for each in found:
+        assert isinstance(each, samara.Classification)
+        labels += str(each.index)
+    assert len(labels) > 3
+    broken = [f"broken={scores}", f"thrown={scores}"] * 3
+    return "\n".join([f"listen={scores}", f"each={labels}", *broken, f"portions={labels}", ""])
+
+
 def _heard(folder: Path) -> list[str]:
-    samples = (np.arange(9000) * 7919 % 20011 - 10000).astype(np.int16)
+    samples = _samples()
     session = samara.Session(folder / "sound.samara")
     floats = samples.astype(np.float32) / np.float32(32768)
 

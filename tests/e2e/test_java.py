@@ -98,6 +98,19 @@ def test_pictures_sound_and_answers_are_those_of_python(built: java.Built, model
     assert built.java("Meanings", models) == java_models.meanings(models)
 
 
+def test_details_are_those_of_python(built: java.Built, models: Path) -> None:
+    assert built.java("Details", models) == java_models.details(models)
+
+
+def test_sound_is_heard_run_by_run(built: java.Built, models: Path) -> None:
+    """Also after loops that were left and callbacks that threw."""
+    assert built.java("Heard", models) == java_models.heard(models)
+
+
+def test_executors_and_callbacks_that_throw(built: java.Built, models: Path) -> None:
+    assert built.java("Async", models) == ""
+
+
 def test_misuse_throws(built: java.Built, models: Path) -> None:
     assert built.java("Misuse", models) == ""
 
@@ -162,7 +175,7 @@ def test_an_aar_gives_the_same(
         sorted(models.glob("*.samara")),
         out=tmp_path / "all.aar",
         abis=["x86_64"],
-        features=("keep", "profile", "checkpoints", "state", "selftest"),
+        features=("keep", "profile", "checkpoints", "state", "selftest", "bind"),
     )
     (tmp_path / "all").mkdir()
     app = java.unpacked(tmp_path / "all.aar", built, need_tool("cc", "cc"), tmp_path / "all")

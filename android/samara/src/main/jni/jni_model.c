@@ -85,9 +85,9 @@ static int copy_from(void *user, uint64_t offset, void *buffer, size_t size_byte
 #endif
 
 static jlong open_buffer(JNIEnv *env, jclass type, jobject buffer, jlong offset, jlong size,
-                         jint verify) {
+                         jboolean copy, jint verify) {
   (void)type;
-  const samara_model_options options = options_of(JNI_FALSE, verify);
+  const samara_model_options options = options_of(copy, verify);
   samara_error error = {0};
   samara_model *model = NULL;
   void *data = jni_memory(env, buffer, offset, size);
@@ -222,7 +222,7 @@ static const JNINativeMethod methods[] = {
     {"isa", "()[B", (void *)isa},
     {"openPath", "([BZI)J", (void *)open_path},
     {"openFd", "(IJJZI)J", (void *)open_fd},
-    {"openBuffer", "(Ljava/nio/Buffer;JJI)J", (void *)open_buffer},
+    {"openBuffer", "(Ljava/nio/Buffer;JJZI)J", (void *)open_buffer},
     {"closeModel", "(J)V", (void *)close_model},
     {"describe", "(J)[B", (void *)describe},
     {"selftest", "(J)V", (void *)selftest},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// State, kept tensors, and the profile of a run.
+/// Kept tensors, the profile of a run, and what the session holds and where it runs.
 #include "jni_features.h"
 
 #include <stdlib.h>
@@ -15,66 +15,13 @@ static jbyteArray kept(JNIEnv *env, jclass type, jlong handle, jbyteArray name) 
   const bool right = jni_ok(env, session, samara_session_kept(session, text, &tensor));
   free(text);
   if (!right) return NULL;
-  jni_put_int(&blob, tensor.dtype);
-  jni_put_int(&blob, tensor.rank);
-  for (int32_t i = 0; i < tensor.rank; i++) jni_put_long(&blob, tensor.shape[i]);
-  jni_put_float(&blob, tensor.scale);
-  jni_put_int(&blob, tensor.zero_point);
-  jni_put_block(&blob, tensor.data, tensor.size_bytes);
+  jni_put_tensor(&blob, &tensor);
   return jni_take(env, &blob);
 }
 
 #else
 JNI_ABSENT(keep)
 #define kept without_keep
-#endif
-
-// ---- state ----
-
-#if SAMARA_WITH_CHECKPOINTS
-static jbyteArray save_state(JNIEnv *env, jclass type, jlong handle) {
-  (void)type;
-  samara_session *session = jni_session(handle);
-  size_t size = 0;
-  if (!jni_ok(env, session, samara_session_state_save_memory(session, NULL, 0, &size))) return NULL;
-  void *data = malloc(size);
-  if (data == NULL) {
-    jni_throw(env, SAMARA_OUT_OF_MEMORY, "no memory for the state", NULL);
-    return NULL;
-  }
-  jbyteArray made = NULL;
-  if (jni_ok(env, session, samara_session_state_save_memory(session, data, size, &size)))
-    made = jni_bytes(env, data, size);
-  free(data);
-  return made;
-}
-
-static void load_state(JNIEnv *env, jclass type, jlong handle, jbyteArray file) {
-  (void)type;
-  samara_session *session = jni_session(handle);
-  const jsize size = (*env)->GetArrayLength(env, file);
-  jbyte *data = (*env)->GetByteArrayElements(env, file, NULL);
-  if (data == NULL) return;
-  const samara_status status = samara_session_state_load_memory(session, data, (size_t)size);
-  (*env)->ReleaseByteArrayElements(env, file, data, JNI_ABORT);
-  jni_ok(env, session, status);
-}
-
-#else
-JNI_ABSENT(checkpoints)
-#define save_state without_checkpoints
-#define load_state without_checkpoints
-#endif
-
-#if SAMARA_WITH_STATE
-static void reset_state(JNIEnv *env, jclass type, jlong session) {
-  (void)type;
-  jni_ok(env, jni_session(session), samara_session_reset(jni_session(session)));
-}
-
-#else
-JNI_ABSENT(state)
-#define reset_state without_state
 #endif
 
 // ---- times ----
@@ -142,13 +89,75 @@ JNI_ABSENT(profile)
 #define trace without_profile
 #endif
 
+// ---- memory and devices ----
+
+static jlong arena_bytes(JNIEnv *env, jclass type, jlong session) {
+  (void)env, (void)type;
+  return (jlong)samara_session_arena_bytes(jni_session(session));
+}
+
+static jlong total_bytes(JNIEnv *env, jclass type, jlong session) {
+  (void)env, (void)type;
+  return (jlong)samara_session_total_bytes(jni_session(session));
+}
+
+#if SAMARA_WITH_BACKENDS
+static void put_placement(struct jni_blob *blob, const samara_placement_row *row) {
+  jni_put_text(blob, row->function);
+  jni_put_text(blob, row->node);
+  jni_put_text(blob, row->op);
+  jni_put_text(blob, row->device);
+  jni_put_text(blob, row->reason);
+  jni_put_text(blob, row->runner_up);
+  jni_put(blob, &row->cost_us, sizeof row->cost_us);
+  jni_put(blob, &row->runner_up_us, sizeof row->runner_up_us);
+  jni_put_int(blob, row->region);
+}
+
+static jbyteArray placement(JNIEnv *env, jclass type, jlong handle) {
+  (void)type;
+  samara_session *session = jni_session(handle);
+  struct jni_blob blob = {0};
+  size_t count = 0;
+  if (!jni_ok(env, session, samara_session_placement(session, NULL, 0, &count))) return NULL;
+  samara_placement_row *rows = calloc(count + 1, sizeof *rows);
+  if (rows == NULL) {
+    jni_throw(env, SAMARA_OUT_OF_MEMORY, "no memory for the placement", NULL);
+    return NULL;
+  }
+  if (jni_ok(env, session, samara_session_placement(session, rows, count, &count))) {
+    jni_put_int(&blob, (int64_t)count);
+    for (size_t i = 0; i < count; i++) put_placement(&blob, &rows[i]);
+  }
+  free(rows);
+  return jni_take(env, &blob);
+}
+
+static jbyteArray backend_report(JNIEnv *env, jclass type, jlong handle) {
+  (void)type;
+  samara_session *session = jni_session(handle);
+  struct jni_blob blob = {0};
+  samara_backend_report report = {.struct_size = sizeof report};
+  if (!jni_ok(env, session, samara_session_backend_report(session, &report))) return NULL;
+  const uint64_t numbers[] = {report.active,       report.settled,     report.regions,
+                              report.nodes,        report.device_runs, report.repeated,
+                              report.device_bytes, report.checks,      report.launches,
+                              report.copies,       report.copied_bytes};
+  jni_put(&blob, numbers, sizeof numbers);
+  jni_put_text(&blob, report.failure);
+  return jni_take(env, &blob);
+}
+
+#else
+JNI_ABSENT(backends)
+#define placement without_backends
+#define backend_report without_backends
+#endif
+
 static const JNINativeMethod methods[] = {
-    {"kept", "(J[B)[B", (void *)kept},
-    {"saveState", "(J)[B", (void *)save_state},
-    {"loadState", "(J[B)V", (void *)load_state},
-    {"resetState", "(J)V", (void *)reset_state},
-    {"setProfiling", "(JZ)V", (void *)set_profiling},
-    {"profile", "(J)[B", (void *)profile},
-    {"trace", "(J)[B", (void *)trace},
+    {"kept", "(J[B)[B", (void *)kept},           {"setProfiling", "(JZ)V", (void *)set_profiling},
+    {"profile", "(J)[B", (void *)profile},       {"trace", "(J)[B", (void *)trace},
+    {"arenaBytes", "(J)J", (void *)arena_bytes}, {"totalBytes", "(J)J", (void *)total_bytes},
+    {"placement", "(J)[B", (void *)placement},   {"backendReport", "(J)[B", (void *)backend_report},
 };
 const struct jni_table jni_observe_table = {methods, sizeof methods / sizeof *methods};

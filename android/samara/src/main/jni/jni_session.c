@@ -143,14 +143,15 @@ static bool read_limits(JNIEnv *env, jlongArray limits, samara_session_options *
 }
 
 static jlong create_session(JNIEnv *env, jclass type, jlong model, jlong pool, jbyteArray function,
-                            jobjectArray keep, jobjectArray backends, jlongArray limits,
-                            jint flags) {
+                            jbyteArray isa, jobject tuned, jobjectArray keep, jobjectArray backends,
+                            jlongArray limits, jint flags) {
   (void)type;
   samara_session_options options = {.struct_size = sizeof options, .pool = jni_pool(pool)};
   struct texts kept = {0}, names = {0};
   struct devices devices = {0};
   samara_session *session = NULL;
   char *name = jni_text(env, function);
+  char *ceiling = jni_text(env, isa);
   if (!(*env)->ExceptionCheck(env) && read_texts(env, keep, &kept) &&
       read_texts(env, backends, &names) && read_limits(env, limits, &options) &&
       open_devices(env, &names, &devices)) {
@@ -161,13 +162,13 @@ static jlong create_session(JNIEnv *env, jclass type, jlong model, jlong pool, j
     options.strict_accuracy = (flags & STRICT) != 0;
     options.bfloat16 = (flags & BFLOAT16) != 0;
     options.profile = (flags & PROFILE) != 0;
-    if (devices.count > 0) {  // a library without devices takes none of these
-      options.backends = devices.all;
-      options.backend_count = devices.count;
-      options.backend_auto = devices.automatic;
-      options.backend_wait = (flags & WAIT) != 0 && devices.automatic;
-      options.backend_float16 = (flags & FLOAT16) != 0;
-    }
+    options.backends = devices.all;
+    options.backend_count = devices.count;
+    options.backend_auto = devices.automatic;
+    options.backend_wait = (flags & WAIT) != 0 && devices.automatic;
+    options.backend_float16 = (flags & FLOAT16) != 0;
+    options.isa = ceiling;
+    options.tuned = tuned != NULL ? jni_memory(env, tuned, 0, 0) : NULL;
     samara_error error = {0};
     const samara_status status =
         samara_session_create(jni_model(model), &options, &session, &error);
@@ -176,6 +177,7 @@ static jlong create_session(JNIEnv *env, jclass type, jlong model, jlong pool, j
   close_devices(&devices);
   free_texts(&names);
   free_texts(&kept);
+  free(ceiling);
   free(name);
   return jni_handle(session);
 }
@@ -263,7 +265,7 @@ static void run(JNIEnv *env, jclass type, jlong session) {
 static const JNINativeMethod methods[] = {
     {"createPool", "(I)J", (void *)create_pool},
     {"destroyPool", "(J)V", (void *)destroy_pool},
-    {"createSession", "(JJ[B[[B[[B[JI)J", (void *)create_session},
+    {"createSession", "(JJ[B[BLjava/nio/ByteBuffer;[[B[[B[JI)J", (void *)create_session},
     {"destroySession", "(J)V", (void *)destroy_session},
     {"cancel", "(J)V", (void *)cancel},
     {"resize", "(J[I[J)V", (void *)resize},

@@ -125,6 +125,15 @@ void jni_put_text(struct jni_blob *blob, const char *text) {
   jni_put_block(blob, text, text == NULL ? 0 : strlen(text));
 }
 
+void jni_put_tensor(struct jni_blob *blob, const samara_tensor *tensor) {
+  jni_put_int(blob, tensor->dtype);
+  jni_put_int(blob, tensor->rank);
+  for (int32_t i = 0; i < tensor->rank; i++) jni_put_long(blob, tensor->shape[i]);
+  jni_put_float(blob, tensor->scale);
+  jni_put_int(blob, tensor->zero_point);
+  jni_put_block(blob, tensor->data, tensor->size_bytes);
+}
+
 jbyteArray jni_take(JNIEnv *env, struct jni_blob *blob) {
   jbyteArray made = NULL;
   if ((*env)->ExceptionCheck(env)) {

@@ -47,6 +47,8 @@ void jni_put_float(struct jni_blob *blob, float value);
 void jni_put_block(struct jni_blob *blob, const void *data, size_t size_bytes);
 /// The same of a text; NULL is the empty one.
 void jni_put_text(struct jni_blob *blob, const char *text);
+/// A tensor: type, rank, dims, scale, zero point, bytes.
+void jni_put_tensor(struct jni_blob *blob, const samara_tensor *tensor);
 /// The array of Java, the blob's memory freed; NULL with an exception pending.
 jbyteArray jni_take(JNIEnv *env, struct jni_blob *blob);
 
@@ -70,6 +72,6 @@ struct jni_table {
   jint count;
 };
 extern const struct jni_table jni_model_table, jni_session_table, jni_values_table, jni_media_table,
-    jni_observe_table, jni_system_table;
+    jni_state_table, jni_observe_table, jni_system_table;
 
 #endif  // SAMARA_JNI_UTIL_H_

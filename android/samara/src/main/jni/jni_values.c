@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Values of inputs and outputs: arrays and direct buffers of Java.
-#include "jni_util.h"
+#include "jni_values.h"
+
+#include "jni_features.h"
 
 #include <stdio.h>
 #include <string.h>
 
 // Kinds of arrays, as dev.samara.DType counts them.
 enum { BYTES, SHORTS, INTS, LONGS, FLOATS, DOUBLES };
-enum { MESSAGE_BYTES = 200 };
+enum { NAME_BYTES = 100, MESSAGE_BYTES = 240 };
 
 static const struct {
   const char *array;
@@ -48,33 +50,46 @@ static void throw_shape(JNIEnv *env, const char *text, const char *fix) {
   jni_throw(env, SAMARA_BAD_SHAPE, text, fix);
 }
 
-/// Whether an array of `kind` with `length` elements is what the tensor holds; else throw.
-static bool array_fits(JNIEnv *env, const samara_tensor *tensor, const char *what, jint index,
-                       int kind, jsize length) {
-  char text[MESSAGE_BYTES];
+/// What a message calls the tensor; a long name is cut.
+static const char *place_text(JNIEnv *env, const struct jni_place *place, char *text, size_t size) {
+  char name[NAME_BYTES] = {0};
+  if (place->name == NULL) {
+    snprintf(text, size, "%s %d", place->what, (int)place->index);
+    return text;
+  }
+  const jsize length = (*env)->GetArrayLength(env, place->name);
+  const jsize most = (jsize)sizeof name - 1;
+  (*env)->GetByteArrayRegion(env, place->name, 0, length < most ? length : most, (jbyte *)name);
+  snprintf(text, size, "%s '%s'", place->what, name);
+  return text;
+}
+
+bool jni_array_fits(JNIEnv *env, const samara_tensor *tensor, const struct jni_place *place,
+                    int kind, jsize length) {
+  char text[MESSAGE_BYTES], name[NAME_BYTES + 20];
   const int wanted = kind_of(tensor->dtype);
   if (kind != wanted) {
-    snprintf(text, sizeof text, "%s %d takes a %s, not a %s", what, (int)index, kinds[wanted].array,
-             kinds[kind].array);
+    snprintf(text, sizeof text, "%s takes a %s, not a %s",
+             place_text(env, place, name, sizeof name), kinds[wanted].array, kinds[kind].array);
     throw_shape(env, text, "give an array of the tensor's element type");
     return false;
   }
   const size_t elements = tensor->size_bytes / kinds[kind].element_bytes;
   if (elements == (size_t)length) return true;
-  snprintf(text, sizeof text, "%s %d has %zu elements, the array %d", what, (int)index, elements,
-           (int)length);
+  snprintf(text, sizeof text, "%s has %zu elements, the array %d",
+           place_text(env, place, name, sizeof name), elements, (int)length);
   throw_shape(env, text, "give an array of that size, or resize the session first");
   return false;
 }
 
-static void set_array(JNIEnv *env, jclass type, jlong handle, jint index, jobject array,
-                      jint kind) {
+static void set_array(JNIEnv *env, jclass type, jlong handle, jint index, jbyteArray name,
+                      jobject array, jint kind) {
   (void)type;
   samara_session *session = jni_session(handle);
   samara_tensor to;
   const jsize length = (*env)->GetArrayLength(env, array);
   if (!jni_ok(env, session, samara_session_input(session, (size_t)index, &to)) ||
-      !array_fits(env, &to, "input", index, kind, length))
+      !jni_array_fits(env, &to, &(struct jni_place){"input", index, name}, kind, length))
     return;
   // No call of JNI until it is released, and nothing that waits.
   void *data = (*env)->GetPrimitiveArrayCritical(env, array, NULL);
@@ -85,14 +100,15 @@ static void set_array(JNIEnv *env, jclass type, jlong handle, jint index, jobjec
   jni_ok(env, session, status);
 }
 
-static void get_array(JNIEnv *env, jclass type, jlong handle, jint index, jobject array,
-                      jint kind) {
+static void get_array(JNIEnv *env, jclass type, jlong handle, jint index, jbyteArray name,
+                      jobject array, jint kind) {
   (void)type;
   samara_session *session = jni_session(handle);
   samara_tensor from;
   const jsize length = (*env)->GetArrayLength(env, array);
   if (!jni_ok(env, session, samara_session_output(session, (size_t)index, &from)) ||
-      !array_fits(env, &from, "output", index, kind, length) || length == 0)
+      !jni_array_fits(env, &from, &(struct jni_place){"output", index, name}, kind, length) ||
+      length == 0)
     return;
   void *data = (*env)->GetPrimitiveArrayCritical(env, array, NULL);
   if (data == NULL) return;
@@ -101,50 +117,94 @@ static void get_array(JNIEnv *env, jclass type, jlong handle, jint index, jobjec
 }
 
 /// Whether a buffer of that many bytes is what the tensor holds; else throw.
-static bool buffer_fits(JNIEnv *env, const samara_tensor *tensor, const char *what, jint index,
+static bool buffer_fits(JNIEnv *env, const samara_tensor *tensor, const struct jni_place *place,
                         jboolean swapped, jlong size) {
-  char text[MESSAGE_BYTES];
+  char text[MESSAGE_BYTES], name[NAME_BYTES + 20];
   if (swapped == JNI_TRUE && kinds[kind_of(tensor->dtype)].element_bytes > 1) {
-    jni_throw(env, SAMARA_BAD_ARGUMENT, "the buffer has the other byte order",
+    snprintf(text, sizeof text, "the buffer for %s has the other byte order",
+             place_text(env, place, name, sizeof name));
+    jni_throw(env, SAMARA_BAD_ARGUMENT, text,
               "call order(ByteOrder.nativeOrder()) of the buffer before it is filled");
     return false;
   }
   if (size >= 0 && (uint64_t)size == tensor->size_bytes) return true;
-  snprintf(text, sizeof text, "%s %d has %zu bytes, the buffer %lld", what, (int)index,
-           tensor->size_bytes, (long long)size);
+  snprintf(text, sizeof text, "%s has %zu bytes, the buffer %lld",
+           place_text(env, place, name, sizeof name), tensor->size_bytes, (long long)size);
   throw_shape(env, text, "have position and limit say so many, or resize the session first");
   return false;
 }
 
-static void set_buffer(JNIEnv *env, jclass type, jlong handle, jint index, jobject buffer,
-                       jboolean swapped, jlong at, jlong size) {
+static void set_buffer(JNIEnv *env, jclass type, jlong handle, jint index, jbyteArray name,
+                       jobject buffer, jboolean swapped, jlong at, jlong size) {
   (void)type;
   samara_session *session = jni_session(handle);
   samara_tensor to;
   if (!jni_ok(env, session, samara_session_input(session, (size_t)index, &to)) ||
-      !buffer_fits(env, &to, "input", index, swapped, size))
+      !buffer_fits(env, &to, &(struct jni_place){"input", index, name}, swapped, size))
     return;
   const void *from = jni_memory(env, buffer, at, size);
   if (from == NULL) return;
   jni_ok(env, session, samara_session_set_input(session, (size_t)index, from, (size_t)size));
 }
 
-static void get_buffer(JNIEnv *env, jclass type, jlong handle, jint index, jobject buffer,
-                       jboolean swapped, jlong at, jlong size) {
+static void get_buffer(JNIEnv *env, jclass type, jlong handle, jint index, jbyteArray name,
+                       jobject buffer, jboolean swapped, jlong at, jlong size) {
   (void)type;
   samara_session *session = jni_session(handle);
   samara_tensor from;
   if (!jni_ok(env, session, samara_session_output(session, (size_t)index, &from)) ||
-      !buffer_fits(env, &from, "output", index, swapped, size) || size == 0)
+      !buffer_fits(env, &from, &(struct jni_place){"output", index, name}, swapped, size) ||
+      size == 0)
     return;
   void *to = jni_memory(env, buffer, at, size);
   if (to != NULL) memmove(to, from.data, (size_t)size);
 }
 
+// ---- memory that stays ----
+
+static void bind_input(JNIEnv *env, jclass type, jlong handle, jint index, jbyteArray name,
+                       jobject buffer, jboolean swapped, jlong at, jlong size) {
+  (void)type;
+  samara_session *session = jni_session(handle);
+  samara_tensor to;
+  if (!jni_ok(env, session, samara_session_input(session, (size_t)index, &to)) ||
+      !buffer_fits(env, &to, &(struct jni_place){"input", index, name}, swapped, size))
+    return;
+  const void *from = jni_memory(env, buffer, at, size);
+  if (from == NULL) return;
+  jni_ok(env, session, samara_session_bind_input(session, (size_t)index, from, (size_t)size));
+}
+
+#if SAMARA_WITH_BIND
+static void bind_output(JNIEnv *env, jclass type, jlong handle, jint index, jbyteArray name,
+                        jobject buffer, jboolean swapped, jlong at, jlong size) {
+  (void)type;
+  samara_session *session = jni_session(handle);
+  samara_tensor from;
+  void *to = NULL;
+  if (buffer != NULL) {
+    // The size is C's to compare: it may depend on data.
+    if (!jni_ok(env, session, samara_session_output_shape(session, (size_t)index, &from))) return;
+    if (swapped == JNI_TRUE &&
+        !buffer_fits(env, &from, &(struct jni_place){"output", index, name}, swapped, size))
+      return;
+    to = jni_memory(env, buffer, at, size);
+    if (to == NULL) return;
+  }
+  jni_ok(env, session, samara_session_bind_output(session, (size_t)index, to, (size_t)size));
+}
+
+#else
+JNI_ABSENT(bind)
+#define bind_output without_bind
+#endif
+
 static const JNINativeMethod methods[] = {
-    {"setArray", "(JILjava/lang/Object;I)V", (void *)set_array},
-    {"getArray", "(JILjava/lang/Object;I)V", (void *)get_array},
-    {"setBuffer", "(JILjava/nio/Buffer;ZJJ)V", (void *)set_buffer},
-    {"getBuffer", "(JILjava/nio/Buffer;ZJJ)V", (void *)get_buffer},
+    {"setArray", "(JI[BLjava/lang/Object;I)V", (void *)set_array},
+    {"getArray", "(JI[BLjava/lang/Object;I)V", (void *)get_array},
+    {"setBuffer", "(JI[BLjava/nio/Buffer;ZJJ)V", (void *)set_buffer},
+    {"getBuffer", "(JI[BLjava/nio/Buffer;ZJJ)V", (void *)get_buffer},
+    {"bindInput", "(JI[BLjava/nio/Buffer;ZJJ)V", (void *)bind_input},
+    {"bindOutput", "(JI[BLjava/nio/Buffer;ZJJ)V", (void *)bind_output},
 };
 const struct jni_table jni_values_table = {methods, sizeof methods / sizeof *methods};

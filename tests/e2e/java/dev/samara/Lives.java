@@ -217,7 +217,7 @@ public final class Lives {
                       try {
                         if (number == 0 && n == 150) session.close();
                         else if (number == 1) session.cancel();
-                        else if (number == 2) session.saveState();
+                        else if (number == 2) session.getState().save();
                         else if (number == 3) session.setInput("x", new float[2]);
                         else session.run();
                       } catch (SamaraException failure) {
@@ -285,7 +285,7 @@ public final class Lives {
     while (!collector.isDone()) {
       for (Session session : all) {
         float[] y = new float[2];
-        session.resetState();
+        session.reset();
         session.setInput("x", new float[] {1, 2});
         session.run();
         session.getOutput("y", y);

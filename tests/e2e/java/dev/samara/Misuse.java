@@ -45,9 +45,9 @@ public final class Misuse {
         "",
         () -> Model.fromBuffer(ByteBuffer.allocateDirect(0)));
     Check.fails(
-        ShapeException.class, Status.BAD_ARGUMENT, "", () -> Model.fromDescriptor(-1, 0, 0));
+        ShapeException.class, Status.BAD_ARGUMENT, "", () -> Model.fromDescriptor(-1, 0, 0, new ModelOptions()));
     Check.fails(
-        ShapeException.class, Status.BAD_ARGUMENT, "", () -> Model.fromDescriptor(0, -4, 0));
+        ShapeException.class, Status.BAD_ARGUMENT, "", () -> Model.fromDescriptor(0, -4, 0, new ModelOptions()));
   }
 
   private static void damaged(String folder) throws Exception {
@@ -87,13 +87,13 @@ public final class Misuse {
       Check.fails(type, status, "null", () -> session.resize("x", (long[]) null));
       Check.fails(type, status, "null", () -> session.kept(null));
       Check.fails(type, status, "null", () -> session.setImage(null));
-      Check.fails(type, status, "null", () -> session.loadState((byte[]) null));
-      Check.fails(type, status, "null", () -> session.loadState((File) null));
-      Check.fails(type, status, "null", () -> session.saveState(null));
+      Check.fails(type, status, "null", () -> session.getState().load((byte[]) null));
+      Check.fails(type, status, "null", () -> session.getState().load((File) null));
+      Check.fails(type, status, "null", () -> session.getState().save(null));
       Check.fails(type, status, "null", () -> session.trace(null));
       Check.fails(type, status, "null", () -> session.runAsync(null));
       Check.fails(type, status, "null", () -> session.runAsync(null, Runnable::run));
-      Check.fails(type, status, "null", () -> session.predict(null));
+      Check.fails(type, status, "null", () -> session.predict((Image) null));
       Check.fails(type, status, "null", () -> session.pushAudio(null));
       Check.fails(type, status, "null", () -> new SessionOptions().keep((String[]) null));
       Check.fails(type, status, "null", () -> new SessionOptions().backend("cpu", null));
@@ -265,9 +265,9 @@ public final class Misuse {
     Check.fails(type, status, says, () -> session.getInputShape("x"));
     Check.fails(type, status, says, () -> session.kept("h"));
     Check.fails(type, status, says, session::predict);
-    Check.fails(type, status, says, () -> session.saveState());
-    Check.fails(type, status, says, () -> session.loadState(new byte[1]));
-    Check.fails(type, status, says, session::resetState);
+    Check.fails(type, status, says, () -> session.getState().save());
+    Check.fails(type, status, says, () -> session.getState().load(new byte[1]));
+    Check.fails(type, status, says, session::reset);
     Check.fails(type, status, says, session::profile);
     Check.fails(type, status, says, () -> session.trace());
     Check.fails(type, status, says, () -> session.setProfiling(true));

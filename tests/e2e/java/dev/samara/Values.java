@@ -181,25 +181,25 @@ public final class Values {
       session.setInput("x", new float[] {1, 2});
       session.run();
       session.run();
-      session.saveState(file);
-      byte[] saved = session.saveState();
-      session.resetState();
+      session.getState().save(file);
+      byte[] saved = session.getState().save();
+      session.reset();
       session.run();
       session.getOutput("y", y);
       Check.that(Arrays.equals(y, new float[] {22, 44}), "reset");
-      other.loadState(file);
+      other.getState().load(file);
       other.setInput("x", new float[] {0, 0});
       other.run();
       other.getOutput("y", y);
       Check.that(Arrays.equals(y, new float[] {24, 48}), "loaded");
-      session.loadState(saved);
-      Check.that(Arrays.equals(session.saveState(), saved), "the same state");
-      Check.fails(ModelFormatException.class, Status.BAD_MODEL, "", () -> other.loadState(new byte[3]));
+      session.getState().load(saved);
+      Check.that(Arrays.equals(session.getState().save(), saved), "the same state");
+      Check.fails(ModelFormatException.class, Status.BAD_MODEL, "", () -> other.getState().load(new byte[3]));
       Check.that(!new File(folder, "state.tmp").exists(), "nothing beside it");
       Check.fails(
-          FileException.class, Status.IO, "none", () -> other.loadState(new File(folder, "none")));
+          FileException.class, Status.IO, "none", () -> other.getState().load(new File(folder, "none")));
       Check.fails(
-          FileException.class, Status.IO, "none", () -> other.saveState(new File(folder, "none/s")));
+          FileException.class, Status.IO, "none", () -> other.getState().save(new File(folder, "none/s")));
     }
   }
 

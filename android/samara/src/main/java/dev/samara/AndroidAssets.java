@@ -17,27 +17,29 @@ final class AndroidAssets {
   private AndroidAssets() {}
 
   @NonNull
-  static Model open(@NonNull Context context, @NonNull String name) {
+  static Model open(
+      @NonNull Context context, @NonNull String name, @NonNull ModelOptions options) {
     try (AssetFileDescriptor asset = context.getAssets().openFd(name)) {
       long offset = asset.getStartOffset();
-      if (offset % 4 != 0) return copied(context, name, "not aligned by zipalign");
+      if (offset % 4 != 0) return copied(context, name, options, "not aligned by zipalign");
       return Model.fromDescriptor(
-          asset.getParcelFileDescriptor().getFd(), offset, asset.getLength());
+          asset.getParcelFileDescriptor().getFd(), offset, asset.getLength(), options);
     } catch (FileNotFoundException compressed) {
-      return copied(context, name, "compressed"); // or absent, which it tells
+      return copied(context, name, options, "compressed"); // or absent, which it tells
     } catch (IOException failure) {
       throw Files.failed("asset " + name, "cannot be opened", failure);
     }
   }
 
-  private static Model copied(Context context, String name, String why) {
+  private static Model copied(
+      Context context, String name, ModelOptions options, String why) {
     ByteBuffer bytes;
     try (InputStream in = context.getAssets().open(name)) {
       bytes = read(in);
     } catch (IOException failure) {
       throw Files.failed("asset " + name, "cannot be read", failure);
     }
-    Model model = Model.fromBuffer(bytes);
+    Model model = Model.fromBuffer(bytes, options);
     Native.warn(
         Words.c(
             "asset " + name + " is " + why + ", so " + bytes.limit() + " bytes were read into memory;"

@@ -37,7 +37,7 @@ final class AsyncRuns {
       try {
         run.executor.execute(run);
         return;
-      } catch (RuntimeException refused) {
+      } catch (RuntimeException | Error refused) {
         run.completeExceptionally(refused);
         run = following();
       }
@@ -53,7 +53,8 @@ final class AsyncRuns {
   private final class Run<T> extends CompletableFuture<T> implements Runnable {
     private final Executor executor;
     private final Callable<T> work;
-    private boolean going; // guarded by AsyncRuns.this
+    private boolean begun; // these two guarded by AsyncRuns.this
+    private boolean going;
 
     Run(Executor executor, Callable<T> work) {
       this.executor = executor;
@@ -63,6 +64,8 @@ final class AsyncRuns {
     @Override
     public void run() {
       synchronized (AsyncRuns.this) {
+        if (begun) return; // an executor that runs it twice
+        begun = true;
         going = !isDone();
       }
       try {

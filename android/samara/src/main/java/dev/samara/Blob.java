@@ -26,6 +26,10 @@ final class Blob {
     return bytes.getFloat();
   }
 
+  double wideReal() {
+    return bytes.getDouble();
+  }
+
   @NonNull
   byte[] block() {
     byte[] block = new byte[bytes.getInt()];

@@ -93,7 +93,7 @@ final class Feeds {
     follow(session, inputs, given);
     for (int i = 0; i < given.length; i++) {
       if (given[i] instanceof Image) ((Image) given[i]).set(session, i);
-      else set(session, i, given[i]);
+      else set(session, inputs, i, given[i]);
     }
   }
 
@@ -113,16 +113,36 @@ final class Feeds {
   }
 
   /** An array, a direct buffer, or a Tensor of the input's shape. */
-  static void set(long session, int index, @NonNull Object value) {
+  static void set(long session, List<TensorInfo> inputs, int index, @NonNull Object value) {
+    byte[] name = Words.text(inputs, index);
     if (value instanceof Buffer) {
       Buffer buffer = (Buffer) value;
       int shift = shift(buffer);
-      Native.setBuffer(session, index, buffer, swapped(buffer), bytes(buffer.position(), shift),
-          bytes(buffer.remaining(), shift));
+      Native.setBuffer(session, index, name, buffer, swapped(buffer),
+          bytes(buffer.position(), shift), bytes(buffer.remaining(), shift));
       return;
     }
     Object array = value instanceof Tensor ? ((Tensor) value).getArray() : value;
-    Native.setArray(session, index, array, Tensor.kind(array));
+    Native.setArray(session, index, name, array, Tensor.kind(array));
+  }
+
+  static void bindInput(long session, List<TensorInfo> inputs, int index, @NonNull Buffer buffer) {
+    int shift = shift(buffer);
+    Native.bindInput(session, index, Words.text(inputs, index), buffer, swapped(buffer),
+        bytes(buffer.position(), shift), bytes(buffer.remaining(), shift));
+  }
+
+  static void bindOutput(
+      long session, List<TensorInfo> outputs, int index, @Nullable Buffer buffer) {
+    byte[] name = Words.text(outputs, index);
+    if (buffer == null) {
+      Native.bindOutput(session, index, name, null, false, 0, 0);
+      return;
+    }
+    writable(buffer);
+    int shift = shift(buffer);
+    Native.bindOutput(session, index, name, buffer, swapped(buffer),
+        bytes(buffer.position(), shift), bytes(buffer.remaining(), shift));
   }
 
   static int image(List<TensorInfo> inputs) {
@@ -147,19 +167,23 @@ final class Feeds {
 
   // ---- outputs ----
 
-  static void get(long session, int index, @NonNull Object to) {
+  static void get(long session, List<TensorInfo> outputs, int index, @NonNull Object to) {
+    byte[] name = Words.text(outputs, index);
     if (to instanceof Buffer) {
       Buffer buffer = (Buffer) to;
-      if (buffer.isReadOnly()) {
-        throw new ArgumentException(
-            Status.BAD_ARGUMENT, "the buffer for the output is read-only", "give another one");
-      }
+      writable(buffer);
       int shift = shift(buffer);
-      Native.getBuffer(session, index, buffer, swapped(buffer), bytes(buffer.position(), shift),
-          bytes(buffer.remaining(), shift));
+      Native.getBuffer(session, index, name, buffer, swapped(buffer),
+          bytes(buffer.position(), shift), bytes(buffer.remaining(), shift));
       return;
     }
-    Native.getArray(session, index, to, Tensor.kind(to));
+    Native.getArray(session, index, name, to, Tensor.kind(to));
+  }
+
+  private static void writable(Buffer buffer) {
+    if (!buffer.isReadOnly()) return;
+    throw new ArgumentException(
+        Status.BAD_ARGUMENT, "the buffer for the output is read-only", "give another one");
   }
 
   @NonNull
@@ -171,7 +195,7 @@ final class Feeds {
           Status.BAD_STATE, "output '" + info.getName() + "' has no values yet", "run the session");
     }
     Object array = info.getDtype().newArray(Tensor.elements(shape));
-    Native.getArray(session, index, array, info.getDtype().kind);
+    Native.getArray(session, index, info.text, array, info.getDtype().kind);
     return new Tensor(info.getDtype(), shape, array, info.getScale(), info.getZeroPoint());
   }
 
@@ -185,7 +209,7 @@ final class Feeds {
   }
 
   @NonNull
-  static Tensor kept(@NonNull byte[] packed) {
+  static Tensor tensor(@NonNull byte[] packed) {
     Blob blob = new Blob(packed);
     DType dtype = DType.of(blob.number());
     long[] shape = blob.longs(blob.number());

@@ -25,8 +25,6 @@ import java.util.Map;
  * }</pre>
  */
 public final class Model implements AutoCloseable {
-  private static final int VERIFY_SMALL = 0;
-
   final ModelHandle handle;
   private final Reaper reaper;
   private final Map<String, FunctionInfo> functions;
@@ -75,16 +73,30 @@ public final class Model implements AutoCloseable {
    */
   @NonNull
   public static Model fromAsset(@NonNull Context context, @NonNull String name) {
-    SamaraException.given(context, "the context");
-    return AndroidAssets.open(context, SamaraException.given(name, "the name of the asset"));
+    return fromAsset(context, name, new ModelOptions());
   }
 
-  /** Opens a file, which is mapped: it must not change while the model is open. */
+  @NonNull
+  public static Model fromAsset(
+      @NonNull Context context, @NonNull String name, @NonNull ModelOptions options) {
+    SamaraException.given(context, "the context");
+    SamaraException.given(name, "the name of the asset");
+    return AndroidAssets.open(context, name, SamaraException.given(options, "the options"));
+  }
+
+  /** Opens a file, which is mapped: it must not change while the model is open, unless copied. */
   @NonNull
   public static Model fromFile(@NonNull File file) {
+    return fromFile(file, new ModelOptions());
+  }
+
+  @NonNull
+  public static Model fromFile(@NonNull File file, @NonNull ModelOptions options) {
     SamaraException.given(file, "the file");
+    SamaraException.given(options, "the options");
     Native.check();
-    return new Model(Native.openPath(Words.c(file.getPath(), "the path"), false, VERIFY_SMALL), null);
+    byte[] path = Words.c(file.getPath(), "the path");
+    return new Model(Native.openPath(path, options.copy(), options.verify()), null);
   }
 
   /** Opens a file, as {@link #fromFile(File)} does. */
@@ -95,11 +107,17 @@ public final class Model implements AutoCloseable {
 
   /**
    * Opens what a direct buffer holds between its position and its limit. The model keeps the buffer,
-   * whose bytes must not change while it is open.
+   * whose bytes must not change while it is open, unless they are copied.
    */
   @NonNull
   public static Model fromBuffer(@NonNull ByteBuffer buffer) {
+    return fromBuffer(buffer, new ModelOptions());
+  }
+
+  @NonNull
+  public static Model fromBuffer(@NonNull ByteBuffer buffer, @NonNull ModelOptions options) {
     SamaraException.given(buffer, "the buffer");
+    SamaraException.given(options, "the options");
     Native.check();
     if (!buffer.isDirect()) {
       throw new ArgumentException(
@@ -108,8 +126,10 @@ public final class Model implements AutoCloseable {
           "make it by ByteBuffer.allocateDirect, or map a file");
     }
     ByteBuffer own = buffer.duplicate();
-    return new Model(
-        Native.openBuffer(own, own.position(), own.remaining(), VERIFY_SMALL), own);
+    long opened =
+        Native.openBuffer(
+            own, own.position(), own.remaining(), options.copy(), options.verify());
+    return new Model(opened, options.copy() ? null : own);
   }
 
   /**
@@ -117,9 +137,9 @@ public final class Model implements AutoCloseable {
    * afterwards. length 0: to the end.
    */
   @NonNull
-  static Model fromDescriptor(int fd, long offset, long length) {
+  static Model fromDescriptor(int fd, long offset, long length, @NonNull ModelOptions options) {
     Native.check();
-    return new Model(Native.openFd(fd, offset, length, false, VERIFY_SMALL), null);
+    return new Model(Native.openFd(fd, offset, length, options.copy(), options.verify()), null);
   }
 
   // ---- what it holds ----

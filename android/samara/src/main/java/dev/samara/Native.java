@@ -5,6 +5,7 @@ package dev.samara;
 import androidx.annotation.NonNull;
 import androidx.annotation.Nullable;
 import java.nio.Buffer;
+import java.nio.ByteBuffer;
 
 /**
  * Calls into C. Handles are addresses, checked by the callers alone; everything else is checked in C,
@@ -49,8 +50,9 @@ final class Native {
 
   static native long openFd(int fd, long offset, long size, boolean copy, int verify);
 
-  /** The buffer must live until closeModel. */
-  static native long openBuffer(@NonNull Buffer buffer, long offset, long size, int verify);
+  /** The buffer must live until closeModel, unless it is copied. */
+  static native long openBuffer(
+      @NonNull Buffer buffer, long offset, long size, boolean copy, int verify);
 
   static native void closeModel(long model);
 
@@ -71,11 +73,16 @@ final class Native {
 
   // ---- sessions ----
 
-  /** limits: arena bytes, steps, microseconds; 0 is none. flags: those of {@link Session.Options}. */
+  /**
+   * tuned: a text that ends with a zero, which must live until destroySession. limits: arena bytes,
+   * steps, microseconds; 0 is none. flags: those of {@link SessionOptions}.
+   */
   static native long createSession(
       long model,
       long pool,
       @Nullable byte[] function,
+      @Nullable byte[] isa,
+      @Nullable ByteBuffer tuned,
       @NonNull byte[][] keep,
       @NonNull byte[][] backends,
       @NonNull long[] limits,
@@ -94,18 +101,34 @@ final class Native {
   /** The same of an output, of which dims may be -1: not known yet. */
   static native int outputShape(long session, int index, @NonNull long[] dims);
 
-  static native void setArray(long session, int index, @NonNull Object array, int kind);
+  // Of inputs and outputs: their names, for messages; null where there is none at this position.
+
+  static native void setArray(
+      long session, int index, @Nullable byte[] name, @NonNull Object array, int kind);
 
   /** swapped: the buffer is in the other byte order, which is right for single bytes alone. */
   static native void setBuffer(
-      long session, int index, @NonNull Buffer from, boolean swapped, long at, long size);
+      long session, int index, @Nullable byte[] name, @NonNull Buffer from, boolean swapped, long at,
+      long size);
 
   static native void run(long session);
 
-  static native void getArray(long session, int index, @NonNull Object array, int kind);
+  static native void getArray(
+      long session, int index, @Nullable byte[] name, @NonNull Object array, int kind);
 
   static native void getBuffer(
-      long session, int index, @NonNull Buffer to, boolean swapped, long at, long size);
+      long session, int index, @Nullable byte[] name, @NonNull Buffer to, boolean swapped, long at,
+      long size);
+
+  /** The buffer must live until another one is bound, or destroySession. */
+  static native void bindInput(
+      long session, int index, @Nullable byte[] name, @NonNull Buffer from, boolean swapped, long at,
+      long size);
+
+  /** The same; null: none. */
+  static native void bindOutput(
+      long session, int index, @Nullable byte[] name, @Nullable Buffer to, boolean swapped, long at,
+      long size);
 
   /** A kept tensor: type, rank, dims, scale, zero point, bytes. */
   static native byte[] kept(long session, @NonNull byte[] name);
@@ -136,7 +159,7 @@ final class Native {
 
   static native byte[] answer(long session);
 
-  // ---- state, times ----
+  // ---- state, times, devices ----
 
   static native byte[] saveState(long session);
 
@@ -144,9 +167,25 @@ final class Native {
 
   static native void resetState(long session);
 
+  static native byte[] stateNames(long session);
+
+  /** A variable: type, rank, dims, scale, zero point, bytes. */
+  static native byte[] getState(long session, @NonNull byte[] name);
+
+  static native void setState(
+      long session, @NonNull byte[] name, @NonNull Object array, int kind, @NonNull long[] shape);
+
   static native void setProfiling(long session, boolean on);
 
   static native byte[] profile(long session);
 
   static native byte[] trace(long session);
+
+  static native long arenaBytes(long session);
+
+  static native long totalBytes(long session);
+
+  static native byte[] placement(long session);
+
+  static native byte[] backendReport(long session);
 }

@@ -5,6 +5,8 @@ package dev.samara;
 import androidx.annotation.NonNull;
 import androidx.annotation.Nullable;
 import java.io.File;
+import java.nio.Buffer;
+import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -23,6 +25,7 @@ public final class Session implements AutoCloseable {
   private final Model model;
   private final FunctionInfo function;
   private final AsyncRuns runs;
+  private final Sound sound = new Sound(this);
 
   /** A session of the model's default function. */
   public Session(@NonNull Model model) {
@@ -37,8 +40,9 @@ public final class Session implements AutoCloseable {
     Pool pool = null;
     try {
       pool = Pool.use(options.threads());
-      long made = options.create(used, pool.pointer, function.getName());
-      handle = new SessionHandle(made, model.handle, pool);
+      ByteBuffer tuned = options.tunedText();
+      long made = options.create(used, pool.pointer, function.getName(), tuned);
+      handle = new SessionHandle(made, model.handle, pool, function, tuned);
     } catch (RuntimeException | Error failure) {
       if (pool != null) pool.release();
       model.handle.release();
@@ -69,36 +73,22 @@ public final class Session implements AutoCloseable {
 
   /** Sets input shapes by name; those that are not named stay. */
   public void resize(@NonNull Map<String, long[]> shapes) {
-    long session = handle.enter();
-    try {
-      Feeds.resize(session, function.getInputs(), shapes);
-    } finally {
-      handle.leave();
-    }
+    handle.call(session -> Feeds.resize(session, function.getInputs(), shapes));
   }
 
   /** The shape of an input as it is now; as the file declares it while not all have one. */
   @NonNull
   public long[] getInputShape(@NonNull String name) {
     int index = input(name);
-    long session = handle.enter();
-    try {
-      return Feeds.inputShape(session, index, function.getInputs().get(index));
-    } finally {
-      handle.leave();
-    }
+    TensorInfo info = function.getInputs().get(index);
+    return handle.get(session -> Feeds.inputShape(session, index, info));
   }
 
   /** The shape of an output under the input shapes of now; -1 where a dim depends on data. */
   @NonNull
   public long[] getOutputShape(@NonNull String name) {
     int index = output(name);
-    long session = handle.enter();
-    try {
-      return Feeds.outputShape(session, index);
-    } finally {
-      handle.leave();
-    }
+    return handle.get(session -> Feeds.outputShape(session, index));
   }
 
   // ---- runs by names ----
@@ -109,14 +99,12 @@ public final class Session implements AutoCloseable {
    */
   @NonNull
   public Map<String, Tensor> run(@NonNull Map<String, ?> inputs) {
-    long session = handle.enter();
-    try {
-      Feeds.set(session, function.getInputs(), inputs);
-      Native.run(session);
-      return Feeds.outputs(session, function.getOutputs());
-    } finally {
-      handle.leave();
-    }
+    return handle.get(
+        session -> {
+          Feeds.set(session, function.getInputs(), inputs);
+          Native.run(session);
+          return Feeds.outputs(session, function.getOutputs());
+        });
   }
 
   /**
@@ -167,7 +155,7 @@ public final class Session implements AutoCloseable {
     SamaraException.given(value, "the input");
     long session = handle.enter();
     try {
-      Feeds.set(session, index, value);
+      Feeds.set(session, function.getInputs(), index, value);
     } finally {
       handle.leave();
     }
@@ -221,7 +209,7 @@ public final class Session implements AutoCloseable {
     SamaraException.given(value, "where the output goes");
     long session = handle.enter();
     try {
-      Feeds.get(session, index, value);
+      Feeds.get(session, function.getOutputs(), index, value);
     } finally {
       handle.leave();
     }
@@ -231,12 +219,40 @@ public final class Session implements AutoCloseable {
   @NonNull
   public Tensor getOutput(@NonNull String name) {
     int index = output(name);
-    long session = handle.enter();
-    try {
-      return Feeds.output(session, index, function.getOutputs().get(index));
-    } finally {
-      handle.leave();
-    }
+    TensorInfo info = function.getOutputs().get(index);
+    return handle.get(session -> Feeds.output(session, index, info));
+  }
+
+  // ---- memory of the caller ----
+
+  /**
+   * Has all following runs read an input where it lies: in a direct buffer, between its position and
+   * limit now. Until it is set, or the session resized. Memory aligned to the input's elements is not
+   * copied. The session keeps the buffer; a buffer without Java's memory, such as that of a frame, must
+   * stay valid itself.
+   */
+  public void bindInput(@NonNull String name, @NonNull Buffer buffer) {
+    int index = input(name);
+    SamaraException.given(buffer, "the buffer");
+    handle.call(
+        session -> {
+          Feeds.bindInput(session, function.getInputs(), index, buffer);
+          handle.bindInput(index, buffer);
+        });
+  }
+
+  /**
+   * Has all following runs compute an output into a direct buffer, between its position and limit now,
+   * without a copy. Until another one is bound, null, or the session resized. The memory must be aligned
+   * to the output's elements; 64 bytes are fastest. It holds anything after a run that failed.
+   */
+  public void bindOutput(@NonNull String name, @Nullable Buffer buffer) {
+    int index = output(name);
+    handle.call(
+        session -> {
+          Feeds.bindOutput(session, function.getOutputs(), index, buffer);
+          handle.bindOutput(index, buffer);
+        });
   }
 
   private int input(String name) {
@@ -277,18 +293,34 @@ public final class Session implements AutoCloseable {
 
   /**
    * Runs on each tensor that {@code audio} fills, and calls {@code heard} after each run. end: whether
-   * the recording ends here; else what does not fill a tensor is kept for the next call.
+   * the recording ends here; else what does not fill a tensor is kept for the next call. Where {@code
+   * heard} throws, what was not heard is left out, and the next call begins anew.
    */
   public void listen(@NonNull Audio audio, boolean end, @NonNull Runnable heard) {
     SamaraException.given(heard, "what is called after a run");
-    while (pushAudio(audio)) {
-      run();
-      heard.run();
-    }
-    while (end && endAudio()) {
-      run();
-      heard.run();
-    }
+    sound.listen(SamaraException.given(audio, "the sound"), end, heard);
+  }
+
+  /** The outputs of a run on each tensor that {@code audio} fills; end: whether the recording ends. */
+  @NonNull
+  public Listening<Map<String, Tensor>> listen(@NonNull Audio audio, boolean end) {
+    SamaraException.given(audio, "the sound");
+    return new Listening<>(sound, audio, end, this::outputs);
+  }
+
+  /** What the outputs of each of these runs mean. */
+  @NonNull
+  public Listening<Answer> predictEach(@NonNull Audio audio, boolean end) {
+    SamaraException.given(audio, "the sound");
+    return new Listening<>(sound, audio, end, this::predict);
+  }
+
+  private Map<String, Tensor> outputs() {
+    return handle.get(
+        session -> {
+          Native.run(session);
+          return Feeds.outputs(session, function.getOutputs());
+        });
   }
 
   // ---- answers ----
@@ -299,13 +331,7 @@ public final class Session implements AutoCloseable {
    */
   @NonNull
   public Answer predict() {
-    long session = handle.enter();
-    try {
-      Native.run(session);
-      return Answers.read(Native.answer(session), model.getLabels());
-    } finally {
-      handle.leave();
-    }
+    return handle.get(this::answer);
   }
 
   /** The same of a picture, in whose pixels boxes, masks and points are. */
@@ -313,57 +339,60 @@ public final class Session implements AutoCloseable {
   public Answer predict(@NonNull Image image) {
     SamaraException.given(image, "the picture");
     int index = Feeds.image(function.getInputs());
-    long session = handle.enter();
-    try {
-      image.set(session, index);
-      Native.run(session);
-      return Answers.read(Native.answer(session), model.getLabels());
-    } finally {
-      handle.leave();
-    }
+    return handle.get(
+        session -> {
+          image.set(session, index);
+          return answer(session);
+        });
+  }
+
+  /** The same of all inputs by name, as {@link #run(Map)} takes them. */
+  @NonNull
+  public Answer predict(@NonNull Map<String, ?> inputs) {
+    return handle.get(
+        session -> {
+          Feeds.set(session, function.getInputs(), inputs);
+          return answer(session);
+        });
+  }
+
+  private Answer answer(long session) {
+    Native.run(session);
+    return Answers.read(Native.answer(session), model.getLabels());
+  }
+
+  /** Begins a {@link #predict(Image)} in the executor, as {@link #runAsync(Map, Executor)} does. */
+  @NonNull
+  public CompletableFuture<Answer> predictAsync(@NonNull Image image, @NonNull Executor executor) {
+    SamaraException.given(image, "the picture");
+    return runs.begin(executor, () -> predict(image));
+  }
+
+  /** Begins a {@link #predict(Map)} in the executor. */
+  @NonNull
+  public CompletableFuture<Answer> predictAsync(
+      @NonNull Map<String, ?> inputs, @NonNull Executor executor) {
+    SamaraException.given(inputs, "the inputs");
+    return runs.begin(executor, () -> predict(inputs));
+  }
+
+  /** Begins a {@link #predict()} on what was set, in the executor. */
+  @NonNull
+  public CompletableFuture<Answer> predictAsync(@NonNull Executor executor) {
+    return runs.begin(executor, () -> predict());
   }
 
   // ---- state ----
 
-  /** All variables of the session as a safetensors file, which {@code samara.load} of Python reads. */
+  /** The variables of the session. */
   @NonNull
-  public byte[] saveState() {
-    long session = handle.enter();
-    try {
-      return Native.saveState(session);
-    } finally {
-      handle.leave();
-    }
-  }
-
-  /** The same into a file, whole or not at all: it is written under another name, and renamed. */
-  public void saveState(@NonNull File file) {
-    Files.replace(SamaraException.given(file, "the file"), saveState());
-  }
-
-  /** Sets all variables from such a file, or none where it throws. */
-  public void loadState(@NonNull byte[] bytes) {
-    SamaraException.given(bytes, "the bytes of the state");
-    long session = handle.enter();
-    try {
-      Native.loadState(session, bytes);
-    } finally {
-      handle.leave();
-    }
-  }
-
-  public void loadState(@NonNull File file) {
-    loadState(Files.read(SamaraException.given(file, "the file")));
+  public State getState() {
+    return new State(handle);
   }
 
   /** Sets all variables to the file's initial values. */
-  public void resetState() {
-    long session = handle.enter();
-    try {
-      Native.resetState(session);
-    } finally {
-      handle.leave();
-    }
+  public void reset() {
+    handle.call(Native::resetState);
   }
 
   // ---- looking inside ----
@@ -372,50 +401,52 @@ public final class Session implements AutoCloseable {
   @NonNull
   public Tensor kept(@NonNull String name) {
     byte[] text = Words.c(SamaraException.given(name, "the name of the tensor"), "the name");
-    long session = handle.enter();
-    try {
-      return Feeds.kept(Native.kept(session, text));
-    } finally {
-      handle.leave();
-    }
+    return Feeds.tensor(handle.get(session -> Native.kept(session, text)));
   }
 
   /** Times every node of the following runs. */
   public void setProfiling(boolean on) {
-    long session = handle.enter();
-    try {
-      Native.setProfiling(session, on);
-    } finally {
-      handle.leave();
-    }
+    handle.call(session -> Native.setProfiling(session, on));
   }
 
   /** What each node of the last run took; it must have been timed. */
   @NonNull
   public List<ProfileRow> profile() {
-    long session = handle.enter();
-    try {
-      return ProfileRow.read(Native.profile(session));
-    } finally {
-      handle.leave();
-    }
+    return ProfileRow.read(handle.get(Native::profile));
   }
 
   /** The same as Chrome trace events, in JSON. */
   @NonNull
   public String trace() {
-    long session = handle.enter();
-    try {
-      return Words.of(Native.trace(session));
-    } finally {
-      handle.leave();
-    }
+    return Words.of(handle.get(Native::trace));
   }
 
   /** Writes {@link #trace()} to a file, for ui.perfetto.dev or chrome://tracing. */
   public void trace(@NonNull File file) {
     SamaraException.given(file, "the file");
     Files.replace(file, trace().getBytes(java.nio.charset.StandardCharsets.UTF_8));
+  }
+
+  /** Bytes of activations and scratch that the session holds now. */
+  public long getArenaBytes() {
+    return handle.get(Native::arenaBytes);
+  }
+
+  /** All bytes that the session holds, these among them. */
+  public long getTotalBytes() {
+    return handle.get(Native::totalBytes);
+  }
+
+  /** Where every node runs, and why. */
+  @NonNull
+  public List<PlacementRow> placement() {
+    return PlacementRow.read(handle.get(Native::placement));
+  }
+
+  /** What the session's devices did, and why the CPU took over where it did. */
+  @NonNull
+  public BackendReport backendReport() {
+    return new BackendReport(handle.get(Native::backendReport));
   }
 
   /**

@@ -2,7 +2,11 @@
 // The session in C: used by one thread at a time, destroyed once, by whoever leaves last.
 package dev.samara;
 
+import androidx.annotation.NonNull;
+import androidx.annotation.Nullable;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongConsumer;
+import java.util.function.LongFunction;
 
 /** Guards the address of a session. It must not refer to the Session, whose Reaper holds it. */
 final class SessionHandle {
@@ -12,11 +16,19 @@ final class SessionHandle {
   private final AtomicInteger state = new AtomicInteger();
   private final ModelHandle model;
   private final Pool pool;
+  // Memory that C reads or writes for as long as the session is there.
+  @Nullable private final Object memory;
+  private final Object[] inputs;
+  private final Object[] outputs;
   private long pointer; // 0 when destroyed
 
   /** Takes one use of the model and of the pool. */
-  SessionHandle(long pointer, ModelHandle model, Pool pool) {
+  SessionHandle(
+      long pointer, ModelHandle model, Pool pool, FunctionInfo function, @Nullable Object memory) {
     this.pointer = pointer;
+    this.memory = memory;
+    inputs = new Object[function.getInputs().size()];
+    outputs = new Object[function.getOutputs().size()];
     this.model = model;
     this.pool = pool;
   }
@@ -29,6 +41,35 @@ final class SessionHandle {
 
   void leave() {
     if (!state.compareAndSet(BUSY, 0)) destroy(); // closed meanwhile
+  }
+
+  /** What {@code work} returns of the session's address, for calls that may make garbage. */
+  <T> T get(@NonNull LongFunction<T> work) {
+    long session = enter();
+    try {
+      return work.apply(session);
+    } finally {
+      leave();
+    }
+  }
+
+  void call(@NonNull LongConsumer work) {
+    long session = enter();
+    try {
+      work.accept(session);
+    } finally {
+      leave();
+    }
+  }
+
+  /** Keeps the memory that an input is read from. In the session's thread. */
+  void bindInput(int index, @NonNull Object buffer) {
+    inputs[index] = buffer;
+  }
+
+  /** Keeps the memory that an output is computed into; null: none. In the session's thread. */
+  void bindOutput(int index, @Nullable Object buffer) {
+    outputs[index] = buffer;
   }
 
   /** Cancels the run that is going on; the session is destroyed now, or when that has ended. */

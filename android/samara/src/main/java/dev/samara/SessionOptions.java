@@ -4,7 +4,10 @@ package dev.samara;
 
 import androidx.annotation.NonNull;
 import androidx.annotation.Nullable;
+import java.io.File;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 
 /**
@@ -26,6 +29,8 @@ public final class SessionOptions {
   private final List<byte[]> backends = new ArrayList<>();
   private final long[] limits = new long[3];
   private int flags;
+  @Nullable private byte[] isa;
+  @Nullable private byte[] tuned;
 
   /** The function to run; the default is the first of the model. */
   @NonNull
@@ -96,6 +101,29 @@ public final class SessionOptions {
         "there are default, strict, bfloat16, float16");
   }
 
+  /** Use no instruction sets but these, as in "avx2" or "scalar"; those of the CPU by default. */
+  @NonNull
+  public SessionOptions isa(@Nullable String names) {
+    isa = Words.c(names, "the instruction sets");
+    return this;
+  }
+
+  /**
+   * What a file of {@code samara tune} says: the algorithm of every node, as it was measured on this
+   * CPU. One for another model, CPU or version is left unused, and the log says so.
+   */
+  @NonNull
+  public SessionOptions tuned(@Nullable byte[] file) {
+    tuned = file == null ? null : Arrays.copyOf(file, file.length + 1);
+    return this;
+  }
+
+  /** The same, read from a file now. */
+  @NonNull
+  public SessionOptions tuned(@NonNull File file) {
+    return tuned(Files.read(SamaraException.given(file, "the file")));
+  }
+
   /** Time every node from the first run on ({@link Session#profile}). */
   @NonNull
   public SessionOptions profiling(boolean on) {
@@ -148,12 +176,23 @@ public final class SessionOptions {
     return threads;
   }
 
+  /** The text of the file for C, which reads it as long as the session is there. */
+  @Nullable
+  ByteBuffer tunedText() {
+    if (tuned == null) return null;
+    ByteBuffer text = ByteBuffer.allocateDirect(tuned.length);
+    text.put(tuned).flip();
+    return text;
+  }
+
   /** The session in C, of a model and pool that are in use. */
-  long create(long model, long pool, @NonNull String function) {
+  long create(long model, long pool, @NonNull String function, @Nullable ByteBuffer tunedText) {
     return Native.createSession(
         model,
         pool,
         Words.c(function, "the function's name"),
+        isa,
+        tunedText,
         keep.toArray(new byte[0][]),
         backends.toArray(new byte[0][]),
         limits,

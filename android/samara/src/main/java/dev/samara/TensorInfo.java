@@ -11,6 +11,7 @@ public final class TensorInfo {
   private static final int AUDIO = 2;
 
   private final String name;
+  final byte[] text; // the name as C takes it
   private final DType dtype;
   private final long[] shape;
   private final String[] dims;
@@ -20,6 +21,7 @@ public final class TensorInfo {
 
   TensorInfo(Blob blob) {
     name = blob.text();
+    text = Words.c(name, "the name");
     dtype = DType.of(blob.number());
     shape = blob.longs(blob.number());
     dims = new String[shape.length];

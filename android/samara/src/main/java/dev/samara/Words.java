@@ -44,6 +44,12 @@ final class Words {
     return text.toString();
   }
 
+  /** The name of the tensor at that position as C takes it; null where there is none. */
+  @Nullable
+  static byte[] text(@NonNull List<TensorInfo> infos, int index) {
+    return index >= 0 && index < infos.size() ? infos.get(index).text : null;
+  }
+
   /** The position of the tensor of that name. */
   static int index(@NonNull List<TensorInfo> infos, @Nullable String name, @NonNull String what) {
     SamaraException.given(name, "the name"); // no text is made of pieces here, which is garbage
