@@ -50,13 +50,14 @@ class Built:
         check: bool = True,
         android: bool = False,
         package: str = "dev.samara.",
+        heap: str = "64m",
     ) -> str:
         """What a program of tests/e2e/java prints. check: under -Xcheck:jni, which prints there, too.
         android: with classes and libraries of Android's names (tests/e2e/java_android)."""
         folders = [self.classes, self.folder / "tests", *([self.android] if android else [])]
         flags = [f"-Djava.library.path={self.folder}", "-Xshare:auto"]
         # A heap that is there from the start: memory that grows is not Java's.
-        flags += ["-Xms64m", "-Xmx64m", "-XX:+AlwaysPreTouch"]
+        flags += [f"-Xms{heap}", f"-Xmx{heap}", "-XX:+AlwaysPreTouch"]
         # The number of a file's descriptor, which Android tells.
         flags += ["--add-opens", "java.base/java.io=ALL-UNNAMED"] if android else []
         flags += ["-Xcheck:jni"] if check else []

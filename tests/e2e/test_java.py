@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.e2e import java, java_models
+from tests.e2e import golden_cases, java, java_models
+from tests.e2e.models import NAMES
 from tests.e2e.pages import write_files
 
 import samara
@@ -109,6 +110,25 @@ def test_sound_is_heard_run_by_run(built: java.Built, models: Path) -> None:
 
 def test_executors_and_callbacks_that_throw(built: java.Built, models: Path) -> None:
     assert built.java("Async", models) == ""
+
+
+def test_golden_bytes(built: java.Built, tmp_path: Path) -> None:
+    """In every way to run a model, the bytes that Python's sessions give."""
+    printed = golden_cases.write(tmp_path)
+    assert built.java("Golden", tmp_path) == printed
+
+
+@pytest.mark.extended
+def test_golden_bytes_of_the_recorded_networks(
+    built: java.Built, missing: Missing, tmp_path: Path
+) -> None:
+    networks = os.environ.get("SAMARA_MODELS")
+    if not networks:
+        missing("models", "SAMARA_MODELS is not set")
+    printed = golden_cases.write(tmp_path, Path(str(networks)))
+    assert len(NAMES) == 12
+    assert {f"{name}=1" for name in NAMES} <= set(printed.splitlines())
+    assert built.java("Golden", tmp_path, heap="1g", check=False) == printed
 
 
 def test_misuse_throws(built: java.Built, models: Path) -> None:
