@@ -7,6 +7,8 @@ import java.io.Closeable;
 import java.io.IOException;
 
 public class AssetFileDescriptor implements Closeable {
+  AssetFileDescriptor() {}
+
   public ParcelFileDescriptor getParcelFileDescriptor() {
     return null;
   }

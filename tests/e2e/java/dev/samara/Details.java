@@ -174,7 +174,7 @@ public final class Details {
   private static void opened(String folder) throws Exception {
     File file = new File(folder, "static.samara");
     byte[] bytes = Files.readAllBytes(file.toPath());
-    File copy = new File(folder, "copied.samara");
+    File copy = new File(folder, "copied.bytes");
     Files.write(copy.toPath(), bytes);
     ByteBuffer buffer = Check.direct(bytes.length);
     buffer.put(bytes).flip();
