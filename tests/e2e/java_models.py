@@ -57,7 +57,7 @@ def _write_tuned(folder: Path) -> None:
     program = ProgramBuilder()
     f = program.function("main")
     weights = f.const(np.ones((4, 3, 3, 4), np.float32), "w")
-    given = {"strides": [1, 1], "dilations": [1, 1], "pads": [1, 1, 1, 1]}
+    given: dict[str, Any] = {"strides": [1, 1], "dilations": [1, 1], "pads": [1, 1, 1, 1]}
     y = f.op("conv", f.input("x", "f32", [1, 8, 8, 4]), weights, name="blur", **given)
     f.finish([y], ["y"])
     save_program(program.finish(["main"]), folder / "conv.samara")
@@ -87,10 +87,10 @@ def _write_meanings(folder: Path) -> None:
     program = samara.trace(
         net, (samara.zeros(1, 6, 8),), input_names=["audio"], output_names=["scores"]
     )
-    record = {"audio": SOUND}
-    export(program, folder / "sound.samara", check=False, preprocess=record)
+    hears = {"audio": SOUND}
+    export(program, folder / "sound.samara", check=False, preprocess=hears)
     means = "classify scores softmax"
-    export(program, folder / "speech.samara", check=False, preprocess=record, postprocess=means)
+    export(program, folder / "speech.samara", check=False, preprocess=hears, postprocess=means)
 
 
 def _bits(values: object) -> str:

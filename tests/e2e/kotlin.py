@@ -69,7 +69,8 @@ class Compiler:
             *(self.jdk / "bin" / "java", "-cp", f"{self.folder}{os.sep}*"),
             *("org.jetbrains.kotlin.cli.jvm.K2JVMCompiler", "-no-stdlib", "-no-reflect"),
             *("-jvm-target", "1.8", "-Werror", *options),
-            *("-cp", os.pathsep.join(map(str, classpath)), "-d", out, *sources),
+            *("-cp", os.pathsep.join(map(str, classpath)), "-d"),
+            *(out, *sources),
         ]
 
 

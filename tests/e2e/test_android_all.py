@@ -47,7 +47,8 @@ def stubs(repo: Path, need_tool: Tool, tmp_path_factory: pytest.TempPathFactory)
     sources = sorted((repo / "android" / "stubs").rglob("*.java"))
     java.call(
         need_tool("java", "javac"),
-        *("--release", "8", "-Xlint:-options", "-d", out, *sources),
+        *("--release", "8", "-Xlint:-options", "-d"),
+        *(out, *sources),
         cwd=out,
     )
     return out
@@ -142,6 +143,7 @@ def test_the_library_compiles_against_the_real_classes(
     java.call(
         need_tool("java", "javac"),
         *("--release", "8", "-encoding", "UTF-8", "-Xlint:-options", "-proc:none"),
-        *("-cp", os.pathsep.join(map(str, path)), "-d", tmp_path / "classes", *sources),
+        *("-cp", os.pathsep.join(map(str, path)), "-d"),
+        *(tmp_path / "classes", *sources),
         cwd=tmp_path,
     )
