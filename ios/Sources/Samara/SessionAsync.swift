@@ -47,7 +47,6 @@ private final class AsyncRun: @unchecked Sendable {
   private let lock = NSLock()
   private var waiting: CheckedContinuation<samara_status, Never>?
   private var cancelled = false
-  private var ended = false
   /// Whether there was a run; for whoever waited, after it.
   private(set) var begun = false
 
@@ -57,7 +56,6 @@ private final class AsyncRun: @unchecked Sendable {
   func begin(_ continuation: CheckedContinuation<samara_status, Never>) {
     lock.lock()
     if cancelled {
-      ended = true
       lock.unlock()
       continuation.resume(returning: SAMARA_CANCELLED)
       return
@@ -76,30 +74,17 @@ private final class AsyncRun: @unchecked Sendable {
     }
   }
 
-  /// Stop the run. A request that comes before its thread has taken it has no effect, so that it is
-  /// repeated until the run has ended.
+  /// Stop the run, or have it never begin.
   func cancel() {
-    if !request() { Task.detached { await self.insist() } }
-  }
-
-  private func insist() async {
-    while !request() { try? await Task.sleep(nanoseconds: 1_000_000) }
-  }
-
-  /// Ask once; true where there is nothing more to ask.
-  private func request() -> Bool {
     lock.lock()
     defer { lock.unlock() }
     cancelled = true
-    if ended { return true }
-    if waiting == nil { return true }  // `begin` will see it
-    samara_session_cancel(handle)
-    return false
+    // A session that has ended may be destroyed; one that was not begun is seen to by `begin`.
+    if waiting != nil { samara_session_cancel(handle) }
   }
 
   private func end(_ status: samara_status) {
     lock.lock()
-    ended = true
     let continuation = waiting
     waiting = nil
     lock.unlock()

@@ -38,9 +38,7 @@ final class OpenedSession: @unchecked Sendable {
     self.model = model
     pool = try Self.pool(threads)
     var native = samara_session_options()
-    // Without devices: the runtime knows no fields of theirs, and takes none but zeros there, which
-    // the bytes between Swift's fields need not be.
-    native.struct_size = MemoryLayout.offset(of: \samara_session_options.backends)!
+    native.struct_size = MemoryLayout<samara_session_options>.size
     native.pool = pool
     try Self.fill(&native, options)
     var made: OpaquePointer?
