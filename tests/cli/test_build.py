@@ -21,6 +21,7 @@ from samara.exporter.package.aar import AarReport
 from samara.exporter.package.runtime_build import BuildReport
 from samara.exporter.package.selection import Selection
 from samara.exporter.package.size_bill import Row, SizeBill
+from samara.exporter.package.swift_package import SwiftPackage
 from samara.exporter.testing import small_onnx
 from samara.pybridge import BackendError
 
@@ -183,6 +184,24 @@ def test_swift_package(samara: Samara, tmp_path: Path, monkeypatch: pytest.Monke
     assert (tmp_path / "Samara" / "Package.swift").is_file()
     for wrong in (("--features", "async"), ("--backend", "opencl"), ("--cc", "gcc")):
         assert samara("build", "model.onnx", "--target", "ios", *wrong).exit_code == 2
+    assert samara("build", "model.onnx", "--binary").exit_code == 2
+
+
+def test_xcframework(samara: Samara, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How the Swift package, or a framework alone, is compiled."""
+    seen: list[dict[str, Any]] = []
+
+    def write_swift(_models: Any, **options: Any) -> SwiftPackage:
+        seen.append(options)
+        return SwiftPackage(options["out"], Selection(version="0.5.0"), {}, "clang 19")
+
+    monkeypatch.setattr(builder, "write_swift", write_swift)
+    result = samara("build", "a.samara", "--target", "ios", "--binary", "--opt", "2", "-o", "S")
+    assert result.exit_code == 0, result.output
+    assert "a Swift package for iOS and macOS, clang 19" in result.stdout
+    result = samara("build", "a.samara", "--target", "ios", "-o", "S.xcframework")
+    assert "an XCFramework for iOS and macOS, clang 19" in result.stdout
+    assert [(each["binary"], each["opt"]) for each in seen] == [(True, "2"), (False, "s")]
 
 
 @pytest.mark.parametrize("arguments", [["--name", "kws"], ["--embed"]])

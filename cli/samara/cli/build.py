@@ -25,7 +25,7 @@ def _list_targets(wanted: bool) -> None:
         typer.echo(f"{'android':32} an AAR: a JDK, and the Android NDK, clang and lld, or ziglang")
         for target in TARGETS.values():
             typer.echo(f"{target.name:32} {target.package}")
-        typer.echo(f"{'ios':32} a Swift package, which the app's build compiles")
+        typer.echo(f"{'ios':32} a Swift package, or -o X.xcframework: ziglang or Xcode")
         raise typer.Exit
 
 
@@ -135,6 +135,12 @@ def build(
             "takes dev.samara:samara.",
         ),
     ] = None,
+    binary: Annotated[
+        bool,
+        typer.Option(
+            "--binary", help="Compile the C code of --target ios now, as an XCFramework in it."
+        ),
+    ] = False,
     no_programs: Annotated[
         bool, typer.Option("--no-programs", help="Leave out samara-run and samara-bench.")
     ] = False,
@@ -157,6 +163,7 @@ def build(
     samara build a.samara --target android -o app.aar
     samara build --target android --full --maven m2      for any model
     samara build a.samara --target ios -o Samara         a Swift package
+    samara build a.samara --target ios -o CSamara.xcframework
     samara build a.samara --single-file --embed --name kws
     samara build a.samara --bare-metal cortex-m4f --name kws
     """
@@ -173,6 +180,8 @@ def build(
     wanted = opt.names(features)
     given = models or []
     out = output or Path("samara.aar" if target == "android" and not as_source else "dist")
+    if binary and (target != "ios" or as_source):
+        raise typer.BadParameter("--binary goes with --target ios")
     if target == "ios" and not as_source:
         if wanted is not None or backend is not None or cc is not None:
             raise typer.BadParameter("--features, --backend and --cc do not go with --target ios")
@@ -182,6 +191,8 @@ def build(
                 out=out,
                 isa=opt.names(isa),
                 custom=custom or (),
+                binary=binary,
+                opt=optimise,
                 note=notes.append,
                 progress=say,
             )

@@ -314,21 +314,33 @@ def write_swift(
     out: str | os.PathLike[str],
     isa: Sequence[str] | None = None,
     custom: Paths = (),
+    binary: bool = False,
+    opt: str = "s",
     note: Note = silent,
     progress: Note = silent,
 ) -> SourceReport:
-    """Write the runtime for `models` as a Swift package, and nothing compiled (package/swift_package.py).
+    """Write the runtime for `models` as a Swift package (package/swift_package.py).
 
     isa: as for build; by default all instruction sets of arm64 and x86-64, chosen when the package is
-    compiled. Its features are those that its Swift code calls.
+    compiled. Its features are those that its Swift code calls. binary: compile the C code now, by
+    `opt`, into an XCFramework in the package; an `out` called NAME.xcframework is that alone.
+
+    Raises UnsupportedError for a name that is not known, BackendError for a compiler that is missing
+    or fails, and what opening and preparing the models raises.
     """
-    from samara.exporter.package import swift_package
+    from samara.exporter.package import swift_package, xcframework
 
     check_folder(out)
+    if opt not in ("s", "2"):
+        raise UnsupportedError(f"there is no optimisation {opt!r}", fix="s is small, 2 is fast")
+    if binary or swift_package.is_framework(Path(out)):
+        xcframework.compiler()  # before the work
     own = [Path(path) for path in custom]
     with gathered(models, custom=own, note=note, progress=progress) as given:
         progress("writing the package")
-        written = swift_package.write(given.selection, Path(out), isa=isa, custom=own)
+        written = swift_package.write(
+            given.selection, Path(out), isa=isa, custom=own, binary=binary, opt=opt, say=progress
+        )
     return replace(written, notes=given.notes)
 
 

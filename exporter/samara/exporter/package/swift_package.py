@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """A runtime as a Swift package, `Samara`: its API in Swift over the C sources that the models need.
 
-Nothing is compiled here: the app's build does that, for devices, simulators and Macs alike.
+The app's build compiles the C code for devices, simulators and Macs alike; or it is compiled here, as an
+XCFramework in the package or by itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from samara.exporter.package import dist
+from samara.exporter.package import dist, xcframework
 from samara.exporter.package import features as feature_table
-from samara.exporter.package.amalgamate import amalgamate
+from samara.exporter.package.amalgamate import Amalgam, amalgamate
 from samara.exporter.package.lists import lists
 from samara.exporter.package.selection import ISA_NAMES, Selection, runtime_version
 from samara.exporter.types import UnsupportedError
@@ -28,26 +29,35 @@ FEATURES = (
 )
 # Of arm64 devices and Macs, and of Macs and simulators with x86-64; neon-fp16 joins for float16 data.
 _ISA = ("avx2", "avx512", "avx512-vnni", "neon", "neon-dot", "neon-i8mm")
+_C = Path("Sources", "CSamara")
 _TESTS = re.compile(r"^ *\.testTarget\(.*\),\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class SwiftPackage:
-    """What was written: the folder, and its files with their bytes."""
+    """What was written: the folder, and its files with their bytes; `compiler` of an XCFramework."""
 
     out: Path
     selection: Selection
     files: dict[str, int]
+    compiler: str | None = None
     notes: tuple[str, ...] = ()
 
     def text(self) -> str:
         """For a terminal."""
         s = self.selection
-        lines = [f"{self.out}: samara {s.version} as a Swift package for iOS, macOS and Linux"]
+        alone = is_framework(self.out)
+        what = "an XCFramework" if alone else "a Swift package"
+        systems = "iOS, macOS and Linux" if self.compiler is None else "iOS and macOS"
+        by = "" if self.compiler is None else f", {self.compiler}"
+        lines = [f"{self.out}: samara {s.version} as {what} for {systems}{by}"]
         lines.append(f"  {len(s.ops)} operators, instruction sets {', '.join((s.floor, *s.isa))}")
         lines += [f"  {size:>11,}  {name}" for name, size in self.files.items()]
-        lines.append(f'  in Package.swift: .package(path: "{self.out.name}")')
-        lines.append(f"  in Xcode: File, Add Package Dependencies, Add Local, {self.out.name}")
+        if alone:
+            lines.append("  in Xcode: target, General, Frameworks, Libraries, and Embedded Content")
+        else:
+            lines.append(f'  in Package.swift: .package(path: "{self.out.name}")')
+            lines.append(f"  in Xcode: File, Add Package Dependencies, Add Local, {self.out.name}")
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def to_json(self) -> dict[str, Any]:
@@ -55,11 +65,17 @@ class SwiftPackage:
         return {
             "out": str(self.out),
             "target": self.selection.target,
+            "compiler": self.compiler,
             "isa": list(self.selection.isa),
             "operators": sorted(self.selection.ops),
             "files": self.files,
             "notes": list(self.notes),
         }
+
+
+def is_framework(out: Path) -> bool:
+    """Whether a path names an XCFramework, not a package."""
+    return out.suffix == ".xcframework"
 
 
 def write(
@@ -68,37 +84,58 @@ def write(
     *,
     isa: Sequence[str] | None = None,
     custom: Sequence[Path] = (),
+    binary: bool = False,
+    opt: str = "s",
+    say: Callable[[str], None] = lambda _text: None,
 ) -> SwiftPackage:
     """Write a Swift package with the operators of `selection` into the folder `out`.
 
-    isa: instruction sets above portable C; default: all of arm64 and x86-64. The folder appears whole
-    or not at all. UnsupportedError for custom operators, which Swift has no way to hand over, and for
-    names that are not known.
+    isa: instruction sets above portable C; default: all of arm64 and x86-64. binary: compile the C code
+    now, by `opt`, for devices, simulators and Macs; where `out` is an .xcframework, that is all there
+    is. say: told every step of it. The folder appears whole or not at all. UnsupportedError for
+    custom operators, which Swift has no way to hand over, and for names that are not known;
+    BackendError for a compiler that is missing or fails.
     """
     if custom:
         raise UnsupportedError(
             "a Swift package takes no custom operators",
             fix="leave out --custom, or add the files of --single-file to the app",
         )
+    binary = binary or is_framework(out)
+    tools = xcframework.compiler() if binary else None
     whole = _completed(selection, isa)
-    root = sources()
+    if binary and opt != "s":
+        whole = replace(whole, portable=frozenset())
+    root, ios = sources(), swift_sources()
     amalgam = amalgamate(
-        lists(whole, root), exports=feature_table.functions(FEATURES), sources=root
+        lists(whole, root),
+        exports=feature_table.functions(FEATURES),
+        sources=root,
+        packs_texts=binary and opt == "s",
     )
+    by = None
     with dist.whole_folder(out) as folder:
-        _copy_swift(swift_sources(), folder)
-        c = "Sources/CSamara"
-        put(folder / c / "samara.c", amalgam.source)
-        put(folder / c / "include" / "samara" / "samara.h", amalgam.header)
-        for name, text in amalgam.others.items():
-            put(folder / c / "include" / "samara" / name, text)
+        if not is_framework(out):
+            _copy_swift(ios, folder, binary=binary)
+        if tools is None:
+            _put_sources(amalgam, folder / _C)
+        else:
+            place = folder if is_framework(out) else folder / f"{xcframework.NAME}.xcframework"
+            by = xcframework.fill(
+                place, amalgam, ios / _C, whole.version, tools=tools, opt=opt, say=say
+            )
         put(folder / dist.MANIFEST, whole.text())
         files = {
             path.relative_to(folder).as_posix(): path.stat().st_size
             for path in sorted(folder.rglob("*"))
-            if path.is_file()
+            if path.is_file() and not _is_linked(path, folder)
         }
-    return SwiftPackage(out=out, selection=whole, files=files)
+    return SwiftPackage(out=out, selection=whole, files=files, compiler=by)
+
+
+def _is_linked(path: Path, folder: Path) -> bool:
+    """Whether a path below `folder` leads through a link."""
+    return any(part.is_symlink() for part in (path, *path.parents) if part.is_relative_to(folder))
 
 
 def _completed(selection: Selection, isa: Sequence[str] | None) -> Selection:
@@ -123,10 +160,45 @@ def _completed(selection: Selection, isa: Sequence[str] | None) -> Selection:
     )
 
 
-def _copy_swift(ios: Path, folder: Path) -> None:
-    """The package's own files, without what tests it."""
-    put(folder / "Package.swift", _TESTS.sub("", (ios / "Package.swift").read_text("utf-8")))
+def _put_sources(amalgam: Amalgam, folder: Path) -> None:
+    """The C target's sources, which its other files are beside."""
+    put(folder / "samara.c", amalgam.source)
+    put(folder / "include" / "samara" / "samara.h", amalgam.header)
+    for name, text in amalgam.others.items():
+        put(folder / "include" / "samara" / name, text)
+
+
+def _copy_swift(ios: Path, folder: Path, *, binary: bool) -> None:
+    """The package's own files, without what tests it; of the C target only where it is compiled."""
+    manifest = _TESTS.sub("", (ios / "Package.swift").read_text("utf-8"))
+    put(folder / "Package.swift", _of_binary(manifest) if binary else manifest)
     for path in sorted((ios / "Sources").rglob("*")):
+        name = path.relative_to(ios)
         # A checkout may have been filled for its own tests.
-        if path.is_file() and "samara" not in (path.parent.name, path.stem):
-            put(folder / path.relative_to(ios), path.read_bytes())
+        if not path.is_file() or "samara" in (path.parent.name, path.stem):
+            continue
+        if binary and name.is_relative_to(_C):
+            if name.suffix != ".xcprivacy":
+                continue
+            # Not every Xcode looks into static frameworks.
+            name = Path("Sources", "Samara", name.name)
+        put(folder / name, path.read_bytes())
+
+
+def _of_binary(manifest: str) -> str:
+    """Package.swift over a C target that is compiled: an XCFramework beside it, of fewer systems."""
+    for pattern, text in (
+        (r", \.tvOS\(\.v\d+\), \.watchOS\(\.v\d+\)\]", "]"),
+        (
+            r"\.target\(\n +name: \"CSamara\",.*?\[\.define\(\"NDEBUG\"\)\]\)",
+            f'.binaryTarget(name: "CSamara", path: "{xcframework.NAME}.xcframework")',
+        ),
+        (
+            r'\.target\(name: "Samara", dependencies: \["CSamara"\]\)',
+            '.target(\n      name: "Samara", dependencies: ["CSamara"],'
+            ' resources: [.copy("PrivacyInfo.xcprivacy")])',
+        ),
+    ):
+        manifest, count = re.subn(pattern, text, manifest, flags=re.DOTALL)
+        assert count == 1, pattern
+    return manifest
