@@ -63,8 +63,8 @@ public final class Model: @unchecked Sendable {
     }
     try self.init(
       OpenedModel(copy: true, verify: verify) { options, out, error in
-        data.withUnsafeBytes {
-          samara_model_open_memory($0.baseAddress, $0.count, options, out, error)
+        data.withUnsafeBytes { bytes in
+          Self.aligned(bytes) { samara_model_open_memory($0, $1, options, out, error) }
         }
       })
   }
@@ -142,6 +142,18 @@ public final class Model: @unchecked Sendable {
     defer { lock.unlock() }
     guard let opened else { throw SamaraError.modelClosed }
     return opened
+  }
+
+  /// Call `body` with bytes at an address that the runtime takes, a multiple of 4: those of a slice
+  /// of Data need not be there.
+  private static func aligned<R>(
+    _ bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawPointer?, Int) -> R
+  ) -> R {
+    if Int(bitPattern: bytes.baseAddress) % 4 == 0 { return body(bytes.baseAddress, bytes.count) }
+    let place = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
+    defer { place.deallocate() }
+    place.copyMemory(from: bytes)
+    return body(UnsafeRawPointer(place.baseAddress), bytes.count)
   }
 
   private static func metadata(of handle: OpaquePointer) -> [String: String] {

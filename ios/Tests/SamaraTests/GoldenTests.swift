@@ -54,6 +54,7 @@ final class GoldenTests: XCTestCase {
     let memory = UnsafeRawBufferPointer(place)
     for make in [
       { try Model(data: data) },
+      { try Model(data: (Data([0]) + data).dropFirst()) },
       { try Model(url: Files.folder.appendingPathComponent("dense.samara")) },
       { try Model(bytesNoCopy: memory) { released.fulfill() } },
       { try Model(path: Files.path("dense.samara"), copy: true, verify: true) },
@@ -87,6 +88,12 @@ final class GoldenTests: XCTestCase {
     XCTAssertEqual(try Files.model("words").inputs[0].record, .sound(rate: 16000))
     XCTAssertNil(model.inputs[0].record)
     XCTAssertEqual(try Files.model("functions").functions.map(\.name), ["double", "sum", "where"])
+  }
+
+  func testRuntime() throws {
+    XCTAssertEqual(Runtime.version.split(separator: ".").count, 3)
+    XCTAssertFalse(Runtime.isa.isEmpty)
+    XCTAssertTrue(Runtime.isa.allSatisfy { $0.isASCII && $0 != "\0" })
   }
 
   /// Kept tensors, profile, trace, memory.

@@ -49,6 +49,46 @@ final class MediaTests: XCTestCase {
     XCTAssertEqual(try session.answer(), answer)
   }
 
+  /// Records without a session: the tensors on which sessions run.
+  func testPreprocess() throws {
+    let model = try Files.model("digits")
+    let picture = try Image((0..<64).map { UInt8($0 * 4) }, format: .gray, width: 8, height: 8)
+    let tensor = try model.preprocess(picture)
+    XCTAssertEqual(tensor.shape, [1, 1, 8, 8])
+    XCTAssertEqual(try tensor.values(as: Float.self)[3], 12 / 255, accuracy: 1e-7)
+    let session = try Session(model)
+    XCTAssertEqual(try session.predict(["image": tensor]), try session.predict(picture))
+    let other = try Files.model("dense")
+    XCTAssertEqual(thrown(try other.preprocess(picture)).kind, .unsupported)
+    XCTAssertEqual(thrown(try model.preprocess(picture, input: "none")).kind, .unknownName)
+    XCTAssertEqual(thrown(try model.preprocess(picture, function: "none")).kind, .unknownName)
+    var outside = picture
+    outside.crop = .init(x: 4, y: 4, width: 8, height: 8)
+    XCTAssertEqual(thrown(try model.preprocess(outside)).kind, .shape)
+    model.close()
+    XCTAssertEqual(thrown(try model.preprocess(picture)).status, .badState)
+  }
+
+  /// The same of sound: as many tensors as a session runs on, with the same outputs.
+  func testPreprocessSound() throws {
+    let (sound, _, _) = try words()
+    let model = try Files.model("words")
+    let tensors = try model.preprocess(sound)
+    XCTAssertGreaterThan(tensors.count, 1)
+    let listening = try Session(model)
+    let running = try Session(model)
+    let name = model.inputs[0].name
+    var heard = 0
+    try listening.listen(sound) { outputs in
+      XCTAssertEqual(outputs, try running.run([name: tensors[heard]]))
+      heard += 1
+    }
+    XCTAssertEqual(heard, tensors.count)
+    let silence = try Audio([Int16](), rate: 16000)
+    XCTAssertEqual(try model.preprocess(silence), [])
+    XCTAssertEqual(thrown(try Files.model("digits").preprocess(sound)).kind, .unsupported)
+  }
+
   /// Planes of a camera.
   func testCamera() throws {
     let session = try Session(Files.model("digits"))
@@ -61,26 +101,30 @@ final class MediaTests: XCTestCase {
     XCTAssertEqual(answers[0], answers[2])
   }
 
-  /// Words in a recording: all at once, in portions, and as they come.
-  func testWords() async throws {
+  /// A recording of words, its samples, and the scores that Python heard.
+  private func words() throws -> (Audio, [Int16], [UInt8]) {
     let given = try Files.case("words")
     let sound = try XCTUnwrap(given.sound)
-    let heard = try XCTUnwrap(given.heard)
     let samples = try Tensor(
       dtype: .int16, shape: [Files.data(sound.file).count / 2],
       bytes: [UInt8](Files.data(sound.file))
     ).values(as: Int16.self)
-    let expected = try heard.bytes()
+    let whole = try Audio(samples, rate: sound.rate, channels: sound.channels)
+    return (whole, samples, try XCTUnwrap(given.heard).bytes())
+  }
+
+  /// Words in a recording: all at once, in portions, and as they come.
+  func testWords() async throws {
+    let (whole, samples, expected) = try words()
     let session = try Session(Files.model("words"))
     var made: [UInt8] = []
-    let whole = try Audio(samples, rate: sound.rate, channels: sound.channels)
     try session.listen(whole) { made += $0["scores"]!.bytes }
     XCTAssertTrue(made == expected)
 
-    let step = 160 * sound.channels
+    let step = 160 * whole.channels
     let portions = try stride(from: 0, to: samples.count, by: step).map {
       let part = Array(samples[$0..<min($0 + step, samples.count)])
-      return try Audio(part, rate: sound.rate, channels: sound.channels)
+      return try Audio(part, rate: whole.rate, channels: whole.channels)
     }
     made = []
     for (index, portion) in portions.enumerated() {
@@ -103,7 +147,7 @@ final class MediaTests: XCTestCase {
     }
     var words: [String] = []
     try session.predictEach(whole) { words.append($0.classification!.label) }
-    XCTAssertEqual(words.count, heard.shape[0])
+    XCTAssertEqual(words.count, try Files.case("words").heard?.shape[0])
   }
 
   /// Pictures and sound that contradict themselves.
