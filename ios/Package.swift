@@ -8,7 +8,8 @@ let package = Package(
   platforms: [.iOS(.v15), .macOS(.v12), .tvOS(.v15), .watchOS(.v8)],
   products: [
     .library(name: "Samara", targets: ["Samara"]),
-    // The C interface alone, for C and Objective-C.
+    .library(name: "SamaraObjC", targets: ["SamaraObjC"]),
+    // The C interface alone.
     .library(name: "CSamara", targets: ["CSamara"]),
   ],
   targets: [
@@ -17,6 +18,7 @@ let package = Package(
       // Assertions are for the tests of the C code.
       cSettings: [.define("NDEBUG")]),
     .target(name: "Samara", dependencies: ["CSamara"]),
+    .target(name: "SamaraObjC", dependencies: ["CSamara"]),
     .testTarget(name: "SamaraTests", dependencies: ["Samara", "CSamara"]),
   ]
 )

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 
 import samara
 from samara.pybridge.dtypes import PACKED
@@ -46,6 +47,18 @@ def write(folder: Path, networks: Path | None = None) -> list[Path]:
         cases.append(_case(folder, path, path.stem, [feeds]))
     (folder / "cases.json").write_text(json.dumps(cases, indent=1))
     return models
+
+
+def hollow_frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let XCFrameworks be written without a compiler for Apple's systems: all is there but code."""
+    from samara.exporter.package import xcframework
+    from samara.exporter.package.toolchain import Toolchain
+
+    monkeypatch.setattr(xcframework, "compiler", lambda: "xcode")
+    monkeypatch.setattr(
+        xcframework, "find_toolchain", lambda target: Toolchain(target, ("cc",), ())
+    )
+    monkeypatch.setattr(xcframework, "_library", lambda *_arguments: b"!<arch>\n")
 
 
 # ---- models ----

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -158,6 +159,34 @@ def test_frameworks_of_apple(repo: Path, swift: SwiftHome, built: Built) -> None
                 *(swift.seen(file) for file in files),
             )
             assert said == ""
+
+
+def test_over_an_xcframework(
+    swift: SwiftHome, built: Built, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SwiftPM takes the package whose C code is compiled, and its Swift code finds the module there."""
+    swift_cases.hollow_frameworks(monkeypatch)
+    out = swift.work / "Binary"
+    write_swift([built.package / "ops.txt"], out=out, binary=True)
+    said = swift.call(out, "swift", "package", "dump-package")
+    manifest = json.loads(said[said.index("{") :])
+    types = {target["name"]: target["type"] for target in manifest["targets"]}
+    assert types == {"CSamara": "binary", "Samara": "regular", "SamaraObjC": "regular"}
+    sources = sorted((out / "Sources" / "Samara").rglob("*.swift"))
+    for part in ("ios-arm64", "macos-arm64_x86_64"):
+        said = swift.call(
+            out,
+            *(
+                "swiftc",
+                "-typecheck",
+                "-module-name",
+                "Samara",
+                "-F",
+                f"CSamara.xcframework/{part}",
+            ),
+            *(swift.seen(path) for path in sources),
+        )
+        assert said == ""
 
 
 @pytest.mark.parametrize("name", _SAMPLES)

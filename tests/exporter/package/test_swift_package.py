@@ -93,10 +93,11 @@ def test_privacy_manifest(package: Path) -> None:
 
 
 def test_every_call_is_there(repo: Path, package: Path) -> None:
-    """The functions that the Swift code calls are those of its features, and the headers declare them."""
+    """The functions that Swift and Objective-C call are those of the features, and declared."""
     swift = "".join(
         path.read_text(encoding="utf-8")
-        for path in (package / "Sources" / "Samara").rglob("*.swift")
+        for path in (package / "Sources").rglob("*")
+        if path.suffix in (".swift", ".m")
     )
     include = package / "Sources" / "CSamara" / "include" / "samara"
     there = {name for file in include.iterdir() for name in declared(file.read_text("utf-8"))}
