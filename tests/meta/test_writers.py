@@ -22,6 +22,10 @@ ALLOWED: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"mkdir", "copytree", "copy", "symlink_to"}),
         "in the folder that atomic.replacing_folder shows when it is whole",
     ),
+    "exporter/samara/exporter/package/xcframework.py": (
+        frozenset({"symlink_to", "copytree", "copyfile"}),
+        "links in the folder that atomic.replacing_folder shows when it is whole",
+    ),
     "exporter/samara/exporter/package/java.py": (frozenset({"ZipFile"}), "an archive in memory"),
     "pybridge/samara/pybridge/array_files.py": (
         frozenset({"ZipFile", "open"}),
