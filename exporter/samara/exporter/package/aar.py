@@ -24,7 +24,7 @@ from samara.exporter.package.selection import Selection
 from samara.exporter.package.targets import Target
 from samara.pybridge import BackendError
 from samara.pybridge import sources as runtime_sources
-from samara.pybridge.atomic import put, replacing
+from samara.pybridge.atomic import make_folder, put, replacing, write_bytes
 from samara.pybridge.scratch import scratch_folder
 
 # What the Java classes offer of every model.
@@ -114,7 +114,8 @@ def build_aar(
         file.write(packed)
     if maven is not None:
         for name, data in maven_files(done.version, packed).items():
-            put(maven / name, data)
+            make_folder((maven / name).parent)
+            write_bytes(maven / name, data)
     sizes = {name: len(data) for name, data in entries.items() if name.endswith((".so", ".jar"))}
     against = "samara's own declarations" if tools.platform is None else str(tools.platform)
     return AarReport(out, done, compilers, sizes, against, maven)
