@@ -7,8 +7,8 @@ import os
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from samara.pybridge import library_path
@@ -34,6 +34,8 @@ class Built:
 
     jdk: Path
     folder: Path
+    # Variables that its programs run with.
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def classes(self) -> Path:
@@ -67,6 +69,7 @@ class Built:
             *arguments,
             cwd=self.folder,
             **({"LD_LIBRARY_PATH": str(self.android)} if android else {}),
+            **self.environment,
         )
 
     @property
@@ -74,7 +77,7 @@ class Built:
         return self.folder / "android"
 
 
-def build(repo: Path, jdk: Path, cc: str, folder: Path, flags: Sequence[str] = ()) -> Built:
+def build(repo: Path, jdk: Path, cc: str, folder: Path) -> Built:
     """Compile the library's classes against stubs of Android's, its C files, and the tests' programs."""
     here = repo / "tests" / "e2e"
     main = repo / "android" / "samara" / "src" / "main"
@@ -95,34 +98,45 @@ def build(repo: Path, jdk: Path, cc: str, folder: Path, flags: Sequence[str] = (
     javac(stubs, repo / "android" / "stubs", "8")
     javac(built.classes, main / "java", "8", stubs)
     javac(folder / "tests", here / "java", "11", built.classes, stubs)
-    runtime = Path(library_path()).resolve()
-    include = (jdk / "include", jdk / "include" / "linux", repo / "runtime_c" / "include")
-    call(
-        *(
-            cc,
-            "-std=gnu11",
-            "-O2",
-            "-g",
-            "-fPIC",
-            "-shared",
-            "-fvisibility=hidden",
-            *STRICT,
-            *flags,
-        ),
-        *(f"-I{path}" for path in include),
-        *sorted((main / "jni").glob("*.c")),
-        *(runtime, f"-Wl,-rpath,{runtime.parent}", "-Wl,-z,defs", "-ldl", "-o", built.library),
-        cwd=folder,
-    )
+    link(built, repo, cc, main / "jni")
     javac(built.android, here / "java_android", "11", built.classes, folder / "tests")
     graphics = built.android / "libjnigraphics.so"
     call(
-        *(cc, "-shared", "-fPIC", *STRICT, *(f"-I{path}" for path in include)),
+        *(cc, "-shared", "-fPIC", *STRICT, *_includes(repo, jdk)),
         *(here / "java_android" / "system.c", "-o", graphics),
         cwd=folder,
     )
     for name in ("android", "nativewindow"):  # one library, as the loader sees it
         (built.android / f"lib{name}.so").symlink_to(graphics)
+    return built
+
+
+def _includes(repo: Path, jdk: Path) -> list[str]:
+    folders = (jdk / "include", jdk / "include" / "linux", repo / "runtime_c" / "include")
+    return [f"-I{path}" for path in folders]
+
+
+def link(built: Built, repo: Path, cc: str, jni: Path, flags: Sequence[str] = ()) -> None:
+    """Compile the C files of the folder `jni` as the build's library."""
+    runtime = Path(library_path()).resolve()
+    call(
+        *(cc, "-std=gnu11", "-O2", "-g", "-fPIC", "-shared", "-fvisibility=hidden"),
+        *(*STRICT, *flags, *_includes(repo, built.jdk), *sorted(jni.glob("*.c"))),
+        *(runtime, f"-Wl,-rpath,{runtime.parent}", "-Wl,-z,defs", "-ldl", "-o", built.library),
+        cwd=built.folder,
+    )
+
+
+def with_asan(whole: Built, repo: Path, cc: str, jni: Path, folder: Path) -> Built:
+    """Another build's classes over the C files of `jni` under AddressSanitizer, preloaded."""
+    asan = call(cc, "-print-file-name=libasan.so", cwd=folder).strip()
+    # The machine has its own use of SIGSEGV, and memory that nothing gives back; misuse asks for more
+    # than there is. What is found goes to asan.PID, and ends the program.
+    options = f"handle_segv=0:detect_leaks=0:allocator_may_return_null=1:log_path={folder}/asan"
+    built = replace(whole, folder=folder, environment={"LD_PRELOAD": asan, "ASAN_OPTIONS": options})
+    for name in ("classes", "tests", "android"):
+        (folder / name).symlink_to(whole.folder / name)
+    link(built, repo, cc, jni, ("-fsanitize=address", "-fno-omit-frame-pointer"))
     return built
 
 

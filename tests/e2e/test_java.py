@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -171,6 +172,42 @@ def test_the_program_of_the_page(
     black = samara.Session(models / "classes.samara").predict(np.zeros((4, 4, 3), np.uint8))
     assert isinstance(black, samara.Classification)
     assert built.java("PageMain", models, android=True, package="") == f"{black.label}\n"
+
+
+@pytest.fixture(scope="module")
+def sanitized_jni(
+    built: java.Built, repo: Path, need_tool: Tool, tmp_path_factory: pytest.TempPathFactory
+) -> java.Built:
+    """The JNI files under AddressSanitizer, which watches what the runtime asks memory for, too."""
+    folder = tmp_path_factory.mktemp("java_asan")
+    jni = repo / "android" / "samara" / "src" / "main" / "jni"
+    return java.with_asan(built, repo, need_tool("cc", "cc"), jni, folder)
+
+
+def test_asan_sees_nothing(sanitized_jni: java.Built, models: Path) -> None:
+    printed = sanitized_jni.java("Values", models, samara.__version__)
+    assert printed == java_models.values(models)
+    assert sanitized_jni.java("Meanings", models) == java_models.meanings(models)
+    assert sanitized_jni.java("Misuse", models) == ""
+    assert sanitized_jni.java("Systems", models, android=True) == ""
+    assert sanitized_jni.java("Async", models) == ""
+
+
+def test_asan_sees_a_byte_too_many(
+    built: java.Built, repo: Path, models: Path, need_tool: Tool, tmp_path: Path
+) -> None:
+    jni, folder = tmp_path / "jni", tmp_path / "built"
+    shutil.copytree(repo / "android" / "samara" / "src" / "main" / "jni", jni)
+    source = (jni / "jni_util.c").read_text(encoding="utf-8")
+    faulty = source.replace("malloc((size_t)size + 1)", "malloc((size_t)size)")
+    assert faulty != source
+    (jni / "jni_util.c").write_text(faulty, encoding="utf-8")
+    folder.mkdir()
+    faulty_build = java.with_asan(built, repo, need_tool("cc", "cc"), jni, folder)
+    with pytest.raises(AssertionError):
+        faulty_build.java("Values", models, samara.__version__)
+    (log,) = folder.glob("asan.*")
+    assert "heap-buffer-overflow" in log.read_text(encoding="utf-8")
 
 
 def test_lives(built: java.Built, models: Path) -> None:
