@@ -183,20 +183,22 @@ static jlong open_model(const char *path) {
 }
 
 static jlong new_session(jlong model, jlong pool) {
-  jlong (*call)(JNIEnv *, jclass, jlong, jlong, jbyteArray, jobjectArray, jobjectArray, jlongArray,
-                jint) =
-      (jlong (*)(JNIEnv *, jclass, jlong, jlong, jbyteArray, jobjectArray, jobjectArray, jlongArray,
-                 jint))native("createSession", "(JJ[B[[B[[B[JI)J");
+  jlong (*call)(JNIEnv *, jclass, jlong, jlong, jbyteArray, jbyteArray, jobject, jobjectArray,
+                jobjectArray, jlongArray, jint) =
+      (jlong (*)(JNIEnv *, jclass, jlong, jlong, jbyteArray, jbyteArray, jobject, jobjectArray,
+                 jobjectArray, jlongArray, jint))native("createSession",
+                                                        "(JJ[B[BLjava/nio/ByteBuffer;[[B[[B[JI)J");
   struct object *none = new_array(0, sizeof(void *)), *limits = new_array(3, sizeof(jlong));
-  return call(&env, NULL, model, pool, NULL, (jobjectArray)none, (jobjectArray)none,
+  return call(&env, NULL, model, pool, NULL, NULL, NULL, (jobjectArray)none, (jobjectArray)none,
               (jlongArray)limits, 0);
 }
 
 static void array(const char *of, jlong session, struct object *values) {
-  void (*call)(JNIEnv *, jclass, jlong, jint, jobject, jint) = (void (*)(
-      JNIEnv *, jclass, jlong, jint, jobject, jint))native(of, "(JILjava/lang/Object;I)V");
+  void (*call)(JNIEnv *, jclass, jlong, jint, jbyteArray, jobject, jint) =
+      (void (*)(JNIEnv *, jclass, jlong, jint, jbyteArray, jobject, jint))native(
+          of, "(JI[BLjava/lang/Object;I)V");
   enum { FLOATS = 4 };
-  call(&env, NULL, session, 0, (jobject)values, FLOATS);
+  call(&env, NULL, session, 0, NULL, (jobject)values, FLOATS);
   print_thrown(of);
 }
 
