@@ -233,6 +233,8 @@ def test_an_aar_gives_the_same(
         sorted(models.glob("*.samara")),
         out=tmp_path / "all.aar",
         abis=["x86_64"],
+        # All that Python's runtime computes with: sums of floats are in another order without.
+        isa=("avx2", "avx512", "avx512-vnni", "avx512-bf16"),
         features=("keep", "profile", "checkpoints", "state", "selftest", "bind"),
     )
     (tmp_path / "all").mkdir()
