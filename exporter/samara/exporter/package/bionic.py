@@ -49,7 +49,7 @@ ALLOWED: Final[Mapping[str, str]] = {
     "log": "__android_log_write",
 }
 # What clang calls by itself, where a sine and a cosine of the same number are needed.
-_OF_CLANG: Final = "sincos sincosf"
+OF_CLANG: Final = "sincos sincosf"
 # The same on arm: memory functions of its ABI, which the C library has.
 _OF_ARM: Final = (
     "__aeabi_memclr __aeabi_memclr4 __aeabi_memclr8 __aeabi_memcpy __aeabi_memcpy4 __aeabi_memcpy8"
@@ -121,7 +121,7 @@ def tools_for(clang: Clang, target: Target, declarations: Path, folder: Path) ->
         link = ("-nostdlib", found, "-Wno-unused-command-line-argument")
         tools = Toolchain(target, (*clang.cc, *flags, *link), clang.ar)
     for name, symbols in ALLOWED.items():
-        own = {"c": _OF_ARM * (target.arch == "arm"), "m": _OF_CLANG}.get(name, "")
+        own = {"c": _OF_ARM * (target.arch == "arm"), "m": OF_CLANG}.get(name, "")
         _write_stub(tools, folder, name, f"{symbols} {own}")
     return tools
 

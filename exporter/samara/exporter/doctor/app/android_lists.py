@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from samara.exporter.package.bionic import ALLOWED
+from samara.exporter.package.bionic import ALLOWED, OF_CLANG
 
 LEAST_API: Final = 24  # of samara's own library
 JNI: Final = "libsamara_jni.so"
@@ -51,7 +51,7 @@ _OF_NDK: Final = """
     __vsnprintf_chk __fread_chk __fwrite_chk __open_2 __sF
 """
 
-SYMBOLS: Final = frozenset(f"{' '.join(ALLOWED.values())} {_OF_NDK}".split())
+SYMBOLS: Final = frozenset(f"{' '.join(ALLOWED.values())} {OF_CLANG} {_OF_NDK}".split())
 """Symbols that samara's library may take from the system, on every ABI from LEAST_API on."""
 
 SYMBOLS_OF_ARM: Final = "__aeabi_"
