@@ -134,17 +134,26 @@ static bool buffer_fits(JNIEnv *env, const samara_tensor *tensor, const struct j
   return false;
 }
 
+/// What gives an input a buffer: a copy of it, or the buffer itself.
+typedef samara_status (*jni_giver)(samara_session *session, size_t index, const void *data,
+                                   size_t size_bytes);
+
+static void give_buffer(JNIEnv *env, samara_session *session, const struct jni_place *place,
+                        jobject buffer, jboolean swapped, jlong at, jlong size, jni_giver give) {
+  const size_t index = (size_t)place->index;
+  samara_tensor to;
+  if (!jni_ok(env, session, samara_session_input(session, index, &to)) ||
+      !buffer_fits(env, &to, place, swapped, size))
+    return;
+  const void *from = jni_memory(env, buffer, at, size);
+  if (from != NULL) jni_ok(env, session, give(session, index, from, (size_t)size));
+}
+
 static void set_buffer(JNIEnv *env, jclass type, jlong handle, jint index, jbyteArray name,
                        jobject buffer, jboolean swapped, jlong at, jlong size) {
   (void)type;
-  samara_session *session = jni_session(handle);
-  samara_tensor to;
-  if (!jni_ok(env, session, samara_session_input(session, (size_t)index, &to)) ||
-      !buffer_fits(env, &to, &(struct jni_place){"input", index, name}, swapped, size))
-    return;
-  const void *from = jni_memory(env, buffer, at, size);
-  if (from == NULL) return;
-  jni_ok(env, session, samara_session_set_input(session, (size_t)index, from, (size_t)size));
+  give_buffer(env, jni_session(handle), &(struct jni_place){"input", index, name}, buffer, swapped,
+              at, size, samara_session_set_input);
 }
 
 static void get_buffer(JNIEnv *env, jclass type, jlong handle, jint index, jbyteArray name,
@@ -165,14 +174,8 @@ static void get_buffer(JNIEnv *env, jclass type, jlong handle, jint index, jbyte
 static void bind_input(JNIEnv *env, jclass type, jlong handle, jint index, jbyteArray name,
                        jobject buffer, jboolean swapped, jlong at, jlong size) {
   (void)type;
-  samara_session *session = jni_session(handle);
-  samara_tensor to;
-  if (!jni_ok(env, session, samara_session_input(session, (size_t)index, &to)) ||
-      !buffer_fits(env, &to, &(struct jni_place){"input", index, name}, swapped, size))
-    return;
-  const void *from = jni_memory(env, buffer, at, size);
-  if (from == NULL) return;
-  jni_ok(env, session, samara_session_bind_input(session, (size_t)index, from, (size_t)size));
+  give_buffer(env, jni_session(handle), &(struct jni_place){"input", index, name}, buffer, swapped,
+              at, size, samara_session_bind_input);
 }
 
 #if SAMARA_WITH_BIND
