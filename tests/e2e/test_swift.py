@@ -200,7 +200,7 @@ def test_models_of_samples(
         net = repo / "tests" / "e2e" / "tasks" / "words.onnx"
     folder = repo / "ios" / "Samples" / name
     subprocess.run(
-        [sys.executable, folder / "make_model.py", net, "--folder", tmp_path],
+        [sys.executable, folder.parent / "make_model.py", name, net, "--folder", tmp_path],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         check=True,
     )
