@@ -121,7 +121,8 @@ def link(built: Built, repo: Path, cc: str, jni: Path, flags: Sequence[str] = ()
     runtime = Path(library_path()).resolve()
     call(
         *(cc, "-std=gnu11", "-O2", "-g", "-fPIC", "-shared", "-fvisibility=hidden"),
-        *(*STRICT, *flags, *_includes(repo, built.jdk), *sorted(jni.glob("*.c"))),
+        *(*STRICT, *flags, *_includes(repo, built.jdk)),
+        *sorted(jni.glob("*.c")),
         *(runtime, f"-Wl,-rpath,{runtime.parent}", "-Wl,-z,defs", "-ldl", "-o", built.library),
         cwd=built.folder,
     )
