@@ -25,7 +25,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from benchmarks import page, reference
+from benchmarks import overview, page, reference
 from benchmarks.engines import EARLIER, NAMES, Form, engine
 from benchmarks.environments import ROOT, Missing, python_of
 from benchmarks.files import Files
@@ -175,7 +175,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     print(summary(report, options.engines))
     if options.page:
-        page.update(ROOT / "docs" / "benchmarks.md", _kept(report))
+        kept = _kept(report)
+        page.update(ROOT / "docs" / "benchmarks.md", kept)
+        overview.write(kept)
     return 0 if all(r.counts for r in report.rows if r.engine == "samara") else 1
 
 
