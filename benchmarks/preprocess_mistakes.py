@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What wrong records of pictures cost, the tables of docs/preprocessing-mistakes.md:
+"""What wrong records of pictures cost, the tables of docs/guides/preprocessing-mistakes.md:
 `python -m benchmarks.preprocess_mistakes`.
 
 Nets are those of the folder SAMARA_MODELS. SqueezeNet sees the 20 labelled pictures of ImageNet that the package

@@ -6,7 +6,7 @@
 `make bench BENCH_ARGS="…"` builds what it needs and runs this. Every engine runs in a process of
 its own; they take turns, round by round, and those that wait are stopped. Answers are checked
 against float64; an engine whose answer is off does not count. Everything goes to
-build/bench/results.json; --page also writes docs/benchmarks.md, where models that were not measured
+build/bench/results.json; --page also writes docs/internals/benchmarks.md, where models that were not measured
 keep what was found on such a machine before (benchmarks/page.json). Exit status 1: samara's own
 answer was off.
 """
@@ -46,7 +46,7 @@ from benchmarks.zoo import MODELS
 from benchmarks.zoo.count import operations
 
 FOLDER = ROOT / "build" / "bench"
-PAGE = Path(__file__).with_name("page.json")  # what docs/benchmarks.md was made of
+PAGE = Path(__file__).with_name("page.json")  # what docs/internals/benchmarks.md was made of
 # The least that an answer may be above its noise. float32's is four digits and more; random
 # weights, which nothing has trained to bear it, leave little of int8.
 BOUNDS_DB = {"float32": 60.0, "int8": 10.0}
@@ -176,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(summary(report, options.engines))
     if options.page:
         kept = _kept(report)
-        page.update(ROOT / "docs" / "benchmarks.md", kept)
+        page.update(ROOT / "docs" / "internals" / "benchmarks.md", kept)
         overview.write(kept)
     return 0 if all(r.counts for r in report.rows if r.engine == "samara") else 1
 
@@ -259,7 +259,9 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--clock", choices=("wall", "cpu"), default="wall", help="cpu: the processes' own time"
     )
     parser.add_argument("--no-memory", dest="memory", action="store_false")
-    parser.add_argument("--page", action="store_true", help="also write docs/benchmarks.md")
+    parser.add_argument(
+        "--page", action="store_true", help="also write docs/internals/benchmarks.md"
+    )
     parser.add_argument(
         "--from-json",
         type=lambda text: [Path(p) for p in text.split(",")],

@@ -2,7 +2,7 @@
 """VGG-19 with random weights: built, traced, exported, run; and a page that shows every stage.
 
     python examples/vgg19.py                                  # export and run
-    python examples/vgg19.py --walkthrough docs/vgg19.md      # write the page
+    python examples/vgg19.py --walkthrough docs/guides/vgg19.md      # write the page
 
 The page shows the program as it was traced, what each pass changed, the memory plan, and the
 kernel and time of each node here. --width 0.25 makes a net with a quarter of the channels.

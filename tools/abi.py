@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """List the functions that the public headers export, in runtime_c/abi.txt, and hold the stable header
-against the last release's (docs/abi.md).
+against the last release's (docs/reference/abi.md).
 
 Usage: abi.py --check, or --write, or --release after a version was released, which writes what it
 promised, runtime_c/abi_released.txt.
@@ -100,7 +100,7 @@ def released_promises() -> dict[str, str]:
 
 
 def promises_now() -> dict[str, str]:
-    """The promises of all public headers: a function may move to the experimental one (docs/abi.md)."""
+    """The promises of all public headers: a function may move to the experimental one (docs/reference/abi.md)."""
     return {
         name: text
         for header in ("samara_experimental.h", *STABLE)
@@ -115,7 +115,8 @@ def released_text(header_text: str) -> str:
     rows = "".join(f"{name}: {text}\n" for name, text in sorted(promises(header_text).items()))
     return (
         "# SPDX-License-Identifier: Apache-2.0\n"
-        f"# What the stable headers of {version[1]} promised, written by tools/abi.py --release (docs/abi.md).\n{rows}"
+        f"# What the stable headers of {version[1]} promised, written by tools/abi.py --release"
+        f" (docs/reference/abi.md).\n{rows}"
     )
 
 
@@ -133,7 +134,7 @@ def main() -> int:
         return 0
     faults = broken(released_promises(), promises_now())
     for fault in faults:
-        print(f"{fault}: the last release promised it (docs/abi.md)", file=sys.stderr)
+        print(f"{fault}: the last release promised it (docs/reference/abi.md)", file=sys.stderr)
     if faults:
         return 1
     fresh = abi_text()

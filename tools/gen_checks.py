@@ -119,12 +119,12 @@ def class_texts(header: str) -> dict[str, str]:
 
 
 def note(op: OpSpec) -> str:
-    """How docs/ops.md names the check of an operator."""
+    """How docs/reference/ops.md names the check of an operator."""
     return f"dims `{op.check}`" if "[" in op.check else f"check class `{op.check}`"
 
 
 def docs(header: str, ops: Sequence[OpSpec]) -> list[str]:
-    """The section of docs/ops.md about check classes."""
+    """The section of docs/reference/ops.md about check classes."""
     users: dict[str, list[str]] = {}
     for op in ops:
         if "control" not in op.flags:

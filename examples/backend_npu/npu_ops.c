@@ -41,8 +41,8 @@ struct npu_output npu_output_of(const samara_region_node *node) {
                              .hi = (int32_t)npu_attribute(node, "hi")->i};
 }
 
-// docs/quantized-arithmetic.md: the clamp comes before the rounding, which is half to even. Adding
-// and taking away 1.5 * 2^23 rounds so in the default rounding mode.
+// docs/reference/quantized-arithmetic.md: the clamp comes before the rounding, which is half to
+// even. Adding and taking away 1.5 * 2^23 rounds so in the default rounding mode.
 int8_t npu_requantize(float p, const struct npu_output *output) {
   const float lo = (float)(output->lo - output->zero_point);
   const float hi = (float)(output->hi - output->zero_point);

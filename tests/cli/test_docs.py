@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/cli.md, docs/backends.md, docs/quantization-guide.md and the README run and print
-what the pages say.
+"""The commands of docs/reference/cli.md, docs/guides/backends.md, docs/guides/quantization.md and the README
+run and print what the pages say.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _hold(samara: Samara, block: str) -> None:
 
 
 def test_cli_page(samara: Samara, repo: Path, place: Path) -> None:
-    page = (repo / "docs" / "cli.md").read_text(encoding="utf-8")
+    page = (repo / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```\n(\$ samara .*\n(?:(?!```).*\n)*)```", page, re.M)
     assert len(blocks) >= 9
     for block in blocks:
@@ -71,7 +71,7 @@ def test_cli_page(samara: Samara, repo: Path, place: Path) -> None:
 
 
 def test_backends_page(samara: Samara, repo: Path, place: Path) -> None:
-    page = (repo / "docs" / "backends.md").read_text(encoding="utf-8")
+    page = (repo / "docs" / "guides" / "backends.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```\n(\$ samara .*\n(?:(?!```).*\n)*)```", page, re.M)
     assert blocks
     for block in blocks:
@@ -82,14 +82,14 @@ def test_quantizing_page(samara: Samara, repo: Path, place: Path) -> None:
     """Programs and commands in the order of the page; recipes are read."""
     net = digits_net.fit(*load_digits(True), 0, lambda *_: None)
     (place / "demo" / "digits.onnx").write_bytes(digits_net.onnx_model(net))
-    page = (repo / "docs" / "quantization-guide.md").read_text(encoding="utf-8")
+    page = (repo / "docs" / "guides" / "quantization.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w*)\n((?:(?!```).*\n)*)```", page, re.M)
     assert sum(kind == "python" for kind, _ in blocks) >= 5
     assert sum(text.startswith("$ samara ") for _, text in blocks) >= 4
     names: dict[str, Any] = {"__name__": "quantizing"}
     for kind, text in blocks:
         if kind == "python":
-            exec(compile(text, "docs/quantization-guide.md", "exec"), names)
+            exec(compile(text, "docs/guides/quantization.md", "exec"), names)
         elif kind == "toml":
             Recipe.from_toml(text)
         elif text.startswith("$ samara "):

@@ -45,7 +45,7 @@ def test_the_text_reads_back(text: str) -> None:
 
 
 def test_the_records_of_the_page(repo: Path) -> None:
-    page = (repo / "docs" / "preprocessing-audio.md").read_text(encoding="utf-8")
+    page = (repo / "docs" / "guides" / "preprocessing-audio.md").read_text(encoding="utf-8")
     kinds = "samples|spectrum|mel|logmel|mfcc"
     texts = re.findall(rf"`((?:{kinds}) [a-z0-9]+ [ntfc]+ rate=[^`]*)`", page)
     assert len(texts) == 9

@@ -11,7 +11,7 @@ from samara.cli import _options as opt
 from samara.cli._console import bar, print_json
 
 backend = typer.Typer(
-    help="For those who write a backend: docs/backends.md.",
+    help="For those who write a backend: docs/guides/backends.md.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -19,7 +19,7 @@ backend = typer.Typer(
 
 @backend.callback()
 def _backend() -> None:
-    """For those who write a backend: docs/backends.md."""
+    """For those who write a backend: docs/guides/backends.md."""
 
 
 @backend.command("test")
@@ -39,7 +39,7 @@ def backend_test(
 ) -> None:
     """Run every case of the op table on a device, and print a scorecard.
 
-    Answers are compared with the CPU's: integers to the bit, floats within the table of docs/numerics.md.
+    Answers are compared with the CPU's: integers to the bit, floats within the table of docs/reference/numerics.md.
     Then other sizes, several threads, and faults, as far as the backend can be made to fail. Exit status 1
     where something failed, or where the device supports nothing.
 

@@ -53,7 +53,7 @@ def inspect(
 ) -> None:
     """Show what is in a file: functions, nodes, memory, metadata.
 
-    Nodes are exact (the same bits on every device) or bounded (within docs/numerics.md). Kernels, times
+    Nodes are exact (the same bits on every device) or bounded (within docs/reference/numerics.md). Kernels, times
     and the arena come from a few runs here, on --input and random data for the other inputs.
 
     \b

@@ -172,11 +172,11 @@ def export(
     branch. rename: {old: new} names of inputs and outputs in the file. golden and samples go by the
     new names, all else by the program's own.
     preprocess: {input: record} says how a picture or sound becomes an input, as an ImageRecord, an
-    AudioRecord or a text (docs/preprocessing.md, docs/preprocessing-audio.md); names, layouts and dtypes
+    AudioRecord or a text (docs/guides/preprocessing.md, docs/guides/preprocessing-audio.md); names, layouts and dtypes
     are those of the file. Sessions then take pictures and sound.
     Inputs of a model that was trained with samara.data.transforms.FromRecord have its record without being
     named; {input: ""} takes a record away, "" all of them.
-    postprocess: what the outputs mean, as an AnswerRecord or its text (docs/postprocessing.md), of the
+    postprocess: what the outputs mean, as an AnswerRecord or its text (docs/guides/postprocessing.md), of the
     first function, or {function: record}. Session.predict then gives typed answers, with the labels.
 
     Raises SamaraError when a pass changes an answer under check="strict", UnknownNameError for names

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the audio reference, in whole numbers: docs/preprocessing-audio.md, "Tables".
+"""Tables of the audio reference, in whole numbers: docs/guides/preprocessing-audio.md, "Tables".
 
 Numbers are Python's, so nothing overflows and `//` and `>>` round down, as in the page.
 """

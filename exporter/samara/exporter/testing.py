@@ -243,7 +243,7 @@ def quant_of(types: Sequence[TensorType | None]) -> list[Quant | None]:
 
 
 def exact_rows() -> tuple[OpSpec, ...]:
-    """The operators under the guarantee of docs/quantized-arithmetic.md: those that have a form in which an
+    """The operators under the guarantee of docs/reference/quantized-arithmetic.md: those that have a form in which an
     operand is qs8 and every operand and result is an integer. They give the same bits everywhere.
     """
     return tuple(

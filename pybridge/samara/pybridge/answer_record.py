@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model's outputs mean: records of answers, and their text form (docs/postprocessing.md)."""
+"""What a model's outputs mean: records of answers, and their text form (docs/guides/postprocessing.md)."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class MaskRecord:
 class BoxesRecord:
     """Outputs hold boxes and their scores; boxes that meet a better one of their class are dropped.
 
-    What each field does stands in docs/postprocessing.md, under the word of its name.
+    What each field does stands in docs/guides/postprocessing.md, under the word of its name.
 
     >>> record = BoxesRecord("center", Part(("out",), 0, 4), Part(("out",), 4), threshold=0.25)
     >>> str(record)
@@ -454,7 +454,7 @@ def _value(value: object) -> str:
 def parse_answer_record(text: str) -> AnswerRecord:
     """The record that `text` says: "classify logits softmax", "boxes corners box=… score=…".
 
-    Words are separated by spaces; docs/postprocessing.md lists them. `str(record)` is the canonical
+    Words are separated by spaces; docs/guides/postprocessing.md lists them. `str(record)` is the canonical
     text, which parses to an equal record. ArgumentError, with the word that is wrong, what was
     expected and an example, where the text says no record.
 

@@ -292,7 +292,7 @@ def prepare(
 ) -> Prepared:
     """An operator ready to run on operands of these dtypes, shapes and strides.
 
-    op: name or code (docs/ops.md). attrs: by name; None and those left out mean the default.
+    op: name or code (docs/reference/ops.md). attrs: by name; None and those left out mean the default.
     inputs, outputs: arrays, or (dtype, shape[, byte strides[, quantization]]); None for an optional
     input that is absent. Quantization, of qint8, is (scale, zero point), or an object such as
     samara's Quant whose `scales` and `zero_points` belong to the indices of its `axis` (None: one

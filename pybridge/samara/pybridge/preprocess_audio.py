@@ -42,7 +42,7 @@ _CODES: Final = {name: code for code, name in dtypes.NAMES.items() if name != "i
 
 def preprocess_audio(record: AudioRecord, audio: Audio) -> npt.NDArray[Any]:
     """The tensors that a record makes of a recording, the first axis over them: what sessions get, to the
-    last bit (docs/preprocessing-audio.md).
+    last bit (docs/guides/preprocessing-audio.md).
 
     >>> record = AudioRecord.parse("samples float32 nf rate=8000 window=4")
     >>> preprocess_audio(record, Audio(np.arange(8, dtype=np.int16) * 4096, 8000)).shape

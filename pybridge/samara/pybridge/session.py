@@ -80,7 +80,7 @@ def no_answer(function: str) -> UnsupportedError:
     """Of a file without a record of an answer."""
     return UnsupportedError(
         f"the file does not say what the outputs of {function!r} mean",
-        fix='export it with postprocess="classify OUTPUT softmax" (docs/postprocessing.md)',
+        fix='export it with postprocess="classify OUTPUT softmax" (docs/guides/postprocessing.md)',
     )
 
 
@@ -279,7 +279,7 @@ class Session:
         return {name: made[name] if name in made else self.kept(name) for name in wanted}
 
     def predict(self, feeds: Mapping[str, Any] | Sequence[Any] | Any = None) -> Answer:
-        """Run, and return what the outputs mean, by the record of the file (docs/postprocessing.md): a
+        """Run, and return what the outputs mean, by the record of the file (docs/guides/postprocessing.md): a
         Classification, Detections, a Mask or Keypoints.
 
         feeds: as for run. Boxes, masks and points are in the pixels of the picture that was given; of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What this build is: the full library. A selective build has a header of its own in its place
- * (docs/selective-builds.md). */
+ * (docs/guides/selective-builds.md). */
 #ifndef SMR_BASE_BUILD_H_
 #define SMR_BASE_BUILD_H_
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checksum of a file's data: 64 bits, fast in portable C (docs/format.md has its definition).
+// The checksum of a file's data: 64 bits, fast in portable C (docs/reference/format.md has its
+// definition).
 #ifndef SMR_BASE_SUM_H
 #define SMR_BASE_SUM_H
 

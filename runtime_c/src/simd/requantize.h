@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requantization in portable C, for scalar kernels and for plain loops that compilers make vectors
-// of. docs/quantized-arithmetic.md is the norm; vector kernels do the same with their own
+// of. docs/reference/quantized-arithmetic.md is the norm; vector kernels do the same with their own
 // instructions.
 //
 // There are two implementations with the same bits. The one by floats is for whoever has them.

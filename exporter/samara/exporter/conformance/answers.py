@@ -25,7 +25,7 @@ _NODES = ("node", "again")
 @dataclass
 class Question:
     """A program of one node with its inputs; right answers are those of the CPU, within the tolerance
-    table of docs/numerics.md for floats and to the bit for all else.
+    table of docs/reference/numerics.md for floats and to the bit for all else.
     """
 
     op: OpSpec

@@ -76,7 +76,7 @@ class TensorRow:
 @dataclass(frozen=True, slots=True)
 class NodeRow:
     """A node. `promise` is "exact" (the same bits on every device) or "bounded" (within
-    docs/numerics.md).
+    docs/reference/numerics.md).
 
     path: of a node inside a branch or a loop, the control nodes that lead to it: `If_0/then/conv1`.
     kernel, microseconds, executions, share: from a run here, times of all executions in it together,
@@ -277,7 +277,7 @@ def _timed(session: Session, feeds: Mapping[str, Array]) -> tuple[list[ProfileRo
 
 def promise_of(node: Node) -> str:
     """ "exact" where all devices give the same bits: integers in and out, elements moved, or
-    floats whose every operation is settled (docs/quantized-arithmetic.md); else "bounded".
+    floats whose every operation is settled (docs/reference/quantized-arithmetic.md); else "bounded".
     """
     values = [v for v in (*node.inputs, *node.outputs) if v is not None]
     integral = all(not v.type.dtype.is_float for v in values)

@@ -14,7 +14,7 @@ from samara.exporter.ir import Array, Function
 from samara.exporter.passes import difference
 from samara.exporter.types import DType
 
-FLOAT16_RANGE: Final = 2e-2  # of the range of an output, as docs/numerics.md has it of float16
+FLOAT16_RANGE: Final = 2e-2  # of the range of an output: docs/reference/numerics.md, float16
 INTEGER_DB: Final = 10.0  # signal to noise of an output; less is no answer any more
 
 _NAMES: Final[Mapping[DType, str]] = {

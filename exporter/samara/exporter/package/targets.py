@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from samara.pybridge import UnsupportedError
 
-# Instruction sets by architecture, least first; docs/building.md says what each one means.
+# Instruction sets by architecture, least first; docs/internals/building.md says what each one means.
 ISA_NAMES: dict[str, tuple[str, ...]] = {
     "x86_64": ("scalar", "avx2", "avx512", "avx512-vnni", "avx512-bf16"),
     "aarch64": ("scalar", "neon", "neon-fp16", "neon-dot", "neon-i8mm", "neon-bf16"),
@@ -37,7 +37,7 @@ _DEFAULT_ISA: dict[str, tuple[str, ...]] = {
 
 
 def series(version: str) -> str:
-    """The versions whose libraries take each other's place (docs/abi.md): one minor version before
+    """The versions whose libraries take each other's place (docs/reference/abi.md): one minor version before
     1.0, one major version after.
     """
     major, minor, _ = version.split(".")

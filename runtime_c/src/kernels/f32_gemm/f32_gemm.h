@@ -34,7 +34,7 @@
 #include "base/cut.h"
 #include "base/parts.h"
 
-enum { SMR_PANEL = 16 };  // channels of a weight panel, see docs/format.md
+enum { SMR_PANEL = 16 };  // channels of a weight panel, see docs/reference/format.md
 
 /// SMR_GEMM_BF16 is a type of weights alone, with kernels of their own (kernels/bf16_gemm).
 typedef enum { SMR_GEMM_F32 = 0, SMR_GEMM_F16 = 1, SMR_GEMM_BF16 = 2 } smr_gemm_type;

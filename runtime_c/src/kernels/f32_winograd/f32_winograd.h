@@ -10,8 +10,8 @@
 // channels by channels x outputs, over weights that were transformed before.
 //
 // Points are 0, +-1 and infinity in F(2, 3); 0, +-5/8, +-3/2 and infinity in F(4, 3): of all
-// sixteenths those that lose least (docs/kernels.md has the errors). Transformed weights are
-// computed in float64 and rounded once, the same bits on every ISA.
+// sixteenths those that lose least (docs/internals/kernels.md has the errors). Transformed weights
+// are computed in float64 and rounded once, the same bits on every ISA.
 //
 // Each output is a sum in one order, fixed by the form and the channels, whatever its tile, block
 // or thread. An infinity or NaN in the input reaches all outputs of the tiles that it is part of.

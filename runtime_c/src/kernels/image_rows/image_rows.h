@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of the pass from a picture to a tensor, over arrays of pixels: the contract.
-// docs/preprocessing.md defines the arithmetic.
+// docs/guides/preprocessing.md defines the arithmetic.
 //
 // All functions but `scale` and `down_scale` work on whole steps of SMR_IMAGE_STEP elements: n is
 // rounded up to one, arrays have room for that, and what follows their first n elements may be

@@ -12,7 +12,7 @@ samara_status smr_check_panels(const struct smr_job *job, const struct smr_tenso
                                int64_t panels, int64_t rows) {
   const int64_t element = (int64_t)smr_dtype_bytes(w->dtype);
   int64_t bytes;
-  // Where several rows share a vector of bytes, they are filled up; see docs/format.md.
+  // Where several rows share a vector of bytes, they are filled up; see docs/reference/format.md.
   const bool bytewise = element == 1 && w->layout == SMR_LAYOUT_PANEL;
   const int64_t together = !bytewise ? 1 : smr_dtype_packed(w->dtype) ? 32 : 4;
   if (!smr_add_i64(rows, together - 1, &rows)) rows = -1;

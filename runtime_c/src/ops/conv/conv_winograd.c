@@ -13,8 +13,8 @@
 
 // What a step takes, in multiply-adds of the kernels' full rate: moving one element of the input to
 // its points, and one of the products back with the start of its sum; reading one transformed
-// weight more than the direct product does. Measured (docs/kernels.md), on caches that hold a block
-// but not its weights.
+// weight more than the direct product does. Measured (docs/internals/kernels.md), on caches that
+// hold a block but not its weights.
 static const smr_work winograd_in_work = 24, winograd_out_work = 20, winograd_weight_work = 16;
 // Transformed weights take memory and time to load, which a small gain is not worth.
 static const smr_work winograd_gain = 0.875;

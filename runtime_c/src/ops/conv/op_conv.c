@@ -3,8 +3,8 @@
 //
 // The table (conv_rows, at the end) and the algorithms that are products: rows of pixels or
 // windows, a first layer through a table of offsets, pointers to pixels block by block
-// (indirect.c). The other rows are in conv_depthwise.c and conv_winograd.c. docs/kernels.md says
-// how a row is chosen.
+// (indirect.c). The other rows are in conv_depthwise.c and conv_winograd.c.
+// docs/internals/kernels.md says how a row is chosen.
 #include "base/fp.h"
 
 #include "kernels/f32_conv_direct/f32_conv_direct.h"
