@@ -16,7 +16,7 @@ BRIDGE_LIBRARY := pybridge/samara/pybridge/$(LIBRARY_NAME)
 C_FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' '*.hpp')
 
 .PHONY: help setup build library test demo ctest unity pytest check fmt lint types gen size \
-        asan tsan fuzz bits bench bench-ops bench-train onnx-score extended new-op test-op clean
+        asan tsan fuzz bits bench bench-ops bench-train onnx-score docs extended new-op test-op clean
 
 help:  ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -135,6 +135,10 @@ bench-train: build  ## Training steps beside PyTorch, which it installs
 
 size: build  ## Bytes of selective builds against runtime_c/size_budget.txt (SIZE_ARGS=--write: the budget and docs/internals/size.md anew)
 	$(BIN)/python tools/size.py $(SIZE_ARGS)
+
+docs: library  ## The site, in build/docs/html: pages, and the reference from docstrings, headers and --help
+	$(BIN)/python -c 'import furo, myst_parser' 2>/dev/null || $(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python -m sphinx -q -W --keep-going -j $(JOBS) -d build/docs/doctrees docs build/docs/html
 
 extended: build  ## What takes too long for every change, and a summary of what ran and what could not
 	JOBS=$(JOBS) .ci/run extended

@@ -174,6 +174,19 @@ def test_the_program_of_the_page(
     assert built.java("PageMain", models, android=True, package="") == f"{black.label}\n"
 
 
+def test_the_lines_of_the_tutorial(built: java.Built, repo: Path, tmp_path: Path) -> None:
+    page = (repo / "docs" / "tutorial" / "index.md").read_text(encoding="utf-8")
+    lines = page.split("```java\n")[1].split("```")[0]
+    (tmp_path / "Lines.java").write_text(
+        "import android.content.Context;\nimport dev.samara.*;\n\nclass Lines {\n"
+        f"  void run(Context context, float[] pixels) {{\n{lines}  }}\n}}\n",
+        encoding="utf-8",
+    )
+    path = os.pathsep.join(map(str, (built.classes, built.android)))
+    javac = (built.jdk / "bin" / "javac", "-Xlint:all", "-Werror", "-cp", path)
+    java.call(*javac, "-d", tmp_path, tmp_path / "Lines.java", cwd=tmp_path)
+
+
 @pytest.fixture(scope="module")
 def sanitized_jni(
     built: java.Built, repo: Path, need_tool: Tool, tmp_path_factory: pytest.TempPathFactory
