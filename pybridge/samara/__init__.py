@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """samara: turn neural networks into one small file and run it anywhere.
 
-This module is the package's face: it re-exports the public names of the rooms and imports none of
-them until a name is used.
+This module re-exports the public names of all packages. It imports a package only when one of its
+names is used.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
-# The rooms are separate source roots in a checkout and one tree in a wheel.
+# The packages lie in separate source roots in a checkout, and in one tree in a wheel.
 __path__ = pkgutil.extend_path(__path__, __name__)
 
 _HOMES = {
@@ -134,7 +134,7 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-# dtypes under names that are Python's own in their home.
+# Public name of a dtype -> its name in the module of dtypes.
 _DTYPES = {
     "bool": "bool_",
     "double": "float64",
@@ -262,7 +262,7 @@ if TYPE_CHECKING:
     long = _dtypes.int64
     short = _dtypes.int16
 
-else:  # checkers know the names above, and no others
+else:  # type checkers know only the names above
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:

@@ -272,7 +272,7 @@ def test_const_freezes_inputs_and_rename_names_them(samara: Samara, tmp_path: Pa
     ("arguments", "code", "message"),
     [
         (["--const", "sr"], 2, "NAME=VALUE"),
-        (["--const", "sr=fast"], 2, "no number"),
+        (["--const", "sr=fast"], 2, "not a number"),
         (["--const", "sr=1", "--const", "sr=2"], 2, "given twice"),
         (["--const", "sr=@/nowhere.npy"], 2, "No such file"),
         (["--const", "rs=1"], 1, "did you mean 'sr'"),

@@ -109,7 +109,7 @@ def test_a_program_may_refuse_and_must_come_to_its_end() -> None:
     with pytest.raises(NotLaidOutError, match="no layout"):
         read(said("refuse ." + b"no layout".hex()))
     runs = [(text.removesuffix("\nend"), elf) for text, elf in said("image @{0} 1 1 8")]
-    with pytest.raises(NotLaidOutError, match="did not come to its end"):
+    with pytest.raises(NotLaidOutError, match="ended early"):
         read(runs)
 
 

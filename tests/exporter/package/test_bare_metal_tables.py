@@ -104,7 +104,7 @@ def test_states_are_words_and_pointers() -> None:
         (Place("tensor"), "pointer to its tensor"),
         (Place("unknown"), "pointer to its unknown"),
         (Place("symbol", name="fill.0"), "'fill.0', which only one function can name"),
-        (Place("image", offset=0), "byte 0 of its file, which is no constant"),
+        (Place("image", offset=0), "byte 0 of its file, which is not a constant"),
     ],
 )
 def test_pointers_that_no_table_can_hold(place: Place, why: str) -> None:

@@ -178,7 +178,7 @@ def test_an_earlier_package_is_replaced(model: Path, tmp_path: Path) -> None:
     write_swift([out / "ops.txt"], out=tmp_path / "other")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").write_text("")
-    with pytest.raises(FileError, match="no folder that samara build made"):
+    with pytest.raises(FileError, match="not a folder that samara build made"):
         write_swift([model], out=tmp_path / "mine")
 
 

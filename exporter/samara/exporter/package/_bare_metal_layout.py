@@ -128,7 +128,7 @@ def read(runs: Sequence[tuple[str, Elf]]) -> list[Row]:
         if line[0] == "refuse":
             raise NotLaidOutError(_text(line[1]))
     if not first.lines or first.lines[-1] != ["end"]:
-        raise NotLaidOutError("the program that shows its layout did not come to its end")
+        raise NotLaidOutError("the program that shows its layout ended early")
     if len({len(run.lines) for run in read_runs}) != 1:
         raise NotLaidOutError("two runs of the program have a different number of objects")
     together = zip(*(run.lines for run in read_runs), strict=True)

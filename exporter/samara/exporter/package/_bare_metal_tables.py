@@ -138,7 +138,7 @@ class _Writer:
                     if (begin, end) not in self.extents:
                         self.extents.append((begin, end))
                     return self._moved(offset)
-        raise NotLaidOutError(f"a pointer leads to byte {offset} of its file, which is no constant")
+        raise NotLaidOutError(f"a pointer leads to byte {offset} of its file, which is not a constant")
 
     def _moved(self, offset: int) -> int:
         row, rest = divmod(offset, _ROW_BYTES)

@@ -198,7 +198,7 @@ def declarations(text: str, where: str) -> list[Declaration]:
             scanner.feed(line.text, line.start)
     if scanner.braces:
         raise SamaraError(
-            f"{where}: {scanner.braces} braces stay open",
+            f"{where}: {scanner.braces} braces are not closed",
             fix="a block that opens in one branch of an #if must end in it",
         )
     return scanner.found

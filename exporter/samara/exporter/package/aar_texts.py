@@ -48,7 +48,7 @@ def _manifest(module: str, *, has_opencl: bool) -> str:
     text, count = _OPENING.subn(rf'\1 package="{GROUP}">\n  {_USES_SDK}', text)
     if count != 1 or (_VENDORS in text) != has_opencl:
         raise BackendError(
-            "the manifest of android/samara is not as this version knows it",
+            "the manifest of android/samara differs from what this version expects",
             fix="reinstall samara",
         )
     return text

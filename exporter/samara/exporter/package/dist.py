@@ -37,7 +37,7 @@ def _foreign(out: Path) -> str | None:
     with contextlib.suppress(OSError), (out / MANIFEST).open("rb") as file:
         if file.readline().strip() == MAGIC.encode():
             return None
-    return "is no folder that samara build made"
+    return "is not a folder that samara build made"
 
 
 def pkg_config(version: str, libraries: Sequence[str]) -> str:

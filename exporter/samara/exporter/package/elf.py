@@ -60,7 +60,7 @@ class Elf:
 
     def __init__(self, data: bytes, name: str = "the file") -> None:
         if data[:4] != b"\x7fELF" or data[4:6] not in (b"\x01\x01", b"\x02\x01"):
-            raise BackendError(f"{name} is no little-endian ELF file")
+            raise BackendError(f"{name} is not a little-endian ELF file")
         self._data = data
         self._wide = data[4] == 2
         try:

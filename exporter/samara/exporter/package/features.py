@@ -146,7 +146,7 @@ def _of(features: Iterable[str]) -> list[Feature]:
     unknown = [name for name in features if name not in FEATURES]
     if unknown:
         raise SamaraError(
-            f"there is no feature {', '.join(unknown)}", fix=f"there are {', '.join(FEATURES)}"
+            f"there is no feature {', '.join(unknown)}", fix=f"give one of {', '.join(FEATURES)}"
         )
     return [FEATURES[name] for name in dict.fromkeys(("core", *features))]
 

@@ -109,7 +109,7 @@ def for_target(
     for name in chosen:
         if name not in features.FEATURES:
             raise UnsupportedError(
-                f"there is no feature {name!r}", fix=f"there are {', '.join(features.FEATURES)}"
+                f"there is no feature {name!r}", fix=f"give one of {', '.join(features.FEATURES)}"
             )
     own_features = features.FEATURES if selection.features is None else selection.features
     names = features.closed((*chosen, *own_features))

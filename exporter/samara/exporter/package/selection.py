@@ -124,7 +124,7 @@ class Selection:
         literals = _LITERALS.search(data.decode("utf-8", "replace"))
         if literals is None:
             raise ModelFormatError(
-                f"{file} carries no samara manifest",
+                f"{file} has no manifest of samara",
                 fix="give a libsamara of version 0.5.0 or later, the NAME_model.c of samara build"
                 " --single-file, or the folder of a build",
             )
@@ -250,7 +250,7 @@ class _Reader:
             self.parts = None
         elif word in ("version", "format", "target", "isa", "floor", "features", "ops"):
             if len(rest) != 1 or word in self.fields:
-                raise ModelFormatError(f"{where}: '{word}' stands once, with one value: {line!r}")
+                raise ModelFormatError(f"{where}: '{word}' may occur once, with one value: {line!r}")
             self.fields[word] = rest[0]
         else:
             raise ModelFormatError(f"{where}: cannot be read: {line!r}")
@@ -272,7 +272,7 @@ class _Reader:
             raise ModelFormatError(f"{self.name}: version {version!r} is not like 1.2.3")
         layout = self.fields.get("format", "1")
         if not re.fullmatch(r"[0-9]{1,9}", layout):
-            raise ModelFormatError(f"{self.name}: format {layout!r} is no number")
+            raise ModelFormatError(f"{self.name}: format {layout!r} is not a number")
         whole = self.fields.get("ops")
         for op in self.known.values() if whole is not None else ():
             old_enough = version_tuple(op.since) <= version_tuple(version)

@@ -162,7 +162,7 @@ def _completed(
     for each in isa:
         if each not in ISA_NAMES:
             raise UnsupportedError(
-                f"there is no instruction set {each!r}", fix=f"there are {', '.join(ISA_NAMES)}"
+                f"there is no instruction set {each!r}", fix=f"give one of {', '.join(ISA_NAMES)}"
             )
     return replace(
         selection,

@@ -146,7 +146,7 @@ def _completed(selection: Selection, isa: Sequence[str] | None) -> Selection:
     for each in isa:
         if each not in ISA_NAMES:
             raise UnsupportedError(
-                f"there is no instruction set {each!r}", fix=f"there are {', '.join(ISA_NAMES)}"
+                f"there is no instruction set {each!r}", fix=f"give one of {', '.join(ISA_NAMES)}"
             )
     names = feature_table.closed(FEATURES)
     return replace(

@@ -220,7 +220,7 @@ def choose_isa(
                 )
         if not names:
             raise UnsupportedError(
-                "no instruction set is left", fix=f"name one of {', '.join(known)}"
+                "no instruction set is named", fix=f"name one of {', '.join(known)}"
             )
     chosen = [name for name in known if name in names]
     floor = chosen[0]

@@ -185,7 +185,7 @@ def find_toolchain(
 def _given(target: Target, cc: tuple[str, ...]) -> Toolchain:
     if not cc or shutil.which(cc[0]) is None:
         raise BackendError(
-            f"the compiler {' '.join(cc) or '(empty)'} is not there", fix="check --cc or $CC"
+            f"the compiler {' '.join(cc) or '(empty)'} was not found", fix="check --cc or $CC"
         )
     return Toolchain(target, cc, _archiver(cc[0]))
 
@@ -236,7 +236,7 @@ def _ndk(target: Target, ndk: str | os.PathLike[str] | None) -> Toolchain:
                     target, (str(clang), f"--target={target.triple}"), (str(archiver),)
                 )
         raise BackendError(
-            f"{folder} is no Android NDK: it holds no toolchains/llvm/prebuilt/*/bin/clang",
+            f"{folder} is not an Android NDK: it has no toolchains/llvm/prebuilt/*/bin/clang",
             fix="name the folder of an unpacked NDK, r26 or newer",
         )
     raise BackendError(
@@ -258,7 +258,7 @@ def _ndk_folders(ndk: str | os.PathLike[str] | None) -> Iterator[Path]:
 def _xcode(target: Target) -> Toolchain:
     if shutil.which("xcrun") is None:
         raise BackendError(
-            f"no compiler for {target.name}: xcrun is not there",
+            f"no compiler for {target.name}: xcrun was not found",
             fix="build on a Mac with Xcode, or compile the output of --single-file there",
         )
     run = ("xcrun", "--sdk", target.sdk)

@@ -69,7 +69,7 @@ def run_passes(
     Unchecked, a pass that fails to make a program raises.
     """
     if check not in (True, False, "strict"):
-        raise ArgumentError(f"there is no check {check!r}", fix='it is True, False or "strict"')
+        raise ArgumentError(f"there is no check {check!r}", fix='give True, False or "strict"')
     known = {p.name for p in passes}
     for name in disable:
         if name not in known:

@@ -312,7 +312,7 @@ def _loop(scope: Scope, node: onnx.NodeProto) -> tuple[Value, ...]:
             break
         types = changed
     else:
-        raise n.unsupported("the shapes carried by the loop do not settle")
+        raise n.unsupported("the shapes carried by the loop do not converge")
     names = [o or f"{n.label}.{i}" for i, o in enumerate(node.output)]
     made = scope.builder.loop(
         max_trip, cond, carried, (body.builder, body.results), outputs=names or None, name=n.label

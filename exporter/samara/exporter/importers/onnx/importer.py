@@ -230,7 +230,7 @@ def _bind_constant(
     name = info.name
     if not info.type.HasField("tensor_type"):
         raise UnsupportedError(
-            f"input {name!r} cannot be frozen: it is no tensor", fix="cut the graph behind it"
+            f"input {name!r} cannot be frozen: it is not a tensor", fix="cut the graph behind it"
         )
     dtype = import_dtype(info.type.tensor_type.elem_type, "input")
     if shape is None and not info.type.tensor_type.HasField("shape"):
@@ -266,7 +266,7 @@ def _bind_input(
         if not info.type.HasField("tensor_type"):
             kind = (info.type.WhichOneof("value") or "value of no type").removesuffix("_type")
             raise UnsupportedError(
-                f"it is {_article(kind)} {kind}, and only tensors are values of a graph here",
+                f"it is {_article(kind)} {kind}, and graphs hold tensors only here",
                 fix="cut it away with inputs=",
             )
         dtype = import_dtype(info.type.tensor_type.elem_type, "input")

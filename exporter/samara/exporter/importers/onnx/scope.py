@@ -168,7 +168,7 @@ class Scope:
         maker = next((n for n in self.nodes if name in n.output), None)
         if maker is not None:  # the nodes are in order, so it has been converted
             return ShapeError(
-                f"tensor {name!r} is an output of {maker.op_type} {maker.name!r} that is not made here",
+                f"tensor {name!r} is an output of {maker.op_type} {maker.name!r} that the importer does not compute",
                 fix="cut the graph before the node that uses it with outputs=",
             )
         return ShapeError(

@@ -39,7 +39,7 @@ _NGRAMS = Limit(
 )
 _SEQUENCES = Limit(
     "sequences",
-    "sequences and optionals are not values of a graph here, tensors are",
+    "it works on sequences or optionals, and graphs hold tensors only here",
     "stack the elements to one tensor (Concat, Scan or Loop outputs), or cut the graph with inputs=/outputs=",
 )
 _CLASSICAL = Limit(

@@ -21,7 +21,7 @@ def affine_grid(n: NodeContext) -> Any:
     theta, sizes = n.value(0), n.dims(1, "size")
     k = len(sizes) - 2
     if k not in (2, 3) or theta.type.rank != 3:
-        raise n.wrong(f"theta {theta.type} and {len(sizes)} sizes are no grid of 2 or 3 axes")
+        raise n.wrong(f"theta {theta.type} and {len(sizes)} sizes do not describe a grid of 2 or 3 axes")
     for axis, want in ((0, sizes[0]), (1, as_dim(k)), (2, as_dim(k + 1))):
         require_same(n, theta.type.shape[axis], want, f"axis {axis} of theta")
     spatial = list(sizes[2:])

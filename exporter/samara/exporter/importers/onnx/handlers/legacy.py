@@ -66,7 +66,7 @@ def crop(n: NodeContext) -> Any:
     height, width = n.shape(0, 4)[2:]
     border, size = list(n.attr("border", [0] * 4)), list(n.attr("scale", []))
     if len(border) != 4 or len(size) not in (0, 2) or min(border) < 0 or min(size, default=1) < 1:
-        raise n.wrong(f"border {border} or scale {size} are no border and size of an image")
+        raise n.wrong(f"border {border} or scale {size} do not describe a border and a scale of an image (4 and 2 numbers)")
     left, top, right, bottom = border
     ends: list[Dim] = [height - bottom, width - right]
     if size:

@@ -116,7 +116,7 @@ def matmul_n_bits(n: NodeContext) -> Any:
     if bits not in (2, 4, 8):
         raise n.unsupported(f"weights of {bits} bits", "2, 4 and 8 are provided")
     if not size or size < 16 or size & (size - 1):
-        raise n.wrong(f"block_size {size} is no power of two from 16 on")
+        raise n.wrong(f"block_size {size} is not a power of two from 16 on")
     a, blocks = n.value(0), -(-depth // size)
     if a.type.rank == 1:
         raise n.unsupported("a vector as first operand", "reshape it to a matrix")
@@ -159,7 +159,7 @@ def gather_block_quantized(n: NodeContext) -> Any:
     if n.attr("gather_axis", 0) != 0 or n.attr("quantize_axis", 1) not in (1, -1):
         raise n.unsupported("another gather_axis or quantize_axis", "gather rows of blocks")
     if bits not in (4, 8) or scales.type.rank != 2:
-        raise n.unsupported("weights that are no matrix of 4 or 8 bits")
+        raise n.unsupported("weights that are not a matrix of 4 or 8 bits")
     data = _numbers(n, 0, bits)
     rows, width = data.shape
     blocks = -(-width // size)
