@@ -303,7 +303,7 @@ def test_a_slow_zig_shows_progress_and_ends_when_stopped(samara_path: Path, tmp_
     )
     assert process.stderr is not None
     said = ""
-    slow = "zig compiles its C library for wasm32-wasi when that is first used\n"
+    slow = "zig compiles its C library for wasm32-wasi on first use\n"
     while slow not in said or not pids.exists():
         line = process.stderr.readline()
         assert line, said

@@ -196,7 +196,7 @@ def test_bound_and_a_second_export(samara: Samara, samara_path: Path, tmp_path: 
     ("arguments", "message"),
     [
         (["--state", "nope=image"], "no 'nope'"),
-        (["--prepack", "pdp11"], "does not run"),
+        (["--prepack", "pdp11"], "does not have it"),
         (["--target-runtime", "new"], "is not a version"),
         (["--labels", "/nowhere/labels.txt"], "labels"),
         (["--shape", "picture=1x3x8x8"], "picture"),
