@@ -36,7 +36,9 @@ def declared(header_text: str) -> list[str]:
     for declaration in _DECLARATION.finditer(code):
         function = _FUNCTION.search(declaration[1])
         if function is None:
-            raise ValueError(f"SAMARA_API before something that is no function: {declaration[0]!r}")
+            raise ValueError(
+                f"SAMARA_API before a declaration that is not a function: {declaration[0]!r}"
+            )
         names.append(function[1])
     return names
 

@@ -36,7 +36,7 @@ sys.path[:0] = [str(ROOT / room) for room in ("exporter", "pybridge", ".")]
 from tools.onnx_page import Result, page  # noqa: E402
 
 # What the importer says of inputs that are sequences or optionals.
-_NO_TENSOR = "only tensors are values of a graph"
+_NO_TENSOR = "graphs hold tensors only here"
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator", "real")
 
 

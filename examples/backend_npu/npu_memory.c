@@ -85,9 +85,9 @@ unsigned char *npu_memory_at(struct npu_device *device, void *handle, uint64_t o
   const struct npu_memory *memory = find_memory(device, handle);
   unsigned char *at = NULL;
   if (memory == NULL)
-    npu_fail(error, SAMARA_BAD_ARGUMENT, "%p is no memory of the NPU", handle);
+    npu_fail(error, SAMARA_BAD_ARGUMENT, "%p is not memory of the NPU", handle);
   else if (offset_bytes % NPU_ALIGNMENT != 0)
-    npu_fail(error, SAMARA_BAD_ARGUMENT, "offset %llu is no multiple of %d",
+    npu_fail(error, SAMARA_BAD_ARGUMENT, "offset %llu is not a multiple of %d",
              (unsigned long long)offset_bytes, (int)NPU_ALIGNMENT);
   else if (offset_bytes > memory->size || size_bytes > memory->size - offset_bytes)
     npu_fail(error, SAMARA_BAD_ARGUMENT, "%zu bytes at %llu leave a memory of %zu bytes",

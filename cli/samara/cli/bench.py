@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara bench`: how fast a model is here, beside its peers."""
+"""`samara bench`: how fast a model runs here, and how fast in other engines."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def bench(
     seed: opt.Seed = 0,
     as_json: opt.Json = False,
 ) -> None:
-    """Measure latency: medians over interleaved rounds, ratios of medians, answers compared.
+    """Measure latency: medians over interleaved rounds, ratios of medians, outputs compared.
 
-    The exit status is 1 when an engine gives another answer. With --backend the CPU takes turns with
+    The exit status is 1 when an engine's outputs differ. With --backend the CPU takes turns with
     the device.
 
     \b
@@ -97,7 +97,9 @@ def bench(
     samara bench model.samara --on ssh:pi@raspberry --node conv
     """
     if on is None and tool is not None:
-        raise typer.BadParameter("--tool goes with --on")
+        raise typer.BadParameter(
+            "--tool names the samara-bench of another machine: give --on as well"
+        )
     if on is not None:
         refused = {
             "--against": against,
@@ -109,7 +111,7 @@ def bench(
         }
         for option, given in refused.items():
             if given:
-                raise typer.BadParameter(f"{option} is for this machine, not for --on")
+                raise typer.BadParameter(f"{option} is for this machine: leave it out with --on")
         named, bare = opt.files(inputs)
         asked = {
             "function": function,
@@ -178,7 +180,7 @@ def bench(
 
 
 def _tool_arguments(given: dict[str, Any]) -> list[str]:
-    """What samara-bench is told; it takes one ceiling of instruction sets."""
+    """The arguments of samara-bench, which takes only one ceiling of instruction sets."""
     words = ["--threads", ",".join(map(str, opt.numbers(given["threads"], "--threads")))]
     for name in ("runs", "warmup", "seed"):
         words += [f"--{name}", str(given[name])]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara demo`: the whole way on real data, from training a net to running it in C."""
+"""`samara demo`: train a net on real data, then export it and run it in C."""
 
 from __future__ import annotations
 

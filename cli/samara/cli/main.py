@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The typer app: one command per module of this package, errors of samara as one clean message."""
+"""The typer app: one command per module of this package. Errors of samara become one message."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGT
 
 
 class _Stopped(KeyboardInterrupt):
-    """A signal asks the program to end; what it made half goes on the way out."""
+    """A signal asks the program to end. Context managers remove half-made files on the way out."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -54,15 +54,14 @@ class _Stopped(KeyboardInterrupt):
 
 
 def _stop(number: int, _frame: object) -> None:
-    signal.signal(number, signal.SIG_IGN)  # once is enough
+    signal.signal(number, signal.SIG_IGN)  # a second signal must not interrupt the cleaning up
     raise _Stopped(number)
 
 
 class _Group(TyperGroup):
-    """Runs a command; what samara raises on purpose becomes a message, never a traceback.
+    """Runs a command. Errors of samara become a message, never a traceback.
 
-    The message speaks of options, not of Python's arguments. An argument that is not what it should
-    be is wrong usage.
+    The message names options instead of Python's arguments. ArgumentError counts as wrong usage.
     """
 
     def invoke(self, ctx: Any) -> Any:
@@ -70,10 +69,10 @@ class _Group(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as stopped:
             number = stopped.number if isinstance(stopped, _Stopped) else signal.SIGINT
-            typer.echo("samara: stopped; nothing half-made is left", err=True)
+            typer.echo("samara: stopped; unfinished files were removed", err=True)
             raise typer.Exit(128 + number) from None
         except Exception as error:
-            # Not imported here: asking for help raises too, and should not pay for numpy.
+            # Not imported here: `--help` raises too, and should not wait for numpy.
             errors = sys.modules.get("samara.pybridge.errors")
             if errors is None or not isinstance(error, errors.SamaraError):
                 raise
@@ -103,7 +102,7 @@ app = typer.Typer(
 
 
 def _version(context: typer.Context, wanted: bool) -> None:
-    # Completion parses the line too, and prints nothing but words.
+    # Completion parses the line too, and must print only completions.
     if wanted and not context.resilient_parsing:
         from samara.pybridge import __version__
 
@@ -158,7 +157,7 @@ def main() -> None:
     try:
         app()
     except BrokenPipeError:
-        # The reader of our output has gone (`samara inspect … | head`); nobody is left to tell.
+        # The reader of our output has closed the pipe (`samara inspect … | head`).
         sys.stderr.close()
         sys.exit(1)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`export`: a Program goes through the passes into a .samara file."""
+"""`export`: run the passes on a Program and write it to a .samara file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from samara.pybridge.input_record import parse_record
 from samara.pybridge.memory_use import DerivedLayout
 
 _log = logging.getLogger("samara.export")
-# What golden outputs may differ by on a device: design limits of a float model.
+# How far golden outputs may differ on a device: the design limits of a float model.
 _GOLDEN_TOLERANCE = (1e-4, 1e-3)
 
 _RECORD = '{"image": "rgb float32 nchw resize=224x224"}'
@@ -53,10 +53,10 @@ Samples = Mapping[str, Any] | str | os.PathLike[str]
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What `export` did: file size, node counts before and after, passes, transposes left,
-    functions that may allocate while running, the memory contract that the file states, and why it
-    does not for some function. `records` are those of inputs in the file; `trained` names the inputs whose
-    record is that of training, `untaken` says why others are without it.
+    """What `export` did: file size, node counts before and after, passes, remaining transposes, functions
+    that may allocate at run time, the memory contract of the file, and why some functions have none.
+    `records` are those of inputs in the file; `trained` names the inputs with the record of training,
+    `untaken` says why others do not have it.
     """
 
     path: str
@@ -124,7 +124,7 @@ class ExportReport:
             by = ", as in training" if name in self.trained else ""
             lines.append(f"  input {name!r} takes {what} by '{text}'{by}")
         for name, why in self.untaken.items():
-            lines.append(f"  input {name!r} is without the record of training: {why}")
+            lines.append(f"  input {name!r} does not get the record of training: {why}")
         if self.prepacked is not None:
             lines.append(f"  {self.prepacked:,} bytes of it are derived weight layouts")
         for name, why in self.unmeasured.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public errors: each says what happened, where, and what to do about it."""
+"""The public errors. Each says what happened, where, and what to do about it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ __all__ = [
 class SamaraError(RuntimeError):
     """Base of every error that samara raises on purpose.
 
-    It is a RuntimeError because most errors of PyTorch are. The classes below are also what Python
-    or PyTorch raise in the same place, so that `except` clauses written for those work: ValueError,
-    TypeError, IndexError, KeyError, OSError (FileNotFoundError …), NotImplementedError.
+    It is a RuntimeError because most errors of PyTorch are. The classes below also derive from the
+    exception that Python or PyTorch raises in the same case, so that existing `except` clauses work:
+    ValueError, TypeError, IndexError, KeyError, OSError (FileNotFoundError …), NotImplementedError.
 
-    `message` says what happened, what was found and what was expected. `op` is the operator's
-    name, `node` the node's name in the author's model, `fix` one sentence saying what to try;
-    each is None where it does not apply. `str()` joins them: the place, the message, and the fix
-    on a line of its own.
+    `message` says what happened, what was found and what was expected. `op` is the operator's name,
+    `node` the node's name in the author's model, `fix` one sentence that says what to try; each is None
+    if it does not apply. `str()` joins them: the place, the message, and the fix on its own line.
     """
 
     def __init__(
@@ -63,7 +62,7 @@ class SamaraError(RuntimeError):
         return text if self.fix is None else f"{text}\n  fix: {self.fix}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The default would drop the keyword arguments on the way through a process pool.
+        # Without this, pickling (as in a process pool) would drop the keyword arguments.
         return (_rebuild, (type(self), self.message, self.op, self.node, self.fix))
 
 
@@ -112,7 +111,7 @@ class FileError(SamaraError, OSError):
     def of(
         cls, error: OSError, path: str | os.PathLike[str], message: str, *, fix: str | None = None
     ) -> FileError:
-        """The error that says `message` of `path` where the system said `error`."""
+        """The FileError with `message` about `path`, of the class that matches the system's `error`."""
         kind = next((k for base, k in _FILE_ERRORS.items() if isinstance(error, base)), cls)
         made = kind(message, fix=fix)
         made.errno, made.strerror, made.filename = error.errno, error.strerror, os.fspath(path)
@@ -128,23 +127,23 @@ class MissingFileError(FileError, FileNotFoundError):
 
 
 class DeniedFileError(FileError, PermissionError):
-    """The system does not permit it."""
+    """The system denies permission."""
 
 
 class IsFolderError(FileError, IsADirectoryError):
-    """A folder stands where a file is meant."""
+    """The path is a folder, expected a file."""
 
 
 class NotFolderError(FileError, NotADirectoryError):
-    """A file stands where a folder is meant."""
+    """The path is a file, expected a folder."""
 
 
 class FileThereError(FileError, FileExistsError):
-    """Something of that name is there already."""
+    """A file or folder of that name exists already."""
 
 
 class ClosedPipeError(FileError, BrokenPipeError):
-    """Nobody reads the pipe that is written."""
+    """Nobody reads the pipe any more."""
 
 
 _FILE_ERRORS: dict[type[OSError], type[FileError]] = {
@@ -170,7 +169,7 @@ class QuantizationError(SamaraError):
 
 
 class ScriptError(SamaraError):
-    """A scripted function uses Python that has no counterpart in a Program."""
+    """A scripted function uses Python that cannot be expressed in a Program."""
 
 
 class BackendError(SamaraError):

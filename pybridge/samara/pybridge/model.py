@@ -69,7 +69,7 @@ _VERIFIED = (  # samara_verified
     "every byte matches its checksum",
     "the file is older than 0.6: its data has no checksums",
     "the file has more than 64 MiB, and verify=True was not given",
-    "the memory was declared constant, and nobody asked",
+    "the memory was declared constant, and verify=True was not given",
     "verify=False was given",
     "verify() found damage",
 )
@@ -140,7 +140,7 @@ class Model:
         return self._functions
 
     def function(self, name: str | None) -> FunctionSpec:
-        """The function of that name, None for the default; ShapeError when there is none."""
+        """The function `name`, or the default one for None. UnknownNameError if there is none."""
         if name is None:
             return next(iter(self._functions.values()))
         if not is_one_of(name, self._functions):
@@ -160,7 +160,7 @@ class Model:
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:
-        """The names of classes, by their number; empty where the file has none."""
+        """The labels of classes, by number; empty if the file has none."""
         try:
             labels = json.loads(self.metadata.get("labels", "[]"))
         except ValueError:
@@ -168,27 +168,27 @@ class Model:
         return tuple(map(str, labels)) if isinstance(labels, list) else ()
 
     def selftest(self) -> None:
-        """Run the golden inputs stored in the file; SamaraError says which output differs, or
-        that none are stored.
+        """Run the golden inputs stored in the file. SamaraError says which output differs, or that the
+        file has none.
         """
         error = new_error()
         check(library().samara_model_selftest(self.handle, error), error)
 
     @property
     def verified(self) -> bool:
-        """Whether every byte of the file matched its checksum when that was looked at last."""
+        """Whether every byte of the file matched its checksum when it was last verified."""
         return int(library().samara_model_verified(self.handle)) == 0
 
     @property
     def verified_reason(self) -> str:
-        """Why `verified` is what it is, as a sentence."""
+        """The reason for the value of `verified`, as a sentence."""
         return _VERIFIED[int(library().samara_model_verified(self.handle))]
 
     def verify(self) -> None:
-        """Compare every byte with its checksum now, whatever the size.
+        """Compare every byte with its checksum now, whatever the size of the file.
 
-        Raises ModelFormatError naming the segment, the MiB in it and a tensor there, or SamaraError
-        for a file that is older than 0.6 and has no checksums of its data.
+        Raises ModelFormatError with the segment, the MiB in it and a tensor there, or SamaraError if the
+        file is older than 0.6 and its data has no checksums.
         """
         error = new_error()
         check(library().samara_model_verify(self.handle, error), error)
@@ -206,12 +206,12 @@ class Model:
 
 
 def _path(source: object) -> Path:
-    """The path of a .samara file; the error that says what to do with anything else."""
+    """The path of a .samara file; for other values an error that says what to do."""
     if not isinstance(source, (str, os.PathLike)):
         if hasattr(source, "functions") and hasattr(source, "entries"):
             raise ArgumentError(
                 f"a model is opened from a file, and this is {kind_of(source)}",
-                fix='samara.export(program, "m.samara") writes the file; program.run runs it without',
+                fix='samara.export(program, "m.samara") writes the file; program.run runs it without one',
             )
         if hasattr(source, "state_dict") or callable(source):
             raise ArgumentError(
@@ -226,7 +226,7 @@ def _path(source: object) -> Path:
 
 
 def _check_kind(path: Path) -> None:
-    """Of a file that did not open: the error that says more where it cannot be read or is no model."""
+    """For a file that did not open: raise a better error if it is unreadable or another format."""
     head = head_of(path)
     if head[4:8] != _MAGIC:
         refuse_foreign(path, head, "a .samara file")
@@ -238,7 +238,7 @@ def _check_kind(path: Path) -> None:
 
 
 class _Closer:
-    """Closes the C model when the last reference to its handle goes; keeps the memory it was
+    """Closes the C model when the last reference to its handle goes, and keeps the memory that it was
     opened from until then.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From pictures to tensors by the runtime: the same pass as on a device."""
+"""Convert pictures to tensors with the runtime's own code, as on a device."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def preprocess(record: InputRecord | str, value: Any) -> npt.NDArray[Any]:
 def tensors_of(
     record: InputRecord, value: Any, rank: int, dtype: np.dtype[Any] | None = None
 ) -> list[npt.NDArray[Any]] | None:
-    """The tensors for an input of that rank and dtype that a record makes of a picture (one) or of sound
-    (any number); None for a value that is neither.
+    """The tensors that a record makes of a picture (one) or of sound (any number), for an input of that
+    rank and dtype; None for other values.
     """
     from samara.pybridge.audio import is_audio
     from samara.pybridge.preprocess_audio import input_shape
@@ -90,8 +90,8 @@ def tensors_of(
 def stand_ins(
     feeds: Mapping[str, Any], specs: Sequence[TensorSpec]
 ) -> tuple[dict[str, Any], dict[int, tuple[Any, list[Any]]]]:
-    """The feeds with empty tensors in the place of pictures, and these by the number of the input:
-    samara_images, and what must live as long as they are used.
+    """The feeds with empty tensors in place of pictures, and the pictures as samara_images by the index
+    of the input, with the objects that must live as long.
     """
     arrays, pictures = dict(feeds), {}
     for i, spec in enumerate(specs):
@@ -104,7 +104,7 @@ def stand_ins(
 
 
 def image_struct(image: Image) -> tuple[Any, list[Any]]:
-    """A samara_image, and what must live as long as it is used."""
+    """A samara_image, and the objects that must live as long."""
     native = ffi.new("samara_image *")
     native.struct_size = ffi.sizeof("samara_image")
     native.format = 1 + _FORMATS.index(image.format)
@@ -192,6 +192,6 @@ def _of_channel(values: tuple[Any, ...], channel: int, absent: Any) -> Any:
 
 
 def _folded(values: Any, channels: int) -> tuple[Any, ...]:
-    """One value where all channels have the same."""
+    """One value if all channels have the same, else one per channel."""
     found = tuple(values[c] for c in range(channels))
     return found[:1] if len(set(found)) == 1 else found

@@ -77,7 +77,7 @@ def _opened(model: Model, options: Mapping[str, Any]) -> Session:
 
 
 def no_answer(function: str) -> UnsupportedError:
-    """Of a file without a record of an answer."""
+    """The error for a file without an answer record."""
     return UnsupportedError(
         f"the file does not say what the outputs of {function!r} mean",
         fix='export it with postprocess="classify OUTPUT softmax" (docs/guides/postprocessing.md)',
@@ -139,7 +139,7 @@ class Session:
         if isinstance(model, Model):
             if copy or verify is not None:
                 raise SamaraError(
-                    "copy and verify say how a file is opened, and this model is open",
+                    "copy and verify apply when a file is opened, but this model is open",
                     fix="give them to samara.Model, or call verify() of the model",
                 )
             self.model = model
@@ -177,7 +177,7 @@ class Session:
         self.inputs: tuple[TensorSpec, ...] = spec.inputs
         self.outputs: tuple[TensorSpec, ...] = spec.outputs
         self._lock = threading.Lock()
-        self._runner: ThreadPoolExecutor | None = None  # of run_async
+        self._runner: ThreadPoolExecutor | None = None  # for run_async
         self._in = ffi.new("void *[]", max(1, len(spec.inputs)))
         self._out = ffi.new("void *[]", max(1, len(spec.outputs)))
         self._dtypes = [s.numpy_dtype for s in spec.inputs]
@@ -192,9 +192,9 @@ class Session:
         self._shapes: list[tuple[int, ...] | None] = [fixed_shape(s) for s in spec.inputs]
         self._out_shapes: list[tuple[int, ...] | None] = []
         self._profiling = False
-        self._unheard = False  # of a recording: left by a caller who stopped listening
+        self._unheard = False  # whether a caller stopped listening before the end of a recording
         self._bound = BoundOutputs(self._lib, len(spec.outputs))
-        # Pointers and arrays of the last run, which profile() repeats; gone with the shapes they had.
+        # Pointers and arrays of the last run, which profile() repeats. A change of shapes invalidates them.
         self._repeat: tuple[Any, list[Array]] | None = None
         if all(s is not None for s in self._shapes):
             self._out_shapes = output_shapes(self.handle, len(self._out_names), self._check)
@@ -302,7 +302,7 @@ class Session:
             held = self._feed(feeds)
             for i, (image, kept) in pictures.items():
                 self._check(self._lib.samara_session_set_image(self.handle, i, image))
-                self._in[i] = NULL  # what was set
+                self._in[i] = NULL  # set for the picture
                 del kept
             answer = self._run_for_answer()
             self._repeat = (self._in, held)
@@ -404,7 +404,7 @@ class Session:
             array = as_output(self.outputs[i], out[name], self._out_dtypes[i], self._out_shapes[i])
             outs[i] = ffi.from_buffer(array, require_writable=True)
             given.append(array)
-        shapes = self._shapes  # a resize makes another list
+        shapes = self._shapes  # a resize replaces this list
         repeat = (ins, [*held, *given])
         run_with, handle, lock = self._lib.samara_session_run_with, self.handle, self._lock
         places = self._bound
@@ -542,7 +542,7 @@ class Session:
     def _repeat_timed(self) -> None:
         if self._repeat is None:
             raise SamaraError(
-                "nothing has run with the shapes of now",
+                "the session has not run with its present shapes",
                 fix="run the session, then ask for the profile",
             )
         before = dict(self.state)
@@ -588,7 +588,7 @@ class Session:
         if out is not None:
             explain_outputs(out, self._out_names)
         made: dict[str, Array] = {}
-        places: list[Array | None] | None = None  # what is large enough to be computed in place
+        places: list[Array | None] | None = None  # outputs large enough to be computed in place
         late: list[int] = []
         packed: list[tuple[Array, Array, str]] = []
         pointers = self._out
@@ -662,7 +662,7 @@ class Session:
                     if not heard.next(self.handle, self._check):
                         end = False
                         return
-                    self._in[heard.index] = NULL  # what was heard
+                    self._in[heard.index] = NULL  # set for the sound
                     made = run()
                     self._repeat = (self._in, held)
                 finally:
@@ -680,7 +680,7 @@ class Session:
         for spec, shape in zip(self.inputs, shapes, strict=True):
             assert shape is not None
             check_shape(spec, shape)
-        self._bound.clear(self.handle)  # a resize does that in any case
+        self._bound.clear(self.handle)  # the resize would unbind them anyway
         resize_inputs(self.handle, [s for s in shapes if s is not None], self._check)
         _log.debug("resized to %s: the arena has %d bytes", shapes, self.arena_bytes)
         self._shapes = list(shapes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SessionPool: several sessions on one model, for servers whose requests come in many threads."""
+"""SessionPool: several sessions on one model, for servers with requests in many threads."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class SessionPool:
         **options: Any,
     ) -> None:
         if whole_number(size, "size") < 1:
-            raise ShapeError(f"size is {size}", fix="a pool has at least one session")
+            raise ShapeError(
+                f"size is {size}, expected at least 1", fix="give the number of sessions, 1 or more"
+            )
         self.model = model if isinstance(model, Model) else Model(model)
         self.size = size
         options.setdefault("threads", 1)

@@ -133,13 +133,13 @@ def test_baseline(samara_path: Path, tmp_path: Path) -> None:
 def test_wrong_requests(samara_path: Path, tmp_path: Path) -> None:
     (tmp_path / "text.json").write_text("{}")
     with opened(samara_path) as file:
-        with pytest.raises(ShapeError, match="is no ONNX model"):
+        with pytest.raises(ShapeError, match="is not an ONNX model"):
             bench(file, against=("onnxruntime",))
         with pytest.raises(ShapeError, match="runs must be at least 1"):
             bench(file, runs=0)
         with pytest.raises(ShapeError, match="no node's path or operator contains 'nothing'"):
             bench(file, runs=1, node="nothing")
-        with pytest.raises(SamaraError, match="is no result of a benchmark"):
+        with pytest.raises(SamaraError, match="is not a result of samara bench"):
             bench(file, runs=1, baseline=tmp_path / "text.json")
         with pytest.raises(SamaraError, match=r"baseline .*: there is no such file"):
             bench(file, runs=1, baseline=tmp_path / "none.json")

@@ -54,5 +54,5 @@ def test_cut_files_are_refused(library: bytes, length: int) -> None:
 
 
 def test_other_files_are_refused() -> None:
-    with pytest.raises(BackendError, match=r"a\.dll is no little-endian ELF file"):
+    with pytest.raises(BackendError, match=r"a\.dll is not a little-endian ELF file"):
         Elf(b"MZ" + bytes(100), "a.dll")

@@ -49,7 +49,7 @@ def test_missing_compiler_names_its_package(
 
 def test_ndk_is_searched_for_clang(tmp_path: Path) -> None:
     target = find_target("aarch64-linux-android24")
-    with pytest.raises(BackendError, match="is no Android NDK"):
+    with pytest.raises(BackendError, match="is not an Android NDK"):
         find_toolchain(target, ndk=tmp_path)
     tools = tmp_path / "toolchains/llvm/prebuilt/linux-x86_64/bin"
     tools.mkdir(parents=True)

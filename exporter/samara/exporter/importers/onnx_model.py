@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`import_onnx`: an ONNX model becomes a Program.
+"""`import_onnx`: convert an ONNX model into a Program.
 
-The function can be named, inspected and documented without the onnx package; calling it needs one.
+The function can be imported and documented without the onnx package; calling it needs the package.
 """
 
 from __future__ import annotations

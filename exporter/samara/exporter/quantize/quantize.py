@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`quantize`: a float Program becomes one with fewer bits, by a recipe, with a report."""
+"""`quantize`: turn a float Program into one with fewer bits, by a recipe, with a report."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def quantize(
     Raises QuantizationError for recipes, data and limits that cannot be met, FileError for files that
     cannot be read, ArgumentError for what is no Program.
     """
-    # Only a quantization needs these; they need much of the package.
+    # Imported here because they load much of the package, and only quantization needs them.
     from samara.exporter.quantize import diagnose, report, search
 
     program = as_program(program, "quantize")
