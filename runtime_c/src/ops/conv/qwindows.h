@@ -20,8 +20,7 @@ struct smr_qwindows {
                             // groups
   size_t lines, columns;    // of a block: whole lines, or part of one line
   size_t line_blocks, column_blocks, blocks;
-  size_t rows, row_taps;           // lines copied per plane of taps; number of such copies per
-                                   // plane
+  size_t rows, row_taps;           // lines read per plane of taps; copies of each line
   bool rows_apart, columns_apart;  // each row or column of taps reads separate lines
   bool native;                     // copied bytes are in the kernels' own form (smr_i8_gemm_native)
   size_t width, pitch;             // of a copied line: pixels, bytes
