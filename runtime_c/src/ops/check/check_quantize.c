@@ -9,7 +9,7 @@
 
 samara_status smr_expect_quant(const struct smr_job *job, const struct smr_tensor *t,
                                const char *what) {
-  // The reader has seen to those of a model.
+  // For models, the reader has checked this already.
   if (!SMR_HAS(eager) || t->dtype != SAMARA_QINT8) return SAMARA_OK;
   const struct smr_quant *q = t->quant;
   const int64_t count = q == NULL ? 0 : (int64_t)q->count;

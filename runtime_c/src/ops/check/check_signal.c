@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-enum { DFT_MAX_LENGTH = 1 << 25 };  // what its scratch holds fits 32-bit memory
+enum { DFT_MAX_LENGTH = 1 << 25 };  // its scratch fits 32-bit memory
 
 samara_status smr_check_dft(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];

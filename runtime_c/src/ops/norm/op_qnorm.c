@@ -13,7 +13,7 @@
 #include <inttypes.h>
 
 struct qsoftmax_state {
-  struct smr_axis axis;  // first
+  struct smr_axis axis;  // first member, so that a struct smr_axis is at job->state
   const struct smr_i8_softmax *kernels;
 };
 
@@ -83,12 +83,12 @@ const struct smr_op_funcs smr_op_qsoftmax_funcs = {.check = qsoftmax_check,
 
 struct qnorm_state {
   const struct smr_i8_norm *kernels;
-  size_t groups, n;    // rows, and elements of one
-  size_t tile_groups;  // rows of a tile
+  size_t groups, n;    // number of rows, elements per row
+  size_t tile_groups;  // rows per tile
   struct smr_i8_norm_args args;
 };
 
-// Elements of a row; the check class has looked at the axis.
+// Elements of a row. The check class has checked the axis.
 static uint64_t qnorm_length(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   const int64_t given = SMR_ATTR(job, qlayer_norm, axis)->i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attributes that say how resize samples.
+// The attributes that define the sampling of resize.
 #include "base/fp.h"
 
 #include "ops/resample/resize_attrs.h"
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-// Up to exclude_outside, the attributes of resize and resize_grad lie in the same places.
+// The attributes of resize and resize_grad have the same indices up to exclude_outside.
 
 static const struct smr_attr *resize_roi(const struct smr_job *job) {
   return job->op->code == SMR_CODE_RESIZE ? SMR_ATTR(job, resize, roi)
