@@ -2,9 +2,9 @@
 // Converts the sums of an int8 product, over the vocabulary. Kernels of instruction sets that
 // extend others share it.
 //
-//   I8_NAME(store)   (p, v, zero, lo, n): stores the first n <= VF lanes of v plus `zero`, saturated
-//                    to bytes and at least `lo`. If it does not exist, I8_TO_I8 is defined and
-//                    there is a N(i8_gemm_to_i8)
+//   I8_NAME(store)   (p, v, zero, lo, n): stores the first n <= VF lanes of v plus `zero`,
+//                    saturated to bytes and at least `lo`. If it does not exist, I8_TO_I8 is
+//                    defined and there is a N(i8_gemm_to_i8)
 #define I8_NAME(name) N(i8_gemm_##name)
 #if defined(SMR_SIMD_AVX512)
 SMR_INLINE void N(i8_gemm_store)(int8_t *p, __m512i v, int32_t zero, int32_t lo, size_t n) {
