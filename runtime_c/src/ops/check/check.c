@@ -70,8 +70,9 @@ samara_status smr_expect_one_dtype(const struct smr_job *job, uint32_t set) {
 samara_status smr_expect_pixels(const struct smr_job *job, const struct smr_tensor *x) {
   for (uint32_t i = 1; i + 1 < x->rank; i++)
     if (x->dims[i] < 1 || x->dims[i] > INT32_MAX)
-      SMR_FAIL(job->error, BAD_SHAPE, "%s: spatial axis %u of x has extent %" PRId64, job->op->name,
-               (unsigned)i - 1, x->dims[i]);
+      SMR_FAIL(job->error, BAD_SHAPE,
+               "%s: spatial axis %u of x has extent %" PRId64 ", expected 1 to 2147483647",
+               job->op->name, (unsigned)i - 1, x->dims[i]);
   return SAMARA_OK;
 }
 

@@ -87,7 +87,7 @@ samara_status smr_check_slice(const struct smr_job *job) {
                               : false;
     if (!fits)
       SMR_FAIL(job->error, BAD_SHAPE,
-               "%s: axis %u of extent %" PRId64 " cannot be cut from %" PRId64 " to %" PRId64
+               "%s: axis %u of extent %" PRId64 " cannot be sliced from %" PRId64 " to %" PRId64
                " by %" PRId64,
                job->op->name, (unsigned)i, d, b, e, s);
     // No overflow: both distances are in [0, d].

@@ -123,7 +123,7 @@ static samara_status qwindows_make(const struct smr_job *job, const struct smr_w
   qwindows_cut(job, w, s);
   s->bytes = qwindows_bytes(w, s, s->lines, s->columns);
   if (s->bytes > PTRDIFF_MAX - QWINDOWS_SLACK)
-    SMR_FAIL(job->error, LIMIT, "%s: a window is too large", job->op->name);
+    SMR_FAIL(job->error, LIMIT, "%s: the lines under a window do not fit memory", job->op->name);
   s->bytes += QWINDOWS_SLACK;
   return SAMARA_OK;
 }

@@ -41,8 +41,9 @@ static samara_status nms_check(const struct smr_job *job) {
                                     SMR_DTYPE_F32};
   const int64_t limit = SMR_ATTR(job, nms, limit)->i, boxes = job->inputs[0]->dims[1];
   if (limit < 0 || limit > INT32_MAX || boxes > INT32_MAX)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: limit %" PRId64 " of %" PRId64 " boxes", job->op->name,
-             limit, boxes);
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "%s: limit is %" PRId64 " for %" PRId64 " boxes, expected 0 to 2147483647 for both",
+             job->op->name, limit, boxes);
   for (uint32_t i = 0; i < job->input_count; i++)
     if (job->inputs[i] != NULL) SMR_TRY(smr_expect_dtype(job, job->inputs[i], "input", dtypes[i]));
   return smr_expect_dtype(job, job->outputs[0], "output", SMR_DTYPE_I64);

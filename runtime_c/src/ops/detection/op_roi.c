@@ -78,8 +78,9 @@ static samara_status roi_align_check(const struct smr_job *job) {
   SMR_TRY(roi_check(job, SMR_ATTR(job, roi_align, size)));
   SMR_TRY(smr_expect_dtype(job, job->inputs[2], "images", SMR_DTYPE_I32 | SMR_DTYPE_I64));
   if (mode < 0 || mode > 1 || sampling < 0 || sampling > ROI_MOST_SAMPLES)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: mode %" PRId64 " or %" PRId64 " samples", job->op->name,
-             mode, sampling);
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "%s: mode is %" PRId64 " and sampling %" PRId64 ", expected 0 or 1 and 0 to 4096",
+             job->op->name, mode, sampling);
   return SAMARA_OK;
 }
 
@@ -301,7 +302,7 @@ static samara_status roi_pool_prepare(struct smr_job *job) {
 static samara_status roi_whole(const struct smr_job *job, float value, size_t region,
                                int64_t *out) {
   if (value != value)
-    SMR_FAIL(job->error, BAD_DATA, "%s: region %zu has a corner that is no number", job->op->name,
+    SMR_FAIL(job->error, BAD_DATA, "%s: region %zu has a corner that is NaN", job->op->name,
              region);
   double away = floor(fabs((double)value) + 0.5);
   if (away > roi_far) away = roi_far;

@@ -145,7 +145,9 @@ static samara_status pad_check(const struct smr_job *job) {
   const struct smr_quant *quant = job->inputs[0]->quant;
   SMR_TRY(smr_move_check(job));
   if (quant == NULL || (quant->count == 1 && quant->axis == -1)) return SAMARA_OK;
-  SMR_FAIL(job->error, BAD_SHAPE, "pad: the input is quantized along axis %d", (int)quant->axis);
+  SMR_FAIL(job->error, BAD_SHAPE,
+           "pad: the input is quantized along axis %d, expected one scale and zero point",
+           (int)quant->axis);
 }
 
 const struct smr_op_funcs smr_op_pad_funcs = {.check = pad_check,

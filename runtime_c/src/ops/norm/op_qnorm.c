@@ -105,7 +105,7 @@ static samara_status qnorm_check(const struct smr_job *job) {
       SMR_TRY(smr_expect_dtype(job, job->inputs[i], i == 1 ? "scale" : "bias", SMR_DTYPE_F32));
   SMR_TRY(smr_expect_q8_output(job, SMR_ATTR_GROUP(job, qlayer_norm, int8_output)));
   if (n > SMR_I8_NORM_MOST)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: rows of %" PRIu64 " elements, at most %d are provided",
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: rows of %" PRIu64 " elements, expected at most %d",
              job->op->name, n, (int)SMR_I8_NORM_MOST);
   if (!(eps > 0.0f))
     SMR_FAIL(job->error, BAD_SHAPE, "%s: eps is %g, expected a positive number", job->op->name,

@@ -198,8 +198,9 @@ static samara_status bitcast_check(const struct smr_job *job) {
   if (SMR_ATTR(job, bitcast, to)->i != y->dtype ||
       smr_dtype_bytes(x->dtype) != smr_dtype_bytes(y->dtype) ||
       smr_dtype_packed(x->dtype) != smr_dtype_packed(y->dtype))
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: %s cannot be taken for %s", job->op->name,
-             smr_dtype_name(x->dtype), smr_dtype_name(y->dtype));
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "%s: the bits of %s cannot be read as %s, expected elements of the same size",
+             job->op->name, smr_dtype_name(x->dtype), smr_dtype_name(y->dtype));
   return SAMARA_OK;
 }
 

@@ -29,7 +29,8 @@ static samara_status narrow_check_operand(const struct smr_job *job, uint32_t in
 
 samara_status smr_recurrent_narrow_check(const struct smr_job *job) {
   if ((job->op->flags & SMR_OP_TRAINING) != 0)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: weights are quantized", job->op->name);
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: weights are quantized, expected floats in training",
+             job->op->name);
   SMR_TRY(smr_expect_dtype(job, job->inputs[NARROW_X], "x", SMR_DTYPE_F32));
   SMR_TRY(narrow_check_operand(job, NARROW_W, "w"));
   return narrow_check_operand(job, NARROW_R, "r");

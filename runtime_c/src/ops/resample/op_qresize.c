@@ -28,8 +28,9 @@ static samara_status qresize_check(const struct smr_job *job) {
   SMR_TRY(smr_expect_rank(job, y, "output", x->rank, x->rank));
   const uint32_t spatial = x->rank - 2u;
   if ((smr_optional_input(job, 2) != NULL) != (spatial == 2))
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: %u spatial axes need as many tensors of taps",
-             job->op->name, (unsigned)spatial);
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "%s: x has %u spatial axes, expected one tensor of taps for each", job->op->name,
+             (unsigned)spatial);
   for (uint32_t i = 1; i <= spatial; i++) {
     const struct smr_tensor *taps = job->inputs[i];
     SMR_TRY(smr_expect_dtype(job, taps, i == 1 ? "taps_0" : "taps_1", SMR_DTYPE_I32));

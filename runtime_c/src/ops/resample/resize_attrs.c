@@ -55,8 +55,8 @@ samara_status smr_resize_check_attrs(const struct smr_job *job) {
              (unsigned)roi->count, 2 * spatial);
   for (uint32_t i = 0; i < roi->count; i++)
     if (!isfinite(roi->floats[i]))
-      SMR_FAIL(job->error, BAD_SHAPE, "%s: roi[%u] is %g", name, (unsigned)i,
-               smr_g(roi->floats[i]));
+      SMR_FAIL(job->error, BAD_SHAPE, "%s: roi[%u] is %g, expected a finite number", name,
+               (unsigned)i, smr_g(roi->floats[i]));
   return SAMARA_OK;
 }
 
