@@ -84,7 +84,7 @@ static size_t f32_dwconv_copied_width(const struct smr_f32_dwconv_args *args) {
 // images that are mostly borders. For others the copy costs as much as it saves.
 enum {
   F32_DWCONV_COPY = SMR_LEAN(384, 0),          // pixels: 24 KiB of stack
-  F32_DWCONV_FAR = 1024 / (int)sizeof(float),  // pixel strides from which on only four fit L1
+  F32_DWCONV_FAR = 1024 / (int)sizeof(float),  // pixels a multiple of this apart share few L1 sets
 };
 
 // Rows of output whose inputs are copied at once; 0: no copy.

@@ -29,9 +29,9 @@ struct smr_vbinary_kernel {
 /// give bool. Integers wrap.
 ///   DIV truncates; MOD has the sign of the divisor, FMOD of the dividend; with a divisor 0
 ///   integers give 0 (the caller checks for it first). POW of integers with a negative exponent:
-///   1 for base 1, +-1 for -1, else 0. SHL, SHR by the width or more: 0 remains of the bits. AND,
-///   OR, XOR take bools (any nonzero byte is true), the BIT_ ones integers. MIN and MAX of floats
-///   return NaN if either operand is NaN.
+///   1 for base 1, +-1 for -1, else 0. SHL, SHR by the width or more: all bits are shifted out.
+///   AND, OR, XOR take bools (any nonzero byte is true), the BIT_ ones integers. MIN and MAX of
+///   floats return NaN if either operand is NaN.
 enum smr_vbinary {
 #define SMR_F32_BINARY(NAME, name, DTYPES, value, value_f64) SMR_VBINARY_##NAME,
 #include "kernels/f32_vbinary/functions.inc"

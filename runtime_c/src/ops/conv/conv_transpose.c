@@ -236,7 +236,7 @@ static samara_status transpose_indirect_run(const struct smr_job *job, size_t be
 // ---- phases ----
 
 static samara_status transpose_phases_kernels(struct smr_job *job) {
-  // Phases and rows of phases come in any number, so plan for both one and many.
+  // There may be any number of phases, with any number of rows.
   static const float *const some_pointers[1] = {NULL};
   const struct smr_conv_transpose *s = job->state;
   const struct smr_f32_gemm_args any = {.m = 1,

@@ -24,7 +24,7 @@ static const smr_work winograd_gain = 0.875;
 // off at most sizes.
 enum { WINOGRAD_FEWEST_CHANNELS = 16 };
 
-// The low bits say which form. No other derived copy has only the highest of the kind bits set.
+// The low bits hold the form. No other derived copy has NARROW without one of the KINDS bits.
 enum { WINOGRAD_KEY = SMR_LINEAR_KEY_NARROW, WINOGRAD_KEY_KINDS = 7 << 27 };
 
 static size_t winograd_tiles(enum smr_winograd_form form, const struct smr_window *w) {
