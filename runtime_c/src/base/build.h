@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this build is: the full library. A selective build has a header of its own in its place
+/* The kind of this build: the full library. A selective build replaces this header
  * (docs/selective-builds.md). */
 #ifndef SMR_BASE_BUILD_H_
 #define SMR_BASE_BUILD_H_

@@ -63,7 +63,7 @@ SMR_INLINE float N(f32_reduce_scalar_min)(float a, float b) { return a < b || a 
     }                                                                                              \
     float lanes[VF];                                                                               \
     N(store)(lanes, total);                                                                        \
-    /* Halves meet halves. */                                                                      \
+    /* Combine halves with halves. */                                                              \
     SMR_UNROLL for (size_t width = VF / 2; width > 0; width /= 2)                                  \
         SMR_UNROLL for (size_t i = 0; i < width; i++) lanes[i] =                                   \
             N(f32_reduce_scalar_##name)(lanes[i], lanes[i + width]);                               \

@@ -21,7 +21,8 @@ static samara_status gru_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// h R_h^T, rows `stride` floats apart, if the reset gate multiplies it. NULL if that multiplies h.
+// h R_h^T, if the reset gate multiplies it; NULL if the gate multiplies h. Rows are `stride` floats
+// apart.
 struct gru_inner {
   const float *rows;
   size_t stride;

@@ -142,9 +142,8 @@ static void dft_store(const struct dft_state *s, struct smr_f32_fft_parts from, 
   const float scale = s->inverse ? 1.0f / (float)s->length : 1.0f;
   for (size_t l = 0; l < count; l++) {
     const size_t t = first + l;
-    if (!s->complex_in)
-      dft_make_real(s, from, count, l);  // a real signal gives exact zeros here;
-                                         // remove rounding errors
+    // A real signal gives zeros here; remove rounding errors.
+    if (!s->complex_in) dft_make_real(s, from, count, l);
     float *to = y + (t / s->inner * s->kept * s->inner + t % s->inner) * channels;
     for (size_t k = 0; k < s->kept; k++) {
       to[k * s->inner * channels] = from.re[k * count + l] * scale;
