@@ -84,7 +84,8 @@ class NodeRow:
     algorithms: those that could compute it, each with the microseconds that the cost model gives
     it, the one in use first; empty where the operator knows one way only.
     flops: of one execution; None where sizes depend on data, or on symbols and nothing was run.
-    place: the author's line and the module it comes from, as far as the model says it.
+    place: the author's line and the module it comes from, as far as the model says it. module: the path
+    of that module, as `layers.0.conv`.
     note: what a trap says: for which inputs the branch runs that cannot, and which lead elsewhere.
     """
 
@@ -106,6 +107,7 @@ class NodeRow:
     share: float | None = None
     place: str = ""
     note: str = ""
+    module: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +393,7 @@ def _node_row(node: Node, path: str) -> NodeRow:
         path=path,
         place=place_of(node),
         note=node.attrs["message"] if node.op is ops.trap else "",
+        module="" if source is None else source.module,
     )
 
 
