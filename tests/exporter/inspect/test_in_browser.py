@@ -13,9 +13,12 @@ from pathlib import Path
 
 import pytest
 
+from samara.exporter.inspect.bench_html import bench_page
 from samara.exporter.inspect.contents import inspect
 from samara.exporter.inspect.html import html_page
 from samara.exporter.ir import ProgramBuilder, save_program
+from samara.exporter.measure.bench import bench
+from samara.exporter.opening import opened
 
 pytestmark = pytest.mark.extended
 
@@ -120,3 +123,14 @@ def test_an_evil_name_stays_text(show: Show, tmp_path: Path) -> None:
     assert shown.console == []
     assert "<img" not in shown.document
     assert any("neg" in box for box in _boxes(shown))
+
+
+def test_page_of_a_benchmark_has_no_errors(show: Show, tmp_path: Path) -> None:
+    _model(tmp_path / "m.samara", 3)
+    with opened(tmp_path / "m.samara") as file:
+        report = bench(file, runs=2, node="")
+    (tmp_path / "b.html").write_text(bench_page(report), encoding="utf-8")
+    shown = show("b.html")
+    assert shown.console == []
+    assert shown.document.count('class="frame"') == 1 + 3 + 12
+    assert '<th><button type="button">kernel</button></th>' in shown.document

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,21 +44,9 @@ def fold(nodes: Sequence[NodeRow]) -> tuple[Member, ...]:
         for name in n.inputs:
             if name in makers and makers[name] != i:
                 users[makers[name]].add(i)
-    paths = [module_path(n) for n in nodes]
+    paths = [tuple(n.module.split("/")) if n.module else () for n in nodes]
     order = _module_order(paths, users)
     return _by_module(order, paths, 0, users)
-
-
-def module_path(n: NodeRow) -> tuple[str, ...]:
-    """The modules that hold the node, outermost first; empty where its names do not tell them."""
-    if n.module:
-        return tuple(n.module.split("."))
-    imported = re.fullmatch(r"(\S+) \(\w+\)", n.source)
-    name = n.name if imported is None else imported.group(1)
-    if "::" in name:
-        return ()
-    parts = [p for p in name.split("/" if "/" in name else ".") if p]
-    return tuple(parts[:-1])
 
 
 def _module_order(paths: Sequence[tuple[str, ...]], users: Sequence[set[int]]) -> list[int]:

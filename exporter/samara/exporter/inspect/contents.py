@@ -42,6 +42,7 @@ from samara.exporter.ir.relayout import TransposeLeft, transposes_left
 from samara.exporter.measure.costs import flops_of, symbol_sizes
 from samara.exporter.measure.feeds import Given, choose_feeds, read_feeds
 from samara.exporter.measure.inside import Inside, functions_inside
+from samara.exporter.measure.modules import module_path
 from samara.exporter.measure.node_times import run_time_us
 from samara.exporter.ops import OpSpec
 from samara.exporter.package.memory_plan import measure
@@ -85,7 +86,7 @@ class NodeRow:
     it, the one in use first; empty where the operator knows one way only.
     flops: of one execution; None where sizes depend on data, or on symbols and nothing was run.
     place: the author's line and the module it comes from, as far as the model says it. module: the path
-    of that module, as `layers.0.conv`.
+    of the module that holds it, as `layers/0`.
     note: what a trap says: for which inputs the branch runs that cannot, and which lead elsewhere.
     """
 
@@ -393,7 +394,7 @@ def _node_row(node: Node, path: str) -> NodeRow:
         path=path,
         place=place_of(node),
         note=node.attrs["message"] if node.op is ops.trap else "",
-        module="" if source is None else source.module,
+        module=module_path(node),
     )
 
 

@@ -85,7 +85,8 @@ class BenchReport:
 
     peak_gflops: fused multiply-adds of one thread, measured in the same run; `roof` likewise, where
     nodes were timed. nodes_share: the sum of all nodes' times over the time of their run. not_reached:
-    paths of nodes that were asked for and are in branches that the inputs do not take.
+    paths of nodes that were asked for and are in branches that the inputs do not take. baseline: medians
+    over those of an earlier result, by row; baseline_nodes: its nodes' times in microseconds, by path.
     """
 
     model: str
@@ -102,6 +103,7 @@ class BenchReport:
     not_reached: tuple[str, ...] = ()
     roof: Roof | None = None
     baseline: Mapping[str, float] | None = None
+    baseline_nodes: Mapping[str, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain dicts, which `baseline=` of a later run reads."""
@@ -112,8 +114,8 @@ class BenchReport:
         """Whether every engine that ran gave the answers of the first."""
         return all(r.tolerances is None or r.tolerances <= 1.0 for r in self.rows)
 
-    def text(self) -> str:
-        """Tables, and how they were measured."""
+    def text(self, *, nodes: bool = True) -> str:
+        """Tables, and how they were measured; `nodes`: with that of nodes, where they were timed."""
         lines = [f"{self.model}: {self.runs} interleaved rounds on {self.machine}"]
         if self.sizes:
             lines.append("sizes: " + ", ".join(f"{k}={v}" for k, v in self.sizes.items()))
@@ -132,7 +134,7 @@ class BenchReport:
                     right={2, 3, 4},
                 )
             )
-        if self.nodes:
+        if self.nodes and nodes:
             lines.append(nodes_text(self.nodes, self.nodes_share, self.roof, self.not_reached))
         if self.baseline is not None:
             lines += [
@@ -238,7 +240,7 @@ def bench(
             f"{file.given} is no ONNX model, which {', '.join(against)} would need",
             fix="give the .onnx file instead",
         )
-    old = None if baseline is None else _read_baseline(baseline)
+    old, old_nodes = (None, None) if baseline is None else _read_baseline(baseline)
     model = Model(file.path)
     first = Session(
         model,
@@ -288,6 +290,7 @@ def bench(
         not_reached=() if timed is None else timed.not_reached,
         roof=roof,
         baseline=None if old is None else _against_baseline(old, rows),
+        baseline_nodes=old_nodes,
     )
 
 
@@ -484,16 +487,21 @@ def _key(row: Mapping[str, Any]) -> str:
     return f"{row['engine']} threads={row['threads']}{isa}{device}"
 
 
-def _read_baseline(path: str | os.PathLike[str]) -> dict[str, float]:
+def _read_baseline(path: str | os.PathLike[str]) -> tuple[dict[str, float], dict[str, float]]:
+    """The medians of its rows, and those of its nodes; none where it did not time nodes."""
     text = read_text(path, "baseline")
     try:
-        rows = json.loads(text)["rows"]
-        return {_key(r): float(r["median_ms"]) for r in rows if r["median_ms"] is not None}
-    except (ValueError, KeyError, TypeError):
+        result = json.loads(text)
+        rows = {
+            _key(r): float(r["median_ms"]) for r in result["rows"] if r["median_ms"] is not None
+        }
+        nodes = {n["path"] or n["node"]: float(n["median_us"]) for n in result.get("nodes", ())}
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise SamaraError(
             f"{os.fspath(path)} is no result of a benchmark",
             fix="write one with samara bench … --json > old.json",
         ) from None
+    return rows, nodes
 
 
 def _against_baseline(old: Mapping[str, float], rows: Sequence[BenchRow]) -> dict[str, float]:
