@@ -12,11 +12,12 @@ from html import escape
 from typing import Final
 
 from samara.exporter.inspect.contents import family_of
-from samara.exporter.inspect.page import page, table
+from samara.exporter.inspect.page import page
 from samara.exporter.measure.bench import BenchReport, BenchRow
 from samara.exporter.measure.node_times import NodeTime
 from samara.exporter.ops import all_ops
 from samara.exporter.types.charts import Bar, Cell, bars, number_text
+from samara.pybridge.notebook import html_facts, html_table
 
 _CHANGES: Final = 30  # bars of the nodes that changed most
 _NOISE: Final = 0.05  # of a node's time: a change below it is grey
@@ -43,8 +44,7 @@ def _summary(report: BenchReport) -> str:
     for c in report.cold:
         times = f"{c.open_ms:.2f} ms, {c.create_ms:.2f} ms, {c.first_run_ms:.2f} ms"
         facts.append((f"open, create, first run with {c.threads} threads {c.isa}".strip(), times))
-    said = "".join(f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in facts)
-    return f'<h1>{escape(report.model)}</h1><dl class="facts">{said}</dl>'
+    return f"<h1>{escape(report.model)}</h1>{html_facts(dict(facts))}"
 
 
 def _engines(report: BenchReport) -> str:
@@ -178,7 +178,7 @@ def _nodes(report: BenchReport) -> str:
             change = "new" if before is None else _change(n.median_us, before)
             cells += ["" if before is None else f"{before:.1f}", change]
         rows.append([*cells, n.source] if sourced else cells)
-    text = table(heads, rows, right=range(3, len(heads) - sourced), sortable=True)
+    text = html_table(heads, rows, right=range(3, len(heads) - sourced), sortable=True)
     more = ""
     if report.not_reached:
         more = f"<p>Not reached with these inputs: {escape(', '.join(report.not_reached))}</p>"

@@ -12,8 +12,9 @@ from typing import Any, Final
 from samara.exporter.inspect._groups import fold, to_json
 from samara.exporter.inspect.contents import FunctionReport, Report, TensorRow
 from samara.exporter.inspect.memory_html import memory_section
-from samara.exporter.inspect.page import page, table
+from samara.exporter.inspect.page import page
 from samara.exporter.types.text import byte_text, count_text
+from samara.pybridge.notebook import html_facts, html_table
 
 # Of the op table, each with a colour in page.css.
 _FAMILIES: Final = (
@@ -71,10 +72,7 @@ def _summary(report: Report) -> str:
     facts += [(f"pre-processing of {name}", record) for name, record in report.records.items()]
     facts += [(f"answer of {name}", record) for name, record in report.answers.items()]
     facts += list(report.metadata.items())
-    said = "".join(
-        f"<div><dt>{escape(k)}</dt><dd>{escape(_short(v, 400))}</dd></div>" for k, v in facts
-    )
-    return f'<h1>{escape(report.path)}</h1><dl class="facts">{said}</dl>'
+    return f"<h1>{escape(report.path)}</h1>{html_facts({k: _short(v, 400) for k, v in facts})}"
 
 
 def _function(f: FunctionReport, key: str) -> str:
@@ -189,7 +187,7 @@ def _nodes(f: FunctionReport, key: str) -> str:
         for i, n in enumerate(f.nodes)
     ]
     ids = [f"{key}n{i}" for i in range(len(rows))]
-    return table(_HEADS, rows, right={0, 5, 7, 8}, ids=ids, sortable=True)
+    return html_table(_HEADS, rows, right={0, 5, 7, 8}, ids=ids, sortable=True)
 
 
 def _constants(report: Report) -> str:
@@ -200,5 +198,5 @@ def _constants(report: Report) -> str:
     heads = ("name", "dtype", "shape", "layout", "bytes")
     return (
         f"<h2>Constants</h2><details><summary>{len(rows)} constants</summary>"
-        f'<div class="wide">{table(heads, rows, right={4}, sortable=True)}</div></details>'
+        f'<div class="wide">{html_table(heads, rows, right={4}, sortable=True)}</div></details>'
     )

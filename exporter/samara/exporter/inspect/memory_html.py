@@ -7,9 +7,9 @@ from html import escape
 from typing import Final
 
 from samara.exporter.inspect.memory_report import MemoryReport, PlanReport, plan_letters
-from samara.exporter.inspect.page import table
 from samara.exporter.types.text import byte_text
 from samara.pybridge import MemoryRow
+from samara.pybridge.notebook import html_table
 
 _HEIGHT: Final = 340.0
 _WIDTH: Final = 1000.0
@@ -26,7 +26,7 @@ def memory_section(m: MemoryReport) -> str:
     if m.blocks:
         rows = [(r.kind, r.function, r.name, f"{r.size_bytes:,}") for r in m.blocks]
         parts.append("<h2>Bytes of the session</h2>")
-        parts.append(table(("kind", "function", "name", "bytes"), rows, right={3}))
+        parts.append(html_table(("kind", "function", "name", "bytes"), rows, right={3}))
     if m.contract:
         heads = ["function", "instruction sets", "threads", "arena", "shared scratch"]
         heads += ["scratch per thread", "blocks", "variables", "session", "model", "derived"]
@@ -41,7 +41,7 @@ def memory_section(m: MemoryReport) -> str:
             for r in m.contract
         ]
         parts.append("<h2>Bytes that the file states</h2>")
-        parts.append(table(heads, numbers, right=range(2, len(heads))))
+        parts.append(html_table(heads, numbers, right=range(2, len(heads))))
         parts += [f"<p>{escape(line)}</p>" for line in m.differences]
     return "\n".join(parts)
 
@@ -68,7 +68,7 @@ def _plan(p: PlanReport) -> str:
         f"<h2>Arena of <code>{escape(p.function)}</code></h2>"
         f"<p>{p.arena_bytes:,} bytes over {len(p.nodes)} nodes. Most live during node {p.peak_node},"
         f" <code>{peak}</code>: {p.peak_bytes:,} bytes.</p>"
-        f'<div class="wide">{_svg(p)}</div>{table(heads, rows, right={3, 4, 5})}'
+        f'<div class="wide">{_svg(p)}</div>{html_table(heads, rows, right={3, 4, 5})}'
     )
 
 

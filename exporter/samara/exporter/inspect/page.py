@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports as one self-contained page each: style, tables, and scripts that the page itself holds."""
+"""Reports as one self-contained page each, with its style and the scripts that it runs."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -33,30 +33,6 @@ def page(title: str, parts: Iterable[str], *, scripts: Sequence[str] = (), data:
         + (f"<script>{program}</script>" if scripts else "")
         + "</body></html>\n"
     )
-
-
-def table(
-    heads: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    right: Collection[int] = (),
-    ids: Sequence[str] = (),
-    sortable: bool = False,
-) -> str:
-    """A table of texts, which are escaped; the columns `right` are flush right. ids: of the rows.
-
-    sortable: a click on a head sorts, where the page has the script `tables.js`.
-    """
-    head = "".join(f"<th>{escape(h)}</th>" for h in heads)
-    body = []
-    for i, row in enumerate(rows):
-        cells = "".join(
-            f'<td class="{"r" if k in right else "m"}">{escape(cell)}</td>'
-            for k, cell in enumerate(row)
-        )
-        body.append(f'<tr id="{escape(ids[i])}">{cells}</tr>' if ids else f"<tr>{cells}</tr>")
-    mark = ' class="sortable"' if sortable else ""
-    return f"<table{mark}><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
 @cache
