@@ -50,6 +50,6 @@ def html_facts(facts: Mapping[str, str]) -> str:
 def html_report(title: str, facts: Mapping[str, str], *parts: str) -> str:
     """What a notebook shows of an object: a title, facts, and parts that are HTML already."""
     return (
-        f'<div class="samara-report"><style>{_STYLE}</style><b>{escape(title)}</b>'
+        f'<div class="samara-report"><style>{_STYLE}</style><div><b>{escape(title)}</b></div>'
         f"{html_facts(facts)}{''.join(parts)}</div>"
     )

@@ -13,10 +13,10 @@ from typing import Final
 
 from samara.exporter.inspect.contents import family_of
 from samara.exporter.inspect.page import page
-from samara.exporter.measure.bench import BenchReport, BenchRow
+from samara.exporter.measure.bench import BenchReport
 from samara.exporter.measure.node_times import NodeTime
 from samara.exporter.ops import all_ops
-from samara.exporter.types.charts import Bar, Cell, bars, number_text
+from samara.exporter.types.charts import Bar, bars, number_text
 from samara.pybridge.notebook import html_facts, html_table
 
 _CHANGES: Final = 30  # bars of the nodes that changed most
@@ -48,28 +48,11 @@ def _summary(report: BenchReport) -> str:
 
 
 def _engines(report: BenchReport) -> str:
-    rows = []
-    for r in report.rows:
-        shown, value = r.error, None
-        if r.median_ms is not None:
-            value = r.median_ms
-            ratio = "" if r.ratio is None else f", {r.ratio:.2f} times as fast as samara"
-            wrong = r.tolerances is not None and not r.tolerances <= 1
-            shown = f"{r.median_ms:.3f} ms{ratio}" + (", WRONG ANSWER" if wrong else "")
-        cell: Cell = value if value is not None else f"failed: {shown[:60]}"
-        rows.append(Bar(_row_name(r), cell, shown=shown if value is not None else ""))
-    text = bars(rows, unit="ms", width=980)
     ratios = "".join(
         f"<p>{escape(key)}: {ratio:.3f} times the baseline.</p>"
         for key, ratio in (report.baseline or {}).items()
     )
-    return f"<h2>Latency: median of a run</h2>{text}{ratios}"
-
-
-def _row_name(r: BenchRow) -> str:
-    threads = f"{r.threads} thread{'s' if r.threads > 1 else ''}"
-    device = r.use.device if r.use is not None else ""
-    return ", ".join(part for part in (r.engine, threads, r.isa, device) if part)
+    return f"<h2>Latency: median of a run</h2>{report.latency_bars()}{ratios}"
 
 
 # ---- nodes by module ----

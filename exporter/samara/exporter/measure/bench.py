@@ -12,7 +12,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,11 +34,15 @@ from samara.exporter.measure.peers import open_peer
 from samara.exporter.opening import OpenedFile
 from samara.exporter.passes import difference
 from samara.exporter.types import SamaraError, ShapeError
+from samara.exporter.types.charts import Bar, bars
 from samara.exporter.types.text import plain, table
 from samara.pybridge import Model, Session
 from samara.pybridge import __version__ as samara_version
 from samara.pybridge.device import CPU, BackendChoice, host
 from samara.pybridge.files import read_text
+from samara.pybridge.notebook import html_report, html_table
+
+_SLOWEST: Final = 15  # nodes that a notebook shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,36 @@ class BenchReport:
                 f"{key}: {ratio:.3f} times the baseline" for key, ratio in self.baseline.items()
             ]
         return "\n".join(lines)
+
+    def latency_bars(self) -> str:
+        """A chart with a bar per row: its median, and how it compares with samara."""
+        rows = []
+        for r in self.rows:
+            if r.median_ms is None:
+                rows.append(Bar(_name(r), f"failed: {r.error[:60]}", tip=r.error))
+                continue
+            ratio = "" if r.ratio is None else f", {r.ratio:.2f} times as fast as samara"
+            wrong = r.tolerances is not None and not r.tolerances <= 1.0
+            shown = f"{r.median_ms:.3f} ms{ratio}" + (", WRONG ANSWER" if wrong else "")
+            rows.append(Bar(_name(r), r.median_ms, shown=shown))
+        return bars(rows, unit="ms", width=980.0)
+
+    def _repr_html_(self) -> str:
+        facts = {"machine": self.machine, "rounds": str(self.runs)}
+        slow = sorted(self.nodes, key=lambda n: -n.median_us)[:_SLOWEST]
+        rows = [
+            (
+                n.path or n.node,
+                n.op,
+                n.kernel,
+                f"{n.median_us:.1f}",
+                "" if n.share is None else f"{100 * n.share:.1f} %",
+            )
+            for n in slow
+        ]
+        heads = ("slowest nodes", "operator", "kernel", "µs", "of the run")
+        table = html_table(heads, rows, right={3, 4}) if rows else ""
+        return html_report(f"Benchmark of {self.model}", facts, self.latency_bars(), table)
 
     def _rows_text(self) -> str:
         cells = []
@@ -517,6 +551,12 @@ def _where(use: DeviceUse | None) -> tuple[str, ...]:
     if use is None:
         return "cpu", "", "", ""
     return use.device, f"{use.nodes} of {use.of_nodes}", str(use.regions), str(use.launches or "")
+
+
+def _name(r: BenchRow) -> str:
+    threads = f"{r.threads} thread{'s' if r.threads > 1 else ''}"
+    device = r.use.device if r.use is not None else ""
+    return ", ".join(part for part in (r.engine, threads, r.isa, device) if part)
 
 
 def _ms(value: float | None) -> str:
