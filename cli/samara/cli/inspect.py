@@ -42,7 +42,11 @@ def inspect(
     as_json: opt.Json = False,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="PAGE.html", help="Write one page with the graph drawn."),
+        typer.Option(
+            "--html",
+            metavar="PAGE.html",
+            help="Write one page with the graph drawn, folded by module.",
+        ),
     ] = None,
     inputs: opt.Inputs = None,
     shape: opt.Shapes = None,

@@ -223,7 +223,10 @@ def _bar_chart(
     thick = 16.0 if len(series) <= 1 else 14.0
     gap = 5.0 if len(series) <= 1 else 9.0
     top = _PAD + (_TITLE if title else 0) + (_LEGEND if len(series) > 1 else 0) + _TICK
-    room = min(width * _NAME_SHARE, max((text_width(g.name) for g in groups), default=0.0))
+    said = ", ".join(t for t in (unit, "logarithmic" if log else "") if t)
+    beside = "" if title or series else said  # the unit stands above the names, where no title is
+    names = max((text_width(t) for t in (*(g.name for g in groups), beside)), default=0.0)
+    room = min(width * _NAME_SHARE, names)
     left = _PAD + room + 10
     shown = [_shown(b, unit) for g in groups for b in g.bars]
     right = width - _PAD - max((text_width(t) for t in shown), default=0.0) - 8
@@ -240,11 +243,10 @@ def _bar_chart(
         x = left + axis.at(tick) * (right - left)
         parts.append(_rule(x, top - 4, x, height - _PAD))
         parts.append(_label(x, top - 8, number_text(tick), "middle", "t"))
-    said = ", ".join(t for t in (unit, "logarithmic" if log else "") if t)
-    if said:
-        parts.append(
-            _label(width - _PAD, _PAD + 8 if title or series else top - 8, said, "end", "t")
-        )
+    if beside:
+        parts.append(_label(left - 8, top - 8, beside, "end", "t"))
+    elif said:
+        parts.append(_label(width - _PAD, _PAD + 8, said, "end", "t"))
     y = top
     texts = iter(shown)
     base = left + axis.at(axis.low if log else 0.0) * (right - left)
