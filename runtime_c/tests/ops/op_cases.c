@@ -127,12 +127,20 @@ static bool read_case(struct case_file *c, struct op_test *t) {
   }
 }
 
+// Without the gaps between pixels.
 static void write_outputs(const struct op_test *t, FILE *out) {
   for (uint32_t i = 0; i < t->job.output_count; i++) {
-    fprintf(out, "%u", (unsigned)t->out[i].rank);
-    for (uint32_t a = 0; a < t->out[i].rank; a++) fprintf(out, " %" PRId64, t->out[i].dims[a]);
-    fprintf(out, " %zu\n", t->out[i].size_bytes);
-    fwrite(t->out[i].data, 1, t->out[i].size_bytes, out);
+    const struct smr_tensor *y = &t->out[i];
+    fprintf(out, "%u", (unsigned)y->rank);
+    for (uint32_t a = 0; a < y->rank; a++) fprintf(out, " %" PRId64, y->dims[a]);
+    fprintf(out, " %zu\n", y->size_bytes);
+    const size_t element = smr_dtype_bytes(y->dtype);
+    const size_t row = y->rank > 0 && y->size_bytes > 0 && !smr_dtype_packed(y->dtype)
+                           ? (size_t)y->dims[y->rank - 1] * element
+                           : y->size_bytes;
+    for (size_t at = 0, k = 0; at < y->size_bytes; at += row, k++)
+      fwrite((const char *)y->data + k * (size_t)y->pixel_stride * element, 1, row, out);
+    fputc('\n', out);
   }
 }
 
@@ -153,19 +161,88 @@ static bool run(struct op_test *t) {
   return false;
 }
 
-/// Runs the case that was just read as `first` again: for four threads, and in place.
-static void run_otherwise(struct case_file *c, long start, struct op_test *first, uint32_t isa) {
+static void read_again(struct case_file *c, long start, struct op_test *t, uint32_t isa) {
+  fseek(c->file, start, SEEK_SET);
+  if (!read_case(c, t)) give_up(c, "a case is missing");
+  t->job.isa &= isa;
+}
+
+/// Runs the case again: for four threads, and in place, with the bits of `first`.
+static void run_otherwise(struct case_file *c, long start, const struct op_test *first,
+                          uint32_t isa) {
   for (int in_place = 0; in_place < 2; in_place++) {
     if (in_place && !may_run_in_place(first)) continue;
     struct op_test t;
-    fseek(c->file, start, SEEK_SET);
-    read_case(c, &t);
-    t.job.isa &= isa;
+    read_again(c, start, &t, isa);
     t.in_place = in_place != 0;
     t.job.threads = in_place ? 1 : 4;
     if (run(&t)) check_same(&t, first);
     op_end(&t);
   }
+}
+
+/// Spread the pixels of what may have gaps between them; whether that was anything.
+static bool spread(struct op_test *t) {
+  bool any = false;
+  for (uint32_t i = 0; i < t->job.input_count; i++) {
+    const uint32_t bit = i < SMR_OP_STRIDED_LAST ? i : SMR_OP_STRIDED_LAST;
+    const struct smr_tensor *x = t->in_list[i];
+    if (!(t->job.op->flags & SMR_OP_STRIDED(UINT32_C(1) << bit)) || x == NULL || x->constant >= 0)
+      continue;
+    if (x->rank == 0 || x->size_bytes == 0 || smr_dtype_packed(x->dtype)) continue;
+    op_spread_pixels(t, i, 3);
+    any = true;
+  }
+  for (uint32_t i = 0; i < t->job.output_count; i++) {
+    if (!(t->job.op->flags & SMR_OP_STRIDED_OUT) || t->out[i].rank == 0) continue;
+    t->out[i].pixel_stride += 5;
+    any = true;
+  }
+  return any;
+}
+
+struct form {
+  uint32_t isa;
+  const char *tuned;
+  bool apart;
+};
+
+// A form of the case at `start`, into `out`; false where it has no such form.
+static bool run_form(struct case_file *c, long start, const struct form *form, FILE *out) {
+  struct op_test t;
+  read_again(c, start, &t, form->isa);
+  t.job.tuned = form->tuned;
+  const bool is_one = !form->apart || spread(&t);
+  if (is_one) {
+    const bool ran = run(&t);
+    fprintf(out, "case %s %d %s %s\n", c->name, ran, form->tuned ? form->tuned : "-",
+            ran && t.job.algorithm != NULL ? t.job.algorithm->name : "-");
+    if (ran) write_outputs(&t, out);
+    if (ran && form->tuned == NULL && !form->apart) run_otherwise(c, start, &t, form->isa);
+  }
+  op_end(&t);
+  return is_one;
+}
+
+/// All forms of the case that comes next; false at the end of the file.
+static bool run_forms(struct case_file *c, FILE *out) {
+  const long start = ftell(c->file);
+  struct op_test t;
+  if (!read_case(c, &t)) return false;
+  const long end = ftell(c->file);
+  const struct smr_op_funcs *funcs = t.job.op->funcs;
+  const struct smr_algorithms *algorithms =
+      funcs->prepare == smr_prepare_algorithm ? funcs->algorithms : NULL;
+  op_end(&t);
+  smr_test_state()->current = c->name;
+  smr_test_state()->n_run++;
+  run_form(c, start, &(struct form){.isa = UINT32_MAX}, out);
+  run_form(c, start, &(struct form){.isa = SMR_ISA_NONE}, out);
+  run_form(c, start, &(struct form){.isa = UINT32_MAX, .apart = true}, out);
+  for (size_t i = 0; algorithms != NULL && i < algorithms->count; i++)
+    run_form(c, start, &(struct form){.isa = UINT32_MAX, .tuned = algorithms->rows[i]->name}, out);
+  fseek(c->file, end, SEEK_SET);
+  return true;
 }
 
 int main(int argc, char **argv) {
@@ -181,25 +258,7 @@ int main(int argc, char **argv) {
             strerror(errno));
     return 2;
   }
-  struct smr_test_state *state = smr_test_state();
-  for (;;) {
-    const long start = ftell(c.file);
-    // All that the machine has, then portable C.
-    static const uint32_t isas[] = {~UINT32_C(0), SMR_ISA_NONE};
-    for (size_t i = 0; i < sizeof isas / sizeof isas[0]; i++) {
-      struct op_test t;
-      fseek(c.file, start, SEEK_SET);
-      if (!read_case(&c, &t)) return fclose(out) != 0 || smr_test_end("op_cases") != 0;
-      state->current = c.name;
-      state->n_run++;
-      t.job.isa &= isas[i];
-      const bool ran = run(&t);
-      fprintf(out, "case %s %d\n", c.name, ran);
-      if (ran) {
-        write_outputs(&t, out);
-        run_otherwise(&c, start, &t, isas[i]);
-      }
-      op_end(&t);
-    }
-  }
+  while (run_forms(&c, out)) continue;
+  fclose(c.file);
+  return fclose(out) != 0 || smr_test_end("op_cases") != 0;
 }
