@@ -118,6 +118,10 @@ class Session:
 
     A session of a model that was opened from a path can be pickled, also to the processes of
     multiprocessing: a session with the same options is created there. State does not travel.
+
+    >>> session = samara.Session("model.samara", threads=2)
+    >>> session.run({"image": np.zeros((5, 1, 8, 8), np.float32)})["probability"].shape
+    (5, 10)
     """
 
     def __init__(
@@ -286,6 +290,12 @@ class Session:
         argument. After a run that failed the arrays of `out` hold anything.
 
             logits = session.run({"image": image})["logits"]
+
+        >>> session = samara.Session("model.samara")
+        >>> out = {"probability": np.empty((1, 10), np.float32)}
+        >>> _ = session.run({"image": np.zeros((1, 1, 8, 8), np.float32)}, out=out)
+        >>> round(float(out["probability"].sum()), 3)
+        1.0
         """
         if not isinstance(feeds, dict):
             feeds = named_feeds(feeds, self._names, self._rank, pictures=self._records)
@@ -312,6 +322,14 @@ class Session:
 
             for face in session.predict("group.jpg"):
                 print(face.label, face.score, face.box)
+
+        >>> record = {"image": "gray float32 nchw resize=8x8 scale=0.0625"}
+        >>> answer = "classify probability"
+        >>> _ = samara.export(
+        ...     samara.open_program("model.samara"), "photos.samara", preprocess=record, postprocess=answer
+        ... )
+        >>> type(samara.Session("photos.samara").predict(np.zeros((64, 64), np.uint8)))
+        <class 'samara.pybridge.answers.Classification'>
         """
         if not isinstance(feeds, dict):
             feeds = named_feeds(feeds, self._names, self._rank, pictures=self._records)
@@ -391,6 +409,11 @@ class Session:
 
             future = session.run_async({"image": image})
             scores = future.result()["scores"]
+
+        >>> session = samara.Session("model.samara")
+        >>> future = session.run_async({"image": np.zeros((1, 1, 8, 8), np.float32)})
+        >>> future.result()["probability"].shape
+        (1, 10)
         """
         self.handle  # noqa: B018  raises where the session is closed
         if self._runner is None:
@@ -407,6 +430,12 @@ class Session:
         stay alive with the callable. An output may be the array of an input, as for recurrent
         state; after a run that failed outputs hold anything. It costs one C call, and refuses to
         run after a resize to other shapes.
+
+        >>> session = samara.Session("model.samara")
+        >>> image, scores = np.zeros((1, 1, 8, 8), np.float32), np.empty((1, 10), np.float32)
+        >>> run = session.bind({"image": image}, {"probability": scores})
+        >>> image[:] = 1  # the next run reads it where it lies
+        >>> run()
         """
         refuse_packed((*self.inputs, *self.outputs))
         feeds = named_feeds(feeds, self._names, self._rank)
@@ -454,6 +483,11 @@ class Session:
         """Set input shapes by name. On failure the session keeps its former ones.
 
         Allocates beyond the largest plan so far.
+
+        >>> session = samara.Session("model.samara")
+        >>> session.resize({"image": (4, 1, 8, 8)})
+        >>> session.output_shapes
+        [(4, 10)]
         """
         shapes = checked_shapes(shapes, self._names)
         self._resize(
@@ -488,11 +522,17 @@ class Session:
     def state(self) -> State:
         """The session's variables by name; reading copies out, assigning writes. `state.save(path)`
         and `state.load(path)` keep all of them in a file.
+
+        >>> dict(samara.Session("model.samara").state)
+        {}
         """
         return State(self.handle, self._check)
 
     def reset(self) -> None:
-        """Set every variable to its initial value."""
+        """Set every variable to its initial value.
+
+        >>> samara.Session("model.samara").reset()
+        """
         self._check(self._lib.samara_session_reset(self.handle))
 
     # ---- what it costs
@@ -530,6 +570,12 @@ class Session:
 
         When that run was not timed, timing is switched on and the run is repeated on the arrays it
         was given, its state put back afterwards.
+
+        >>> session = samara.Session("model.samara")
+        >>> session.set_profiling(True)
+        >>> _ = session.run({"image": np.zeros((1, 1, 8, 8), np.float32)})
+        >>> [row.op for row in session.profile()][-1]
+        'softmax'
         """
         if not self._profiling:
             self._repeat_timed()
@@ -550,6 +596,10 @@ class Session:
 
         for row in session.placement():
             print(row.node, row.device, row.reason)
+
+        >>> session = samara.Session("model.samara", backend="auto", wait=True)
+        >>> {row.device for row in session.placement()} <= {"cpu", "opencl:0"}
+        True
         """
         return placement_rows(self.handle)
 
