@@ -10,6 +10,7 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes, memory, tape
+from samara.exporter.frontend.counterparts import name_counterparts
 from samara.exporter.frontend.filling import full as full
 from samara.exporter.frontend.filling import ints, made, or32
 from samara.exporter.frontend.filling import tensor as tensor
@@ -484,3 +485,6 @@ def _symbolic_range(start: Any, end: Any, step: Any, dtype: Any) -> Tensor:
     length = dmax(0, ceildiv(as_dim(end) - start, step))
     made: Tensor = tracer.apply(ops.iota, (), {"length": length, "start": start, "step": step})
     return made if dtype is None else cast(made, dtypes.as_dtype(dtype))
+
+
+name_counterparts(globals(), __all__, "torch")

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from samara.exporter import ops
 from samara.exporter.frontend import tape
+from samara.exporter.frontend.counterparts import name_counterparts
 from samara.exporter.frontend.device import device as check_device
 from samara.exporter.frontend.tape import tracing
 from samara.exporter.types import ArgumentError, as_dim
@@ -185,3 +186,6 @@ def get_rng_state() -> dict[str, Any]:
 def set_rng_state(state: Any) -> None:
     """Put the default generator back to a state."""
     default_generator.set_state(state)
+
+
+name_counterparts(globals(), __all__, "torch")
