@@ -526,7 +526,7 @@ _CASES: dict[str, Iterable[Case]] = {
     "rms_norm": tuple(_rows("rms_norm")),
     "instance_norm": tuple(_of("f32", s, s[2:], s[2:]) for s in ((1, 1, 1), (2, 35, 17), (2, 35, 130), (1, 4000, 130))),
     "lrn": tuple(_of("f32", s, size=n, alpha=0.5, beta=0.75, bias=1.0)
-                 for s, n in (((3, 100), 5), ((2, 3000), 1001), ((2, 50), 2**62), ((1, 5), 4))),
+                 for s, n in (((3, 100), 5), ((2, 3000), 1001), ((1, 5), 4))),
     "layer_norm_grad": tuple(_row_grads()),
     "rms_norm_grad": tuple(_row_grads()),
     "batch_norm": tuple(_batch_norms()),

@@ -28,7 +28,7 @@ SMR_TEST(a_tile_of_lrn_is_little_work) {
     op_f32(&t, "alpha", 0.5f);
     op_f32(&t, "beta", 0.75f);
     op_f32(&t, "bias", 1);
-    CHECK_EQ_INT(op_test_plan(&t), SAMARA_OK);
+    CHECK_EQ_INT(cases[i].channels < 9000 ? op_run(&t) : op_test_plan(&t), SAMARA_OK);
     CHECK_EQ_INT(t.job.tiles, cases[i].tiles);
     op_end(&t);
   }
