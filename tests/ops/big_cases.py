@@ -228,6 +228,7 @@ def _pads() -> Iterator[Case]:
                 yield _of(dtype, shape, (), pads=pads, mode=mode)
     yield _of("i32", (0, 3), (), pads=(2, 1, 0, 1))
     yield _of("i32", (2, 3), (), pads=(2, -1, 0, -2))
+    yield _of("i32", (2,), pads=(-1, -1), mode="wrap")
     yield Case((("qs8", (2,), Quant.per_tensor(0.5, -3)),), {"pads": (1, 2)})  # its zero
 
 
@@ -545,7 +546,7 @@ _CASES: dict[str, Iterable[Case]] = {
     **_gathers(),
     **_scatters(),
     "transpose": (_of("f32", (1, 61, 47, 35), perm=(0, 3, 1, 2)),),
-    "reshape": (_of("i64", (200, 200), shape=(100, 1, 400)),),
+    "reshape": (_of("i64", (200, 200), shape=(100, 1, 400)), _of("f32", (2,), shape=(2, 1))),
     "expand": (_of("i64", (), shape=(300, 301)),),
     "tile": (_of("i32", (2, 1, 2, 1, 2, 1, 2, 1), repeats=(2,) * 8),),
     "slice": (Case((("i32", (5,)),), {"begin": (3,), "end": (-1,), "step": (-(2**63) + 1,)}),),

@@ -7,9 +7,6 @@
 #include "ops/conv/conv.h"
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 struct shape {
   int64_t batch, h, w, c, n, kernel, stride, dilation, groups;
 };

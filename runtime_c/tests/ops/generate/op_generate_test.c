@@ -5,9 +5,6 @@
 #include "ops/op_harness.h"
 #include "simd/half.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 static samara_status range(struct op_test *t, uint8_t dtype, const void *start, const void *limit,
                            const void *delta) {
   op_begin(t, "range");

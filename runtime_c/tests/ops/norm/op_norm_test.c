@@ -4,9 +4,6 @@
 
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 SMR_TEST(a_tile_of_lrn_is_little_work) {
   static const struct {
     int64_t pixels, channels, size;

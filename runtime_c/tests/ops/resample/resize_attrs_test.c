@@ -5,9 +5,6 @@
 #include "ops/op_harness.h"
 #include "ops/resample/resize_attrs.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 static void begin(struct op_test *t, const char *op) {
   op_begin(t, op);
   op_in(t, SAMARA_FLOAT32, 4, DIMS(1, 4, 6, 2), NULL);
