@@ -42,7 +42,7 @@ def functional(m: Any) -> Any:
 
 
 def proofs(cases: Cases, *hows: Callable[..., None]) -> list[Callable[..., None]]:
-    """A test of all cases for each function of this module: `test_float32, = proofs(CASES, kernels)`."""
+    """A test of all cases for each function: `test_gradients, test_float32 = proofs(CASES, gradients, kernels)`."""
 
     def proof(how: Callable[..., None]) -> Callable[..., None]:
         @pytest.mark.parametrize("name", cases)
@@ -305,3 +305,9 @@ def _export(
     assert len(found) == len(expected)
     for i, (a, b) in enumerate(zip(found.values(), expected, strict=True)):
         closest(a, b, tolerance, f"{name}: result {i}")
+
+
+# What is proved of functions, of layers, and of a tensor's methods.
+CALLS = (gradients, second_gradients, kernels, exported, against_torch)
+LAYERS = (layer_kernels, layer_exported, layer_as_torch)
+METHODS = (gradients, kernels, against_torch)

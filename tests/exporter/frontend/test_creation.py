@@ -65,9 +65,7 @@ MADE: dict[str, Any] = {
 }
 
 
-test_gradients, test_float32, test_as_pytorch = parity.proofs(
-    CASES, parity.gradients, parity.kernels, parity.against_torch
-)
+test_gradients, test_float32, test_as_pytorch = parity.proofs(CASES, *parity.METHODS)
 
 
 @pytest.mark.parametrize("name", MADE)

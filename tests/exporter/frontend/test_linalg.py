@@ -30,9 +30,7 @@ CASES: parity.Cases = {
 }
 
 
-test_gradients, test_float32, test_as_pytorch = parity.proofs(
-    CASES, parity.gradients, parity.kernels, parity.against_torch
-)
+test_gradients, test_float32, test_as_pytorch = parity.proofs(CASES, *parity.METHODS)
 
 
 def test_errors() -> None:

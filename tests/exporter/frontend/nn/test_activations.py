@@ -49,9 +49,7 @@ CASES: parity.Cases = {
 }
 
 
-test_float32, test_exported, test_as_pytorch = parity.proofs(
-    CASES, parity.layer_kernels, parity.layer_exported, parity.layer_as_torch
-)
+test_float32, test_exported, test_as_pytorch = parity.proofs(CASES, *parity.LAYERS)
 
 
 @pytest.mark.parametrize("name", ["Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout"])

@@ -21,9 +21,7 @@ CASES: parity.Cases = {
 }
 
 
-test_float32, test_exported, test_as_pytorch = parity.proofs(
-    CASES, parity.layer_kernels, parity.layer_exported, parity.layer_as_torch
-)
+test_float32, test_exported, test_as_pytorch = parity.proofs(CASES, *parity.LAYERS)
 
 
 @pytest.mark.parametrize("name", ["RNN", "LSTM", "GRU"])

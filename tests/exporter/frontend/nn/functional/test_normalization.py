@@ -66,12 +66,7 @@ CASES: parity.Cases = {
 
 
 test_gradients, test_second_gradients, test_float32, test_exported, test_as_pytorch = parity.proofs(
-    CASES,
-    parity.gradients,
-    parity.second_gradients,
-    parity.kernels,
-    parity.exported,
-    parity.against_torch,
+    CASES, *parity.CALLS
 )
 
 
