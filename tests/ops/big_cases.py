@@ -176,8 +176,9 @@ def _softmaxes() -> Iterator[Case]:
                   (1, 2000, 1), (3, 200, 20)):  # fmt: skip
         yield Case((("f32", shape),), {"axis": -2}, -10.0, 10.0)
     yield Case((_f32([3e38, 100, -3e38], [-_INF, 0, 0]),), {"axis": -1})
-    for axis in (0, 1):
+    for axis in (0, 1):  # of equal ones hardmax takes the first
         yield Case((_f32([_NAN, 1], [2, 2]),), {"axis": axis})
+        yield Case((_f32([1, 2, 2], [1, 0, 2]),), {"axis": axis})
 
 
 def _softmax_grads() -> Iterator[Case]:
