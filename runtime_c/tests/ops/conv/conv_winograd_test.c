@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // When convolutions are transformed, what that needs, and room where dims vary. What they compute
-// is op_conv_test's.
+// is test_tiles.py's.
 #include "base/fp.h"
 
 #include "harness.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the attributes of resize say about an axis; op_resize_test.c has what is refused.
+// What the attributes of resize say about an axis; check_resize_test.c has what is refused.
 #include "base/fp.h"
 
 #include "ops/op_harness.h"
