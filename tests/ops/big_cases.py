@@ -10,7 +10,7 @@ import numpy as np
 from tests.ops.big_windows import WINDOWS
 
 from samara.exporter.ops import Case
-from samara.exporter.types import Quant
+from samara.exporter.types import DType, Quant
 
 Shape = tuple[int, ...]
 _INF, _NAN = float("inf"), float("nan")
@@ -510,6 +510,24 @@ _AXES: Sequence[tuple[Shape, int]] = (
 )  # fmt: skip
 
 
+def _ranges() -> Iterator[Case]:
+    """Float32 0.1 is above 0.1: ten of them; and what int64 just holds, or float32 alone could not tell apart."""
+    for bounds in ((0, 1, 0.1), (5, -1, -2.5), (3, 3, 1), (16777216, 16777220, 0.75)):
+        yield Case(tuple(np.array(v, np.float32) for v in bounds))
+    most, least = 2**63 - 1, -(2**63)
+    for whole in ((10, 0, -3), (least, most, most), (most, least, least), (7, 0, 1)):
+        yield Case(tuple(np.array(v, np.int64) for v in whole))
+    yield Case(tuple(np.array(v, np.int32) for v in (0, 20001, 2)))
+
+
+def _places_of_numbers() -> Iterator[Case]:
+    yield Case((_f32(0, -0.0, _NAN, 2, 1e-45),))
+    yield Case((np.array([-0.0, 0.5, _NAN], np.float16),))
+    yield Case((np.array([[[0, 1]], [[1, 1]]], np.bool_),))
+    yield Case((np.array(4, np.int64),))
+    yield Case((np.zeros((3, 0), np.uint8),))
+
+
 def _gathers() -> dict[str, Iterable[Case]]:
     table = [Case((("f32", (50, 500)), _places((300,), 50)))]
     return {"gather": table}
@@ -574,6 +592,17 @@ _CASES: dict[str, Iterable[Case]] = {
     "requantize": tuple(Case((("qs8", s, _QUANT),), _axis(a)) for s, a in _AXES),
     "dequantize": tuple(
         Case((("qs8", s, Quant.per_axis((1.0, 0.5, 0.25), a, (0, 10, -10))),)) for s, a in _AXES
+    ),
+    "range": tuple(_ranges()),
+    "nonzero": tuple(_places_of_numbers()),
+    "iota": (
+        Case((), {"length": 4, "start": 2, "step": -5, "dtype": DType.I32}),
+        Case((), {"length": 3, "step": 3, "dtype": DType.F32}),
+    ),
+    "dims": (
+        Case((), {"values": (2, -1, 2**63 - 1, 0), "dtype": DType.I64}),
+        Case((), {"values": (256, 0), "dtype": DType.BOOL}),
+        Case((), {"values": (9,), "dtype": DType.F32}),
     ),
     "random_uniform": (Case((np.array([77, 5]),), {"shape": (20001,)}),),
     "dropout": tuple(Case((("f32", (20001,)), np.array([77, 5])), {"p": p}) for p in (0.0, 0.25, 1.0)),
