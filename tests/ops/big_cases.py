@@ -10,7 +10,7 @@ import numpy as np
 from tests.ops.big_windows import WINDOWS
 
 from samara.exporter.ops import Case
-from samara.exporter.types import Quant
+from samara.exporter.types import DType, Quant
 
 Shape = tuple[int, ...]
 _INF, _NAN = float("inf"), float("nan")
@@ -176,8 +176,9 @@ def _softmaxes() -> Iterator[Case]:
                   (1, 2000, 1), (3, 200, 20)):  # fmt: skip
         yield Case((("f32", shape),), {"axis": -2}, -10.0, 10.0)
     yield Case((_f32([3e38, 100, -3e38], [-_INF, 0, 0]),), {"axis": -1})
-    for axis in (0, 1):
+    for axis in (0, 1):  # of equal ones hardmax takes the first
         yield Case((_f32([_NAN, 1], [2, 2]),), {"axis": axis})
+        yield Case((_f32([1, 2, 2], [1, 0, 2]),), {"axis": axis})
 
 
 def _softmax_grads() -> Iterator[Case]:
@@ -228,6 +229,7 @@ def _pads() -> Iterator[Case]:
                 yield _of(dtype, shape, (), pads=pads, mode=mode)
     yield _of("i32", (0, 3), (), pads=(2, 1, 0, 1))
     yield _of("i32", (2, 3), (), pads=(2, -1, 0, -2))
+    yield _of("i32", (2,), pads=(-1, -1), mode="wrap")
     yield Case((("qs8", (2,), Quant.per_tensor(0.5, -3)),), {"pads": (1, 2)})  # its zero
 
 
@@ -508,6 +510,24 @@ _AXES: Sequence[tuple[Shape, int]] = (
 )  # fmt: skip
 
 
+def _ranges() -> Iterator[Case]:
+    """Float32 0.1 is above 0.1: ten of them; and what int64 just holds, or float32 alone could not tell apart."""
+    for bounds in ((0, 1, 0.1), (5, -1, -2.5), (3, 3, 1), (16777216, 16777220, 0.75)):
+        yield Case(tuple(np.array(v, np.float32) for v in bounds))
+    most, least = 2**63 - 1, -(2**63)
+    for whole in ((10, 0, -3), (least, most, most), (most, least, least), (7, 0, 1)):
+        yield Case(tuple(np.array(v, np.int64) for v in whole))
+    yield Case(tuple(np.array(v, np.int32) for v in (0, 20001, 2)))
+
+
+def _places_of_numbers() -> Iterator[Case]:
+    yield Case((_f32(0, -0.0, _NAN, 2, 1e-45),))
+    yield Case((np.array([-0.0, 0.5, _NAN], np.float16),))
+    yield Case((np.array([[[0, 1]], [[1, 1]]], np.bool_),))
+    yield Case((np.array(4, np.int64),))
+    yield Case((np.zeros((3, 0), np.uint8),))
+
+
 def _gathers() -> dict[str, Iterable[Case]]:
     table = [Case((("f32", (50, 500)), _places((300,), 50)))]
     return {"gather": table}
@@ -526,7 +546,7 @@ _CASES: dict[str, Iterable[Case]] = {
     "rms_norm": tuple(_rows("rms_norm")),
     "instance_norm": tuple(_of("f32", s, s[2:], s[2:]) for s in ((1, 1, 1), (2, 35, 17), (2, 35, 130), (1, 4000, 130))),
     "lrn": tuple(_of("f32", s, size=n, alpha=0.5, beta=0.75, bias=1.0)
-                 for s, n in (((3, 100), 5), ((2, 3000), 1001), ((2, 50), 2**62), ((1, 5), 4))),
+                 for s, n in (((3, 100), 5), ((2, 3000), 1001), ((1, 5), 4))),
     "layer_norm_grad": tuple(_row_grads()),
     "rms_norm_grad": tuple(_row_grads()),
     "batch_norm": tuple(_batch_norms()),
@@ -545,7 +565,7 @@ _CASES: dict[str, Iterable[Case]] = {
     **_gathers(),
     **_scatters(),
     "transpose": (_of("f32", (1, 61, 47, 35), perm=(0, 3, 1, 2)),),
-    "reshape": (_of("i64", (200, 200), shape=(100, 1, 400)),),
+    "reshape": (_of("i64", (200, 200), shape=(100, 1, 400)), _of("f32", (2,), shape=(2, 1))),
     "expand": (_of("i64", (), shape=(300, 301)),),
     "tile": (_of("i32", (2, 1, 2, 1, 2, 1, 2, 1), repeats=(2,) * 8),),
     "slice": (Case((("i32", (5,)),), {"begin": (3,), "end": (-1,), "step": (-(2**63) + 1,)}),),
@@ -572,6 +592,17 @@ _CASES: dict[str, Iterable[Case]] = {
     "requantize": tuple(Case((("qs8", s, _QUANT),), _axis(a)) for s, a in _AXES),
     "dequantize": tuple(
         Case((("qs8", s, Quant.per_axis((1.0, 0.5, 0.25), a, (0, 10, -10))),)) for s, a in _AXES
+    ),
+    "range": tuple(_ranges()),
+    "nonzero": tuple(_places_of_numbers()),
+    "iota": (
+        Case((), {"length": 4, "start": 2, "step": -5, "dtype": DType.I32}),
+        Case((), {"length": 3, "step": 3, "dtype": DType.F32}),
+    ),
+    "dims": (
+        Case((), {"values": (2, -1, 2**63 - 1, 0), "dtype": DType.I64}),
+        Case((), {"values": (256, 0), "dtype": DType.BOOL}),
+        Case((), {"values": (9,), "dtype": DType.F32}),
     ),
     "random_uniform": (Case((np.array([77, 5]),), {"shape": (20001,)}),),
     "dropout": tuple(Case((("f32", (20001,)), np.array([77, 5])), {"p": p}) for p in (0.0, 0.25, 1.0)),

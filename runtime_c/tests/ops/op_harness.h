@@ -26,6 +26,10 @@
 
 #include <assert.h>
 
+/// Dims, or any list of integers, in place.
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
+
 enum { OP_TEST_TENSORS = 16, OP_TEST_ATTRS = 32, OP_TEST_VALUES = 512 };
 
 struct op_test {

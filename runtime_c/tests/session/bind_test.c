@@ -25,9 +25,8 @@ static struct literal *passing(int64_t most) {
   literal_input(f, x);
   const uint32_t s = literal_value(f, "s", SAMARA_FLOAT32, 1, n);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)x, (int32_t)x),
-               LITERAL_LIST((int32_t)s));
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST((int32_t)s), LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), LITERAL_LIST(s));
+  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(s), LITERAL_LIST(y));
   literal_output(f, y, "y");
   literal_output(f, x, "same");
   literal_output(f, literal_constant(l, f, "k", SAMARA_FLOAT32, constant, 1, BIND_N), "k");
@@ -120,8 +119,7 @@ SMR_TEST(a_value_that_is_two_outputs_is_copied) {
   const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
   literal_input(f, x);
-  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)x, (int32_t)x),
-               LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), LITERAL_LIST(y));
   literal_output(f, y, "y");
   literal_output(f, y, "again");
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
@@ -172,10 +170,8 @@ SMR_TEST(an_input_may_lie_in_the_same_buffer) {
   literal_input(f, b);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
   const uint32_t z = literal_value(f, "z", SAMARA_FLOAT32, 1, n);
-  literal_node(f, op(SMR_CODE_SUB), "first", LITERAL_LIST((int32_t)a, (int32_t)b),
-               LITERAL_LIST((int32_t)y));
-  literal_node(f, op(SMR_CODE_SUB), "second", LITERAL_LIST((int32_t)y, (int32_t)b),
-               LITERAL_LIST((int32_t)z));
+  literal_node(f, op(SMR_CODE_SUB), "first", LITERAL_LIST(a, b), LITERAL_LIST(y));
+  literal_node(f, op(SMR_CODE_SUB), "second", LITERAL_LIST(y, b), LITERAL_LIST(z));
   literal_output(f, y, "y");
   literal_output(f, z, "z");
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
@@ -208,8 +204,7 @@ SMR_TEST(an_output_that_is_a_variable_too) {
   literal_input(f, x);
   literal_input(f, v);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)x, (int32_t)v),
-               LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(x, v), LITERAL_LIST(y));
   literal_output(f, y, "next_v");
   literal_output(f, y, "y");
   const int64_t dims[] = {BIND_N};
@@ -299,9 +294,8 @@ SMR_TEST(an_output_whose_size_depends_on_data_takes_no_buffer) {
   const uint32_t k = literal_expr(f, SMR_EXPR_BORN, 0, 0, 1, (int64_t)n);
   const uint32_t at = literal_value(f, "at", SAMARA_INT64, 2, one, k);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_node(f, op(SMR_CODE_NONZERO), "where", LITERAL_LIST((int32_t)x),
-               LITERAL_LIST((int32_t)at));
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_NONZERO), "where", LITERAL_LIST(x), LITERAL_LIST(at));
+  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(x), LITERAL_LIST(y));
   literal_output(f, at, "at");
   literal_output(f, y, "y");
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});

@@ -8,9 +8,6 @@
 
 #include <math.h>
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 // q [b, h, s, d], k [b, h, t, d], v [b, h, t, dv]; rows before heads where `turned`.
 struct attention_case {
   size_t b, h, s, t, d, dv;

@@ -5,9 +5,6 @@
 #include "ops/algorithm.h"
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 // 1x1 without padding is a product of rows, unless a resize may bring padding.
 SMR_TEST(what_symbolic_dims_keep) {
   static const int8_t w[8 * 4] = {0};

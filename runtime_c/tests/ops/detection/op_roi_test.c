@@ -6,9 +6,6 @@
 
 #include <math.h>
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 enum { N = 2, H = 20, W = 24, C = 19 };
 
 static float x[N * H * W * C];

@@ -6,9 +6,6 @@
 
 #include "ops/matmul/linear_data.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 struct source_case {
   int64_t n;
   bool w_constant, bias_constant, bias_padded;

@@ -4,9 +4,6 @@
 
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 SMR_TEST(weights_must_be_quantized_by_column) {
   const float scales[3] = {1, 1, 1};
   const int32_t zeros[3] = {0, 0, 0};

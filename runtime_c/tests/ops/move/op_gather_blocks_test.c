@@ -4,9 +4,6 @@
 
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 enum { ROWS = 3, WIDTH = 19, BLOCKS = 2 };  // an odd width: rows begin within bytes
 
 static int32_t number(uint8_t dtype, size_t i) {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// scatter_elements and scatter_nd: what they refuse. Results: tests/ops/test_tiles.py.
+// scatter_elements and scatter_nd: indices that are out of range. Results: tests/ops/test_tiles.py.
 #include "base/fp.h"
 
 #include "ops/op_harness.h"
 #include "simd/half.h"
-
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
 
 static void begin(struct op_test *t, const char *op, uint8_t dtype, uint32_t rank,
                   const int64_t *dims, const void *x, uint32_t index_rank,
@@ -20,7 +17,7 @@ static void begin(struct op_test *t, const char *op, uint8_t dtype, uint32_t ran
   op_enum(t, "reduction", reduction);
 }
 
-SMR_TEST(refuses) {
+SMR_TEST(index_values_are_checked) {
   struct op_test t;
   begin(&t, "scatter_elements", SAMARA_FLOAT32, 1, DIMS(3), NULL, 1, DIMS(1), DIMS(-4), 1, DIMS(1),
         NULL, "none");
@@ -32,19 +29,6 @@ SMR_TEST(refuses) {
         DIMS(1), NULL, "none");
   CHECK_EQ_INT(op_run(&t), SAMARA_BAD_DATA);
   op_end(&t);
-  begin(&t, "scatter_elements", SAMARA_BOOL, 1, DIMS(3), NULL, 1, DIMS(1), DIMS(0), 1, DIMS(1),
-        NULL, "add");
-  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_SHAPE);
-  op_end(&t);
-  begin(&t, "scatter_elements", SAMARA_FLOAT32, 1, DIMS(3), NULL, 1, DIMS(1), DIMS(0), 1, DIMS(2),
-        NULL, "none");
-  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_SHAPE);
-  op_end(&t);
-  begin(&t, "scatter_nd", SAMARA_FLOAT32, 1, DIMS(3), NULL, 2, DIMS(1, 1), DIMS(0), 1, DIMS(1),
-        NULL, "none");
-  op_int(&t, "reduction", 9);
-  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_SHAPE);
-  op_end(&t);
 }
 
-SMR_TEST_MAIN(RUN(refuses))
+SMR_TEST_MAIN(RUN(index_values_are_checked))

@@ -4,9 +4,6 @@
 
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 SMR_TEST(a_tile_of_lrn_is_little_work) {
   static const struct {
     int64_t pixels, channels, size;
@@ -28,7 +25,7 @@ SMR_TEST(a_tile_of_lrn_is_little_work) {
     op_f32(&t, "alpha", 0.5f);
     op_f32(&t, "beta", 0.75f);
     op_f32(&t, "bias", 1);
-    CHECK_EQ_INT(op_test_plan(&t), SAMARA_OK);
+    CHECK_EQ_INT(cases[i].channels < 9000 ? op_run(&t) : op_test_plan(&t), SAMARA_OK);
     CHECK_EQ_INT(t.job.tiles, cases[i].tiles);
     op_end(&t);
   }

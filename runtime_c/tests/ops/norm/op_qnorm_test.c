@@ -5,9 +5,6 @@
 
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 static const float scale[] = {0.05f}, soft_scale[] = {1.0f / 256};
 static const int32_t zero[] = {3}, soft_zero[] = {-128};
 

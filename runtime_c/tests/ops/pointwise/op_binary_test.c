@@ -5,9 +5,6 @@
 #include "ops/op_harness.h"
 #include "simd/half.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 SMR_TEST(division_by_zero) {
   static const char *const ops[] = {"div", "mod"};
   for (int i = 0; i < 2; i++) {

@@ -4,9 +4,6 @@
 
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 static const float scale[] = {0.5f}, huge[] = {3e38f};
 static const int32_t zero_a[] = {3}, zero_b[] = {-20};
 

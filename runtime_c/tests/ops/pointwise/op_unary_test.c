@@ -5,9 +5,6 @@
 #include "ops/op_harness.h"
 #include "simd/half.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 static samara_status bitcast_status(uint8_t from, uint8_t to, int64_t attr) {
   const uint64_t x[2] = {0x3ff0000000000000u, 1};
   struct op_test t;

@@ -5,9 +5,6 @@
 
 #include "ops/matmul/linear_data.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 // As large as numbers in a file get: the window meets one element, nothing overflows.
 SMR_TEST(huge_windows) {
   for (int avg = 0; avg < 2; avg++) {

@@ -6,9 +6,6 @@
 #include "ops/op_harness.h"
 #include "simd/half.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 static void begin(struct op_test *t, const char *op, uint8_t dtype, uint32_t spatial,
                   const int64_t *in, const int64_t *out, const int64_t *kernel,
                   const int64_t *strides, const int64_t *dilations, const int64_t *pads,

@@ -4,9 +4,6 @@
 
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 static const float per_tensor_scale[] = {0.5f};
 static const int32_t per_tensor_zero[] = {-3};
 static const float axis_scales[] = {1.0f, 0.5f, 0.25f};

@@ -4,9 +4,6 @@
 
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 static void mel_begin(struct op_test *t, int64_t length, int64_t rate, float low, float high,
                       int64_t bins, int64_t filters) {
   op_begin(t, "mel_weights");

@@ -7,9 +7,6 @@
 
 #include <math.h>
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 static void refused_target(int64_t target, const char *text) {
   struct op_test t;
   op_begin(&t, "cross_entropy");

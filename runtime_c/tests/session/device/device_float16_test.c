@@ -251,8 +251,7 @@ SMR_TEST(checks_read_weights_as_the_device_has_them) {
   const uint32_t w = literal_constant(l, f, "w", SAMARA_FLOAT32, weights, 1, 4);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, four);
   literal_input(f, in);
-  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)in, (int32_t)w),
-               LITERAL_LIST((int32_t)y));
+  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(in, w), LITERAL_LIST(y));
   literal_output(f, y, "y");
   model = literal_finish(l);
   samara_backend *device = rig_open(0, NULL, NULL);
