@@ -97,7 +97,7 @@ class Backend:
     """An open device. Give it to Session(backend=…); sessions share it, and the weights on it.
 
     source: a name, "opencl" or "opencl:1", or the path of a shared library that brings a backend of
-    its own (docs/guides/backends.md). cache: a folder for
+    its own (docs/guides/gpu.md). cache: a folder for
     compiled programs and measured rates; None: the user's cache folder; False: none. rates: a file of
     rates to take instead of measuring them. BackendError where there is no such device.
 
@@ -230,7 +230,7 @@ def _rates_file(rates: str | os.PathLike[str]) -> Path:
     if not read_text(rates, "rates").startswith(_RATES_HEAD):
         raise BackendError(
             f"{os.fspath(rates)} is no file of rates: its first line is not {_RATES_HEAD.strip()!r}",
-            fix="samara writes one into the device's cache folder (docs/guides/backends.md)",
+            fix="samara writes one into the device's cache folder (docs/internals/devices.md)",
         )
     return path_of(rates, "rates")
 
