@@ -2,7 +2,7 @@
 """VGG-19 with random weights: built, traced, exported, run; and a page that shows every stage.
 
     python examples/vgg19.py                                  # export and run
-    python examples/vgg19.py --walkthrough docs/guides/vgg19.md      # write the page
+    python examples/vgg19.py --walkthrough docs/guides/vgg19.md   # write the page
 
 The page shows the program as it was traced, what each pass changed, the memory plan, and the
 kernel and time of each node here. --width 0.25 makes a net with a quarter of the channels.
@@ -28,7 +28,7 @@ from samara.exporter.passes import PIPELINE
 # Channels of the convolutions; a 0 is a pooling (Simonyan and Zisserman 2014, arXiv:1409.1556,
 # column E).
 PLAN = [64, 64, 0, 128, 128, 0, *[256] * 4, 0, *[512] * 4, 0, *[512] * 4, 0]
-SHOWN = 12  # lines of a pass's difference
+SHOWN = 6  # lines of a program, or of a pass's difference
 RUNS = 15
 
 
@@ -72,13 +72,19 @@ def fenced(lines, language=""):
     return "\n".join([f"```{language}", *lines, "```"])
 
 
+def begin(lines):
+    """The first lines of a program, and how many follow."""
+    more = len(lines) - SHOWN
+    return fenced([*map(cut, lines[:SHOWN]), *([f"… and {more} more"] if more > 0 else [])])
+
+
 def cut(line, width=110):
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def passes_section(program):
     """What each pass of the pipeline does to the program, and the program that comes out."""
-    parts = ["## What each pass does", ""]
+    rows, shown = [], []
     for step in PIPELINE:
         before = node_lines(program)
         program = step.run(program)
@@ -88,13 +94,15 @@ def passes_section(program):
             for line in difflib.unified_diff(before, after, n=0, lineterm="")
             if not line.startswith(("---", "+++", "@@"))
         ]
-        count = f"{len(before)} nodes" + ("" if len(after) == len(before) else f" to {len(after)}")
-        parts.append(f"**{step.name}**: {step.doc}. {count}, {len(changes)} lines changed.\n")
+        count = str(len(before)) + ("" if len(after) == len(before) else f" to {len(after)}")
+        rows.append((step.name, step.doc, count, str(len(changes))))
         if changes:
             more = len(changes) - SHOWN
             tail = [f"  … and {more} more"] if more > 0 else []
-            parts.append(fenced([*changes[:SHOWN], *tail], "diff") + "\n")
-    return "\n".join(parts), program
+            shown.append(f"`{step.name}` begins with:\n")
+            shown.append(fenced([*changes[:SHOWN], *tail], "diff") + "\n")
+    heads = ("pass", "what it does", "nodes", "lines changed")
+    return "\n".join(["## What each pass does\n", table(heads, rows), "", *shown]), program
 
 
 def lifetimes(function):
@@ -118,47 +126,38 @@ def size_of(value):
     return items * value.type.dtype.numpy.itemsize
 
 
-def plan_section(program, session):
-    """Which tensors live when, and what the planner makes of it."""
+def plan_section(program, session, feeds):
+    """What lives while each node runs, and the node's kernel and median time."""
     tensors = lifetimes(program.main)
+    living = [
+        sum(size for _, size, born, dead in tensors if born <= i <= dead)
+        for i in range(len(program.main.nodes))
+    ]
+    session.run(feeds)
+    runs = [session.profile() for _ in range(RUNS)]
+    total = statistics.median(sum(row.total_us for row in run) for run in runs)
     rows = []
-    for i, node in enumerate(program.main.nodes):
-        living = [(name, size) for name, size, born, dead in tensors if born <= i <= dead]
-        names = ", ".join(f"{name} {size:,}" for name, size in living)
-        rows.append((str(i), node.op.name, names, f"{sum(s for _, s in living):,}"))
-    total = sum(size for _, size, _, _ in tensors)
-    peak = max(int(row[3].replace(",", "")) for row in rows)
+    for alive, at in zip(living, zip(*runs, strict=True), strict=True):
+        took = statistics.median(row.total_us for row in at)
+        name, op, kernel = at[0].node, at[0].op, at[0].kernel
+        rows.append(
+            (name, op, f"{alive:,}", kernel, f"{took / 1e3:.3f}", f"{100 * took / total:.1f} %")
+        )
     text = (
-        f"All tensors between input and output have {total:,} bytes; at most {peak:,} are alive at "
-        f"one time. The arena, which the planner lays them out in, has {session.arena_bytes:,} "
-        "bytes, the scratch memory of the kernels included. A view (reshape) shares the memory of "
-        "its input, so it costs nothing there. Weights are read where the file lies.\n\n"
+        f"All tensors between input and output have {sum(t[1] for t in tensors):,} bytes; at most "
+        f"{max(living):,} are alive at one time. The arena, which the planner lays them out in, has "
+        f"{session.arena_bytes:,} bytes, the scratch memory of the kernels included. A view "
+        "(reshape) shares the memory of its input. Weights are read where the file lies.\n\n"
+        f"Times are medians of {RUNS} runs with one thread on one {platform.machine()} machine, "
+        f"which other programs use too: {total / 1e3:.1f} ms in all.\n\n"
     )
-    return "## The plan\n\n" + text + table(("node", "operator", "alive, bytes", "sum"), rows)
+    heads = ("node", "operator", "bytes alive", "kernel", "ms", "share")
+    return "## The plan, kernels and times\n\n" + text + table(heads, rows)
 
 
 def table(heads, rows):
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def times_section(program, session, feeds):
-    """Kernel and median time of each node."""
-    session.run(feeds)
-    runs = [session.profile() for _ in range(RUNS)]
-    total = statistics.median(sum(row.total_us for row in run) for run in runs)
-    rows = []
-    for at in zip(*runs, strict=True):
-        took = statistics.median(row.total_us for row in at)
-        name, op, kernel = at[0].node, at[0].op, at[0].kernel
-        rows.append((name, op, kernel, f"{took / 1e3:.3f}", f"{100 * took / total:.1f} %"))
-    text = (
-        f"Medians of {RUNS} runs with one thread on one {platform.machine()} machine, which other "
-        f"programs use too: {total / 1e3:.1f} ms in all. Another machine has other times, and may "
-        "have other kernels.\n\n"
-    )
-    heads = ("node", "operator", "kernel", "ms", "share")
-    return "## Kernels and times\n\n" + text + table(heads, rows)
 
 
 def walkthrough(model, program, image, options):
@@ -167,20 +166,21 @@ def walkthrough(model, program, image, options):
     parts = [
         "<!-- SPDX-License-Identifier: Apache-2.0 -->",
         "# VGG-19, from the module to the kernels\n",
+        "For those who want to see one net go through all of samara: tracing, passes, memory plan and kernels. "
+        "Afterwards you can read what `samara inspect` shows of a net of yours. "
         f"Written by `python examples/vgg19.py --width {options.width:g} --size {options.size} "
         "--walkthrough FILE`.\n",
         "## The program as it was traced\n",
         f"{weights:,} weights; an image is {list(image.shape)}. `nn` speaks NCHW and the operators "
         "NHWC, so each spatial one comes between two transposes.\n",
-        fenced(map(cut, node_lines(program))) + "\n",
+        begin(node_lines(program)) + "\n",
     ]
     section, optimized = passes_section(program)
     parts += [section, "## The program after the passes\n"]
-    parts.append(fenced(map(cut, node_lines(optimized))) + "\n")
+    parts.append(begin(node_lines(optimized)) + "\n")
     with tempfile.TemporaryDirectory() as folder:
         session, feeds = exported(program, Path(folder) / "vgg19.samara", image, options)
-        parts += [plan_section(optimized, session) + "\n"]
-        parts += [times_section(optimized, session, feeds), ""]
+        parts += [plan_section(optimized, session, feeds), ""]
     return "\n".join(parts)
 
 

@@ -2,7 +2,7 @@
 """Weigh what an AAR brings into an app: the library of every ABI for MobileNetV2 in int8, and with everything.
 
 Usage: aar_size.py [--only NAME …] [--write]. Fails where MobileNetV2's library is over LIMIT bytes for an
-ABI; --write puts the figures into docs/guides/android-library.md. Needs what `samara build --target android`
+ABI; --write puts the figures into docs/guides/android.md. Needs what `samara build --target android`
 does, and no model.
 """
 
@@ -26,7 +26,7 @@ from samara.exporter.package.aar_tools import ABIS
 from samara.exporter.types import BackendError
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "guides" / "android-library.md"
+PAGE = ROOT / "docs" / "guides" / "android.md"
 LIMIT = 200_000  # bytes of a library for MobileNetV2 in int8, without the model
 MOBILENET, FULL = "MobileNetV2 in int8", "`--full`"
 

@@ -248,7 +248,8 @@ def exact(ops: Sequence[OpSpec]) -> str:
         f"<!-- {_FROM} -->",
         "# Operators that give the same bits everywhere",
         "",
-        "On int8 with quantization parameters these operators give the bits of the numpy reference on"
+        "For those who rely on equal bits. On int8 with quantization parameters these operators give the"
+        " bits of the numpy reference on"
         " every instruction set, compiler and number of threads ([quantized-arithmetic.md](quantized-arithmetic.md))."
         " `tools/bit_equality.py` runs every case below on every build; a test compares its list with"
         " this one.",
@@ -272,7 +273,8 @@ def docs(ops: Sequence[OpSpec]) -> str:
         f"<!-- {_FROM} -->",
         "# Operators",
         "",
-        "Every operator of the intermediate representation, by family. A trailing `?` marks an"
+        "For those who look up an operator. Every operator of the intermediate representation, by family. A"
+        " trailing `?` marks an"
         " optional input, `*` any number. *layout* says whether a transpose can move through:"
         " freely (any), with changed attributes (follows), or not (barrier). Dtypes are those of"
         " the first input.",

@@ -53,6 +53,7 @@ _PAGE_HEAD = """\
 <!-- Written by `make size SIZE_ARGS=--write`. -->
 # Size
 
+For those who count bytes.
 Bytes of `.text`, `.rodata`, `.data` and `.data.rel.ro` of the shared library that `samara build`
 makes, with gcc, all instruction sets of the target inside (x86-64: AVX2, AVX-512 and VNNI over
 portable C; aarch64: NEON, dot products, i8mm). Weights are not in it. CI holds every number: 2 %

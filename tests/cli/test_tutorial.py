@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tutorial's blocks run in their order: Python, commands with what they print, and the C program."""
+"""The tutorial's blocks run in their order: Python, commands with what they print, and the C program. So do those of
+the guides that go on from its files.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ def _hold(samara: Callable[..., Result], block: str) -> None:
     """Run the command that begins a block; the lines below it are printed, but for their numbers."""
     command, *printed = block.splitlines()
     result = samara(*shlex.split(command.removeprefix("$ samara ")))
-    assert result.exit_code == 0, f"{command}\n{result.output}"
+    differs = any(line.startswith("DIFFER") for line in printed)
+    assert result.exit_code == int(differs), f"{command}\n{result.output}"
     shown = " ".join(result.stdout.split())
     for line in printed:
         if not _NUMBER.search(line):
@@ -63,3 +66,31 @@ def test_every_block_in_order(
     assert ran[-2:] == ["c", "sh"]
     assert float(names["right"]) > 0.97
     assert (names["scores"].argmax(1) == names["test_labels"].numpy()).mean() > 0.97
+
+
+@pytest.mark.parametrize(("page", "blocks"), [("accuracy", 7), ("speed", 3)])
+def test_guides_on_its_files(
+    page: str,
+    blocks: int,
+    samara: Callable[..., Result],
+    repo: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = (repo / "docs" / "tutorial" / "index.md").read_text(encoding="utf-8")
+    text = (repo / "docs" / "guides" / f"{page}.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "tutorial"}
+    for block in _BLOCK.finditer(first):
+        if block["kind"] == "python":
+            exec(compile(block["text"], "docs/tutorial/index.md", "exec"), names)
+    names, ran = {"__name__": page}, 0
+    for block in _BLOCK.finditer(text):
+        if block["kind"] == "python":
+            exec(compile(block["text"], f"docs/guides/{page}.md", "exec"), names)
+        elif block["text"].startswith("$ samara "):
+            _hold(samara, block["text"])
+        else:
+            continue
+        ran += 1
+    assert ran == blocks

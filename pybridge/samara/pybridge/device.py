@@ -97,7 +97,7 @@ class Backend:
     """An open device. Give it to Session(backend=…); sessions share it and the weights on it.
 
     source: a name, "opencl" or "opencl:1", or the path of a shared library with a backend
-    (docs/guides/backends.md). cache: a folder for compiled programs and measured rates; None: the user's cache
+    (docs/guides/gpu.md). cache: a folder for compiled programs and measured rates; None: the user's cache
     folder; False: none. rates: a file of rates to use instead of measuring. BackendError if there is no
     such device.
 
@@ -232,7 +232,7 @@ def _rates_file(rates: str | os.PathLike[str]) -> Path:
     if not read_text(rates, "rates").startswith(_RATES_HEAD):
         raise BackendError(
             f"{os.fspath(rates)} is not a file of rates: its first line is not {_RATES_HEAD.strip()!r}",
-            fix="samara writes one into the device's cache folder (docs/guides/backends.md)",
+            fix="samara writes one into the device's cache folder (docs/guides/gpu.md)",
         )
     return path_of(rates, "rates")
 

@@ -365,7 +365,7 @@ struct samara_session_options {
   uint64_t backend_check_every; /* runs after which a random node of a device is computed on the CPU
                                    as well; 0: 256, UINT64_MAX: never */
   bool backend_float16; /* float32 values are stored on devices as float16, where they can be:
-                           docs/guides/backends.md. On the CPU, and with strict_accuracy, it changes
+                           docs/guides/gpu.md. On the CPU, and with strict_accuracy, it changes
                            nothing */
 };
 

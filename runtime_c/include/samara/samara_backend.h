@@ -35,8 +35,8 @@ typedef struct samara_backend_options {
   const samara_backend_table *table; /* a backend that the program brings; it must outlive the
                                         device. NULL: none */
   const char *cache_folder; /* where compiled programs and measured rates are kept; NULL: nowhere */
-  const char *rates; /* path of a file of rates to take as they are (docs/guides/backends.md); NULL:
-                        they are measured when a session asks for them */
+  const char *rates; /* path of a file of rates to take as they are (docs/internals/devices.md);
+                        NULL: they are measured when a session asks for them */
   const samara_allocator *allocator; /* copied; NULL: malloc. Called from any thread that uses the
                                         device, by several at once */
   samara_log_fn log;                 /* NULL: silent */
