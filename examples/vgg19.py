@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""VGG-19 with random weights: built, traced, exported, run; and a page that shows every stage.
+"""VGG-19 with random weights: build, trace, export, run; and write a page about every stage.
 
     python examples/vgg19.py                                  # export and run
     python examples/vgg19.py --walkthrough docs/vgg19.md      # write the page
 
-The page shows the program as it was traced, what each pass changed, the memory plan, and the
-kernel and time of each node here. --width 0.25 makes a net with a quarter of the channels.
+The page shows the program after tracing, the changes of each pass, the memory plan, and the kernel and
+time of each node on this machine. --width 0.25 makes a net with a quarter of the channels.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from samara.exporter.passes import PIPELINE
 # Channels of the convolutions; a 0 is a pooling (Simonyan and Zisserman 2014, arXiv:1409.1556,
 # column E).
 PLAN = [64, 64, 0, 128, 128, 0, *[256] * 4, 0, *[512] * 4, 0, *[512] * 4, 0]
-SHOWN = 12  # lines of a pass's difference
+SHOWN = 12  # lines of a pass's changes
 RUNS = 15
 
 
 class VGG19(nn.Module):
-    """As torchvision's vgg19, whose weights it would load; `width` scales the channels."""
+    """Like torchvision's vgg19, whose weights it can load; `width` scales the channels."""
 
     def __init__(self, classes=1000, width=1.0):
         super().__init__()
@@ -64,7 +64,7 @@ class VGG19(nn.Module):
 
 
 def node_lines(program):
-    """The nodes of the default function, a line each, without their source."""
+    """The nodes of the default function, one line each, without their source locations."""
     return [print_node(replace(node, source=None)) for node in program.main.nodes]
 
 
@@ -77,7 +77,7 @@ def cut(line, width=110):
 
 
 def passes_section(program):
-    """What each pass of the pipeline does to the program, and the program that comes out."""
+    """The changes of each pass of the pipeline, and the resulting program."""
     parts = ["## What each pass does", ""]
     for step in PIPELINE:
         before = node_lines(program)
@@ -98,7 +98,7 @@ def passes_section(program):
 
 
 def lifetimes(function):
-    """(name, bytes, index of the node that makes it, index of the last that reads it) of tensors."""
+    """(name, bytes, index of the node that makes it, index of its last reader) of tensors."""
     made, last = {}, {}
     for i, node in enumerate(function.nodes):
         for v in node.inputs:
@@ -119,7 +119,7 @@ def size_of(value):
 
 
 def plan_section(program, session):
-    """Which tensors live when, and what the planner makes of it."""
+    """The lifetimes of tensors, and the planner's result."""
     tensors = lifetimes(program.main)
     rows = []
     for i, node in enumerate(program.main.nodes):
@@ -186,7 +186,7 @@ def walkthrough(model, program, image, options):
 
 def exported(program, path, image, options):
     """A session on the program's file, and its input."""
-    # The check runs the reference interpreter, which takes minutes for a net of this size.
+    # Checking needs the reference interpreter, which takes minutes for a net of this size.
     print(samara.export(program, path, check=options.check))
     return samara.Session(path, threads=1), {"image": image.numpy()}
 
