@@ -119,7 +119,7 @@ def records(texts: Sequence[str] | None) -> dict[str, str]:
         name, colon, record = text.partition(": ")
         if not colon or not name.strip() or not record.strip():
             raise typer.BadParameter(
-                f"{text!r} is not 'INPUT: RECORD', as in 'image:  rgb uint8 nhwc resize=224x224'",
+                f"{text!r} is not 'INPUT: RECORD', as in 'image: rgb uint8 nhwc resize=224x224'",
                 param_hint="--preprocess",
             )
         if name in found:

@@ -96,7 +96,7 @@ class Audio:
                     fix=f"convert it: ffmpeg -i {file} -c:a pcm_s16le out.wav",
                 ) from None
             raise FileError(
-                f"the recording {file} is not a WAV file:  {error}",
+                f"the recording {file} is not a WAV file: {error}",
                 fix=f"convert it: ffmpeg -i {file} -c:a pcm_s16le out.wav",
             ) from None
         except EOFError:

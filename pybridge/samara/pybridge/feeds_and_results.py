@@ -79,7 +79,7 @@ def as_array(value: Any, what: str) -> Array:
         array = np.asarray(value)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         raise ArgumentError(
-            f"{what} is {kind_of(value)}, which numpy makes no array of: {error}",
+            f"{what} is {kind_of(value)}, which numpy cannot turn into an array: {error}",
             fix="give an array of numbers",
         ) from None
     if array.dtype.kind not in "biufcV":
