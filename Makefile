@@ -16,7 +16,7 @@ BRIDGE_LIBRARY := pybridge/samara/pybridge/$(LIBRARY_NAME)
 C_FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' '*.hpp')
 
 .PHONY: help setup build library test demo ctest unity pytest check fmt lint types gen size \
-        asan tsan fuzz bits bench bench-ops bench-train onnx-score extended new-op test-op clean
+        asan tsan fuzz bits bench bench-ops bench-train onnx-score docs extended new-op test-op clean
 
 help:  ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -90,8 +90,8 @@ gen: $(STAMP)  ## Rewrite what is generated from the op table and the public hea
 bits: build  ## The same integers from every build and instruction set, as a table
 	$(BIN)/python tools/bit_equality.py --build 'x86-64 gcc cmake=build/dev/samara-run'
 
-onnx-score: build  ## ONNX's own test suite through the C runtime, into docs/onnx-coverage.md
-	$(BIN)/python -W ignore tools/onnx_score.py --page docs/onnx-coverage.md
+onnx-score: build  ## ONNX's own test suite through the C runtime, into docs/reference/onnx-coverage.md
+	$(BIN)/python -W ignore tools/onnx_score.py --page docs/reference/onnx-coverage.md
 
 # clang's sanitizers see more than gcc's: make asan SANITIZER_CC=clang-19. Its objects serve the
 # fuzzers too, which stand beside the tests then.
@@ -120,11 +120,11 @@ bench: build  ## Side by side with the peers, which it installs in build/bench: 
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -m benchmarks.call_overhead
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -W ignore -m benchmarks.run $(BENCH_ARGS)
 
-bench-ops: build  ## Each operator beside ONNX Runtime, into docs/operator-speed.md; import and export by stage
+bench-ops: build  ## Each operator beside ONNX Runtime, into docs/internals/operator-speed.md; import and export by stage
 	cd runtime_c && cmake --preset release --log-level=WARNING
 	cmake --build build/release --parallel $(JOBS)
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -W ignore benchmarks/operators.py \
-	    --limit 4 --page docs/operator-speed.md
+	    --limit 4 --page docs/internals/operator-speed.md
 	$(BIN)/python -W ignore -m benchmarks.import_speed
 
 bench-train: build  ## Training steps beside PyTorch, which it installs
@@ -133,8 +133,12 @@ bench-train: build  ## Training steps beside PyTorch, which it installs
 	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet torch==2.13.0
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python benchmarks/train.py
 
-size: build  ## Bytes of selective builds against runtime_c/size_budget.txt (SIZE_ARGS=--write: the budget and docs/size.md anew)
+size: build  ## Bytes of selective builds against runtime_c/size_budget.txt (SIZE_ARGS=--write: the budget and docs/internals/size.md anew)
 	$(BIN)/python tools/size.py $(SIZE_ARGS)
+
+docs: library  ## The site, in build/docs/html: pages, and the reference from docstrings, headers and --help
+	$(BIN)/python -c 'import furo, myst_parser' 2>/dev/null || $(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python -m sphinx -q -W --keep-going -j $(JOBS) -d build/docs/doctrees docs build/docs/html
 
 extended: build  ## What takes too long for every change, and a summary of what ran and what could not
 	JOBS=$(JOBS) .ci/run extended

@@ -224,7 +224,7 @@ def text(done: Sequence[Measured]) -> str:
 
 
 def page(done: Sequence[Measured], runs: int) -> str:
-    """The Markdown page `docs/operator-speed.md`."""
+    """The Markdown page `docs/internals/operator-speed.md`."""
     found = [m.ratio for m in done if m.ratio is not None]
     above = [m for m in done if m.ratio is not None and m.ratio > 4]
     lines = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measured part of docs/benchmarks.md: tables between two marks. The rest of the page is kept."""
+"""The measured part of docs/internals/benchmarks.md: tables between two marks. The rest of the page is kept."""
 
 from __future__ import annotations
 

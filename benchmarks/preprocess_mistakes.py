@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost of wrong image records, for the tables of docs/preprocessing-mistakes.md:
+"""The cost of wrong image records, for the tables of docs/guides/preprocessing-mistakes.md:
 `python -m benchmarks.preprocess_mistakes`.
 
 The nets are those of the folder SAMARA_MODELS. SqueezeNet gets the 20 labelled ImageNet pictures of the package

@@ -6,7 +6,7 @@
 `make bench BENCH_ARGS="…"` builds what it needs and runs this. Every engine runs in a separate process; they
 take turns, round by round, and waiting ones are stopped. Outputs are checked against float64; engines with
 wrong outputs do not count. Everything is written to build/bench/results.json. --page also writes
-docs/benchmarks.md, in which models that were not measured keep earlier results of the same kind of machine
+docs/internals/benchmarks.md, in which models that were not measured keep earlier results of the same kind of machine
 (benchmarks/page.json). Exit status 1: samara's own output was wrong.
 """
 
@@ -24,7 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from benchmarks import page, reference
+from benchmarks import overview, page, reference
 from benchmarks.engines import EARLIER, NAMES, Form, engine
 from benchmarks.environments import ROOT, Missing, python_of
 from benchmarks.files import Files
@@ -45,7 +45,7 @@ from benchmarks.zoo import MODELS
 from benchmarks.zoo.count import operations
 
 FOLDER = ROOT / "build" / "bench"
-PAGE = Path(__file__).with_name("page.json")  # the data of docs/benchmarks.md
+PAGE = Path(__file__).with_name("page.json")  # the data of docs/internals/benchmarks.md
 # The least signal-to-noise ratio of a valid output. float32 has at least four digits; random weights,
 # which were not trained for it, leave little in int8.
 BOUNDS_DB = {"float32": 60.0, "int8": 10.0}
@@ -174,7 +174,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     print(summary(report, options.engines))
     if options.page:
-        page.update(ROOT / "docs" / "benchmarks.md", _kept(report))
+        kept = _kept(report)
+        page.update(ROOT / "docs" / "internals" / "benchmarks.md", kept)
+        overview.write(kept)
     return 0 if all(r.counts for r in report.rows if r.engine == "samara") else 1
 
 
@@ -256,7 +258,9 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--clock", choices=("wall", "cpu"), default="wall", help="cpu: the processes' own time"
     )
     parser.add_argument("--no-memory", dest="memory", action="store_false")
-    parser.add_argument("--page", action="store_true", help="also write docs/benchmarks.md")
+    parser.add_argument(
+        "--page", action="store_true", help="also write docs/internals/benchmarks.md"
+    )
     parser.add_argument(
         "--from-json",
         type=lambda text: [Path(p) for p in text.split(",")],

@@ -112,7 +112,7 @@ def prose(pages):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--text", type=Path, help="what to learn from; default: docs/*.md")
+    parser.add_argument("--text", type=Path, help="what to learn from; default: the pages in docs/")
     parser.add_argument("--steps", type=int, default=800)
     parser.add_argument("--letters", type=int, default=300, help="how many to write")
     parser.add_argument("--out", type=Path, default=Path("writer.samara"))
@@ -120,7 +120,7 @@ def main():
     samara.manual_seed(0)
 
     text = (
-        prose(DOCS.glob("[a-n]*.md")) if options.text is None else options.text.read_text("utf-8")
+        prose(DOCS.rglob("[a-n]*.md")) if options.text is None else options.text.read_text("utf-8")
     )
     alphabet = sorted(set(text))
     number = {letter: i for i, letter in enumerate(alphabet)}

@@ -2,7 +2,7 @@
 """VGG-19 with random weights: build, trace, export, run; and write a page about every stage.
 
     python examples/vgg19.py                                  # export and run
-    python examples/vgg19.py --walkthrough docs/vgg19.md      # write the page
+    python examples/vgg19.py --walkthrough docs/guides/vgg19.md      # write the page
 
 The page shows the program after tracing, the changes of each pass, the memory plan, and the kernel and
 time of each node on this machine. --width 0.25 makes a net with a quarter of the channels.

@@ -2,7 +2,7 @@
 """Measure how much an AAR adds to an app: the library of every ABI for MobileNetV2 in int8, and the full library.
 
 Usage: aar_size.py [--only NAME …] [--write]. Fails if MobileNetV2's library exceeds LIMIT bytes for an ABI;
---write puts the figures into docs/android-library.md. It needs the tools of `samara build --target android`,
+--write puts the figures into docs/guides/android-library.md. It needs the tools of `samara build --target android`,
 and no model.
 """
 
@@ -26,7 +26,7 @@ from samara.exporter.package.aar_tools import ABIS
 from samara.exporter.types import BackendError
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "android-library.md"
+PAGE = ROOT / "docs" / "guides" / "android-library.md"
 LIMIT = 200_000  # bytes of a library for MobileNetV2 in int8, without the model
 MOBILENET, FULL = "MobileNetV2 in int8", "`--full`"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """List the functions that the public headers export, in runtime_c/abi.txt, and compare the stable header with
-the last release's (docs/abi.md).
+the last release's (docs/reference/abi.md).
 
 Usage: abi.py --check, or --write; after a release abi.py --release, which writes the promises of the
 release to runtime_c/abi_released.txt.
@@ -102,7 +102,7 @@ def released_promises() -> dict[str, str]:
 
 
 def promises_now() -> dict[str, str]:
-    """The promises of all public headers. A function may move to the experimental one (docs/abi.md)."""
+    """The promises of all public headers. A function may move to the experimental one (docs/reference/abi.md)."""
     return {
         name: text
         for header in ("samara_experimental.h", *STABLE)
@@ -117,7 +117,8 @@ def released_text(header_text: str) -> str:
     rows = "".join(f"{name}: {text}\n" for name, text in sorted(promises(header_text).items()))
     return (
         "# SPDX-License-Identifier: Apache-2.0\n"
-        f"# What the stable headers of {version[1]} promised, written by tools/abi.py --release (docs/abi.md).\n{rows}"
+        f"# What the stable headers of {version[1]} promised, written by tools/abi.py --release"
+        f" (docs/reference/abi.md).\n{rows}"
     )
 
 
@@ -136,7 +137,7 @@ def main() -> int:
     faults = broken(released_promises(), promises_now())
     for fault in faults:
         print(
-            f"{fault}: programs built with the last release depend on it (docs/abi.md)",
+            f"{fault}: programs built with the last release depend on it (docs/reference/abi.md)",
             file=sys.stderr,
         )
     if faults:

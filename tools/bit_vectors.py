@@ -4,7 +4,7 @@
 Each file has many functions, each with inputs and the digest of the numpy reference's outputs;
 `samara-run FILE --selftest` checks them all, on any machine.
 
-    rows        every case of every operator under the guarantee of docs/quantized-arithmetic.md
+    rows        every case of every operator under the guarantee of docs/reference/quantized-arithmetic.md
     layers      random convolutions, transposed ones and products, with computed and stored weights
     rounding    ties, products that a fused multiply-add would round elsewhere, sums beyond 2^24,
                 saturation, weights of -128, products of 1 to 70 terms

@@ -121,12 +121,12 @@ def class_texts(header: str) -> dict[str, str]:
 
 
 def note(op: OpSpec) -> str:
-    """An operator's check in docs/ops.md."""
+    """An operator's check in docs/reference/ops.md."""
     return f"dims `{op.check}`" if "[" in op.check else f"check class `{op.check}`"
 
 
 def docs(header: str, ops: Sequence[OpSpec]) -> list[str]:
-    """The section of docs/ops.md about check classes."""
+    """The section of docs/reference/ops.md about check classes."""
     users: dict[str, list[str]] = {}
     for op in ops:
         if "control" not in op.flags:

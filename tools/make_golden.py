@@ -2,7 +2,7 @@
 """Write the golden file of the current format version: a small program over many families.
 
 Usage: make_golden.py [FILE]. The default is tests/golden/<version>.samara. The golden file of a release is
-never written again, because it must load for ever (docs/format.md).
+never written again, because it must load for ever (docs/reference/format.md).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 Usage: mca.py [--cc "clang-19 --target=aarch64-linux-gnu"] [--cpu CPU …] [--show LOOP]. Each kernel is compiled as in
 the build; its inner loop is the innermost one with the most multiply-adds, and llvm-mca simulates it in the
 steady state. The peak is the same model's rate for independent multiply-adds of the loop's kind. --show prints
-a loop. The rows are those of docs/kernels.md.
+a loop. The rows are those of docs/internals/kernels.md.
 """
 
 from __future__ import annotations

@@ -318,7 +318,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     generator = [sys.executable, str(ROOT / "tools" / "gen_ops.py")]
     result = subprocess.run(generator, check=False).returncode
     if result == 0:
-        print(f"next: docs/adding-an-op.md, step 2, fills in {options.name} in")
+        print(f"next: docs/guides/adding-an-op.md, step 2, fills in {options.name} in")
         for path in plan.edited:
             print(f"  {path}")
     return result

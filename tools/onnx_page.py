@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/onnx-coverage.md: the results of ONNX's backend test suite as a page."""
+"""docs/reference/onnx-coverage.md: the results of ONNX's backend test suite as a page."""
 
 from __future__ import annotations
 

@@ -316,7 +316,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--timeout", type=float, default=120.0, help="seconds per case")
     parser.add_argument("--json", type=Path, help="write every result here")
-    parser.add_argument("--page", type=Path, help="write docs/onnx-coverage.md here")
+    parser.add_argument("--page", type=Path, help="write docs/reference/onnx-coverage.md here")
     parser.add_argument("--check", action="store_true", help="fail where --page would change")
     args = parser.parse_args()
     if args.serve:

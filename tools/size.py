@@ -3,7 +3,7 @@
 runtime_c/size_budget.txt.
 
 Usage: size.py [--target T …] [--opt s|2 …] [--only NAME …] or size.py --write. A build more than 2 % over its budget
-fails; --write updates the budget and docs/size.md. Missing models of SAMARA_MODELS and missing compilers are
+fails; --write updates the budget and docs/internals/size.md. Missing models of SAMARA_MODELS and missing compilers are
 printed as NOT RUN.
 """
 
@@ -35,7 +35,7 @@ from samara.exporter.types import BackendError
 
 ROOT = Path(__file__).resolve().parent.parent
 BUDGET = ROOT / "runtime_c" / "size_budget.txt"
-PAGE = ROOT / "docs" / "size.md"
+PAGE = ROOT / "docs" / "internals" / "size.md"
 TARGETS = ("x86_64-linux-gnu", "aarch64-linux-gnu")
 OPTS = ("s", "2")
 GROWTH = 1.02
@@ -46,7 +46,7 @@ _HEAD = """\
 # SPDX-License-Identifier: Apache-2.0
 # Bytes of .text, .rodata, .data and .data.rel.ro of shared libraries that `samara build` makes with
 # gcc: `make size` measures, fails over 2 % more, and `make size SIZE_ARGS=--write` writes this file and
-# docs/size.md. A row: target, optimisation, build, bytes.
+# docs/internals/size.md. A row: target, optimisation, build, bytes.
 """
 _PAGE_HEAD = """\
 <!-- SPDX-License-Identifier: Apache-2.0 -->
@@ -57,7 +57,7 @@ Bytes of `.text`, `.rodata`, `.data` and `.data.rel.ro` of the shared library th
 makes, with gcc, all instruction sets of the target inside (x86-64: AVX2, AVX-512 and VNNI over
 portable C; aarch64: NEON, dot products, i8mm). Weights are not in it. CI holds every number: 2 %
 more fails. `samara build --size-report` prints the bill of your own models;
-[selective-builds.md](selective-builds.md) says how a build is made.
+[selective-builds.md](../guides/selective-builds.md) says how a build is made.
 """
 
 Key = tuple[str, str, str]
@@ -222,7 +222,7 @@ def over_budget(sizes: Mapping[Key, int], budget: Mapping[Key, int]) -> Iterator
 
 
 def page(sizes: Mapping[Key, int], bills: Mapping[Key, SizeBill]) -> str:
-    """docs/size.md."""
+    """docs/internals/size.md."""
     columns = [(target, opt) for target in TARGETS for opt in OPTS]
     lines = [
         _PAGE_HEAD,

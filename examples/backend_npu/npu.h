@@ -87,7 +87,7 @@ extern const struct npu_op npu_op_qconv;
 const samara_region_tensor *npu_input(const samara_region *region, const samara_region_node *node,
                                       uint32_t index);  // NULL: absent
 const samara_region_tensor *npu_output(const samara_region *region, const samara_region_node *node);
-/// The attribute with this name. Nodes have all attributes of docs/ops.md.
+/// The attribute with this name. Nodes have all attributes of docs/reference/ops.md.
 const samara_region_attribute *npu_attribute(const samara_region_node *node, const char *name);
 /// Write why a node is refused. Returns false.
 bool npu_refuse(char *reason, size_t reason_size, const char *text);

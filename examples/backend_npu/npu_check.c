@@ -142,7 +142,7 @@ static void fill(void) {
   }
 }
 
-// ---- expected results, by docs/quantized-arithmetic.md ----
+// ---- expected results, by docs/reference/quantized-arithmetic.md ----
 
 // p is less than 2^22, so rounding to the nearest integer, half to even, is done in integers.
 static int32_t rounded(float p) {

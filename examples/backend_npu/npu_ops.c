@@ -42,8 +42,8 @@ struct npu_output npu_output_of(const samara_region_node *node) {
                              .hi = (int32_t)npu_attribute(node, "hi")->i};
 }
 
-// docs/quantized-arithmetic.md: clamp first, then round half to even. Adding and subtracting 1.5 *
-// 2^23 does this in the default rounding mode.
+// docs/reference/quantized-arithmetic.md: clamp first, then round half to even. Adding and
+// subtracting 1.5 * 2^23 does this in the default rounding mode.
 int8_t npu_requantize(float p, const struct npu_output *output) {
   const float lo = (float)(output->lo - output->zero_point);
   const float hi = (float)(output->hi - output->zero_point);

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-// The brightness of an RGB pixel, as docs/preprocessing.md defines gray.
+// The brightness of an RGB pixel, as docs/guides/preprocessing.md defines gray.
 static int brightness(const unsigned char *p) {
   return (19595 * p[0] + 38470 * p[1] + 7471 * p[2] + 32768) >> 16;
 }

@@ -192,8 +192,8 @@ def test_the_page_keeps_what_was_not_measured_again(
 ) -> None:
     monkeypatch.setattr(run, "PAGE", tmp_path / "page.json")
     monkeypatch.setattr(run, "ROOT", tmp_path)
-    (tmp_path / "docs").mkdir()
-    shown = tmp_path / "docs" / "benchmarks.md"
+    (tmp_path / "docs" / "internals").mkdir(parents=True)
+    shown = tmp_path / "docs" / "internals" / "benchmarks.md"
     shown.write_text(f"{page.BEGIN}\n{page.END}\n", encoding="utf-8")
     result = tmp_path / "results.json"
     arguments = ["--from-json", str(result), "--page"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of docs/android.md: on a desktop JVM, and as far as clang goes for Android and iOS."""
+"""The files of docs/guides/android.md: on a desktop JVM, and as far as clang goes for Android and iOS."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _call(*command: str | Path, cwd: Path) -> str:
 def place(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the page's files and the two that `samara build` writes for a net of digits."""
     folder = tmp_path_factory.mktemp("android")
-    names = [path.name for path in write_files(repo / "docs" / "android.md", folder)]
+    names = [path.name for path in write_files(repo / "docs" / "guides" / "android.md", folder)]
     assert names == ["CMakeLists.txt", "digits_jni.c", "Digits.java", "asset.c"]
     net = digits_net.net().eval()
     program = import_onnx(digits_net.onnx_model(net), shapes={"image": [1, 1, 8, 8]})

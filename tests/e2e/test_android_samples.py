@@ -166,7 +166,7 @@ def test_the_walk_of_the_page(repo: Path, tmp_path: Path, monkeypatch: pytest.Mo
     """
     from samara.exporter.demo import digits_net
 
-    page = (repo / "docs" / "android-library.md").read_text(encoding="utf-8")
+    page = (repo / "docs" / "guides" / "android-library.md").read_text(encoding="utf-8")
     (program,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     (tmp_path / "net.onnx").write_bytes(digits_net.onnx_model(digits_net.net().eval()))
     monkeypatch.chdir(tmp_path)

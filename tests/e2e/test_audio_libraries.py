@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Audio features beside librosa and SciPy: docs/preprocessing-audio.md has the figures."""
+"""Audio features beside librosa and SciPy: docs/guides/preprocessing-audio.md has the figures."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ ACTIVATIONS, INPUT, STRUCTURES = 39040, 7840, 2048
 STRICT = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 # Helpers that compute with doubles, and the library's mathematics.
 DOUBLE = re.compile(r"__aeabi_(c?d|\w*2d|f2lz|f2ulz)|__\w+df|__fix\w+di|^[a-z]\w+f$|^(exp|log|pow)")
-PAGE = Path(__file__).parents[2] / "docs" / "bare-metal.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "bare-metal.md"
 
 
 @pytest.fixture(scope="module")

@@ -88,7 +88,7 @@ def test_the_command_line(repo: Path, place: Path, custom_library: Path) -> None
 
 
 def test_the_page(repo: Path, place: Path) -> None:
-    page = (repo / "docs" / "custom-operators.md").read_text(encoding="utf-8")
+    page = (repo / "docs" / "guides" / "custom-operators.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
     assert len(blocks) >= 5
     (place / "page.py").write_text("\n".join(blocks), encoding="utf-8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of docs/embedding.md, compiled against a selective build, give samara.Session's bytes."""
+"""The programs of docs/guides/embedding.md, compiled against a selective build, give samara.Session's bytes."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def place(
 ) -> tuple[Path, bytes, bytes]:
     """A folder with the page's files, the build as `dist` and small.samara; an image, its scores."""
     folder = tmp_path_factory.mktemp("embedding")
-    names = [path.name for path in write_files(repo / "docs" / "embedding.md", folder)]
+    names = [path.name for path in write_files(repo / "docs" / "guides" / "embedding.md", folder)]
     assert names == ["app.c", "Makefile", "app.cpp", "CMakeLists.txt", "loads.c"]
     (folder / "dist").symlink_to(small_dist)
     model = folder / "small.samara"

@@ -112,7 +112,7 @@ def test_the_page_of_vgg19_is_what_the_example_writes(
 ) -> None:
     run_example(tmp_path, "vgg19.py", "--width", "0.03", "--size", "32", "--walkthrough", "page.md")
     made = (tmp_path / "page.md").read_text(encoding="utf-8")
-    kept = (repo / "docs" / "vgg19.md").read_text(encoding="utf-8")
+    kept = (repo / "docs" / "guides" / "vgg19.md").read_text(encoding="utf-8")
     heads = re.findall(r"^#+ .*", made, re.M)
     assert len(heads) >= 6
     assert re.findall(r"^#+ .*", kept, re.M) == heads

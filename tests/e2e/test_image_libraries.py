@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pre-processing beside exact arithmetic, Pillow and OpenCV: how far apart, as docs/preprocessing.md says.
+"""Pre-processing beside exact arithmetic, Pillow and OpenCV: how far apart, as docs/guides/preprocessing.md says.
 
 Each test prints what it measured: the largest difference in steps of 1/255 and the share of values that
 differ. The bounds are the page's. `pytest -s` shows them.

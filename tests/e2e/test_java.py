@@ -141,7 +141,7 @@ def test_assets_bitmaps_frames_and_hardware_buffers(built: java.Built, models: P
     assert built.java("Systems", models, android=True) == ""
 
 
-# Runs docs/android-library.md's program.
+# Runs docs/guides/android-library.md's program.
 _PAGE_MAIN = """\
 import android.content.Context;
 import android.graphics.Bitmap;
@@ -161,7 +161,7 @@ public final class PageMain {
 def test_the_program_of_the_page(
     built: java.Built, models: Path, repo: Path, tmp_path: Path
 ) -> None:
-    names = write_files(repo / "docs" / "android-library.md", tmp_path)
+    names = write_files(repo / "docs" / "guides" / "android-library.md", tmp_path)
     shown = ["settings.gradle", "build.gradle", "Example.java", "Faces.kt"]
     assert [path.name for path in names] == shown
     (tmp_path / "PageMain.java").write_text(_PAGE_MAIN, encoding="utf-8")
@@ -172,6 +172,19 @@ def test_the_program_of_the_page(
     black = samara.Session(models / "classes.samara").predict(np.zeros((4, 4, 3), np.uint8))
     assert isinstance(black, samara.Classification)
     assert built.java("PageMain", models, android=True, package="") == f"{black.label}\n"
+
+
+def test_the_lines_of_the_tutorial(built: java.Built, repo: Path, tmp_path: Path) -> None:
+    page = (repo / "docs" / "tutorial" / "index.md").read_text(encoding="utf-8")
+    lines = page.split("```java\n")[1].split("```")[0]
+    (tmp_path / "Lines.java").write_text(
+        "import android.content.Context;\nimport dev.samara.*;\n\nclass Lines {\n"
+        f"  void run(Context context, float[] pixels) {{\n{lines}  }}\n}}\n",
+        encoding="utf-8",
+    )
+    path = os.pathsep.join(map(str, (built.classes, built.android)))
+    javac = (built.jdk / "bin" / "javac", "-Xlint:all", "-Werror", "-cp", path)
+    java.call(*javac, "-d", tmp_path, tmp_path / "Lines.java", cwd=tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -149,7 +149,7 @@ def test_what_old_compilers_read(repo: Path, home: Home, tmp_path: Path) -> None
 
 
 def test_the_program_of_the_page(repo: Path, home: Home, tmp_path: Path) -> None:
-    written = write_files(repo / "docs" / "android-library.md", tmp_path)
+    written = write_files(repo / "docs" / "guides" / "android-library.md", tmp_path)
     programs = [path for path in written if path.suffix == ".kt"]
     assert [path.name for path in programs] == ["Faces.kt"]
     library = _library(repo, home, _NEWEST, tmp_path / "library")

@@ -69,7 +69,7 @@ def test_it_compiles_for_apple(
     assert len(files) == 6
     page = tmp_path / "page"
     page.mkdir()
-    write_files(repo / "docs" / "ios.md", page)
+    write_files(repo / "docs" / "guides" / "ios.md", page)
     for source in [*files, *page.glob("*.m")]:
         out = tmp_path / f"{source.stem}.o"
         done = subprocess.run(

@@ -70,7 +70,7 @@ def test_answers_come_from_kernels(outcome: tuple[list[Any], str]) -> None:
 def test_nothing_is_missing_and_the_page_is_up_to_date(
     repo: Path, outcome: tuple[list[Any], str]
 ) -> None:
-    page = (repo / "docs" / "onnx-coverage.md").read_text(encoding="utf-8")
+    page = (repo / "docs" / "reference" / "onnx-coverage.md").read_text(encoding="utf-8")
     written = re.search(r"onnx ([\d.]+),", page)
     assert written is not None
     if written[1] != onnx.__version__:

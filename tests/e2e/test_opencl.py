@@ -24,7 +24,7 @@ LESS = {"silero_vad_v5": "its `if` nodes, and what they choose between, are cont
 FAMILIES = ("mobilenet_v2", "resnet18", "minilm")
 NODES, MULTIPLY_ADDS = 0.8, 0.95
 # What float16 storage may change: a share of the range of an output, as of a float16 model
-# (docs/numerics.md, with what was measured).
+# (docs/reference/numerics.md, with what was measured).
 FLOAT16 = 2e-2
 # Networks in which float16 does not hold a number: their devices go on in float32.
 BEYOND = ("magika_v3_3",)

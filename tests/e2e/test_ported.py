@@ -27,8 +27,8 @@ def test_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_page(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program of docs/pytorch.md, part "Porting"."""
-    page = (repo / "docs" / "pytorch.md").read_text(encoding="utf-8")
+    """The program of docs/guides/pytorch.md, part "Porting"."""
+    page = (repo / "docs" / "guides" / "pytorch.md").read_text(encoding="utf-8")
     (program,) = re.findall(
         r"^```python\n(.*?)^```", page.partition("## Porting a PyTorch program")[2], re.M | re.S
     )

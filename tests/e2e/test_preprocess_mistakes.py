@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/preprocessing-mistakes.md has the figures that benchmarks/preprocess_mistakes.py measures."""
+"""docs/guides/preprocessing-mistakes.md has the figures that benchmarks/preprocess_mistakes.py measures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def net(models: Path, monkeypatch: pytest.MonkeyPatch) -> lesson.Net:
 
 def test_digits_are_those_of_the_page(net: lesson.Net, repo: Path) -> None:
     pytest.importorskip("sklearn", reason="NOT RUN: the digits (no scikit-learn)")
-    page = (repo / "docs" / "preprocessing-mistakes.md").read_text(encoding="utf-8")
+    page = (repo / "docs" / "guides" / "preprocessing-mistakes.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([^|]+) \|[^|]*\| ([\d,]+) \| ([\d.]+) % \|", page, re.M)
     said = {what: (int(first.replace(",", "")), float(share)) for what, first, share in rows}
     assert said.keys() == {

@@ -147,7 +147,7 @@ def test_frameworks_of_apple(repo: Path, swift: SwiftHome, built: Built) -> None
         # The page's code for a camera, and the samples.
         page = swift.work / f"page{len(mode)}"
         page.mkdir()
-        write_files(repo / "docs" / "ios.md", page)
+        write_files(repo / "docs" / "guides" / "ios.md", page)
         apps = [[page / "FaceFinder.swift"]]
         apps += [sorted((samples / name).glob("*.swift")) for name in _SAMPLES]
         for files in apps:
@@ -217,7 +217,7 @@ def test_page(repo: Path, swift: SwiftHome, tmp_path: Path) -> None:
     """The page's app: its package takes ours by its path, and its program prints Python's answer."""
     folder = swift.work / "app"
     folder.mkdir()
-    write_files(repo / "docs" / "ios.md", folder)
+    write_files(repo / "docs" / "guides" / "ios.md", folder)
     model = folder / "Sources" / "digits" / "digits.samara"
     swift_cases.digits(tmp_path).rename(model)
     write_swift([model], out=folder / "Samara")

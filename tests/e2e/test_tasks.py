@@ -79,7 +79,7 @@ def test_faces(
     faces = samara.Session(model).predict(DATA / "astronaut.jpg")
     assert isinstance(faces, samara.Detections)
     # Pillow rounds to 8 bits after each axis, so pixels of the input differ by up to one step of 256
-    # (docs/preprocessing.md); a pixel of the input is 1.6 by 2.1 of the picture's.
+    # (docs/guides/preprocessing.md); a pixel of the input is 1.6 by 2.1 of the picture's.
     np.testing.assert_allclose(faces.boxes, answers["face_boxes"], atol=0.5)
     np.testing.assert_allclose(faces.scores, answers["face_scores"], atol=1e-5)
     # Both draw around the face, and nowhere else.

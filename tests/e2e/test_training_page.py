@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of docs/training.md run as they stand, one after the other."""
+"""The programs of docs/guides/training.md run as they stand, one after the other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 def test_training_page(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = repo / "docs" / "training.md"
+    page = repo / "docs" / "guides" / "training.md"
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
     assert len(blocks) >= 5
@@ -22,7 +22,7 @@ def test_training_page(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_links_of_the_pages_lead_somewhere(repo: Path) -> None:
-    for name in ("README.md", "docs/training.md", "examples/README.md"):
+    for name in ("README.md", "docs/guides/training.md", "examples/README.md"):
         page = repo / name
         for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             if "://" not in target:

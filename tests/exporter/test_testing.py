@@ -120,7 +120,7 @@ def test_tolerances() -> None:
 
 
 def test_documentation_holds_the_table(repo: Path) -> None:
-    text = (repo / "docs" / "numerics.md").read_text(encoding="utf-8")
+    text = (repo / "docs" / "reference" / "numerics.md").read_text(encoding="utf-8")
     rows: dict[str, tuple[float, float]] = {}
     for names, absolute, relative in re.findall(r"^\| ([^|]+) \| (\S+) \| (\S+) \|$", text, re.M):
         if not absolute[0].isdigit():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of docs/backends.md that says what runs on OpenCL, as the backend says it.
+"""The table of docs/guides/backends.md that says what runs on OpenCL, as the backend says it.
 
 `python -m tests.ops.opencl_table` writes it, with the first device there is.
 """
@@ -19,7 +19,7 @@ from samara.exporter.conformance.operators import cases_of, questions
 from samara.exporter.ops import OpSpec, all_ops
 from samara.pybridge.device import BackendChoice
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "backends.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "backends.md"
 BEGIN, END = "<!-- begin: what runs on OpenCL -->\n", "<!-- end: what runs on OpenCL -->\n"
 # Inputs fed, and weights constant: the other forms of a case run where these do.
 _FORMS = ("static", "weights")

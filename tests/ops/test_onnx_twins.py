@@ -703,7 +703,7 @@ def test_twin(op: OpSpec, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_most_operators_have_a_twin() -> None:
     assert {op.name for op, _ in TWINNED} == set(TWINS)
-    # ONNX has hardly any operator for training. Integer operators follow docs/quantized-arithmetic.md; the
+    # ONNX has hardly any operator for training. Integer operators follow docs/reference/quantized-arithmetic.md; the
     # importer's tests hold them to onnxruntime.
     own = {op for op in exact_rows() if op.name.startswith("q")}
     rest = [op for op in all_ops() if "training" not in op.flags and op not in own]

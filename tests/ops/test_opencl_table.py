@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/backends.md says what the OpenCL backend says of every operator and type."""
+"""docs/guides/backends.md says what the OpenCL backend says of every operator and type."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_numbers_are_those_of_float32() -> None:
 
 
 def test_the_page_has_records(repo: Path) -> None:
-    page = (repo / "docs" / "postprocessing.md").read_text(encoding="utf-8")
+    page = (repo / "docs" / "guides" / "postprocessing.md").read_text(encoding="utf-8")
     found = re.findall(r"\| `((?:classify|mask|boxes|keypoints) [^`]*)` \|", page)
     assert len(found) >= 12
     for text in found:

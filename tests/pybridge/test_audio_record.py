@@ -45,7 +45,7 @@ def test_the_text_reads_back(text: str) -> None:
 
 
 def test_the_records_of_the_page(repo: Path) -> None:
-    page = (repo / "docs" / "preprocessing-audio.md").read_text(encoding="utf-8")
+    page = (repo / "docs" / "guides" / "preprocessing-audio.md").read_text(encoding="utf-8")
     kinds = "samples|spectrum|mel|logmel|mfcc"
     texts = re.findall(rf"`((?:{kinds}) [a-z0-9]+ [ntfc]+ rate=[^`]*)`", page)
     assert len(texts) == 9
@@ -137,7 +137,10 @@ def test_quantization_of_the_input() -> None:
         ("logmel float32 tf window=400 bins=40", "does not say rate"),
         ("logmel float32 tf rate=999 window=400 bins=40", "rate is 999"),
         ("logmel float32 tf rate=16000 window=400", "bins is 0, expected a whole number of 1..256"),
-        ("mfcc float32 tf rate=16000 window=400 bins=4 coefficients=5", "coefficients=5 is more than the 4 bins"),
+        (
+            "mfcc float32 tf rate=16000 window=400 bins=4 coefficients=5",
+            "coefficients=5 is more than the 4 bins",
+        ),
         ("samples float32 f rate=16000 window=400,hann", "shape of the window does not belong"),
         ("samples float32 f rate=16000 window=400 bins=4", "bins does not belong to samples"),
         (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checksum of files' data: the library's function against its definition in docs/format.md."""
+"""The checksum of files' data: the library's function against its definition in docs/reference/format.md."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_it_is_the_one_of_the_page(rng: np.random.Generator) -> None:
 
 
 def test_the_page_has_its_vectors(repo: Path) -> None:
-    page = (repo / "docs" / "format.md").read_text(encoding="utf-8")
+    page = (repo / "docs" / "reference" / "format.md").read_text(encoding="utf-8")
     stated = [int(text, 16) for text in re.findall(r"^\|.* `([0-9a-f]{16})` \|$", page, re.M)]
     inputs = [b"", b"samara", *(bytes(range(n)) for n in (1, 8, 64, 200))]
     assert stated == [checksum(data) for data in inputs]

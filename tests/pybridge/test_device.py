@@ -117,7 +117,7 @@ def test_libraries_that_bring_no_device(files: dict[str, Path], tmp_path: Path) 
     assert "there is no such file" in str(caught.value)
     with pytest.raises(BackendError, match="has no function samara_backend_entry") as caught:
         Session(files["dense"], backend=samara.pybridge.library_path())
-    assert "docs/backends.md" in str(caught.value)
+    assert "docs/guides/backends.md" in str(caught.value)
 
 
 def test_a_library_in_the_folder_one_stands_in(

@@ -30,7 +30,7 @@ def test_weights_of_a_file(tmp_path: Path) -> None:
 
 
 def test_the_page_and_back(repo: Path) -> None:
-    page = (repo / "docs" / "android-library.md").read_text(encoding="utf-8")
+    page = (repo / "docs" / "guides" / "android-library.md").read_text(encoding="utf-8")
     there = aar_size.read(page)
     assert set(there) == {MOBILENET, FULL}
     text = aar_size.written(page, _WEIGHTS)

@@ -24,7 +24,7 @@ def test_rows_are_those_of_the_page(repo: Path, tmp_path: Path) -> None:
         for f in open_program(tmp_path / "rows.samara").functions.values()
         for n in f.nodes
     }
-    page = (repo / "docs" / "exact-operators.md").read_text()
+    page = (repo / "docs" / "reference" / "exact-operators.md").read_text()
     assert tested == set(re.findall(r"^\| \[(\w+)\]", page, re.MULTILINE))
     assert tested == {op.name for op in exact_rows()}
     assert {"qconv", "qmatmul", "qadd", "qsoftmax", "max_pool", "concat"} <= tested

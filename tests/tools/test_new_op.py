@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scaffolded operators of each kind: written into a copy of the tree, filled in, generated, built,
-and run through the op suite. What is edited by hand is what docs/adding-an-op.md says.
+and run through the op suite. What is edited by hand is what docs/guides/adding-an-op.md says.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ Preprocess = Annotated[
         "--preprocess",
         metavar="'INPUT: RECORD'",
         help="How a picture or sound becomes an input: 'image: rgb float32 nchw resize=256 crop=224"
-        " mean=… std=…', 'audio: logmel float32 ntf rate=16000 …' (docs/preprocessing.md).",
+        " mean=… std=…', 'audio: logmel float32 ntf rate=16000 …' (docs/guides/preprocessing.md).",
     ),
 ]
 Postprocess = Annotated[
@@ -46,7 +46,7 @@ Postprocess = Annotated[
         "--postprocess",
         metavar="RECORD",
         help="What the outputs mean: 'classify logits softmax', 'boxes corners box=… score=…'"
-        " (docs/postprocessing.md).",
+        " (docs/guides/postprocessing.md).",
     ),
 ]
 Inputs = Annotated[

@@ -11,7 +11,7 @@ from samara.cli import _options as opt
 from samara.cli._console import bar, print_json
 
 backend = typer.Typer(
-    help="For those who write a backend: docs/backends.md.",
+    help="For those who write a backend: docs/guides/backends.md.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -19,7 +19,7 @@ backend = typer.Typer(
 
 @backend.callback()
 def _backend() -> None:
-    """For those who write a backend: docs/backends.md."""
+    """For those who write a backend: docs/guides/backends.md."""
 
 
 @backend.command("test")
@@ -40,7 +40,7 @@ def backend_test(
     """Run every case of the op table on a device, and print a scorecard.
 
     Results are compared with the CPU's: integers must be equal, floats within the table of
-    docs/numerics.md. Further tests run other sizes, several threads, and injected faults. Exit status 1
+    docs/reference/numerics.md. Further tests run other sizes, several threads, and injected faults. Exit status 1
     if something failed, or if the device supports no operator.
 
     \b

@@ -61,6 +61,14 @@ def bench(
             help="Write a trace for chrome://tracing or Perfetto.",
         ),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="PAGE.html",
+            help="Write one page: bars, the time of every node by module, changes since --baseline.",
+        ),
+    ] = None,
     on: Annotated[
         str | None,
         typer.Option(
@@ -92,6 +100,7 @@ def bench(
     samara bench model.onnx --against onnxruntime --threads 1,2
     samara bench model.samara --json > old.json;  samara bench model.samara --baseline old.json
     samara bench model.samara --node conv1 --profile trace.json
+    samara bench model.samara --html bench.html --baseline old.json
     samara bench model.samara --input sr=16000 --node If_0/then
     samara bench model.samara --backend opencl
     samara bench model.samara --on ssh:pi@raspberry --node conv
@@ -105,6 +114,7 @@ def bench(
             "--against": against,
             "--baseline": baseline,
             "--profile": profile,
+            "--html": html,
             "--backend": backend,
             "--tuned": tuned,
             "--accuracy": accuracy != "default",
@@ -123,12 +133,14 @@ def bench(
         }
         _bench_on(on, model, _tool_arguments(locals()), asked, as_json)
         return
+    from samara.exporter.inspect.bench_html import bench_page
     from samara.exporter.measure.bench import bench as measure
     from samara.exporter.measure.bench import trace
     from samara.pybridge.atomic import check_writable, write_text
 
-    if profile is not None:
-        check_writable(profile)
+    for written in (profile, html):
+        if written is not None:
+            check_writable(written)
     counts = opt.numbers(threads, "--threads")
     named, bare = opt.files(inputs)
     sizes = opt.sizes(shape) or None
@@ -142,7 +154,8 @@ def bench(
                 runs=runs,
                 warmup=warmup,
                 cold=cold,
-                node=node,
+                # The page shows all nodes, whose names contain nothing.
+                node="" if html is not None and node is None else node,
                 function=function,
                 inputs=named,
                 files=bare,
@@ -171,10 +184,14 @@ def bench(
                     seed=seed,
                 ),
             )
+    if html is not None:
+        write_text(html, bench_page(report))
     if as_json:
         print_json(report.to_json())
     else:
-        typer.echo(report.text())
+        typer.echo(report.text(nodes=html is None or node is not None))
+        if html is not None:
+            typer.echo(f"{html}: open it in a browser")
     if not report.answers_agree:
         raise typer.Exit(1)
 

@@ -42,7 +42,11 @@ def inspect(
     as_json: opt.Json = False,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="PAGE.html", help="Write one page with the graph drawn."),
+        typer.Option(
+            "--html",
+            metavar="PAGE.html",
+            help="Write one page with the graph drawn, folded by module.",
+        ),
     ] = None,
     inputs: opt.Inputs = None,
     shape: opt.Shapes = None,
@@ -53,7 +57,7 @@ def inspect(
 ) -> None:
     """Show what is in a file: functions, nodes, memory, metadata.
 
-    Nodes are exact (the same bits on every device) or bounded (within docs/numerics.md). Kernels, times
+    Nodes are exact (the same bits on every device) or bounded (within docs/reference/numerics.md). Kernels, times
     and the arena come from a few runs here, on --input and random data for the other inputs.
 
     \b

@@ -46,7 +46,7 @@ def answer_faults(program: Program) -> dict[str, ShapeError]:
         except SamaraError as error:
             fault = ShapeError(
                 f"the record '{record}' does not fit function {name!r}: {error.message}",
-                fix=error.fix or "change the record (docs/postprocessing.md)",
+                fix=error.fix or "change the record (docs/guides/postprocessing.md)",
             )
             fault.__cause__ = error
             found[name] = fault

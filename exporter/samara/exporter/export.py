@@ -35,11 +35,14 @@ from samara.exporter.package.memory_plan import measure
 from samara.exporter.package.prepack import check_sets, derived_layouts
 from samara.exporter.passes import EXPORT, OptimizeReport, run_passes
 from samara.exporter.types import ArgumentError, ShapeError, UnsupportedError
+from samara.exporter.types.charts import Bar, bars
+from samara.exporter.types.text import byte_text
 from samara.pybridge.array_files import read_arrays
 from samara.pybridge.audio_record import AudioRecord
 from samara.pybridge.files import kind_of, path_of, read_text
 from samara.pybridge.input_record import parse_record
 from samara.pybridge.memory_use import DerivedLayout
+from samara.pybridge.notebook import html_report, html_table
 
 _log = logging.getLogger("samara.export")
 # How far golden outputs may differ on a device: the design limits of a float model.
@@ -131,6 +134,38 @@ class ExportReport:
             lines.append(f"  memory of {name!r} could not be measured here: {why}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        facts = {
+            "file": byte_text(self.size_bytes),
+            "nodes": f"{self.nodes_before:,} → {self.nodes_after:,}",
+            "transposes left": str(len(self.transposes)),
+        }
+        if self.growing:
+            facts["growing"] = ", ".join(self.growing)
+        facts |= {f"input {name}": record for name, record in self.records.items()}
+        passes = [
+            (
+                r.name,
+                f"{r.nodes_before:,}",
+                f"{r.nodes_after:,}",
+                "" if r.difference is None else f"{r.difference:.2g}",
+                r.failed,
+            )
+            for r in self.passes.rows
+            if r.changed or r.failed
+        ]
+        heads = ("pass", "nodes before", "after", "change, of the tolerance", "left off because")
+        most = sorted(self.operators.items(), key=lambda item: (-item[1], item[0]))
+        chart = bars([Bar(op, float(n)) for op, n in most], title="Nodes by operator")
+        left = [(t.name, t.reason, t.place) for t in self.transposes]
+        return html_report(
+            f"Exported to {self.path}",
+            facts,
+            html_table(heads, passes, right={1, 2, 3}) if passes else "",
+            html_table(("transpose left", "why", "from"), left) if left else "",
+            chart if most else "",
+        )
+
 
 def export(
     program: Program | Mapping[str, Program],
@@ -172,11 +207,11 @@ def export(
     branch. rename: {old: new} names of inputs and outputs in the file. golden and samples go by the
     new names, all else by the program's own.
     preprocess: {input: record} says how a picture or sound becomes an input, as an ImageRecord, an
-    AudioRecord or a text (docs/preprocessing.md, docs/preprocessing-audio.md); names, layouts and dtypes
+    AudioRecord or a text (docs/guides/preprocessing.md, docs/guides/preprocessing-audio.md); names, layouts and dtypes
     are those of the file. Sessions then take pictures and sound.
     Inputs of a model that was trained with samara.data.transforms.FromRecord have its record without being
     named; {input: ""} takes a record away, "" all of them.
-    postprocess: what the outputs mean, as an AnswerRecord or its text (docs/postprocessing.md), of the
+    postprocess: what the outputs mean, as an AnswerRecord or its text (docs/guides/postprocessing.md), of the
     first function, or {function: record}. Session.predict then gives typed answers, with the labels.
 
     Raises SamaraError when a pass changes an answer under check="strict", UnknownNameError for names

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference of answers: docs/postprocessing.md in numpy, step by step, to the last bit.
+"""The reference of answers: docs/guides/postprocessing.md in numpy, step by step, to the last bit.
 
 It is written to be read beside the page. Python's floats occur only for numbers without a fraction.
 """

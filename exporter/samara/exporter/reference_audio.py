@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference of audio pre-processing: docs/preprocessing-audio.md step by step, in numpy.
+"""The reference of audio pre-processing: docs/guides/preprocessing-audio.md step by step, in numpy.
 
 It takes a whole signal at once, so it has no streaming logic that could be wrong. Except for the last
 step all arithmetic is on int64 and uint64 arrays that do not overflow.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the audio reference as integers: docs/preprocessing-audio.md, "Tables".
+"""Tables of the audio reference as integers: docs/guides/preprocessing-audio.md, "Tables".
 
 The numbers are Python's, so nothing overflows, and `//` and `>>` round down as on the page.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reference of picture pre-processing in integers: docs/preprocessing.md step by step."""
+"""Reference of picture pre-processing in integers: docs/guides/preprocessing.md step by step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ONE = 16384  # the sum of a pixel's weights
 def preprocess(record: ImageRecord, image: Image) -> npt.NDArray[Any]:
     """The tensor that `record` makes of `image`, of the shape `record.shape(*image.size)`.
 
-    It is written to be read beside docs/preprocessing.md, not to be fast. ArgumentError if the record
+    It is written to be read beside docs/guides/preprocessing.md, not to be fast. ArgumentError if the record
     has no scale to quantize by, ShapeError if the picture does not fit it.
 
     >>> record = ImageRecord.parse("gray uint8 hw resize=2x1")

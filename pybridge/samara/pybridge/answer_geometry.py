@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the pixels of a model's input lie in the caller's picture (docs/postprocessing.md, step 8)."""
+"""Where the pixels of a model's input lie in the caller's picture (docs/guides/postprocessing.md, step 8)."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class PictureGeometry:
         center: tuple[int, int] | None = None,
         letterbox: tuple[int, int] | None = None,
     ) -> PictureGeometry:
-        """The geometry of a picture of `width` by `height` pixels, by step 3 of docs/preprocessing.md.
+        """The geometry of a picture of `width` by `height` pixels, by step 3 of docs/guides/preprocessing.md.
 
         `crop`, `rotation` and `mirror` belong to the picture; `resize`, `center` (the record's crop) and
         `letterbox` to the image record. ShapeError for sizes out of range.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records that describe a model's outputs, and their text form (docs/postprocessing.md)."""
+"""Records that describe a model's outputs, and their text form (docs/guides/postprocessing.md)."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class MaskRecord:
 class BoxesRecord:
     """Outputs hold boxes and their scores. A box that overlaps a better one of its class is dropped.
 
-    docs/postprocessing.md describes each field under its name.
+    docs/guides/postprocessing.md describes each field under its name.
 
     >>> record = BoxesRecord("center", Part(("out",), 0, 4), Part(("out",), 4), threshold=0.25)
     >>> str(record)
@@ -456,7 +456,7 @@ def _value(value: object) -> str:
 def parse_answer_record(text: str) -> AnswerRecord:
     """Parse the text of a record: "classify logits softmax", "boxes corners box=… score=…".
 
-    Words are separated by spaces; docs/postprocessing.md lists them. `str(record)` is the canonical
+    Words are separated by spaces; docs/guides/postprocessing.md lists them. `str(record)` is the canonical
     text, which parses to an equal record. ArgumentError names the word that is wrong, what was
     expected, and an example.
 

@@ -34,7 +34,7 @@ from samara.pybridge.errors import ArgumentError
 
 @dataclass(frozen=True, slots=True)
 class AudioRecord:
-    """How sound becomes the tensor of an input (docs/preprocessing-audio.md).
+    """How sound becomes the tensor of an input (docs/guides/preprocessing-audio.md).
 
     kind: "samples", "spectrum", "mel", "logmel" or "mfcc". dtype: "float32", "float16", "uint8"
     or "int8". layout: letters of n (1), t (frames), f (features) and c (2 of a complex spectrum,
@@ -129,7 +129,7 @@ class AudioRecord:
 
     @classmethod
     def parse(cls, text: str) -> AudioRecord:
-        """The record that `text` says, as docs/preprocessing-audio.md describes it.
+        """The record that `text` says, as docs/guides/preprocessing-audio.md describes it.
 
         ArgumentError names the word that is wrong, what was expected there, and an example.
 

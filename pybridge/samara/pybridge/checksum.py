@@ -7,7 +7,7 @@ from samara.pybridge._native import ffi, library
 
 
 def checksum(data: bytes | bytearray | memoryview) -> int:
-    """The 64-bit checksum that `.samara` files hold for every MiB of their segments (docs/format.md).
+    """The 64-bit checksum that `.samara` files hold for every MiB of their segments (docs/reference/format.md).
 
     >>> hex(checksum(b"samara"))
     '0x56cb2aa23fb3b88c'

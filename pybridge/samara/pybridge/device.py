@@ -97,7 +97,7 @@ class Backend:
     """An open device. Give it to Session(backend=…); sessions share it and the weights on it.
 
     source: a name, "opencl" or "opencl:1", or the path of a shared library with a backend
-    (docs/backends.md). cache: a folder for compiled programs and measured rates; None: the user's cache
+    (docs/guides/backends.md). cache: a folder for compiled programs and measured rates; None: the user's cache
     folder; False: none. rates: a file of rates to use instead of measuring. BackendError if there is no
     such device.
 
@@ -211,7 +211,7 @@ def _no_backend(name: str) -> BackendError:
 def _unavailable(name: str, status: int, message: str) -> SamaraError:
     if is_library(name):
         found = os.path.exists(name)
-        exports = "a library of a backend exports samara_backend_entry (docs/backends.md)"
+        exports = "a library of a backend exports samara_backend_entry (docs/guides/backends.md)"
         return BackendError(
             message if name in message else f"{name}: {message}",
             fix=exports if found else "there is no such file: give the path of the library",
@@ -230,7 +230,7 @@ def _rates_file(rates: str | os.PathLike[str]) -> Path:
     if not read_text(rates, "rates").startswith(_RATES_HEAD):
         raise BackendError(
             f"{os.fspath(rates)} is not a file of rates: its first line is not {_RATES_HEAD.strip()!r}",
-            fix="samara writes one into the device's cache folder (docs/backends.md)",
+            fix="samara writes one into the device's cache folder (docs/guides/backends.md)",
         )
     return path_of(rates, "rates")
 

@@ -31,7 +31,7 @@ from samara.pybridge.image_text import (
 
 
 class Geometry(NamedTuple):
-    """Where the pixels of a tensor come from: step 3 of docs/preprocessing.md.
+    """Where the pixels of a tensor come from: step 3 of docs/guides/preprocessing.md.
 
     resized: (width, height) of the whole resized picture. start: the first (column, row) of it that the
     tensor holds. kept: how many (columns, rows) the tensor holds from there. at: the (column, row) of
@@ -47,7 +47,7 @@ class Geometry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ImageRecord:
-    """How a picture becomes the tensor of an input (docs/preprocessing.md).
+    """How a picture becomes the tensor of an input (docs/guides/preprocessing.md).
 
     colour: "rgb", "bgr" or "gray", the channels of the tensor in their order. dtype: "float32",
     "float16", "uint8" or "int8". layout: "nchw", "nhwc", "chw", "hwc", and of gray also "nhw", "hw".
@@ -110,7 +110,7 @@ class ImageRecord:
 
     @classmethod
     def parse(cls, text: str) -> ImageRecord:
-        """The record that `text` says, as docs/preprocessing.md describes it.
+        """The record that `text` says, as docs/guides/preprocessing.md describes it.
 
         ArgumentError names the word that is wrong, what was expected there, and an example.
 
@@ -208,7 +208,7 @@ class ImageRecord:
         return min(ends), max(ends)
 
     def geometry(self, width: int, height: int) -> Geometry:
-        """The sizes of docs/preprocessing.md, step 3, for an oriented picture of width by height pixels.
+        """The sizes of docs/guides/preprocessing.md, step 3, for an oriented picture of width by height pixels.
 
         ShapeError where the crop is larger than the resized picture or a side is not in 1..16384.
 

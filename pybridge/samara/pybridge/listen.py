@@ -70,5 +70,5 @@ def _of_sound(specs: Sequence[TensorSpec]) -> tuple[int, TensorSpec, AudioRecord
     raise UnsupportedError(
         "the file does not say how sound becomes one of its inputs "
         f"({', '.join(spec.name for spec in specs)})",
-        fix="export it with a record of it (docs/preprocessing-audio.md)",
+        fix="export it with a record of it (docs/guides/preprocessing-audio.md)",
     )

@@ -292,7 +292,7 @@ def prepare(
 ) -> Prepared:
     """Prepare an operator for operands of these dtypes, shapes and strides.
 
-    op: name or code (docs/ops.md). attrs: by name; None or absent means the default. inputs, outputs:
+    op: name or code (docs/reference/ops.md). attrs: by name; None or absent means the default. inputs, outputs:
     arrays, or (dtype, shape[, byte strides[, quantization]]); None for an optional input that is
     absent. The quantization of qint8 is (scale, zero point), or an object such as samara's Quant with
     `scales` and `zero_points` for the indices of its `axis` (None: one of each). Outputs are dense,

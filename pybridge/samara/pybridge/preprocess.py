@@ -31,7 +31,7 @@ _INT8: Final = 3  # 4 is int8 with a scale
 
 def preprocess(record: InputRecord | str, value: Any) -> npt.NDArray[Any]:
     """The tensor that a record makes of a picture, or the tensors that it makes of sound: what a model
-    with that record gets on a device, to the last bit (docs/preprocessing.md, preprocessing-audio.md).
+    with that record gets on a device, to the last bit (docs/guides/preprocessing.md, preprocessing-audio.md).
 
     record: an ImageRecord or an AudioRecord, or its text. value, of a picture: a samara.Image, an image
     of Pillow, the path of a file, or an array uint8 [height, width, 3] of RGB, [height, width, 4] of

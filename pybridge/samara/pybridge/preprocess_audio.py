@@ -42,7 +42,7 @@ _CODES: Final = {name: code for code, name in dtypes.NAMES.items() if name != "i
 
 def preprocess_audio(record: AudioRecord, audio: Audio) -> npt.NDArray[Any]:
     """The tensors that a record makes of a recording, stacked along the first axis: bit for bit those of
-    sessions (docs/preprocessing-audio.md).
+    sessions (docs/guides/preprocessing-audio.md).
     >>> record = AudioRecord.parse("samples float32 nf rate=8000 window=4")
     >>> preprocess_audio(record, Audio(np.arange(8, dtype=np.int16) * 4096, 8000)).shape
     (2, 1, 4)

@@ -26,7 +26,7 @@ _NAMES = ("libsamara.so", "libsamara.dylib", "samara.dll")
 
 @dataclass(frozen=True, slots=True)
 class LibraryInfo:
-    """A native library: `operators` are the names of docs/ops.md that it contains."""
+    """A native library: `operators` are the names of docs/reference/ops.md that it contains."""
 
     path: Path
     version: tuple[int, ...]

@@ -55,6 +55,7 @@ from samara.pybridge.feeds_and_results import (
 from samara.pybridge.files import kind_of
 from samara.pybridge.memory_use import MemoryRow, session_rows
 from samara.pybridge.model import Model, TensorSpec
+from samara.pybridge.notebook import html_report, html_table
 from samara.pybridge.profile import ProfileRow, profile_rows, trace_text
 from samara.pybridge.session_create import busy, create_session
 from samara.pybridge.tuned import NodeChoice, node_choices
@@ -80,7 +81,7 @@ def no_answer(function: str) -> UnsupportedError:
     """The error for a file without an answer record."""
     return UnsupportedError(
         f"the file does not say what the outputs of {function!r} mean",
-        fix='export it with postprocess="classify OUTPUT softmax" (docs/postprocessing.md)',
+        fix='export it with postprocess="classify OUTPUT softmax" (docs/guides/postprocessing.md)',
     )
 
 
@@ -240,6 +241,29 @@ class Session:
         inputs, outputs = listed_specs(self.inputs), listed_specs(self.outputs)
         return f"Session({where}, {self.function}({inputs}) -> ({outputs}){closed})"
 
+    def _repr_html_(self) -> str:
+        where = "memory" if self.model.path is None else str(self.model.path)
+        facts = {"function": self.function}
+        given = {"threads": None, "backend": "cpu", "isa": None, "accuracy": "default"}
+        facts |= {k: str(self._options[k]) for k, v in given.items() if self._options[k] != v}
+        # Another thread may run it, and may close it.
+        if "handle" in self.__dict__ and self._lock.acquire(blocking=False):
+            try:
+                facts["arena"] = f"{self.arena_bytes:,} bytes"
+                facts["all memory"] = f"{self.total_bytes:,} bytes"
+            finally:
+                self._lock.release()
+        closed = "" if "handle" in self.__dict__ else ", closed"
+        rows = [
+            (way, s.name, s.dtype, ", ".join(map(str, s.shape)) or "scalar", str(s.record or ""))
+            for way, specs in (("input", self.inputs), ("output", self.outputs))
+            for s in specs
+        ]
+        recorded = any(r[-1] for r in rows)
+        heads = ("", "name", "dtype", "shape", *(("takes",) if recorded else ()))
+        table = html_table(heads, rows if recorded else [r[:-1] for r in rows])
+        return html_report(f"Session of {where}{closed}", facts, table)
+
     # ---- running
 
     def run(
@@ -279,7 +303,7 @@ class Session:
         return {name: made[name] if name in made else self.kept(name) for name in wanted}
 
     def predict(self, feeds: Mapping[str, Any] | Sequence[Any] | Any = None) -> Answer:
-        """Run, and return what the outputs mean, by the record of the file (docs/postprocessing.md): a
+        """Run, and return what the outputs mean, by the record of the file (docs/guides/postprocessing.md): a
         Classification, Detections, a Mask or Keypoints.
 
         feeds: as for run. Boxes, masks and points are in the pixels of the picture that was given; of

@@ -43,7 +43,7 @@
  *  - The library never prints, aborts, exits or installs anything process-wide.
  *  - Option structs start with `struct_size`; set it to sizeof the struct; a zero field means the
  *    default.
- *  - What later versions may change, and what never: docs/abi.md.
+ *  - What later versions may change, and what never: docs/reference/abi.md.
  */
 #ifndef SAMARA_SAMARA_H_
 #define SAMARA_SAMARA_H_
@@ -365,7 +365,7 @@ struct samara_session_options {
   uint64_t backend_check_every; /* runs after which a random node of a device is computed on the CPU
                                    as well; 0: 256, UINT64_MAX: never */
   bool backend_float16; /* float32 values are stored on devices as float16, where they can be:
-                           docs/backends.md. On the CPU, and with strict_accuracy, it changes
+                           docs/guides/backends.md. On the CPU, and with strict_accuracy, it changes
                            nothing */
 };
 
@@ -526,9 +526,10 @@ typedef struct samara_writer {
   int (*write)(void *user, const void *data, size_t size_bytes);
   void *user;
 } samara_writer;
-/* Write all variables of the session as one safetensors file (docs/checkpoints.md), which Python's
- * samara.load reads. Allocates nothing. SAMARA_IO when the writer fails, which ends the writing: so
- * that a file is never half, write to another name, sync, and rename when this returned SAMARA_OK.
+/* Write all variables of the session as one safetensors file (docs/guides/checkpoints.md), which
+ * Python's samara.load reads. Allocates nothing. SAMARA_IO when the writer fails, which ends the
+ * writing: so that a file is never half, write to another name, sync, and rename when this returned
+ * SAMARA_OK.
  */
 SAMARA_API samara_status samara_session_state_save(const samara_session *session,
                                                    const samara_writer *writer);

@@ -8,7 +8,7 @@
  * way, the run is repeated on the CPU: its answer is right, and samara_session_backend_report()
  * says what happened.
  *
- * A backend is compiled against this header alone, outside of samara: docs/backends.md, and
+ * A backend is compiled against this header alone, outside of samara: docs/guides/backends.md, and
  * examples/backend_npu for a complete one.
  */
 #ifndef SAMARA_SAMARA_BACKEND_H_
@@ -35,8 +35,8 @@ typedef struct samara_backend_options {
   const samara_backend_table *table; /* a backend that the program brings; it must outlive the
                                         device. NULL: none */
   const char *cache_folder; /* where compiled programs and measured rates are kept; NULL: nowhere */
-  const char *rates;        /* path of a file of rates to take as they are (docs/backends.md); NULL:
-                               they are measured when a session asks for them */
+  const char *rates; /* path of a file of rates to take as they are (docs/guides/backends.md); NULL:
+                        they are measured when a session asks for them */
   const samara_allocator *allocator; /* copied; NULL: malloc. Called from any thread that uses the
                                         device, by several at once */
   samara_log_fn log;                 /* NULL: silent */
@@ -141,7 +141,7 @@ SAMARA_API samara_status samara_session_backend_report(const samara_session *ses
  * The output of a reshape or identity whose input is no constant lies where that input does: there
  * is nothing to compute. No other output overlaps an input of its node. */
 
-/* How the bytes of a tensor are arranged; docs/format.md defines the packed layouts. */
+/* How the bytes of a tensor are arranged; docs/reference/format.md defines the packed layouts. */
 typedef enum samara_layout {
   SAMARA_LAYOUT_PLAIN = 0,  /* dense, row-major */
   SAMARA_LAYOUT_PANEL = 1,  /* weights of products, in panels of 16 output channels */
@@ -186,10 +186,11 @@ typedef struct samara_region_attribute {
   bool symbolic;  /* a resize may change it */
 } samara_region_attribute;
 
-/* A node. Attributes stand in the order of docs/ops.md; all are there, defaults included. */
+/* A node. Attributes stand in the order of docs/reference/ops.md; all are there, defaults included.
+ */
 typedef struct samara_region_node {
   const char *name;
-  const char *op; /* docs/ops.md */
+  const char *op; /* docs/reference/ops.md */
   uint32_t code;  /* the operator's number in the file format */
   const samara_region_attribute *attributes;
   uint32_t attribute_count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is not settled yet. Names and structs here may change between minor versions, unlike those
- * of samara.h, whose rules hold here too (docs/abi.md).
+ * of samara.h, whose rules hold here too (docs/reference/abi.md).
  *
  *   1. tuning             which algorithms nodes take, and choices by measurement
  *   2. looking inside     what a model needs, where its memory is, sources of nodes
@@ -64,14 +64,14 @@ SAMARA_API samara_status samara_session_profile_sources(const samara_session *se
                                                         size_t *count);
 
 /* What the session's model needs of a library: the list that selective builds are made from
- * (docs/selective-builds.md). Writes lines of tab-separated fields, cut to `size` bytes with the
- * terminating zero, and sets *length to the full length. A line per node: function, node, operator,
- * state, element types, parts of the runtime, multiply-adds (0: few, or not known), elements of the
- * first output; lists are separated by commas. The first line is the model's own: only its parts
- * are set. States: "prepared"; "view", "placed" (nothing to run);
- * "control"; "device": a device runs it, so that what the CPU would need is not known;
- * "unprepared": its dims are not known yet, so its parts are not either. Parts do not depend on the
- * session's instruction sets. Between runs, in the session's thread. */
+ * (docs/guides/selective-builds.md). Writes lines of tab-separated fields, cut to `size` bytes with
+ * the terminating zero, and sets *length to the full length. A line per node: function, node,
+ * operator, state, element types, parts of the runtime, multiply-adds (0: few, or not known),
+ * elements of the first output; lists are separated by commas. The first line is the model's own:
+ * only its parts are set. States: "prepared"; "view", "placed" (nothing to run); "control";
+ * "device": a device runs it, so that what the CPU would need is not known; "unprepared": its dims
+ * are not known yet, so its parts are not either. Parts do not depend on the session's instruction
+ * sets. Between runs, in the session's thread. */
 SAMARA_API samara_status samara_session_needs(const samara_session *session, char *text,
                                               size_t size, size_t *length);
 
@@ -154,9 +154,9 @@ SAMARA_API void samara_meter_start(samara_meter *meter, const samara_allocator *
  *   samara_op_context  where operators run: scratch that grows, a pool, the text of the last
  *                      failure; one thread at a time
  *
- * docs/ops.md lists the operators with their attributes. Spatial ones take channels last (NHWC).
- * Results are those of a session that runs the same operator on computed inputs, and never depend
- * on the number of threads. */
+ * docs/reference/ops.md lists the operators with their attributes. Spatial ones take channels last
+ * (NHWC). Results are those of a session that runs the same operator on computed inputs, and never
+ * depend on the number of threads. */
 typedef struct samara_op samara_op;
 typedef struct samara_op_context samara_op_context;
 
@@ -264,8 +264,8 @@ SAMARA_API size_t samara_op_context_scratch_bytes(const samara_op_context *conte
 /* ==== 4. Writing files ==========================================================================
  */
 
-/* The checksum that files hold of every MiB of their segments (docs/format.md), for programs that
- * write files. Any alignment. Any thread. */
+/* The checksum that files hold of every MiB of their segments (docs/reference/format.md), for
+ * programs that write files. Any alignment. Any thread. */
 SAMARA_API uint64_t samara_checksum(const void *data, size_t size_bytes);
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures as inputs: what comes from a camera or a decoder, and how a model wants it.
  *
- * A model's file may say how a picture becomes an input (a record: docs/preprocessing.md). Then
+ * A model's file may say how a picture becomes an input (a record: docs/guides/preprocessing.md).
+ * Then
  *
  *   samara_image frame = {.struct_size = sizeof frame, .format = SAMARA_NV21, .width = 1920,
  *                         .height = 1080, .rotation = 90};
@@ -69,7 +70,7 @@ typedef struct samara_image {
   samara_yuv_range range;           /* 0: what the record says, else SAMARA_LIMITED_RANGE */
 } samara_image;
 
-/* ---- records: how a picture becomes a tensor (docs/preprocessing.md) ---- */
+/* ---- records: how a picture becomes a tensor (docs/guides/preprocessing.md) ---- */
 
 /* Channels of the tensor, in their order. */
 typedef enum samara_colour {
@@ -154,7 +155,7 @@ SAMARA_API samara_status samara_preprocess(const samara_image_record *record,
                                            const samara_allocator *allocator, void *out,
                                            size_t size_bytes, samara_error *error);
 
-/* ---- sound as inputs (docs/preprocessing-audio.md) ---- */
+/* ---- sound as inputs (docs/guides/preprocessing-audio.md) ---- */
 
 typedef enum samara_audio_kind {
   SAMARA_AUDIO_SAMPLES = 1,
@@ -262,7 +263,7 @@ SAMARA_API samara_status samara_preprocess_audio(const samara_audio_record *reco
                                                  size_t size_bytes, size_t *tensors, int64_t *shape,
                                                  int32_t *rank, samara_error *error);
 
-/* ---- answers: what outputs mean (docs/postprocessing.md) ---- */
+/* ---- answers: what outputs mean (docs/guides/postprocessing.md) ---- */
 
 typedef enum samara_answer_kind {
   SAMARA_CLASSES = 1,

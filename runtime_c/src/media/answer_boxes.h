@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes of a picture: docs/postprocessing.md, step 5.
+// Boxes of a picture: docs/guides/postprocessing.md, step 5.
 #ifndef SMR_MEDIA_ANSWER_BOXES_H
 #define SMR_MEDIA_ANSWER_BOXES_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best classes of an output: docs/postprocessing.md, step 4.
+// The best classes of an output: docs/guides/postprocessing.md, step 4.
 #ifndef SMR_MEDIA_ANSWER_CLASSIFY_H
 #define SMR_MEDIA_ANSWER_CLASSIFY_H
 

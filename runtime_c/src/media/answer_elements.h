@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of a model's outputs as floats, and the functions of docs/postprocessing.md on them.
+// Elements of a model's outputs as floats, and the functions of docs/guides/postprocessing.md on
+// them.
 #ifndef SMR_MEDIA_ANSWER_ELEMENTS_H
 #define SMR_MEDIA_ANSWER_ELEMENTS_H
 

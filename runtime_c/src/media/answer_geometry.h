@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the pixels of a model's input lie in the caller's picture: docs/postprocessing.md, step 8.
+// Where the pixels of a model's input lie in the caller's picture: docs/guides/postprocessing.md,
+// step 8.
 #ifndef SMR_MEDIA_ANSWER_GEOMETRY_H
 #define SMR_MEDIA_ANSWER_GEOMETRY_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points of a picture from heat maps or coordinates: docs/postprocessing.md, step 7.
+// Points of a picture from heat maps or coordinates: docs/guides/postprocessing.md, step 7.
 #ifndef SMR_MEDIA_ANSWER_KEYPOINTS_H
 #define SMR_MEDIA_ANSWER_KEYPOINTS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The class of every pixel of a picture: docs/postprocessing.md, step 6.
+// The class of every pixel of a picture: docs/guides/postprocessing.md, step 6.
 #ifndef SMR_MEDIA_ANSWER_MASK_H
 #define SMR_MEDIA_ANSWER_MASK_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The score and the class of each box: docs/postprocessing.md, step 5.
+// The score and the class of each box: docs/guides/postprocessing.md, step 5.
 #ifndef SMR_MEDIA_ANSWER_SCORE_H
 #define SMR_MEDIA_ANSWER_SCORE_H
 

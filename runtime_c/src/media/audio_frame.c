@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One frame of samples becomes the elements of its features: docs/preprocessing-audio.md, 4 to 9.
+// One frame of samples becomes the elements of its features: docs/guides/preprocessing-audio.md, 4
+// to 9.
 #include "base/fp.h"
 
 #include "media/audio_frame.h"

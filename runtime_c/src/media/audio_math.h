@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that tables of audio are made with, in integers: docs/preprocessing-audio.md, "Tables".
+// Functions that tables of audio are made with, in integers: docs/guides/preprocessing-audio.md,
+// "Tables".
 //
 // Everything here is the same on every machine: no last bit of a libm counts.
 #ifndef SMR_MEDIA_AUDIO_MATH_H_

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model says about the sound that it takes: docs/preprocessing-audio.md, field by field.
+// What a model says about the sound that it takes: docs/guides/preprocessing-audio.md, field by
+// field.
 #ifndef SMR_MEDIA_AUDIO_RECORD_H_
 #define SMR_MEDIA_AUDIO_RECORD_H_
 

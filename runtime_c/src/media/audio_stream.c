@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples in, in any portions, frames of features out: docs/preprocessing-audio.md, 1 to 3.
+// Samples in, in any portions, frames of features out: docs/guides/preprocessing-audio.md, 1 to 3.
 #include "base/fp.h"
 
 #include "media/audio_stream.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of an audio plan, computed in integers: docs/preprocessing-audio.md, "Tables".
+// Tables of an audio plan, computed in integers: docs/guides/preprocessing-audio.md, "Tables".
 #ifndef SMR_MEDIA_AUDIO_TABLES_H_
 #define SMR_MEDIA_AUDIO_TABLES_H_
 

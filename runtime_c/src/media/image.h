@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a picture to a tensor: records, sources, and the pass. docs/preprocessing.md defines the
-// arithmetic, samara_media.h what callers hand over.
+// From a picture to a tensor: records, sources, and the pass. docs/guides/preprocessing.md defines
+// the arithmetic, samara_media.h what callers hand over.
 #ifndef SMR_MEDIA_IMAGE_H
 #define SMR_MEDIA_IMAGE_H
 

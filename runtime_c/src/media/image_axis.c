@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights of resizing, in whole numbers: step 4 of docs/preprocessing.md.
+// Weights of resizing, in whole numbers: step 4 of docs/guides/preprocessing.md.
 #include "base/fp.h"
 
 #include "media/image.h"

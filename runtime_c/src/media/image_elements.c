@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From 8 bits per channel to the elements of a tensor: step 6 of docs/preprocessing.md.
+// From 8 bits per channel to the elements of a tensor: step 6 of docs/guides/preprocessing.md.
 #include "base/fp.h"
 
 #include "media/image.h"

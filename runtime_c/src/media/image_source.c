@@ -23,7 +23,7 @@ static const struct image_format {
     [SAMARA_I420] = {"I420", SMR_HAS(image_from_i420), 3, 1, {0}},
 };
 
-// Factors by matrix and range, as docs/preprocessing.md has them.
+// Factors by matrix and range, as docs/guides/preprocessing.md has them.
 static const struct smr_image_colour image_colours[2][2] = {
     {{16, 76309, 104597, -25675, -53279, 132201}, {0, 65536, 91881, -22553, -46802, 116130}},
     {{16, 76309, 117489, -13975, -34925, 138438}, {0, 65536, 103206, -12276, -30679, 121609}},

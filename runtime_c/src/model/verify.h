@@ -4,7 +4,7 @@
 //
 // The program part has a checksum in the header. A file of version 0.6 or later is *sealed*: the
 // end of its program part repeats the first bytes of the header, every segment has checksums, and
-// what lies between segments is zero. docs/format.md has the details.
+// what lies between segments is zero. docs/reference/format.md has the details.
 #ifndef SMR_MODEL_VERIFY_H
 #define SMR_MODEL_VERIFY_H
 

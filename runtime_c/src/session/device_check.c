@@ -244,8 +244,8 @@ static double check_as_float16(double value) {
 }
 
 // Element of an output where device and CPU differ, or SIZE_MAX. Floats may differ as those of
-// whole models may (docs/numerics.md). `narrowed`: the device stores float32 as float16; *beyond is
-// then an element that it cannot hold, or SIZE_MAX.
+// whole models may (docs/reference/numerics.md). `narrowed`: the device stores float32 as float16;
+// *beyond is then an element that it cannot hold, or SIZE_MAX.
 static size_t check_difference(const struct smr_tensor *t, const void *device, bool narrowed,
                                bool *varies, size_t *beyond) {
   const size_t bytes = smr_dtype_bytes(t->dtype), count = t->size_bytes / bytes;

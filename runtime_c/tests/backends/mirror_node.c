@@ -29,7 +29,7 @@ static const struct smr_op *row_of(const samara_region_node *node) {
   return NULL;
 }
 
-// ---- packed constants: docs/format.md ----
+// ---- packed constants: docs/reference/format.md ----
 
 // The matrix [N, K] of every group that a packed constant holds.
 struct packed {

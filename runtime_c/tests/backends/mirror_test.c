@@ -156,7 +156,7 @@ static void rig_end(struct rig *rig) {
   CHECK_EQ_INT(mirror_live(), 0);
 }
 
-// ---- panels, by docs/format.md ----
+// ---- panels, by docs/reference/format.md ----
 
 // Pack [groups][N][K] of whole bytes into zeroed panels.
 static void pack_panels(const void *from, size_t element, size_t together, size_t groups, size_t n,

@@ -251,7 +251,7 @@ static void scene_view(struct scene *scene, const struct view *view) {
 
 // ---- qconv ----
 
-// Put weights [groups][N][K] where docs/format.md says, and the tensor's fields.
+// Put weights [groups][N][K] where docs/reference/format.md says, and the tensor's fields.
 static void pack_weights(samara_region_tensor *w, samara_layout layout, size_t groups, size_t n,
                          size_t k) {
   static int8_t packed[4 * NPU_BYTES];

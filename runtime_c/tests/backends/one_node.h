@@ -201,7 +201,7 @@ static inline void one_pack(struct one_tensor *w, uint32_t groups, bool turned) 
   w->constant = true;
 }
 
-// The packed bytes of w by docs/format.md; sets the stride of panels.
+// The packed bytes of w by docs/reference/format.md; sets the stride of panels.
 static void *one_packed(const struct one_tensor *w, size_t *size, uint64_t *stride,
                         uint32_t *groups_out) {
   const bool turned = w->groups == UINT32_MAX, depthwise = w->layout == SAMARA_LAYOUT_DWPANEL;

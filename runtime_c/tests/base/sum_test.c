@@ -10,7 +10,7 @@ static void fill(uint8_t *bytes, size_t size) {
   for (size_t i = 0; i < size; i++) bytes[i] = (uint8_t)(i * i * 7 + i / 3);
 }
 
-// As docs/format.md defines it, a word at a time.
+// As docs/reference/format.md defines it, a word at a time.
 static uint64_t slow_step(uint64_t lane, uint64_t word) {
   lane = (lane ^ word) * UINT64_C(0x9e3779b97f4a7c15);
   return lane ^ lane >> 32;
@@ -29,7 +29,7 @@ static uint64_t slow_sum(const uint8_t *bytes, size_t size) {
   return sum;
 }
 
-// The vectors of docs/format.md: bytes 0, 1, 2, ...
+// The vectors of docs/reference/format.md: bytes 0, 1, 2, ...
 SMR_TEST(published_vectors) {
   uint8_t bytes[200];
   for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (uint8_t)i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of docs/preprocessing.md, slowly.
+// The arithmetic of docs/guides/preprocessing.md, slowly.
 #include "base/fp.h"
 
 #include "media/image_naive.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/preprocessing.md pixel by pixel, as it is written there: what the pass is compared with.
+// docs/guides/preprocessing.md pixel by pixel, as it is written there: what the pass is compared
+// with.
 #ifndef SMR_TESTS_IMAGE_NAIVE_H
 #define SMR_TESTS_IMAGE_NAIVE_H
 

@@ -60,7 +60,7 @@ static void drop(struct drawn *d) {
 
 // ---- reading ----
 
-// Whether pixels at .. at + n of row `row` of the source are those of docs/preprocessing.md.
+// Whether pixels at .. at + n of row `row` of the source are those of docs/guides/preprocessing.md.
 static int row_is_right(const struct smr_image_run *run, const samara_image *image, uint32_t row,
                         size_t at, size_t n) {
   const struct smr_image_plan *p = run->plan;

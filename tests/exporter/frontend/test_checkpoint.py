@@ -435,7 +435,7 @@ def test_variables_of_a_session_and_checkpoints(tmp_path: Path) -> None:
 
 
 def _blocks(repo: Path, language: str) -> list[str]:
-    page = (repo / "docs" / "checkpoints.md").read_text(encoding="utf-8")
+    page = (repo / "docs" / "guides" / "checkpoints.md").read_text(encoding="utf-8")
     return re.findall(rf"```{language}\n(.*?)```", page, re.DOTALL)
 
 

@@ -283,7 +283,7 @@ def test_a_missing_torch_is_one_clear_error(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_page(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    page = (repo / "docs" / "pytorch.md").read_text(encoding="utf-8")
+    page = (repo / "docs" / "guides" / "pytorch.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
     assert len(blocks) >= 4
     (tmp_path / "page.py").write_text("\n".join(blocks), encoding="utf-8")

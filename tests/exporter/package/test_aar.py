@@ -111,7 +111,7 @@ def test_aar(mobilenet: tuple[AarReport, list[str]]) -> None:
 
 @pytest.mark.slow
 def test_sizes_are_those_of_the_page(mobilenet: tuple[AarReport, list[str]]) -> None:
-    """At most 200 KB for an ABI, and within 2 % of what docs/android-library.md says."""
+    """At most 200 KB for an ABI, and within 2 % of what docs/guides/android-library.md says."""
     weights = aar_size.weights_of(mobilenet[0].out)
     assert aar_size.over({aar_size.MOBILENET: weights}) == []
     page = aar_size.read(aar_size.PAGE.read_text(encoding="utf-8"))[aar_size.MOBILENET]

@@ -25,7 +25,7 @@ _NODES = ("node", "again")
 @dataclass
 class Question:
     """A program of one node with its inputs. Right outputs are those of the CPU, within the tolerances of
-    docs/numerics.md for floats and bit for bit otherwise.
+    docs/reference/numerics.md for floats and bit for bit otherwise.
     """
 
     op: OpSpec

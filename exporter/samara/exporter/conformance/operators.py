@@ -69,7 +69,7 @@ class Examined:
 
 
 def dtype_of(op: OpSpec, case: Case) -> str:
-    """The dtype that the case is counted under, as docs/ops.md writes it."""
+    """The dtype that the case is counted under, as docs/reference/ops.md writes it."""
     types = [t for t in case_types(case) if t is not None] or list(infer_case(op, case).types)
     return types[0].dtype.name.lower()
 

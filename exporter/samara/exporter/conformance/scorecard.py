@@ -19,7 +19,7 @@ _MOST_NAMES = 8  # operators named per reason
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """An operator in one dtype, that of its first operand (f32, qs8 … as in docs/ops.md).
+    """An operator in one dtype, that of its first operand (f32, qs8 … as in docs/reference/ops.md).
 
     supported: checks that ran on the device, of which `passed` and `failed`; refused: checks whose node the
     device left to the CPU, with `reasons`. failure: the first difference, or "".

@@ -42,6 +42,7 @@ from samara.exporter.ir.relayout import TransposeLeft, transposes_left
 from samara.exporter.measure.costs import flops_of, symbol_sizes
 from samara.exporter.measure.feeds import Given, choose_feeds, read_feeds
 from samara.exporter.measure.inside import Inside, functions_inside
+from samara.exporter.measure.modules import module_path
 from samara.exporter.measure.node_times import run_time_us
 from samara.exporter.ops import OpSpec
 from samara.exporter.package.memory_plan import measure
@@ -76,14 +77,15 @@ class TensorRow:
 @dataclass(frozen=True, slots=True)
 class NodeRow:
     """A node. `promise` is "exact" (the same bits on every device) or "bounded" (within
-    docs/numerics.md).
+    docs/reference/numerics.md).
 
     path: for a node inside a branch or a loop, the control nodes that contain it: `If_0/then/conv1`.
     kernel, microseconds, executions, share: from a run here; times are sums over all executions in the
     run, `share` is their share of its time. None if the node did not run. algorithms: those that could
     compute it, each with the cost model's estimate in microseconds, the one in use first; empty if the
     operator has only one. flops: of one execution; None if sizes depend on data, or on symbols and
-    nothing was run. place: the author's line and module, if the model has them. note: for a trap, which
+    nothing was run. place: the author's line and module, if the model has them. module: the path of
+    the module that contains it, as `layers/0`. note: for a trap, which
     inputs lead to its branch and which avoid it.
     """
 
@@ -105,6 +107,7 @@ class NodeRow:
     share: float | None = None
     place: str = ""
     note: str = ""
+    module: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,7 +278,7 @@ def _timed(session: Session, feeds: Mapping[str, Array]) -> tuple[list[ProfileRo
 
 def promise_of(node: Node) -> str:
     """ "exact" if all devices give the same bits: integers in and out, elements moved, or floats whose every
-    operation is specified (docs/quantized-arithmetic.md); else "bounded".
+    operation is specified (docs/reference/quantized-arithmetic.md); else "bounded".
     """
     values = [v for v in (*node.inputs, *node.outputs) if v is not None]
     integral = all(not v.type.dtype.is_float for v in values)
@@ -387,6 +390,7 @@ def _node_row(node: Node, path: str) -> NodeRow:
         path=path,
         place=place_of(node),
         note=node.attrs["message"] if node.op is ops.trap else "",
+        module=module_path(node),
     )
 
 

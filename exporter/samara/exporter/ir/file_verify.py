@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the bytes of a `.samara` file are those that its writer wrote (docs/format.md)."""
+"""Whether the bytes of a `.samara` file are those that its writer wrote (docs/reference/format.md)."""
 
 from __future__ import annotations
 

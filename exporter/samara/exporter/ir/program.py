@@ -193,6 +193,9 @@ class Program:
     def __str__(self) -> str:
         return _methods.text(self)
 
+    def _repr_html_(self) -> str:
+        return _methods.html(self)
+
     def variable(self, name: str) -> Variable:
         for v in self.variables:
             if v.name == name:
@@ -212,6 +215,7 @@ class Methods:
     cut: Callable[[Program, Sequence[str] | None, Sequence[str] | None], Program]
     gradient: Callable[[Program, str, Sequence[str], Sequence[str] | None], Program]
     text: Callable[[Program], str]
+    html: Callable[[Program], str]
 
 
 _methods: Methods

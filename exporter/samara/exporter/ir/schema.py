@@ -319,7 +319,7 @@ STRUCTURE: Final = (
             _f("quant_scale", Kind.F32, doc="of integers: real units per step; 0: the input's"),
             _f("quant_zero", Kind.I32),
         ),
-        "How sound becomes a tensor: docs/preprocessing-audio.md has the words of its text.",
+        "How sound becomes a tensor: docs/guides/preprocessing-audio.md has the words of its text.",
     ),
     TableDef(
         "InputRecord",
@@ -376,7 +376,7 @@ STRUCTURE: Final = (
             _f("anchors", Kind.TABLE, "OutputPart"),
             _f("levels", Kind.VEC_TABLE, "AnchorLevel"),
         ),
-        "What the outputs mean: docs/postprocessing.md has the words of its text.",
+        "What the outputs mean: docs/guides/postprocessing.md has the words of its text.",
     ),
     TableDef(
         "Function",

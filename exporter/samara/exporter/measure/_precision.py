@@ -14,7 +14,7 @@ from samara.exporter.ir import Array, Function
 from samara.exporter.passes import difference
 from samara.exporter.types import DType
 
-FLOAT16_RANGE: Final = 2e-2  # of an output's range, as in docs/numerics.md for float16
+FLOAT16_RANGE: Final = 2e-2  # of an output's range, as in docs/reference/numerics.md for float16
 INTEGER_DB: Final = 10.0  # signal to noise of an output; with less the result is useless
 
 _NAMES: Final[Mapping[DType, str]] = {

@@ -12,7 +12,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,11 +34,15 @@ from samara.exporter.measure.peers import open_peer
 from samara.exporter.opening import OpenedFile
 from samara.exporter.passes import difference
 from samara.exporter.types import SamaraError, ShapeError
+from samara.exporter.types.charts import Bar, bars
 from samara.exporter.types.text import plain, table
 from samara.pybridge import Model, Session
 from samara.pybridge import __version__ as samara_version
 from samara.pybridge.device import CPU, BackendChoice, host
 from samara.pybridge.files import read_text
+from samara.pybridge.notebook import html_report, html_table
+
+_SLOWEST: Final = 15  # nodes that a notebook shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,8 @@ class BenchReport:
 
     peak_gflops: fused multiply-adds of one thread, measured in the same run; `roof` likewise, if nodes
     were timed. nodes_share: the sum of all nodes' times divided by the time of their run. not_reached:
-    paths of requested nodes in branches that the inputs do not take.
+    paths of requested nodes in branches that the inputs do not take. baseline: medians divided by
+    those of an earlier result, by row; baseline_nodes: its nodes' times in microseconds, by path.
     """
 
     model: str
@@ -101,6 +106,7 @@ class BenchReport:
     not_reached: tuple[str, ...] = ()
     roof: Roof | None = None
     baseline: Mapping[str, float] | None = None
+    baseline_nodes: Mapping[str, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain dicts, which a later run reads with `baseline=`."""
@@ -111,8 +117,8 @@ class BenchReport:
         """Whether every engine that ran gave the outputs of the first one."""
         return all(r.tolerances is None or r.tolerances <= 1.0 for r in self.rows)
 
-    def text(self) -> str:
-        """Tables, and how they were measured."""
+    def text(self, *, nodes: bool = True) -> str:
+        """Tables, and how they were measured; `nodes`: with that of nodes, where they were timed."""
         lines = [f"{self.model}: {self.runs} interleaved rounds on {self.machine}"]
         if self.sizes:
             lines.append("sizes: " + ", ".join(f"{k}={v}" for k, v in self.sizes.items()))
@@ -131,13 +137,43 @@ class BenchReport:
                     right={2, 3, 4},
                 )
             )
-        if self.nodes:
+        if self.nodes and nodes:
             lines.append(nodes_text(self.nodes, self.nodes_share, self.roof, self.not_reached))
         if self.baseline is not None:
             lines += [
                 f"{key}: {ratio:.3f} times the baseline" for key, ratio in self.baseline.items()
             ]
         return "\n".join(lines)
+
+    def latency_bars(self) -> str:
+        """A chart with a bar per row: its median, and how it compares with samara."""
+        rows = []
+        for r in self.rows:
+            if r.median_ms is None:
+                rows.append(Bar(_name(r), f"failed: {r.error[:60]}", tip=r.error))
+                continue
+            ratio = "" if r.ratio is None else f", {r.ratio:.2f} times as fast as samara"
+            wrong = r.tolerances is not None and not r.tolerances <= 1.0
+            shown = f"{r.median_ms:.3f} ms{ratio}" + (", WRONG ANSWER" if wrong else "")
+            rows.append(Bar(_name(r), r.median_ms, shown=shown))
+        return bars(rows, unit="ms", width=980.0)
+
+    def _repr_html_(self) -> str:
+        facts = {"machine": self.machine, "rounds": str(self.runs)}
+        slow = sorted(self.nodes, key=lambda n: -n.median_us)[:_SLOWEST]
+        rows = [
+            (
+                n.path or n.node,
+                n.op,
+                n.kernel,
+                f"{n.median_us:.1f}",
+                "" if n.share is None else f"{100 * n.share:.1f} %",
+            )
+            for n in slow
+        ]
+        heads = ("slowest nodes", "operator", "kernel", "µs", "of the run")
+        table = html_table(heads, rows, right={3, 4}) if rows else ""
+        return html_report(f"Benchmark of {self.model}", facts, self.latency_bars(), table)
 
     def _rows_text(self) -> str:
         cells = []
@@ -235,7 +271,7 @@ def bench(
             f"{file.given} is not an ONNX model, which {', '.join(against)} need",
             fix="give the .onnx file instead",
         )
-    old = None if baseline is None else _read_baseline(baseline)
+    old, old_nodes = (None, None) if baseline is None else _read_baseline(baseline)
     model = Model(file.path)
     first = Session(
         model,
@@ -285,6 +321,7 @@ def bench(
         not_reached=() if timed is None else timed.not_reached,
         roof=roof,
         baseline=None if old is None else _against_baseline(old, rows),
+        baseline_nodes=old_nodes,
     )
 
 
@@ -481,16 +518,21 @@ def _key(row: Mapping[str, Any]) -> str:
     return f"{row['engine']} threads={row['threads']}{isa}{device}"
 
 
-def _read_baseline(path: str | os.PathLike[str]) -> dict[str, float]:
+def _read_baseline(path: str | os.PathLike[str]) -> tuple[dict[str, float], dict[str, float]]:
+    """The medians of its rows, and those of its nodes; none where it did not time nodes."""
     text = read_text(path, "baseline")
     try:
-        rows = json.loads(text)["rows"]
-        return {_key(r): float(r["median_ms"]) for r in rows if r["median_ms"] is not None}
-    except (ValueError, KeyError, TypeError):
+        result = json.loads(text)
+        rows = {
+            _key(r): float(r["median_ms"]) for r in result["rows"] if r["median_ms"] is not None
+        }
+        nodes = {n["path"] or n["node"]: float(n["median_us"]) for n in result.get("nodes", ())}
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise SamaraError(
             f"{os.fspath(path)} is not a result of samara bench",
             fix="write one with samara bench … --json > old.json",
         ) from None
+    return rows, nodes
 
 
 def _against_baseline(old: Mapping[str, float], rows: Sequence[BenchRow]) -> dict[str, float]:
@@ -506,6 +548,12 @@ def _where(use: DeviceUse | None) -> tuple[str, ...]:
     if use is None:
         return "cpu", "", "", ""
     return use.device, f"{use.nodes} of {use.of_nodes}", str(use.regions), str(use.launches or "")
+
+
+def _name(r: BenchRow) -> str:
+    threads = f"{r.threads} thread{'s' if r.threads > 1 else ''}"
+    device = r.use.device if r.use is not None else ""
+    return ", ".join(part for part in (r.engine, threads, r.isa, device) if part)
 
 
 def _ms(value: float | None) -> str:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from html import escape
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,12 +20,15 @@ from samara.exporter.measure.feeds import Feeds, Given, choose_feeds, read_feeds
 from samara.exporter.opening import Note, opened, silent
 from samara.exporter.passes import difference
 from samara.exporter.types import BackendError, SamaraError, ShapeError
+from samara.exporter.types.charts import Bar, bars
 from samara.exporter.types.text import plain, table
 from samara.pybridge import Model, Session
 from samara.pybridge.device import CPU
+from samara.pybridge.notebook import html_report
 
 REFERENCE = "reference"
 _OPTIONS = ("isa", "backend", "threads", "accuracy")
+_SHOWN: Final = 40  # tensors that a notebook shows
 _NARROW = ".q8"  # suffix that quantization gives to the int8 form of a tensor
 
 Progress = Callable[[str], None]
@@ -155,6 +159,30 @@ class CompareReport:
         lines.append(self._verdict())
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        by = (lambda r: r.sqnr_db) if self.rounded else (lambda r: -r.tolerances)
+        worst = {id(r) for r in sorted(self.rows, key=by)[:_SHOWN]}
+        rows = []
+        for r in self.rows:  # in the order of the program, where the cause comes first
+            if id(r) not in worst:
+                continue
+            tip = (
+                f"{r.tensor} ({r.op}) {r.place}: {r.sqnr_db:.1f} dB, {r.tolerances:.3g} tolerances"
+            )
+            name = f"{r.tensor} (output)" if r.output else r.tensor
+            if self.rounded:
+                rows.append(Bar(name, r.sqnr_db, shown=f"{r.sqnr_db:.1f} dB", tip=tip))
+            else:
+                tone = "good" if r.tolerances <= 1.0 else "poor"
+                rows.append(Bar(name, r.tolerances, tone, f"{r.tolerances:.3g}", tip))
+        unit = "dB of signal to noise" if self.rounded else "of the tolerance"
+        limit = (0.0, 80.0) if self.rounded else (0.0, _most(r.tolerances for r in self.rows))
+        which = f"the worst {_SHOWN} of " if len(self.rows) > _SHOWN else ""
+        facts = {"A": self.a, "B": self.b, "tensors": f"{which}{len(self.rows)}"}
+        verdict = f"<p>{escape(self._verdict())}</p>"
+        chart = bars(rows, unit=unit, limit=limit) if rows else ""
+        return html_report("Comparison", facts, verdict, chart)
+
     def _verdict(self) -> str:
         if self.missing:
             return f"DIFFER: B has no such output: {', '.join(self.missing)}"
@@ -177,6 +205,11 @@ class CompareReport:
             f"first beyond the tolerance: {first.tensor} ({first.op}, {first.tolerances:.3g} times)"
         )
         return ("agree in all outputs; " if self.agree else "DIFFER; ") + where
+
+
+def _most(values: Iterable[float]) -> float:
+    """The end of an axis over the finite values, at least the tolerance."""
+    return max(1.2, *(v for v in values if math.isfinite(v)), 0.0)
 
 
 def parse_side(text: str) -> Side:

@@ -15,6 +15,7 @@ from samara.exporter.measure.costs import bytes_of, flops_of, symbol_sizes
 from samara.exporter.measure.feeds import Feeds
 from samara.exporter.measure.inside import Inside, functions_inside
 from samara.exporter.measure.machine import Roof
+from samara.exporter.measure.modules import module_path
 from samara.exporter.opening import OpenedFile
 from samara.exporter.types import DType, ShapeError
 from samara.exporter.types.text import table
@@ -32,7 +33,7 @@ class NodeTime:
     inside a branch or a loop, the control nodes that contain it, as `If_0/then/conv1`; else its name.
     function: that contains it. executions: in one run. share: of the time of the run; that of a control
     node includes the nodes inside it. source: the author's line and the module's path, `net.py:12 in
-    layers.0.conv`, if the model has them.
+    layers.0.conv`, if the model has them. module: the modules that contain it, as `layers/0`.
     """
 
     node: str
@@ -50,6 +51,7 @@ class NodeTime:
     executions: int = 1
     share: float | None = None
     source: str = ""
+    module: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +185,7 @@ def _node_time(
         executions=last.count,
         share=median / run_us if run_us > 0 else None,
         source=source_of(node),
+        module=module_path(node),
     )
 
 

@@ -66,7 +66,7 @@ class Eager(enum.Enum):
 
 
 class WeightForm(enum.Enum):
-    """How a file stores a constant that an operator reads as weights (docs/format.md).
+    """How a file stores a constant that an operator reads as weights (docs/reference/format.md).
 
     CONV: panels of [O, k..., C / groups], `groups` being the operator's attribute.
     MATMUL: panels of [K, N], or of [N, K] where the attribute `transpose_w` is set.
@@ -159,7 +159,7 @@ class Tolerance:
     """How far a float32 result may be from the reference: |got - want| <= absolute + relative |want|.
 
     rounds: results are numbers that the operator makes, so that float16 and bfloat16, computed in
-    float32, round once more. Integers are exact. docs/numerics.md describes the table.
+    float32, round once more. Integers are exact. docs/reference/numerics.md describes the table.
     """
 
     absolute: float

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from samara.pybridge import UnsupportedError
 
-# Instruction sets by architecture, lowest first; docs/building.md explains each.
+# Instruction sets by architecture, lowest first; docs/internals/building.md explains each.
 ISA_NAMES: dict[str, tuple[str, ...]] = {
     "x86_64": ("scalar", "avx2", "avx512", "avx512-vnni", "avx512-bf16"),
     "aarch64": ("scalar", "neon", "neon-fp16", "neon-dot", "neon-i8mm", "neon-bf16"),
@@ -37,7 +37,7 @@ _DEFAULT_ISA: dict[str, tuple[str, ...]] = {
 
 
 def series(version: str) -> str:
-    """The versions with compatible libraries (docs/abi.md): those of one minor version before 1.0, of one major
+    """The versions with compatible libraries (docs/reference/abi.md): those of one minor version before 1.0, of one major
     version after.
     """
     major, minor, _ = version.split(".")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which tensors of a function share bytes, and between which nodes the bytes are needed: a model of the
-runtime's plan (docs/memory.md) that is accurate enough to compare orders of the nodes.
+runtime's plan (docs/internals/memory.md) that is accurate enough to compare orders of the nodes.
 """
 
 from __future__ import annotations

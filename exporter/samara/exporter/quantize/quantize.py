@@ -30,6 +30,9 @@ class QuantizedProgram(Program):
     report: QuantizationReport = None  # type: ignore[assignment]  # `quantize` gives one
     recipe: Recipe = field(default_factory=Recipe)
 
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
 
 def quantize(
     program: Program,

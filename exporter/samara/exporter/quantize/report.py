@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any, Final
 
 import numpy as np
@@ -18,9 +19,14 @@ from samara.exporter.quantize.evaluation import Evaluator
 from samara.exporter.quantize.latency import CORES, cost_of, estimate, node_seconds, sizes_of
 from samara.exporter.quantize.recipe import Recipe
 from samara.exporter.quantize.scheme import FLOAT, INT8
+from samara.exporter.types.charts import Bar, bars
 from samara.exporter.types.text import byte_text, count_text, plain, table
+from samara.pybridge.notebook import html_report, html_table
 
 _POOR_DB: Final = 15.0  # layers below this are pointed out
+_FAIR_DB: Final = 25.0
+_FULL_DB: Final = 60.0  # a bar of this SQNR is full
+_WORST: Final = 5  # layers that a picture names
 _SATURATED: Final = 0.01
 _UNUSED: Final = 0.25
 _SLOWER: Final = 1.02
@@ -154,6 +160,48 @@ class QuantizationReport:
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
+
+    def summary(self) -> dict[str, str]:
+        """What came out, as texts by name."""
+        ratio = self.bytes_after / max(1, self.bytes_before)
+        size = f"{byte_text(self.bytes_before)} → {byte_text(self.bytes_after)} ({ratio:.2f}x)"
+        said = {"scheme": self.scheme, "calibration samples": str(self.samples), "file": size}
+        if self.metric_before is not None and self.metric_after is not None:
+            said["metric"] = f"{self.metric_before:.4f} → {self.metric_after:.4f}"
+        said |= {f"output {name}": f"{_db(db)} dB" for name, db in self.outputs.items()}
+        if self.slower:
+            said["slower than float on"] = ", ".join(self.slower)
+        return said
+
+    def layer_bars(self, *, links: bool = False) -> str:
+        """A chart with a bar per layer, in their order: how much signal is left in its result, in dB.
+
+        links: to the elements `l0`, `l1` and so on of a page.
+        """
+        worst = {x.name for x in self.worst(_WORST)}
+        rows = []
+        for i, x in enumerate(self.layers):
+            db, tone = x.sqnr_db, "none"
+            if db is not None and x.scheme != FLOAT:
+                tone = "poor" if db < _POOR_DB else "fair" if db < _FAIR_DB else "good"
+            shown = "–" if db is None else f"{_db(db).replace('inf', '∞')} dB"
+            if x.name in worst:
+                shown += ", among the worst"
+            tip = f"{x.name}: {x.op}, {x.scheme}, {_db(db)} dB" + "".join(
+                f"; {remark}" for remark in x.remarks
+            )
+            rows.append(Bar(x.name, db, tone, shown, tip, f"#l{i}" if links else ""))
+        return bars(rows, unit="dB", limit=(0.0, _FULL_DB), width=900.0)
+
+    def _repr_html_(self) -> str:
+        heads = ("worst layers", "operator", "scheme", "SQNR dB", "weights dB", "remarks")
+        rows = [
+            (x.name, x.op, x.scheme, _db(x.sqnr_db), _db(x.weights_db), "; ".join(x.remarks))
+            for x in self.worst(_WORST)
+        ]
+        parts = [f"<p>{escape(str(f))}</p>" for f in self.findings]
+        parts += [html_table(heads, rows, right={3, 4}), self.layer_bars()]
+        return html_report("Quantization", self.summary(), *parts)
 
 
 def build(

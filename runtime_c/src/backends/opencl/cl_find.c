@@ -151,8 +151,8 @@ static samara_status opencl_usable(const struct smr_cl_device *device, samara_er
 
 // Nothing here lets the compiler change what arithmetic means, and denormal numbers are kept. Where
 // division and square root can be rounded once, they are. Dot products need OpenCL C 3.0; on CPUs
-// they are slower than products of floats (docs/decisions.md), and nothing uses them. Functions of
-// subgroups are in OpenCL C 2.0, and in 3.0, which need not know 2.0.
+// they are slower than products of floats (docs/internals/decisions.md), and nothing uses them.
+// Functions of subgroups are in OpenCL C 2.0, and in 3.0, which need not know 2.0.
 static void opencl_options(struct smr_cl_device *device, const struct smr_cl_features *features) {
   enum { ROUNDED_DIVIDE_SQRT = 1 << 7 };
   static const char *const options[3][2] = {

@@ -162,7 +162,7 @@ const struct smr_cl_row *smr_cl_row(const char *op);
 /// Input or output; NULL where it is absent.
 const samara_region_tensor *smr_cl_input(const struct smr_cl_node *node, uint32_t index);
 const samara_region_tensor *smr_cl_output(const struct smr_cl_node *node, uint32_t index);
-/// The attribute of that name, which the operator's row in docs/ops.md lists.
+/// The attribute of that name, which the operator's row in docs/reference/ops.md lists.
 const samara_region_attribute *smr_cl_attribute(const struct smr_cl_node *node, const char *name);
 /// Number of elements of a tensor whose shape is known.
 int64_t smr_cl_numel(const samara_region_tensor *tensor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of int8 but products: docs/quantized-arithmetic.md, to the last bit.
+// Operators of int8 but products: docs/reference/quantized-arithmetic.md, to the last bit.
 #include "base/fp.h"
 
 #include "backends/opencl/lower_integer.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of int8: convolutions and matrices. docs/quantized-arithmetic.md, to the last bit.
+// Products of int8: convolutions and matrices. docs/reference/quantized-arithmetic.md, to the last
+// bit.
 #include "base/fp.h"
 
 #include "backends/opencl/lower_integer.h"

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-// ---- resize: docs/ops.md; coordinates and weights are float64 on the host ----
+// ---- resize: docs/reference/ops.md; coordinates and weights are float64 on the host ----
 
 enum { CL_NEAREST, CL_LINEAR, CL_CUBIC };
 enum {

@@ -173,7 +173,7 @@ void smr_float16_describe(samara_region_tensor *tensor) {
     tensor->size_bytes /= 2;
     return;
   }
-  // Panels of float32 are not padded; those of float16 may be (docs/format.md).
+  // Panels of float32 are not padded; those of float16 may be (docs/reference/format.md).
   tensor->panel_stride_bytes = smr_align64(stride / 2);
   tensor->size_bytes = tensor->size_bytes / stride * tensor->panel_stride_bytes;
 }

@@ -291,8 +291,8 @@ static float *direct(const struct conv *a, const struct operands *o, uint32_t is
   return y;
 }
 
-// What docs/kernels.md promises; found: F(2, 3) 0.6 to 0.9 times, F(4, 3) 1.8 (256 channels) to 2.8
-// (8 channels).
+// What docs/internals/kernels.md promises; found: F(2, 3) 0.6 to 0.9 times, F(4, 3) 1.8 (256
+// channels) to 2.8 (8 channels).
 SMR_TEST(errors_beside_the_direct_product) {
   static const size_t channels[] = {8, 16, 64, 256};
   for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {

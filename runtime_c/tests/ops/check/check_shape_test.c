@@ -40,10 +40,10 @@ SMR_TEST(slice) {
       {"slice", "f32[5] -> f32[3]", "begin=[4] end=[-1] step=[-2]", NULL},
       {"slice", "f32[5] -> f32[0]", "begin=[3] end=[1] step=[1]", NULL},
       {"slice", "f32[0] -> f32[0]", "begin=[-1] end=[-1] step=[-1]", NULL},
-      {"slice", "f32[5] -> f32[6]", "begin=[0] end=[6] step=[1]", "cannot be cut"},
-      {"slice", "f32[5] -> f32[6]", "begin=[5] end=[-1] step=[-1]", "cannot be cut"},
-      {"slice", "f32[5] -> f32[1]", "begin=[-1] end=[0] step=[1]", "cannot be cut"},
-      {"slice", "f32[5] -> f32[5]", "begin=[0] end=[5] step=[0]", "cannot be cut"},
+      {"slice", "f32[5] -> f32[6]", "begin=[0] end=[6] step=[1]", "cannot be sliced"},
+      {"slice", "f32[5] -> f32[6]", "begin=[5] end=[-1] step=[-1]", "cannot be sliced"},
+      {"slice", "f32[5] -> f32[1]", "begin=[-1] end=[0] step=[1]", "cannot be sliced"},
+      {"slice", "f32[5] -> f32[5]", "begin=[0] end=[5] step=[0]", "cannot be sliced"},
       {"slice", "f32[5] -> f32[5]", "begin=[0] end=[5] step=[-9223372036854775808]", "step[0] is"},
       {"slice", "f32[5] -> f32[4]", "begin=[0] end=[5] step=[1]", "output has dims"});
 }

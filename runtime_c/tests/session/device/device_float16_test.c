@@ -326,7 +326,7 @@ SMR_TEST(finite_weights_stay_finite_and_nonzero) {
   for (int i = 0; i < 8; i++) CHECK(rounded[i] == smr_f16_to_f32(want[i]));
 }
 
-// Panels of an odd number of rows are padded in float16 alone (docs/format.md).
+// Panels of an odd number of rows are padded in float16 alone (docs/reference/format.md).
 SMR_TEST(panels_take_the_strides_of_float16) {
   enum { ROWS = 3, PANELS = 2, LANES = 16 };
   static float panels[PANELS * ROWS * LANES];

@@ -100,5 +100,8 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     with zipfile.ZipFile(out, "w", zipfile.ZIP_LZMA) as archive:
         archive.writestr("a", bytes(100))
     path.write_bytes(out.getvalue())
-    with opened_files(path) as files, pytest.raises(ModelFormatError, match="devices do not support"):
+    with (
+        opened_files(path) as files,
+        pytest.raises(ModelFormatError, match="devices do not support"),
+    ):
         files.entries["a"].read()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python that script keeps: one function per construct, inputs for each of its ways, its doc.
 
-`python tests/exporter/frontend/script/constructs.py` rewrites the table of docs/script.md.
+`python tests/exporter/frontend/script/constructs.py` rewrites the table of docs/guides/script.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import samara
 from samara import nn
 
-DOCUMENT = Path(__file__).parents[4] / "docs" / "script.md"
+DOCUMENT = Path(__file__).parents[4] / "docs" / "guides" / "script.md"
 BEGIN, END = "<!-- constructs -->\n", "<!-- end of constructs -->"
 
 
@@ -412,7 +412,7 @@ def checks(x: Any) -> Any:
 
 
 def table() -> str:
-    """The table of docs/script.md."""
+    """The table of docs/guides/script.md."""
     lines = ["| Python | in the Program | tested |", "|---|---|---|"]
     lines += [f"| {c.name} | {c.becomes} | {', '.join(c.feeds)} |" for c in CONSTRUCTS]
     return "\n".join(lines) + "\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of docs/onnx.md run as they stand."""
+"""The examples of docs/guides/onnx.md run as they stand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def test_examples(repo: Path) -> None:
-    page = repo / "docs" / "onnx.md"
+    page = repo / "docs" / "guides" / "onnx.md"
     blocks = list(re.finditer(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S))
     assert len(blocks) >= 7
     names: dict[str, Any] = {}

@@ -201,7 +201,9 @@ class AppleApp:
             return
         least = _version(self.info.get("MinimumOSVersion", self.info.get("LSMinimumSystemVersion")))
         if least is not None and one.minimum > least:
-            said = f"it needs {one.platform} {one.least}, but Info.plist allows {least[0]}.{least[1]}"
+            said = (
+                f"it needs {one.platform} {one.least}, but Info.plist allows {least[0]}.{least[1]}"
+            )
             fix = (
                 f"raise the deployment target to {one.least}, or build it for {least[0]}.{least[1]}"
             )

@@ -18,7 +18,7 @@ __all__ = ["FromRecord"]
 
 class FromRecord:
     """A picture or a recording as the tensor that a record makes of it: what a model with that record gets on a
-    device, to the last bit, since it is the same code (docs/preprocessing.md).
+    device, to the last bit, since it is the same code (docs/guides/preprocessing.md).
 
     record: a samara.ImageRecord or samara.AudioRecord, or its text. Call it with a picture as samara.preprocess
     takes it (an array uint8 [H, W, 3] of RGB or [H, W] of gray, an image of Pillow, a path, a samara.Image), or

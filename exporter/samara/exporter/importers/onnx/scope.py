@@ -326,7 +326,7 @@ class Scope:
             op=node.op_type,
             node=node.name,
             fix=f'register it with samara.register_op("{custom_name(node.domain, node.op_type)}",'
-            " reference=…), rewrite it with supported operators (docs/onnx.md), or cut the graph"
+            " reference=…), rewrite it with supported operators (docs/guides/onnx.md), or cut the graph"
             " around it with inputs=/outputs=",
         )
 

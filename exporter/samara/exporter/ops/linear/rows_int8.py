@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix multiplication and convolutions of int8 with int32 sums (docs/quantized-arithmetic.md)."""
+"""Matrix multiplication and convolutions of int8 with int32 sums (docs/reference/quantized-arithmetic.md)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Softmax and norms on int8 (docs/quantized-arithmetic.md)."""
+"""Softmax and norms on int8 (docs/reference/quantized-arithmetic.md)."""
 
 from __future__ import annotations
 

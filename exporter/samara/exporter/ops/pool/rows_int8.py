@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Means and interpolation of int8: pools, reductions, linear resizing (docs/quantized-arithmetic.md)."""
+"""Means and interpolation of int8: pools, reductions, linear resizing (docs/reference/quantized-arithmetic.md)."""
 
 from __future__ import annotations
 

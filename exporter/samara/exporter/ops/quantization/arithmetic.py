@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic that quantized operators share: docs/quantized-arithmetic.md is its description."""
+"""The arithmetic that quantized operators share: docs/reference/quantized-arithmetic.md is its description."""
 
 from __future__ import annotations
 

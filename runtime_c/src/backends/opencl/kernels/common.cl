@@ -190,7 +190,7 @@ HELPER int tap_place(int spread, int out, int tap, int stride, int dilation, int
 #define LD_u64 LD_f32
 #define ST_u64 ST_f32
 #define LD_i32_f32(p, i) ((float)(p)[i])
-// docs/quantized-arithmetic.md: p in steps of the output, clamped, rounded, + zero point.
+// docs/reference/quantized-arithmetic.md: p in steps of the output, clamped, rounded, + zero point.
 HELPER int quantum(float p, float lo, float hi, int zero) {
   float v = p == p ? p : 0.0f;
   v = v < lo ? lo : v;

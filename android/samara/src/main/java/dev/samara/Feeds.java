@@ -152,7 +152,7 @@ final class Feeds {
     throw new UnsupportedException(
         Status.UNSUPPORTED,
         "the file does not say how a picture becomes one of its inputs",
-        "export it with a record of it (docs/preprocessing.md)");
+        "export it with a record of it (docs/guides/preprocessing.md)");
   }
 
   static int audio(List<TensorInfo> inputs) {
@@ -162,7 +162,7 @@ final class Feeds {
     throw new UnsupportedException(
         Status.UNSUPPORTED,
         "the file does not say how sound becomes one of its inputs",
-        "export it with a record of it (docs/preprocessing-audio.md)");
+        "export it with a record of it (docs/guides/preprocessing-audio.md)");
   }
 
   // ---- outputs ----
