@@ -36,13 +36,12 @@ class LayerRecipe:
 class Recipe:
     """How to quantize a program.
 
-    scheme: one of SCHEMES. observer: how activation ranges are chosen. granularity: of int8
-    weights. block: values per scale of 4-bit weights, zero_points: whether those have zero points
-    too. equalize: move range between the channels of consecutive products first (where activations
-    become int8, or int8 weights have one scale per tensor).
-    bias_correction: shift biases by the mean error that rounded weights make. inputs, outputs:
-    whether the program takes and gives float, or int8 with the parameters in its TensorSpecs.
-    layers: by node name (or the name of the tensor it makes).
+    scheme: one of SCHEMES. observer: how activation ranges are chosen. granularity: of int8 weights.
+    block: values per scale of 4-bit weights; zero_points: whether blocks also have zero points. equalize:
+    first balance the ranges of channels between consecutive products (if activations become int8, or int8
+    weights have one scale per tensor). bias_correction: compensate the mean error of rounded weights in the
+    bias. inputs, outputs: whether the program takes and returns float, or int8 with the parameters in its
+    TensorSpecs. layers: settings by node name (or the name of the tensor that the node makes).
     """
 
     scheme: str = "int8"
