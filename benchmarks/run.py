@@ -176,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.page:
         kept = _kept(report)
         page.update(ROOT / "docs" / "internals" / "benchmarks.md", kept)
-        overview.write(kept)
+        overview.write(kept, ROOT)
     return 0 if all(r.counts for r in report.rows if r.engine == "samara") else 1
 
 
