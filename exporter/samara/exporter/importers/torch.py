@@ -199,7 +199,8 @@ def _leaves(torch: Any, path: str, value: Any, spec: Any) -> Iterator[tuple[str,
         for axis in axes:
             if not isinstance(axis, int) or not -value.ndim <= axis < value.ndim:
                 raise ShapeError(
-                    f"dynamic_shapes: {path} has no axis {axis!r}, its shape is {list(value.shape)}"
+                    f"dynamic_shapes: {path} has no axis {axis!r}, its shape is {list(value.shape)}",
+                    fix=f"it has axes 0 to {len(value.shape) - 1}",
                 )
         yield path, value, {axis % value.ndim: d for axis, d in axes.items()}
     elif isinstance(value, Mapping):

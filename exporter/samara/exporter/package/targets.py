@@ -37,8 +37,8 @@ _DEFAULT_ISA: dict[str, tuple[str, ...]] = {
 
 
 def series(version: str) -> str:
-    """The versions with compatible libraries (docs/reference/abi.md): those of one minor version before 1.0, of one major
-    version after.
+    """The versions with compatible libraries (docs/reference/abi.md): those of one minor version before
+    1.0, of one major version after.
     """
     major, minor, _ = version.split(".")
     return f"{major}.{minor}" if major == "0" else major

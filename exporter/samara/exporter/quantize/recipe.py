@@ -123,7 +123,10 @@ class Recipe:
         try:
             return Recipe.from_dict(tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:
-            raise QuantizationError(f"{where} is not TOML: {error}") from None
+            raise QuantizationError(
+                f"{where} is not TOML: {error}",
+                fix="samara quantize --save-recipe writes a recipe to begin with",
+            ) from None
 
 
 RecipeLike = Recipe | Mapping[str, Any] | str | os.PathLike[str]
