@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-import samara  # noqa: E402
 from tools import docs_reference  # noqa: E402
+
+import samara  # noqa: E402
 
 project = "samara"
 author = "the authors of samara"

@@ -23,6 +23,7 @@ def demo(
 
     \b
     samara demo
+    samara demo --folder /tmp/digits --seed 3
     samara inspect demo/digits.samara --html demo/digits.html
     samara run demo/digits.samara --input demo/one.npz --top 3
     samara compare demo/digits.samara demo/digits.int8.samara --input demo/one.npz

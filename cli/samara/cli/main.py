@@ -18,6 +18,7 @@ from samara.cli.compare import compare
 from samara.cli.demo import demo
 from samara.cli.devices import devices
 from samara.cli.doctor import doctor
+from samara.cli.explain import explain
 from samara.cli.export import export
 from samara.cli.inspect import inspect
 from samara.cli.ops import ops
@@ -39,6 +40,7 @@ A first walk:
   samara tune model.samara                      the fastest algorithms for this machine
   samara build model.samara -o dist             a runtime that holds just what it needs
   samara devices                                what can run it, for --backend
+  samara explain conv                           what an operator, error, kernel or node is
 
 Commands that take a .samara file take an .onnx file too: they convert it in memory and say so.
 Exit status: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM.
@@ -136,7 +138,7 @@ def _app(
 
 for _command in (
     *(doctor, export, quantize, inspect, run, compare, bench, tune, build),
-    *(devices, ops, demo),
+    *(devices, ops, explain, demo),
 ):
     app.command()(_command)
 app.add_typer(backend, name="backend")

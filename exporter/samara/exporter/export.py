@@ -218,6 +218,11 @@ def export(
     that are not there, ArgumentError for another kind of argument, FileError where the file cannot be
     written (an existing one is then unchanged), UnsupportedError for what `target_runtime` or
     `prepack` cannot have.
+
+    >>> program = samara.script(nn.Linear(4, 2), samara.ones(1, 4))
+    >>> report = samara.export(program, "linear.samara")
+    >>> samara.Session("linear.samara")(np.ones((1, 4), np.float32)).shape
+    (1, 2)
     """
     path_of(path, "path", 'name the file to write: samara.export(program, "m.samara")')
     if isinstance(program, Mapping):

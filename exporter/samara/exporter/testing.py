@@ -244,8 +244,8 @@ def quant_of(types: Sequence[TensorType | None]) -> list[Quant | None]:
 
 
 def exact_rows() -> tuple[OpSpec, ...]:
-    """The operators under the guarantee of docs/reference/quantized-arithmetic.md: those with a form in which an
-    operand is qs8 and all operands and results are integers. They give the same bits everywhere.
+    """The operators that docs/reference/quantized-arithmetic.md promises the same bits everywhere: those with a form in
+    which an operand is qs8 and all operands and results are integers.
     """
     return tuple(
         op

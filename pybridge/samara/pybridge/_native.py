@@ -87,6 +87,18 @@ _ERRORS: dict[int, type[SamaraError]] = {
 }
 _BAD_DATA = 60
 
+
+def error_class(status: int) -> type[SamaraError]:
+    """The class of the errors that a status of the C runtime becomes."""
+    return _ERRORS.get(status, SamaraError)
+
+
+def statuses() -> dict[str, int]:
+    """The statuses of the C runtime: name without SAMARA_ -> code."""
+    named: dict[int, str] = ffi.typeof("samara_status").elements
+    return {name.removeprefix("SAMARA_"): code for code, name in named.items()}
+
+
 # How operators report an index that is out of range. The status BAD_DATA alone does not tell.
 _INDEX = re.compile(r"\b(index|target) -?\d+ at position \d+")
 

@@ -103,6 +103,8 @@ class Backend:
 
         npu = samara.Backend("libnpu.so")
         session = samara.Session("model.samara", backend=npu)
+
+    >>> samara.Session("model.samara", backend=samara.Backend("opencl"))  # doctest: +SKIP
     """
 
     def __init__(
@@ -251,6 +253,9 @@ def devices() -> list[Device]:
 
         for device in samara.devices():
             print(device.name, device.description)
+
+    >>> samara.devices()[0].name
+    'cpu'
     """
     return survey()[0]
 

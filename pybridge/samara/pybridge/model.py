@@ -90,7 +90,7 @@ class Model:
 
     A model opened from a path can be pickled: the path is sent, and opened again by the receiver.
 
-    >>> model = samara.Model("large.samara", verify=True)
+    >>> model = samara.Model("model.samara", verify=True)
     >>> model.verified
     True
     """
@@ -135,7 +135,11 @@ class Model:
 
     @property
     def functions(self) -> Mapping[str, FunctionSpec]:
-        """The functions a session can run, the first being the default."""
+        """The functions a session can run, the first being the default.
+
+        >>> list(samara.Model("model.samara").functions)
+        ['main']
+        """
         return self._functions
 
     def function(self, name: str | None) -> FunctionSpec:
@@ -148,7 +152,11 @@ class Model:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """Key-value pairs stored in the file."""
+        """Key-value pairs stored in the file.
+
+        >>> sorted(samara.Model("model.samara").metadata)
+        ['labels', 'source.graph', 'source.producer']
+        """
         lib = library()
         key, value = ffi.new("const char **"), ffi.new("const char **")
         pairs = {}
@@ -169,6 +177,8 @@ class Model:
     def selftest(self) -> None:
         """Run the golden inputs stored in the file. SamaraError says which output differs, or that the
         file has none.
+
+        >>> samara.Model("model.samara").selftest()
         """
         error = new_error()
         check(library().samara_model_selftest(self.handle, error), error)

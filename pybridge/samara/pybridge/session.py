@@ -117,6 +117,10 @@ class Session:
 
     A session on a model that was opened from a path can be pickled, also to the processes of
     multiprocessing: a session with the same options is created there, without the state.
+
+    >>> session = samara.Session("model.samara", threads=2)
+    >>> session.run({"image": np.zeros((5, 1, 8, 8), np.float32)})["probability"].shape
+    (5, 10)
     """
 
     def __init__(
@@ -284,6 +288,12 @@ class Session:
         failed run the contents of the arrays in `out` are undefined.
 
             logits = session.run({"image": image})["logits"]
+
+        >>> session = samara.Session("model.samara")
+        >>> out = {"probability": np.empty((1, 10), np.float32)}
+        >>> _ = session.run({"image": np.zeros((1, 1, 8, 8), np.float32)}, out=out)
+        >>> round(float(out["probability"].sum()), 3)
+        1.0
         """
         if not isinstance(feeds, dict):
             feeds = named_feeds(feeds, self._names, self._rank, pictures=self._records)
@@ -310,6 +320,14 @@ class Session:
 
             for face in session.predict("group.jpg"):
                 print(face.label, face.score, face.box)
+
+        >>> record = {"image": "gray float32 nchw resize=8x8 scale=0.0625"}
+        >>> answer = "classify probability"
+        >>> _ = samara.export(
+        ...     samara.open_program("model.samara"), "photos.samara", preprocess=record, postprocess=answer
+        ... )
+        >>> type(samara.Session("photos.samara").predict(np.zeros((64, 64), np.uint8)))
+        <class 'samara.pybridge.answers.Classification'>
         """
         if not isinstance(feeds, dict):
             feeds = named_feeds(feeds, self._names, self._rank, pictures=self._records)
@@ -386,6 +404,11 @@ class Session:
 
             future = session.run_async({"image": image})
             scores = future.result()["scores"]
+
+        >>> session = samara.Session("model.samara")
+        >>> future = session.run_async({"image": np.zeros((1, 1, 8, 8), np.float32)})
+        >>> future.result()["probability"].shape
+        (1, 10)
         """
         self.handle  # noqa: B018  raises where the session is closed
         if self._runner is None:
@@ -401,6 +424,12 @@ class Session:
         keeps them alive. An output may be the array of an input, as for recurrent state; after a failed run the
         contents of outputs are undefined. A call costs one C call. It raises an error after a resize to other
         shapes.
+
+        >>> session = samara.Session("model.samara")
+        >>> image, scores = np.zeros((1, 1, 8, 8), np.float32), np.empty((1, 10), np.float32)
+        >>> run = session.bind({"image": image}, {"probability": scores})
+        >>> image[:] = 1  # the next run reads it where it lies
+        >>> run()
         """
         refuse_packed((*self.inputs, *self.outputs))
         feeds = named_feeds(feeds, self._names, self._rank)
@@ -448,6 +477,11 @@ class Session:
         """Set input shapes by name. If that fails, the session keeps the previous shapes.
 
         It allocates memory only if the new shapes need more than any earlier ones.
+
+        >>> session = samara.Session("model.samara")
+        >>> session.resize({"image": (4, 1, 8, 8)})
+        >>> session.output_shapes
+        [(4, 10)]
         """
         shapes = checked_shapes(shapes, self._names)
         self._resize(
@@ -482,11 +516,17 @@ class Session:
     def state(self) -> State:
         """The session's variables by name; reading copies out, assigning writes. `state.save(path)`
         and `state.load(path)` keep all of them in a file.
+
+        >>> dict(samara.Session("model.samara").state)
+        {}
         """
         return State(self.handle, self._check)
 
     def reset(self) -> None:
-        """Set every variable to its initial value."""
+        """Set every variable to its initial value.
+
+        >>> samara.Session("model.samara").reset()
+        """
         self._check(self._lib.samara_session_reset(self.handle))
 
     # ---- what it costs
@@ -524,6 +564,12 @@ class Session:
 
         If that run was not timed, timing is switched on and the run is repeated on the same arrays; the state
         is restored afterwards.
+
+        >>> session = samara.Session("model.samara")
+        >>> session.set_profiling(True)
+        >>> _ = session.run({"image": np.zeros((1, 1, 8, 8), np.float32)})
+        >>> [row.op for row in session.profile()][-1]
+        'softmax'
         """
         if not self._profiling:
             self._repeat_timed()
@@ -544,6 +590,10 @@ class Session:
 
         for row in session.placement():
             print(row.node, row.device, row.reason)
+
+        >>> session = samara.Session("model.samara", backend="auto", wait=True)
+        >>> {row.device for row in session.placement()} <= {"cpu", "opencl:0"}
+        True
         """
         return placement_rows(self.handle)
 

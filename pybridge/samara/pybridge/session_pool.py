@@ -29,6 +29,11 @@ class SessionPool:
 
     Sessions have variables of their own, so that a model with state needs one session per stream
     instead. ShapeError for a size below 1.
+
+    >>> with samara.SessionPool("model.samara", size=2) as pool:
+    ...     futures = [pool.run_async({"image": np.zeros((1, 1, 8, 8), np.float32)}) for _ in range(4)]
+    ...     [f.result()["probability"].shape for f in futures]
+    [(1, 10), (1, 10), (1, 10), (1, 10)]
     """
 
     def __init__(

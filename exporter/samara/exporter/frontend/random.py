@@ -155,7 +155,13 @@ def generator_of(generator: Generator | None) -> Generator:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator; two runs from one seed agree bit for bit."""
+    """Seed the default generator; two runs from one seed agree bit for bit.
+
+    >>> first = samara.manual_seed(0) and samara.rand(2)
+    >>> second = samara.manual_seed(0) and samara.rand(2)
+    >>> samara.equal(first, second)
+    True
+    """
     return default_generator.manual_seed(seed)
 
 

@@ -75,6 +75,11 @@ class Tensor(
     Names, argument order, defaults and semantics are PyTorch's, NCHW included. The memory is a
     numpy array (`numpy()` shows it without a copy); views share it. `requires_grad` records what
     is done with the tensor, `backward` fills `grad` of the leaves.
+
+    >>> x = samara.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad.tolist()
+    [2.0, 4.0]
     """
 
     __slots__ = (

@@ -49,6 +49,10 @@ def import_onnx(
 
     Raises UnsupportedError with a table of *all* problems when some node cannot be imported,
     ModelFormatError for a file that is no ONNX model, ShapeError for shapes that cannot be.
+
+    >>> program = samara.import_onnx("model.onnx", shapes={"image": (1, 1, 8, 8)})
+    >>> [(v.name, str(v.type)) for v in program.main.outputs]
+    [('probability', 'f32[1, 10]')]
     """
     from samara.exporter.importers.onnx import importer
 

@@ -48,6 +48,9 @@ def from_torch(module: Any, args: Any, *, dynamic_shapes: Any = None) -> Program
     Raises UnsupportedError where torch cannot capture or convert the module, or the importer has
     no rule for what came out, and ShapeError for dynamic_shapes that do not fit; each names the
     line of the module's source and the path of the submodule where these are known.
+
+    >>> import torch  # doctest: +SKIP
+    >>> samara.from_torch(torch.nn.Linear(4, 2), (torch.ones(1, 4),))  # doctest: +SKIP
     """
     torch = _torch()
     if not isinstance(module, torch.nn.Module):

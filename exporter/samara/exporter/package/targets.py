@@ -37,8 +37,8 @@ _DEFAULT_ISA: dict[str, tuple[str, ...]] = {
 
 
 def series(version: str) -> str:
-    """The versions with compatible libraries (docs/reference/abi.md): those of one minor version before
-    1.0, of one major version after.
+    """The versions whose libraries are compatible (docs/reference/abi.md): before 1.0 those of one minor version, then
+    those of one major version.
     """
     major, minor, _ = version.split(".")
     return f"{major}.{minor}" if major == "0" else major

@@ -65,6 +65,12 @@ def quantize(
 
     Raises QuantizationError for recipes, data and limits that cannot be met, FileError for files that
     cannot be read, ArgumentError for what is no Program.
+
+    >>> program = samara.import_onnx("model.onnx")
+    >>> images = np.random.default_rng(0).random((8, 1, 1, 8, 8), np.float32)
+    >>> small = samara.quantize(program, [{"image": x} for x in images])
+    >>> samara.export(small, "small.samara").size_bytes < 40_000
+    True
     """
     # Imported here because they load much of the package, and only quantization needs them.
     from samara.exporter.quantize import diagnose, report, search

@@ -127,7 +127,7 @@ class AndroidApp:
             if self._has_classes() and not any(one.is_samara for one in members):
                 said = (
                     "other libraries have this ABI and samara's does not: devices that choose it"
-                    " cannot load samara",
+                    " cannot load samara"
                 )
                 fix = f"build samara for {abi} too (--abi), or leave the ABI out (ndk.abiFilters)"
                 self.rows.append(Row("broken", "ABIs", abi, said, fix))
