@@ -215,7 +215,7 @@ def export(
     first function, or {function: record}. Session.predict then returns typed answers, with the labels.
 
     Raises SamaraError when a pass changes an answer under check="strict", UnknownNameError for names
-    that are not there, ArgumentError for another kind of argument, FileError where the file cannot be
+    that are not there, ArgumentError for another kind of argument, FileError if the file cannot be
     written (an existing one is then unchanged), UnsupportedError for what `target_runtime` or
     `prepack` cannot have.
 
@@ -325,7 +325,7 @@ def export(
 
 
 def _check_target(program: Program, target: str | None) -> tuple[int, ...] | None:
-    """The version that `target` names; UnsupportedError where it cannot run the program."""
+    """The version that `target` names; UnsupportedError if it cannot run the program."""
     if target is None:
         return None
     try:

@@ -62,7 +62,7 @@ class Image:
     swapped after the rotation.
     matrix, range: for YUV "bt601" or "bt709", "limited" or "full"; None: the record's, or bt601, limited.
 
-    ArgumentError for an argument of the wrong kind, ShapeError where sizes do not fit each other.
+    ArgumentError for an argument of the wrong kind, ShapeError if sizes do not fit each other.
     The caller must not change the memory during a run.
 
     >>> frame = np.zeros((480, 640, 3), np.uint8)

@@ -39,7 +39,7 @@ def preprocess(record: InputRecord | str, value: Any) -> npt.NDArray[Any]:
     at the record's rate. Returns an array of the record's dtype and shape with batch 1; for sound [tensors,
     *shape].
 
-    ArgumentError for what is no record, no picture or no sound, ShapeError where the record crops more
+    ArgumentError if `record` or `value` is something else, ShapeError if the record crops more
     than the picture has.
 
     >>> preprocess("gray float32 hw resize=2x1 scale=0.5", np.full((4, 4), 100, np.uint8))

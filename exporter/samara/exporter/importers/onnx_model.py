@@ -48,7 +48,7 @@ def import_onnx(
     names.
 
     Raises UnsupportedError with a table of *all* problems when some node cannot be imported,
-    ModelFormatError for a file that is no ONNX model, ShapeError for shapes that cannot be.
+    ModelFormatError for a file that is not an ONNX model, ShapeError for invalid shapes.
 
     >>> program = samara.import_onnx("model.onnx", shapes={"image": (1, 1, 8, 8)})
     >>> [(v.name, str(v.type)) for v in program.main.outputs]

@@ -45,7 +45,7 @@ def from_torch(module: Any, args: Any, *, dynamic_shapes: Any = None) -> Program
     the keys of a dict, with nested keys joined by a dot. If onnxscript is not installed, a warning says so
     and the older TorchScript exporter is used, which fixes Python branches.
 
-    Raises UnsupportedError where torch cannot capture or convert the module, or the importer has
+    Raises UnsupportedError if torch cannot capture or convert the module, or the importer has
     no rule for what came out, and ShapeError for dynamic_shapes that do not fit; each names the
     line of the module's source and the path of the submodule where these are known.
 

@@ -64,7 +64,7 @@ def quantize(
     progress: called with (step, count done).
 
     Raises QuantizationError for recipes, data and limits that cannot be met, FileError for files that
-    cannot be read, ArgumentError for what is no Program.
+    cannot be read, ArgumentError if `program` is not a Program.
 
     >>> program = samara.import_onnx("model.onnx")
     >>> images = np.random.default_rng(0).random((8, 1, 1, 8, 8), np.float32)

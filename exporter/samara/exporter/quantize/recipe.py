@@ -94,7 +94,7 @@ class Recipe:
         return "\n".join(lines) + "\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the recipe as TOML. FileError where it cannot be written."""
+        """Write the recipe as TOML. FileError if it cannot be written."""
         write_text(path, self.to_toml())
 
     @staticmethod
