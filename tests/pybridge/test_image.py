@@ -133,7 +133,7 @@ def test_exif_turns_without_moving_pixels(pillow: Any, tmp_path: Path, orientati
     with pillow.open(tmp_path / "a.png") as opened:
         wanted = np.asarray(ImageOps.exif_transpose(opened))
         assert np.array_equal(pixels(as_image(opened)), wanted)
-        # What a method of Pillow made is taken as it stands, although a copy keeps the tag.
+        # What a method of Pillow made is taken unchanged, although a copy keeps the tag.
         assert np.array_equal(pixels(as_image(opened.copy())), FRAME)
         assert np.array_equal(pixels(as_image(ImageOps.exif_transpose(opened))), wanted)
     assert np.array_equal(pixels(image), wanted)

@@ -17,7 +17,7 @@ Shapes = Annotated[
     typer.Option(
         "--shape",
         metavar="INPUT=1x3x224x224",
-        help="Shape of an input; repeat it for several inputs. Letters name open dims (nx3x224x224).",
+        help="Shape of an input; repeat it for several inputs. Letters name symbolic dims (nx3x224x224).",
     ),
 ]
 Bounds = Annotated[
@@ -25,7 +25,7 @@ Bounds = Annotated[
     typer.Option(
         "--bound",
         metavar="NAME<=NUMBER",
-        help="Upper bound of an open dim: runs then allocate nothing.",
+        help="Upper bound of a symbolic dim: runs then allocate nothing.",
     ),
 ]
 Labels = Annotated[
@@ -119,7 +119,7 @@ def records(texts: Sequence[str] | None) -> dict[str, str]:
         name, colon, record = text.partition(": ")
         if not colon or not name.strip() or not record.strip():
             raise typer.BadParameter(
-                f"{text!r} is not 'INPUT: RECORD', as in 'image:  rgb uint8 nhwc resize=224x224'",
+                f"{text!r} is not 'INPUT: RECORD', as in 'image: rgb uint8 nhwc resize=224x224'",
                 param_hint="--preprocess",
             )
         if name in found:

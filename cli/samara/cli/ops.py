@@ -31,7 +31,7 @@ def ops(
     try:
         report = operators(pattern)
     except re.error as error:
-        raise typer.BadParameter(f"{pattern!r} is not a regular expression:  {error}") from None
+        raise typer.BadParameter(f"{pattern!r} is not a regular expression: {error}") from None
     if as_json:
         print_json(report.to_json())
     else:

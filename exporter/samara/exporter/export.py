@@ -187,35 +187,35 @@ def export(
     preprocess: Records | Literal[""] | None = None,
     postprocess: Answers | None = None,
 ) -> ExportReport:
-    """Optimize a Program and write it as a .samara file, whole or not at all.
+    """Optimize a Program and write it to a .samara file, as a whole or not at all.
 
-    program: one Program, or {name: Program} whose default entries become functions of one file;
-    variables of equal name are shared.
-    optimize: run the passes (`disable` names some to skip). check: run the program before and after
-    each on sample inputs (`samples`, the golden inputs, or random ones); a pass that changes an answer
-    is left off, and the report says so; "strict" raises instead, False does not check. bisect says
-    more about the pass to blame.
-    bounds: upper bounds of symbolic dims, or of a tensor's data-dependent dims, by name; a run
-    within bounds allocates nothing.
-    layout: {"input": "NHWC"} makes inputs or outputs channels-last at the border. golden: inputs
-    (dict or .npz) whose outputs are stored for `selftest`. labels: class names, or a text file with
-    one per line. target_runtime: oldest runtime version that must load the file. prepack:
-    instruction sets of this machine whose derived weight layouts (Winograd's, for one) are stored
-    beside the neutral one: sessions there start sooner and share these pages with other processes,
-    for a larger file. Others derive what they need.
-    consts: {input: value} freezes inputs as `import_onnx` does; an `if` that they decide becomes its
-    branch. rename: {old: new} names of inputs and outputs in the file. golden and samples go by the
-    new names, all else by the program's own.
-    preprocess: {input: record} says how a picture or sound becomes an input, as an ImageRecord, an
-    AudioRecord or a text (docs/guides/preprocessing.md, docs/guides/preprocessing-audio.md); names, layouts and dtypes
-    are those of the file. Sessions then take pictures and sound.
-    Inputs of a model that was trained with samara.data.transforms.FromRecord have its record without being
-    named; {input: ""} takes a record away, "" all of them.
-    postprocess: what the outputs mean, as an AnswerRecord or its text (docs/guides/postprocessing.md), of the
-    first function, or {function: record}. Session.predict then gives typed answers, with the labels.
+    program: one Program, or {name: Program} whose default entries become functions of one file; variables
+    of equal name are shared.
+    optimize: run the passes (`disable` names passes to skip). check: run the program before and after each
+    pass on sample inputs (`samples`, the golden inputs, or random ones). A pass that changes an output is
+    undone, and the report says so; "strict" raises instead, False does not check. bisect: find out whether
+    the pass alone is to blame.
+    bounds: upper bounds of symbolic dims, or of a tensor's data-dependent dims, by name; a run within
+    bounds allocates nothing.
+    layout: {"input": "NHWC"} makes inputs or outputs channels-last. golden: inputs (dict or .npz) that are
+    stored with their outputs for `selftest`. labels: class names, or a text file with one per line.
+    target_runtime: oldest runtime version that must load the file. prepack: instruction sets of this
+    machine whose derived weight layouts (for example Winograd's) are stored in addition to the neutral one.
+    The file is larger, but sessions on such machines start sooner and share these pages with other
+    processes. Other machines derive their layouts.
+    consts: {input: value} freezes inputs as `import_onnx` does; an `if` that they decide is replaced by its
+    branch. rename: {old: new} names of inputs and outputs in the file. golden and samples use the new
+    names, all other arguments the program's own.
+    preprocess: {input: record} describes how a picture or sound becomes an input, as an ImageRecord, an
+    AudioRecord or a text (docs/guides/preprocessing.md, docs/guides/preprocessing-audio.md), with the names, layouts
+    and dtypes of the file. Sessions then take pictures and sound. Inputs of a model trained with
+    samara.data.transforms.FromRecord get their record without being named; {input: ""} removes a record,
+    "" all of them.
+    postprocess: the meaning of the outputs, as an AnswerRecord or its text (docs/guides/postprocessing.md), for the
+    first function, or {function: record}. Session.predict then returns typed answers, with the labels.
 
     Raises SamaraError when a pass changes an answer under check="strict", UnknownNameError for names
-    that are not there, ArgumentError for another kind of argument, FileError where the file cannot be
+    that are not there, ArgumentError for another kind of argument, FileError if the file cannot be
     written (an existing one is then unchanged), UnsupportedError for what `target_runtime` or
     `prepack` cannot have.
 
@@ -325,7 +325,7 @@ def export(
 
 
 def _check_target(program: Program, target: str | None) -> tuple[int, ...] | None:
-    """The version that `target` names; UnsupportedError where it cannot run the program."""
+    """The version that `target` names; UnsupportedError if it cannot run the program."""
     if target is None:
         return None
     try:

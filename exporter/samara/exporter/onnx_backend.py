@@ -53,7 +53,7 @@ class SamaraRep(BackendRep):
         {name: array}. Raises ShapeError for arrays that do not fit.
         """
         if kwargs:
-            raise UnsupportedError(f"run takes no option {', '.join(kwargs)}")
+            raise UnsupportedError(f"run takes no option {', '.join(kwargs)}", fix="leave it out")
         outputs = self.session.run(self.feeds(inputs))
         made: tuple[Any, ...] = self._result(*(outputs[name] for name in self._names))
         return made

@@ -308,7 +308,7 @@ def _floats(x: Ints, exponent: Ints | int) -> Array:
 
 
 def _powers(m: Bits, e: Ints) -> Array:
-    """The nearest float32 of m * 2^e; 0 where it is below 2^-126."""
+    """The nearest float32 of m * 2^e; 0 if it is below 2^-126."""
     m, e = normalised(m, e)
     made = np.ldexp(m.astype(np.float32), np.maximum(e, -157).astype(np.int32))
     return np.where(e < -157, np.float32(0), made).astype(np.float32)

@@ -125,7 +125,10 @@ def library() -> Any:
     try:
         lib = ffi.dlopen(str(path), DLOPEN_FLAGS)
     except OSError as error:
-        raise BackendError(f"{path} cannot be loaded: {error}") from None
+        raise BackendError(
+            f"{path} cannot be loaded: {error}",
+            fix="reinstall samara, or build the library on this machine",
+        ) from None
     count = lib.samara_abi(NULL, 0)
     sizes = ffi.new("size_t[]", count)
     lib.samara_abi(sizes, count)

@@ -50,7 +50,8 @@ class State(MutableMapping[str, Array]):
         array = np.asarray(value)
         if array.shape != like.shape or array.dtype != like.dtype:
             raise ShapeError(
-                f"state {name!r} is {like.dtype} {list(like.shape)}, got {array.dtype} {list(array.shape)}"
+                f"state {name!r} is {like.dtype} {list(like.shape)}, got {array.dtype} {list(array.shape)}",
+                fix="convert the array to that dtype and shape",
             )
         array = np.ascontiguousarray(array).reshape(like.shape)
         self._check(

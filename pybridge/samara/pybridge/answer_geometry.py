@@ -81,7 +81,8 @@ class PictureGeometry:
         x, y, w, h = self.crop
         if x < 0 or y < 0 or x + w > self.width or y + h > self.height:
             raise ShapeError(
-                f"the crop {self.crop} is not inside a picture of {self.width}x{self.height}"
+                f"the crop {self.crop} is not inside a picture of {self.width}x{self.height}",
+                fix="give (x, y, width, height) inside the picture",
             )
         if self.rotation not in (0, 90, 180, 270):
             raise ShapeError(f"a rotation by {self.rotation}, expected 0, 90, 180 or 270 degrees")

@@ -126,7 +126,7 @@ class Detections:
     `boxes` are float32 [n, 4], x0, y0, x1, y1 in the picture's pixels, (0, 0) the upper left corner of
     its first pixel; `scores` float32 [n]; `classes` int32 [n]; `labels` the labels of all classes, by
     their number, or empty; `keypoints` float32 [n, points, 2] or None. Iterating gives a Detection for
-    each. ShapeError where lengths differ.
+    each. ShapeError if lengths differ.
 
     >>> boxes = np.array([[1, 2, 30, 40]], np.float32)
     >>> found = Detections(boxes, np.array([0.5], np.float32), np.array([0], np.int32), ("face",))
@@ -216,7 +216,7 @@ class Mask:
 class Keypoints:
     """Points of a picture: `points` float32 [n, 2], x and y in its pixels, `scores` float32 [n].
 
-    `labels` are their names, or empty. ShapeError where lengths differ.
+    `labels` are their names, or empty. ShapeError if lengths differ.
 
     >>> points = np.array([[3, 4.5]], np.float32)
     >>> Keypoints(points, np.array([0.5], np.float32), ("nose",))

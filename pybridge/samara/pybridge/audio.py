@@ -81,7 +81,7 @@ class Audio:
         """The recording in a WAV file of PCM with 8, 16, 24 or 32 bits; 16 bits stay int16, others become
         float32.
 
-        FileError where the file cannot be read or is no WAV file, UnsupportedError for another encoding.
+        FileError if the file cannot be read or is not a WAV file, UnsupportedError for another encoding.
         """
         file = path_of(path, "the recording")
         check_readable(file, "the recording")
@@ -96,7 +96,7 @@ class Audio:
                     fix=f"convert it: ffmpeg -i {file} -c:a pcm_s16le out.wav",
                 ) from None
             raise FileError(
-                f"the recording {file} is not a WAV file:  {error}",
+                f"the recording {file} is not a WAV file: {error}",
                 fix=f"convert it: ffmpeg -i {file} -c:a pcm_s16le out.wav",
             ) from None
         except EOFError:

@@ -366,7 +366,7 @@ class AudioRecord:
 
 
 def per_feature(values: Sequence[float], count: int) -> tuple[float, ...]:
-    """mean or scale for each of `count` features; empty where the record has none.
+    """mean or scale for each of `count` features; empty if the record has none.
 
     >>> per_feature((2.0,), 3)
     (2.0, 2.0, 2.0)

@@ -45,7 +45,10 @@ def as_input(spec: TensorSpec, value: Any, dtype: np.dtype[Any]) -> Array:
         if (dtype.kind in "iub" or spec.dtype in PACKED) and not np.array_equal(
             converted.astype(array.dtype), array
         ):
-            raise ShapeError(f"input {spec.name!r} holds values that {spec.dtype} cannot represent")
+            raise ShapeError(
+                f"input {spec.name!r} holds values that {spec.dtype} cannot represent",
+                fix=f"round or clip them, or give an array of {spec.dtype}",
+            )
         array = converted
     check_shape(spec, array.shape)
     contiguous: Array = np.ascontiguousarray(array).reshape(array.shape)
@@ -79,7 +82,7 @@ def as_array(value: Any, what: str) -> Array:
         array = np.asarray(value)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         raise ArgumentError(
-            f"{what} is {kind_of(value)}, which numpy makes no array of: {error}",
+            f"{what} is {kind_of(value)}, which numpy cannot turn into an array: {error}",
             fix="give an array of numbers",
         ) from None
     if array.dtype.kind not in "biufcV":
@@ -246,9 +249,15 @@ def as_output(
             if isinstance(array, np.ndarray)
             else type(array).__name__
         )
-        raise ShapeError(f"out[{spec.name!r}] is {got}, the output is {spec.dtype} {list(shape)}")
+        raise ShapeError(
+            f"out[{spec.name!r}] is {got}, the output is {spec.dtype} {list(shape)}",
+            fix="give an array of that dtype and shape",
+        )
     if not (array.flags.c_contiguous and array.flags.writeable):
-        raise ShapeError(f"out[{spec.name!r}] is not contiguous and writable")
+        raise ShapeError(
+            f"out[{spec.name!r}] is not contiguous and writable",
+            fix="give a fresh array, as numpy.empty makes it",
+        )
     return array
 
 

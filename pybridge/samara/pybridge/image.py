@@ -44,7 +44,7 @@ _DEEP: Final = ("I", "F")  # modes (or their first letters) with more than 8 bit
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
 class Image:
-    """A picture of 8 bits per channel. It borrows the caller's memory wherever that is possible.
+    """A picture with 8 bits per channel. It borrows the caller's memory if possible.
 
     data: one of
     - an array uint8 [height, width, channels], or [height, width] of "gray". It is copied only where
@@ -54,15 +54,15 @@ class Image:
       those of chroma are ceil(width / 2) by ceil(height / 2).
     - a tuple with one array or buffer per plane.
     format: "rgb", "bgr", "rgba", "bgra", "gray", "nv21", "nv12" or "i420".
-    width, height: pixels, 1..16384; may be left out where `data` is an array with axes.
-    strides: of buffers, one entry per plane: bytes from row to row, or (those, bytes from sample to
-    sample). None: samples and rows are adjacent.
-    crop: (x, y, width, height) of what counts, in pixels of `data`; None: everything.
-    rotation: 0, 90, 180 or 270 degrees clockwise, after the crop. mirror: whether left and right
-    change places after the rotation.
-    matrix, range: "bt601" or "bt709", "limited" or "full" of YUV; None: the record's, or bt601, limited.
+    width, height: pixels, 1..16384; may be left out if `data` is an array with axes.
+    strides: for buffers, one entry per plane: bytes between rows, or (bytes between rows, bytes between
+    samples). None: samples and rows are adjacent.
+    crop: (x, y, width, height) of the part to use, in pixels of `data`; None: everything.
+    rotation: 0, 90, 180 or 270 degrees clockwise, after the crop. mirror: whether left and right are
+    swapped after the rotation.
+    matrix, range: for YUV "bt601" or "bt709", "limited" or "full"; None: the record's, or bt601, limited.
 
-    ArgumentError for an argument of the wrong kind, ShapeError where sizes do not fit each other.
+    ArgumentError for an argument of the wrong kind, ShapeError if sizes do not fit each other.
     The caller must not change the memory during a run.
 
     >>> frame = np.zeros((480, 640, 3), np.uint8)

@@ -57,7 +57,7 @@ class ImageRecord:
     value of 0..255 or one per channel. mean, scale: one value or one per channel, or none: y =
     (x - mean) * scale for x in 0..255; each is held as the nearest float32. quant: None or
     (scale, zero point) of an integer tensor. matrix, range: "bt601" or "bt709", "limited" or "full" of
-    YUV pictures that do not say theirs; None where the record does not say either.
+    YUV pictures that do not say theirs; None if the record does not say either.
 
     ArgumentError for a value that is none of these, or for values that contradict each other.
 
@@ -210,7 +210,7 @@ class ImageRecord:
     def geometry(self, width: int, height: int) -> Geometry:
         """The sizes of docs/guides/preprocessing.md, step 3, for an oriented picture of width by height pixels.
 
-        ShapeError where the crop is larger than the resized picture or a side is not in 1..16384.
+        ShapeError if the crop is larger than the resized picture or a side is not in 1..16384.
 
         >>> ImageRecord.parse("rgb uint8 nhwc letterbox=320x320").geometry(640, 360)[:4]
         ((320, 180), (0, 0), (320, 180), (0, 70))

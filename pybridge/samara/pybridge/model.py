@@ -31,11 +31,10 @@ _MAGIC = b"SMRA"
 class TensorSpec:
     """Name, dtype and shape of an input or output. Symbolic dims are their names as str.
 
-    `dtype` is numpy's name of it, or bfloat16, int4, uint4. Arrays of those three are of the dtypes
-    of ml_dtypes where that is installed (a value per item, also for the 4-bit types); else a
-    bfloat16 tensor is its bits as uint16, an int4 tensor is int8 and a uint4 tensor uint8.
-    `scale` and `zero_point` are set for a quantized tensor: real = scale * (stored - zero_point).
-    `record` says how a picture or sound becomes an input, where the file has that.
+    `dtype` is numpy's name, or bfloat16, int4, uint4. Arrays of these three have the dtypes of ml_dtypes if
+    it is installed (one value per item, also for the 4-bit types); else bfloat16 is its bits as uint16,
+    int4 is int8 and uint4 is uint8. `scale` and `zero_point` are set for a quantized tensor: real = scale *
+    (stored - zero_point). `record` describes how a picture or sound becomes an input, if the file has it.
     """
 
     name: str
@@ -52,9 +51,9 @@ class TensorSpec:
 
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:
-    """One function of a model: what it takes and returns, and whether a run may allocate memory
-    (`growing`). `answer` is what Session.predict makes of its outputs: "classes", "mask", "boxes",
-    "keypoints"; None where the file does not say what they mean.
+    """One function of a model: its inputs and outputs, and whether a run may allocate memory (`growing`).
+    `answer` is the kind of answer of Session.predict: "classes", "mask", "boxes", "keypoints"; None if the
+    file has no answer record.
     """
 
     name: str
@@ -78,18 +77,18 @@ _VERIFIED = (  # samara_verified
 class Model:
     """An immutable model, shared by any number of sessions and threads.
 
-    source: a path, or the bytes of a file. A file is mapped: it must not change while the model is
-    open, and one that another program shortens ends this process. Replace a model by renaming another
-    file to its name, or give copy=True.
-    copy: read all of the file into memory, and leave the file alone afterwards.
-    verify: compare every byte with the checksums in the file; None for files of at most 64 MiB. Files
-    older than 0.6 have checksums of the program part alone, which is compared in any case.
+    source: a path, or the bytes of a file. A file is mapped into memory: it must not change while the model
+    is open, and if another program truncates it, this process is killed. To replace a model, rename another
+    file to its name, or use copy=True.
+    copy: read the whole file into memory, so that it may change afterwards.
+    verify: compare every byte with the checksums in the file; None: only for files of at most 64 MiB. Files
+    older than 0.6 have checksums only for the program part, which is always compared.
 
     Raises FileError for a file that cannot be read, ModelFormatError for one that is not a valid
     model, whatever is wrong with it, UnsupportedError for one that needs an operator this runtime
     does not have, and ArgumentError for another kind of `source`.
 
-    A model opened from a path can be pickled: the path travels, and is opened again where it arrives.
+    A model opened from a path can be pickled: the path is sent, and opened again by the receiver.
 
     >>> model = samara.Model("model.samara", verify=True)
     >>> model.verified

@@ -37,7 +37,9 @@ def session_needs(session: Session) -> tuple[frozenset[str], list[NodeNeeds]]:
     lib = session._lib
     length = ffi.new("size_t *")
     if lib.samara_session_needs(session.handle, NULL, 0, length):
-        raise UnsupportedError("this library does not list what a model needs")
+        raise UnsupportedError(
+            "this library does not list what a model needs", fix="use the library of the package"
+        )
     room = ffi.new("char[]", length[0] + 1)
     lib.samara_session_needs(session.handle, room, length[0] + 1, length)
     whole: frozenset[str] = frozenset()

@@ -237,7 +237,10 @@ def _fill_operand(into: Any, operand: Operand, keep: list[Any]) -> None:
         item = _ITEM_BYTES[code]
         steps = [0 if n <= 1 else s for n, s in zip(shape, strides, strict=True)]
         if any(s % item for s in steps):
-            raise ShapeError(f"strides {tuple(strides)} are not whole elements of {item} bytes")
+            raise ShapeError(
+                f"strides {tuple(strides)} are not whole elements of {item} bytes",
+                fix="give bytes: multiples of the size of an element",
+            )
         into.strides = _kept(keep, "int64_t[]", [s // item for s in steps] or [0])
     if quant is not None:
         _fill_quant(into, quant, keep)

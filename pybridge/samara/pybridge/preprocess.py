@@ -30,16 +30,16 @@ _INT8: Final = 3  # 4 is int8 with a scale
 
 
 def preprocess(record: InputRecord | str, value: Any) -> npt.NDArray[Any]:
-    """The tensor that a record makes of a picture, or the tensors that it makes of sound: what a model
-    with that record gets on a device, to the last bit (docs/guides/preprocessing.md, preprocessing-audio.md).
+    """The tensor that a record makes of a picture, or the tensors that it makes of sound: bit for bit those of a
+    model with that record on a device (docs/guides/preprocessing.md, preprocessing-audio.md).
 
-    record: an ImageRecord or an AudioRecord, or its text. value, of a picture: a samara.Image, an image
-    of Pillow, the path of a file, or an array uint8 [height, width, 3] of RGB, [height, width, 4] of
-    RGBA, [height, width] of gray. Of sound: a samara.Audio, the path of a WAV file, or an array [count]
-    of int16 or floats at the rate of the record.
-    Returns an array of the record's dtype and shape, batch 1; of sound [tensors, *shape].
+    record: an ImageRecord or an AudioRecord, or its text. value: for a picture a samara.Image, a PIL image,
+    the path of a file, or an array uint8 [height, width, 3] in RGB, [height, width, 4] in RGBA, [height,
+    width] in gray; for sound a samara.Audio, the path of a WAV file, or an array [count] of int16 or floats
+    at the record's rate. Returns an array of the record's dtype and shape with batch 1; for sound [tensors,
+    *shape].
 
-    ArgumentError for what is no record, no picture or no sound, ShapeError where the record crops more
+    ArgumentError if `record` or `value` is something else, ShapeError if the record crops more
     than the picture has.
 
     >>> preprocess("gray float32 hw resize=2x1 scale=0.5", np.full((4, 4), 100, np.uint8))

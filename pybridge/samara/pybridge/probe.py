@@ -100,5 +100,7 @@ def _load(path: Path) -> Any:
             fix="give a library that is built for this machine",
         ) from None
     except (AttributeError, ffi.error):
-        raise BackendError(f"{path} is not a samara library") from None
+        raise BackendError(
+            f"{path} is not a samara library", fix="give the library of a build, or of the package"
+        ) from None
     return lib

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class SessionPool:
     """Sessions that share a model and its weights; `run` may be called from any thread.
 
-    model: what Session takes. size: sessions, which is how many runs go on at once; a run waits for
-    a free one. options: those of Session; threads is 1 here where it is not given, because runs side
-    by side use the cores better than one run over all of them.
+    model: what Session takes. size: the number of sessions, and so of runs at the same time; further runs
+    wait. options: those of Session; threads defaults to 1, because parallel runs use the cores better than
+    one run over all of them.
 
         pool = samara.SessionPool("model.samara", size=4)
         scores = pool.run({"image": image})["scores"]

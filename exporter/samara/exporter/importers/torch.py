@@ -35,17 +35,17 @@ _COLORS: Final = re.compile(r"\x1b?\[\d+m")
 def from_torch(module: Any, args: Any, *, dynamic_shapes: Any = None) -> Program:
     """The Program of a PyTorch module, captured by `torch.export` and imported through ONNX.
 
-    module: a torch.nn.Module; it is captured in eval mode and left as it was.
+    module: a torch.nn.Module. It is captured in eval mode and not changed.
     args: example inputs of its forward: a tensor, a tuple of positional arguments, or a dict of
         keyword arguments.
-    dynamic_shapes: axes that stay symbolic, as torch.export has them; or names, as `trace` has
-        them: {"x": {0: "batch"}}, where equal names are equal sizes. Inputs left out are static.
+    dynamic_shapes: axes that stay symbolic, in the form of torch.export; or names, in the form of
+        `trace`: {"x": {0: "batch"}}, where equal names are equal sizes. Inputs left out are static.
 
-    Inputs are named after forward's parameters; outputs "output", "output_0" … for a tuple, and
-    the keys of a dict, nested ones joined by a dot. Where onnxscript is not installed, a warning
-    says so and the older TorchScript exporter does the work, which fixes Python branches.
+    Inputs are named after forward's parameters. Outputs are named "output", "output_0" … for a tuple, and by
+    the keys of a dict, with nested keys joined by a dot. If onnxscript is not installed, a warning says so
+    and the older TorchScript exporter is used, which fixes Python branches.
 
-    Raises UnsupportedError where torch cannot capture or convert the module, or the importer has
+    Raises UnsupportedError if torch cannot capture or convert the module, or the importer has
     no rule for what came out, and ShapeError for dynamic_shapes that do not fit; each names the
     line of the module's source and the path of the submodule where these are known.
 
@@ -202,7 +202,8 @@ def _leaves(torch: Any, path: str, value: Any, spec: Any) -> Iterator[tuple[str,
         for axis in axes:
             if not isinstance(axis, int) or not -value.ndim <= axis < value.ndim:
                 raise ShapeError(
-                    f"dynamic_shapes: {path} has no axis {axis!r}, its shape is {list(value.shape)}"
+                    f"dynamic_shapes: {path} has no axis {axis!r}, its shape is {list(value.shape)}",
+                    fix=f"it has axes 0 to {len(value.shape) - 1}",
                 )
         yield path, value, {axis % value.ndim: d for axis, d in axes.items()}
     elif isinstance(value, Mapping):

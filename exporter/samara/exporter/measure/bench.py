@@ -265,7 +265,7 @@ def bench(
     nodes and cold starts are measured on the devices.
     """
     if runs < 1:
-        raise ShapeError(f"runs must be at least 1, got {runs}")
+        raise ShapeError(f"runs must be at least 1, got {runs}", fix="leave runs out for 50")
     if against and file.onnx is None:
         raise ShapeError(
             f"{file.given} is not an ONNX model, which {', '.join(against)} need",

@@ -229,7 +229,10 @@ def parse_side(text: str) -> Side:
     try:
         threads = int(values.get("threads", "1"))
     except ValueError:
-        raise ShapeError(f"{text}: threads={values['threads']} is not a number") from None
+        raise ShapeError(
+            f"{text}: threads={values['threads']} is not a number",
+            fix="options after @ are written as threads=2",
+        ) from None
     backend, accuracy = values.get("backend", "cpu"), values.get("accuracy", "default")
     return Side(path, values.get("isa"), threads, backend, accuracy)
 

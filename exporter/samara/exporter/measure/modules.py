@@ -9,7 +9,7 @@ from samara.exporter.ir import Node
 
 
 def module_path(node: Node) -> str:
-    """`layers/0/attention`, outermost first; empty where nothing tells it.
+    """`layers/0/attention`, outermost first; empty if nothing tells it.
 
     An exporter's source map says it. Otherwise the author's name of the node does, `layer1.0.conv` or
     `layer1/0/conv`, without its last part.

@@ -46,7 +46,10 @@ class _OnnxRuntime:
         try:
             self._session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         except Exception as error:
-            raise BackendError(f"onnxruntime cannot load {path}: {error}") from error
+            raise BackendError(
+                f"onnxruntime cannot load {path}: {error}",
+                fix="check the model with onnx.checker, or leave this engine out",
+            ) from error
         self._outputs = [o.name for o in self._session.get_outputs()]
 
     def run(self, feeds: Mapping[str, Array]) -> Outputs:

@@ -213,7 +213,7 @@ def public_header(text: str, exports: Collection[str]) -> str:
         else:
             dropped = True
     cut = re.sub(r"\n{3,}", "\n\n", "".join(out))
-    # Macros describe all headers together, so a complete samara.h needs none only if all features are there.
+    # samara.h has the macros for all headers: it may be complete although another header was cut.
     if cut == text and (not _VERSION.search(text) or functions(FEATURES) <= set(exports)):
         return text
     example = _EXAMPLE.search(cut)

@@ -40,6 +40,7 @@ _LIBRARIES = ("libsamara.so", "libsamara.dylib", "samara.dll", "libsamara.a")
 _ALL = "all"
 _SOURCES = ("*_model.c", "src/samara.c")
 _CARRIED = re.compile(re.escape(MAGIC).encode() + rb"\n[\n -~]*")
+_AGAIN = "make the list again from the models with samara build"
 # The manifest in C: one string literal per line, possibly joined by backslashes.
 _LITERALS = re.compile(r'"' + re.escape(MAGIC) + r'\\n"(?:[\s\\]*"[^"\n]*")*')
 
@@ -252,11 +253,11 @@ class _Reader:
         elif word in ("version", "format", "target", "isa", "floor", "features", "ops"):
             if len(rest) != 1 or word in self.fields:
                 raise ModelFormatError(
-                    f"{where}: '{word}' may occur once, with one value: {line!r}"
+                    f"{where}: '{word}' may occur once, with one value: {line!r}", fix=_AGAIN
                 )
             self.fields[word] = rest[0]
         else:
-            raise ModelFormatError(f"{where}: cannot be read: {line!r}")
+            raise ModelFormatError(f"{where}: cannot be read: {line!r}", fix=_AGAIN)
 
     def op(self, where: str, op: str, dtypes: str) -> None:
         if op not in self.known:
@@ -266,16 +267,18 @@ class _Reader:
         names = frozenset(dtypes.split(","))
         if dtypes != _ALL and not names <= DTYPE_NAMES.keys():
             wrong = ", ".join(sorted(names - DTYPE_NAMES.keys()))
-            raise ModelFormatError(f"{where}: {wrong}: no such element type")
+            raise ModelFormatError(f"{where}: {wrong}: no such element type", fix=_AGAIN)
         self.ops[op] = None if dtypes == _ALL else names
 
     def selection(self) -> Selection:
         version = self.fields.get("version", runtime_version())
         if not re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}", version):
-            raise ModelFormatError(f"{self.name}: version {version!r} is not like 1.2.3")
+            raise ModelFormatError(
+                f"{self.name}: version {version!r} is not like 1.2.3", fix=_AGAIN
+            )
         layout = self.fields.get("format", "1")
         if not re.fullmatch(r"[0-9]{1,9}", layout):
-            raise ModelFormatError(f"{self.name}: format {layout!r} is not a number")
+            raise ModelFormatError(f"{self.name}: format {layout!r} is not a number", fix=_AGAIN)
         whole = self.fields.get("ops")
         for op in self.known.values() if whole is not None else ():
             old_enough = version_tuple(op.since) <= version_tuple(version)

@@ -138,7 +138,10 @@ class Toolchain:
         try:
             done = run_text(command, waiting=waiting)
         except OSError as error:
-            raise BackendError(f"{what}: {command[0]}: {error.strerror}") from None
+            raise BackendError(
+                f"{what}: {command[0]}: {error.strerror}",
+                fix=f"check that {command[0]} can be started",
+            ) from None
         if done.returncode == 0:
             return done.stdout
         raise_if_full(done.stderr, *([] if out is None else [out.parent]))

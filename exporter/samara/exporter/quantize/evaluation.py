@@ -66,7 +66,10 @@ def metric_of(metric: str | Metric) -> Metric:
             f"metric {metric!r}: {error}", fix="name an importable module and a function in it"
         ) from None
     if not callable(found):
-        raise QuantizationError(f"metric {metric!r} is not a function")
+        raise QuantizationError(
+            f"metric {metric!r} is not a function",
+            fix="name a function of (outputs, labels) in that module",
+        )
     made: Metric = found
     return made
 
@@ -105,9 +108,15 @@ def _number(value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise QuantizationError(f"evaluation gave {value!r}, expected a number") from None
+        raise QuantizationError(
+            f"evaluation gave {value!r}, expected a number",
+            fix="return a number; more must be better",
+        ) from None
     if not math.isfinite(number):
-        raise QuantizationError(f"evaluation gave {number}, expected a finite number")
+        raise QuantizationError(
+            f"evaluation gave {number}, expected a finite number",
+            fix="return a number; more must be better",
+        )
     return number
 
 
@@ -152,7 +161,9 @@ def _outputs(program: Program, data: Any, count: int) -> Array:
         for feeds in read_samples(data, inputs, records_of(program))
     ]
     if not rows:
-        raise QuantizationError("the evaluation data holds no sample")
+        raise QuantizationError(
+            "the evaluation data holds no sample", fix="give at least one sample with its label"
+        )
     joined = np.concatenate([r.reshape(1, *r.shape) if r.ndim == 0 else r for r in rows])
     if len(joined) != count:
         raise QuantizationError(

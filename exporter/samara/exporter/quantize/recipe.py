@@ -36,13 +36,12 @@ class LayerRecipe:
 class Recipe:
     """How to quantize a program.
 
-    scheme: one of SCHEMES. observer: how activation ranges are chosen. granularity: of int8
-    weights. block: values per scale of 4-bit weights, zero_points: whether those have zero points
-    too. equalize: move range between the channels of consecutive products first (where activations
-    become int8, or int8 weights have one scale per tensor).
-    bias_correction: shift biases by the mean error that rounded weights make. inputs, outputs:
-    whether the program takes and gives float, or int8 with the parameters in its TensorSpecs.
-    layers: by node name (or the name of the tensor it makes).
+    scheme: one of SCHEMES. observer: how activation ranges are chosen. granularity: of int8 weights.
+    block: values per scale of 4-bit weights; zero_points: whether blocks also have zero points. equalize:
+    first balance the ranges of channels between consecutive products (if activations become int8, or int8
+    weights have one scale per tensor). bias_correction: compensate the mean error of rounded weights in the
+    bias. inputs, outputs: whether the program takes and returns float, or int8 with the parameters in its
+    TensorSpecs. layers: settings by node name (or the name of the tensor that the node makes).
     """
 
     scheme: str = "int8"
@@ -95,7 +94,7 @@ class Recipe:
         return "\n".join(lines) + "\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the recipe as TOML. FileError where it cannot be written."""
+        """Write the recipe as TOML. FileError if it cannot be written."""
         write_text(path, self.to_toml())
 
     @staticmethod
@@ -124,7 +123,10 @@ class Recipe:
         try:
             return Recipe.from_dict(tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:
-            raise QuantizationError(f"{where} is not TOML:  {error}") from None
+            raise QuantizationError(
+                f"{where} is not TOML: {error}",
+                fix="samara quantize --save-recipe writes a recipe to begin with",
+            ) from None
 
 
 RecipeLike = Recipe | Mapping[str, Any] | str | os.PathLike[str]

@@ -66,7 +66,7 @@ def role_of(node: Node) -> Role | None:
 
 
 def _moves_numbers(node: Node, inputs: tuple[int, ...]) -> bool:
-    """Whether a moved operand is not constant, and the constants mixed in can be quantized."""
+    """Whether a single moved tensor is not constant, and a fill value, if any, is a finite constant."""
     rule = node.op.integer
     if len(inputs) == 1:
         moved = node.inputs[inputs[0]]

@@ -200,7 +200,7 @@ def _needs(one: Found, members: Sequence[Found], manifest: Manifest, in_aar: boo
             continue
         if least is None:
             bad = True
-            said = f"it needs {name}, which is neither in the app nor open to apps in Android"
+            said = f"it needs {name}, which is neither in the app nor offered to apps by Android"
             level: Level = "doubtful" if in_aar else "broken"
             yield Row(
                 level,

@@ -82,7 +82,8 @@ def _refuse_recursion(model: onnx.ModelProto) -> None:
     def visit(key: tuple[str, str], depth: int) -> None:
         if state.get(key) or depth > _MAX_DEPTH:
             raise ModelFormatError(
-                f"function {key[0]}::{key[1]} calls itself, or calls nest too deep"
+                f"function {key[0]}::{key[1]} calls itself, or calls nest too deep",
+                fix="write the recursion as a Loop or a Scan",
             )
         if key in state:
             return

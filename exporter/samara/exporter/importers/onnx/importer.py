@@ -75,7 +75,9 @@ def diagnose(
         model = cut_model(model, inputs, outputs)
     graph = model.graph
     if not graph.output:
-        raise ModelFormatError("the graph has no outputs")
+        raise ModelFormatError(
+            "the graph has no outputs", fix="export the model again, with its outputs"
+        )
     program = ProgramBuilder()
     builder = program.function("main")
     scope = Scope(
@@ -167,7 +169,9 @@ def _parse(data: bytes, what: str) -> onnx.ModelProto:
         ) from None
     if not model.HasField("graph"):
         refuse_foreign(what, data[:HEAD_BYTES], "an ONNX model")
-        raise ModelFormatError(f"{what} is not an ONNX model: it holds no graph")
+        raise ModelFormatError(
+            f"{what} is not an ONNX model: it holds no graph", fix="name an .onnx file"
+        )
     return model
 
 
@@ -243,7 +247,8 @@ def _bind_constant(
         if isinstance(d, str) and sizes.setdefault(d, n) != n:
             raise ShapeError(
                 f"the constant for input {name!r} has shape {list(array.shape)}, but {d} must be the same"
-                " everywhere"
+                " everywhere",
+                fix="give a constant in which equal dims have equal sizes",
             )
     return sizes
 
@@ -296,7 +301,8 @@ def _input_dims(info: onnx.ValueInfoProto, shape: ShapeSpec | None) -> list[DimL
             )
         if tensor.HasField("shape") and len(tensor.shape.dim) != len(shape):
             raise ShapeError(
-                f"input {info.name!r} has rank {len(tensor.shape.dim)}, shapes= gives {list(shape)}"
+                f"input {info.name!r} has rank {len(tensor.shape.dim)}, shapes= gives {list(shape)}",
+                fix=f"give {len(tensor.shape.dim)} sizes or names",
             )
         return list(shape)
     if not tensor.HasField("shape"):
@@ -355,7 +361,10 @@ def _variables(
             )
         k = outputs.index(output)
         if values[k].type.dtype is not kind.dtype or values[k].type.rank != kind.rank:
-            raise ShapeError(f"state: {output!r} is {values[k].type} but {name!r} is {kind}")
+            raise ShapeError(
+                f"state: {output!r} is {values[k].type} but {name!r} is {kind}",
+                fix="pair an output with an input of the same dtype and shape",
+            )
         if values[k].type.shape != kind.shape:
             values[k] = builder.op("reshape", values[k], shape=kind.shape, name=f"{output}.state")
         variables.append(Variable(name, kind, np.zeros(kind.static_shape(), kind.dtype.numpy)))
