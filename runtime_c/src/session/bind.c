@@ -48,8 +48,8 @@ static samara_status bind_check(samara_session *session, size_t index, const sam
                "samara_session_output",
                (int)axis, name);
   if (size_bytes != shape->size_bytes)
-    SMR_FAIL(&session->error, BAD_SHAPE, "output '%s' has %zu bytes of %s, but the buffer has %zu",
-             name, shape->size_bytes, smr_dtype_name((uint8_t)shape->dtype), size_bytes);
+    SMR_FAIL(&session->error, BAD_SHAPE, "output '%s' has %zu bytes of %s, the buffer %zu", name,
+             shape->size_bytes, smr_dtype_name((uint8_t)shape->dtype), size_bytes);
   const size_t element = smr_dtype_bytes((uint8_t)shape->dtype);
   if ((uintptr_t)data % element != 0)
     SMR_FAIL(&session->error, BAD_ARGUMENT,

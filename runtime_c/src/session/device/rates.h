@@ -87,8 +87,8 @@ uint64_t smr_rates_fit(double small_work, uint64_t small_ns, double work, uint64
 
 /* ---- rates_device.c, rates_host.c ---- */
 
-/// Measure those rates of a device that are 0 in `rates`, with regions of one kind of node. Kinds
-/// of work that it does not support stay 0. Takes some 100 ms beside what compiling takes.
+/// Measure the rates of a device that are 0 in `rates`, with regions of one kind of node. Kinds of
+/// work that it does not support stay 0. Takes about 100 ms plus the time to compile.
 samara_status smr_rates_measure_device(const samara_backend *backend, samara_rates *rates,
                                        samara_error *error);
 /// Measure the rates of the CPU with the threads of `pool` (NULL: one).
