@@ -42,9 +42,10 @@ samara_status smr_choices_take(struct smr_common *common, const char *tuned, con
   if (strncmp(tuned, header, length) == 0)
     *out = tuned + length;
   else
-    smr_session_log(common, SAMARA_LOG_WARNING,
-                    "measured choices are for another model, CPU, instruction set or version of "
-                    "samara, and not used: run samara tune here");
+    smr_session_log(
+        common, SAMARA_LOG_WARNING,
+        "measured choices are ignored: they are for another model, CPU, instruction set "
+        "or version of samara; run samara tune here");
   return SAMARA_OK;
 }
 
