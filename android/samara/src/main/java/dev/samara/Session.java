@@ -13,11 +13,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
 /**
- * Runs one function of a model. Holds the activations and the state. One thread at a time: a call while
- * another thread is in one throws a {@link SamaraException} with {@link Status#BAD_STATE}, but for
- * {@link #cancel} and {@link #close}.
+ * Runs one function of a model. Holds the activations and the state. One thread at a time:
+ * concurrent calls throw a {@link SamaraException} with {@link Status#BAD_STATE}, except {@link
+ * #cancel} and {@link #close}.
  *
- * <p>{@code setInput}, {@code run()} and {@code getOutput} into an array make no garbage.
+ * <p>{@code setInput}, {@code run()} and {@code getOutput} into an array do not allocate.
  */
 public final class Session implements AutoCloseable {
   final SessionHandle handle;
@@ -49,7 +49,7 @@ public final class Session implements AutoCloseable {
       throw failure;
     }
     runs = new AsyncRuns(handle);
-    // The machine may collect a session whose last call is going on.
+    // The garbage collector may collect a session during its last call.
     reaper = Reaper.watch(this, handle::abandon);
   }
 
@@ -66,17 +66,17 @@ public final class Session implements AutoCloseable {
 
   // ---- shapes ----
 
-  /** Sets the shape of one input. On failure the session keeps its former shapes. */
+  /** Sets the shape of one input. On failure the session keeps its previous shapes. */
   public void resize(@NonNull String input, @NonNull long... shape) {
     resize(java.util.Collections.singletonMap(input, shape));
   }
 
-  /** Sets input shapes by name; those that are not named stay. */
+  /** Sets input shapes by name; others are unchanged. */
   public void resize(@NonNull Map<String, long[]> shapes) {
     handle.call(session -> Feeds.resize(session, function.getInputs(), shapes));
   }
 
-  /** The shape of an input as it is now; as the file declares it while not all have one. */
+  /** The current shape of an input; the declared one until all inputs have a shape. */
   @NonNull
   public long[] getInputShape(@NonNull String name) {
     int index = input(name);
@@ -84,7 +84,7 @@ public final class Session implements AutoCloseable {
     return handle.get(session -> Feeds.inputShape(session, index, info));
   }
 
-  /** The shape of an output under the input shapes of now; -1 where a dim depends on data. */
+  /** The shape of an output for the current input shapes; -1 if a dim depends on data. */
   @NonNull
   public long[] getOutputShape(@NonNull String name) {
     int index = output(name);
@@ -94,8 +94,8 @@ public final class Session implements AutoCloseable {
   // ---- runs by names ----
 
   /**
-   * Runs on inputs by name and returns all outputs. A value is a {@link Tensor}, which brings its shape;
-   * an array or direct buffer of the input's current shape; or an {@link Image}.
+   * Runs on inputs by name and returns all outputs. A value is a {@link Tensor} with its shape, an
+   * array or direct buffer of the input's current shape, or an {@link Image}.
    */
   @NonNull
   public Map<String, Tensor> run(@NonNull Map<String, ?> inputs) {
@@ -108,9 +108,9 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Begins a run in the executor. Runs of a session follow each other in the order of the calls. What
-   * {@code inputs} hold must stay as it is until then. Cancelling the future takes a run back that has
-   * not begun, and asks one that is going on to stop; the session is free when it has.
+   * Begins a run in the executor. Runs of a session execute in the order of the calls. The values
+   * of {@code inputs} must not change until the run ends. Cancelling the future removes a run that
+   * has not begun, and asks a running one to stop; the session is free once it has.
    */
   @NonNull
   public CompletableFuture<Map<String, Tensor>> runAsync(
@@ -119,7 +119,7 @@ public final class Session implements AutoCloseable {
     return runs.begin(executor, () -> run(inputs));
   }
 
-  /** Begins a {@link #run()} on what was set, in the executor. */
+  /** Begins a {@link #run()} on the current inputs, in the executor. */
   @NonNull
   public CompletableFuture<Void> runAsync(@NonNull Executor executor) {
     return runs.begin(
@@ -130,7 +130,7 @@ public final class Session implements AutoCloseable {
         });
   }
 
-  /** Asks a run that is going on in another thread to stop, with a CancelledException there. */
+  /** Asks a run in another thread to stop, with a CancelledException there. */
   public void cancel() {
     handle.cancel();
   }
@@ -138,9 +138,9 @@ public final class Session implements AutoCloseable {
   // ---- runs without garbage ----
 
   /**
-   * Copies a value into an input, which keeps it until another one is set: an array of as many elements
-   * as the input has, float[] for float32, byte[] for int8 and so on ({@link DType}); what a direct
-   * buffer holds between position and limit, byte for byte, in the machine's order; or a Tensor.
+   * Copies a value into an input, which keeps it until another one is set: an array with as many
+   * elements as the input (float[] for float32, byte[] for int8, see {@link DType}); the bytes of a
+   * direct buffer from position to limit, in native order; or a Tensor.
    */
   public void setInput(int index, @NonNull Object value) {
     set(index, value);
@@ -161,13 +161,13 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** Has the first input that takes a picture be this one. */
+  /** Sets the first input with an image record to this picture. */
   public void setImage(@NonNull Image image) {
     SamaraException.given(image, "the picture");
     setImage(Feeds.image(function.getInputs()), image);
   }
 
-  /** Has an input be a picture, by the record of the file. */
+  /** Sets an input to a picture, by the record of the file. */
   public void setImage(@NonNull String input, @NonNull Image image) {
     setImage(input(input), image);
   }
