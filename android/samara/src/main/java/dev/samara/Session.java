@@ -242,9 +242,10 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Has all following runs compute an output into a direct buffer, between its position and limit now,
-   * without a copy. Until another one is bound, null, or the session resized. The memory must be aligned
-   * to the output's elements; 64 bytes are fastest. It holds anything after a run that failed.
+   * Has all following runs compute an output directly into a direct buffer, between its current
+   * position and limit, until another buffer or null is bound, or the session is resized. The
+   * memory must be aligned to the output's elements; 64 bytes are fastest. Its content is undefined
+   * after a failed run.
    */
   public void bindOutput(@NonNull String name, @Nullable Buffer buffer) {
     int index = output(name);
@@ -266,8 +267,9 @@ public final class Session implements AutoCloseable {
   // ---- sound ----
 
   /**
-   * Takes samples, from the position of {@code audio} on, up to the next tensor of the input that takes
-   * sound. True where that has one: run, then call again. False when all was taken.
+   * Reads samples from the position of {@code audio} on, until the input with an audio record has
+   * its next tensor. Returns true if it has one: run, then call again. Returns false if all samples
+   * were read.
    */
   public boolean pushAudio(@NonNull Audio audio) {
     SamaraException.given(audio, "the sound");
@@ -280,7 +282,8 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** Ends the recording. True while the input has a tensor still: run, then call again. */
+  /** Ends the recording. While it returns true, the input has another tensor: run, then call
+   * again. */
   public boolean endAudio() {
     int index = Feeds.audio(function.getInputs());
     long session = handle.enter();
@@ -292,9 +295,10 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Runs on each tensor that {@code audio} fills, and calls {@code heard} after each run. end: whether
-   * the recording ends here; else what does not fill a tensor is kept for the next call. Where {@code
-   * heard} throws, what was not heard is left out, and the next call begins anew.
+   * Runs on each tensor that {@code audio} fills, and calls {@code heard} after each run. end:
+   * whether the recording ends here; else samples that do not fill a tensor are kept for the next
+   * call. If {@code heard} throws, the remaining samples are dropped, and the next call begins a
+   * new recording.
    */
   public void listen(@NonNull Audio audio, boolean end, @NonNull Runnable heard) {
     SamaraException.given(heard, "what is called after a run");
@@ -308,7 +312,7 @@ public final class Session implements AutoCloseable {
     return new Listening<>(sound, audio, end, this::outputs);
   }
 
-  /** What the outputs of each of these runs mean. */
+  /** The answers of these runs. */
   @NonNull
   public Listening<Answer> predictEach(@NonNull Audio audio, boolean end) {
     SamaraException.given(audio, "the sound");
@@ -326,15 +330,15 @@ public final class Session implements AutoCloseable {
   // ---- answers ----
 
   /**
-   * Runs on the inputs that were set and returns what the outputs mean, by the record of the file: a
-   * {@link Classification}, {@link Detections}, a {@link Mask} or {@link Keypoints}.
+   * Runs on the current inputs and returns the answer by the record of the file: a {@link
+   * Classification}, {@link Detections}, a {@link Mask} or {@link Keypoints}.
    */
   @NonNull
   public Answer predict() {
     return handle.get(this::answer);
   }
 
-  /** The same of a picture, in whose pixels boxes, masks and points are. */
+  /** The same for a picture; boxes, masks and points are in its pixels. */
   @NonNull
   public Answer predict(@NonNull Image image) {
     SamaraException.given(image, "the picture");
@@ -346,7 +350,7 @@ public final class Session implements AutoCloseable {
         });
   }
 
-  /** The same of all inputs by name, as {@link #run(Map)} takes them. */
+  /** The same for all inputs by name, as in {@link #run(Map)}. */
   @NonNull
   public Answer predict(@NonNull Map<String, ?> inputs) {
     return handle.get(
@@ -376,7 +380,7 @@ public final class Session implements AutoCloseable {
     return runs.begin(executor, () -> predict(inputs));
   }
 
-  /** Begins a {@link #predict()} on what was set, in the executor. */
+  /** Begins a {@link #predict()} on the current inputs, in the executor. */
   @NonNull
   public CompletableFuture<Answer> predictAsync(@NonNull Executor executor) {
     return runs.begin(executor, () -> predict());
@@ -397,7 +401,7 @@ public final class Session implements AutoCloseable {
 
   // ---- looking inside ----
 
-  /** A tensor of the last run that {@link SessionOptions#keep} named. */
+  /** A tensor of the last run that is listed in {@link SessionOptions#keep}. */
   @NonNull
   public Tensor kept(@NonNull String name) {
     byte[] text = Words.c(SamaraException.given(name, "the name of the tensor"), "the name");
@@ -409,7 +413,7 @@ public final class Session implements AutoCloseable {
     handle.call(session -> Native.setProfiling(session, on));
   }
 
-  /** What each node of the last run took; it must have been timed. */
+  /** The time of each node of the last run, which must have been timed. */
   @NonNull
   public List<ProfileRow> profile() {
     return ProfileRow.read(handle.get(Native::profile));
@@ -432,7 +436,7 @@ public final class Session implements AutoCloseable {
     return handle.get(Native::arenaBytes);
   }
 
-  /** All bytes that the session holds, these among them. */
+  /** All bytes that the session holds, including the arena. */
   public long getTotalBytes() {
     return handle.get(Native::totalBytes);
   }
@@ -443,15 +447,15 @@ public final class Session implements AutoCloseable {
     return PlacementRow.read(handle.get(Native::placement));
   }
 
-  /** What the session's devices did, and why the CPU took over where it did. */
+  /** Counters of the session's devices, and why the CPU took over, if it did. */
   @NonNull
   public BackendReport backendReport() {
     return new BackendReport(handle.get(Native::backendReport));
   }
 
   /**
-   * Gives back the memory. Any thread, never throws: a run that is going on is cancelled, and the memory
-   * is given back when it has ended. Twice is harmless.
+   * Releases the memory. Any thread, never throws: a current run is cancelled, and the memory is
+   * released when it has ended. May be called twice.
    */
   @Override
   public void close() {
