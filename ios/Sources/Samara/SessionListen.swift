@@ -98,7 +98,7 @@ extension Session {
     }
   }
 
-  /// End the stream; what it still holds back is left out.
+  /// End the stream and drop what it still holds back.
   private func drop(_ handle: OpaquePointer, _ index: Int) {
     var ready = true
     while ready && samara_session_end_audio(handle, index, &ready) == SAMARA_OK {}
@@ -114,7 +114,7 @@ extension Session {
   }
 }
 
-/// What a session makes of portions of sound, as they come.
+/// The results of a session for chunks of sound as they arrive.
 public struct Listening<Portions: AsyncSequence, Element>: AsyncSequence
 where Portions.Element == Audio {
   let session: Session
@@ -137,7 +137,7 @@ where Portions.Element == Audio {
   public struct Iterator: AsyncIteratorProtocol {
     private let listening: Listening
     private var portions: Portions.AsyncIterator
-    /// What the last portion gave and was not asked for yet, the next one last.
+    /// Results of the last chunk that were not returned yet, in reverse order.
     private var made: [Element] = []
     private var ended = false
 
