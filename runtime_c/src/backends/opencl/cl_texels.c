@@ -11,7 +11,7 @@
 #include <string.h>
 
 uint32_t smr_cl_texel_bytes(const struct smr_cl_text *text) {
-  if (smr_cl_shares(text)) text--;  // whose defines it has, too
+  if (smr_cl_shares(text)) text--;  // its other defines are those of the previous text
   const char *type = strstr(text->defines, " W=f");
   if (type == NULL || strstr(text->defines, "COLS=4") == NULL) return 0;
   return type[4] == '1' ? 8 : 16;
