@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long features of sound take per 10 ms, by record and instruction set.
+// Prints the time of audio features per 10 ms of sound, by record and instruction set.
 #include "base/fp.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct bench {
   uint32_t rate;
 };
 
-// A second in portions of 10 ms, the best of some.
+// One second in chunks of 10 ms; the best of several rounds.
 static double bench_portion(const struct smr_audio_plan *plan, struct smr_audio_state *state,
                             const int16_t *samples, void *out) {
   const size_t portion = plan->format.rate / PORTIONS;

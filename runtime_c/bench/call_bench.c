@@ -27,7 +27,7 @@ static int call_fail(const char *what, const char *text) {
   return 1;
 }
 
-// Buffers of the session's inputs and outputs as samara_session_run_with takes them.
+// Buffers of the session's inputs and outputs for samara_session_run_with.
 static samara_status call_buffers(samara_session *session, size_t inputs, size_t outputs,
                                   const void **in, void **out) {
   samara_tensor tensor;

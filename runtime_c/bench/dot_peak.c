@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the peak of int8 dot products of one core in GOP/s, a multiplication and its addition
-// being two:  dot_peak [seconds]
+// Prints the peak of int8 dot products of one core in GOP/s (a multiply-add is two operations):
+// dot_peak [seconds]
 #include "base/fp.h"
 
 #include <stdint.h>
@@ -35,7 +35,7 @@ DOT_BODY(int32_t, (int32_t)i, DOT_STEP, DOT_FOLD, 1)
 #include "simd/end.h"
 #if SMR_ARCH_X86_64
 #include "simd/avx2_begin.h"
-// Products of 16 bits in pairs, which cannot saturate, as the AVX2 kernels use them.
+// Pairwise 16-bit products, which cannot saturate, as in the AVX2 kernels.
 #define DOT_STEP(a) ((a) = _mm256_add_epi32((a), _mm256_madd_epi16((a), _mm256_set1_epi16(3))))
 #define DOT_FOLD(a) _mm256_extract_epi32((a), 0)
 DOT_BODY(__m256i, _mm256_set1_epi32((int32_t)i), DOT_STEP, DOT_FOLD, 16)
@@ -60,7 +60,7 @@ DOT_BODY(int32x4_t, vdupq_n_s32((int32_t)i), DOT_STEP, DOT_FOLD, 16)
 #include "simd/end.h"
 #endif
 
-// The best loop of this processor once: the operations it did.
+// Run the best loop of this processor once; returns its operations.
 static double dot_peak_once(uint32_t isa, int32_t *sink) {
 #if SMR_ARCH_X86_64
   if (isa & SMR_ISA_AVX512_VNNI) return smr_dot_peak_avx512vnni(sink);

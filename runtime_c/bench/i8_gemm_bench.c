@@ -15,7 +15,7 @@
 #include "kernels/i8_gemm/i8_gemm.h"
 #include "simd/common.h"
 
-// Independent chains of the multiply-add, enough for any latency; the operations done are returned.
+// Independent chains of multiply-adds, enough for any latency. Returns the number of operations.
 enum { I8_PEAK_CHAINS = 16, I8_PEAK_STEPS = 20000 };
 
 #if SMR_ARCH_X86_64

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures 3x3 convolutions by Winograd's transforms beside the product over pointers, in turns on
-// one core, by the thread's own time:  winograd_bench [ISA ceiling] [substring of a layer's name]
+// Compares Winograd with direct 3x3 convolutions, alternating on one core, in CPU time of the
+// thread: winograd_bench [ISA ceiling] [substring of a layer's name]
 //
 // Per form: time of the direct product over that of the form (median of the rounds), the form's
 // multiply-adds as a share of the peak measured in the same run (of products of the direct form,
@@ -66,7 +66,7 @@ static void *room_of(size_t bytes) {
 }
 
 static uint32_t random_state = 12345;
-static float random_float(void) {  // of variance 1
+static float random_float(void) {  // with variance 1
   random_state = random_state * 1664525u + 1013904223u;
   return ((float)(random_state >> 8) * 0x1p-24f - 0.5f) * 3.4641016f;
 }
@@ -110,7 +110,7 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// Seconds of one call, of enough calls for the clock.
+// Seconds per call, averaged over enough calls for the clock.
 static double timed(struct both *b, int form, size_t repeat) {
   const double start = now();
   for (size_t i = 0; i < repeat; i++) {
@@ -122,7 +122,7 @@ static double timed(struct both *b, int form, size_t repeat) {
   return (now() - start) / (double)repeat;
 }
 
-// Root mean square of what `y` is away from float64 at some outputs.
+// Root mean square error of `y` against float64 at sampled outputs.
 static double error_of(const struct layer *l, const struct both *b, const float *x,
                        const float *w) {
   double sum = 0;

@@ -7,7 +7,7 @@
 
 static const float line = 2;  // pixels
 
-// A horizontal or vertical line, x0..x1 by y0..y1, as far as it lies in the picture.
+// Draw a horizontal or vertical line, x0..x1 by y0..y1, clipped to the picture.
 static void fill(unsigned char *rgb, const samara_image *image, float x0, float y0, float x1,
                  float y1) {
   static const unsigned char green[] = {0, 255, 0};

@@ -40,8 +40,8 @@ static int copy(void *user, uint64_t offset, void *buffer, size_t size_bytes) {
 
 static long size_of(FILE *file) { return fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1; }
 
-// Whoever is killed in here leaves the old checkpoint or the new one, never half a one: the file
-// is written under another name, reaches the disk, and is then renamed.
+// If the process is killed here, either the old or the new checkpoint is complete: the file is
+// written under another name, synced and then renamed.
 static int save(const samara_session *session, const char *path) {
   char other[4096];
   if (snprintf(other, sizeof other, "%s.new", path) >= (int)sizeof other)
@@ -55,7 +55,7 @@ static int save(const samara_session *session, const char *path) {
   return rename(other, path) == 0 ? 0 : fail(path, "cannot be renamed");
 }
 
-// A session starts with the weights of the model file; a checkpoint, where there is one, replaces
+// A session starts with the weights of the model file; a checkpoint, if there is one, replaces
 // them.
 static int restore(samara_session *session, const char *path) {
   FILE *file = fopen(path, "rb");
@@ -68,8 +68,8 @@ static int restore(samara_session *session, const char *path) {
 
 // ---- training ----
 
-// Fills input 0 and, where `labels` is NULL, input 1 with batch `index`, counted round and round;
-// with `labels` those come there. -1 where the file ends before a batch does.
+// Fills input 0 with batch `index` (modulo the number of batches), and its labels into `labels` or,
+// if that is NULL, input 1. Returns -1 if the file ends within a batch.
 static int next_batch(samara_session *session, FILE *file, int64_t index, int64_t *labels) {
   samara_tensor x, y = {.data = labels};
   if (samara_session_input(session, 0, &x) != SAMARA_OK) return -1;
@@ -104,8 +104,8 @@ static int train(samara_session *session, FILE *data, const char *checkpoint, in
 
 // ---- inference with the weights that were trained ----
 
-// The two functions share variables by name, but each session has its own copy of them: it goes
-// from one to the other through memory, in the format of the file.
+// The two functions share variables by name, but each session has its own copy. The values are
+// copied through memory, in the file's format.
 static int hand_over(const samara_session *from, samara_session *to) {
   size_t size_bytes = 0;
   samara_session_state_save_memory(from, NULL, 0, &size_bytes);
@@ -117,7 +117,7 @@ static int hand_over(const samara_session *from, samara_session *to) {
   return status == SAMARA_OK ? 0 : fail("state", samara_session_error(to));
 }
 
-// How many of a batch's labels are at the largest of their row of logits [batch, classes].
+// How many labels of a batch are the arg-max of their row of logits [batch, classes].
 static int64_t right_of(const samara_tensor *logits, const int64_t *labels) {
   int64_t right = 0;
   for (int64_t n = 0; n < logits->shape[0]; n++) {

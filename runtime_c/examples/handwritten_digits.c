@@ -35,8 +35,8 @@ static int made(samara_image_record record, const samara_image *image, struct sh
   return 0;
 }
 
-// Even out the light. The mean over large cells is that of the paper, since ink is little of it.
-// What is half as bright becomes 0, what is as bright 255.
+// Even out the light. The mean over large cells is the brightness of the paper, because ink covers
+// little of it. Half that brightness becomes 0, full brightness 255.
 static int clean(const samara_image *photo, struct sheet *out) {
   struct sheet cells = {0}, light = {0};
   int result = made((samara_image_record){0}, photo, out);
@@ -67,8 +67,8 @@ static bool has_ink(const struct sheet *s, uint32_t x0, uint32_t y0, uint32_t x1
   return false;
 }
 
-// The next digit at or right of out->x1; false where there is none. Specks of less than a tenth of
-// the sheet's height are passed over.
+// The next digit at or right of out->x1; false if there is none. Skips specks smaller than a tenth
+// of the sheet's height.
 static bool next_digit(const struct sheet *s, struct part *out) {
   while (out->x1 < s->width) {
     struct part p = {out->x1, 0, 0, s->height};
@@ -82,8 +82,7 @@ static bool next_digit(const struct sheet *s, struct part *out) {
   return false;
 }
 
-// The digit in the middle of a white square, of whose side it takes 20 of 28 parts, as the digits
-// that the net was trained with.
+// Centre the digit in a white square, at 20/28 of its side, like the digits of the training data.
 static int square_of(const struct sheet *s, const struct part *p, struct sheet *out) {
   const uint32_t width = p->x1 - p->x0, height = p->y1 - p->y0;
   const uint32_t side = (width > height ? width : height) * 7 / 5;

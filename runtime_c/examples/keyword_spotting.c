@@ -5,7 +5,7 @@
 //   keyword_spotting MODEL.samara SOUND.wav
 #include "sounds.h"
 
-enum { OTHER = 0 };  // the class of what is no keyword
+enum { OTHER = 0 };  // the class for everything except keywords
 
 static int listen(struct net *net, const char *path, struct sound *sound) {
   samara_audio_record record;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least a program needs: open a model, set its first input, run, read the first output, and
-// see where the time went.
+// A minimal program: open a model, set its first input, run, read the first output, and print the
+// profile.
 #include <samara/samara.h>
 
 #include <stdio.h>

@@ -5,13 +5,13 @@
 
 #include "tasks.h"
 
-// `image` lies in `file`, which free() gives back.
+// `image` points into `file`; release that with free().
 struct picture {
   struct bytes file;
   samara_image image;
 };
 
-// The number at *at, behind white space and comments, or 0; *at comes behind it.
+// Read the number at *at, after white space and comments, and advance *at; 0 if there is none.
 static inline uint32_t ppm_number(const struct bytes *file, size_t *at) {
   uint32_t number = 0;
   for (bool comment = false; *at < file->count; ++*at) {
@@ -35,7 +35,7 @@ static inline int read_picture(const char *path, struct picture *out) {
   size_t at = 2;
   const uint32_t width = ppm_number(file, &at), height = ppm_number(file, &at);
   const uint32_t largest = ppm_number(file, &at);
-  at++;  // one white space
+  at++;  // a single white space
   const char *fault = NULL;
   if (channels == 0 || largest != 255)
     fault = "is no PPM file of 8 bits (P6 or P5); convert it: magick in.jpg -depth 8 out.ppm";
@@ -55,7 +55,7 @@ static inline int read_picture(const char *path, struct picture *out) {
   return 0;
 }
 
-// The middle `width` by `height` pixels count from here on; a picture that is smaller stays whole.
+// Crop to the middle `width` by `height` pixels; a smaller picture is unchanged.
 static inline void crop_middle(samara_image *image, uint32_t width, uint32_t height) {
   if (width > image->width || height > image->height) return;
   image->crop_x = (image->width - width) / 2, image->crop_width = width;
@@ -73,8 +73,8 @@ static inline int write_ppm(const char *path, const unsigned char *rgb, uint32_t
   return fclose(file) == 0 && written == count ? 0 : fail(path, "cannot be written");
 }
 
-// What samara_preprocess makes of the picture, in memory that free() gives back: uint8, one channel
-// or three. NULL, and what is wrong is said, where it fails.
+// The uint8 tensor, with one or three channels, that samara_preprocess makes of the picture.
+// Release it with free(). On failure prints an error and returns NULL.
 static inline unsigned char *bytes_of(const samara_image_record *record, const samara_image *image,
                                       int64_t shape[SAMARA_MAX_RANK]) {
   samara_error error;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One session, inputs of changing size: resize plans anew in place and allocates only beyond the
-// largest plan so far.
+// One session with inputs of changing size: resize plans again and allocates only if the plan is
+// larger than every earlier one.
 //
 //   resize MODEL.samara 1x3x320x320 in0.raw 1x3x480x640 in1.raw ...
 //

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sound in WAV files of 16-bit PCM, for tasks, and how a session hears it.
+// WAV files of 16-bit PCM for tasks, and passing their samples to a session.
 #ifndef SAMARA_EXAMPLES_SOUNDS_H_
 #define SAMARA_EXAMPLES_SOUNDS_H_
 
 #include "tasks.h"
 
-// A recording, heard in portions of 10 ms as a microphone gives it. free() gives `samples` back.
+// A recording, passed on in chunks of 10 ms like those of a microphone. Release `samples` with
+// free().
 struct sound {
   int16_t *samples;
   samara_audio audio;  // all of it
-  size_t at;           // samples of each channel that were taken
+  size_t at;           // samples per channel read so far
 };
 
 static inline uint32_t wav_number(const unsigned char *from, int count) {
@@ -59,7 +60,7 @@ static inline int read_sound(const char *path, struct sound *out) {
   return result;
 }
 
-// Hear more, until input 0 has its next tensor: run the session then. *ready is false at the end.
+// Push samples until input 0 has its next tensor, then run the session. *ready is false at the end.
 static inline samara_status hear(samara_session *session, struct sound *sound, bool *ready) {
   const samara_audio *all = &sound->audio;
   *ready = false;
@@ -76,7 +77,7 @@ static inline samara_status hear(samara_session *session, struct sound *sound, b
   return *ready ? SAMARA_OK : samara_session_end_audio(session, 0, ready);
 }
 
-// The record of input 0, and the seconds from the beginning of a tensor to that of the next.
+// The record of input 0, and the seconds between the starts of consecutive tensors.
 static inline int hearing_of(const char *path, const struct net *net, samara_audio_record *record,
                              double *seconds) {
   *record = (samara_audio_record){.struct_size = sizeof *record};
@@ -86,10 +87,11 @@ static inline int hearing_of(const char *path, const struct net *net, samara_aud
   return 0;
 }
 
-// What a task on sound does when model and recording are open: 0, or 1 after an error was printed.
+// The body of a task, called with open model and recording. Returns 0, or 1 after printing an
+// error.
 typedef int (*listen_fn)(struct net *net, const char *path, struct sound *sound);
 
-// The body of main: opens MODEL.samara and SOUND.wav, and closes them.
+// The body of main: opens MODEL.samara and SOUND.wav, runs the task, closes them.
 static inline int on_sound(int argc, char **argv, const char *usage, listen_fn listen) {
   struct net net;
   struct sound sound;

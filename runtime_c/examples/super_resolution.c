@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// A picture three times as large: a net makes the brightness of the middle of the picture, and the
-// colours are enlarged as they are. examples/super_resolution.py makes the model file and the same
-// picture.
+// Enlarges the middle of a picture three times: a net computes the luma, and colours are resized.
+// examples/super_resolution.py makes the model file and the same picture.
 //
 //   super_resolution MODEL.samara PICTURE.ppm OUT.ppm
 #include "pictures.h"
 
 #include <math.h>
 
-// The brightness of an RGB pixel, as docs/guides/preprocessing.md defines gray.
+// The luma of an RGB pixel: gray in docs/guides/preprocessing.md.
 static int brightness(const unsigned char *p) {
   return (19595 * p[0] + 38470 * p[1] + 7471 * p[2] + 32768) >> 16;
 }
 
 static unsigned char clipped(int v) { return (unsigned char)(v < 0 ? 0 : v > 255 ? 255 : v); }
 
-// Give each pixel the net's brightness, 0..1, by adding the same to all its channels: that leaves
-// Cb and Cr as they are.
+// Set each pixel to the net's luma, 0..1, by adding the same value to all channels, which keeps Cb
+// and Cr.
 static void brighten(unsigned char *rgb, const float *net, size_t count) {
   for (size_t i = 0; i < count; i++, rgb += 3) {
     const float y = net[i] > 0.0f ? net[i] < 1.0f ? net[i] : 1.0f : 0.0f;

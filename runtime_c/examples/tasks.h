@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tasks share: a model with a session, and the bytes of files.
+// Shared by the tasks: a model with a session, and reading files.
 #ifndef SAMARA_EXAMPLES_TASKS_H_
 #define SAMARA_EXAMPLES_TASKS_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When somebody speaks: the sound streams through a net that remembers what it heard.
-// examples/voice_activity.py makes the model file and gives the same probabilities.
+// Voice activity: sound streams through a net with state. examples/voice_activity.py makes the
+// model file and gives the same probabilities.
 //
 //   voice_activity MODEL.samara SOUND.wav
 #include "sounds.h"

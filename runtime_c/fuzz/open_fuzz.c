@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: open any bytes as a model, then look at everything that the model says of itself.
+// Fuzz target: open any bytes as a model, then read everything that describes the model.
 //
-// The header's sizes and checksum are made right first, for a file with checksums of its data and
-// for one without: past them the verifier begins.
+// The header's sizes and checksum are corrected first, with and without checksums of data, so that
+// inputs reach the checks after them.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// Read what can be read, so that a sanitizer sees every pointer.
+// Read everything, so that a sanitizer checks every pointer.
 static uint64_t open_touch_function(const struct smr_function *f) {
   uint64_t sum = strlen(f->name);
   for (uint32_t i = 0; i < f->expr_count; i++) sum += f->exprs[i].op + f->expr_stage[i];
@@ -88,7 +88,9 @@ static void open_one(const uint8_t *data, size_t size, bool sealed) {
                                         .verify = SAMARA_VERIFY_NEVER};
   const samara_status status = samara_model_open_memory(bytes, size, &options, &model, &error);
   if ((status == SAMARA_OK) != (model != NULL)) abort();
-  if (model != NULL && open_touch(model) == UINT64_MAX) abort();  // the sum must be computed
+  if (model != NULL && open_touch(model) == UINT64_MAX)
+    abort();  // use the sum, so that it is
+              // computed
   if (model != NULL && samara_model_verify(model, &error) == SAMARA_OK && !sealed) abort();
   samara_model_close(model);
   free(bytes);

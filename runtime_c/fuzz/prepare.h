@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the header of damaged bytes right, so that the checks behind it are what they meet.
+// Corrects the header of mutated bytes, so that they reach the checks after it.
 #ifndef SAMARA_FUZZ_PREPARE_H
 #define SAMARA_FUZZ_PREPARE_H
 
@@ -13,8 +13,8 @@
 
 enum { PREPARE_HEADER = 64, PREPARE_SEAL = 16 };
 
-/// A copy with plausible sizes and the checksum of its program part, in a block of exactly `size`
-/// bytes. `sealed`: as a file with checksums of its data, which need not match: open it with
+/// A copy with plausible sizes and the right checksum of its program part, in a block of exactly
+/// `size` bytes. `sealed`: a file with checksums of its data, which need not match: open it with
 /// SAMARA_VERIFY_NEVER.
 static inline uint8_t *fuzz_prepare(const uint8_t *data, size_t size, bool sealed) {
   uint8_t *bytes = (uint8_t *)malloc(size != 0 ? size : 1);

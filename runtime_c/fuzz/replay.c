@@ -2,9 +2,8 @@
 // Runs a fuzz target over saved inputs, so that an ordinary build without libFuzzer replays a
 // corpus: replay [--names] FILE|FOLDER|@LIST ...
 //
-// @LIST names a file with a path per line. --names prints each path before it runs, so that whoever
-// watches knows which input a crash belongs to. An input that takes more than a minute ends the
-// run.
+// @LIST names a file with a path per line. --names prints each path before it runs, to identify the
+// input of a crash. An input that takes more than a minute ends the run.
 
 #include <dirent.h>
 #include <stdint.h>
@@ -58,7 +57,7 @@ static long replay(const char *path) {
   return n_run;
 }
 
-/// Replay what the lines of the file `list` name.
+/// Replay the paths in the lines of file `list`.
 static long replay_list(const char *list) {
   FILE *file = fopen(list, "r");
   if (file == NULL) return -1;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzz target: open any bytes as a model, and run every function of it within small limits.
 //
-// Where the bytes are refused as they are, the header's sizes and checksum are made right, and
-// their data is taken without comparing it with its checksums. Inputs hold bytes of the file, or
-// small numbers, which index values and sizes can be; free dims differ from run to run.
+// If the bytes are refused, the header's sizes and checksum are corrected, and checksums of data
+// are ignored. Inputs hold bytes of the file, or small numbers that are valid indices and sizes.
+// Symbolic dims differ from run to run.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static samara_status fuzz_measure(samara_custom_call *call) {
   return SAMARA_OK;
 }
 
-// Element `k` of an input: small numbers, which indices, sizes and conditions can be.
+// Element `k` of an input: small numbers, valid as indices, sizes and conditions.
 static void fuzz_small(const samara_tensor *t, size_t k, size_t seed) {
   const int64_t number = (int64_t)((k * 5 + seed) % 7) - 2;
   const float real = (float)number * 0.75f;
@@ -108,7 +108,7 @@ static void fuzz_feed(samara_session *session, size_t count, const uint8_t *data
   }
 }
 
-// Inputs with a record get a picture, where their shape is the one that it makes.
+// Set a picture for inputs with an image record, if the shape fits.
 static void fuzz_picture(const samara_model *model, const char *function, samara_session *session,
                          size_t input, size_t round) {
   enum { LONGEST = 64 };
@@ -122,7 +122,7 @@ static void fuzz_picture(const samara_model *model, const char *function, samara
   if (t.size_bytes == 0 || t.size_bytes > RUN_MAX_PICTURE) return;
   const bool last = record.layout == SAMARA_NHWC || record.layout == SAMARA_HWC;
   const int64_t height = t.shape[t.rank - (last ? 3 : 2)], width = t.shape[t.rank - (last ? 2 : 1)];
-  // Its own size, for records that keep it; else another.
+  // The input's size for records that keep it, else another.
   const bool same = round % 2 == 0 && height <= LONGEST && width <= LONGEST;
   samara_image image = {.struct_size = sizeof image,
                         .format = formats[round],
@@ -135,7 +135,7 @@ static void fuzz_picture(const samara_model *model, const char *function, samara
   (void)samara_session_set_image(session, input, &image);
 }
 
-// Inputs with a record of sound hear some, of a rate of their own or of the record's, and its end.
+// Push sound to inputs with an audio record, at another rate or the record's, and end it.
 static void fuzz_sound(const samara_model *model, const char *function, samara_session *session,
                        size_t input, size_t round) {
   enum { SAMPLES = 600 };
@@ -158,7 +158,7 @@ static void fuzz_sound(const samara_model *model, const char *function, samara_s
   if (!ready) (void)samara_session_end_audio(session, input, &ready);
 }
 
-// Results must lie in memory that can be read.
+// Results must be in readable memory.
 static uint64_t fuzz_read(const samara_session *session, size_t count) {
   uint64_t sum = SMR_FNV_START;
   for (size_t i = 0; i < count; i++) {
@@ -173,7 +173,7 @@ static uint64_t fuzz_text(uint64_t sum, const char *text) {
   return text != NULL ? smr_fnv(sum, text, strlen(text)) : sum;
 }
 
-// So must all that an answer points to.
+// So must everything that an answer points to.
 static uint64_t fuzz_answer(samara_session *session) {
   samara_answer a = {.struct_size = sizeof a};
   uint64_t sum = SMR_FNV_START;
@@ -191,13 +191,13 @@ static uint64_t fuzz_answer(samara_session *session) {
   return sum;
 }
 
-// What free dims are in a round; the last round mixes them.
+// The symbolic dims of a round; the last round mixes them.
 static int64_t fuzz_dim(size_t round, size_t input, int32_t axis) {
   static const int64_t sizes[RUN_ROUNDS] = {3, 2, 17, 0, 32, 5};
   return sizes[round + 1 < RUN_ROUNDS ? round : (input + (size_t)axis) % RUN_ROUNDS];
 }
 
-// Run into buffers of exactly the size that is promised before the run.
+// Run into buffers of exactly the size reported before the run.
 static samara_status fuzz_run_with(samara_session *session, size_t count) {
   void *buffers[RUN_MAX_OUTPUTS] = {NULL};
   if (count > RUN_MAX_OUTPUTS) return samara_session_run(session);
@@ -247,7 +247,7 @@ static void fuzz_run(const samara_model *model, const char *function, const uint
         dims[i][axis] = info.shape[axis] >= 0 ? info.shape[axis] : fuzz_dim(round, i, axis);
       shapes[i] = dims[i];
     }
-    // Round 0 runs with the first shapes, where there are some.
+    // Round 0 runs with the first shapes, if any.
     if (round > 0)
       (void)samara_session_resize(session, shapes,
                                   inputs < RUN_MAX_INPUTS ? inputs : RUN_MAX_INPUTS);

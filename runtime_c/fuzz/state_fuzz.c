@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: load any bytes as the variables of a session; where they are taken, what is saved
-// again must load and give the same variables.
+// Fuzz target: load any bytes as the variables of a session. If they are accepted, saving and
+// loading again must give the same variables.
 //
 // The session is what loading and saving see of one: its variables, some of them read only, some of
 // other functions. Where the bytes are refused as they are, the length of the header is made right.
@@ -53,7 +53,7 @@ static void fuzz_need(bool condition) {
   if (!condition) abort();
 }
 
-// Nothing changed, or all of it comes through another file.
+// Either nothing changed, or everything survives another file.
 static void fuzz_check(struct fuzz_session *f, samara_status status) {
   static struct fuzz_session again;
   static uint8_t bytes[4096];
@@ -62,7 +62,7 @@ static void fuzz_check(struct fuzz_session *f, samara_status status) {
   if (status == SAMARA_OK) {
     fuzz_need(samara_session_state_save_memory(&f->session, bytes, sizeof bytes, &needed) ==
               SAMARA_OK);
-    // The variables of other functions are not in it, and need not be.
+    // Variables of other functions may be missing.
     fuzz_need(samara_session_state_load_memory(&again.session, bytes, needed) == SAMARA_OK);
   }
   for (size_t i = 0; i < FUZZ_BOUND; i++)

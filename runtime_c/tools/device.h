@@ -11,12 +11,12 @@
 
 #define TOOL_DEVICE_USAGE                                                                      \
   "  --backend NAME        run on a device: opencl, opencl:1, or the path of a library that\n" \
-  "                        brings a backend; auto: on opencl where that is faster\n"           \
-  "  --cache DIR           where compiled programs and measured rates are kept\n"
+  "                        has a backend; auto: on opencl if that is faster\n"                 \
+  "  --cache DIR           where to store compiled programs and measured rates\n"
 
-/// What was asked for, and the device once it is open.
+/// The options, and the device once it is open.
 struct tool_device {
-  const char *name, *cache;  // NULL: not given
+  const char *name, *cache;  // NULL if not given
   samara_backend *backend;
   int automatic;
 };
@@ -33,7 +33,7 @@ static inline int tool_device_option(int argc, char **argv, int *i, struct tool_
   return 1;
 }
 
-/// Open the device if one was asked for.
+/// Open the device if one is given.
 static inline int tool_device_open(struct tool_device *device) {
   if (device->name == NULL || strcmp(device->name, "cpu") == 0) return 0;
 #if SAMARA_WITH_BACKENDS
@@ -59,7 +59,7 @@ static inline int tool_device_open(struct tool_device *device) {
 #endif
 }
 
-/// Give it to a session.
+/// Add it to a session's options.
 static inline void tool_device_set(const struct tool_device *device,
                                    samara_session_options *options) {
   if (device->backend == NULL) return;
@@ -75,7 +75,7 @@ static inline void tool_device_close(struct tool_device *device) {
   device->backend = NULL;
 }
 
-/// Whether it is decided what runs where; if not, runs decide it.
+/// Whether the choice between CPU and devices is final; else more runs are needed.
 static inline int tool_device_settled(const samara_session *session) {
 #if SAMARA_WITH_BACKENDS
   samara_backend_report report = {.struct_size = sizeof report};
@@ -86,7 +86,7 @@ static inline int tool_device_settled(const samara_session *session) {
 #endif
 }
 
-/// `, "device": …` and what ran there, as fields of JSON; nothing for the CPU alone.
+/// Print `, "device": …` and its counters as fields of JSON; nothing for the CPU alone.
 static inline void tool_device_print(const struct tool_device *device,
                                      const samara_session *session) {
 #if SAMARA_WITH_BACKENDS

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one core can do at most: multiply-adds of floats and of bytes by the best instruction set in
-// use, and bytes moved in cache and in memory. Fractions of a roof are over these.
+// The peak of one core: multiply-adds of floats and bytes with the best instruction set in use, and
+// bytes copied in cache and in memory. Fractions of a roof are relative to these.
 #ifndef SAMARA_TOOLS_ROOF_H
 #define SAMARA_TOOLS_ROOF_H
 
@@ -21,10 +21,10 @@ struct roof {
   double cache_gbs, memory_gbs;
 };
 
-// Tells the compiler that somebody reads the memory at `pointer`.
+// Makes the compiler assume that the memory at `pointer` is read.
 #define ROOF_USED(pointer) __asm__ volatile("" : : "r"(pointer) : "memory")
 
-// Chains of dependent operations, more than any latency times throughput.
+// Independent chains of operations, more than any latency times throughput.
 enum { ROOF_CHAINS = 12, ROOF_STEPS = 4000 };
 
 // A function of `steps` that runs ROOF_CHAINS chains of `body` on `acc[i]` of type `vector`; their
@@ -87,9 +87,9 @@ ROOF_LOOP(roof_i8_i8mm, ROOF_TARGET("arch=armv8.2-a+i8mm"), int32x4_t, vdupq_n_s
 #endif
 #endif
 
-// A loop and the multiply-adds of one of its operations.
+// A loop, and the multiply-adds per operation.
 struct roof_loop {
-  const char *isa;  // that must be in use
+  const char *isa;  // required instruction set
   void (*run)(int steps, void *sink);
   int macs;
 };
@@ -118,7 +118,7 @@ static const struct roof_loop roof_i8[] = {
     {"", roof_i8_scalar, 1},
 };
 
-// Whether the comma-separated list `isa` has `name`; "" is always there.
+// Whether the comma-separated list `isa` contains `name`; always true for "".
 static int roof_has(const char *isa, const char *name) {
   const size_t length = strlen(name);
   for (const char *at = isa; length != 0 && at != NULL; at = strchr(at, ',')) {
@@ -145,7 +145,7 @@ static double roof_gops(const struct roof_loop *loop, const char *isa, unsigned 
   return best;
 }
 
-// Bytes read and written by copies within `bytes` bytes, per nanosecond.
+// Bytes read and written per nanosecond by copies within `bytes` bytes.
 static double roof_gbs(size_t bytes, unsigned ms) {
   char *memory = malloc(bytes);
   double best = 0;
@@ -167,7 +167,7 @@ static double roof_gbs(size_t bytes, unsigned ms) {
   return best;
 }
 
-/// Measure for some 0.2 s. `isa`: comma-separated instruction sets in use.
+/// Measure for about 0.2 s. `isa`: comma-separated instruction sets in use.
 static struct roof roof_measure(const char *isa) {
   return (struct roof){.gflops = roof_gops(roof_f32, isa, 60),
                        .int8_gops = roof_gops(roof_i8, isa, 60),

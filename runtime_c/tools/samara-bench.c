@@ -51,7 +51,7 @@ struct bench {
   samara_pool *pool;
   samara_model *model;
   samara_session *session;
-  struct tool_array image;  // of the model, where the library opens no files
+  struct tool_array image;  // bytes of the model, if the library cannot open files
   char *tuned;
   struct tool_device device;
   uint64_t load_ns, create_ns, first_ns;
@@ -140,7 +140,7 @@ static int fill(samara_session *session, const samara_model *model, const struct
   return 0;
 }
 
-// Everything between a path and a session that is ready; inputs filled, which does not count.
+// From a path to a ready session. Filling inputs is not timed.
 static int open_session(const struct options *o, struct bench *b) {
   samara_error error = {.text = ""};
   const samara_custom_op custom[] = {SAMARA_CUSTOM_OPS};
@@ -211,7 +211,7 @@ static void print_text(const char *text) {
   putchar('"');
 }
 
-// The largest memory of the process so far; 0 where that is not known.
+// Peak memory of the process so far; 0 if unknown.
 static unsigned long long peak_bytes(void) {
 #if defined(__linux__) || defined(__APPLE__)
   struct rusage used;
@@ -280,7 +280,7 @@ static int compare_rows(const void *a, const void *b) {
   return (x->total_ns < y->total_ns) - (x->total_ns > y->total_ns);
 }
 
-// The rows of the fastest of a few runs, and what it took.
+// The rows and the time of the fastest of a few runs.
 static int time_nodes(samara_session *session, samara_profile_row *rows, samara_profile_row *now,
                       size_t count, uint64_t *total_ns) {
   *total_ns = UINT64_MAX;
@@ -342,7 +342,7 @@ static int print_nodes(samara_session *session) {
 }
 #endif
 
-// What one core can do at most, as fields.
+// The peak of one core, as fields.
 static void print_roof(const char *isa, const char *before) {
   const struct roof roof = roof_measure(isa);
   printf(

@@ -95,7 +95,7 @@ static int session_error(const samara_session *session, const char *what) {
   return tool_error("%s: %s", what, samara_session_error(session));
 }
 
-// Resize to the shapes asked for, and fill all inputs.
+// Resize to the given shapes, and fill all inputs.
 static int feed(samara_session *session, const samara_model *model, const struct options *o) {
   struct tool_inputs inputs = {.list = o->inputs};
   const size_t count = samara_model_input_count(model, o->function);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command line programs share: arguments, files, .npy, shapes, random inputs.
+// Shared by the command line programs: arguments, files, .npy, shapes, random inputs.
 #ifndef SAMARA_TOOLS_TOOL_H
 #define SAMARA_TOOLS_TOOL_H
 
@@ -70,7 +70,7 @@ static inline int tool_error(const char *format, ...) {
   return TOOL_FAILED;
 }
 
-/// A selective build was asked for what it leaves out.
+/// Fail because a selective build lacks a feature.
 static inline int tool_lacks(const char *feature) {
   return tool_error("this build has no %s: samara build --features %s", feature, feature);
 }
@@ -85,7 +85,7 @@ static inline const char *tool_option(int argc, char **argv, int *i, const char 
   return argv[++*i];
 }
 
-/// Whether the usage was asked for, which is printed then.
+/// Whether the usage was requested; prints it.
 static inline int tool_help(int argc, char **argv, const char *usage) {
   if (argc != 2 || strcmp(argv[1], "--help") != 0) return 0;
   fputs(usage, stdout);
@@ -123,7 +123,7 @@ static inline uint64_t tool_now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/// A file as text, which the caller frees; NULL where it cannot be read.
+/// A file as text, which the caller frees; NULL if it cannot be read.
 static inline char *tool_read_text(const char *path) {
   enum { STEP = 1 << 16 };
   FILE *file = fopen(path, "rb");
@@ -141,8 +141,8 @@ static inline char *tool_read_text(const char *path) {
   return text;
 }
 
-/// The choices of `samara tune` in file `path`, or where NULL in the file that SAMARA_TUNED names;
-/// *text is NULL where neither is given. The caller frees it.
+/// The choices of `samara tune` in file `path`, or if that is NULL in the file named by
+/// SAMARA_TUNED; *text is NULL if neither is given. The caller frees it.
 static inline int tool_tuned(const char *path, char **text) {
   *text = NULL;
   if (path == NULL) path = getenv("SAMARA_TUNED");
@@ -151,7 +151,7 @@ static inline int tool_tuned(const char *path, char **text) {
   return *text != NULL ? 0 : tool_error("%s: cannot be read", path);
 }
 
-/// What the runtime has to say: to stderr.
+/// Print log messages of the runtime to stderr.
 static inline void tool_log(void *user, samara_log_level level, const char *text) {
   (void)user;
   if (level <= SAMARA_LOG_WARNING) fprintf(stderr, "warning: %s\n", text);
@@ -159,8 +159,8 @@ static inline void tool_log(void *user, samara_log_level level, const char *text
 
 // ---- dtypes ----
 
-/// What tools say about a dtype; `descr` is that of .npy files. numpy lacks bfloat16, whose bits
-/// are written as uint16, and types of 4 bits, whose bytes hold two elements each.
+/// Name, .npy `descr` and size of a dtype. numpy lacks bfloat16, whose bits are written as uint16,
+/// and 4-bit types, which are written as bytes of two elements.
 struct tool_dtype {
   const char *name, *descr;
   size_t bytes;
@@ -189,7 +189,7 @@ static inline int tool_is_packed(samara_dtype dtype) {
   return dtype == SAMARA_INT4 || dtype == SAMARA_UINT4;
 }
 
-/// Elements of a tensor, as far as its bytes hold them.
+/// Number of elements of a tensor.
 static inline size_t tool_elements(const samara_tensor *t) {
   size_t n = 1;
   if (!tool_is_packed(t->dtype)) return t->size_bytes / tool_dtype_bytes(t->dtype);
@@ -259,8 +259,8 @@ static inline int tool_read_array(const char *path, struct tool_array *out) {
   return 0;
 }
 
-/// A file that is written under another name and then renamed: whoever is killed meanwhile leaves
-/// the old file or the new one. The next writer of that name overwrites what a killed one left.
+/// A file that is written under another name and then renamed, so that a killed process leaves the
+/// old file or the new one. The next writer overwrites leftovers.
 struct tool_output {
   FILE *file;
   char target[TOOL_MAX_PATH], name[TOOL_MAX_PATH];  // name: empty where target is written directly
@@ -298,8 +298,8 @@ static inline int tool_begin_output(const char *path, struct tool_output *out) {
   return 0;
 }
 
-/// End it: the file appears when `ok`, else it is as before. Returns 0, or TOOL_FAILED having said
-/// why.
+/// Finish writing: if `ok`, the file appears, else it is unchanged. Returns 0, or TOOL_FAILED after
+/// printing why.
 static inline int tool_end_output(struct tool_output *out, int ok) {
   int why = ok ? 0 : errno;
   if (ok && fflush(out->file) != 0) ok = 0, why = errno;
@@ -359,7 +359,7 @@ struct tool_inputs {
   struct tool_array arrays[TOOL_MAX_ITEMS];
 };
 
-/// Read the files of the list; tool_free_inputs ends it, after a failure too.
+/// Read the files of the list; free with tool_free_inputs, also after a failure.
 static inline int tool_read_inputs(struct tool_inputs *inputs) {
   for (size_t i = 0; i < inputs->list.count; i++) {
     const char *path = strchr(inputs->list.items[i], '=') + 1;
@@ -386,7 +386,7 @@ static inline const struct tool_array *tool_input_array(const struct tool_inputs
   return NULL;
 }
 
-/// Every name in the list must be that of an input.
+/// Fail unless every name in the list is an input.
 static inline int tool_check_names(const samara_model *model, const char *function,
                                    const struct tool_list *list) {
   const size_t count = samara_model_input_count(model, function);
@@ -413,8 +413,8 @@ static inline int tool_verify(const char *text, size_t *verify) {
   return 0;
 }
 
-/// Open a model; `image` keeps its bytes where the library opens no files. tool_close_model ends
-/// it.
+/// Open a model; `image` keeps its bytes if the library cannot open files. Close with
+/// tool_close_model.
 static inline int tool_open_model(const char *path, const samara_model_options *options,
                                   struct tool_array *image, samara_model **model) {
   samara_error error = {.text = ""};

@@ -2,7 +2,7 @@
 // Answers with meaning: classes, boxes, masks and points, as values.
 import CSamara
 
-/// What the outputs of a run mean, by the record of the file.
+/// The meaning of a run's outputs, by the record of the file.
 public enum Answer: Hashable, Sendable {
   case classification(Classification)
   case mask(Mask)
@@ -38,15 +38,15 @@ public struct Guess: Hashable, Sendable {
   public let score: Float
 }
 
-/// What a picture shows: the best classes, best first; none where no score is above the threshold.
+/// The best classes of a picture, best first; empty if no score is above the threshold.
 public struct Classification: Hashable, Sendable, RandomAccessCollection {
   public let top: [Guess]
 
-  /// The best class's label; empty where there is none.
+  /// The best class's label; empty if there is none.
   public var label: String { top.first?.label ?? "" }
-  /// The best class's number; -1 where there is none.
+  /// The best class's number; -1 if there is none.
   public var index: Int { top.first?.index ?? -1 }
-  /// The best class's score; 0 where there is none.
+  /// The best class's score; 0 if there is none.
   public var score: Float { top.first?.score ?? 0 }
 
   public var startIndex: Int { 0 }
@@ -67,17 +67,17 @@ public struct Box: Hashable, Sendable {
   public var height: Float { y1 - y0 }
 }
 
-/// One thing that was found.
+/// One detected object.
 public struct Detection: Hashable, Sendable {
   public let label: String
   public let index: Int
   public let score: Float
   public let box: Box
-  /// Points of it, such as eyes and mouth; empty where the model gives none.
+  /// Its points, such as eyes and mouth; empty if the model has none.
   public let points: [Point]
 }
 
-/// What was found in a picture, best first.
+/// Detected objects, best first.
 public struct Detections: Hashable, Sendable, RandomAccessCollection {
   public let all: [Detection]
   public var startIndex: Int { 0 }
@@ -89,11 +89,11 @@ public struct Detections: Hashable, Sendable, RandomAccessCollection {
 public struct Mask: Hashable, Sendable {
   public let width: Int
   public let height: Int
-  /// `width * height` of them; `unseen` where the model did not see the pixel.
+  /// `width * height` classes; `unseen` for pixels outside the model's view.
   public let classes: [UInt16]
-  /// The number in pixels that the model did not see: 255 or 65535.
+  /// The value of pixels outside the model's view: 255 or 65535.
   public let unseen: UInt16
-  /// Labels of all classes, by their number, or empty.
+  /// Labels of all classes by number, or empty.
   public let labels: [String]
 
   public subscript(x: Int, y: Int) -> Int { Int(classes[y * width + x]) }
@@ -117,7 +117,7 @@ public struct Keypoints: Hashable, Sendable, RandomAccessCollection {
 // ---- from the runtime ----
 
 extension Answer {
-  /// Copy an answer, whose memory is the session's.
+  /// Copy an answer out of the session's memory.
   init(_ native: samara_answer, labels: [String]) throws {
     switch native.kind {
     case SAMARA_CLASSES:
@@ -141,7 +141,7 @@ extension Answer {
   }
 }
 
-/// A label, or the number where there is none.
+/// A label, or the number if there is none.
 private func label(_ text: UnsafePointer<CChar>?, _ index: Int) -> String {
   text.map { String(cString: $0) } ?? "\(index)"
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sound as callers have it: samples of any rate and number of channels.
+// Sound from callers: samples of any rate and number of channels.
 import CSamara
 
-/// A recording, or a part of one.
+/// A recording, or a chunk of one.
 public struct Audio: Hashable, Sendable {
-  /// Samples of all channels by turns.
+  /// Interleaved samples of all channels.
   public enum Samples: Hashable, Sendable {
     case int16([Int16])
     /// Full scale is 1.0.
@@ -12,17 +12,17 @@ public struct Audio: Hashable, Sendable {
   }
 
   public let samples: Samples
-  /// Samples of a channel per second.
+  /// Samples per channel and second.
   public let rate: Int
   public let channels: Int
 
-  /// Samples of 16 bits. Errors: .argument for a rate outside 1000 to 192000, or other than 1 to 32
-  /// channels; .shape where the samples are not whole frames.
+  /// Samples of 16 bits. Errors: .argument for a rate outside 1000 to 192000 or channels outside 1
+  /// to 32; .shape if the number of samples is not a multiple of the channels.
   public init(_ samples: [Int16], rate: Int, channels: Int = 1) throws {
     try self.init(.int16(samples), samples.count, rate, channels)
   }
 
-  /// Samples whose full scale is 1.0.
+  /// Float samples with full scale 1.0.
   public init(_ samples: [Float], rate: Int, channels: Int = 1) throws {
     try self.init(.float32(samples), samples.count, rate, channels)
   }
@@ -53,7 +53,7 @@ public struct Audio: Hashable, Sendable {
 
   public var seconds: Double { Double(count) / Double(rate) }
 
-  /// Call `body` with the samples from `first` of each channel on, as the runtime takes them.
+  /// Call `body` with the samples from `first` on, as a struct of the C runtime.
   func withNative<R>(from first: Int, _ body: (UnsafePointer<samara_audio>) throws -> R) rethrows
     -> R
   {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cancelling: the one thing that may come from any thread, at any time.
+// Cancelling, the only call that is allowed from any thread at any time.
 import CSamara
 import Foundation
 
-/// The session that cancel() stops, which is not destroyed while it is asked to.
+/// The session that cancel() stops. It is not destroyed during that call.
 final class CancelTarget: @unchecked Sendable {
   private let lock = NSLock()
   private var session: OpenedSession?

@@ -44,7 +44,7 @@ public enum DType: UInt32, Hashable, Sendable, CaseIterable {
     }
   }
 
-  /// Bytes of `count` elements that lie one behind the other; nil where they do not fit Int.
+  /// Bytes of `count` contiguous elements; nil on overflow.
   func bytes(of count: Int) -> Int? {
     if bits == 4 { return count / 2 + count % 2 }
     let (product, overflow) = count.multipliedReportingOverflow(by: bits / 8)
@@ -52,10 +52,10 @@ public enum DType: UInt32, Hashable, Sendable, CaseIterable {
   }
 }
 
-/// A type of Swift that holds elements of a tensor. Float16 is one where the system has it; types
-/// of your own cannot be.
+/// A Swift type that represents elements of a tensor, including Float16 if the system has it. Not
+/// for other types.
 public protocol TensorElement: Sendable {
-  /// The element types whose memory is that of `Self`, the one of new tensors first.
+  /// The element types with the memory layout of `Self`; the first is that of new tensors.
   static var dtypes: [DType] { get }
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A flag that one call at a time takes.
+// A flag that one call at a time can hold.
 import CSamara
 
-/// Taken by a call for as long as it uses what the flag guards. Nobody waits: who comes second
-/// fails.
+/// Held by a call while it uses the guarded object. A second call fails instead of waiting.
 final class Flag: @unchecked Sendable {
   private let value: UnsafeMutablePointer<Int32>
 

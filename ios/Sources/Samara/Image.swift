@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures as callers have them: pixels in any common format, by strides, with crop and rotation.
+// Pictures from callers: common pixel formats with strides, crop and rotation.
 import CSamara
 import Foundation
 
@@ -8,9 +8,9 @@ import Foundation
 ///     let picture = try Image(rgba, format: .rgba, width: 640, height: 480)
 ///     let answer = try session.predict(picture)
 ///
-/// Where there is CoreVideo, CoreGraphics or UIKit, see also Image(pixelBuffer) and Image(cgImage).
+/// With CoreVideo, CoreGraphics or UIKit see also Image(pixelBuffer) and Image(cgImage).
 public struct Image: Sendable {
-  /// How the bytes of a picture lie.
+  /// Pixel formats.
   public enum Format: UInt32, Hashable, Sendable, CaseIterable {
     case rgb = 1
     case bgr
@@ -18,11 +18,11 @@ public struct Image: Sendable {
     case rgba
     case bgra
     case gray
-    /// A plane of Y, a plane of V and U by turns.
+    /// A plane of Y, a plane of alternating V and U.
     case nv21
-    /// A plane of Y, a plane of U and V by turns.
+    /// A plane of Y, a plane of alternating U and V.
     case nv12
-    /// A plane of Y, of U, of V.
+    /// Planes of Y, U and V.
     case i420
 
     /// Bytes of a sample, by plane.
@@ -65,7 +65,7 @@ public struct Image: Sendable {
     }
   }
 
-  /// Bytes of one plane. A stride of 0: what follows lies right behind.
+  /// Bytes of one plane. A stride of 0 means contiguous.
   public struct Plane: Hashable, Sendable {
     public var data: Data
     public var rowStride: Int
@@ -80,19 +80,19 @@ public struct Image: Sendable {
   public let format: Format
   public let width: Int
   public let height: Int
-  /// The part that counts, before the rotation; nil: all of it.
+  /// The crop, before the rotation; nil: the whole picture.
   public var crop: Rectangle?
   public var rotation = Rotation.none
-  /// Whether left and right change places after the rotation.
+  /// Whether to flip horizontally after the rotation.
   public var mirror = false
-  /// From YUV to RGB; nil: what the model's record says, else BT.601.
+  /// Conversion from YUV to RGB; nil: that of the model's record, else BT.601.
   public var matrix: Matrix?
-  /// Of YUV; nil: what the model's record says, else limited.
+  /// Range of YUV; nil: that of the model's record, else limited.
   public var range: Range?
 
   let source: any ImageSource
 
-  /// The longest side of a picture.
+  /// Largest width and height of a picture.
   static let maxSide = 16384
 
   init(_ source: any ImageSource, format: Format, width: Int, height: Int) throws {
@@ -107,13 +107,13 @@ public struct Image: Sendable {
     self.source = source
   }
 
-  /// A picture whose planes follow each other, without gaps. Those of colours in nv12, nv21 and
-  /// i420 have (width + 1) / 2 by (height + 1) / 2 samples.
+  /// A picture with contiguous planes. Chroma planes in nv12, nv21 and i420 have (width + 1) / 2 by
+  /// (height + 1) / 2 samples.
   public init(_ bytes: [UInt8], format: Format, width: Int, height: Int) throws {
     try self.init(Data(bytes), format: format, width: width, height: height)
   }
 
-  /// A picture whose planes follow each other, without gaps.
+  /// A picture with contiguous planes.
   public init(_ data: Data, format: Format, width: Int, height: Int) throws {
     guard 1...Self.maxSide ~= width, 1...Self.maxSide ~= height else {
       try self.init(PlanesOfData([]), format: format, width: width, height: height)
@@ -152,13 +152,12 @@ public struct Image: Sendable {
   }
 }
 
-/// Where the bytes of a picture are. `lend` calls `body` with the planes, which stay there
-/// meanwhile.
+/// The memory of a picture. `lend` calls `body` with the planes, which are valid during the call.
 protocol ImageSource: Sendable {
   func lend(_ body: ([samara_plane]) throws -> Void) throws
 }
 
-/// Planes in memory of Swift.
+/// Planes in Swift arrays.
 struct PlanesOfData: ImageSource {
   let planes: [Image.Plane]
   init(_ planes: [Image.Plane]) { self.planes = planes }
@@ -183,7 +182,7 @@ struct PlanesOfData: ImageSource {
 }
 
 extension Image {
-  /// Call `body` with the picture as the runtime takes it.
+  /// Call `body` with the picture as a struct of the C runtime.
   func withNative(_ body: (UnsafePointer<samara_image>) throws -> Void) throws {
     var native = samara_image()
     native.struct_size = MemoryLayout<samara_image>.size

@@ -8,24 +8,24 @@ import Foundation
 ///     let model = try Model(path: "digits.samara")
 ///     let session = try Session(model)
 ///
-/// A file is mapped: it must not change while the model is open. Replace one by renaming another
-/// file to its name, or open it with `copy: true`.
+/// A file is mapped and must not change while the model is open. To replace it, rename another file
+/// to its name, or open it with `copy: true`.
 ///
-/// Errors: .file for what cannot be read, .modelFormat for what is not a valid model, whatever is
-/// wrong with it, .unsupported for an operator that this build of the runtime does not hold.
+/// Errors: .file if the file cannot be read, .modelFormat if it is not a valid model, .unsupported
+/// for an operator that this build of the runtime lacks.
 public final class Model: @unchecked Sendable {
-  /// The functions that a session can run, the first being the default.
+  /// The functions that a session can run; the first is the default.
   public let functions: [FunctionInfo]
   /// Keys and values stored in the file.
   public let metadata: [String: String]
-  /// The names of classes, by their number; empty where the file has none.
+  /// The names of classes by number; empty if the file has none.
   public let labels: [String]
 
   private let lock = NSLock()
   private var opened: OpenedModel?
 
-  /// Open a file. `copy` reads all of it into memory, and leaves it alone afterwards. `verify`
-  /// compares every byte with the checksums in the file; nil for files of at most 64 MiB.
+  /// Open a file. `copy` reads the whole file into memory. `verify` compares every byte with the
+  /// checksums in the file; nil: only in files of at most 64 MiB.
   public convenience init(path: String, copy: Bool = false, verify: Bool? = nil) throws {
     try self.init(
       OpenedModel(copy: copy, verify: verify) { options, out, error in
@@ -69,9 +69,9 @@ public final class Model: @unchecked Sendable {
       })
   }
 
-  /// Open the bytes of a file where they lie, from 4 bytes of alignment up. They must stay as they
-  /// are until `release` is called: when the model is closed and its last session is gone, or at
-  /// once where opening fails.
+  /// Open the bytes of a file in place, aligned to at least 4 bytes. They must not change until
+  /// `release` is called: after the model and its last session are closed, or at once if opening
+  /// fails.
   public convenience init(
     bytesNoCopy bytes: UnsafeRawBufferPointer, verify: Bool? = nil,
     release: @escaping @Sendable () -> Void = {}
@@ -97,8 +97,7 @@ public final class Model: @unchecked Sendable {
   /// Outputs of the first function.
   public var outputs: [TensorInfo] { functions.first?.outputs ?? [] }
 
-  /// The function of that name, the first for nil. SamaraError.Kind.unknownName lists those there
-  /// are.
+  /// The function of that name, the first for nil. The message of .unknownName lists all names.
   public func function(_ name: String? = nil) throws -> FunctionInfo {
     guard let found = functions.first(where: { name == nil || $0.name == name }) else {
       throw SamaraError(
@@ -108,8 +107,8 @@ public final class Model: @unchecked Sendable {
     return found
   }
 
-  /// Run the golden inputs stored in the file. SamaraError says which output differs, or that none
-  /// are stored.
+  /// Run the golden inputs stored in the file. The error names the output that differs, or says
+  /// that there are no golden inputs.
   public func selftest() throws {
     let model = try used()
     try check { samara_model_selftest(model.handle, $0) }
@@ -121,13 +120,13 @@ public final class Model: @unchecked Sendable {
     try check { samara_model_verify(model.handle, $0) }
   }
 
-  /// Whether every byte matched its checksum when that was looked at last.
+  /// Whether every byte matched its checksum in the last comparison.
   public var isVerified: Bool {
     (try? used()).map { samara_model_verified($0.handle) == SAMARA_VERIFIED } ?? false
   }
 
-  /// Close the file when the last session of the model is gone; no other can be made. Twice is
-  /// harmless. A model that nobody refers to any more closes by itself.
+  /// Close the model: no further session can be created, and the file closes with the last session.
+  /// May be called twice. A model without references closes automatically.
   public func close() {
     lock.lock()
     let closing = opened
@@ -136,7 +135,7 @@ public final class Model: @unchecked Sendable {
     withExtendedLifetime(closing) {}
   }
 
-  /// The opened file, which stays open as long as the result is referred to.
+  /// The opened file, which stays open as long as the result is referenced.
   func used() throws -> OpenedModel {
     lock.lock()
     defer { lock.unlock() }
@@ -144,8 +143,8 @@ public final class Model: @unchecked Sendable {
     return opened
   }
 
-  /// Call `body` with bytes at an address that the runtime takes, a multiple of 4: those of a slice
-  /// of Data need not be there.
+  /// Call `body` with the bytes at an address that is a multiple of 4, as the runtime requires; a
+  /// slice of Data may be misaligned.
   private static func aligned<R>(
     _ bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawPointer?, Int) -> R
   ) -> R {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a record makes of pictures and sound, without a session.
+// Converts pictures and sound to tensors without a session.
 import CSamara
 
 extension Model {
-  /// The tensor that the record of an input makes of a picture: what a session would run on, to the
-  /// last bit.
+  /// The tensor that the record of an input makes of a picture, bit for bit that of a session.
   ///
   /// function: the first for nil. input: the first with a record of pictures for nil. Errors:
   /// .unsupported where the file does not say how a picture becomes that input, .unknownName for
@@ -56,7 +55,7 @@ extension Model {
       }
       let info = owner.inputs[index]
       let size = count == 0 ? 0 : bytes.count / count
-      // An input of another rank takes all of a tensor in one row.
+      // An input of another rank takes the whole tensor as one row.
       let same = info.shape.count == shape.count
       return try (0..<count).map {
         try Tensor(
@@ -68,7 +67,7 @@ extension Model {
 
   // ---- internals
 
-  /// The function, and its input with a record that fits.
+  /// The function and its input with a suitable record.
   private func recorded(
     _ function: String?, _ input: String?, _ what: String, _ fits: (InputRecord) -> Bool
   ) throws -> (FunctionInfo, Int) {
@@ -92,7 +91,7 @@ extension Model {
     if status != SAMARA_OK { throw SamaraError(status, "") }
   }
 
-  /// The shape that a function of the runtime writes.
+  /// The shape written by a function of the runtime.
   private static func shape(
     _ call: (
       UnsafeMutablePointer<Int64>, UnsafeMutablePointer<Int32>, UnsafeMutablePointer<samara_error>
@@ -104,7 +103,7 @@ extension Model {
     return sizes.prefix(Int(rank)).map { Int($0) }
   }
 
-  /// The bytes that a function of the runtime writes, of a tensor of that shape.
+  /// The bytes of a tensor of that shape, written by a function of the runtime.
   private static func bytes(
     _ dtype: DType, _ shape: [Int],
     _ call: (UnsafeMutableRawBufferPointer, UnsafeMutablePointer<samara_error>) -> samara_status

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runtime that is linked in.
+// The linked runtime.
 import CSamara
 
 /// The C runtime beneath this package.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong: what happened, where, and what to do about it.
+// Errors: what happened, where, and what to do.
 import CSamara
 import Foundation
 
@@ -13,7 +13,7 @@ import Foundation
 ///     catch SamaraError.Kind.shape { … }
 ///     catch let error as SamaraError { print(error.status, error.message) }
 public struct SamaraError: Error, Hashable, Sendable {
-  /// What kind of error it is, by the names of Python's classes.
+  /// The kind of error, by the names of Python's classes.
   ///
   /// A struct, not an enum: `catch` takes its constants as patterns, and more may come.
   public struct Kind: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -27,11 +27,11 @@ public struct SamaraError: Error, Hashable, Sendable {
     public static let unsupported = Kind(rawValue: "unsupported")
     /// A name, shape or dtype does not fit what the model expects.
     public static let shape = Kind(rawValue: "shape")
-    /// An argument is of a kind that the function does not take.
+    /// An argument is of an unsupported kind.
     public static let argument = Kind(rawValue: "argument")
-    /// An index is out of range for what it looks into.
+    /// An index is out of range.
     public static let range = Kind(rawValue: "range")
-    /// There is nothing of that name.
+    /// Nothing has that name.
     public static let unknownName = Kind(rawValue: "unknownName")
     /// A file cannot be read or written.
     public static let file = Kind(rawValue: "file")
@@ -107,7 +107,7 @@ extension SamaraError: CustomStringConvertible, LocalizedError {
 // ---- from the runtime ----
 
 extension SamaraError {
-  /// The error for a status and its text; the text of the status where there is none.
+  /// The error for a status and its message; the status text if there is none.
   init(_ status: samara_status, _ text: String) {
     let place = Self.place(in: text)
     let message = text.isEmpty ? String(cString: samara_status_text(status)) : text
@@ -131,7 +131,7 @@ extension SamaraError {
     }
   }
 
-  /// Node and operator of a text that begins with "function 'f', node 'n' (op".
+  /// Node and operator of a message that begins with "function 'f', node 'n' (op".
   private static func place(in text: String) -> (node: String, operator: String)? {
     guard let start = text.range(of: "node '"),
       let end = text.range(of: "' (", range: start.upperBound..<text.endIndex)
@@ -149,7 +149,7 @@ extension SamaraError {
     fix: "give every thread a session of its own; sessions of one model share its weights")
 }
 
-/// Call a function that writes its failure to a `samara_error`, and throw what it says.
+/// Call a function that writes failures to a `samara_error`, and throw these.
 func check(_ call: (UnsafeMutablePointer<samara_error>) -> samara_status) throws {
   var error = samara_error()
   let status = call(&error)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session: a place to run one function of a model.
+// A session: runs one function of a model.
 import CSamara
 
 /// Runs one function of a model. Holds the activations and the state.
@@ -7,9 +7,8 @@ import CSamara
 ///     let session = try Session(Model(named: "digits"))
 ///     let scores = try session.run(["image": image])["scores"]!
 ///
-/// One call at a time: one that comes while another thread is inside throws, and nothing waits or
-/// crashes. Give every thread a session of its own; sessions of one model share its weights.
-/// cancel() alone may be called at any time.
+/// One call at a time: a concurrent call from another thread throws. Give every thread its own
+/// session; sessions of one model share its weights. Only cancel() may be called at any time.
 public final class Session: @unchecked Sendable {
   /// The function that it runs.
   public let function: FunctionInfo
@@ -18,7 +17,7 @@ public final class Session: @unchecked Sendable {
 
   private let flag = Flag()
   private var opened: OpenedSession?
-  /// For cancel(), which comes without the flag.
+  /// For cancel(), which does not take the flag.
   private let cancelling = CancelTarget()
 
   /// Create a session of `function`, the first of the model for nil.
@@ -46,8 +45,8 @@ public final class Session: @unchecked Sendable {
   public var inputs: [TensorInfo] { function.inputs }
   public var outputs: [TensorInfo] { function.outputs }
 
-  /// Give back the memory; the session cannot run any more. Twice is harmless. Throws while another
-  /// call is inside. A session that nobody refers to any more closes by itself.
+  /// Release the memory; the session can no longer run. May be called twice. Throws during another
+  /// call. A session without references closes automatically.
   public func close() throws {
     guard flag.take() else { throw SamaraError.sessionBusy }
     let closing = opened
@@ -57,11 +56,11 @@ public final class Session: @unchecked Sendable {
     withExtendedLifetime(closing) {}
   }
 
-  /// Stop the run that is going on in another thread or task, which throws .cancelled at its next
-  /// node. Without one it does nothing.
+  /// Stop a run in another thread or task, which throws .cancelled at its next node. Does nothing
+  /// without one.
   public func cancel() { cancelling.cancel() }
 
-  /// Set the shapes of inputs by name; others keep theirs. On failure the session keeps its shapes.
+  /// Set the shapes of inputs by name; others are unchanged. On failure all shapes are unchanged.
   public func resize(_ shapes: [String: [Int]]) throws {
     for name in shapes.keys { _ = try inputIndex(name) }
     let wanted = inputs.map { shapes[$0.name] }
@@ -70,7 +69,7 @@ public final class Session: @unchecked Sendable {
 
   // ---- internals
 
-  /// Call `body` with the session of the C runtime, which nobody else uses meanwhile.
+  /// Call `body` with the session of the C runtime, with exclusive access.
   @inline(__always)
   func use<R>(_ body: (OpaquePointer) throws -> R) throws -> R {
     let handle = try enter()
@@ -78,7 +77,7 @@ public final class Session: @unchecked Sendable {
     return try body(handle)
   }
 
-  /// Take the session; `leave` gives it back, in any thread.
+  /// Acquire the session; `leave` releases it, in any thread.
   @inline(__always)
   func enter() throws -> OpaquePointer {
     guard flag.take() else { throw SamaraError.sessionBusy }
@@ -107,7 +106,7 @@ public final class Session: @unchecked Sendable {
       fix: "it has \(infos.map(\.name).joined(separator: ", "))")
   }
 
-  /// Throw what a status of the session says.
+  /// Throw the error of a session's status.
   @inline(__always)
   static func check(_ status: samara_status, _ handle: OpaquePointer) throws {
     if status != SAMARA_OK { throw failure(status, handle) }
@@ -117,7 +116,7 @@ public final class Session: @unchecked Sendable {
     SamaraError(status, String(cString: samara_session_error(handle)))
   }
 
-  /// Resize to `shapes`, in the order of the inputs; nil keeps what there is.
+  /// Resize to `shapes`, in the order of the inputs; nil: unchanged.
   static func resize(_ handle: OpaquePointer, _ shapes: [[Int]?], _ infos: [TensorInfo]) throws {
     for (shape, info) in zip(shapes, infos) {
       guard let shape, shape.count != info.shape.count || shape.contains(where: { $0 < 0 })
@@ -129,7 +128,7 @@ public final class Session: @unchecked Sendable {
     let dims = shapes.map { $0.map { $0.map { Int64($0) } } }
     let places = dims.map { shape -> UnsafeMutableBufferPointer<Int64>? in
       guard let shape else { return nil }
-      // One more than there are: an address also for rank 0.
+      // One extra element, so that rank 0 also has an address.
       let place = UnsafeMutableBufferPointer<Int64>.allocate(capacity: shape.count + 1)
       _ = place.initialize(from: shape + [0])
       return place

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs in a thread of the session's own, which a task waits for and can cancel.
+// Runs in the session's own thread, for which a task waits and which it can cancel.
 import CSamara
 import Foundation
 
@@ -17,7 +17,7 @@ extension Session {
     return try results(handle, names)
   }
 
-  /// Run on what the inputs hold in a thread of the session's own.
+  /// Run on the current inputs in the session's own thread.
   public func runAsync() async throws {
     let handle = try enter()
     defer { leave() }
@@ -32,7 +32,8 @@ extension Session {
     } onCancel: {
       going.cancel()
     }
-    // The callback that resumed us may not have returned, and the session may be destroyed next.
+    // The callback that resumed this task may not have returned, but the session may be destroyed
+    // next.
     samara_session_wait(handle)
     if !going.begun {
       throw SamaraError(.cancelled, .cancelled, "cancelled before the run began")
@@ -41,13 +42,13 @@ extension Session {
   }
 }
 
-/// One run in a thread of the session's own, and who waits for it.
+/// One run in the session's own thread, and its waiter.
 private final class AsyncRun: @unchecked Sendable {
   private let handle: OpaquePointer
   private let lock = NSLock()
   private var waiting: CheckedContinuation<samara_status, Never>?
   private var cancelled = false
-  /// Whether there was a run; for whoever waited, after it.
+  /// Whether there was a run; read after waiting.
   private(set) var begun = false
 
   init(_ handle: OpaquePointer) { self.handle = handle }
@@ -74,12 +75,12 @@ private final class AsyncRun: @unchecked Sendable {
     }
   }
 
-  /// Stop the run, or have it never begin.
+  /// Stop the run, or prevent it from beginning.
   func cancel() {
     lock.lock()
     defer { lock.unlock() }
     cancelled = true
-    // A session that has ended may be destroyed; one that was not begun is seen to by `begin`.
+    // After the run the session may be destroyed; `begin` handles a run that has not begun.
     if waiting != nil { samara_session_cancel(handle) }
   }
 

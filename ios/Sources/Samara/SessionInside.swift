@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking inside: kept tensors, the time of every node, what a session costs.
+// Inspection: kept tensors, time of every node, memory of a session.
 import CSamara
 import Foundation
 
-/// Time of one node in the last run. A loop's body adds up over `count` executions.
+/// Time of one node in the last run. Iterations of a loop add up over `count` executions.
 public struct ProfileRow: Hashable, Sendable {
   public let node: String
   public let op: String
@@ -15,8 +15,8 @@ public struct ProfileRow: Hashable, Sendable {
 }
 
 extension Session {
-  /// A copy of an intermediate tensor of the last run that `keep` named. The error names the node
-  /// that absorbed it.
+  /// A copy of an intermediate tensor of the last run that is listed in `keep`. If a node absorbed
+  /// it by fusion, the error names that node.
   public func kept(_ name: String) throws -> Tensor {
     try use { try Self.keptTensor($0, name) }
   }
@@ -33,7 +33,7 @@ extension Session {
     return try Tensor(tensor)
   }
 
-  /// Time every node of the following runs, or none.
+  /// Switch timing of every node on or off for the following runs.
   public func setProfiling(_ on: Bool) throws {
     try use { try Self.check(samara_session_set_profiling($0, on), $0) }
   }
@@ -53,7 +53,7 @@ extension Session {
   public func trace() throws -> String {
     try use { handle in
       var needed = 0
-      // Says what it takes, and that nothing is not enough.
+      // The first call returns the needed size and an error for the empty buffer.
       _ = samara_session_profile_trace(handle, nil, 0, &needed)
       var text = [UInt8](repeating: 0, count: max(1, needed))
       let status = text.withUnsafeMutableBytes {
@@ -65,14 +65,14 @@ extension Session {
     }
   }
 
-  /// Write `trace` to a file, whole or not at all.
+  /// Write `trace` to a file atomically.
   public func writeTrace(to url: URL) throws {
     try writing(Data(try trace().utf8), to: url)
   }
 
   /// Bytes of activations and scratch that the session holds.
   public var arenaBytes: Int { (try? use { samara_session_arena_bytes($0) }) ?? 0 }
-  /// All bytes that the session got, the arena among them.
+  /// All bytes held by the session, including the arena.
   public var totalBytes: Int { (try? use { samara_session_total_bytes($0) }) ?? 0 }
 }
 
@@ -91,7 +91,7 @@ extension ProfileRow {
   }
 }
 
-/// Write a file whole or not at all. SamaraError.Kind.file where the system does not let us.
+/// Write a file atomically. SamaraError.Kind.file if the system refuses.
 func writing(_ data: Data, to url: URL) throws {
   do {
     try data.write(to: url, options: .atomic)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sound in: a run whenever it fills a tensor.
+// Runs on sound, one per tensor.
 import CSamara
 
 extension Session {
@@ -17,7 +17,7 @@ extension Session {
     try hear(sound, feeds, end) { handle in try body(try results(handle, nil)) }
   }
 
-  /// Like listen, but with what the outputs mean.
+  /// Like listen, but with answers instead of outputs.
   public func predictEach(
     _ sound: Audio, feeds: [String: Tensor] = [:], end: Bool = true,
     _ body: (Answer) throws -> Void
@@ -35,7 +35,7 @@ extension Session {
     Listening(self, portions, feeds) { session, handle in try session.results(handle, nil) }
   }
 
-  /// What the outputs of each run mean.
+  /// The answer of each run.
   public func predictEach<Portions: AsyncSequence>(
     _ portions: Portions, feeds: [String: Tensor] = [:]
   ) -> Listening<Portions, Answer> where Portions.Element == Audio {
@@ -44,7 +44,7 @@ extension Session {
 
   // ---- internals
 
-  /// Hear all of a portion, and the end of the sound after the last one.
+  /// Process a chunk, or the end of the sound after the last one.
   func hear(
     _ sound: Audio, _ feeds: [String: Tensor], _ end: Bool, _ each: (OpaquePointer) throws -> Void
   ) throws {
@@ -62,7 +62,7 @@ extension Session {
     }
   }
 
-  /// Hear what the stream still holds back; for the end of portions.
+  /// Flush the stream after the last chunk.
   func hearEnd(_ each: (OpaquePointer) throws -> Void) throws {
     let index = try soundInput()
     try use { handle in try finish(handle, index, each) }
@@ -98,7 +98,7 @@ extension Session {
     }
   }
 
-  /// End the stream; what it still holds back is left out.
+  /// End the stream and drop what it still holds back.
   private func drop(_ handle: OpaquePointer, _ index: Int) {
     var ready = true
     while ready && samara_session_end_audio(handle, index, &ready) == SAMARA_OK {}
@@ -114,7 +114,7 @@ extension Session {
   }
 }
 
-/// What a session makes of portions of sound, as they come.
+/// The results of a session for chunks of sound as they arrive.
 public struct Listening<Portions: AsyncSequence, Element>: AsyncSequence
 where Portions.Element == Audio {
   let session: Session
@@ -137,7 +137,7 @@ where Portions.Element == Audio {
   public struct Iterator: AsyncIteratorProtocol {
     private let listening: Listening
     private var portions: Portions.AsyncIterator
-    /// What the last portion gave and was not asked for yet, the next one last.
+    /// Results of the last chunk that were not returned yet, in reverse order.
     private var made: [Element] = []
     private var ended = false
 

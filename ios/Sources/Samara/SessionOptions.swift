@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sessions are made.
+// Options of sessions.
 import CSamara
 
-/// What a session may cost and how exact it is; the defaults do for most.
+/// Limits and accuracy of a session.
 public struct SessionOptions: Hashable, Sendable {
   public enum Accuracy: Hashable, Sendable {
     case standard
-    /// No transformed and no reduced-precision algorithms.
+    /// No transformed or reduced-precision algorithms.
     case strict
-    /// Products of float32 by constant weights may round both to bfloat16, where the CPU has
+    /// Float32 products with constant weights may round both operands to bfloat16, if the CPU has
     /// instructions for that.
     case bfloat16
   }
 
   public var accuracy = Accuracy.standard
-  /// Bytes of activations and scratch; nil: no limit. A run or resize beyond throws .limit.
+  /// Most bytes of activations and scratch; nil: no limit. A run or resize that needs more throws
+  /// .limit.
   public var maxArenaBytes: UInt64?
   /// Node executions of a run; nil: no limit.
   public var maxSteps: UInt64?
@@ -26,7 +27,7 @@ public struct SessionOptions: Hashable, Sendable {
   public init() {}
 }
 
-/// A session of the C runtime with what it borrows; destroyed with the last reference to it.
+/// A session of the C runtime with what it borrows; destroyed with its last reference.
 final class OpenedSession: @unchecked Sendable {
   let handle: OpaquePointer
   private let model: OpenedModel

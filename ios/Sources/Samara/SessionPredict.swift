@@ -3,7 +3,7 @@
 import CSamara
 
 extension Session {
-  /// Run on a picture, and return what the outputs mean, in pixels of that picture.
+  /// Run on a picture, and return the answer in pixels of that picture.
   ///
   /// input: the one that the picture is for; nil: the first with a record of pictures. feeds: the
   /// other inputs. Errors: .unsupported where the file does not say what its outputs mean,
@@ -25,7 +25,7 @@ extension Session {
     }
   }
 
-  /// Run on tensors, and return what the outputs mean, in pixels of the input.
+  /// Run on tensors, and return the answer in pixels of the input.
   public func predict(_ feeds: [String: Tensor]) throws -> Answer {
     try checkNames(feeds)
     try checkAnswer()
@@ -36,8 +36,7 @@ extension Session {
     }
   }
 
-  /// The same as predict(_:input:feeds:) in a thread of the session's own; cancelling the task
-  /// stops it.
+  /// The same as predict(_:input:feeds:) in the session's own thread; cancelling the task stops it.
   public func predictAsync(
     _ image: Image, input: String? = nil, feeds: [String: Tensor] = [:]
   ) async throws -> Answer {
@@ -52,14 +51,14 @@ extension Session {
     return try answer(handle)
   }
 
-  /// Have a picture be an input, by the record of the file: the pixels that the model sees are
-  /// computed straight into it. Then run().
+  /// Set an input to a picture, by the record of the file: the pixels are computed directly into
+  /// the input. Then call run().
   public func setImage(_ image: Image, input: String? = nil) throws {
     let index = try pictureInput(input)
     try use { try Self.set($0, index, image) }
   }
 
-  /// What the outputs of the last run mean.
+  /// The answer of the last run.
   public func answer() throws -> Answer {
     try checkAnswer()
     return try use { try answer($0) }
@@ -67,7 +66,7 @@ extension Session {
 
   // ---- internals
 
-  /// Which input a picture is for.
+  /// The input for a picture.
   private func pictureInput(_ name: String?) throws -> Int {
     if let name { return try inputIndex(name) }
     if let first = inputs.firstIndex(where: { $0.record == .picture }) { return first }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs: on tensors by name, and on the session's own memory, which makes no garbage.
+// Runs on tensors by name, and on the session's own memory without allocations.
 import CSamara
 
 extension Session {
@@ -18,8 +18,8 @@ extension Session {
     }
   }
 
-  /// Run on what the inputs hold: what `withInput`, `setInput`, `setImage` put there, or what they
-  /// held in the run before. Allocates nothing, unless the function is growing.
+  /// Run on the current inputs, set by `withInput`, `setInput` or `setImage` or kept from the
+  /// previous run. Allocates nothing unless the function is growing.
   public func run() throws {
     try use { handle in try Self.check(samara_session_run(handle), handle) }
   }
@@ -46,7 +46,7 @@ extension Session {
     try withInput(try inputIndex(name), as: type, body)
   }
 
-  /// Read output `index` of the last run where it lies: `body` gets its memory for the call.
+  /// Read output `index` of the last run in place: `body` gets its memory for the call.
   public func withOutput<T: TensorElement, R>(
     _ index: Int, as type: T.Type = T.self,
     _ body: (UnsafeBufferPointer<T>) throws -> R
@@ -60,7 +60,7 @@ extension Session {
     }
   }
 
-  /// Read the output of that name where it lies.
+  /// Read the output of that name in place.
   public func withOutput<T: TensorElement, R>(
     _ name: String, as type: T.Type = T.self,
     _ body: (UnsafeBufferPointer<T>) throws -> R
@@ -81,7 +81,7 @@ extension Session {
   }
 
   /// Have all following runs read an input from the caller's memory, until `setInput`, `withInput`
-  /// or a resize. It must stay valid until then; its size must be that of the input's shape.
+  /// or a resize. It must stay valid until then, and its size must match the input's shape.
   public func bindInput(_ name: String, to memory: UnsafeRawBufferPointer) throws {
     let index = try inputIndex(name)
     try use { handle in
@@ -91,8 +91,8 @@ extension Session {
   }
 
   /// Have all following runs compute an output into the caller's memory, until it is bound to other
-  /// memory, unbound with nil, or a resize. It must stay valid until then, be aligned to the
-  /// output's elements and have its size.
+  /// memory, unbound with nil, or a resize. The memory must stay valid until then, be aligned to
+  /// the output's elements and have the output's size.
   public func bindOutput(_ name: String, to memory: UnsafeMutableRawBufferPointer?) throws {
     let index = try outputIndex(name)
     try use { handle in
@@ -104,7 +104,7 @@ extension Session {
 
   // ---- internals
 
-  /// Throw unless `feeds` has all inputs, but those in `others`, and nothing else.
+  /// Throw unless `feeds` has exactly the inputs that are not in `others`.
   func checkNames(_ feeds: [String: Tensor], but others: Set<String> = []) throws {
     for name in feeds.keys { _ = try inputIndex(name) }
     if feeds.count + others.count == inputs.count { return }
@@ -115,7 +115,7 @@ extension Session {
       fix: "the function takes \(inputs.map(\.name).joined(separator: ", "))")
   }
 
-  /// Put tensors into the inputs.
+  /// Copy tensors into the inputs.
   func feed(_ handle: OpaquePointer, _ feeds: [String: Tensor]) throws {
     for (name, tensor) in feeds { try checkType(try inputIndex(name), tensor) }
     var resizes = false
@@ -129,7 +129,7 @@ extension Session {
     }
   }
 
-  /// Outputs of the last run; kept tensors where they are named.
+  /// Outputs of the last run, and kept tensors if they are named.
   func results(_ handle: OpaquePointer, _ names: [String]?) throws -> [String: Tensor] {
     var made: [String: Tensor] = [:]
     for (index, info) in outputs.enumerated() where names?.contains(info.name) ?? true {
@@ -152,7 +152,7 @@ extension Session {
   private func checkType(_ index: Int, _ tensor: Tensor) throws {
     let info = inputs[index]
     if tensor.dtype == info.dtype { return }
-    // Arrays of Swift do not say which of the types that share their memory they are.
+    // A Swift array does not determine which of the element types with its memory layout is meant.
     if let same = Self.sameMemory[tensor.dtype], same.contains(info.dtype) { return }
     throw SamaraError(
       .shape, .badShape, "input '\(info.name)' is \(info.dtype), not \(tensor.dtype)",
@@ -170,7 +170,7 @@ extension Session {
     try check(status, handle)
   }
 
-  /// The shape that an input has; nil while it has none.
+  /// The current shape of an input; nil while it has none.
   private static func shape(_ handle: OpaquePointer, _ index: Int) throws -> [Int]? {
     var tensor = samara_tensor()
     return samara_session_input(handle, index, &tensor) == SAMARA_OK ? tensor.dims : nil

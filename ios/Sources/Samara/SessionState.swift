@@ -62,7 +62,7 @@ extension Session {
     }
   }
 
-  /// Write all variables to a file, whole or not at all.
+  /// Write all variables to a file atomically.
   public func saveState(to url: URL) throws { try writing(try saveState(), to: url) }
 
   /// Set all variables from such a file: all or none.

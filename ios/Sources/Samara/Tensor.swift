@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors as values: what runs take and return where speed does not count every allocation.
+// Tensors as values, for runs that may allocate.
 import CSamara
 
-/// A dense tensor, row-major: the last axis is the fastest. A value: copies are independent.
+/// A dense, row-major tensor. A value: copies are independent.
 ///
 ///     let image = try Tensor([Float](repeating: 0, count: 64), shape: [1, 1, 8, 8])
 ///     let scores = try session.run(["image": image])["scores"]!.values(as: Float.self)
 public struct Tensor: Hashable, Sendable {
   public let dtype: DType
   public let shape: [Int]
-  /// The elements as they lie in memory, little-endian.
+  /// The bytes of the elements, little-endian.
   public let bytes: [UInt8]
 
-  /// The elements of an array; `shape` nil is one axis. SamaraError.Kind.shape where the counts
+  /// The elements of an array; `shape` nil is one axis. SamaraError.Kind.shape if the counts
   /// differ.
   public init<T: TensorElement>(_ values: [T], shape: [Int]? = nil) throws {
     let dtype = T.dtypes[0]
@@ -27,8 +27,8 @@ public struct Tensor: Hashable, Sendable {
     bytes = withUnsafeBytes(of: value) { [UInt8]($0) }
   }
 
-  /// Elements of any type as they lie in memory. SamaraError.Kind.shape where their size is not
-  /// that of the shape.
+  /// The bytes of elements of any type. SamaraError.Kind.shape if their number does not match the
+  /// shape.
   public init(dtype: DType, shape: [Int], bytes: [UInt8]) throws {
     let count = Self.count(of: shape)
     let expected = count.flatMap { dtype.bytes(of: $0) }
@@ -44,7 +44,7 @@ public struct Tensor: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// What the runtime holds, copied.
+  /// A copy of the runtime's tensor.
   init(_ native: samara_tensor) throws {
     dtype = try DType(native.dtype)
     shape = native.dims
@@ -52,10 +52,10 @@ public struct Tensor: Hashable, Sendable {
     bytes = [UInt8](raw)
   }
 
-  /// How many elements there are.
+  /// Number of elements.
   public var count: Int { Self.count(of: shape) ?? 0 }
 
-  /// The elements as an array. SamaraError.Kind.shape where they are of another type.
+  /// The elements as an array. SamaraError.Kind.shape if they have another type.
   ///
   /// float16 and bfloat16 are their bits as UInt16 too, bool its bytes as UInt8, and 4-bit types
   /// two to a UInt8.
@@ -71,7 +71,7 @@ public struct Tensor: Hashable, Sendable {
     }
   }
 
-  /// Elements of a shape; nil where a dim is negative or the product does not fit Int.
+  /// Elements of a shape; nil if a dim is negative or the product overflows.
   static func count(of shape: [Int]) -> Int? {
     var product = 1
     for size in shape {
@@ -100,7 +100,7 @@ extension DType {
   /// Whether elements of `type` have the memory of this one.
   @inline(__always)
   func fits<T: TensorElement>(_ type: T.Type) -> Bool {
-    // The common case without a look at an array.
+    // The common case, without searching an array.
     if self == .float32 && T.self == Float.self { return true }
     return T.dtypes.contains(self)
   }

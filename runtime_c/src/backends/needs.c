@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a build must keep so that a session's nodes can run on a backend of the library's own.
+// What a build must keep so that a session's nodes can run on a built-in backend.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -11,17 +11,17 @@
 #include "backends/opencl/cl_fuse.h"
 #include "backends/opencl/driver.h"
 
-// The part that each kernel's text belongs to.
+// The part of each kernel's text.
 static const uint16_t needs_part[SMR_CL_KERNELS + 1] = {
 #define SMR_CL_KERNEL(name, file, defines) SMR_PART_cl_##file,
 #include "backends/opencl/kernels/rows.inc"
 #undef SMR_CL_KERNEL
 };
 
-// Every kind of device: who builds does not know which one the library will meet.
+// All kinds of devices, because the target's device is not known at build time.
 static const struct smr_cl_features needs_features[] = {{.subgroups = true}, {.cpu = true}};
 
-// *fits: whether a device computes the node.
+// *fits: whether a device supports the node.
 static samara_status needs_node(struct smr_frame *frame, uint32_t n, bool *kernels,
                                 struct smr_parts *parts, bool *fits) {
   const struct smr_frame_node *node = &frame->nodes[n];
@@ -83,7 +83,7 @@ static samara_status needs_frame(struct smr_frame *frame, bool *kernels, struct 
   return begin < count ? needs_steps(frame, begin, count, parts) : SAMARA_OK;
 }
 
-// Names separated by commas, cut to the room there is.
+// Names separated by commas, truncated to the buffer.
 struct needs_text {
   char *text;
   size_t size, used;

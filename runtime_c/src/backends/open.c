@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening devices by name: the backends that the library has.
+// Opens devices of built-in backends by name.
 #include "base/fp.h"
 
 #include "session/device/device.h"
@@ -8,7 +8,7 @@
 
 #include "backends/opencl/driver.h"
 
-// The number at the end of "opencl:1"; 0 where there is none. False for anything else behind ':'.
+// The number at the end of "opencl:1", 0 by default. False if anything else follows ':'.
 static bool open_index(const char *text, uint32_t *index) {
   *index = 0;
   if (*text == '\0') return true;
@@ -20,7 +20,7 @@ static bool open_index(const char *text, uint32_t *index) {
   return true;
 }
 
-// The table of a shared library that brings a backend.
+// The table of a shared library with a backend.
 static samara_status open_library(const char *path, void **library,
                                   const samara_backend_table **table, samara_error *error) {
   *library = smr_os_library_open(path);
@@ -34,7 +34,7 @@ static samara_status open_library(const char *path, void **library,
            entry == NULL ? "has no function" : "returns NULL from");
 }
 
-// The device that the options name, of `table`, or of a backend of this library where that is NULL.
+// Open the device named by the options, of `table`, or of a built-in backend if that is NULL.
 static samara_status open_device(const samara_backend_table *table,
                                  const samara_backend_options *options, samara_backend **out,
                                  samara_error *error) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sound of AVFoundation: a microphone's buffers.
+// Sound from AVFoundation: a microphone's buffers.
 #if canImport(AVFAudio)
   import AVFAudio
 
   extension Audio {
-    /// The samples of a buffer, such as a tap of AVAudioEngine's input gives, copied.
+    /// The copied samples of a buffer, e.g. from a tap of AVAudioEngine's input.
     ///
-    /// Floats or 16-bit integers, by turns or channel by channel. .unsupported for other samples.
+    /// Floats or 16-bit integers, interleaved or by channel. .unsupported for other samples.
     public init(_ buffer: AVAudioPCMBuffer) throws {
       let (count, channels) = (Int(buffer.frameLength), Int(buffer.format.channelCount))
       let rate = Int(buffer.format.sampleRate.rounded())
@@ -24,7 +24,7 @@
       }
     }
 
-    /// Samples of all channels by turns.
+    /// Interleaved samples of all channels.
     private static func joined<T>(
       _ data: UnsafePointer<UnsafeMutablePointer<T>>, _ count: Int, _ channels: Int,
       _ together: Bool, _ stride: Int

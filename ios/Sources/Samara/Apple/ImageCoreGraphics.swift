@@ -5,8 +5,8 @@
   import Foundation
 
   extension Image {
-    /// A picture of CoreGraphics, drawn into RGBA of sRGB: pixels of another colour space change a
-    /// little, and what is transparent lies over black.
+    /// A CoreGraphics picture, drawn into RGBA in sRGB: pixels of other colour spaces change
+    /// slightly, and transparent pixels are blended with black.
     public init(_ image: CGImage, rotation: Rotation = .none, mirror: Bool = false) throws {
       let (width, height) = (image.width, image.height)
       guard 1...Self.maxSide ~= width, 1...Self.maxSide ~= height else {
@@ -40,12 +40,12 @@
   import UIKit
 
   extension Image {
-    /// A picture of UIKit, turned as its orientation says.
+    /// A UIKit picture, rotated by its orientation.
     public init(_ image: UIImage) throws {
       guard let pixels = image.cgImage else {
         throw SamaraError(
           .unsupported, .unsupported, "the UIImage has no CGImage",
-          fix: "render it: UIGraphicsImageRenderer makes one that has")
+          fix: "render it with UIGraphicsImageRenderer, which makes one")
       }
       let (rotation, mirror) = Self.turn(image.imageOrientation)
       try self.init(pixels, rotation: rotation, mirror: mirror)

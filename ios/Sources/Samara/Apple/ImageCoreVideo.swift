@@ -5,7 +5,7 @@
   import CoreVideo
 
   extension Image {
-    /// A frame of a camera or a video, whose memory is read where it lies during a call.
+    /// A camera or video frame. Its memory is read in place during a call.
     ///
     /// Formats: BGRA, RGBA, RGB, BGR, one component of 8 bits, and 4:2:0 of YCbCr in two or three
     /// planes, whose range and matrix are taken from the buffer. .unsupported names another one.
@@ -37,7 +37,7 @@
       kCVPixelFormatType_420YpCbCr8PlanarFullRange: (.i420, .full),
     ]
 
-    /// nil where the buffer does not say, or says another one.
+    /// nil if the buffer has none, or an unknown one.
     private static func matrix(of buffer: CVPixelBuffer) -> Matrix? {
       guard let said = CVBufferCopyAttachment(buffer, kCVImageBufferYCbCrMatrixKey, nil) else {
         return nil
@@ -53,7 +53,7 @@
     }
   }
 
-  /// A buffer that is locked while its planes are lent. Nobody changes it meanwhile.
+  /// A buffer that is locked while its planes are lent, and must not change meanwhile.
   private struct PixelBuffer: ImageSource, @unchecked Sendable {
     private let buffer: CVPixelBuffer
 

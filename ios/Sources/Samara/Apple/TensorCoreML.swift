@@ -10,8 +10,7 @@
   ]
 
   extension Tensor {
-    /// The elements of a Core ML array, copied. .unsupported where they do not lie one behind the
-    /// other.
+    /// The copied elements of a Core ML array. .unsupported if they are not contiguous.
     public init(_ array: MLMultiArray) throws {
       let code = array.dataType.rawValue
       guard let dtype = codes.first(where: { $0.value == code })?.key else {
@@ -30,7 +29,7 @@
       try self.init(dtype: dtype, shape: shape, bytes: bytes)
     }
 
-    /// The elements as an array of Core ML. .unsupported for types that it does not have.
+    /// The elements as a Core ML array. .unsupported for types that Core ML lacks.
     public func multiArray() throws -> MLMultiArray {
       guard let code = codes[dtype], let type = MLMultiArrayDataType(rawValue: code) else {
         throw SamaraError(
@@ -45,7 +44,7 @@
       return array
     }
 
-    /// Elements from one to the next along each axis of a dense tensor.
+    /// Strides of a dense tensor, in elements.
     private static func strides(of shape: [Int]) -> [Int] {
       var strides = [Int](repeating: 1, count: shape.count)
       for axis in shape.indices.dropLast().reversed() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags of programs: backend.h says what they are.
+// The flags of programs: see backend.h.
 #include "base/fp.h"
 
 #include "backends/opencl/backend.h"
@@ -83,7 +83,7 @@ void smr_cl_release_flag(struct smr_cl_backend *device, struct smr_cl_program *p
   samara_error error;
   (void)smr_cl_settle_flag(device, program, &error);
   smr_os_mutex_lock(&device->mutex);
-  flag_forget(device, program);  // where waiting failed
+  flag_forget(device, program);  // waiting failed
   smr_os_mutex_unlock(&device->mutex);
   device->driver->release(device->handle, program->flag);
 }

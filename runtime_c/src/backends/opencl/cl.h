@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What samara needs of OpenCL 1.2: types, numbers and functions of its binary interface. The
-// functions are loaded by name (cl_load.c): nothing here is needed to build or link the library.
+// The part of OpenCL 1.2 that samara uses: types, constants and functions of its binary interface.
+// Functions are loaded by name (cl_load.c), so no OpenCL headers or libraries are needed to build.
 //
-// Names are those of OpenCL with smr_ before them, because programs that include this library as
-// one source may include OpenCL's own headers, too.
+// Names are prefixed with smr_, because a program that includes this library as one source may also
+// include OpenCL's headers.
 #ifndef SMR_BACKENDS_OPENCL_CL_H
 #define SMR_BACKENDS_OPENCL_CL_H
 
@@ -19,7 +19,7 @@
 #define SMR_CL_CALL
 #endif
 
-/// Handles of OpenCL, which are pointers to structs that only the driver knows.
+/// Handles of OpenCL: pointers to opaque structs.
 typedef struct smr_cl_platform_object *smr_cl_platform_id;
 typedef struct smr_cl_device_object *smr_cl_device_id;
 typedef struct smr_cl_context_object *smr_cl_context;
@@ -29,7 +29,7 @@ typedef struct smr_cl_program_object *smr_cl_program_id;
 typedef struct smr_cl_kernel_object *smr_cl_kernel_id;
 typedef struct smr_cl_event_object *smr_cl_event;
 
-/// Functions that OpenCL calls; none is used, but they stand in signatures.
+/// Callback types: not used, but part of signatures.
 typedef void(SMR_CL_CALL *smr_cl_context_notify)(const char *, const void *, size_t, void *);
 typedef void(SMR_CL_CALL *smr_cl_build_notify)(smr_cl_program_id, void *);
 
@@ -79,11 +79,12 @@ enum {
   SMR_CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11d3,
 };
 
-/// The format of a texel: what components it has, and of which type.
+/// The format of a texel: components and their type.
 struct smr_cl_image_format {
   uint32_t order, type;
 };
-/// What an image is. One over a buffer has a type, a width in texels and the buffer; all else is 0.
+/// Description of an image. An image over a buffer has a type, a width in texels and the buffer;
+/// everything else is 0.
 struct smr_cl_image_desc {
   uint32_t type;
   size_t width, height, depth, array_size, row_pitch, slice_pitch;
@@ -145,19 +146,18 @@ struct smr_cl_api {
 #define SMR_CL_FUNCTION(result, name, parameters) result(SMR_CL_CALL *name) parameters;
   SMR_CL_FUNCTIONS(SMR_CL_FUNCTION)
 #undef SMR_CL_FUNCTION
-  // NULL where the library has none: nothing is read as an image then.
+  // NULL if the library has none: images are then not used.
   smr_cl_mem(SMR_CL_CALL *clCreateImage)(smr_cl_context, uint64_t,
                                          const struct smr_cl_image_format *,
                                          const struct smr_cl_image_desc *, void *, int32_t *);
 };
 
-/// Load OpenCL: the library that the environment variable SAMARA_OPENCL names, or else the
-/// system's. NOT_FOUND where there is none, UNSUPPORTED when it lacks a function. Give it back by
-/// smr_cl_unload.
+/// Load OpenCL: the library named by the environment variable SAMARA_OPENCL, else the system's.
+/// NOT_FOUND if there is none, UNSUPPORTED if it lacks a function. Release with smr_cl_unload.
 samara_status smr_cl_load(struct smr_cl_api *api, samara_error *error);
 void smr_cl_unload(struct smr_cl_api *api);
 
-/// The name of an error number, such as "CL_OUT_OF_RESOURCES", in two parts: static texts.
+/// The name of an error code, such as "CL_OUT_OF_RESOURCES", in two static parts.
 const char *smr_cl_error_name(int32_t code, const char **prefix);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of a backend over a driver that runs launches: a program is a region's kernels, and
-// its launches for the shapes and places that it has now.
+// The functions of a backend on top of a driver that runs launches. A program holds a region's
+// kernels, and its launches for the current shapes and offsets.
 #include "base/fp.h"
 
 #include "backends/opencl/backend.h"
@@ -74,7 +74,7 @@ static void cl_backend_close(struct smr_cl_backend *device) {
 }
 
 static size_t cl_backend_alignment(const struct smr_cl_backend *device) {
-  enum { LEAST = 64 };  // what kernels that read vectors may rely on
+  enum { LEAST = 64 };  // alignment on which kernels that read vectors rely
   const size_t driver = device->driver->alignment(device->handle);
   return driver > LEAST ? driver : LEAST;
 }
@@ -146,12 +146,12 @@ static void cl_backend_release_program(struct smr_cl_backend *device,
   smr_release(&device->allocator, program);
 }
 
-// Whether the node is computed in a step with others.
+// Whether the node is part of a step with others.
 static bool cl_backend_joined(const struct smr_cl_program *program, uint32_t n) {
   return SMR_HAS(cl_fused) && program->steps.joined != NULL && program->steps.joined[n];
 }
 
-// Compiles the kernels that any of the nodes may need, or steps of them.
+// Compile the kernels that the nodes or their steps may need.
 static samara_status cl_backend_build(struct smr_cl_backend *device, const samara_region *region,
                                       struct smr_cl_program *program, samara_error *error) {
   bool kernels[SMR_CL_KERNELS + 1] = {false};
@@ -196,7 +196,7 @@ static samara_status cl_backend_compile(void *given, const samara_region *region
   return SAMARA_OK;
 }
 
-// Room for one prepared launch each. Those that are there keep their places.
+// Grow the array of prepared launches to one per launch. Existing ones are kept.
 static samara_status cl_backend_reserve(struct smr_cl_backend *device,
                                         struct smr_cl_program *program, samara_error *error) {
   const size_t count = program->launches.count;
@@ -211,7 +211,7 @@ static samara_status cl_backend_reserve(struct smr_cl_backend *device,
   return SAMARA_OK;
 }
 
-// Bring the tables of all launches to the device, one behind the other, and bind them.
+// Copy the tables of all launches to the device, contiguously, and bind them.
 static samara_status cl_backend_tables(struct smr_cl_backend *device,
                                        struct smr_cl_program *program, samara_error *error) {
   const struct smr_cl_launches *launches = &program->launches;
@@ -241,7 +241,7 @@ static samara_status cl_backend_tables(struct smr_cl_backend *device,
   return status;
 }
 
-// Memory for values between launches: what there is, or more.
+// Ensure enough scratch memory for values between launches.
 static samara_status cl_backend_scratch(struct smr_cl_backend *device,
                                         struct smr_cl_program *program, samara_error *error) {
   const uint64_t needed = program->launches.scratch_bytes;
@@ -266,7 +266,7 @@ static bool cl_backend_ends(const struct smr_cl_step *step, uint32_t n) {
 static samara_status cl_backend_lower(struct smr_cl_backend *device, const samara_region *region,
                                       struct smr_cl_program *program, samara_error *error) {
   struct smr_cl_launches *launches = &program->launches;
-  program->generation = 0;  // until all is ready
+  program->generation = 0;  // stays 0 until everything is ready
   smr_cl_launches_clear(launches);
   for (uint32_t i = 0, step = 0; i < region->node_count; i++) {
     const struct smr_cl_node node = cl_backend_node(device, region, i);

@@ -12,22 +12,22 @@
 #include "base/format.h"
 #include "base/sum.h"
 
-// In the byte order of the machine: on another one the magic differs.
+// In the machine's byte order: on a machine with another one the magic does not match.
 struct cache_header {
   uint64_t magic;
   uint64_t version;
   uint64_t key;           // hash of the source and the texts, also the file's name
-  uint64_t source_bytes;  // beside the hash, against collisions
+  uint64_t source_bytes;  // in addition to the hash, against collisions
   uint64_t source_sum;
   uint64_t texts_bytes;  // each ends in a NUL
   uint64_t binary_bytes;
-  uint64_t sum;  // of all bytes of the file, with 0 here
+  uint64_t sum;  // checksum of the file, with this field 0
 };
 
 static const uint64_t CACHE_MAGIC = UINT64_C(0x4e49424c43524d53);  // "SMRCLBIN"
 enum {
   CACHE_VERSION = 1,
-  CACHE_MAX_BYTES = 256 << 20,  // of one program; the largest seen has 2 MB
+  CACHE_MAX_BYTES = 256 << 20,  // limit per program; the largest seen has 2 MB
   CACHE_NAME_BYTES = 48,
 };
 
@@ -55,7 +55,7 @@ static char *cache_path(const struct smr_cl_cache_key *key, uint64_t hash,
   return path;
 }
 
-// Write the texts one after the other, or compare them with what is there.
+// Write the texts consecutively, or compare them with existing bytes.
 static void cache_put_texts(const struct smr_cl_cache_key *key, unsigned char *to) {
   for (size_t i = 0; i < SMR_CL_CACHE_TEXTS; i++) {
     const size_t bytes = strlen(key->texts[i]) + 1;
@@ -72,7 +72,7 @@ static bool cache_has_texts(const struct smr_cl_cache_key *key, const unsigned c
   return true;
 }
 
-// Whether the bytes are an entry of this key. Clears the sum in them.
+// Whether the bytes are a valid entry for this key. Clears the sum in them.
 static bool cache_fits(const struct smr_cl_cache_key *key, const struct cache_header *expect,
                        unsigned char *bytes, size_t size, size_t *binary_bytes) {
   struct cache_header header;

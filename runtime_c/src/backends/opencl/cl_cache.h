@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled programs on disk: one file for each source, device and driver.
+// A cache of compiled programs on disk: one file per source, device and driver.
 //
-// The folder should be one that only its user can write: a file that somebody made with care is run
-// as code by the driver. What is broken, cut, stale or of another device is ignored.
+// Only its user should be able to write to the folder, because the driver executes these files.
+// Files that are damaged, truncated, stale or of another device are ignored.
 #ifndef SMR_BACKENDS_OPENCL_CL_CACHE_H
 #define SMR_BACKENDS_OPENCL_CL_CACHE_H
 
@@ -13,7 +13,7 @@
 
 enum { SMR_CL_CACHE_TEXTS = 4 };
 
-/// What a compiled program depends on, or what was measured.
+/// What a compiled program, or a measurement, depends on.
 struct smr_cl_cache_key {
   const char *folder;
   const char *texts[SMR_CL_CACHE_TEXTS];  // device, driver, platform, build options
@@ -21,14 +21,14 @@ struct smr_cl_cache_key {
   size_t source_bytes;
 };
 
-/// The program's binary in memory of the allocator.
+/// The program's binary.
 struct smr_cl_cache_entry {
   struct smr_os_file file;
   const unsigned char *binary;  // in it
   size_t binary_bytes;
 };
 
-/// False when there is none that can be used; else give it back by smr_os_close(&out->file).
+/// False if there is no valid entry; else release it with smr_os_close(&out->file).
 bool smr_cl_cache_read(const struct smr_cl_cache_key *key, const samara_allocator *allocator,
                        struct smr_cl_cache_entry *out);
 samara_status smr_cl_cache_write(const struct smr_cl_cache_key *key, const unsigned char *binary,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the devices of OpenCL, and what one of them can do.
+// Finds OpenCL devices and their features.
 #include "base/fp.h"
 
 #include "backends/opencl/cl_device.h"
@@ -9,13 +9,13 @@
 #include "base/alloc.h"
 
 enum {
-  OPENCL_PLATFORMS = 16,  // that are looked at
-  OPENCL_DEVICES = 64     // of one kind on one platform
+  OPENCL_PLATFORMS = 16,  // most platforms that are searched
+  OPENCL_DEVICES = 64     // most devices of one kind per platform
 };
 
 // ---- finding a device ----
 
-// A device that is of several kinds counts once, as the first of them.
+// A device of several kinds counts once, as the first of them.
 static bool opencl_is_of(const struct smr_cl_device *device, smr_cl_device_id id,
                          const uint64_t *kinds, size_t kind) {
   uint64_t type = 0;
@@ -27,8 +27,7 @@ static bool opencl_is_of(const struct smr_cl_device *device, smr_cl_device_id id
   return true;
 }
 
-// Device `index` of all: GPUs first, then accelerators, then CPUs,
-// each in the order of the platforms.
+// Find device `index` in the order GPUs, accelerators, CPUs, each in the order of platforms.
 static samara_status opencl_find(struct smr_cl_device *device, uint32_t index,
                                  samara_error *error) {
   static const uint64_t kinds[] = {SMR_CL_DEVICE_TYPE_GPU, SMR_CL_DEVICE_TYPE_ACCELERATOR,
@@ -48,7 +47,7 @@ static samara_status opencl_find(struct smr_cl_device *device, uint32_t index,
       if (platforms[p] == NULL ||
           device->api.clGetDeviceIDs(platforms[p], kinds[kind], OPENCL_DEVICES, devices, &count) !=
               SMR_CL_SUCCESS)
-        continue;  // it has none of this kind, or does not work
+        continue;  // the platform has none of this kind, or does not work
       if (count > OPENCL_DEVICES) count = OPENCL_DEVICES;
       for (uint32_t d = 0; d < count; d++) {
         if (devices[d] == NULL || !opencl_is_of(device, devices[d], kinds, kind)) continue;
@@ -72,7 +71,7 @@ static int32_t opencl_info(const struct smr_cl_device *device, uint32_t what, si
              : device->api.clGetDeviceInfo(device->id, what, size, value, needed);
 }
 
-// A text, to be released.
+// Read a string; the caller releases it.
 static samara_status opencl_text(const struct smr_cl_device *device, uint32_t what, char **out,
                                  samara_error *error) {
   size_t size = 0;
@@ -91,7 +90,7 @@ static samara_status opencl_text(const struct smr_cl_device *device, uint32_t wh
   return SAMARA_OK;
 }
 
-// Numbers of 4 and of 8 bytes; 0 where the device does not say.
+// Read a number of 4 or 8 bytes; 0 if the device does not report it.
 static uint32_t opencl_u32(const struct smr_cl_device *device, uint32_t what) {
   uint32_t value = 0;
   return opencl_info(device, what, sizeof value, &value, NULL) == SMR_CL_SUCCESS ? value : 0;
@@ -101,7 +100,7 @@ static uint64_t opencl_u64(const struct smr_cl_device *device, uint32_t what) {
   return opencl_info(device, what, sizeof value, &value, NULL) == SMR_CL_SUCCESS ? value : 0;
 }
 
-// Whether a list of words has this one.
+// Whether a list of words contains a word.
 static bool opencl_has(const char *list, const char *word) {
   const size_t length = strlen(word);
   for (const char *at = list; *at != '\0';) {
@@ -124,7 +123,7 @@ static void opencl_features(const struct smr_cl_device *device, bool cpu, const 
       .units = opencl_u32(device, SMR_CL_DEVICE_MAX_COMPUTE_UNITS)};
 }
 
-// Whether "OpenCL 1.2 …" is a version that has all that is used here.
+// Whether "OpenCL 1.2 …" is a sufficient version.
 static bool opencl_is_new(const char *version) {
   if (strncmp(version, "OpenCL ", 7) != 0) return false;
   const char *at = version + 7;
@@ -149,10 +148,10 @@ static samara_status opencl_usable(const struct smr_cl_device *device, samara_er
   SMR_FAIL(error, UNSUPPORTED, "the device %s %s", device->name, why);
 }
 
-// Nothing here lets the compiler change what arithmetic means, and denormal numbers are kept. Where
-// division and square root can be rounded once, they are. Dot products need OpenCL C 3.0; on CPUs
-// they are slower than products of floats (docs/internals/decisions.md), and nothing uses them.
-// Functions of subgroups are in OpenCL C 2.0, and in 3.0, which need not know 2.0.
+// No option allows the compiler to change results, and denormals are kept. Division and square root
+// are correctly rounded if the device can. Dot products need OpenCL C 3.0; on CPUs they are slower
+// than float products (docs/internals/decisions.md) and not used. Subgroups need OpenCL C 2.0
+// or 3.0; a 3.0 compiler need not support 2.0.
 static void opencl_options(struct smr_cl_device *device, const struct smr_cl_features *features) {
   enum { ROUNDED_DIVIDE_SQRT = 1 << 7 };
   static const char *const options[3][2] = {

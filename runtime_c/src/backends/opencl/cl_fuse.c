@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel of a step: its text, and its launch.
+// Generates and launches the kernel of a step.
 //
 //   P: 0 elements of a row, 1 items of a row, 2-6 dims of rows. From 7 on, 6 ints of each operand
 //   that broadcasts: strides of rows, stride along the row. ITEM: element, row.
 //   F: constants of one float, then attributes, in the order of nodes.
 //
-// In the text g0… are operands and l0… their elements, v0… values of nodes, y0… outputs. A node's
-// expression stands in a block of its own where x, a and b are what it calls its operands.
+// In the text g0… are operands, l0… their elements, v0… values of nodes, y0… outputs. Each node's
+// expression has its own block with local names x, a and b for its operands.
 #include "base/fp.h"
 
 #include "backends/opencl/cl_fuse.h"
@@ -19,7 +19,7 @@
 #include "base/fnv.h"
 #include "base/format.h"
 
-enum { FUSE_STRIDES = 7, FUSE_EACH = 6 };  // the first int of strides, and ints of an operand
+enum { FUSE_STRIDES = 7, FUSE_EACH = 6 };  // index of the first stride, and ints per operand
 
 // ---- writing ----
 
@@ -38,7 +38,7 @@ SMR_PRINTF(2, 3) static void fuse_add(struct fuse *f, const char *format, ...) {
   va_end(arguments);
 }
 
-// The value of a define of a kernel's row, and its length; 0 where there is none.
+// The value of a define of a kernel's row, and its length; 0 if there is none.
 static int fuse_define(const char *defines, const char *name, const char **value) {
   const size_t length = strlen(name);
   for (const char *at = defines; *at != '\0'; at += strcspn(at, " "), at += *at == ' ')
@@ -115,7 +115,7 @@ static void fuse_load(struct fuse *f, uint32_t i) {
   fuse_add(f, ");");
 }
 
-// The value of node k of the step; *floats is the float that its attributes begin with.
+// Write the value of node k of the step; its attributes begin at float *floats.
 static void fuse_node(struct fuse *f, uint32_t k, uint32_t *floats) {
   static const char *const names[] = {"a", "b"};
   const samara_region_node *source = &f->region->nodes[f->step->nodes[k]];
@@ -148,7 +148,7 @@ static void fuse_node(struct fuse *f, uint32_t k, uint32_t *floats) {
     fuse_add(f, "ST(f16,v%u,(f16*)h,0);v%u=LD(f16,(f16*)h,0);", (unsigned)k, (unsigned)k);
 }
 
-// A hash of a text without its blanks, which tests' copies of it have others of.
+// A hash of a text without blanks, because copies in tests have other blanks.
 static uint64_t fuse_hash(const char *text) {
   uint64_t hash = SMR_FNV_START;
   for (; *text != '\0'; text++)

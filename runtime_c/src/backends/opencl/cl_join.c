@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pointwise nodes of a region are joined to steps.
+// Decides which pointwise nodes of a region are joined to steps.
 //
-// Each node takes in the steps that make its operands, one after the other, as long as the result
-// fits one kernel. A step is computed where its last node stands. So nobody else may read what it
-// makes before that; the session lets what it reads live until then. All of its nodes have the dims
-// of the last one: what broadcasts is an operand, computed once, not for every element.
+// Each node merges the steps that produce its operands, one after the other, while the result fits
+// in one kernel. A step is computed at the position of its last node, so no other node may read its
+// outputs before that; the session keeps its inputs until then. All nodes of a step have the dims
+// of the last one: a broadcast value is an operand, so it is computed once and not for every
+// element.
 #include "base/fp.h"
 
 #include "backends/opencl/cl_fuse.h"
@@ -17,15 +18,16 @@
 struct join {
   const samara_region *region;
   struct smr_cl_function *functions;  // by node
-  uint32_t *last, *first;             // by node: that ends its step; by that: which begins it
+  uint32_t *last, *first;             // by node: last node of its step; by last node: first node of
+                                      // the step
   int32_t *producer;                  // by tensor: node, or -1
-  int32_t *like;                      // by tensor: an earlier one that has its dims, or itself
-  uint32_t *uses;                     // by tensor: operands of nodes that it is
+  int32_t *like;                      // by tensor: an earlier tensor with the same dims, or itself
+  uint32_t *uses;                     // by tensor: number of uses as an operand
 };
 
 // ---- dims ----
 
-// Whether both have as many axes, and the same of constant size; *constant: all are constant.
+// Whether both have the same rank and equal constant dims; *constant: all dims are constant.
 static bool join_is_alike(const struct join *join, int32_t t, int32_t u, bool *constant) {
   const samara_region_tensor *a = &join->region->tensors[t], *b = &join->region->tensors[u];
   *constant = a->symbolic == 0;
@@ -35,7 +37,7 @@ static bool join_is_alike(const struct join *join, int32_t t, int32_t u, bool *c
   return true;
 }
 
-// Whether the dims of both are the same, whatever the symbolic ones will be.
+// Whether both have the same dims for all values of symbolic ones.
 static bool join_is_same(const struct join *join, int32_t t, int32_t u) {
   bool constant;
   return join->like[t] == join->like[u] || (join_is_alike(join, t, u, &constant) && constant);
@@ -47,7 +49,7 @@ static bool join_is_single(const samara_region_tensor *t) {
   return true;
 }
 
-// The operand whose dims the node's output has for certain; -1: none.
+// An operand that certainly has the dims of the node's output; -1: none.
 static int32_t join_like(const struct join *join, const samara_region_node *node) {
   int32_t found = -1;
   for (uint32_t i = 0; i < node->input_count; i++) {
@@ -71,7 +73,7 @@ static bool join_has(const struct join *join, uint32_t last, int32_t tensor) {
   return maker >= 0 && join->functions[maker].operands != 0 && join->last[maker] == last;
 }
 
-// Whether anything but the step reads tensor `t`, which it makes.
+// Whether tensor `t` of the step is read outside of it.
 static bool join_is_output(const struct join *join, const struct smr_cl_step *step, int32_t t) {
   uint32_t own = 0;
   for (uint32_t k = 0; k < step->count; k++) {
@@ -126,7 +128,7 @@ static bool join_attribute(const struct smr_cl_node *node, const char *name,
   return true;
 }
 
-// Whether a node between the first and the last one, which is not of the step, reads what it makes.
+// Whether a node outside of the step, but before its last node, reads an output of the step.
 static bool join_is_read_before(const struct join *join, const struct smr_cl_step *step) {
   const uint32_t last = step->nodes[step->count - 1];
   for (uint32_t n = step->nodes[0]; n < last; n++) {
@@ -138,8 +140,8 @@ static bool join_is_read_before(const struct join *join, const struct smr_cl_ste
   return false;
 }
 
-// Describe the step that ends with node `last`. False where it is too much for one kernel, or
-// cannot be computed there.
+// Describe the step that ends with node `last`. False if it does not fit in one kernel, or cannot
+// be computed there.
 static bool join_describe(const struct join *join, uint32_t last, struct smr_cl_step *step) {
   memset(step, 0, sizeof *step);
   for (uint32_t n = join->first[last]; n <= last; n++) {
@@ -169,7 +171,7 @@ static bool join_describe(const struct join *join, uint32_t last, struct smr_cl_
 
 // ---- all steps ----
 
-// Take the step that ends with `with` into that of node n, where that fits.
+// Merge the step that ends with `with` into that of node n, if it fits.
 static void join_try(struct join *join, uint32_t with, uint32_t n) {
   struct smr_cl_step step;
   uint32_t taken[SMR_CL_STEP_NODES], count = 0;
@@ -177,7 +179,7 @@ static void join_try(struct join *join, uint32_t with, uint32_t n) {
   if (with == n || n - join->first[with] > SMR_CL_STEP_REACH) return;
   for (uint32_t m = join->first[with]; m <= with; m++) {
     if (join->functions[m].operands == 0 || join->last[m] != with) continue;
-    taken[count++] = m;  // fits: it was described
+    taken[count++] = m;  // fits, because it was described before
     join->last[m] = n;
   }
   if (join->first[with] < first) join->first[n] = join->first[with];
@@ -198,7 +200,7 @@ static void join_node(struct join *join, const struct smr_cl_features *features,
     if (node->outputs[i] >= 0) join->producer[node->outputs[i]] = (int32_t)n;
 }
 
-// Nodes are known by now: uses of a tensor, and who makes it.
+// Count the uses of tensors and find their producers.
 static void join_all(struct join *join) {
   for (uint32_t n = 0; n < join->region->node_count; n++) {
     const samara_region_node *node = &join->region->nodes[n];
@@ -221,7 +223,7 @@ static samara_status join_keep(const struct join *join, uint32_t last, char *tex
   struct smr_cl_step *step = &out->steps[out->count];
   if (!join_describe(join, last, step) ||
       !smr_cl_step_write(join->region, step, text, SMR_CL_STEP_TEXT))
-    return SAMARA_OK;  // its nodes are computed one by one
+    return SAMARA_OK;  // compute its nodes one by one
   const size_t size = strlen(text) + 1;
   step->text = (char *)smr_allocate(allocator, size);
   if (step->text == NULL) return smr_no_memory(error, size);

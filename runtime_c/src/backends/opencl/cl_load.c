@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads OpenCL's library by name, and names its errors.
+// Loads the OpenCL library by name, and names its errors.
 #include "base/fp.h"
 
 #include "backends/opencl/cl.h"
@@ -8,8 +8,8 @@
 
 // ---- the library ----
 
-// Where systems keep it: the loader that finds all drivers first, then drivers themselves, of
-// phones, which have none.
+// Usual paths: first the loader that finds all drivers, then drivers of phones, which have no
+// loader.
 static const char *const cl_libraries[] = {
 #if defined(_WIN32)
     "OpenCL.dll",
@@ -34,7 +34,7 @@ static const char *const cl_libraries[] = {
 #endif
 };
 
-// False when a function is missing, whose name is then in *missing.
+// False if a function is missing; *missing is then its name.
 static bool cl_read_functions(struct smr_cl_api *api, const char **missing) {
   smr_os_function function;
 #define SMR_CL_FUNCTION(result, name, parameters)          \
@@ -75,15 +75,15 @@ void smr_cl_unload(struct smr_cl_api *api) {
 
 // ---- errors ----
 
-// Name `index` of a list in which each ends with a NUL.
+// Name `index` of a list of NUL-terminated names.
 static const char *cl_name(const char *names, int32_t index) {
   for (; index > 0; index--) names += strlen(names) + 1;
   return names;
 }
 
 const char *smr_cl_error_name(int32_t code, const char **prefix) {
-  // From -1, and from -30, where all begin with INVALID_: pointers to the names would take half as
-  // much again. "" is what no function that is called here can return.
+  // Names from -1 on, and from -30 on, which all begin with INVALID_. One string is smaller than an
+  // array of pointers. "" marks codes that no function used here can return.
   static const char first[] =
       "DEVICE_NOT_FOUND\0"
       "DEVICE_NOT_AVAILABLE\0"

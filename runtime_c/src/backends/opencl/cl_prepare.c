@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of compiled kernels, with their arguments.
+// Prepares launches of compiled kernels: sets their arguments.
 #include "base/fp.h"
 
 #include "backends/opencl/cl_unit.h"
@@ -12,8 +12,8 @@
 struct cl_prepared {
   smr_cl_kernel_id id;
   struct smr_cl_unit *unit;
-  smr_cl_mem image;  // of the weights, where the unit reads one
-  bool set;          // what is below has been set
+  smr_cl_mem image;  // over the weights, if the unit reads an image
+  bool set;          // the fields below are set
   uint64_t releases;
   void *memory[SMR_CL_BUFFERS];
   uint32_t offsets[SMR_CL_BUFFERS];
@@ -21,7 +21,7 @@ struct cl_prepared {
   float floats[SMR_CL_FLOATS];
 };
 
-// The unit of a launch's kernel; NULL where the program has none.
+// The unit of a launch's kernel; NULL if the program has none.
 static struct smr_cl_unit *prepared_unit(const struct smr_cl_units *program, uint16_t kernel) {
   if (program == NULL) return NULL;
   if (!SMR_HAS(cl_fused) || kernel < SMR_CL_STEP_KERNEL) return program->units[kernel];
@@ -52,14 +52,14 @@ static samara_status prepared_set(const struct smr_cl_device *device, struct cl_
   return code == SMR_CL_SUCCESS ? SAMARA_OK : smr_cl_failed(error, "clSetKernelArg", code);
 }
 
-// The arguments in the order of the kernels' signature (kernels/dialect.h); those that are set
-// already are left. `releases`: how much memory was released by now.
+// Set the arguments in the order of the kernels' signature (kernels/dialect.h), except those
+// already set. `releases`: current count of released memory.
 static samara_status prepared_arguments(const struct smr_cl_device *device, uint64_t releases,
                                         const struct smr_cl_launch *launch,
                                         struct cl_prepared *prepared, samara_error *error) {
   enum { HALF = SMR_CL_INTS / 2 };
   const bool set = prepared->set, places = set && prepared->releases == releases;
-  prepared->set = false;  // until all are
+  prepared->set = false;  // until all arguments are set
   uint32_t index = 0, offsets[SMR_CL_BUFFERS] = {0};
   for (size_t i = 0; i < SMR_CL_BUFFERS; i++, index++) {
     const struct smr_cl_place *place = &launch->buffers[i];
@@ -110,14 +110,14 @@ static samara_status prepared_make(struct smr_cl_device *device, struct smr_cl_u
   return status;
 }
 
-// Whether the image that the launch had is that of its weights.
+// Whether the launch's image is still that of its weights.
 static bool prepared_keeps_image(const struct cl_prepared *prepared, const struct smr_cl_unit *unit,
                                  uint64_t releases, const struct smr_cl_launch *launch) {
   return prepared != NULL && prepared->unit == unit && prepared->set &&
          prepared->releases == releases && prepared->memory[1] == launch->buffers[1].memory;
 }
 
-// The same kernel for weights in a buffer: there is no image of these.
+// Build the same kernel for weights in a buffer, because they cannot be an image.
 static samara_status unit_without_image(struct smr_cl_device *device, struct smr_cl_unit **unit,
                                         samara_error *error) {
   smr_os_mutex_lock(&device->units_mutex);

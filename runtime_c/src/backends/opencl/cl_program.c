@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of OpenCL: compiled or read from the cache, one by one, and shared by all programs of a
+// OpenCL kernels: compiled or read from the cache one by one, and shared by all programs of a
 // device.
 //
-// Each kernel is compiled by itself. Regions, sessions and models that need the same one share it,
-// and its entry in the cache. One compiler was seen to break a kernel because another one stood in
-// the same source.
+// Each kernel is compiled separately, so that regions, sessions and models share it and its entry
+// in the cache, and because one compiler miscompiled a kernel if another one was in the same
+// source.
 #include "base/fp.h"
 
 #include "backends/opencl/cl_unit.h"
@@ -14,11 +14,11 @@
 #include "base/alloc.h"
 #include "base/parts.h"
 
-enum { PROGRAM_MAX_BINARY = 256 << 20 };  // bytes believed of a driver's binary
+enum { PROGRAM_MAX_BINARY = 256 << 20 };  // limit of a driver's binary
 
 // ---- the source ----
 
-// A text that grows; without memory its length is only counted.
+// A growing text; without memory only its length is counted.
 struct cl_source {
   char *text;
   size_t used;
@@ -29,13 +29,13 @@ static void source_add(struct cl_source *source, const char *text, size_t length
   source->used += length;
 }
 
-// A packed text, and the end of its line.
+// Append a packed text and a newline.
 static void source_line(struct cl_source *source, const char *text) {
   source->used += smr_cl_unpack(text, source->text != NULL ? source->text + source->used : NULL);
   source_add(source, "\n", 1);
 }
 
-// "A=1 B=2" as lines that define A and B.
+// Write "A=1 B=2" as #define lines for A and B.
 static void source_defines(struct cl_source *source, const char *defines) {
   for (const char *at = defines; at != NULL && *at != '\0';) {
     const size_t length = strcspn(at, " "), name = strcspn(at, "= ");
@@ -61,7 +61,7 @@ static void source_write(struct cl_source *source, const struct smr_cl_unit *uni
   source_add(source, "#define NAME ", 13);
   source_line(source, text->name);
   if (SMR_HAS(cl_fused) && unit->body != NULL) {
-    // The dialect's text has short names for these.
+    // The dialect's packed text uses short names for these.
     source_line(source, "#define GLOBAL __global\n#define ITEM(d) ((int)get_global_id(d))");
     source_add(source, "KERNEL(NAME)", 12);
   }
@@ -75,7 +75,7 @@ static const char *unit_options(const struct smr_cl_device *device,
   return device->options[smr_cl_shares(unit->text)];
 }
 
-// The first lines of what the compiler said; "" where it said nothing.
+// The first lines of the compiler's log.
 static void program_log(const struct smr_cl_device *device, smr_cl_program_id id, char *out,
                         size_t out_size) {
   size_t size = 0;
@@ -124,7 +124,7 @@ static void unit_clear(const struct smr_cl_device *device, struct smr_cl_unit *u
   unit->id = NULL;
 }
 
-// Whether work-groups of the kernel can be as large as its launches have them.
+// Whether the device supports the kernel's work-group size.
 static samara_status unit_check(const struct smr_cl_device *device, const struct smr_cl_unit *unit,
                                 samara_error *error) {
   size_t most = 0;
@@ -149,7 +149,7 @@ static samara_status unit_from_source(const struct smr_cl_device *device, const 
 
 // ---- the cache ----
 
-// False when there is none that works; the unit is empty then.
+// False if there is no valid entry; the unit is then empty.
 static bool unit_from_cache(const struct smr_cl_device *device, const struct smr_cl_cache_key *key,
                             struct smr_cl_unit *unit) {
   struct smr_cl_cache_entry entry;
@@ -227,7 +227,7 @@ static samara_status unit_compile(const struct smr_cl_device *device, struct smr
   return status;
 }
 
-// A new unit of a text, or where there is none of the body of a step.
+// A new unit for a text, or if that is NULL for the body of a step.
 static struct smr_cl_unit *unit_new(const struct smr_cl_device *device,
                                     const struct smr_cl_text *text, const char *body) {
   const size_t size = body != NULL ? strlen(body) + 1 : 0;
@@ -269,7 +269,7 @@ samara_status smr_cl_unit_of(struct smr_cl_device *device, const char *dialect,
   return SAMARA_OK;
 }
 
-// Kernels with subgroups may be missing: without subgroups, nodes need others.
+// Kernels with subgroups may fail to build: nodes then use others.
 static bool program_misses(const struct smr_cl_device *device, const struct smr_cl_text *text,
                            const samara_error *error) {
   if (!smr_cl_shares(text)) return false;
@@ -279,8 +279,8 @@ static bool program_misses(const struct smr_cl_device *device, const struct smr_
   return true;
 }
 
-// The unit of a text, which reads weights from images where `images` says so and the driver's
-// compiler can: once it fails, all that is built later reads buffers.
+// The unit of a text. It reads weights from images if `images` is set and the compiler accepts it;
+// after one failure all later units read buffers.
 static samara_status unit_of_text(struct smr_cl_device *device, const char *dialect,
                                   const struct smr_cl_text *text, bool images,
                                   struct smr_cl_unit **out, samara_error *error) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights as images: which kernels can read them so, the images, and which way is faster.
+// Weights as images: which kernels support them, creating the images, and measuring whether they
+// are faster.
 //
-// GPUs of phones read images through a cache of their own, which is the faster way on some of them
-// and the slower one on others. So the first product of a device is measured both ways.
+// GPUs of phones read images through a separate cache, which is faster on some of them and slower
+// on others. The first product of a device is therefore measured both ways.
 #include "base/fp.h"
 
 #include "backends/opencl/cl_device.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 
 uint32_t smr_cl_texel_bytes(const struct smr_cl_text *text) {
-  if (smr_cl_shares(text)) text--;  // whose defines it has, too
+  if (smr_cl_shares(text)) text--;  // its other defines are those of the previous text
   const char *type = strstr(text->defines, " W=f");
   if (type == NULL || strstr(text->defines, "COLS=4") == NULL) return 0;
   return type[4] == '1' ? 8 : 16;
@@ -35,8 +36,8 @@ smr_cl_mem smr_cl_weights_image(const struct smr_cl_device *device,
 
 // ---- measuring ----
 
-// A product as convolutions with 1 x 1 taps have them. Its weights have less than the 65536 texels
-// that every device must allow.
+// A product like that of a 1 x 1 convolution. Its weights have fewer than the 65536 texels that
+// every device must support.
 enum {
   RACE_ROWS = 400,
   RACE_DEPTH = 320,
@@ -47,10 +48,10 @@ enum {
   RACE_W = RACE_DEPTH * RACE_COLUMNS * 4,
 };
 
-// A product both ways: [0] with weights in buffers, [1] in images.
+// The product with weights [0] in buffers, [1] in images.
 struct cl_race {
   struct smr_cl_device *device;
-  void *weights, *others;  // memory
+  void *weights, *others;  // device memory
   struct smr_cl_launch launch;
   void *prepared[2];
   uint64_t best_ns[2];
@@ -71,7 +72,7 @@ static samara_status race_prepare(struct cl_race *race, const char *dialect,
   return status;
 }
 
-// Turns that others who use the machine disturb are not the least of their way.
+// Take the least time of several turns, because others may use the machine.
 static samara_status race_run(struct cl_race *race, const char *dialect,
                               const struct smr_cl_text *texts) {
   static const int32_t ints[12] = {
@@ -97,10 +98,10 @@ static samara_status race_run(struct cl_race *race, const char *dialect,
   return SAMARA_OK;
 }
 
-// Percent of the time of buffers that images take.
+// Time with images as a percentage of the time with buffers.
 static int texels_measure(struct smr_cl_device *device, const char *dialect,
                           const struct smr_cl_text *texts, uint16_t kernel) {
-  // With an item for each row: some have nothing to do where items make four.
+  // One item per row; some are idle if items compute four rows.
   struct cl_race race = {.device = device,
                          .launch = {.kernel = kernel,
                                     .dims = 2,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver over OpenCL 1.2: finds devices, and gives them memory and work in one queue.
+// The driver for OpenCL 1.2: memory of devices, and work in one queue.
 #include "base/fp.h"
 
 #include "backends/opencl/cl_device.h"
@@ -12,7 +12,7 @@
 
 enum {
   OPENCL_ALIGNMENT = 64,     // of tensors: the widest vectors, and cache lines
-  OPENCL_COPY_FLUSH = 65536  // bytes: a smaller copy to the device waits for what comes after it
+  OPENCL_COPY_FLUSH = 65536  // bytes: smaller copies to the device are flushed with later work
 };
 
 // ---- what happened ----
@@ -44,7 +44,7 @@ void smr_cl_log(const struct smr_cl_device *device, samara_log_level level, cons
 
 // ---- tickets ----
 
-// All work of the device has failed from here on: memory may hold anything. The mutex is held.
+// Mark the device as failed: its memory is undefined. The mutex is held.
 static void opencl_lose(struct smr_cl_device *device, const char *function, int32_t code) {
   if (device->failed) return;
   device->failed = true;
@@ -56,8 +56,8 @@ static samara_status opencl_failure(const struct smr_cl_device *device, samara_e
   return smr_fail(error, device->failure.status, "%s", device->failure.text);
 }
 
-// Forget work that is done, in order. Of tickets up to `sure` it is known that nothing is under way
-// any more, whatever their events say. The mutex is held.
+// Remove finished work, in order. Tickets up to `sure` are finished, whatever their events report.
+// The mutex is held.
 static void opencl_retire(struct smr_cl_device *device, uint64_t sure) {
   size_t done = 0;
   for (; done < device->pending_count; done++) {
@@ -77,7 +77,7 @@ static void opencl_retire(struct smr_cl_device *device, uint64_t sure) {
           device->pending_count * sizeof device->pending[0]);
 }
 
-// Makes room for one more event. The mutex is held.
+// Make room for one more event. The mutex is held.
 static void opencl_make_room(struct smr_cl_device *device) {
   if (device->pending_count < SMR_CL_EVENTS) return;
   opencl_retire(device, 0);
@@ -88,7 +88,7 @@ static void opencl_make_room(struct smr_cl_device *device) {
   opencl_retire(device, oldest.ticket);
 }
 
-// The ticket of work that was begun, whose end is `event`. The mutex is held, and there is room.
+// A ticket for begun work that ends with `event`. The mutex is held, and there is room.
 static samara_status opencl_issue(struct smr_cl_device *device, smr_cl_event event,
                                   uint64_t *ticket, samara_error *error) {
   if (event == NULL) {
@@ -109,8 +109,8 @@ static void opencl_flush(struct smr_cl_device *device) {
   if (code != SMR_CL_SUCCESS) opencl_lose(device, "clFlush", code);
 }
 
-// Waits for all work that was begun. The mutex is held, but for the time of the wait: others may
-// begin more meanwhile.
+// Wait for all begun work. The mutex is held, but released during the wait, so others may begin
+// more work.
 static void opencl_finish(struct smr_cl_device *device) {
   const uint64_t last = device->last_ticket;
   if (device->done_ticket == last && !device->untracked) return;
@@ -218,7 +218,7 @@ static samara_status opencl_allocate(void *given, size_t size_bytes, const void 
     SMR_FAIL(error, OUT_OF_MEMORY, "the device gives at most %llu bytes at once, not %zu",
              (unsigned long long)most, size_bytes);
   }
-  // Whole vectors, so that kernels may read the last one.
+  // Round up to whole vectors, because kernels may read the last one completely.
   const size_t room = (size_bytes + OPENCL_ALIGNMENT - 1) / OPENCL_ALIGNMENT * OPENCL_ALIGNMENT;
   int32_t code = SMR_CL_SUCCESS;
   smr_cl_mem made =
@@ -229,7 +229,7 @@ static samara_status opencl_allocate(void *given, size_t size_bytes, const void 
                ? status
                : smr_fail_prefix(error, status, "%zu bytes of the device: ", size_bytes);
   }
-  // Done when the call returns, so that no ticket has to stand for it.
+  // Blocking, so no ticket is needed.
   if (initial != NULL) {
     code = device->api.clEnqueueWriteBuffer(device->queue, made, 1, 0, size_bytes, initial, 0, NULL,
                                             NULL);
@@ -328,14 +328,14 @@ static samara_status opencl_copy(void *given, const samara_copy *copy, uint64_t 
 
 // ---- waiting ----
 
-// Waits in the driver for the first event that stands for `ticket`. The mutex is held, but for the
-// time of the wait: others may begin work meanwhile.
+// Wait in the driver for the first event that covers `ticket`. The mutex is held, but released
+// during the wait, so others may begin more work.
 static void opencl_wait_event(struct smr_cl_device *device, uint64_t ticket) {
   size_t i = 0;
   while (i < device->pending_count && device->pending[i].ticket < ticket) i++;
   if (i == device->pending_count) return;
   const struct smr_cl_pending wanted = device->pending[i];
-  // Whoever retires it gives it back, so the wait has one of its own.
+  // Another thread may release the event meanwhile, so retain it.
   int32_t code = device->api.clRetainEvent(wanted.event);
   if (code != SMR_CL_SUCCESS) {
     opencl_lose(device, "clRetainEvent", code);
@@ -349,8 +349,8 @@ static void opencl_wait_event(struct smr_cl_device *device, uint64_t ticket) {
   if (code != SMR_CL_SUCCESS) opencl_lose(device, "clWaitForEvents", code);
 }
 
-// One step of waiting for at most `left` ns, `waited` ns after the first: OpenCL has no wait that
-// ends by itself. Yields at first, then sleeps so that at most a thirtieth is added to the wait.
+// One step of a wait with at most `left` ns left, after `waited` ns: OpenCL has no wait with a
+// timeout. Yields at first, then sleeps so that at most a thirtieth is added to the wait.
 static void opencl_pause(struct smr_cl_device *device, uint64_t waited, uint64_t left) {
   enum { SPIN_NS = 50000, SHORTEST_NS = 20000, LONGEST_NS = 1000000 };
   uint64_t pause = waited / 32;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists of launches, and what rows read of nodes.
+// Lists of launches, and access to nodes for rows.
 #include "base/fp.h"
 
 #include "backends/opencl/launch.h"
@@ -37,7 +37,7 @@ struct smr_cl_launch *smr_cl_add(struct smr_cl_launches *list, uint32_t node,
   return launch;
 }
 
-// What stands before a table's bytes.
+// Header of a table.
 struct cl_table {
   struct cl_table *next;
   max_align_t data[];
@@ -61,7 +61,7 @@ void *smr_cl_table(struct smr_cl_launches *list, struct smr_cl_launch *launch, u
   return table->data;
 }
 
-// Stand for scratch memory and the flag in places until there are any.
+// Placeholders for scratch memory and the flag until these are bound.
 static char cl_scratch_mark, cl_flag_mark;
 
 void smr_cl_begin_node(struct smr_cl_launches *list) { list->scratch_used = 0; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rows of operators share.
+// Code shared by the operators' rows.
 #include "base/fp.h"
 
 #include "backends/opencl/driver.h"
@@ -133,7 +133,7 @@ void smr_cl_box_join(struct smr_cl_box *box) {
       joined.dims[at] *= box->dims[i];
       continue;
     }
-    if (at == 0) return;  // fits() let no such box through
+    if (at == 0) return;  // excluded by fits()
     joined.dims[--at] = box->dims[i];
     for (int32_t k = 0; k < box->operands; k++) joined.strides[k][at] = box->strides[k][i];
   }
@@ -141,8 +141,8 @@ void smr_cl_box_join(struct smr_cl_box *box) {
 }
 
 int32_t smr_cl_walkers(const struct smr_cl_node *node, int64_t n) {
-  // An item of a CPU takes 16 elements or more: starting one costs as much as an element. Whole
-  // groups of 16 items, which CPUs make vectors of.
+  // On a CPU an item processes at least 16 elements, because starting an item costs as much as an
+  // element. Items come in groups of 16, which CPUs vectorize.
   const int64_t least = n < 16 ? n : 16;
   int64_t items = node->features->cpu ? n / 16 : n;
   if (items < least) items = least;
@@ -158,13 +158,13 @@ void smr_cl_set_items(struct smr_cl_launch *launch, int64_t a, int64_t b, int64_
 }
 
 bool smr_cl_is_much(const struct smr_cl_node *node, int64_t outputs) {
-  enum { TILE = 4 * 4, ITEMS = 512, UNITS = 16 };  // of a unit; units where they are not known
+  enum { TILE = 4 * 4, ITEMS = 512, UNITS = 16 };  // items per unit; units if unknown
   const int64_t units = node->features->units != 0 ? node->features->units : UNITS;
   return outputs / TILE >= units * ITEMS;
 }
 
-// Whether the next kernel may take the place of this one. Its sums depend on how many lanes there
-// are.
+// Whether the next kernel (with subgroups) may replace this one. Its sums depend on the number of
+// lanes.
 static bool cl_may_share(const struct smr_cl_node *node, uint16_t kernel) {
   return kernel < SMR_CL_KERNELS && smr_cl_shares(&smr_cl_texts[kernel + 1]) &&
          !node->features->cpu && !node->region->strict &&
@@ -193,8 +193,8 @@ bool smr_cl_stays(const struct smr_cl_node *node) {
   return smr_cl_input(node, 1)->size_bytes <= KEPT_BYTES;
 }
 
-// PoCL keeps what all items of a work-group have on one stack, which a few thousand large tiles
-// overflow.
+// PoCL keeps the variables of all items of a work-group on one stack, which a few thousand large
+// tiles overflow.
 static void cl_bound_group(struct smr_cl_launch *launch, const struct smr_cl_tile *tile) {
   enum { LARGE = 64, MANY = 2048, MOST = 64 };
   const size_t items = launch->items[0];

@@ -4,7 +4,7 @@
 
 #include "backends/opencl/lower.h"
 
-enum { CL_ATTENTION_COLUMNS = 128 };  // of an item
+enum { CL_ATTENTION_COLUMNS = 128 };  // columns per item
 
 static bool cl_attention_fits(const struct smr_cl_node *node, const char **why) {
   const samara_region_tensor *q = smr_cl_input(node, 0), *mask = smr_cl_input(node, 3);
@@ -24,7 +24,7 @@ static void cl_attention_kernels(const struct smr_cl_node *node, bool *kernels) 
   kernels[cl_attention_kernel(node)] = true;
 }
 
-// Strides of an operand by batch, head and row.
+// Set the strides of an operand by batch, head and row.
 static void cl_attention_strides(const samara_region_tensor *t, bool rows_first, int32_t *batch,
                                  int32_t *head, int32_t *row) {
   const int64_t last = t->shape[t->rank - 1], above = t->shape[t->rank - 2];

@@ -45,7 +45,7 @@ bool smr_cl_knows_weights(const struct smr_cl_node *node, const char **why) {
   return true;
 }
 
-// Whether every output pixel is the product of one input pixel with panels.
+// Whether the convolution is a matrix product: one tap, no padding, stride 1.
 static bool cl_conv_is_product(const struct smr_cl_node *node) {
   const samara_region_tensor *w = smr_cl_input(node, 1);
   if (w->layout != SAMARA_LAYOUT_PANEL || smr_cl_int(node, "groups") != 1) return false;
@@ -83,7 +83,7 @@ static uint16_t cl_conv_kernel(const struct smr_cl_node *node) {
   return plain ? cl_conv_plain[types] : cl_conv_panel[types];
 }
 
-// Whether the node has tiles for devices that run thousands of items.
+// Whether the node has small tiles, for devices that run thousands of items.
 static bool cl_conv_has_small(const struct smr_cl_node *node, int types) {
   return !node->features->cpu && types < SMR_CL_TILED && !cl_conv_spreads(node) &&
          smr_cl_input(node, 1)->layout != SAMARA_LAYOUT_PLAIN;
@@ -151,7 +151,7 @@ void smr_cl_convolve(const struct smr_cl_node *node, struct smr_cl_launch *launc
     q[3 + i] = axis < 0 ? 1 : (int32_t)dilations->ints[axis];
     q[6 + i] = axis < 0 ? 0 : (int32_t)pads->ints[axis];
   }
-  // Columns of a group are cut for themselves: all groups have whole blocks.
+  // Every group is divided into whole blocks of columns.
   const int64_t blocks = ((depthwise ? outputs : own) + tile->columns - 1) / tile->columns;
   q[11] = (int32_t)blocks;
   smr_cl_set_tiles(launch, tile, pixels, (depthwise ? blocks : blocks * groups) * tile->columns, 1);

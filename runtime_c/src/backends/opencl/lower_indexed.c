@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathering and scattering. What indices pick becomes positions of slices: on the host where they
-// are constant, else by a kernel, which also checks them.
+// Gathering and scattering. Indices are converted to positions of slices: on the host if they are
+// constant, else by a kernel, which also checks them.
 #include "base/fp.h"
 
 #include "backends/opencl/lower.h"
@@ -9,21 +9,23 @@
 
 enum {
   CL_MOST_TUPLE = 8,
-  CL_SMALL_SLICE = 16,  // elements; items of smaller slices walk all elements together
+  CL_SMALL_SLICE = 16,  // elements; for smaller slices, items share all elements
 };
 
 struct cl_indexed {
-  const samara_region_tensor *x, *indices;  // x: what indices point into
+  const samara_region_tensor *x, *indices;  // x: the indexed tensor
   bool scatters, elements, wrap;
   int64_t m;          // positions
   int64_t slice;      // elements of a slice
-  int64_t outer;      // of gather: how often all positions are used, in the axes before its own
-  int64_t rows;       // slices that a position may be of
+  int64_t outer;      // of gather: product of the axes before the indexed one, which repeat all
+                      // positions
+  int64_t rows;       // number of slices in x
   int64_t depth;      // indices of a position
   int64_t per_batch;  // positions that share the batch axes
-  int64_t sizes[CL_MOST_TUPLE];  // of the axes that a tuple goes along; of elements: of all, of x
-  int64_t counts[SMR_CL_AXES];   // of elements: shape of the indices
-  int32_t axis;                  // of elements
+  int64_t sizes[CL_MOST_TUPLE];  // sizes of the axes indexed by a tuple; for elements: all sizes of
+                                 // x
+  int64_t counts[SMR_CL_AXES];   // for elements: shape of the indices
+  int32_t axis;                  // for elements
 };
 
 static bool cl_indexed_is(const struct smr_cl_node *node, const char *op) {
@@ -89,7 +91,7 @@ static void cl_indexed_read(const struct smr_cl_node *node, struct cl_indexed *s
 
 // ---- constant indices ----
 
-// Whether positions can be computed now: indices are constant, and so are the sizes they go by.
+// Whether positions can be computed now: indices and the indexed sizes are constant.
 static bool cl_indexed_is_constant(const struct smr_cl_node *node) {
   const samara_region_tensor *x = smr_cl_input(node, 0), *indices = smr_cl_input(node, 1);
   for (int32_t i = 0; i < x->rank; i++)
@@ -97,7 +99,7 @@ static bool cl_indexed_is_constant(const struct smr_cl_node *node) {
   return indices->data != NULL;
 }
 
-// Index `i`, counted from the front; -1 where it is out of range.
+// Index `i`, counted from the front; -1 if out of range.
 static int64_t cl_index_at(const struct cl_indexed *s, int64_t i, int64_t size) {
   int64_t at = s->indices->dtype == SAMARA_INT64 ? ((const int64_t *)s->indices->data)[i]
                                                  : ((const int32_t *)s->indices->data)[i];
@@ -188,7 +190,7 @@ static void cl_indexed_kernels(const struct smr_cl_node *node, bool *kernels) {
   kernels[cl_whole_copy[size]] = true;
 }
 
-// A launch that writes the positions to scratch, and checks them.
+// Add a launch that checks the indices and writes positions to scratch.
 static struct smr_cl_place cl_indexed_locate(const struct smr_cl_node *node,
                                              struct smr_cl_launches *out,
                                              const struct cl_indexed *s) {
@@ -209,7 +211,7 @@ static struct smr_cl_place cl_indexed_locate(const struct smr_cl_node *node,
   return place;
 }
 
-// The table of positions. Of equal ones that are scattered to, all but the last become -1.
+// Add the table of positions. For scatter, all but the last of equal positions become -1.
 static void cl_indexed_table(struct smr_cl_launches *out, struct smr_cl_launch *launch,
                              const struct cl_indexed *s) {
   int32_t *positions = (int32_t *)smr_cl_table(out, launch, 1, (size_t)s->m * sizeof *positions);
@@ -228,7 +230,7 @@ static void cl_indexed_table(struct smr_cl_launches *out, struct smr_cl_launch *
   allocator->release(allocator->user, last);
 }
 
-// y = x, but where they lie in the same place.
+// Copy x to y, unless they share memory.
 static void cl_indexed_copy(const struct smr_cl_node *node, struct smr_cl_launches *out) {
   const samara_region_tensor *x = smr_cl_input(node, 0), *y = smr_cl_output(node, 0);
   if (x->memory == y->memory && x->offset_bytes == y->offset_bytes && x->data == NULL) return;
@@ -241,14 +243,14 @@ static void cl_indexed_copy(const struct smr_cl_node *node, struct smr_cl_launch
   smr_cl_set_items(launch, launch->ints[1], 1, 1);
 }
 
-// Items of a launch that moves slices, and what of them is what.
+// Set the items and ints of a launch that moves slices.
 static void cl_indexed_items(const struct smr_cl_node *node, const struct cl_indexed *s,
                              struct smr_cl_launch *launch, bool ordered) {
   const int64_t slices = s->m * s->outer, least = node->features->cpu ? 16 : 256;
   const bool small = s->slice < CL_SMALL_SLICE;
   int64_t items = smr_cl_walkers(node, s->slice), others = slices;
   if (ordered) {
-    // Each item has to walk all positions.
+    // Each item loops over all positions.
     if (small) items = s->slice;
     others = least / items;
     others = others < 1 ? 1 : others > s->m ? s->m : others;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators of int8 but products: docs/reference/quantized-arithmetic.md, to the last bit.
+// Operators of int8 except products, bit-exact: docs/reference/quantized-arithmetic.md.
 #include "base/fp.h"
 
 #include "backends/opencl/lower_integer.h"
@@ -236,9 +236,9 @@ static void cl_q_norm_lower(const struct smr_cl_node *node, struct smr_cl_launch
 
 // ---- resizing ----
 
-enum { CL_Q_WHOLE_WEIGHT = 2048 };  // of a tap
+enum { CL_Q_WHOLE_WEIGHT = 2048 };  // weight 1.0 of a tap
 
-// Whether the taps of an axis of `size` elements are constants that name elements of it.
+// Whether the taps of an axis of `size` elements are constant and in range.
 static bool cl_q_taps_fit(const samara_region_tensor *taps, const samara_region_tensor *x,
                           int32_t axis, const char **why) {
   // An index out of range is an error, which kernels cannot report.

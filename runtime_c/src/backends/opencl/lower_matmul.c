@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products, and what all products of floats share.
+// Matrix products, and code shared by all float products.
 #include "base/fp.h"
 
 #include "backends/opencl/lower.h"
@@ -80,7 +80,7 @@ static struct smr_cl_tile cl_panel_tile(const struct smr_cl_node *node, int type
   return (struct smr_cl_tile){cl_panel_1x4[types], 1, 4, true};
 }
 
-// Whether a product may have so few rows.
+// Whether a product may have that few rows.
 static bool cl_panel_may_be_flat(const struct smr_cl_node *node) {
   const samara_region_tensor *y = smr_cl_output(node, 0);
   int64_t rows = 1;
@@ -98,7 +98,7 @@ void smr_cl_panel_kernels(const struct smr_cl_node *node, bool *kernels) {
   if (cl_panel_may_be_flat(node)) smr_cl_set_kernel(node, kernels, flat);
 }
 
-// A launch of the product of [batch..., rows, depth] and [..., depth, columns]; strides are 0.
+// Add the product of [batch..., rows, depth] and [..., depth, columns]; strides are still 0.
 static struct smr_cl_launch *cl_product(const struct smr_cl_node *node, struct smr_cl_launches *out,
                                         const struct smr_cl_tile *tile, int64_t rows, int64_t depth,
                                         int64_t columns, int64_t batch) {
@@ -162,7 +162,7 @@ void smr_cl_multiply(const struct smr_cl_node *node, struct smr_cl_launch *launc
   const bool panels = w->layout == SAMARA_LAYOUT_PANEL;
   const int64_t rows = y->shape[y->rank - 2], columns = y->shape[y->rank - 1];
   const int64_t depth = x->shape[x->rank - (turned_x ? 2 : 1)];
-  // At most four batch dims, the last ones last.
+  // At most four batch dims, right-aligned.
   int64_t batch = 1, dims[4] = {1, 1, 1, 1}, strides[2][4] = {{0}};
   const int32_t lead = y->rank - 2;
   for (int32_t i = 0; i < lead; i++) {

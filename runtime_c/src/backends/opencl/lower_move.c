@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that move elements without looking at them.
+// Operators that only move elements.
 #include "base/fp.h"
 
 #include "backends/opencl/lower.h"
@@ -51,7 +51,7 @@ static void cl_move_box(const struct smr_cl_node *node, struct smr_cl_launches *
   launch->ints[14] = (int32_t)to;
 }
 
-// The box of y, with y's strides as operand 1.
+// The box with the dims of y, and its strides as operand 1.
 static void cl_move_begin(struct smr_cl_box *box, const samara_region_tensor *y) {
   memset(box, 0, sizeof *box);
   box->rank = y->rank;
@@ -60,7 +60,7 @@ static void cl_move_begin(struct smr_cl_box *box, const samara_region_tensor *y)
   smr_cl_strides(y, y->rank, box->strides[1]);
 }
 
-// Strides that a size of 1 does not make 0: what is cut along an axis needs them.
+// Strides that are not 0 for axes of size 1, as needed for slicing.
 static void cl_move_dense(const samara_region_tensor *tensor, int64_t *strides) {
   int64_t stride = 1;
   for (int32_t i = tensor->rank; i-- > 0; stride *= tensor->shape[i]) strides[i] = stride;
@@ -155,7 +155,7 @@ static void cl_expand_lower(const struct smr_cl_node *node, struct smr_cl_launch
 }
 
 static bool cl_tile_fits(const struct smr_cl_node *node, const char **why) {
-  // Every axis becomes two: one of repeats, one of elements.
+  // Every axis becomes two: repeats and elements.
   return smr_cl_sizes_fit(node, SMR_CL_AXES / 2, why) && smr_cl_plain(node, why);
 }
 
@@ -189,7 +189,7 @@ static uint16_t cl_pad_kernel(const struct smr_cl_node *node) {
 static bool cl_pad_fits(const struct smr_cl_node *node, const char **why) {
   const samara_region_attribute *pads = smr_cl_attribute(node, "pads");
   if (smr_cl_int(node, "mode") != 0) {
-    // What is cut off first can no longer be repeated: the kernel knows no such cuts.
+    // Elements that are cropped first must not be repeated, which the kernel does not support.
     bool cuts = pads->symbolic;
     for (uint32_t i = 0; i < pads->count && !cuts; i++) cuts = pads->ints[i] < 0;
     if (cuts) {

@@ -10,12 +10,12 @@
 
 // ---- one operand ----
 
-// A function of one float: which operator it is, under which value of which attribute.
+// A function of one float: its operator, and the value of the attribute that selects it.
 struct cl_unary {
   const char *op, *attribute;
   int64_t value;
   const char *a, *b;
-  uint16_t kernels[2];  // of float32 and float16
+  uint16_t kernels[2];  // for float32 and float16
 };
 
 static const struct cl_unary cl_unaries[] = {
@@ -90,7 +90,7 @@ static enum cl_type cl_type_of(samara_dtype dtype) {
   }
 }
 
-// The kernel that makes `to` of `from`; -1: none is needed, or there is none.
+// The kernel that casts `from` to `to`; -1: none is needed, or there is none.
 static int cl_cast_kernel(enum cl_type from, enum cl_type to) {
   if (from == CL_bool) from = CL_u8;
 #define SMR_CL_UNARY(op, name, attribute, value, a, b, text)

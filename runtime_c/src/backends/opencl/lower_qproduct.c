@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of int8: convolutions and matrices. docs/reference/quantized-arithmetic.md, to the last
-// bit.
+// Products of int8: convolutions and matrices, bit-exact: docs/reference/quantized-arithmetic.md.
 #include "base/fp.h"
 
 #include "backends/opencl/lower_integer.h"
@@ -9,7 +8,7 @@
 
 enum { CL_Q_ROWS = 8, CL_Q_DEPTHWISE_ROWS = 4, CL_Q_COLS = 16, CL_Q_MOST_TAPS = 256 };
 
-// The kernels of one way to read weights: for a CPU, and small tiles (of 4 x 4 and 1 x 4 outputs)
+// The kernels for one layout of weights: for CPUs, and with small tiles (4 x 4 and 1 x 4 outputs)
 // for devices that run thousands of items.
 struct cl_q_kernels {
   uint16_t large, tiles_4x4, tiles_1x4;
@@ -92,7 +91,7 @@ static struct smr_cl_tile cl_q_product_tile(const struct smr_cl_node *node) {
   return (struct smr_cl_tile){of->tiles_1x4, 1, 4, true};
 }
 
-// What requantizes the sums: a factor and a zero point of w for each column.
+// Requantization: a factor and a zero point of w per column.
 static void cl_q_product_table(const struct smr_cl_node *node, struct smr_cl_launches *out,
                                struct smr_cl_launch *launch) {
   const samara_region_tensor *x = smr_cl_input(node, 0), *w = smr_cl_input(node, 1);

@@ -8,15 +8,15 @@
 #include <string.h>
 
 enum {
-  CL_MOST_STEPS = 4096,   // of a sequence: each is a launch, which takes about 5 us
-  CL_RECURRENT_ROWS = 4,  // of the product with w, an item
-  // Hidden units up to which one item does all steps faster than as many launches would.
+  CL_MOST_STEPS = 4096,   // of a sequence: each step is a launch of about 5 us
+  CL_RECURRENT_ROWS = 4,  // rows per item in the product with w
+  // Up to this many hidden units one launch for all steps is faster than a launch per step.
   CL_SHORT_HIDDEN = 32,
   CL_SHORT_HIDDEN_GPU = 8,
-  CL_FEW_STEPS = 2  // launches that this saves nothing of
+  CL_FEW_STEPS = 2  // with fewer steps this saves nothing
 };
 
-// Inputs by position; the last two are of lstm alone.
+// Inputs by position; the last two are for lstm only.
 enum {
   CL_RECURRENT_X,
   CL_RECURRENT_W,
@@ -32,7 +32,7 @@ static bool cl_is_lstm(const struct smr_cl_node *node) {
   return strcmp(node->node->op, "lstm") == 0;
 }
 
-// Kernels, of float32, float32 with float16 weights, and float16.
+// Kernels for float32, float32 with float16 weights, and float16.
 static const uint16_t cl_project_rows[3] = {
     SMR_CL_recurrent_rows_f32, SMR_CL_recurrent_rows_f32_f16, SMR_CL_recurrent_rows_f16};
 static const uint16_t cl_project_row[3] = {SMR_CL_recurrent_row_f32, SMR_CL_recurrent_row_f32_f16,
@@ -55,7 +55,7 @@ static int cl_recurrent_types(const struct smr_cl_node *node) {
   return x < 0 || w < 0 ? -1 : x == 1 ? 2 : w;
 }
 
-// Why the sequence is too much, as far as its dims are known; or NULL.
+// Why the sequence is too large, for known dims; or NULL.
 static const char *cl_recurrent_excess(const struct smr_cl_node *node) {
   const samara_region_tensor *x = smr_cl_input(node, CL_RECURRENT_X), *y = smr_cl_output(node, 0);
   int64_t n = 4;  // gates are up to four times as many as elements of y
@@ -79,7 +79,7 @@ static bool cl_recurrent_tall(const samara_region_tensor *x) {
   return x->shape[0] * x->shape[1] > 1;
 }
 
-// Whether steps are so short that one launch does all of them.
+// Whether steps are so short that one launch computes all of them.
 static bool cl_recurrent_is_short(const struct smr_cl_node *node) {
   const int64_t most = node->features->cpu ? CL_SHORT_HIDDEN : CL_SHORT_HIDDEN_GPU;
   return smr_cl_int(node, "hidden") <= most &&
@@ -113,11 +113,11 @@ struct cl_recurrent {
   struct smr_cl_launches *out;
   int types;
   bool lstm, linear;
-  bool together;  // one launch does all steps
+  bool together;  // one launch computes all steps
   int64_t steps, batch, inputs, hidden, gates, directions;
   struct smr_cl_place x_part;  // [D, T * N, G * H]
-  struct smr_cl_place h[2];    // before even and odd steps
-  struct smr_cl_place last_h;  // after the last step
+  struct smr_cl_place h[2];    // h before even and odd steps
+  struct smr_cl_place last_h;  // h after the last step
   struct smr_cl_place c;
   struct smr_cl_place reset_h, z;
 };
@@ -126,7 +126,7 @@ static struct smr_cl_place cl_recurrent_place(const samara_region_tensor *t) {
   return (struct smr_cl_place){t->memory, t->offset_bytes};
 }
 
-// States of float32 are made where the outputs lie, others in scratch.
+// Float32 states are computed in the outputs, others in scratch.
 static struct smr_cl_place cl_recurrent_state(const struct cl_recurrent *all, uint32_t output) {
   const samara_region_tensor *t = smr_cl_output(all->node, output);
   if (all->types != 2) return cl_recurrent_place(t);
@@ -159,7 +159,7 @@ static void cl_recurrent_read(struct cl_recurrent *all) {
   }
 }
 
-// h before step `step`: steps - 1 write where the next one reads.
+// h before step `step`: each step writes where the next one reads.
 static struct smr_cl_place cl_recurrent_h(const struct cl_recurrent *all, int64_t step) {
   return step == all->steps ? all->last_h : all->h[step % 2];
 }
@@ -194,7 +194,7 @@ static void cl_recurrent_project(const struct cl_recurrent *all) {
   smr_cl_set_items(launch, wide, (some + block - 1) / block, all->directions);
 }
 
-// A launch of step `step`: its products of r with what buffer 2 will be.
+// Add a launch of step `step`: products of r with buffer 2.
 static struct smr_cl_launch *cl_recurrent_launch(const struct cl_recurrent *all, uint16_t kernel,
                                                  int64_t step) {
   const struct smr_cl_node *node = all->node;
@@ -253,7 +253,7 @@ static void cl_gru_step(const struct cl_recurrent *all, int64_t step) {
   launch->buffers[7] = all->z;
 }
 
-// A state in scratch becomes an output.
+// Copy a state from scratch to an output.
 static void cl_recurrent_end(const struct cl_recurrent *all, uint32_t output,
                              const struct smr_cl_place *state) {
   const samara_region_tensor *t = smr_cl_output(all->node, output);

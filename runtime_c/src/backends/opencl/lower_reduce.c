@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes one number of several: reductions, arg-min and arg-max, softmax, running sums.
+// Reductions, arg-min and arg-max, softmax, running sums.
 #include "base/fp.h"
 
 #include "backends/opencl/lower.h"
@@ -8,7 +8,7 @@
 
 struct cl_reducer {
   const char *op;
-  int16_t kernels[4];  // of float32, float16, int32, int64; -1: none
+  int16_t kernels[4];  // for float32, float16, int32, int64; -1: none
 };
 
 static const struct cl_reducer cl_reducers[] = {
@@ -31,7 +31,7 @@ static const struct cl_reducer cl_reducers[] = {
 
 static int32_t cl_reduce_kernel(const struct smr_cl_node *node) {
   samara_dtype dtype = smr_cl_input(node, 0)->dtype;
-  if (strcmp(node->node->op, "cumsum") == 0) {  // wraps alike with and without a sign
+  if (strcmp(node->node->op, "cumsum") == 0) {  // signed and unsigned sums wrap to the same bits
     if (dtype == SAMARA_UINT32) dtype = SAMARA_INT32;
     if (dtype == SAMARA_UINT64) dtype = SAMARA_INT64;
   }
@@ -64,13 +64,13 @@ void smr_cl_reduction(const struct smr_cl_node *node, struct smr_cl_launch *laun
   uint32_t goes = 0;
   for (uint32_t i = 0; axes != NULL && i < axes->count; i++)
     goes |= 1u << (axes->ints[i] < 0 ? axes->ints[i] + x->rank : axes->ints[i]);
-  // sum_to states the output's shape, aligned to the right, instead of axes.
+  // sum_to has the output's shape, right-aligned, instead of axes.
   for (int32_t i = 0; axes == NULL && i < x->rank; i++) {
     const int32_t own = i - (x->rank - y->rank);
     if (own < 0 || y->shape[own] != x->shape[i]) goes |= 1u << i;
   }
   smr_cl_strides(x, x->rank, strides);
-  struct smr_cl_box boxes[2] = {{.operands = 1}, {.operands = 1}};  // what stays, what goes
+  struct smr_cl_box boxes[2] = {{.operands = 1}, {.operands = 1}};  // kept axes, reduced axes
   for (int32_t i = 0; i < x->rank; i++) {
     struct smr_cl_box *box = &boxes[goes >> i & 1];
     box->dims[box->rank] = x->shape[i];
@@ -89,7 +89,7 @@ void smr_cl_reduction(const struct smr_cl_node *node, struct smr_cl_launch *laun
   smr_cl_bind(launch, 0, x);
   smr_cl_bind(launch, 5, y);
   const int64_t outputs = smr_cl_numel(y);
-  // An item has the work of many elements: one for each output.
+  // One item per output, because an item has the work of many elements.
   launch->ints[0] = (int32_t)outputs;
   launch->ints[1] = (int32_t)(outputs < 1 << 20 ? outputs : 1 << 20);
   launch->ints[14] = (int32_t)n;

@@ -87,7 +87,7 @@ static double cl_resize_weight(int64_t mode, double distance, double a) {
   return d < 2 ? ((d - 5) * d + 8) * d * a - 4 * a : 0;
 }
 
-// The entries of an axis: `taps` indices and weights for each output.
+// Compute the entries of an axis: `taps` indices and weights per output.
 static void cl_resize_axis(const struct smr_cl_node *node, int32_t axis, int64_t size, int64_t out,
                            int32_t taps, int32_t *table) {
   const int64_t mode = smr_cl_int(node, "mode"), coordinate = smr_cl_int(node, "coordinate");

@@ -12,8 +12,7 @@ static const struct smr_cl_row *rows_find(const struct smr_cl_row *rows, const c
   return NULL;
 }
 
-// Families of which this build has no part are not named: their rows would take as much room as
-// others.
+// Families without a part in this build are left out, because their rows would take space.
 const struct smr_cl_row *smr_cl_row(const char *op) {
   const struct smr_cl_row *row = NULL;
 #define FIND(family, has) \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of kernels, for drivers that compile them.
+// Unpacks the texts of kernels, for drivers that compile them.
 #include "base/fp.h"
 
 #include "backends/opencl/driver.h"
@@ -12,7 +12,7 @@ enum {
   TEXTS_PAIRS = 0x120 - TEXTS_FIRST_PAIR
 };
 
-// ISO C promises strings of 4095 characters; the compilers we know take any.
+// ISO C only guarantees strings of 4095 characters; known compilers have no limit.
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverlength-strings"
@@ -42,7 +42,7 @@ size_t smr_cl_unpack(const char *text, char *out) { return texts_unpack(text, SI
 
 const char *const smr_cl_dialect = cl_text_dialect;
 
-// Elements of 8 bytes are moved as integers, too.
+// Elements of 8 bytes are also moved as integers.
 const char *const smr_cl_integers =
     SMR_HAS(type_int8) || SMR_HAS(type_qint8) || SMR_HAS(type_uint8) || SMR_HAS(type_int16) ||
             SMR_HAS(type_uint16) || SMR_HAS(type_int32) || SMR_HAS(type_uint32) ||

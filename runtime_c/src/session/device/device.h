@@ -102,7 +102,7 @@ struct smr_device_choice {
 
 /// Memory of a device that a session holds.
 struct smr_device_block {
-  struct smr_device_block *next;  // of the session's
+  struct smr_device_block *next;  // next of the session
   samara_backend *backend;
   void *handle;  // NULL: none yet
   size_t size_bytes;
@@ -205,7 +205,7 @@ struct smr_device_space {
 /// and writes the other; a successful run swaps them, so a stopped run keeps the old value. Both
 /// are in the memory of the first stage, which changes only with new dims.
 struct smr_resident {
-  struct smr_resident *next;  // of the session's
+  struct smr_resident *next;  // next of the session
   uint32_t input;             // input of the entry function that reads the variable
   uint32_t reads;             // the value of that input
   int32_t output;             // output that becomes its next value; -1: none
@@ -215,7 +215,7 @@ struct smr_resident {
 };
 
 struct smr_device_region {
-  struct smr_device_region *next;  // of the session's
+  struct smr_device_region *next;  // next of the session
   struct smr_device_region *twin;  // the same nodes for the other turn, if they read or write
                                    // residents; else NULL
   uint32_t turn;                   // value of smr_devices.turn that this region is for

@@ -70,7 +70,7 @@ struct smr_rates_place {
   bool waits;  // work is submitted and waited for, so that there is a wait_ns
 };
 
-/// Measure those rates that are 0 in `rates`, but those of copies. Kinds that cannot run there stay
+/// Measure the rates that are 0 in `rates`, except those of copies. Kinds that cannot run stay
 /// 0. The largest node is predicted to take 2 ms, or 16 times the smallest, but 16 ms at most.
 samara_status smr_rates_measure(const struct smr_rates_place *place, samara_rates *rates,
                                 samara_error *error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What the runtime that is linked has, and what Java meets where it lacks something.
+// Features of the linked runtime, and native methods for missing ones.
 #ifndef SAMARA_JNI_FEATURES_H_
 #define SAMARA_JNI_FEATURES_H_
 
@@ -29,8 +29,8 @@
 #include <samara/samara_backend.h>
 #endif
 
-/// A native method in place of those that need a feature: it takes no notice of its arguments,
-/// throws, and returns 0, false or null.
+/// Replaces native methods whose feature is missing: ignores its arguments, throws, and returns 0,
+/// false or null.
 #define JNI_ABSENT(feature)                                  \
   static jlong without_##feature(JNIEnv *env, jclass type) { \
     (void)type;                                              \

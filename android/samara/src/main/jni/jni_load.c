@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Registers the functions of dev.samara.Native. Nothing else of the library can be seen.
+// Registers the functions of dev.samara.Native. The library exports nothing else.
 #include "jni_util.h"
 
 static bool registers(JNIEnv *env) {
@@ -19,7 +19,7 @@ JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved) {
   void *found = NULL;
   if ((*vm)->GetEnv(vm, &found, JNI_VERSION_1_6) != JNI_OK) return JNI_ERR;
   JNIEnv *env = found;
-  // With an exception pending: a method is missing, so the classes are of another version.
+  // An exception is pending: a method is missing, so the classes have another version.
   return jni_util_load(env) && registers(env) ? JNI_VERSION_1_6 : JNI_ERR;
 }
 

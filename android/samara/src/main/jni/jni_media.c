@@ -30,13 +30,13 @@ void jni_set_image(JNIEnv *env, samara_session *session, jint index, const samar
   jni_ok(env, session, samara_session_set_image(session, (size_t)index, image));
 }
 
-/// A plane's object of Java, and its bytes where it is an array.
+/// A plane's Java object, and its bytes if it is an array.
 struct held {
   jobject object;
   jbyte *bytes;
 };
 
-/// Where the bytes of a plane are; false with an exception pending.
+/// Locate the bytes of a plane; false with an exception pending.
 static bool read_plane(JNIEnv *env, jclass array_class, const jlong *place, struct held *held,
                        samara_plane *plane) {
   const char *data;
@@ -90,7 +90,7 @@ JNI_ABSENT(images)
 // ---- sound ----
 
 #if SAMARA_WITH_AUDIO
-/// Give `audio` with samples of Java; what was taken, times two, plus one when it is ready.
+/// Push `audio` with Java samples; returns 2 * (samples read) + (1 if ready).
 static jlong push(JNIEnv *env, samara_session *session, jint index, const samara_audio *audio) {
   size_t taken = 0;
   bool ready = false;
@@ -159,7 +159,7 @@ static void put_boxes(struct jni_blob *blob, const samara_answer *answer) {
   }
 }
 
-/// What dev.samara.Answers reads.
+/// Pack an answer for dev.samara.Answers.
 static void put_answer(struct jni_blob *blob, const samara_answer *answer) {
   jni_put_int(blob, answer->kind);
   jni_put_int(blob, (int64_t)answer->count);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A picture of dev.samara.Image as C has it.
+// Converts a dev.samara.Image to C.
 #ifndef SAMARA_JNI_MEDIA_H_
 #define SAMARA_JNI_MEDIA_H_
 
@@ -8,9 +8,9 @@
 #if SAMARA_WITH_IMAGES
 enum { JNI_IMAGE_NUMBERS = 11 };  // of dev.samara.Image
 
-/// All but the planes; false with an exception pending.
+/// Convert everything except planes; false with an exception pending.
 bool jni_read_image(JNIEnv *env, jintArray numbers, samara_image *image);
-/// Have input `index` be the picture, or throw.
+/// Set input `index` to the picture, or throw.
 void jni_set_image(JNIEnv *env, samara_session *session, jint index, const samara_image *image);
 #endif
 

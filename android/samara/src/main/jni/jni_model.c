@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Models, and what is to say of the library.
+// Models, and facts about the library.
 #include "jni_features.h"
 #include "jni_system.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { ISA_BYTES = 256 };  // names of all instruction sets take less
+enum { ISA_BYTES = 256 };  // enough for the names of all instruction sets
 
 static jbyteArray version(JNIEnv *env, jclass type) {
   (void)type;
@@ -95,7 +95,7 @@ static jlong open_buffer(JNIEnv *env, jclass type, jobject buffer, jlong offset,
   samara_status status;
   if ((uintptr_t)data % 4 == 0) {
     status = samara_model_open_memory(data, (size_t)size, &options, &model, &error);
-  } else {  // as behind an odd position: it is copied
+  } else {  // misaligned, e.g. at an odd position: copy
 #if SAMARA_WITH_CALLBACKS
     const samara_reader reader = {copy_from, (uint64_t)size, data};
     status = samara_model_open_callbacks(&reader, &options, &model, &error);
@@ -113,7 +113,7 @@ static void close_model(JNIEnv *env, jclass type, jlong model) {
 
 // ---- describing ----
 
-/// What dev.samara.TensorInfo reads.
+/// Pack a description for dev.samara.TensorInfo.
 static void put_info(struct jni_blob *blob, const samara_tensor_info *info, int record) {
   jni_put_text(blob, info->name);
   jni_put_int(blob, info->dtype);
@@ -125,7 +125,7 @@ static void put_info(struct jni_blob *blob, const samara_tensor_info *info, int 
   jni_put_int(blob, record);
 }
 
-/// 1 for an input that takes a picture, 2 for one that takes sound, else 0.
+/// 1 for an input with an image record, 2 for one with an audio record, else 0.
 static int record_of(const samara_model *model, const char *function, size_t index) {
   (void)model, (void)function, (void)index;
 #if SAMARA_WITH_IMAGES

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Kept tensors, the profile of a run, and what the session holds and where it runs.
+// Kept tensors, profile, memory and placement of a session.
 #include "jni_features.h"
 
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static jbyteArray trace(JNIEnv *env, jclass type, jlong handle) {
   (void)type;
   samara_session *session = jni_session(handle);
   size_t needed = 0;
-  // Without a buffer it says what it takes, and that it got too little.
+  // Without a buffer it returns the needed size and an error.
   const samara_status asked = samara_session_profile_trace(session, NULL, 0, &needed);
   if (needed == 0) {
     jni_ok(env, session, asked == SAMARA_OK ? SAMARA_BAD_STATE : asked);

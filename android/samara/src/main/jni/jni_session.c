@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Sessions and their pools: making, shapes, runs, the end.
+// Sessions and their pools: creation, shapes, runs, destruction.
 #include "jni_features.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 // Bits that dev.samara.SessionOptions sets.
 enum { KEEP_ALL = 1, STRICT = 2, BFLOAT16 = 4, FLOAT16 = 8, WAIT = 16, PROFILE = 32 };
-enum { MAX_BACKENDS = 8 };  // what samara_session_options takes
+enum { MAX_BACKENDS = 8 };  // limit of samara_session_options
 
 // ---- pools ----
 
@@ -29,7 +29,7 @@ static void destroy_pool(JNIEnv *env, jclass type, jlong pool) {
 }
 
 #else
-// A library without threads runs in the caller's: its pool is none.
+// A library without threads has no pool and runs in the caller's thread.
 static jlong create_pool(JNIEnv *env, jclass type, jint threads) {
   (void)env, (void)type, (void)threads;
   return 0;
@@ -73,7 +73,7 @@ static bool read_texts(JNIEnv *env, jobjectArray array, struct texts *texts) {
   return true;
 }
 
-/// The devices that a session's `backend` names.
+/// Open the devices named by a session's `backend`.
 struct devices {
   samara_backend *all[MAX_BACKENDS];
   size_t count;
@@ -82,7 +82,7 @@ struct devices {
 
 #if SAMARA_WITH_BACKENDS
 static void close_devices(struct devices *devices) {
-  // The session that was given them closes them with itself.
+  // The devices are closed with the session that uses them.
   for (size_t i = 0; i < devices->count; i++) samara_backend_close(devices->all[i]);
 }
 
@@ -194,7 +194,7 @@ static void cancel(JNIEnv *env, jclass type, jlong session) {
 
 // ---- shapes ----
 
-/// Resize to shapes that lie one behind the other, of the ranks that the inputs have; -1: as it is.
+/// Resize to concatenated shapes of the inputs' ranks; rank -1: unchanged.
 static void resize_to(JNIEnv *env, samara_session *session, const jint *ranks, size_t inputs,
                       const int64_t *dims) {
   const int64_t **shapes = calloc(inputs + 1, sizeof *shapes);
@@ -240,7 +240,7 @@ static jint input_shape(JNIEnv *env, jclass type, jlong handle, jint index, jlon
   samara_session *session = jni_session(handle);
   samara_tensor tensor;
   const samara_status status = samara_session_input(session, (size_t)index, &tensor);
-  if (status == SAMARA_BAD_STATE) return -1;  // not all are known
+  if (status == SAMARA_BAD_STATE) return -1;  // shapes are not all known
   return jni_ok(env, session, status) ? put_shape(env, &tensor, dims) : 0;
 }
 
@@ -248,7 +248,7 @@ static jint output_shape(JNIEnv *env, jclass type, jlong handle, jint index, jlo
   (void)type;
   samara_session *session = jni_session(handle);
   samara_tensor tensor;
-  // After a run its values tell more than the plan: dims that depend on data.
+  // After a run the output also has the dims that depend on data.
   if (samara_session_output(session, (size_t)index, &tensor) != SAMARA_OK &&
       !jni_ok(env, session, samara_session_output_shape(session, (size_t)index, &tensor)))
     return 0;

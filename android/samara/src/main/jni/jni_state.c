@@ -84,7 +84,7 @@ static jbyteArray get_state(JNIEnv *env, jclass type, jlong handle, jbyteArray n
   return jni_take(env, &blob);
 }
 
-/// Whether the shape that Java gave is the variable's; else throw.
+/// Whether the shape from Java is the variable's; else throw.
 static bool shape_fits(JNIEnv *env, const samara_tensor *tensor, jlongArray shape) {
   jlong dims[SAMARA_MAX_RANK] = {0};
   const jsize rank = (*env)->GetArrayLength(env, shape);
@@ -111,7 +111,7 @@ static void set_state(JNIEnv *env, jclass type, jlong handle, jbyteArray name, j
     void *own = malloc(to.size_bytes + 1);
     void *data = own != NULL ? (*env)->GetPrimitiveArrayCritical(env, array, NULL) : NULL;
     if (own == NULL) jni_throw(env, SAMARA_OUT_OF_MEMORY, "no memory for a variable", NULL);
-    if (data != NULL) {  // a device may be waited for, which is not allowed until it is released
+    if (data != NULL) {  // not written from the array itself, because writing may wait for a device
       memcpy(own, data, to.size_bytes);
       (*env)->ReleasePrimitiveArrayCritical(env, array, data, JNI_ABORT);
       jni_ok(env, session, samara_session_state_write(session, text, own, to.size_bytes));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Bitmaps, hardware buffers and the log of Android. Their libraries are opened when they are first
-/// needed, and declared here after Android's public documentation: no header of the NDK is needed,
-/// and the library loads where a system has none of them.
+// Bitmaps, hardware buffers and the log of Android. Their libraries are opened at first use and
+// declared here from Android's public documentation, so no NDK headers are needed, and the library
+// also loads on systems without them.
 #include "jni_system.h"
 #include "jni_media.h"
 
@@ -43,7 +43,7 @@ static bool find(JNIEnv *env, const char *library, const char *name, void *funct
     jni_throw(env, SAMARA_UNSUPPORTED, text, "give the picture's planes instead");
     return false;
   }
-  memcpy(function, &found, sizeof found);  // POSIX lets a data pointer hold it
+  memcpy(function, &found, sizeof found);  // POSIX allows this conversion
   return true;
 }
 

@@ -30,7 +30,7 @@ void jni_throw(JNIEnv *env, samara_status status, const char *text, const char *
   if ((*env)->ExceptionCheck(env)) return;
   const jbyteArray what = jni_bytes(env, text, strlen(text));
   const jbyteArray why = what != NULL && fix != NULL ? jni_bytes(env, fix, strlen(fix)) : NULL;
-  if ((*env)->ExceptionCheck(env)) return;  // Java has no memory, and says so
+  if ((*env)->ExceptionCheck(env)) return;  // Java is out of memory and has thrown
   const jobject made =
       (*env)->CallStaticObjectMethod(env, exception_class, exception_of, (jint)status, what, why);
   if (!(*env)->ExceptionCheck(env) && made != NULL) (*env)->Throw(env, (jthrowable)made);
@@ -85,7 +85,7 @@ jbyteArray jni_bytes(JNIEnv *env, const void *data, size_t size_bytes) {
 void jni_put(struct jni_blob *blob, const void *data, size_t size_bytes) {
   if (blob->failed || size_bytes == 0) return;
   if (size_bytes > blob->capacity - blob->size) {
-    // Arrays of Java hold no more than INT_MAX bytes: sums below cannot overflow.
+    // Java arrays hold at most INT_MAX bytes, so the sums below cannot overflow.
     if (size_bytes > INT_MAX || blob->size > INT_MAX) {
       blob->failed = true;
       return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers: what the outputs of a run mean.
+// Answers: the meaning of a run's outputs.
 #import <Foundation/Foundation.h>
 
 NS_ASSUME_NONNULL_BEGIN
@@ -11,7 +11,7 @@ typedef NS_ENUM(NSInteger, SMRAnswerKind) {
   SMRAnswerKindKeypoints
 };
 
-// A class, a thing in a box, or a named point.
+// A class, a detected object in a box, or a named point.
 @interface SMRFinding : NSObject {
  @private
   NSString *_label;
@@ -20,7 +20,7 @@ typedef NS_ENUM(NSInteger, SMRAnswerKind) {
   NSArray<NSNumber *> *_points;
 }
 
-// The label; the number where the file has none.
+// The label; the number if the file has none.
 @property(nonatomic, readonly, copy) NSString *label;
 @property(nonatomic, readonly) NSInteger index;
 @property(nonatomic, readonly) float score;
@@ -30,12 +30,12 @@ typedef NS_ENUM(NSInteger, SMRAnswerKind) {
 @property(nonatomic, readonly) float y0;
 @property(nonatomic, readonly) float x1;
 @property(nonatomic, readonly) float y1;
-// Points of a box, x and y by turns; empty where the model gives none.
+// Points of a box, as pairs of x and y; empty if the model has none.
 @property(nonatomic, readonly, copy) NSArray<NSNumber *> *points;
 
 @end
 
-// What a picture shows.
+// The answer for a picture.
 @interface SMRAnswer : NSObject {
  @private
   SMRAnswerKind _kind;
@@ -47,8 +47,8 @@ typedef NS_ENUM(NSInteger, SMRAnswerKind) {
 @property(nonatomic, readonly) SMRAnswerKind kind;
 // Classes and boxes best first, points in the model's order; empty for a mask.
 @property(nonatomic, readonly, copy) NSArray<SMRFinding *> *findings;
-// Of SMRAnswerKindMask the class of every pixel, row by row, in `maskElementBytes` each, whose
-// largest number says that the model did not see the pixel.
+// For SMRAnswerKindMask the class of every pixel, row by row, `maskElementBytes` each. The largest
+// value marks pixels outside the model's view.
 @property(nonatomic, readonly, copy, nullable) NSData *mask;
 @property(nonatomic, readonly) NSUInteger maskElementBytes;
 @property(nonatomic, readonly) NSUInteger maskWidth;

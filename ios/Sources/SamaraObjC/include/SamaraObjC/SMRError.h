@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes wrong, as NSError.
+// Errors as NSError.
 #import <Foundation/Foundation.h>
 
 NS_ASSUME_NONNULL_BEGIN
 
-// The domain of all errors. Codes are the runtime's, below. What happened is the localized
-// description, what to do, where there is something to say, the localized recovery suggestion.
+// The domain of all errors. Codes are the runtime's, below. The localized description says what
+// happened; the localized recovery suggestion, if any, what to do.
 extern NSString *const SMRErrorDomain;
-// The name of the node in the author's model, and of its operator, where the error has them.
+// The names of the node in the author's model and of its operator, if known.
 extern NSString *const SMRErrorNodeKey;
 extern NSString *const SMRErrorOperatorKey;
 

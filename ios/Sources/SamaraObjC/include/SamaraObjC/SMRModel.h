@@ -8,9 +8,9 @@ struct samara_model;
 
 // An immutable model, shared by any number of sessions and threads.
 //
-// A file is mapped: it must not change while the model is open. Errors: SMRErrorFile for what
-// cannot be read, SMRErrorBadModel, ...Version and ...Checksum for what is not a valid model,
-// SMRErrorUnsupported for an operator that this build of the runtime does not hold.
+// A file is mapped and must not change while the model is open. Errors: SMRErrorFile if the file
+// cannot be read, SMRErrorBadModel, ...Version and ...Checksum if it is not a valid model,
+// SMRErrorUnsupported for an operator that this build of the runtime lacks.
 @interface SMRModel : NSObject {
  @private
   struct samara_model *_handle;
@@ -19,11 +19,11 @@ struct samara_model;
   NSArray<NSString *> *_labels;
 }
 
-// The functions that a session can run, the first being the default.
+// The functions that a session can run; the first is the default.
 @property(nonatomic, readonly, copy) NSArray<NSString *> *functions;
 // Keys and values stored in the file.
 @property(nonatomic, readonly, copy) NSDictionary<NSString *, NSString *> *metadata;
-// The names of classes, by their number; empty where the file has none.
+// The names of classes by number; empty if the file has none.
 @property(nonatomic, readonly, copy) NSArray<NSString *> *labels;
 
 - (nullable instancetype)initWithPath:(NSString *)path error:(NSError **)error;
@@ -35,8 +35,8 @@ struct samara_model;
 - (nullable instancetype)initWithData:(NSData *)data error:(NSError **)error;
 - (instancetype)init NS_UNAVAILABLE;
 
-// Run the golden inputs stored in the file. The error says which output differs, or that none are
-// stored.
+// Run the golden inputs stored in the file. The error names the output that differs, or says that
+// there are no golden inputs.
 - (BOOL)selftest:(NSError **)error;
 
 @end

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session: a place to run one function of a model.
+// A session: runs one function of a model.
 #import <Foundation/Foundation.h>
 
 #import "SMRAnswer.h"
@@ -14,9 +14,9 @@ struct samara_pool;
 
 // Runs one function of a model. Holds the activations and the state.
 //
-// One call at a time: one that comes while another thread is inside fails with SMRErrorBadState,
-// and nothing waits or crashes. Give every thread a session of its own; sessions of one model share
-// its weights. cancel alone may be called at any time.
+// One call at a time: a concurrent call from another thread fails with SMRErrorBadState. Give every
+// thread its own session; sessions of one model share its weights. Only cancel may be called at any
+// time.
 @interface SMRSession : NSObject {
  @private
   struct samara_session *_handle;
@@ -48,17 +48,17 @@ struct samara_pool;
 - (nullable NSDictionary<NSString *, SMRTensor *> *)
     runWithInputs:(NSDictionary<NSString *, SMRTensor *> *)inputs
             error:(NSError **)error;
-// Run on a picture, and return what the outputs mean, in pixels of that picture. The file must say
-// how a picture becomes an input, the only one, and what the outputs mean.
+// Run on a picture, and return the answer in pixels of that picture. The file must have an image
+// record for its only input, and a record for the outputs.
 - (nullable SMRAnswer *)predictImage:(SMRImage *)image error:(NSError **)error;
-// Set the state back to what it is in the file.
+// Reset the state to the initial values of the file.
 - (BOOL)reset:(NSError **)error;
 
-// Stop the run that is going on in another thread, which fails with SMRErrorCancelled at its next
-// node. Without one it does nothing.
+// Stop a run in another thread, which fails with SMRErrorCancelled at its next node. Does nothing
+// without one.
 - (void)cancel;
-// Give back the memory; the session cannot run any more. Twice is harmless. Fails while another
-// call is inside. A session that nobody refers to any more closes by itself.
+// Release the memory; the session can no longer run. May be called twice. Fails during another
+// call. A session without references closes automatically.
 - (BOOL)close:(NSError **)error;
 
 @end

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors: what runs take and return, and what a model says of them.
+// Tensors for and from runs, and their descriptions.
 #import <Foundation/Foundation.h>
 
 NS_ASSUME_NONNULL_BEGIN
@@ -24,7 +24,7 @@ typedef NS_ENUM(NSUInteger, SMRElementType) {
   SMRElementTypeUInt4
 };
 
-// A dense tensor: elements in memory, the last axis the fastest. It does not change.
+// A dense, row-major, immutable tensor.
 @interface SMRTensor : NSObject {
  @private
   SMRElementType _elementType;
@@ -37,7 +37,7 @@ typedef NS_ENUM(NSUInteger, SMRElementType) {
 // The elements, little-endian.
 @property(nonatomic, readonly, copy) NSData *data;
 
-// SMRErrorBadShape where the size of `data` is not that of the shape.
+// SMRErrorBadShape if the size of `data` does not match the shape.
 - (nullable instancetype)initWithData:(NSData *)data
                           elementType:(SMRElementType)type
                                 shape:(NSArray<NSNumber *> *)shape
@@ -56,7 +56,7 @@ typedef NS_ENUM(NSUInteger, SMRElementType) {
 
 @property(nonatomic, readonly, copy) NSString *name;
 @property(nonatomic, readonly) SMRElementType elementType;
-// -1 for a size that may change.
+// -1 for symbolic dims.
 @property(nonatomic, readonly, copy) NSArray<NSNumber *> *shape;
 
 @end

@@ -6,7 +6,7 @@
 //   SMRSession *session = [[SMRSession alloc] initWithModel:model error:&error];
 //   for (SMRFinding *guess in [session predictImage:picture error:&error].findings) ...
 //
-// What can fail returns nil or NO and an NSError (SMRError.h); nothing raises.
+// Methods that can fail return nil or NO and an NSError (SMRError.h); none raises.
 #import "SMRAnswer.h"
 #import "SMRError.h"
 #import "SMRImage.h"

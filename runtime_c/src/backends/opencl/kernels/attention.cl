@@ -32,7 +32,7 @@ KERNEL(NAME) {
     score = score * F(0);
     if (Q(2)) score = score + LD(X, mask, t * Q(8));
     if (score > most || score != score) {
-      // What was summed up before counts less by this.
+      // Rescale the sums so far by this factor.
       const float less = most == -INFINITY ? 0.0f : exp(most - score);
       for (int j = 0; j < 8; j++) acc[j] = acc[j] * SPLAT16(less);
       sum = sum * less;

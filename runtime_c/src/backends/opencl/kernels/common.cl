@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels of several files share, in the dialect: it comes after dialect.cl and functions.cl.
+// Code shared by several kernel files, in the dialect. Included after dialect.cl and functions.cl.
 #define FN(x) CAT3(NAME, _, x)
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
@@ -73,8 +73,8 @@
       acc[1][r] = FMA(both, next, acc[1][r]);                    \
     }                                                            \
   }
-// What sums of products end with: bias (flag 1), residual (flag 2), clamp and activation. Stores
-// `cols` of the COLS lanes of v at y[at…], channels from c on.
+// The epilogue of products: bias (flag 1), residual (flag 2), clamp and activation. Stores `cols`
+// of the COLS lanes of v at y[at…], channels from c on.
 #define FINISH(v, c, cols, at)                                                       \
   if ((cols) == COLS) {                                                              \
     if (flags & 1) v = v + LOAD(COLS, X, bias + (c));                                \
@@ -119,7 +119,7 @@
       }                                         \
     }                                           \
   }
-// What sums of products of int8 end with: bias and requantization of `lanes`, stored at y[at…].
+// The epilogue of int8 products: bias and requantization of `lanes`, stored at y[at…].
 #define QFINISH(cols, at, column)                                                        \
   for (int j = 0; j < (cols); j++) {                                                \
     const i32 sum = Q(a) & 1 ? (i32)((u32)lanes[j] + (u32)bias[(column) + j]) : lanes[j]; \
@@ -148,8 +148,8 @@ HELPER float divided(float a, float b) {
   return bits < 0 ? -value : value;
 }
 
-// Where a tap of a window reads along a dimension of `size`, or -1: for place `out` of a
-// convolution, or, with `spread`, of a transposed one.
+// The index that a tap of a window reads along a dimension of `size`, or -1: for output index `out`
+// of a convolution, or, with `spread`, of a transposed convolution.
 HELPER int tap_place(int spread, int out, int tap, int stride, int dilation, int pad, int size) {
   const int t = out + pad - tap * dilation;
   const int at = spread ? t / stride : out * stride + tap * dilation - pad;
@@ -175,7 +175,7 @@ HELPER int tap_place(int spread, int out, int tap, int stride, int dilation, int
     w += t * Q(0);          \
   }
 
-// What kernels need that read or write integers; floats are moved as u16 and u32.
+// For kernels that read or write integers; floats are moved as u16 and u32.
 #if INTEGERS
 #define LD_i8 LD_f32
 #define ST_i8(v, p, i) ((p)[i] = (i8)(v))

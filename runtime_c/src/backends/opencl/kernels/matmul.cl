@@ -84,7 +84,7 @@ KERNEL(NAME) {
 #endif
   {
 #if ROWS == 1
-    // Four sums: one would wait for itself.
+    // Four independent sums, to hide latency.
     VECTOR(COLS) s0 = acc[0][0], s1 = s0, s2 = s0, s3 = s0;
     const int lanes = LANES;
     int k = LANE_ID;

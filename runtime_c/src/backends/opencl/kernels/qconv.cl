@@ -94,7 +94,7 @@ KERNEL(NAME) {
           }
           filled += end - begin;
           int c = begin;
-          // An int8 takes a while to become a float: 16 at once.
+          // Converting int8 to float is slow: convert 16 at once.
           for (; c + 16 <= end; c += 16) {
             float lanes[ROWS][16];
             UNROLL

@@ -47,7 +47,7 @@ KERNEL(NAME) {
     UNROLL
     for (int r = 0; r < ROWS; r++) part[r] = SPLAT16(0.0f);
     int k = begin;
-    // An int8 takes a while to become a float: 16 at once.
+    // Converting int8 to float is slow: convert 16 at once.
     for (; step == 1 && k + 16 <= end; k += 16) {
       float lanes[ROWS][16];
       UNROLL

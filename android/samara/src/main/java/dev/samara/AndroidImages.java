@@ -9,8 +9,8 @@ import android.hardware.HardwareBuffer;
 import androidx.annotation.NonNull;
 
 /**
- * Makes an Image of what the system has. Each is looked at again when it is given to a session: what was
- * closed meanwhile has no memory any more, and the system ends a process that reads it.
+ * Makes an Image from the system's classes. Each is checked again when it is given to a session: if
+ * it was closed meanwhile, its memory is gone, and reading it would kill the process.
  */
 final class AndroidImages {
   private AndroidImages() {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the outputs of a model mean.
+// The meaning of a model's outputs.
 package dev.samara;
 
 /** A {@link Classification}, {@link Detections}, a {@link Mask} or {@link Keypoints}. */

@@ -15,7 +15,7 @@ final class Answers {
 
   private Answers() {}
 
-  /** The label of class `index`; its number where there is none. */
+  /** The label of class `index`; its number if it has none. */
   @NonNull
   static String label(@NonNull List<String> labels, int index) {
     return index >= 0 && index < labels.size() ? labels.get(index) : Integer.toString(index);

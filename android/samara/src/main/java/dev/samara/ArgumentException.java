@@ -5,7 +5,7 @@ package dev.samara;
 import androidx.annotation.NonNull;
 import androidx.annotation.Nullable;
 
-/** An argument is null, or of a kind that the method does not take. */
+/** An argument is null, or of an unsupported kind. */
 public final class ArgumentException extends ShapeException {
   private static final long serialVersionUID = 1;
 

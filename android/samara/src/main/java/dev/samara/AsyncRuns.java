@@ -9,7 +9,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
-/** The runs that wait, and the one that an executor has. */
+/** The waiting runs, and the run given to an executor. */
 final class AsyncRuns {
   private final SessionHandle handle;
   private final ArrayDeque<Run<?>> waiting = new ArrayDeque<>();
@@ -64,7 +64,7 @@ final class AsyncRuns {
     @Override
     public void run() {
       synchronized (AsyncRuns.this) {
-        if (begun) return; // an executor that runs it twice
+        if (begun) return; // the executor called it twice
         begun = true;
         going = !isDone();
       }
@@ -78,7 +78,7 @@ final class AsyncRuns {
 
     private void end(@Nullable T result, @Nullable Throwable failure) {
       synchronized (AsyncRuns.this) {
-        going = false; // a cancel from here on would meet another run
+        going = false; // a later cancel would stop another run
       }
       if (failure == null) complete(result);
       else completeExceptionally(failure);

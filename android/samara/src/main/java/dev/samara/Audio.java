@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sound as a microphone or a file has it.
+// Sound from a microphone or a file.
 package dev.samara;
 
 import androidx.annotation.NonNull;
 
 /**
- * A portion of sound, and how much of it a session has taken. It borrows the caller's array.
+ * A chunk of sound and the session's position in it. It borrows the caller's array.
  *
  * <pre>{@code
  * Audio audio = Audio.of(samples, 16000);
@@ -50,14 +50,14 @@ public final class Audio {
     return of(samples, rate, 1);
   }
 
-  /** The same of several channels, by turns; models hear their mean. */
+  /** Interleaved samples of several channels, which are averaged. */
   @NonNull
   public static Audio of(@NonNull short[] samples, int rate, int channels) {
     SamaraException.given(samples, "the samples");
     return new Audio(samples, samples.length, rate, channels);
   }
 
-  /** Samples whose full scale is 1.0. */
+  /** Float samples with full scale 1.0. */
   @NonNull
   public static Audio of(@NonNull float[] samples, int rate) {
     return of(samples, rate, 1);
@@ -77,12 +77,12 @@ public final class Audio {
     return channels;
   }
 
-  /** Samples of each channel that no session has taken. */
+  /** Samples per channel that no session has read yet. */
   public int remaining() {
     return limit - position;
   }
 
-  /** Begins anew with the first {@code count} samples of each channel that the array holds now. */
+  /** Starts again with the array's first {@code count} samples per channel. */
   public void rewind(int count) {
     if (count < 0 || count > length / channels) {
       throw new ShapeException(
@@ -94,7 +94,8 @@ public final class Audio {
     limit = count;
   }
 
-  /** Into input `index` of a session that was entered; whether that is due to run. */
+  /** Pushes samples into input `index` of an entered session; returns whether it is ready to
+   * run. */
   boolean push(long session, int index) {
     long said =
         Native.pushAudio(session, index, samples, position, limit - position, rate, channels);

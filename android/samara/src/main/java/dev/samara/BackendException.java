@@ -5,7 +5,7 @@ package dev.samara;
 import androidx.annotation.NonNull;
 import androidx.annotation.Nullable;
 
-/** A device or the native library failed, or is not there. */
+/** A device or the native library failed, or is missing. */
 public final class BackendException extends SamaraException {
   private static final long serialVersionUID = 1;
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the devices of a session did.
+// Counters of a session's devices.
 package dev.samara;
 
 import androidx.annotation.NonNull;
 
-/** What a session's devices did, and why the CPU took over where it did. */
+/** Counters of a session's devices, and why the CPU took over, if it did. */
 public final class BackendReport {
   private final long[] numbers;
   private final String failure;
 
-  // Places in `numbers`, in the order of libsamara_jni.
+  // Indices into `numbers`, in the order of libsamara_jni.
   private static final int ACTIVE = 0;
   private static final int SETTLED = 1;
   private static final int REGIONS = 2;
@@ -34,7 +34,7 @@ public final class BackendReport {
     return numbers[ACTIVE] != 0;
   }
 
-  /** Whether what runs where is decided and will not change, which takes some runs with "auto". */
+  /** Whether the choice between CPU and devices is final; takes some runs with "auto". */
   public boolean isSettled() {
     return numbers[SETTLED] != 0;
   }
@@ -44,32 +44,32 @@ public final class BackendReport {
     return numbers[REGIONS];
   }
 
-  /** Nodes in them. */
+  /** Nodes in these regions. */
   public long getNodes() {
     return numbers[NODES];
   }
 
-  /** Runs that devices took part in. */
+  /** Runs that used a device. */
   public long getDeviceRuns() {
     return numbers[DEVICE_RUNS];
   }
 
-  /** Those of them that failed there, and were repeated on the CPU. */
+  /** Runs that failed on a device and were repeated on the CPU. */
   public long getRepeated() {
     return numbers[REPEATED];
   }
 
-  /** Memory that the session holds on devices, without weights. */
+  /** Device memory held by the session, without weights. */
   public long getDeviceBytes() {
     return numbers[DEVICE_BYTES];
   }
 
-  /** Nodes that were computed on the CPU as well, and agreed. */
+  /** Nodes that were also computed on the CPU, with the same result. */
   public long getChecks() {
     return numbers[CHECKS];
   }
 
-  /** Kernels of the last run with devices; 0 where their backends do not count. */
+  /** Kernels of the last run with devices; 0 if the backends do not count them. */
   public long getLaunches() {
     return numbers[LAUNCHES];
   }
@@ -79,12 +79,12 @@ public final class BackendReport {
     return numbers[COPIES];
   }
 
-  /** Bytes in them. */
+  /** Bytes of these copies. */
   public long getCopiedBytes() {
     return numbers[COPIED_BYTES];
   }
 
-  /** Why the CPU took over; empty where it did not. */
+  /** Why the CPU took over; empty if it did not. */
   @NonNull
   public String getFailure() {
     return failure;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what libsamara_jni packs into one array of bytes.
+// Reads byte arrays packed by libsamara_jni.
 package dev.samara;
 
 import androidx.annotation.NonNull;

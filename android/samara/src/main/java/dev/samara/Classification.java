@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which class a picture or sound is of.
+// The class of a picture or sound.
 package dev.samara;
 
 import androidx.annotation.NonNull;
@@ -7,7 +7,7 @@ import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 
-/** The best classes, best first; none where no score is above the record's threshold. */
+/** The best classes, best first; empty if no score is above the record's threshold. */
 public final class Classification implements Answer, Iterable<Guess> {
   private final List<Guess> top;
 

@@ -59,7 +59,7 @@ public final class Detection {
     return box[3];
   }
 
-  /** x and y by turns, as of eyes and nose; null where the model has none. */
+  /** Pairs of x and y, e.g. of eyes and nose; null if the model has none. */
   @Nullable
   public float[] getPoints() {
     return points == null ? null : points.clone();

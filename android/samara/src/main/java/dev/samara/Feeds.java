@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of Java on their way into and out of a session, which the caller has entered.
+// Converts Java values to inputs and from outputs of a session that the caller has entered.
 package dev.samara;
 
 import androidx.annotation.NonNull;
@@ -39,7 +39,7 @@ final class Feeds {
     resize(session, ranks, given);
   }
 
-  /** The rank of a shape for the input. ShapeException where that is another one. */
+  /** Checks the rank of a shape for the input. ShapeException if it differs. */
   private static int rank(TensorInfo input, long[] shape) {
     if (shape.length == input.getRank()) return shape.length;
     throw new ShapeException(
@@ -61,7 +61,7 @@ final class Feeds {
     Native.resize(session, ranks, dims);
   }
 
-  /** As it is now; as the file declares it while not all inputs have a shape. */
+  /** The current shape; the declared one until all inputs have a shape. */
   @NonNull
   static long[] inputShape(long session, int index, @NonNull TensorInfo input) {
     long[] dims = new long[MAX_RANK];
@@ -77,7 +77,7 @@ final class Feeds {
 
   // ---- inputs ----
 
-  /** All inputs by name; the session is resized where a Tensor has another shape. */
+  /** Sets all inputs by name; resizes the session if a Tensor has another shape. */
   static void set(long session, List<TensorInfo> inputs, @Nullable Map<String, ?> values) {
     SamaraException.given(values, "the inputs");
     Object[] given = new Object[inputs.size()];
@@ -232,13 +232,13 @@ final class Feeds {
     return (long) elements << shift;
   }
 
-  /** Whether putFloat() of the buffer and the like write the other order than C's. */
+  /** Whether putFloat() and others of the buffer write another byte order than C's. */
   private static boolean swapped(Buffer buffer) {
     return buffer instanceof ByteBuffer
         && ((ByteBuffer) buffer).order() != ByteOrder.nativeOrder();
   }
 
-  /** log2 of the bytes of an element. ArgumentException for what C cannot read where it lies. */
+  /** log2 of the bytes of an element. ArgumentException if C cannot read the buffer in place. */
   private static int shift(Buffer buffer) {
     if (!buffer.isDirect()) {
       throw new ArgumentException(

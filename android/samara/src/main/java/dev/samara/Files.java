@@ -26,7 +26,7 @@ final class Files {
     }
   }
 
-  /** Writes another file beside it, and renames that when it is on the disk. */
+  /** Writes a temporary file next to it, syncs it, and renames it. */
   static void replace(@NonNull File file, @NonNull byte[] bytes) {
     File fresh = new File(file.getPath() + ".tmp");
     try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model declares of one of its functions.
+// Description of a model's function.
 package dev.samara;
 
 import androidx.annotation.NonNull;
@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 
-/** One function of a model: what it takes and returns. */
+/** One function of a model with its inputs and outputs. */
 public final class FunctionInfo {
   private static final String[] ANSWERS = {null, "classes", "mask", "boxes", "keypoints"};
 
@@ -55,8 +55,8 @@ public final class FunctionInfo {
   }
 
   /**
-   * What {@link Session#predict} makes of the outputs: "classes", "mask", "boxes" or "keypoints"; null
-   * where the file does not say what they mean.
+   * The kind of answer of {@link Session#predict}: "classes", "mask", "boxes" or "keypoints"; null
+   * if the file has no record for the outputs.
    */
   @Nullable
   public String getAnswer() {

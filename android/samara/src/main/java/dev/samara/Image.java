@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures as a camera, a decoder or the screen has them.
+// Pictures from a camera, a decoder or the screen.
 package dev.samara;
 
 import android.graphics.Bitmap;
@@ -9,8 +9,8 @@ import androidx.annotation.Nullable;
 import java.nio.ByteBuffer;
 
 /**
- * A picture of 8 bits per channel. It borrows the memory of its planes, which must not change while it
- * is given to a session. Direct buffers are read where they lie, arrays may be copied.
+ * A picture of 8 bits per channel. It borrows the memory of its planes, which must not change
+ * during the call that takes it. Direct buffers are read in place, arrays may be copied.
  *
  * <pre>{@code
  * session.setImage(Image.fromBitmap(bitmap));
@@ -18,7 +18,7 @@ import java.nio.ByteBuffer;
  * }</pre>
  */
 public final class Image {
-  /** How the bytes of a picture lie. */
+  /** Pixel formats. */
   public enum Format {
     RGB(1, 1),
     BGR(2, 1),
@@ -42,19 +42,19 @@ public final class Image {
     }
   }
 
-  /** From YUV to RGB. */
+  /** Conversion from YUV to RGB. */
   public enum Matrix {
     BT601,
     BT709
   }
 
-  /** What the numbers of YUV span: Y 16..235 and U, V 16..240, or 0..255. */
+  /** Range of YUV: Y 16..235 and U, V 16..240, or 0..255. */
   public enum Range {
     LIMITED,
     FULL
   }
 
-  /** The bytes of a plane, from the buffer's position to its limit, and how they lie. */
+  /** A plane: the bytes from the buffer's position to its limit, and strides. */
   public static final class Plane {
     private final Object data;
     private final long at;
@@ -62,7 +62,7 @@ public final class Image {
     private final int rowStride;
     private final int pixelStride;
 
-    /** Strides are in bytes; 0: rows, or pixels, follow each other. */
+    /** Strides are in bytes; 0: contiguous. */
     public Plane(@NonNull ByteBuffer data, int rowStride, int pixelStride) {
       this(buffer(data), data.position() + (data.isDirect() ? 0 : data.arrayOffset()),
           data.remaining(), rowStride, pixelStride);
@@ -94,7 +94,7 @@ public final class Image {
     }
   }
 
-  // Places in `numbers`; libsamara_jni has the same.
+  // Indices into `numbers`, as in libsamara_jni.
   private static final int WIDTH = 1;
   private static final int HEIGHT = 2;
   private static final int CROP = 3;
@@ -108,7 +108,7 @@ public final class Image {
   private final long[] places;
   @Nullable private final Object bitmap;
   @Nullable private final Object hardware;
-  // Throws where what the system has of the picture is gone.
+  // Throws if the system has released the picture.
   @Nullable private final Runnable check;
 
   private Image(
@@ -122,7 +122,7 @@ public final class Image {
     this.check = check;
   }
 
-  /** A picture of that many pixels in these planes: 1, of NV21 and NV12 2, of I420 3. */
+  /** A picture in 2 planes for NV21 and NV12, 3 for I420, else 1. */
   @NonNull
   public static Image of(
       @NonNull Format format, int width, int height, @NonNull Plane... planes) {
@@ -146,13 +146,13 @@ public final class Image {
     return new Image(numbers(format, width, height), data, places, null, null, null);
   }
 
-  /** A picture whose rows and pixels follow each other. */
+  /** A picture with contiguous rows and pixels. */
   @NonNull
   public static Image of(@NonNull Format format, int width, int height, @NonNull byte[] pixels) {
     return of(format, width, height, new Plane(pixels, 0, 0));
   }
 
-  /** A picture of Android, whose pixels are ARGB_8888. It is read in place when it is set. */
+  /** An Android bitmap in ARGB_8888. It is read in place when it is set. */
   @NonNull
   public static Image fromBitmap(@NonNull Bitmap bitmap) {
     return AndroidImages.of(SamaraException.given(bitmap, "the bitmap"));
@@ -170,7 +170,7 @@ public final class Image {
     return AndroidImages.of(SamaraException.given(buffer, "the hardware buffer"));
   }
 
-  /** What only Android's classes can say: size, and the object that C asks for its pixels. */
+  /** From Android's classes: size, and the object from which C reads pixels. */
   @NonNull
   static Image ofSystem(
       int width, int height,
@@ -179,7 +179,7 @@ public final class Image {
     return new Image(numbers, new Object[0], new long[0], bitmap, hardware, check);
   }
 
-  /** The same picture, whose memory is there as long as {@code gone} does not throw. */
+  /** The same picture; its memory is valid as long as {@code gone} does not throw. */
   @NonNull
   Image checked(@NonNull Runnable gone) {
     return new Image(numbers, planes, places, bitmap, hardware, gone);
@@ -199,7 +199,7 @@ public final class Image {
     return new Image(changed, planes, places, bitmap, hardware, check);
   }
 
-  /** The same picture, of which only this part counts; before the rotation. */
+  /** The same picture, cropped before the rotation. */
   @NonNull
   public Image cropped(int x, int y, int width, int height) {
     int w = numbers[WIDTH];
@@ -214,7 +214,7 @@ public final class Image {
     return with(CROP, x, y, width, height);
   }
 
-  /** The same picture, to be turned clockwise to be upright: 0, 90, 180 or 270 degrees. */
+  /** The same picture, rotated clockwise to be upright: 0, 90, 180 or 270 degrees. */
   @NonNull
   public Image rotated(int degrees) {
     if (degrees == 0 || degrees == 90 || degrees == 180 || degrees == 270) {
@@ -224,13 +224,13 @@ public final class Image {
         Status.BAD_ARGUMENT, "rotation is " + degrees, "give 0, 90, 180 or 270 degrees clockwise");
   }
 
-  /** The same picture; after the rotation, left and right change places. */
+  /** The same picture, flipped horizontally after the rotation. */
   @NonNull
   public Image mirrored(boolean mirror) {
     return with(MIRROR, mirror ? 1 : 0);
   }
 
-  /** How its YUV becomes RGB; without it, what the record of the file says, else BT.601 limited. */
+  /** How YUV becomes RGB; default: that of the file's record, else BT.601 limited. */
   @NonNull
   public Image yuv(@Nullable Matrix matrix, @Nullable Range range) {
     return with(
@@ -245,7 +245,7 @@ public final class Image {
     return numbers[HEIGHT];
   }
 
-  /** Has input `index` of a session that was entered be this picture. */
+  /** Sets input `index` of an entered session to this picture. */
   void set(long session, int index) {
     if (check != null) check.run();
     if (bitmap != null) Native.setBitmap(session, index, numbers, bitmap);

@@ -5,7 +5,7 @@ package dev.samara;
 import androidx.annotation.NonNull;
 import java.util.List;
 
-/** Points in the picture's pixels, each with a score and, where the file has that, a name. */
+/** Points in pixels of the picture, each with a score and, if the file has one, a name. */
 public final class Keypoints implements Answer {
   private final float[] points;
   private final float[] scores;
@@ -39,7 +39,7 @@ public final class Keypoints implements Answer {
     return Answers.label(labels, index);
   }
 
-  /** x and y by turns. */
+  /** Pairs of x and y. */
   @NonNull
   public float[] getPoints() {
     return points.clone();

@@ -20,7 +20,7 @@ final class Labels {
     this.text = text;
   }
 
-  /** The texts of the list; none where it is no list of texts. */
+  /** The texts of the list; empty if it is not a list of texts. */
   @NonNull
   static List<String> read(@Nullable String json) {
     if (json == null) return Collections.emptyList();
@@ -72,7 +72,7 @@ final class Labels {
     return null;
   }
 
-  /** What follows a backslash. */
+  /** The character after a backslash. */
   private boolean escaped(StringBuilder found) {
     if (at == text.length()) return false;
     char c = text.charAt(at++);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session makes of sound, run by run.
+// Runs of a session on sound.
 package dev.samara;
 
 import androidx.annotation.NonNull;
@@ -8,8 +8,8 @@ import java.util.NoSuchElementException;
 import java.util.function.Supplier;
 
 /**
- * Runs a session on each tensor that a recording, or a portion of one, fills: one run per element, made
- * when it is asked for. For one loop; the session may be used in between.
+ * Runs a session on each tensor of a recording or a chunk of one: one run per element, made on
+ * demand. Can be iterated once; the session may be used in between.
  */
 public final class Listening<T> implements Iterable<T>, Iterator<T> {
   private final Sound sound;
@@ -27,7 +27,7 @@ public final class Listening<T> implements Iterable<T>, Iterator<T> {
     this.run = run;
   }
 
-  /** The same object: its elements can be had once. */
+  /** The same object: it can be iterated once. */
   @NonNull
   @Override
   public Iterator<T> iterator() {

@@ -31,12 +31,12 @@ public final class Mask implements Answer {
     return height;
   }
 
-  /** The number in pixels that the model did not see: 255, or 65535 of masks with two bytes. */
+  /** The value of pixels outside the model's view: 255, or 65535 in masks of two bytes. */
   public int getUnseen() {
     return elementBytes == 1 ? 0xff : 0xffff;
   }
 
-  /** The labels of all classes, by their number, or none. */
+  /** The labels of all classes, by number; empty if there are none. */
   @NonNull
   public List<String> getLabels() {
     return labels;
@@ -52,7 +52,7 @@ public final class Mask implements Answer {
     return elementBytes == 1 ? classes.get(at) & 0xff : classes.getShort(2 * at) & 0xffff;
   }
 
-  /** The classes of all pixels, row by row, into the first width * height places. */
+  /** Copies the classes of all pixels, row by row, to the first width * height elements. */
   public void copyTo(@NonNull int[] to) {
     int count = width * height;
     if (SamaraException.given(to, "the array").length < count) {

@@ -67,9 +67,9 @@ public final class Model implements AutoCloseable {
   // ---- opening ----
 
   /**
-   * Opens an asset of the app. Stored without compression it is mapped where it lies in the APK:
-   * {@code android { androidResources { noCompress += "samara" } }}. A compressed one is read once into
-   * memory, and the log says so.
+   * Opens an asset of the app. An uncompressed asset is mapped in the APK: {@code android {
+   * androidResources { noCompress += "samara" } }}. A compressed one is read into memory, with a
+   * message in the log.
    */
   @NonNull
   public static Model fromAsset(@NonNull Context context, @NonNull String name) {
@@ -106,8 +106,8 @@ public final class Model implements AutoCloseable {
   }
 
   /**
-   * Opens what a direct buffer holds between its position and its limit. The model keeps the buffer,
-   * whose bytes must not change while it is open, unless they are copied.
+   * Opens the bytes of a direct buffer from its position to its limit. The model keeps the buffer.
+   * Its bytes must not change while the model is open, unless they are copied.
    */
   @NonNull
   public static Model fromBuffer(@NonNull ByteBuffer buffer) {
@@ -144,13 +144,13 @@ public final class Model implements AutoCloseable {
 
   // ---- what it holds ----
 
-  /** The functions that a session can run, the first being the default. */
+  /** The functions that a session can run; the first is the default. */
   @NonNull
   public Map<String, FunctionInfo> getFunctions() {
     return functions;
   }
 
-  /** The function of that name, null for the default one. */
+  /** The function of that name; null for the default one. */
   @NonNull
   public FunctionInfo getFunction(@Nullable String name) {
     FunctionInfo found = name == null ? functions.values().iterator().next() : functions.get(name);
@@ -173,7 +173,7 @@ public final class Model implements AutoCloseable {
     return getFunction(null).getOutputs();
   }
 
-  /** The names of classes, by their number; empty where the file has none. */
+  /** The names of classes, by number; empty if the file has none. */
   @NonNull
   public List<String> getLabels() {
     return labels;
@@ -187,7 +187,7 @@ public final class Model implements AutoCloseable {
 
   // ---- whether it is sound ----
 
-  /** Runs the golden inputs that are stored in the file, and throws where an output differs. */
+  /** Runs the golden inputs of the file, and throws if an output differs. */
   public void selftest() {
     long model = handle.use();
     try {
@@ -207,7 +207,7 @@ public final class Model implements AutoCloseable {
     }
   }
 
-  /** Whether every byte matched its checksum when that was looked at last. */
+  /** Whether every byte matched its checksum in the last comparison. */
   public boolean isVerified() {
     long model = handle.use();
     try {
@@ -218,8 +218,8 @@ public final class Model implements AutoCloseable {
   }
 
   /**
-   * No further session can be made of it. Memory is given back when the last session is closed. Twice
-   * is harmless; what the model holds can still be asked for.
+   * Closes the model: no further session can be created. Its memory is released when the last
+   * session is closed. May be called twice. The model's descriptions stay available.
    */
   @Override
   public void close() {

@@ -6,7 +6,7 @@ import androidx.annotation.NonNull;
 import androidx.annotation.Nullable;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** Counts the users of a model: its Java object, sessions, and calls that are going on. */
+/** Counts the users of a model: its Java object, sessions, and current calls. */
 final class ModelHandle {
   private final long pointer;
   // Memory that the model reads, if it was opened from a buffer.
@@ -19,7 +19,7 @@ final class ModelHandle {
     this.memory = memory;
   }
 
-  /** The model's address; release() follows. */
+  /** The model's address; call release() afterwards. */
   long use() {
     synchronized (this) {
       if (!closed.get()) {
@@ -39,7 +39,7 @@ final class ModelHandle {
     memory = null;
   }
 
-  /** No further use; those that are going on end as they would have. Twice is harmless. */
+  /** Refuses further uses; current ones complete. May be called twice. */
   void close() {
     synchronized (this) {
       if (!closed.compareAndSet(false, true)) return;

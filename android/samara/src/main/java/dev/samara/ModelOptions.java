@@ -5,7 +5,7 @@ package dev.samara;
 import androidx.annotation.NonNull;
 
 /**
- * Options of a {@link Model}; what is not set is as without options.
+ * Options of a {@link Model}; unset options have their defaults.
  *
  * <pre>{@code Model.fromFile(file, new ModelOptions().copy(true).verify(true))}</pre>
  */
@@ -18,7 +18,7 @@ public final class ModelOptions {
   private boolean copy;
   private int verify = SMALL;
 
-  /** Read all of the file, or the buffer, into memory of the model's own, and leave it alone then. */
+  /** Copy the whole file or buffer into the model's own memory. */
   @NonNull
   public ModelOptions copy(boolean on) {
     copy = on;
@@ -26,8 +26,8 @@ public final class ModelOptions {
   }
 
   /**
-   * Whether weights are compared with the checksums in the file when it is opened; without this call
-   * those of files of at most 64 MiB are.
+   * Whether opening compares weights with their checksums; default: only in files of at most 64
+   * MiB.
    */
   @NonNull
   public ModelOptions verify(boolean on) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of libsamara_jni, which registers exactly these when it is loaded.
+// The functions of libsamara_jni, which registers exactly these at load.
 package dev.samara;
 
 import androidx.annotation.NonNull;
@@ -8,8 +8,8 @@ import java.nio.Buffer;
 import java.nio.ByteBuffer;
 
 /**
- * Calls into C. Handles are addresses, checked by the callers alone; everything else is checked in C,
- * which throws a {@link SamaraException}. Names are UTF-8 that ends with a zero.
+ * Calls into C. Handles are addresses that only the callers check; everything else is checked in C,
+ * which throws a {@link SamaraException}. Names are zero-terminated UTF-8.
  */
 final class Native {
   private static final Throwable FAILURE = load();
@@ -25,7 +25,7 @@ final class Native {
     }
   }
 
-  /** Throws where the library is not there. Whatever makes the first handle calls it. */
+  /** Throws if the library is missing. Called before the first handle is created. */
   static void check() {
     if (FAILURE == null) return;
     BackendException failure =
@@ -39,7 +39,7 @@ final class Native {
 
   static native byte[] version();
 
-  /** A line of the log, where the system has one. */
+  /** Writes a line to the system's log, if there is one. */
   static native void warn(@NonNull byte[] text);
 
   static native byte[] isa();
@@ -66,7 +66,7 @@ final class Native {
 
   // ---- pools ----
 
-  /** 0 where the library was built without threads. */
+  /** 0 if the library was built without threads. */
   static native long createPool(int threads);
 
   static native void destroyPool(long pool);
@@ -74,8 +74,8 @@ final class Native {
   // ---- sessions ----
 
   /**
-   * tuned: a text that ends with a zero, which must live until destroySession. limits: arena bytes,
-   * steps, microseconds; 0 is none. flags: those of {@link SessionOptions}.
+   * tuned: a zero-terminated text that must live until destroySession. limits: arena bytes, steps,
+   * microseconds; 0 is none. flags: those of {@link SessionOptions}.
    */
   static native long createSession(
       long model,
@@ -92,21 +92,21 @@ final class Native {
 
   static native void cancel(long session);
 
-  /** Shapes one behind the other, of the inputs' ranks; ranks[i] is -1 where input i stays as it is. */
+  /** Shapes, concatenated; ranks[i] is -1 if input i is unchanged. */
   static native void resize(long session, @NonNull int[] ranks, @NonNull long[] dims);
 
   /** Sets the dims and returns the rank; -1 before all inputs have a shape. */
   static native int inputShape(long session, int index, @NonNull long[] dims);
 
-  /** The same of an output, of which dims may be -1: not known yet. */
+  /** The same for an output; unknown dims are -1. */
   static native int outputShape(long session, int index, @NonNull long[] dims);
 
-  // Of inputs and outputs: their names, for messages; null where there is none at this position.
+  // Names of inputs and outputs for messages; null if there is none at this index.
 
   static native void setArray(
       long session, int index, @Nullable byte[] name, @NonNull Object array, int kind);
 
-  /** swapped: the buffer is in the other byte order, which is right for single bytes alone. */
+  /** swapped: the buffer has the other byte order, which is allowed for single bytes only. */
   static native void setBuffer(
       long session, int index, @Nullable byte[] name, @NonNull Buffer from, boolean swapped, long at,
       long size);
@@ -136,7 +136,7 @@ final class Native {
   // ---- pictures, sound, answers ----
 
   /**
-   * numbers: those of {@link Image}. planes: arrays of bytes or direct buffers; places: offset, size,
+   * numbers: those of {@link Image}. planes: byte arrays or direct buffers; places: offset, size,
    * row stride and pixel stride of each.
    */
   static native void setImage(
@@ -151,7 +151,7 @@ final class Native {
   static native void setHardwareBuffer(
       long session, int index, @NonNull int[] numbers, @NonNull Object buffer);
 
-  /** samples: short[] or float[]. The number taken, times two, plus one where the input is ready. */
+  /** samples: short[] or float[]. Returns 2 * (samples read) + (1 if the input is ready). */
   static native long pushAudio(
       long session, int index, @NonNull Object samples, int at, int count, int rate, int channels);
 

@@ -66,23 +66,23 @@ public final class PlacementRow {
     return reason;
   }
 
-  /** What it is estimated to take there; 0 where nothing was estimated. */
+  /** Estimated time there; 0 if not estimated. */
   public double getCostMicros() {
     return costMicros;
   }
 
-  /** The place that was second, or null. */
+  /** The second best device, or null. */
   @Nullable
   public String getRunnerUp() {
     return runnerUp.isEmpty() ? null : runnerUp;
   }
 
-  /** What it is estimated to take in the place that was second. */
+  /** Estimated time on the second best device. */
   public double getRunnerUpMicros() {
     return runnerUpMicros;
   }
 
-  /** Nodes of one number run as a whole; 0 on the CPU. */
+  /** Number of the node's region; 0 on the CPU. */
   public int getRegion() {
     return region;
   }

@@ -6,7 +6,7 @@ import androidx.annotation.NonNull;
 import java.util.HashMap;
 import java.util.Map;
 
-/** One pool per number of threads, as long as some session has it. */
+/** One pool per number of threads, as long as a session uses it. */
 final class Pool {
   private static final Map<Integer, Pool> POOLS = new HashMap<>();
   private static final int MOST_BY_DEFAULT = 4;
@@ -20,7 +20,7 @@ final class Pool {
     this.pointer = pointer;
   }
 
-  /** The pool of that many threads, 0: min(4, cores); release() follows. */
+  /** The pool of that many threads (0: min(4, cores)); call release() afterwards. */
   @NonNull
   static Pool use(int threads) {
     int count = threads;

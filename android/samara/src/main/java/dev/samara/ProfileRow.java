@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one node of a run took.
+// Time of one node of a run.
 package dev.samara;
 
 import androidx.annotation.NonNull;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Time of one node in the last run; a loop's body adds up. */
+/** Time of one node in the last run; iterations of a loop add up. */
 public final class ProfileRow {
   private final String node;
   private final String op;

@@ -5,7 +5,7 @@ package dev.samara;
 import androidx.annotation.NonNull;
 import androidx.annotation.Nullable;
 
-/** An index is out of range for what it looks into. */
+/** An index is out of range. */
 public final class RangeException extends ShapeException {
   private static final long serialVersionUID = 1;
 

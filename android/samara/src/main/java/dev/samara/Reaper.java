@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frees what nobody closed.
+// Frees objects that were not closed.
 package dev.samara;
 
 import androidx.annotation.NonNull;
@@ -10,8 +10,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The safety net of models and sessions: runs {@code last} when the owner has been collected. It must
- * not refer to the owner. {@code java.lang.ref.Cleaner} would do the same, from API 33 on.
+ * The safety net of models and sessions: runs {@code last}, which must not refer to the owner,
+ * after the owner was collected. {@code java.lang.ref.Cleaner} needs API 33.
  */
 final class Reaper extends PhantomReference<Object> {
   private static final ReferenceQueue<Object> QUEUE = new ReferenceQueue<>();
@@ -57,7 +57,7 @@ final class Reaper extends PhantomReference<Object> {
         reaper.last.run();
         REAPED.incrementAndGet();
       } catch (InterruptedException | RuntimeException ignored) {
-        // Nobody is there to tell; the next owner counts.
+        // There is no caller to report to; continue with the next owner.
       }
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to say of the library as a whole.
+// Facts about the whole library.
 package dev.samara;
 
 import androidx.annotation.NonNull;
@@ -8,14 +8,14 @@ import androidx.annotation.NonNull;
 public final class Samara {
   private Samara() {}
 
-  /** Its version, as in "0.10.0". */
+  /** Its version, e.g. "0.10.0". */
   @NonNull
   public static String getVersion() {
     Native.check();
     return Words.of(Native.version());
   }
 
-  /** The instruction sets that it uses on this CPU, as in "neon,neon-dot". */
+  /** The instruction sets that it uses on this CPU, e.g. "neon,neon-dot". */
   @NonNull
   public static String getIsa() {
     Native.check();

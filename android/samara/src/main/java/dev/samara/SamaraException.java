@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of all errors of samara, and what turns a failure in C into one.
+// The base of all errors of samara, and the conversion of failures in C.
 package dev.samara;
 
 import androidx.annotation.NonNull;
@@ -9,13 +9,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Base of every error that samara throws on purpose. The message says what happened, what was found
- * and what was expected; {@link #getFix} says what to try.
+ * Base of all errors of samara. The message says what happened, what was found and what was
+ * expected; {@link #getFix} says what to try.
  */
 public class SamaraException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
-  // How the runtime says where a run failed: node 'conv1' (conv2d, net.py:12).
+  // How the runtime names the failed node: node 'conv1' (conv2d, net.py:12).
   private static final Pattern PLACE = Pattern.compile("node '([^']*)' \\(([^,)]+)");
   private static final Pattern INDEX = Pattern.compile("\\b(index|target) -?\\d+ at position \\d+");
 
@@ -65,7 +65,7 @@ public class SamaraException extends RuntimeException {
     return fix == null ? super.toString() : super.toString() + "\n  fix: " + fix;
   }
 
-  /** The exception of a failure in C. Called by libsamara_jni. */
+  /** The exception for a failure in C. Called by libsamara_jni. */
   static SamaraException of(int code, byte[] text, @Nullable byte[] fix) {
     String why = fix == null ? null : new String(fix, StandardCharsets.UTF_8);
     return of(Status.of(code), new String(text, StandardCharsets.UTF_8), why);
@@ -102,7 +102,7 @@ public class SamaraException extends RuntimeException {
     return new SamaraException(status, message, fix);
   }
 
-  /** Of an argument that is null where something must be given. */
+  /** For a required argument that is null. */
   static <T> T given(@Nullable T value, @NonNull String what) {
     if (value != null) return value;
     throw new ArgumentException(Status.BAD_ARGUMENT, what + " is null", "give a value");

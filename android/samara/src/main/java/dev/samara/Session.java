@@ -13,11 +13,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 
 /**
- * Runs one function of a model. Holds the activations and the state. One thread at a time: a call while
- * another thread is in one throws a {@link SamaraException} with {@link Status#BAD_STATE}, but for
- * {@link #cancel} and {@link #close}.
+ * Runs one function of a model. Holds the activations and the state. One thread at a time:
+ * concurrent calls throw a {@link SamaraException} with {@link Status#BAD_STATE}, except {@link
+ * #cancel} and {@link #close}.
  *
- * <p>{@code setInput}, {@code run()} and {@code getOutput} into an array make no garbage.
+ * <p>{@code setInput}, {@code run()} and {@code getOutput} into an array do not allocate.
  */
 public final class Session implements AutoCloseable {
   final SessionHandle handle;
@@ -49,7 +49,7 @@ public final class Session implements AutoCloseable {
       throw failure;
     }
     runs = new AsyncRuns(handle);
-    // The machine may collect a session whose last call is going on.
+    // The garbage collector may collect a session during its last call.
     reaper = Reaper.watch(this, handle::abandon);
   }
 
@@ -66,17 +66,17 @@ public final class Session implements AutoCloseable {
 
   // ---- shapes ----
 
-  /** Sets the shape of one input. On failure the session keeps its former shapes. */
+  /** Sets the shape of one input. On failure the session keeps its previous shapes. */
   public void resize(@NonNull String input, @NonNull long... shape) {
     resize(java.util.Collections.singletonMap(input, shape));
   }
 
-  /** Sets input shapes by name; those that are not named stay. */
+  /** Sets input shapes by name; others are unchanged. */
   public void resize(@NonNull Map<String, long[]> shapes) {
     handle.call(session -> Feeds.resize(session, function.getInputs(), shapes));
   }
 
-  /** The shape of an input as it is now; as the file declares it while not all have one. */
+  /** The current shape of an input; the declared one until all inputs have a shape. */
   @NonNull
   public long[] getInputShape(@NonNull String name) {
     int index = input(name);
@@ -84,7 +84,7 @@ public final class Session implements AutoCloseable {
     return handle.get(session -> Feeds.inputShape(session, index, info));
   }
 
-  /** The shape of an output under the input shapes of now; -1 where a dim depends on data. */
+  /** The shape of an output for the current input shapes; -1 if a dim depends on data. */
   @NonNull
   public long[] getOutputShape(@NonNull String name) {
     int index = output(name);
@@ -94,8 +94,8 @@ public final class Session implements AutoCloseable {
   // ---- runs by names ----
 
   /**
-   * Runs on inputs by name and returns all outputs. A value is a {@link Tensor}, which brings its shape;
-   * an array or direct buffer of the input's current shape; or an {@link Image}.
+   * Runs on inputs by name and returns all outputs. A value is a {@link Tensor} with its shape, an
+   * array or direct buffer of the input's current shape, or an {@link Image}.
    */
   @NonNull
   public Map<String, Tensor> run(@NonNull Map<String, ?> inputs) {
@@ -108,9 +108,9 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Begins a run in the executor. Runs of a session follow each other in the order of the calls. What
-   * {@code inputs} hold must stay as it is until then. Cancelling the future takes a run back that has
-   * not begun, and asks one that is going on to stop; the session is free when it has.
+   * Begins a run in the executor. Runs of a session execute in the order of the calls. The values
+   * of {@code inputs} must not change until the run ends. Cancelling the future removes a run that
+   * has not begun, and asks a running one to stop; the session is free once it has.
    */
   @NonNull
   public CompletableFuture<Map<String, Tensor>> runAsync(
@@ -119,7 +119,7 @@ public final class Session implements AutoCloseable {
     return runs.begin(executor, () -> run(inputs));
   }
 
-  /** Begins a {@link #run()} on what was set, in the executor. */
+  /** Begins a {@link #run()} on the current inputs, in the executor. */
   @NonNull
   public CompletableFuture<Void> runAsync(@NonNull Executor executor) {
     return runs.begin(
@@ -130,7 +130,7 @@ public final class Session implements AutoCloseable {
         });
   }
 
-  /** Asks a run that is going on in another thread to stop, with a CancelledException there. */
+  /** Asks a run in another thread to stop, with a CancelledException there. */
   public void cancel() {
     handle.cancel();
   }
@@ -138,9 +138,9 @@ public final class Session implements AutoCloseable {
   // ---- runs without garbage ----
 
   /**
-   * Copies a value into an input, which keeps it until another one is set: an array of as many elements
-   * as the input has, float[] for float32, byte[] for int8 and so on ({@link DType}); what a direct
-   * buffer holds between position and limit, byte for byte, in the machine's order; or a Tensor.
+   * Copies a value into an input, which keeps it until another one is set: an array with as many
+   * elements as the input (float[] for float32, byte[] for int8, see {@link DType}); the bytes of a
+   * direct buffer from position to limit, in native order; or a Tensor.
    */
   public void setInput(int index, @NonNull Object value) {
     set(index, value);
@@ -161,13 +161,13 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** Has the first input that takes a picture be this one. */
+  /** Sets the first input with an image record to this picture. */
   public void setImage(@NonNull Image image) {
     SamaraException.given(image, "the picture");
     setImage(Feeds.image(function.getInputs()), image);
   }
 
-  /** Has an input be a picture, by the record of the file. */
+  /** Sets an input to a picture, by the record of the file. */
   public void setImage(@NonNull String input, @NonNull Image image) {
     setImage(input(input), image);
   }
@@ -242,9 +242,10 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Has all following runs compute an output into a direct buffer, between its position and limit now,
-   * without a copy. Until another one is bound, null, or the session resized. The memory must be aligned
-   * to the output's elements; 64 bytes are fastest. It holds anything after a run that failed.
+   * Has all following runs compute an output directly into a direct buffer, between its current
+   * position and limit, until another buffer or null is bound, or the session is resized. The
+   * memory must be aligned to the output's elements; 64 bytes are fastest. Its content is undefined
+   * after a failed run.
    */
   public void bindOutput(@NonNull String name, @Nullable Buffer buffer) {
     int index = output(name);
@@ -266,8 +267,9 @@ public final class Session implements AutoCloseable {
   // ---- sound ----
 
   /**
-   * Takes samples, from the position of {@code audio} on, up to the next tensor of the input that takes
-   * sound. True where that has one: run, then call again. False when all was taken.
+   * Reads samples from the position of {@code audio} on, until the input with an audio record has
+   * its next tensor. Returns true if it has one: run, then call again. Returns false if all samples
+   * were read.
    */
   public boolean pushAudio(@NonNull Audio audio) {
     SamaraException.given(audio, "the sound");
@@ -280,7 +282,8 @@ public final class Session implements AutoCloseable {
     }
   }
 
-  /** Ends the recording. True while the input has a tensor still: run, then call again. */
+  /** Ends the recording. While it returns true, the input has another tensor: run, then call
+   * again. */
   public boolean endAudio() {
     int index = Feeds.audio(function.getInputs());
     long session = handle.enter();
@@ -292,9 +295,10 @@ public final class Session implements AutoCloseable {
   }
 
   /**
-   * Runs on each tensor that {@code audio} fills, and calls {@code heard} after each run. end: whether
-   * the recording ends here; else what does not fill a tensor is kept for the next call. Where {@code
-   * heard} throws, what was not heard is left out, and the next call begins anew.
+   * Runs on each tensor that {@code audio} fills, and calls {@code heard} after each run. end:
+   * whether the recording ends here; else samples that do not fill a tensor are kept for the next
+   * call. If {@code heard} throws, the remaining samples are dropped, and the next call begins a
+   * new recording.
    */
   public void listen(@NonNull Audio audio, boolean end, @NonNull Runnable heard) {
     SamaraException.given(heard, "what is called after a run");
@@ -308,7 +312,7 @@ public final class Session implements AutoCloseable {
     return new Listening<>(sound, audio, end, this::outputs);
   }
 
-  /** What the outputs of each of these runs mean. */
+  /** The answers of these runs. */
   @NonNull
   public Listening<Answer> predictEach(@NonNull Audio audio, boolean end) {
     SamaraException.given(audio, "the sound");
@@ -326,15 +330,15 @@ public final class Session implements AutoCloseable {
   // ---- answers ----
 
   /**
-   * Runs on the inputs that were set and returns what the outputs mean, by the record of the file: a
-   * {@link Classification}, {@link Detections}, a {@link Mask} or {@link Keypoints}.
+   * Runs on the current inputs and returns the answer by the record of the file: a {@link
+   * Classification}, {@link Detections}, a {@link Mask} or {@link Keypoints}.
    */
   @NonNull
   public Answer predict() {
     return handle.get(this::answer);
   }
 
-  /** The same of a picture, in whose pixels boxes, masks and points are. */
+  /** The same for a picture; boxes, masks and points are in its pixels. */
   @NonNull
   public Answer predict(@NonNull Image image) {
     SamaraException.given(image, "the picture");
@@ -346,7 +350,7 @@ public final class Session implements AutoCloseable {
         });
   }
 
-  /** The same of all inputs by name, as {@link #run(Map)} takes them. */
+  /** The same for all inputs by name, as in {@link #run(Map)}. */
   @NonNull
   public Answer predict(@NonNull Map<String, ?> inputs) {
     return handle.get(
@@ -376,7 +380,7 @@ public final class Session implements AutoCloseable {
     return runs.begin(executor, () -> predict(inputs));
   }
 
-  /** Begins a {@link #predict()} on what was set, in the executor. */
+  /** Begins a {@link #predict()} on the current inputs, in the executor. */
   @NonNull
   public CompletableFuture<Answer> predictAsync(@NonNull Executor executor) {
     return runs.begin(executor, () -> predict());
@@ -397,7 +401,7 @@ public final class Session implements AutoCloseable {
 
   // ---- looking inside ----
 
-  /** A tensor of the last run that {@link SessionOptions#keep} named. */
+  /** A tensor of the last run that is listed in {@link SessionOptions#keep}. */
   @NonNull
   public Tensor kept(@NonNull String name) {
     byte[] text = Words.c(SamaraException.given(name, "the name of the tensor"), "the name");
@@ -409,7 +413,7 @@ public final class Session implements AutoCloseable {
     handle.call(session -> Native.setProfiling(session, on));
   }
 
-  /** What each node of the last run took; it must have been timed. */
+  /** The time of each node of the last run, which must have been timed. */
   @NonNull
   public List<ProfileRow> profile() {
     return ProfileRow.read(handle.get(Native::profile));
@@ -432,7 +436,7 @@ public final class Session implements AutoCloseable {
     return handle.get(Native::arenaBytes);
   }
 
-  /** All bytes that the session holds, these among them. */
+  /** All bytes that the session holds, including the arena. */
   public long getTotalBytes() {
     return handle.get(Native::totalBytes);
   }
@@ -443,15 +447,15 @@ public final class Session implements AutoCloseable {
     return PlacementRow.read(handle.get(Native::placement));
   }
 
-  /** What the session's devices did, and why the CPU took over where it did. */
+  /** Counters of the session's devices, and why the CPU took over, if it did. */
   @NonNull
   public BackendReport backendReport() {
     return new BackendReport(handle.get(Native::backendReport));
   }
 
   /**
-   * Gives back the memory. Any thread, never throws: a run that is going on is cancelled, and the memory
-   * is given back when it has ended. Twice is harmless.
+   * Releases the memory. Any thread, never throws: a current run is cancelled, and the memory is
+   * released when it has ended. May be called twice.
    */
   @Override
   public void close() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The session in C: used by one thread at a time, destroyed once, by whoever leaves last.
+// The session in C: used by one thread at a time, destroyed once, by the last user.
 package dev.samara;
 
 import androidx.annotation.NonNull;
@@ -8,7 +8,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongConsumer;
 import java.util.function.LongFunction;
 
-/** Guards the address of a session. It must not refer to the Session, whose Reaper holds it. */
+/** Guards the address of a session. It must not refer to the Session, because the Reaper holds
+ * it. */
 final class SessionHandle {
   private static final int BUSY = 1;
   private static final int CLOSED = 2;
@@ -16,13 +17,13 @@ final class SessionHandle {
   private final AtomicInteger state = new AtomicInteger();
   private final ModelHandle model;
   private final Pool pool;
-  // Memory that C reads or writes for as long as the session is there.
+  // Memory that C reads or writes until the session is destroyed.
   @Nullable private final Object memory;
   private final Object[] inputs;
   private final Object[] outputs;
   private long pointer; // 0 when destroyed
 
-  /** Takes one use of the model and of the pool. */
+  /** Holds one use of the model and of the pool. */
   SessionHandle(
       long pointer, ModelHandle model, Pool pool, FunctionInfo function, @Nullable Object memory) {
     this.pointer = pointer;
@@ -33,7 +34,7 @@ final class SessionHandle {
     this.pool = pool;
   }
 
-  /** The session's address for one call; leave() follows in a finally. */
+  /** The session's address for one call; call leave() in a finally. */
   long enter() {
     if (!state.compareAndSet(0, BUSY)) throw refused();
     return pointer;
@@ -43,7 +44,7 @@ final class SessionHandle {
     if (!state.compareAndSet(BUSY, 0)) destroy(); // closed meanwhile
   }
 
-  /** What {@code work} returns of the session's address, for calls that may make garbage. */
+  /** Calls {@code work} with the session's address; for calls that may allocate. */
   <T> T get(@NonNull LongFunction<T> work) {
     long session = enter();
     try {
@@ -62,27 +63,28 @@ final class SessionHandle {
     }
   }
 
-  /** Keeps the memory that an input is read from. In the session's thread. */
+  /** Keeps the memory of a bound input alive. In the session's thread. */
   void bindInput(int index, @NonNull Object buffer) {
     inputs[index] = buffer;
   }
 
-  /** Keeps the memory that an output is computed into; null: none. In the session's thread. */
+  /** Keeps the memory of a bound output alive; null: none. In the session's thread. */
   void bindOutput(int index, @Nullable Object buffer) {
     outputs[index] = buffer;
   }
 
-  /** Cancels the run that is going on; the session is destroyed now, or when that has ended. */
+  /** Cancels the current run; the session is destroyed now, or when the run has ended. */
   void close() {
     if (marks()) Stop.until(this::cancel);
   }
 
-  /** As close(), but a run that is going on ends as it would have: its caller waits for it. */
+  /** As close(), but a current run is not cancelled: its caller waits for it. */
   void abandon() {
     marks();
   }
 
-  /** No call begins from here on. Whether one is going on, which is to destroy the session. */
+  /** Refuses further calls. Returns whether there is a current call, which then destroys the
+   * session. */
   private boolean marks() {
     while (true) {
       int before = state.get();
@@ -93,7 +95,7 @@ final class SessionHandle {
     }
   }
 
-  /** Any thread; whether there was a session. */
+  /** Any thread; returns whether there was a session. */
   synchronized boolean cancel() {
     if (pointer == 0) return false;
     Native.cancel(pointer);

@@ -11,7 +11,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Options of a {@link Session}; what is not set is as in {@code new Session(model)}.
+ * Options of a {@link Session}; unset options are as in {@code new Session(model)}.
  *
  * <pre>{@code new Session(model, new SessionOptions().threads(2).keep("conv1"))}</pre>
  */
@@ -40,7 +40,7 @@ public final class SessionOptions {
     return this;
   }
 
-  /** Threads of a run, that of the caller included; the default is min(4, cores). */
+  /** Threads of a run, including the caller's; the default is min(4, cores). */
   @NonNull
   public SessionOptions threads(int count) {
     if (count < 1) {
@@ -52,9 +52,8 @@ public final class SessionOptions {
   }
 
   /**
-   * Devices, in the order in which they are asked whether they support a node: "cpu"; "opencl" or
-   * "opencl:1"; the path of a library that brings a backend. "auto" takes a device only where it is
-   * faster.
+   * Devices in order of preference: "cpu"; "opencl" or "opencl:1"; the path of a library with a
+   * backend. "auto" uses a device only if it is faster.
    */
   @NonNull
   public SessionOptions backend(@NonNull String... names) {
@@ -63,7 +62,7 @@ public final class SessionOptions {
     return this;
   }
 
-  /** Wait for the device of "auto" when the session is made; its runs then come first. */
+  /** With "auto": wait for the device at creation, and time it before the CPU. */
   @NonNull
   public SessionOptions waitForBackend(boolean wait) {
     return flag(WAIT, wait);
@@ -84,9 +83,9 @@ public final class SessionOptions {
   }
 
   /**
-   * "default"; "strict" excludes transformed and reduced-precision algorithms; "bfloat16" lets products
-   * of float32 round to bfloat16 where the CPU has instructions for that; "float16" stores float32 as
-   * float16 on devices.
+   * "default"; "strict" excludes transformed and reduced-precision algorithms; "bfloat16" lets
+   * float32 products round to bfloat16 on CPUs with instructions for that; "float16" stores float32
+   * as float16 on devices.
    */
   @NonNull
   public SessionOptions accuracy(@NonNull String word) {
@@ -101,7 +100,7 @@ public final class SessionOptions {
         "there are default, strict, bfloat16, float16");
   }
 
-  /** Use no instruction sets but these, as in "avx2" or "scalar"; those of the CPU by default. */
+  /** Use only these instruction sets, e.g. "avx2" or "scalar"; those of the CPU by default. */
   @NonNull
   public SessionOptions isa(@Nullable String names) {
     isa = Words.c(names, "the instruction sets");
@@ -109,8 +108,8 @@ public final class SessionOptions {
   }
 
   /**
-   * What a file of {@code samara tune} says: the algorithm of every node, as it was measured on this
-   * CPU. One for another model, CPU or version is left unused, and the log says so.
+   * The content of a file of {@code samara tune}: the algorithm of every node, measured on this
+   * CPU. A file for another model, CPU or version is ignored, with a message in the log.
    */
   @NonNull
   public SessionOptions tuned(@Nullable byte[] file) {
@@ -176,7 +175,7 @@ public final class SessionOptions {
     return threads;
   }
 
-  /** The text of the file for C, which reads it as long as the session is there. */
+  /** The text of the file for C, which reads it until the session is destroyed. */
   @Nullable
   ByteBuffer tunedText() {
     if (tuned == null) return null;
@@ -185,7 +184,7 @@ public final class SessionOptions {
     return text;
   }
 
-  /** The session in C, of a model and pool that are in use. */
+  /** Creates the session in C, for a model and pool that the caller holds. */
   long create(long model, long pool, @NonNull String function, @Nullable ByteBuffer tunedText) {
     return Native.createSession(
         model,

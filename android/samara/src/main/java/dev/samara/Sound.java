@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sound that a session hears.
+// The sound that a session processes.
 package dev.samara;
 
 import androidx.annotation.NonNull;
 import androidx.annotation.Nullable;
 
-/** Knows who listens, so that what one breaks off is not heard by the next. In the session's thread. */
+/** Tracks the listener, so that the next one does not get the rest of an aborted one. In the
+ * session's thread. */
 final class Sound {
   private final Session session;
   @Nullable private Listening<?> last;
@@ -14,7 +15,7 @@ final class Sound {
     this.session = session;
   }
 
-  /** Calls {@code heard} after a run on each tensor; where that throws, the rest is left out. */
+  /** Calls {@code heard} after a run on each tensor; if that throws, the rest is dropped. */
   void listen(@NonNull Audio audio, boolean end, @NonNull Runnable heard) {
     Listening<?> all = new Listening<>(this, audio, end, this::run);
     try {
@@ -33,25 +34,25 @@ final class Sound {
     return this;
   }
 
-  /** Takes more of the sound for this one; whether the input has a new tensor. */
+  /** Reads more of the sound for this listener; returns whether the input has a new tensor. */
   boolean push(@NonNull Listening<?> next, @NonNull Audio audio) {
     if (last != null && last != next && last.breaksOff()) drain();
     last = next;
     return session.pushAudio(audio);
   }
 
-  /** Ends the sound; whether the input has another tensor. */
+  /** Ends the sound; returns whether the input has another tensor. */
   boolean end() {
     return session.endAudio();
   }
 
   private void drain() {
     while (session.endAudio()) {
-      // It holds back another tensor.
+      // Another tensor is still held back.
     }
   }
 
-  /** A failure to do that is told with the one that was the reason. */
+  /** A failure of this is added as suppressed to its cause. */
   private void leaveOut(Throwable reason) {
     try {
       drain();

@@ -9,7 +9,7 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * The variables that live in a session, by name. One thread at a time, as the session.
+ * The variables of a session, by name. One thread at a time, like the session.
  *
  * <pre>{@code
  * Tensor h = session.getState().get("h");
@@ -39,7 +39,7 @@ public final class State {
     return Feeds.tensor(handle.get(session -> Native.getState(session, text)));
   }
 
-  /** Sets a variable to values of its type and shape. */
+  /** Sets a variable to values with its type and shape. */
   public void set(@NonNull String name, @NonNull Tensor values) {
     byte[] text = name(name);
     Object array = SamaraException.given(values, "the tensor").getArray();
@@ -57,12 +57,12 @@ public final class State {
     return handle.get(Native::saveState);
   }
 
-  /** The same into a file, whole or not at all: it is written under another name, and renamed. */
+  /** The same to a file, atomically: it is written under another name, and renamed. */
   public void save(@NonNull File file) {
     Files.replace(SamaraException.given(file, "the file"), save());
   }
 
-  /** Sets all variables from such a file, or none where it throws. */
+  /** Sets all variables from such a file, or none if it throws. */
   public void load(@NonNull byte[] bytes) {
     SamaraException.given(bytes, "the bytes of the state");
     handle.call(session -> Native.loadState(session, bytes));

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stopping a run that may not have begun.
+// Stops a run that may not have begun.
 package dev.samara;
 
 import androidx.annotation.NonNull;
 import java.util.function.BooleanSupplier;
 
-/** A request to cancel is lost where the run has not reached C yet: it is repeated. */
+/** Repeats a cancel request, which is lost if the run has not reached C yet. */
 final class Stop {
   private static final long PAUSE_MILLIS = 5;
 
   private Stop() {}
 
-  /** Calls {@code again}, which cancels, until it says that nothing is going on any more. */
+  /** Calls {@code again}, which cancels, until it reports that no run is left. */
   static void until(@NonNull BooleanSupplier again) {
     if (!again.getAsBoolean()) return;
     Thread thread = new Thread(() -> repeat(again), "samara-stop");

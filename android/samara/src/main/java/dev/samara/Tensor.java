@@ -6,7 +6,7 @@ import androidx.annotation.NonNull;
 import androidx.annotation.Nullable;
 import java.util.Arrays;
 
-/** Values on their way into or out of a run. They are the array's: nothing is copied. */
+/** Values for or from a run. The array is not copied. */
 public final class Tensor {
   private static final DType[] USUAL = {
     DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.FLOAT32, DType.FLOAT64
@@ -27,8 +27,8 @@ public final class Tensor {
   }
 
   /**
-   * A tensor of that shape for {@link Session#run(java.util.Map)}: the session resizes its input to it.
-   * values: a byte[], short[], int[], long[], float[] or double[], row by row, the last axis fastest.
+   * A tensor of that shape for {@link Session#run(java.util.Map)}: the session resizes its input to
+   * it. values: a byte[], short[], int[], long[], float[] or double[] in row-major order.
    */
   @NonNull
   public static Tensor of(@NonNull Object values, @NonNull long... shape) {
@@ -90,7 +90,7 @@ public final class Tensor {
     return zeroPoint;
   }
 
-  /** The array itself: of float32 a float[], of int8 a byte[], and so on ({@link DType}). */
+  /** The array itself: a float[] for float32, a byte[] for int8, see {@link DType}. */
   @NonNull
   public Object getArray() {
     return array;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model declares of an input or output.
+// Description of an input or output of a model.
 package dev.samara;
 
 import androidx.annotation.NonNull;
@@ -11,7 +11,7 @@ public final class TensorInfo {
   private static final int AUDIO = 2;
 
   private final String name;
-  final byte[] text; // the name as C takes it
+  final byte[] text; // the name for C
   private final DType dtype;
   private final long[] shape;
   private final String[] dims;
@@ -44,7 +44,7 @@ public final class TensorInfo {
     return dtype;
   }
 
-  /** The dims; -1 where one is symbolic. */
+  /** The dims; -1 if symbolic. */
   @NonNull
   public long[] getShape() {
     return shape.clone();
@@ -54,7 +54,7 @@ public final class TensorInfo {
     return shape.length;
   }
 
-  /** The name of dim {@code axis} where it is symbolic and has one, else null. */
+  /** The name of dim {@code axis} if it is symbolic and has one, else null. */
   @Nullable
   public String getDimName(int axis) {
     return axis >= 0 && axis < dims.length ? dims[axis] : null;
@@ -70,12 +70,12 @@ public final class TensorInfo {
     return zeroPoint;
   }
 
-  /** Whether the file says how a picture becomes this input. */
+  /** Whether the file has an image record for this input. */
   public boolean takesImage() {
     return record == IMAGE;
   }
 
-  /** Whether the file says how sound becomes this input. */
+  /** Whether the file has an audio record for this input. */
   public boolean takesAudio() {
     return record == AUDIO;
   }

@@ -5,7 +5,7 @@ package dev.samara;
 import androidx.annotation.NonNull;
 import androidx.annotation.Nullable;
 
-/** There is nothing of that name. */
+/** Nothing has that name. */
 public final class UnknownNameException extends ShapeException {
   private static final long serialVersionUID = 1;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pieces of text, and what Java and C tell each other of them.
+// Text helpers, and conversion of names for C.
 package dev.samara;
 
 import androidx.annotation.NonNull;
@@ -9,11 +9,11 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 
-/** Text of messages, and names on their way to C. */
+/** Text of messages, and names for C. */
 final class Words {
   private Words() {}
 
-  /** A name as C takes it: UTF-8 that ends with a zero. */
+  /** A name for C: zero-terminated UTF-8. */
   @Nullable
   static byte[] c(@Nullable String text, @NonNull String what) {
     if (text == null) return null;
@@ -44,15 +44,15 @@ final class Words {
     return text.toString();
   }
 
-  /** The name of the tensor at that position as C takes it; null where there is none. */
+  /** The name for C of the tensor at that index; null if there is none. */
   @Nullable
   static byte[] text(@NonNull List<TensorInfo> infos, int index) {
     return index >= 0 && index < infos.size() ? infos.get(index).text : null;
   }
 
-  /** The position of the tensor of that name. */
+  /** The index of the tensor of that name. */
   static int index(@NonNull List<TensorInfo> infos, @Nullable String name, @NonNull String what) {
-    SamaraException.given(name, "the name"); // no text is made of pieces here, which is garbage
+    SamaraException.given(name, "the name"); // no string concatenation here, which allocates
     for (int i = 0; i < infos.size(); i++) {
       if (infos.get(i).getName().equals(name)) return i;
     }
