@@ -39,6 +39,12 @@ _JAVA = """package x;
 /**
  * Runs {@code f}, see {@link Other#call}.
  *
+ * <pre>{@code
+ * while (x) {
+ *   run();
+ * }
+ * }</pre>
+ *
  * @throws Wrong always
  */
 public final class Session implements Closeable {
@@ -109,7 +115,8 @@ def test_a_java_class(tmp_path: Path) -> None:
     ]
     page = docs_comments.rendered(item, "java", 2)
     assert "Runs `f`, see `Other.call`." in page
-    assert "- *throws* Wrong always" in page.replace("\\*", "*")
+    assert "- `throws` Wrong always" in page
+    assert "```java\nwhile (x) {\n  run();\n}\n```" in page
 
 
 def test_a_swift_class_and_its_extension(tmp_path: Path) -> None:
