@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`backend="auto"` beside the CPU and the device, on twenty networks: `python -m benchmarks.auto`.
+"""`backend="auto"` compared with the CPU and the device, on twenty networks: `python -m benchmarks.auto`.
 
-Sessions take turns in one process. Ratios are of the least times of their rounds, as what else the machine
-does only adds: "auto" and a second session on the CPU, which shows the noise, each over the first.
-SAMARA_MODELS is the folder of recorded models.
+Sessions take turns in one process. Times are minima over their rounds, because other load on the machine only
+adds time. Ratios are those of "auto", and of a second session on the CPU (which shows the noise), to the first
+CPU session. SAMARA_MODELS is the folder of recorded models.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from samara.exporter.measure.machine import interleave
 from samara.exporter.types.text import table
 from samara.pybridge.device import BackendChoice
 
-# Of the benchmarks' families: whole where they are small, else their smallest form.
+# Nets of the benchmark's families that are small enough to run whole; of others the smallest form is used.
 WHOLE = ("ds_cnn", "resnet8", "mobilenet_v1_025")
 TINY = ("mobilenet_v2", "resnet18", "squeezenet", "vit_tiny", "minilm")
-MOST = 1.05  # that "auto" may take, over the CPU
+MOST = 1.05  # highest allowed time of "auto" relative to the CPU
 _HOST, _DEVICE = 1_000_000, 1_000_000_000  # work per millisecond of the imaginary rates
 
 
@@ -64,7 +64,7 @@ def _meta(folder: Path) -> dict[str, list[list[str]]]:
 
 
 def networks(models: Path, folder: Path) -> Iterator[tuple[str, Path, dict[str, Array] | None]]:
-    """Name, file and inputs (None: any) of each."""
+    """Name, file and inputs (None: random) of each."""
     for home in sorted(p.parent for p in models.glob("*/model.onnx")):
         path = folder / f"{home.name}.samara"
         samara.export(samara.import_onnx(home / "model.onnx"), path, check=False)
@@ -89,7 +89,7 @@ def imaginary_rates(path: Path, host: int = _HOST, device: int = _DEVICE) -> Pat
 
 
 def mislead(device: samara.Backend, cache: Path, threads: int) -> None:
-    """Put imaginary rates in the place of those that are measured and kept."""
+    """Replace the measured rates in the cache by imaginary ones."""
     path = cache.parent / "any.samara"
     samara.export(samara.trace(lambda x: x + x, (samara.ones(4),)), path)
     samara.Session(path, threads=threads, backend=[device, "auto"], wait=True)
@@ -105,7 +105,7 @@ def measure(
     threads: int,
     runs: int,
 ) -> Row:
-    """The network on all of them, in turns."""
+    """Measure the network in all sessions, in turns."""
     model = samara.Model(path)
     choices: tuple[BackendChoice, ...] = ("cpu", "cpu", [device, "auto"], device)
     sessions = [
@@ -159,7 +159,7 @@ def text(rows: list[Row]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure and print; the exit status is 1 where "auto" was slower than it may be."""
+    """Measure and print; the exit status is 1 if "auto" was slower than allowed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("networks", nargs="*", metavar="NETWORK", help="some of them")
     parser.add_argument("--runs", type=int, default=31, help="rounds")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python binding adds to a call of C: `python -m benchmarks.call_overhead`."""
+"""The time that the Python binding adds to a call of C: `python -m benchmarks.call_overhead`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from samara.exporter.ir import ProgramBuilder, save_program
 from samara.exporter.measure.machine import interleave, program_beside_library
 from samara.pybridge import Session
 
-# Microseconds that Python may add to a call of C.
+# Microseconds that Python may add to a call of C: run() and a bound call.
 RUN_BUDGET, BOUND_BUDGET = 5.0, 1.0
 
 
 def overhead(folder: Path) -> dict[str, float]:
-    """Microseconds of one run of a tiny model: by the C call alone, by a bound call, by run()."""
+    """Microseconds of one run of a tiny model: the C call alone, a bound call, run()."""
     builder = ProgramBuilder()
     f = builder.function("main")
     x = f.input("x", "f32", [1, 16])
@@ -43,7 +43,7 @@ def overhead(folder: Path) -> dict[str, float]:
 
 
 def overhead_text(found: dict[str, float]) -> str:
-    """What Python adds, beside its budget."""
+    """The time that Python adds, with its budget."""
     if "c" not in found:
         return f"a tiny model: run {found['run']:.2f} us, bound call {found['bound']:.2f} us (no call_bench built)"
     lines = [f"a tiny model in C: {found['c']:.2f} us"]

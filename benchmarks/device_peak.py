@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products and convolutions on OpenCL beside the peak of the device: `python -m benchmarks.device_peak`.
+"""Products and convolutions on OpenCL compared with the device's peak: `python -m benchmarks.device_peak`.
 
-The peak is that of a kernel which multiplies and adds in registers alone, in the best of some shapes,
-measured between the rounds of the models; a row is the median of their ratios. Needs pyopencl.
+The peak is that of a kernel that only multiplies and adds in registers, in the best of several shapes. It is
+measured between the rounds of the models; a row is the median of the ratios. Needs pyopencl.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ def write_case(folder: Path, name: str, x: tuple[int, ...], w: tuple[int, ...]) 
 
 
 def multiply_adds(x: tuple[int, ...], w: tuple[int, ...]) -> int:
-    """Of one run."""
+    """Multiply-adds of one run."""
     return x[0] * w[0] * w[1] if len(w) == 2 else x[2] * x[3] * int(np.prod(w))
 
 
 def main() -> None:
-    """Print a table: each case's rate, and what part of the peak in the same rounds it is."""
+    """Print a table: each case's rate, and its share of the peak in the same rounds."""
     cl = importlib.import_module("pyopencl")
     device = cl.get_platforms()[0].get_devices()[0]
     measure = peak_probe(cl, device)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long a process waits for a device: `python -m benchmarks.device_start MODEL…`.
+"""The time until a device is ready in a process: `python -m benchmarks.device_start MODEL…`.
 
-Every row is a process of its own, which opens the device, creates a session and runs once. In the
-first process of a model the device's compiler makes the kernels; the others read them from disk.
-The CPU's session of the same model stands beside.
+Every row is a separate process, which opens the device, creates a session and runs once. In a model's first
+process the device's compiler builds the kernels; later ones read them from disk. The CPU session of the same
+model is shown for comparison.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PARTS = ("open", "create", "run", "cpu create", "cpu run")
 
 
 def timed(make: Callable[[], T]) -> tuple[T, float]:
-    """What `make` returns, and milliseconds."""
+    """The result of `make`, and its milliseconds."""
     begun = time.perf_counter()
     made = make()
     return made, (time.perf_counter() - begun) * 1e3
@@ -53,7 +53,7 @@ def _child(model: str, cache: str) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print a table: medians of processes with kernels on disk, and the first process."""
+    """Print a table: the first process, and medians of later ones with kernels on disk."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="+", help=".samara files")
     parser.add_argument("--one", metavar="CACHE", help=argparse.SUPPRESS)

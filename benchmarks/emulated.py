@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions of an inference on AArch64, samara beside its peers' own wheels, counted by qemu-user.
+"""Instructions of an inference on AArch64, by samara and by its peers' own wheels, counted with qemu-user.
 
 Usage: python -m benchmarks.emulated [--models A,B] [--forms float32,int8] [--engines A,B] [--samara-run PROGRAM].
-One thread. A peer's runs are counted between two marks in its process, samara's by what more of them add: opening a
-model does not count, an engine's own share of Python does. Files and inputs are those of `make bench`, the peers'
-answers are checked as there. A Debian Python for arm64 and the wheels are put into build/bench/aarch64 once;
-qemu-aarch64, gcc, pip and, for that, apt-get and dpkg-deb are needed.
+One thread. A peer's runs are counted between two marks in its process; samara's count is the difference that
+further runs make. Opening a model does not count; an engine's own Python code does. Files and inputs are those of
+`make bench`, and outputs are checked in the same way. A Debian Python for arm64 and the wheels are installed in
+build/bench/aarch64 once. qemu-aarch64, gcc and pip are needed, and apt-get and dpkg-deb for the installation.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DEBS = (
     "zlib1g", "libexpat1", "libffi8", "libbz2-1.0", "liblzma5", "libssl3", "libsqlite3-0", "libuuid1",
 )  # fmt: skip
 _PLATFORMS = tuple(f"manylinux{tag}_aarch64" for tag in ("_2_28", "_2_27", "_2_17", "2014"))
-# Engines ask this file what CPU it is, and qemu shows them the host's. A Neoverse N1:
+# Engines read this file to find out the CPU, and qemu shows them the host's. A Neoverse N1:
 _CPUINFO = """\
 processor\t: {}
 Features\t: fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm lrcpc dcpop asimddp ssbs
@@ -47,7 +47,7 @@ CPU part\t: 0xd0c
 CPU revision\t: 1
 
 """
-# argv: engine, model, input, answer, runs. The system call that the plugin takes as a mark changes nothing.
+# argv: engine, model, input, answer, runs. The plugin's mark is a system call without effect.
 _GETPRIORITY = 141
 _PROGRAM = """\
 import os, sys
@@ -75,7 +75,7 @@ class Machine:
 
     @cached_property
     def root(self) -> Path:
-        """Where the Python lies; made when it is first asked for."""
+        """The folder of the Python, installed on first use."""
         root = self.folder / "root"
         if not (root / "usr/bin/python3.11").is_file():
             self._unpack(root)
@@ -88,7 +88,7 @@ class Machine:
         return build_plugin(self.folder)
 
     def _unpack(self, root: Path) -> None:
-        # apt of its own: the machine's lists and architectures stay as they are.
+        # A private apt, so that the machine's lists and architectures are unchanged.
         apt = self.folder / "apt"
         for part in ("state/lists/partial", "cache/archives/partial", "debs"):
             (apt / part).mkdir(parents=True, exist_ok=True)
@@ -120,7 +120,7 @@ class Machine:
     def counts(
         self, command: Sequence[str], environment: dict[str, str] | None = None
     ) -> list[int]:
-        """Of instructions, at every mark and at the end."""
+        """Counts of instructions at every mark and at the end."""
         given = {"PYTHONHASHSEED": "0", "PYTHONNOUSERSITE": "1", **(environment or {})}
         settings = [word for key, text in given.items() for word in ("-E", f"{key}={text}")]
         return counts_of(
@@ -139,7 +139,7 @@ def _do(
 def instructions(
     machine: Machine, files: Files, model: str, form: str, name: str, samara_run: Path
 ) -> int:
-    """Instructions per run of a model by an engine; Missing where it cannot run or is wrong."""
+    """Instructions per run of a model by an engine. Missing if it cannot run or its output is wrong."""
     path = files.converted(model, name, form)
     home = files.model(model)
     if engine(name).ENVIRONMENT == SAMARA:
@@ -157,14 +157,14 @@ def instructions(
     once, more, _ = machine.counts(words, found)
     db = reference.sqnr_db(np.load(home / "reference.npy"), np.load(answer))
     if db < BOUNDS_DB[form]:
-        raise Missing(f"wrong answer: {db:.1f} dB, {BOUNDS_DB[form]:g} are wanted")
+        raise Missing(f"wrong answer: {db:.1f} dB, expected at least {BOUNDS_DB[form]:g}")
     return (more - once) // RUNS
 
 
 def rows(
     machine: Machine, files: Files, options: argparse.Namespace
 ) -> Iterator[tuple[str, str, dict[str, int | str]]]:
-    """(model, form, instructions by engine, or why there are none)."""
+    """(model, form, instructions or the reason why there are none, by engine)."""
     for form in options.forms:
         for model in options.models:
             cells: dict[str, int | str] = {}
@@ -180,7 +180,7 @@ def rows(
 
 
 def table_row(model: str, form: str, cells: dict[str, int | str]) -> str:
-    """A row of the page: millions of instructions, and the best peer's by samara's."""
+    """A row of the page: millions of instructions, and the best peer's divided by samara's."""
     numbers = {name: n for name, n in cells.items() if isinstance(n, int)}
     texts = [f"{numbers[n] / 1e6:.2f}" if n in numbers else "–" for n in cells]
     peers = [n for name, n in numbers.items() if name != "samara"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Virtual environments of the peers, each made when it is first asked for, under build/bench."""
+"""Virtual environments of the peers under build/bench, each made on first use."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SECONDS = 1800
 
 
 class Missing(Exception):
-    """An environment, a conversion or an engine that is not to be had; the text says why."""
+    """An environment, a conversion or an engine is not available; the text says why."""
 
 
 def python_of(folder: Path, environment: Environment) -> Path:
-    """The environment's interpreter; installs what is not there yet, and remembers a failure until
-    the packages asked for change.
+    """The environment's interpreter. Missing packages are installed; a failure is remembered until the required
+    packages change.
     """
     if environment == SAMARA:
         return Path(sys.executable)
@@ -39,7 +39,7 @@ def python_of(folder: Path, environment: Environment) -> Path:
                 raise Missing(kept["problem"])
             return home / "bin" / "python"
     base = _interpreter(environment.python)
-    if base is None:  # one may be installed at any time: not remembered
+    if base is None:  # not remembered, because Python may be installed at any time
         raise Missing("needs Python {}.{} or newer on PATH".format(*environment.python))
     print(f"installing {', '.join(environment.packages)} in {home}", file=sys.stderr)
     problem = _install(home, environment, base)
@@ -51,11 +51,11 @@ def python_of(folder: Path, environment: Environment) -> Path:
 
 
 def _install(home: Path, environment: Environment, base: str) -> str:
-    """Make the environment with the interpreter `base`; why it could not be, or nothing."""
+    """Make the environment with the interpreter `base`; returns the reason of a failure, or ""."""
     shutil.rmtree(home, ignore_errors=True)
     home.parent.mkdir(parents=True, exist_ok=True)
     steps: list[Sequence[str]] = [[base, "-m", "venv", "--without-pip", str(home)]]
-    # The pip of this environment, so that none need be downloaded.
+    # Use this environment's pip, so that none need be downloaded.
     pip = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "install", "-q"]
     steps.append([*pip, *(["--no-deps"] if environment.alone else []), *environment.packages])
     for step in steps:
@@ -70,7 +70,7 @@ def _install(home: Path, environment: Environment, base: str) -> str:
 
 
 def _interpreter(least: tuple[int, int]) -> str | None:
-    """A Python that is new enough: this one, or one on PATH that starts."""
+    """A new enough Python: this one, or one on PATH that starts."""
     if sys.version_info[:2] >= least:
         return sys.executable
     for minor in range(least[1], least[1] + 4):
@@ -84,7 +84,7 @@ def _interpreter(least: tuple[int, int]) -> str | None:
 
 
 def home_of(engine: str) -> Path:
-    """The checkout whose code runs for an engine; Missing where SAMARA_BEFORE has to name it."""
+    """The checkout whose code runs for an engine. Missing if SAMARA_BEFORE must name it and does not."""
     if engine != EARLIER:
         return ROOT
     named = os.environ.get("SAMARA_BEFORE")
@@ -97,7 +97,7 @@ def home_of(engine: str) -> Path:
 
 
 def own_name(engine: str) -> str:
-    """What an engine is called in its own checkout."""
+    """The name of an engine in its checkout."""
     return "samara" if engine == EARLIER else engine
 
 
@@ -108,9 +108,9 @@ def _release(home: Path) -> dict[str, str]:
 
 
 def variables(home: Path = ROOT) -> dict[str, str]:
-    """The environment variables of an engine's process: it finds the package of its checkout, and
-    nothing of a user's own packages; samara's library is the one that users get, where it is built
-    and, for this checkout, SAMARA_LIBRARY names no other.
+    """The environment variables of an engine's process: it uses the package of its checkout and no packages of
+    the user. samara's library is the release build if there is one and, for this checkout, SAMARA_LIBRARY is
+    not set.
     """
     own = os.environ if home == ROOT else {**os.environ, **_release(home)}
     return {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What share of the roof every family of kernels reaches in whole nets: `python -m benchmarks.families FILE.samara…`.
+"""The share of the roof that every kernel family reaches in whole nets: `python -m benchmarks.families FILE.samara…`.
 
-Every node of every net is timed with one thread. Its floor is the longer of two times: its operations at
-the measured peak of the core, its bytes at the measured rate of the cache, or of the memory where they do
-not fit the cache. A family's fraction is the sum of its nodes' floors over the sum of their times.
+Every node of every net is timed with one thread. Its minimum time is the longer of two: its operations at the
+measured peak of the core, and its bytes at the measured rate of the cache, or of memory if they do not fit the
+cache. A family's fraction is the sum of its nodes' minimum times divided by the sum of their times.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _VARIANT = re.compile(r"(_\d+x\d+\w*?)?(__\w+)?$")
 
 
 def family(node: NodeTime) -> tuple[str, str]:
-    """The family of the kernel that ran, and the algorithm where the operator knows several."""
+    """The family of the kernel that ran, and the algorithm if the operator has several."""
     return _VARIANT.sub("", node.kernel, count=1), node.algorithm
 
 
 def rows(nodes: Iterable[NodeTime]) -> list[tuple[str, ...]]:
-    """Per family and algorithm: nodes, share of all time, fraction of the roof, and the fractions
-    that a tenth and nine tenths of its time stay below. The most time first.
+    """Per family and algorithm: nodes, share of all time, fraction of the roof, and the fractions below which a
+    tenth and nine tenths of its time are. The longest time first.
     """
     found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for node in nodes:
@@ -49,7 +49,7 @@ def rows(nodes: Iterable[NodeTime]) -> list[tuple[str, ...]]:
 
 
 def _below(times: list[tuple[float, float]], quantile: float) -> float:
-    """The share of the roof that `quantile` of the time stays at or below."""
+    """The share of the roof at or below which `quantile` of the time is."""
     left = quantile * sum(us for _, us in times)
     for share, us in sorted(times):
         left -= us

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a benchmark: models, inputs, reference answers, and what each engine makes of them.
-Everything is made once and kept until what it comes from changes.
+"""The files of a benchmark: models, inputs, reference outputs, and the engines' conversions. Everything is made
+once and kept until its sources change.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SECONDS = 1500
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where the benchmark keeps its files."""
+    """The folder of the benchmark's files."""
 
     folder: Path
 
@@ -48,7 +48,7 @@ class Files:
         return home
 
     def converted(self, name: str, engine_name: str, form_name: str) -> Path:
-        """The file that the engine runs; Missing where it cannot be made."""
+        """The file that the engine runs. Missing if it cannot be made."""
         form = engine(engine_name).FORMS[form_name]
         if isinstance(form, str):
             raise Missing(form)
@@ -96,7 +96,7 @@ class Files:
 
 
 def _key(source: Path, engine_name: str, form: Form) -> str:
-    """What a converted file depends on. samara's own depends on all of its checkout's exporter."""
+    """A digest of everything a converted file depends on. samara's depends on its checkout's whole exporter."""
     digest = hashlib.sha256(source.read_bytes())
     module = importlib.import_module(f"benchmarks.engines.{engine_name}")
     digest.update(Path(module.__file__ or "").read_bytes())

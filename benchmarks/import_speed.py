@@ -2,8 +2,8 @@
 """Benchmark of import and export: seconds by stage, for generated models of about 500 nodes.
 
 Usage: import_speed.py [--nodes N] [--runs N] [--json FILE] [--profile] [MODEL…]. One model is
-convolutional with fixed sizes, the other a transformer encoder whose batch and length are symbolic,
-written as exporters write it, with chains of Shape, Gather, Concat and Reshape.
+convolutional with fixed sizes. The other is a transformer encoder with symbolic batch and length, with
+chains of Shape, Gather, Concat and Reshape as exporters write them.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def transformer(nodes: int, width: int = 64, heads: int = 4) -> onnx.ModelProto:
 
 def _layer(net: Net, x: str, name: str, width: int, each: int) -> str:
     def reshaped(value: str, tail: str, label: str) -> str:
-        """value in the shape (batch, length, *tail), its dims read from itself."""
+        """value in the shape (batch, length, *tail), with dims read from the value itself."""
         dims = net.op("Shape", value, name=f"{label}.shape")
         parts = []
         for index in ("index0", "index1"):
@@ -102,8 +102,8 @@ MODELS: dict[str, Callable[[int], onnx.ModelProto]] = {
 
 
 def stages(data: bytes, folder: Path) -> dict[str, float]:
-    """Seconds of each stage of one import and export; `check` is what checking the passes adds,
-    `total` is without it and `total checked` with it.
+    """Seconds of each stage of one import and export. `check` is the time of checking the passes; `total` excludes
+    it and `total checked` includes it.
     """
     taken: dict[str, float] = {}
 
@@ -141,7 +141,7 @@ def measure(name: str, nodes: int, runs: int) -> tuple[int, dict[str, float]]:
 
 
 def profile(name: str, nodes: int) -> None:
-    """Print where one import and export with checks spends its time."""
+    """Print a profile of one import and export with checks."""
     data = MODELS[name](nodes).SerializeToString()
     with tempfile.TemporaryDirectory() as folder:
         recorder = cProfile.Profile()

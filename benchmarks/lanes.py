@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What running independent branches side by side could gain: `python -m benchmarks.lanes MODEL…`.
+"""How much running independent branches in parallel could gain: `python -m benchmarks.lanes MODEL…`.
 
-Every node is timed with one thread and with two. A schedule of two lanes may run a node in one lane
-(the time of one thread) or split over both (the time of two), with no cost for synchronization and
-memory that both lanes share without loss. Against running the nodes one after the other, each
-split, the table has
+Every node is timed with one thread and with two. A schedule of two lanes may run a node in one lane (time of one
+thread) or split over both (time of two threads). Synchronization is assumed to cost nothing, and memory to be
+shared without loss. Compared with running the nodes one after the other, each split, the table has
 
-* bound: what no such schedule can exceed, since it needs the longest chain and half of all work;
-* found: what list scheduling reaches (Graham 1969), nodes with the longest way to the end first;
+* bound: the limit of any such schedule, from the longest chain and half of all work;
+* found: what list scheduling reaches (Graham 1969), with the longest way to the end first;
 * lanes only: the same without splitting any node.
 """
 
@@ -31,7 +30,7 @@ from samara.exporter.types.text import table
 
 @dataclass(frozen=True)
 class Timed:
-    """A node: microseconds with one thread and with two, and the nodes that it waits for."""
+    """A node: microseconds with one thread and with two, and the nodes that it depends on."""
 
     one: float
     two: float
@@ -39,7 +38,7 @@ class Timed:
 
     @property
     def split(self) -> float:
-        """The time over both lanes: never more than in one of them."""
+        """The time over both lanes, at most the time in one."""
         return min(self.one, self.two)
 
 
@@ -53,7 +52,7 @@ def dependencies(function: Function) -> list[tuple[int, ...]]:
 
 
 def ways(nodes: Sequence[Timed]) -> list[float]:
-    """The longest chain from the start of every node to the end."""
+    """The longest chain from every node to the end."""
     found = [0.0] * len(nodes)
     for i in reversed(range(len(nodes))):
         found[i] += nodes[i].split
@@ -63,13 +62,13 @@ def ways(nodes: Sequence[Timed]) -> list[float]:
 
 
 def bound(nodes: Sequence[Timed]) -> float:
-    """A time that no schedule of two lanes is shorter than."""
+    """A lower bound for the time of any schedule of two lanes."""
     work = sum(min(node.one, 2 * node.split) for node in nodes)
     return max(max(ways(nodes), default=0.0), work / 2)
 
 
 def schedule(nodes: Sequence[Timed], *, split: bool = True) -> float:
-    """The time of a list schedule; split: a node that finds both lanes free may use both."""
+    """The time of a list schedule; split: a node may use both lanes if both are free."""
     rank, lanes = ways(nodes), [0.0, 0.0]
     ends: dict[int, float] = {}
     left = set(range(len(nodes)))
@@ -77,7 +76,7 @@ def schedule(nodes: Sequence[Timed], *, split: bool = True) -> float:
         ready = [i for i in left if all(b in ends for b in nodes[i].after)]
         starts = {i: max((ends[b] for b in nodes[i].after), default=0.0) for i in ready}
         now = min(lanes)
-        # Of those that can start first, the one with the longest way.
+        # Of the nodes that can start first, take the one with the longest way to the end.
         chosen = min(ready, key=lambda i: (max(starts[i], now), -rank[i]))
         begin = max(starts[chosen], now)
         others = [i for i in ready if i != chosen and starts[i] <= begin]
@@ -104,7 +103,7 @@ def measure(path: Path, runs: int) -> list[Timed]:
         rows = sessions[at].profile()
         if len(rows) != len(function.nodes):
             raise SystemExit(
-                f"{path.name}: a profile of {len(rows)} rows, {len(function.nodes)} nodes"
+                f"{path.name}: the profile has {len(rows)} rows, expected one for each of {len(function.nodes)} nodes"
             )
         times[at].append([row.total_us / max(1, row.count) for row in rows])
 

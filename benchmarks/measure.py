@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process of one engine: opens a model, runs it when told to, and answers with times.
+"""The process of one engine: opens a model, runs it on command, and answers with times.
 
-Started by run.py in the engine's environment as `measure.py ENGINE MODEL INPUT OUTPUT THREADS`.
-Commands are lines on standard input, answers lines of JSON on what was standard output; engines
-that print do so to standard error.
+run.py starts it in the engine's environment as `measure.py ENGINE MODEL INPUT OUTPUT THREADS`. Commands are
+lines on standard input; answers are lines of JSON on the original standard output. Prints of engines go
+to standard error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from benchmarks.engines import Session, engine
 
 
 def memory() -> dict[str, int]:
-    """Bytes of this process now: resident, and those that are its own and written."""
+    """Bytes of this process now: resident, and private written ones."""
     found = {}
     for line in Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]:
         key, value = line.split()[:2]
@@ -32,8 +32,8 @@ def memory() -> dict[str, int]:
 
 
 def times(run: Callable[[], object], samples: int, repeats: int) -> list[tuple[int, int]]:
-    """Nanoseconds per run by the wall's clock and by this process's own, after one run that brings
-    caches and threads back.
+    """Nanoseconds per run by the wall clock and by this process's CPU clock, after one run that warms caches and
+    threads.
     """
     run()
     found = []
@@ -47,7 +47,7 @@ def times(run: Callable[[], object], samples: int, repeats: int) -> list[tuple[i
 
 
 def end_with_parent() -> None:
-    """A process that is stopped when its parent is killed would otherwise stay for good."""
+    """End this process with its parent, also while it is stopped."""
     pr_set_pdeathsig, sigkill = 1, 9
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, sigkill)
 
@@ -62,7 +62,7 @@ class Worker:
         self.session: Session | None = None
 
     def version(self) -> Any:
-        """Also imports the engine, so that loading a model is all that `load` does."""
+        """The engine's version. Importing it here leaves only the loading of the model to `load`."""
         return self.engine.version()
 
     def load(self) -> Any:
@@ -88,7 +88,7 @@ class Worker:
 
 
 def main() -> None:
-    """Answer until standard input ends."""
+    """Answer commands until standard input ends."""
     end_with_parent()
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)

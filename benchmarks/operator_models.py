@@ -21,7 +21,7 @@ OPSET = 23
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """One input of a row's model: how its data is drawn, and whether the model stores it."""
+    """One input of a row's model: how its data is drawn, and whether it is stored in the model."""
 
     draw: Callable[[np.random.Generator], Array]
     constant: bool = False
@@ -37,12 +37,12 @@ class Row:
     nodes: tuple[onnx.NodeProto, ...]
     outputs: int
     opset: int = OPSET
-    slack: float = 1.0  # times the tolerance, where the peer's answer is worse than that
-    steps: int = 0  # by which integers that stand for real numbers may differ
+    slack: float = 1.0  # factor of the tolerance, if the peer's answer is less accurate
+    steps: int = 0  # allowed difference of integers that stand for real numbers
 
     @property
     def name(self) -> str:
-        """How tables and `--only` call the row."""
+        """The row's name in tables and for `--only`."""
         return f"{self.op} {self.form}".strip()
 
     def build(self) -> tuple[onnx.ModelProto, dict[str, Array]]:
@@ -67,7 +67,7 @@ class Row:
 
 
 def node(kind: str, reads: str, writes: str, **attrs: Any) -> onnx.NodeProto:
-    """A node whose inputs and outputs are words; `-` stands for an input that is absent."""
+    """A node with inputs and outputs as words; `-` stands for an absent input."""
     domain = "com.microsoft" if kind.startswith("ms.") else ""
     names = ["" if r == "-" else r for r in reads.split()]
     kind = kind.removeprefix("ms.")
@@ -83,8 +83,8 @@ def row(
     reads: str = "",
     **attrs: Any,
 ) -> Row:
-    """A row of one node that takes the operands in order; None leaves an input out. `reads` names
-    the node's inputs where its graphs read the others.
+    """A row of one node that takes the operands in order; None leaves an input out. `reads` names the node's
+    inputs if its graphs read the others.
     """
     present = [o for o in operands if o is not None]
     names, count = [], 0
@@ -118,17 +118,17 @@ def uniform(low: float, high: float, *shape: int) -> Operand:
 
 
 def integers(dtype: str, low: int, high: int, *shape: int) -> Operand:
-    """Uniform integers from low up to and without high."""
+    """Uniform integers in low..high - 1."""
     return Operand(lambda rng: rng.integers(low, high, shape).astype(dtype))
 
 
 def booleans(*shape: int) -> Operand:
-    """Fair coins."""
+    """Random bools."""
     return Operand(lambda rng: rng.integers(0, 2, shape).astype(np.bool_))
 
 
 def permuted(count: int, *tail: int) -> Operand:
-    """int64 numbers 0 … count - 1, each once, in the shape (count, *tail) with equal rows."""
+    """int64 numbers 0 … count - 1 in random order, each repeated over `tail`: (count, *tail)."""
 
     def draw(rng: np.random.Generator) -> Array:
         order = rng.permutation(count).reshape(count, *[1] * len(tail))
@@ -143,12 +143,12 @@ def given(value: Any, dtype: str = "float32") -> Operand:
 
 
 def fed(value: Any, dtype: str) -> Operand:
-    """A number that the model reads when it runs."""
+    """A number that is an input of the model."""
     return Operand(lambda _: np.asarray(value, dtype))
 
 
 def weight(*shape: int) -> Operand:
-    """A stored weight that keeps the size of what it multiplies; the first dim counts outputs."""
+    """A stored weight that keeps the magnitude of its operand; the first dim counts outputs."""
     scale = np.float32(1.0 / np.sqrt(max(1, int(np.prod(shape[1:])))))
     return stored(Operand(lambda rng: rng.standard_normal(shape, np.float32) * scale))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `operators.py` measures: for each IR operator small ONNX models around its ONNX twin, with
-about 1 MB of data, or the reason why there is no twin.
+"""The rows of `operators.py`: for each IR operator small ONNX models around its ONNX twin, with about 1 MB of
+data, or the reason why there is no twin.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from samara.exporter.ops.facts import Twin
 
 POSITIVE = uniform(0.1, 4.0, 512, 512)
 
-# IR operators and their ONNX twins, by the data that they are defined for; by_twin has the others.
+# IR operators and their ONNX twins with restricted data; by_twin has the others.
 UNARY_POSITIVE = {"log": "Log", "sqrt": "Sqrt"}
 UNARY_INSIDE = {"asin": "Asin", "acos": "Acos", "atanh": "Atanh"}
 LOGICAL = {"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor"}
@@ -94,7 +94,7 @@ def rows() -> list[Row]:
 
 
 def by_twin(known: Collection[str]) -> Iterator[Row]:
-    """Operators of one or two floats, by the ONNX twin that their row of the op table names."""
+    """Operators of one or two floats, by the ONNX twin in their row of the op table."""
     for op in all_ops():
         if isinstance(op.onnx, Twin) and "f32" in op.dtypes and op.name not in known:
             yield row(op.name, "", op.onnx.kind, *(X, POSITIVE)[: op.min_inputs])
@@ -271,7 +271,7 @@ def norms() -> Iterator[Row]:
 
 
 def reductions() -> Iterator[Row]:
-    """Reductions, positions of extremes, running sums, selection."""
+    """Reductions, arg-min and arg-max, running sums, selection."""
     last, first, every, middle = sizes(1), sizes(0), sizes(0, 1), sizes(2, 3)
     for part in ("sum", "mean", "max", "min", "prod"):
         op, kind = f"reduce_{part}", f"Reduce{part.capitalize()}"

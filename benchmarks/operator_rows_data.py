@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the operator benchmark that move, pick, sample or recur, and signals."""
+"""Rows of the operator benchmark for data movement, gathers, sampling, recurrence and signals."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def movement() -> Iterator[Row]:
 
 
 def indexing() -> Iterator[Row]:
-    """Gathers, scatters and what makes or finds positions."""
+    """Gathers, scatters, and operators that make or find indices."""
     picks = integers("int64", 0, 4096, 4096)
     yield row("gather", "rows of 64", "Gather", normal(4096, 64), picks, axis=0)
     yield row(
@@ -182,7 +182,7 @@ def resampling() -> Iterator[Row]:
 
 
 def regions() -> Iterator[Row]:
-    """Regions of images, and windows that are displaced or added up."""
+    """Regions of interest, and windows that are displaced or summed."""
     first = integers("int64", 0, 1, 100)
     bins = {"output_height": 7, "output_width": 7}
     for form, how in (("mean", {}), ("mean of 2x2", {"sampling_ratio": 2}),
@@ -223,7 +223,7 @@ def regions() -> Iterator[Row]:
 
 
 def boxes(count: int, reach: float, *, image: bool = False, batch: bool = False) -> Operand:
-    """Boxes as two corners within `reach`, the number of their image (0) before them."""
+    """Boxes as two corners within `reach`, preceded by the number of their image (0)."""
 
     def drawn(rng: np.random.Generator) -> Array:
         low = rng.uniform(0.0, 0.9 * reach, (count, 2))
@@ -265,7 +265,7 @@ def control() -> Iterator[Row]:
 
 
 def quantized() -> Iterator[Row]:
-    """Integers that stand for floats."""
+    """Integers that represent floats."""
     scale, zero = given(0.05), given(128, "uint8")
     yield row("quantize", "uint8", "QuantizeLinear", X, scale, zero)
     yield row("dequantize", "uint8", "DequantizeLinear", BYTES, scale, zero)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the operator benchmark that compute on int8: ONNX's QLinear operators, and float ones
-between DequantizeLinear and QuantizeLinear, which both engines make integer operators of.
+"""Rows of the operator benchmark for int8: ONNX's QLinear operators, and float operators between
+DequantizeLinear and QuantizeLinear, which both engines turn into integer operators.
 
-Both round results to steps of the output, in their own order of operations: they may differ by one.
+Both round results to steps of the output after different orders of operations, so they may differ by one.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def _to(scale: float, zero: int = -5) -> tuple[Operand, ...]:
     return given(scale), given(zero, "int8")
 
 
-# Products as onnxruntime likes them on x86: uint8 by int8 of seven bits, for its sums of two products
-# saturate in AVX2.
+# Products in the form that onnxruntime prefers on x86: uint8 by int8 of seven bits, because its sums of
+# two products saturate in AVX2.
 def _unsigned(*shape: int) -> tuple[Operand, ...]:
     """A quantized input of uint8."""
     return integers("uint8", 0, 256, *shape), given(_SCALE), given(131, "uint8")
@@ -76,7 +76,7 @@ def _linear(op: str, form: str, kind: str, *operands: Operand, **attrs: Any) -> 
 def _between(
     op: str, form: str, x: Operand, inner: onnx.NodeProto, *more: Operand, scale: float = _SCALE
 ) -> Row:
-    """A float node that reads x, i3, i4, ... and writes y, between quantized tensors."""
+    """A float node with inputs x, i3, i4, ... and output y, between quantized tensors."""
     ends = f"i{3 + len(more)} i{4 + len(more)}"
     steps = [
         node("DequantizeLinear", "i0 i1 i2", "x"),
@@ -87,7 +87,7 @@ def _between(
 
 
 def _transposed(x: Operand) -> Row:
-    """Upsampling by two; ONNX has no integer operator of it."""
+    """Upsampling by two, for which ONNX has no integer operator."""
     w = (stored(integers("int8", -127, 128, 64, 32, 2, 2)), given(0.01), given(0, "int8"))
     steps = [
         node("DequantizeLinear", "i0 i1 i2", "x"),

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmark of single operators beside onnxruntime: one row per form of each IR operator.
+"""Benchmark of single operators compared with onnxruntime: one row per form of each IR operator.
 
 Usage: operators.py [--only REGEX] [--runs N] [--limit RATIO] [--json FILE] [--page FILE].
-`make bench-ops` builds what it needs and runs it. One thread, engines in turns in one process, the
-thread's own processor time, medians; answers are compared. Exit status 1 when an operator has
-neither row nor reason, when an answer differs or a row fails, and with --limit when a ratio is
-above it.
+`make bench-ops` builds what it needs and runs it. One thread, engines in turns in one process, CPU time of the
+thread, medians; outputs are compared. Exit status 1 if an operator has neither row nor reason, an output
+differs, a row fails, or a ratio exceeds --limit.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _TOLERANCE = (1e-4, 1e-3, 2e-5)
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A row's outcome: microseconds of both engines, or what went wrong."""
+    """The result of a row: microseconds of both engines, or what went wrong."""
 
     op: str
     form: str
@@ -62,14 +61,14 @@ class Measured:
 
     @property
     def ratio(self) -> float | None:
-        """samara's time over onnxruntime's; None where one of them is missing."""
+        """samara's time divided by onnxruntime's; None if one is missing."""
         if self.samara_us is None or self.peer_us is None:
             return None
         return self.samara_us / self.peer_us
 
 
 def missing(every: Sequence[Row]) -> list[str]:
-    """What is wrong with the table: IR operators without row or reason, and stale names."""
+    """Faults of the table: IR operators without row or reason, and unknown names."""
     known = {op.name for op in all_ops()}
     have = {r.op for r in every}
     names = [r.name for r in every]
@@ -85,8 +84,8 @@ def missing(every: Sequence[Row]) -> list[str]:
 
 
 def exported(row: Row, model: onnx.ModelProto, path: Path) -> list[str]:
-    """Write the row's model as a .samara file and return the operators that it runs; SamaraError
-    where the row's own operator is not among them.
+    """Write the row's model as a .samara file and return its operators. SamaraError if the row's operator is not
+    among them.
     """
     report = export(import_onnx(model), path, check=False)
     ran = [n.op.name for f in report.program.functions.values() for n in f.nodes]
@@ -99,7 +98,7 @@ def exported(row: Row, model: onnx.ModelProto, path: Path) -> list[str]:
 
 
 def measure(row: Row, runs: int, folder: Path) -> Measured:
-    """Time one row in both engines and compare their answers."""
+    """Time one row in both engines and compare their outputs."""
     twin = " + ".join(n.op_type for n in row.nodes)
     model, feeds = row.build()
     feeds = {k: aligned(v) for k, v in feeds.items()}
@@ -121,7 +120,7 @@ def measure(row: Row, runs: int, folder: Path) -> Measured:
 
 
 def aligned(array: Array) -> Array:
-    """The array where a tensor inside a model lies: on a cache line, which numpy does not promise."""
+    """The array at the start of a cache line, like tensors inside a model, which numpy does not guarantee."""
     store = np.empty(array.nbytes + _LINE, np.uint8)
     start = -store.ctypes.data % _LINE
     place = store[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -132,8 +131,8 @@ def aligned(array: Array) -> Array:
 def _bound(
     session: Session, feeds: dict[str, Array], answers: dict[str, Array]
 ) -> Callable[[], object]:
-    """A call of samara that reads and writes the same arrays every time; fresh ones where a shape
-    depends on data.
+    """A call of samara that reads and writes the same arrays every time; with fresh outputs if a shape depends on
+    data.
     """
     if all(isinstance(d, int) for spec in session.outputs for d in spec.shape):
         return session.bind(feeds, {k: aligned(v) for k, v in answers.items()})
@@ -143,9 +142,9 @@ def _bound(
 def _peer(
     model: onnx.ModelProto, feeds: dict[str, Array]
 ) -> tuple[Callable[[], object], dict[str, Array]]:
-    """A call of onnxruntime that reads and writes the same arrays every time, and its answers.
+    """A call of onnxruntime that reads and writes the same arrays every time, and its outputs.
 
-    Raises BackendError where it cannot run the model.
+    BackendError if it cannot run the model.
     """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -156,7 +155,7 @@ def _peer(
         )
         names = [o.name for o in session.get_outputs()]
         answers = dict(zip(names, session.run(names, feeds), strict=True))
-    except Exception as error:  # of a type of its own
+    except Exception as error:  # onnxruntime has its own exception types
         raise BackendError(f"onnxruntime: {error}") from error
     binding = session.io_binding()
     for name, value in feeds.items():
@@ -171,9 +170,7 @@ def _peer(
 
 
 def _difference(first: dict[str, Array], second: dict[str, Array], slack: float, steps: int) -> str:
-    """What differs beyond `slack` times the tolerance, and integers by more than `steps`; empty
-    where nothing does.
-    """
+    """What differs by more than `slack` times the tolerance, or `steps` for integers; empty if nothing does."""
     for name, value in second.items():
         mine = first[name]
         if mine.shape != value.shape or mine.dtype != value.dtype:
@@ -190,12 +187,12 @@ def _difference(first: dict[str, Array], second: dict[str, Array], slack: float,
         bound = slack * (absolute + relative * np.abs(value) + of_range * span)
         worst = float(np.max(np.abs(mine - value) / bound, initial=0.0))
         if not worst <= 1.0:
-            return f"{name}: {worst:.2g} times what is allowed"
+            return f"{name}: {worst:.2g} times the tolerance"
     return ""
 
 
 def _alternate(calls: Sequence[Callable[[], object]], runs: int) -> list[float]:
-    """Median microseconds per call of the thread's own processor time; the callables take turns."""
+    """Median microseconds of the thread's CPU time per call; the callables take turns."""
     repeats = []
     for call in calls:
         call()
@@ -217,7 +214,7 @@ def _alternate(calls: Sequence[Callable[[], object]], runs: int) -> list[float]:
 
 
 def text(done: Sequence[Measured]) -> str:
-    """The table, slowest ratio first; what went wrong before all."""
+    """The table, failures first, then by falling ratio."""
     cells = []
     for m in _sorted(done):
         numbers = (_number(m.samara_us), _number(m.peer_us), _ratio(m))
@@ -287,7 +284,7 @@ def _ratio(m: Measured) -> str:
 
 
 def main() -> int:
-    """Measure, print, and say by the exit status whether the table is whole and right."""
+    """Measure, print, and report by the exit status whether the table is complete and right."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The measured part of docs/internals/benchmarks.md: tables between two marks, everything around them kept."""
+"""The measured part of docs/internals/benchmarks.md: tables between two marks. The rest of the page is kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.results import (
 )
 from benchmarks.zoo import MODELS
 
-_FLOAT_DB = 90.0  # no integer arithmetic of 8 bits comes this near
+_FLOAT_DB = 90.0  # 8-bit integer arithmetic stays far below this
 BEGIN = "<!-- begin of what `make bench BENCH_ARGS=--page` writes -->"
 END = "<!-- end of what `make bench BENCH_ARGS=--page` writes -->"
 
@@ -32,7 +32,7 @@ def update(path: Path, report: Report) -> None:
 
 
 def tables(report: Report) -> str:
-    """All tables, with what they were measured on and with."""
+    """All tables, with the machine and settings of the measurement."""
     peaks = {"float32": "GFLOP/s of multiply-adds", "int8": "GOP/s of int8 dot products"}
     said = ", ".join(f"{report.peaks[k]:.0f} {v}" for k, v in peaks.items() if k in report.peaks)
     clock = "the wall's clock" if report.clock == "wall" else "the processes' own time"
@@ -55,7 +55,7 @@ def tables(report: Report) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A Markdown table and an empty line; nothing of no rows."""
+    """A Markdown table and an empty line; nothing without rows."""
     if not rows:
         return []
     lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
@@ -74,7 +74,7 @@ def _versions(report: Report) -> list[str]:
 
 
 def _left_out(report: Report) -> list[str]:
-    """What the report has no figures of, and int8 files in which nothing is int8."""
+    """What the report does not cover, and int8 files that compute in float."""
     said = []
     shown = {(r.form, r.threads) for r in report.rows}
     for form, threads in sorted(shown):
@@ -149,7 +149,7 @@ def _times(report: Report, form: str, threads: int, listed: bool) -> list[str]:
 
 
 def _share(report: Report, own: Row | None, form: str) -> str:
-    """samara's rate as a part of what its threads could do."""
+    """samara's rate as a share of the peak of its threads."""
     peak = report.peaks.get(form)
     if own is None or own.median is None or not peak:
         return "-"
@@ -157,7 +157,7 @@ def _share(report: Report, own: Row | None, form: str) -> str:
 
 
 def _first(report: Report, form: str) -> Iterator[tuple[str, list[Row]]]:
-    """Rows per model with the least number of threads."""
+    """Rows per model with the smallest number of threads."""
     least = min((r.threads for r in report.rows), default=1)
     for (model, f, threads), found in group(report.rows).items():
         if f == form and threads == least:

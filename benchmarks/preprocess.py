@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A camera's picture as a model's input, beside OpenCV and libyuv on one thread: `python -m benchmarks.preprocess`.
+"""A camera picture as model input, compared with OpenCV and libyuv on one thread: `python -m benchmarks.preprocess`.
 
-All sides take turns in one process; printed are medians and minima, ratios of medians, and which part of
-the floor samara reaches: the time in which one core copies the bytes that must be read and written.
-OpenCV (`pip install opencv-python-headless`) converts, turns, resizes, subtracts and multiplies, as its
-users do. With `--libyuv libyuv.so` (Debian's package libyuv0) that library converts, turns and scales
-bilinearly, and a loop in C makes the elements; it needs a C compiler.
+All sides take turns in one process. It prints medians, minima, ratios of medians, and the share of the floor
+that samara reaches: the time in which one core copies the bytes that must be read and written. OpenCV
+(`pip install opencv-python-headless`) converts, rotates, resizes, subtracts and multiplies in separate calls, as
+usual. With `--libyuv libyuv.so` (Debian's package libyuv0) that library converts, rotates and scales bilinearly,
+and a loop in C makes the elements; this needs a C compiler.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ Run = Callable[[], Any]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A picture, the record that it goes by, what others do by name, and the bytes that are read and written."""
+    """A picture, its record, the other libraries' functions by name, and the bytes that are read and written."""
 
     name: str
     image: samara.Image
     record: str
     others: dict[str, Run]
     touched: int
-    wanted: float  # times as fast as OpenCV
+    wanted: float  # required speed relative to OpenCV
 
 
 class Libyuv:
-    """libyuv, and the loops behind it. Pixels have four bytes."""
+    """libyuv, and the C loops after it. Pixels have four bytes."""
 
     def __init__(self, path: str, folder: Path) -> None:
         self.library = ctypes.CDLL(path)
@@ -116,7 +116,7 @@ def _normalized(cv2: Any, picture: Any) -> Any:
 
 
 def camera_by_libyuv(yuv: Libyuv, camera: Bytes, *, turns_first: bool) -> Run:
-    """Turning the large picture is what its users do; turning the small one takes less."""
+    """Rotate the large picture, as OpenCV's users do; rotating the small one is faster."""
     whole, turned = _pixels(CAMERA), _pixels((CAMERA[1], CAMERA[0]))
     flat, small = _pixels(SMALL), _pixels(SMALL)
     levels = (np.arange(256) - HALF) / HALF / SCALE
@@ -161,7 +161,7 @@ def tasks(cv2: Any, yuv: Libyuv | None) -> list[Task]:
         of_camera["libyuv"] = camera_by_libyuv(yuv, camera, turns_first=True)
         of_camera["libyuv, turned last"] = camera_by_libyuv(yuv, camera, turns_first=False)
         of_screen["libyuv"] = screen_by_libyuv(yuv, screen)
-    lines = 2 * SMALL[0]  # of Y, and of the chroma as many, each a whole number of cache lines
+    lines = 2 * SMALL[0]  # lines of Y, and as many of chroma, each a whole number of cache lines
     return [
         Task(
             "1080p NV21, turned by 90 degrees, to 224x224 int8",
@@ -203,7 +203,7 @@ def seconds(run: Run) -> float:
 
 
 def measure(task: Task, folder: Path, rounds: int) -> dict[str, list[float]]:
-    """Seconds of samara, of the others and of copying the bytes, by rounds in which they take turns."""
+    """Seconds of samara, of the others, and of copying the bytes, in rounds in which all take turns."""
     session = session_for(task, folder)
     native, kept = image_struct(task.image)
     set_image, handle = library().samara_session_set_image, session.handle

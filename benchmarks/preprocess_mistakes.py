@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What wrong records of pictures cost, the tables of docs/guides/preprocessing-mistakes.md:
+"""The cost of wrong image records, for the tables of docs/guides/preprocessing-mistakes.md:
 `python -m benchmarks.preprocess_mistakes`.
 
-Nets are those of the folder SAMARA_MODELS. SqueezeNet sees the 20 labelled pictures of ImageNet that the package
-foolbox brings (`pip install --no-deps foolbox`, read by Pillow, nothing of it is imported), or those of
-`--pictures FOLDER`, named …_CLASS.jpg. The net for handwritten digits sees the 1,797 digits of scikit-learn. What is
-not installed is left out, and said.
+The nets are those of the folder SAMARA_MODELS. SqueezeNet gets the 20 labelled ImageNet pictures of the package
+foolbox (`pip install --no-deps foolbox`; only its files are read, nothing is imported), or those of
+`--pictures FOLDER`, named …_CLASS.jpg. The net for handwritten digits gets the 1,797 digits of scikit-learn.
+Parts that are not installed are skipped with a message.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Pixels = npt.NDArray[np.uint8]
 MEAN: Final = "mean=103.53,116.28,123.675"  # of ImageNet: blue, green, red
 RIGHT: Final = f"bgr float16 nchw resize=256 crop=224 antialias {MEAN}"
 DIGITS: Final = "gray float32 nchw resize=28x28"
-LEAST: Final = 2.0**-24  # of float16: a probability of 0 counts as this much
+LEAST: Final = 2.0**-24  # of float16; a probability of 0 counts as this
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A record, what is wrong with it, and what is done to the picture before it."""
+    """A record, its fault, and what is done to the picture before it."""
 
     what: str
     record: str
@@ -44,19 +44,19 @@ class Case:
 
 
 def wide(picture: Pixels) -> Pixels:
-    """The middle rows, 16 wide to 9 high, as cameras have it."""
+    """The middle rows in the 16:9 format of cameras."""
     height = round(picture.shape[1] * 9 / 16)
     top = (len(picture) - height) // 2
     return np.ascontiguousarray(picture[top : top + height])
 
 
 def turned(picture: Pixels) -> Pixels:
-    """As a phone's camera has it that is held upright, without the rotation."""
+    """As a camera of a phone held upright delivers it, without the rotation."""
     return np.ascontiguousarray(np.rot90(picture))
 
 
 def margin(width: int) -> Callable[[Pixels], Pixels]:
-    """A digit of 8x8 pixels with empty ones around."""
+    """A digit of 8x8 pixels with a margin of empty pixels."""
     return lambda picture: np.pad(picture, width)
 
 
@@ -91,7 +91,7 @@ NUMBERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Of all pictures: how many have the right class first, and among the first five; the mean of
+    """For all pictures: the number with the right class first, and among the first five; the mean of
     -log(probability of the right class)."""
 
     first: int
@@ -101,7 +101,7 @@ class Result:
 
 
 class Net:
-    """A classifier, asked with any record."""
+    """A classifier that takes pictures by any record."""
 
     def __init__(self, name: str, softmax: bool) -> None:
         path = Path(os.environ["SAMARA_MODELS"]) / name / "model.onnx"
@@ -113,7 +113,7 @@ class Net:
             self.session = samara.Session(Path(folder) / "net.samara")
 
     def measured(self, case: Case, pictures: Sequence[Pixels], labels: Sequence[int]) -> Result:
-        """What the net says of the pictures."""
+        """The scores of the net on the pictures."""
         first = five = 0
         losses = []
         for picture, label in zip(pictures, labels, strict=True):
@@ -130,8 +130,8 @@ class Net:
         return Result(first, five, float(np.mean(losses)), len(labels))
 
     def said(self, case: Case, tensors: Sequence[Any]) -> tuple[str, str]:
-        """What export and the doctor say of a record, and what the report of quantization says that is
-        calibrated on tensors which training's own code has made."""
+        """What export and the doctor report for a record, and what the quantization report says when it is calibrated
+        with tensors of the training's own code."""
         try:
             program = with_records(self.program, {self.input: case.record})
         except samara.SamaraError:
@@ -146,7 +146,7 @@ class Net:
 
 
 def photos(folder: Path | None) -> tuple[list[Pixels], list[int]]:
-    """Labelled pictures; none where the package is not there."""
+    """Labelled pictures; none if the package is not installed."""
     if folder is None:
         spec = importlib.util.find_spec("foolbox")
         if spec is None or not spec.submodule_search_locations:
@@ -158,7 +158,7 @@ def photos(folder: Path | None) -> tuple[list[Pixels], list[int]]:
 
 
 def digits() -> tuple[list[Pixels], list[int]]:
-    """8x8 pixels of 0..255, light on dark; none where scikit-learn is not there."""
+    """8x8 pixels of 0..255, light on dark; none if scikit-learn is not installed."""
     if importlib.util.find_spec("sklearn") is None:
         return [], []
     from sklearn.datasets import load_digits

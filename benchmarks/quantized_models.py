@@ -2,11 +2,11 @@
 """Benchmark of quantization on real networks: size, noise, decisions and time under each scheme.
 
 Usage: quantized_models.py [--runs N] [--json FILE] [MODEL…]; SAMARA_MODELS is the folder of
-recorded models. Calibration data comes from some of the recorded inputs, shifted, cropped, flipped
-and scaled; what is measured on comes from the others (of keyword spotting, where four inputs are
-all there is, from other shifts and scales). Streaming networks carry their own state, so that noise
-piles up as it does in use. Float is the judge of decisions. Times are the best
-of many rounds in turns, one thread: what else the machine does only adds.
+recorded models. Calibration uses some of the recorded inputs, shifted, cropped, flipped and scaled;
+tests use the others (for keyword spotting, which has only four inputs, other shifts and scales).
+Streaming networks carry their own state, so that noise accumulates as in use. Decisions are compared
+with those of float. Times are minima over many rounds in turns with one thread, because other load on
+the machine only adds time.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from samara.exporter.types.text import byte_text, table
 
 Array = npt.NDArray[Any]
 Feeds = dict[str, Array]
-Run = list[dict[str, Array]]  # the outputs, sample by sample
+Run = list[dict[str, Array]]  # the outputs of each sample
 Agreement = Callable[[Run, Run], tuple[float, str]]
 _FACE = 0.7
 _OVERLAP = 0.5
@@ -41,23 +41,23 @@ _OVERLAP = 0.5
 
 @dataclass(frozen=True)
 class Network:
-    """A recorded network: `data` makes calibration and test sequences of its recorded inputs,
-    `agreement` gives the share of decisions that are float's, and says more in words. Networks
-    with `state` (output to input) run a sequence in order, others take samples one by one.
+    """A recorded network: `data` makes calibration and test sequences from its recorded inputs, `agreement` gives
+    the share of decisions equal to float's, and a text. Networks with `state` (output to input) run a
+    sequence in order, others take samples one by one.
     """
 
     name: str
     data: Callable[[list[Feeds]], tuple[list[list[Feeds]], list[list[Feeds]]]]
     agreement: Agreement
-    output: str  # the one whose noise is told
-    recipes: Mapping[str, Mapping[str, Any]]  # by title; what `samara.quantize` is called with
+    output: str  # the output whose noise is reported
+    recipes: Mapping[str, Mapping[str, Any]]  # by title: the arguments of `samara.quantize`
     state: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One network under one recipe. size_ratio: of the file to float32's; sqnr_db: of the output
-    on the test data; agreement: share of equal decisions, 1.0 is all of them.
+    """One network under one recipe. size_ratio: of the file to float32's; sqnr_db: of the output on the test data;
+    agreement: the share of equal decisions.
     """
 
     model: str
@@ -74,7 +74,7 @@ class Outcome:
 
 
 def moved(image: Array, dy: int, dx: int, zoom: float, gain: float, flip: bool) -> Array:
-    """An image [1, C, H, W] cropped by `zoom`, shifted, flipped and made brighter or darker."""
+    """An image [1, C, H, W] cropped by `zoom`, shifted, flipped, and with changed brightness."""
     h, w = image.shape[2:]
     low, high = float(image.min()), float(image.max())
     y = np.clip(((np.arange(h) - h / 2) / zoom + h / 2 + dy).astype(int), 0, h - 1)
@@ -85,11 +85,11 @@ def moved(image: Array, dy: int, dx: int, zoom: float, gain: float, flip: bool) 
 
 
 def images(name: str, count: int) -> Callable[[list[Feeds]], tuple[Any, Any]]:
-    """Calibration by variants of up to three recorded images, tests by variants of the others."""
+    """Calibration with variants of up to three recorded images, tests with variants of the others."""
 
     def data(recorded: list[Feeds]) -> tuple[list[list[Feeds]], list[list[Feeds]]]:
         rng = np.random.default_rng(0)
-        held = max(1, len(recorded) - 3)  # the last ones are never calibrated with
+        held = max(1, len(recorded) - 3)  # the last ones are never used for calibration
 
         def variants(feeds: Feeds) -> list[list[Feeds]]:
             drawn = [
@@ -112,7 +112,7 @@ def images(name: str, count: int) -> Callable[[list[Feeds]], tuple[Any, Any]]:
 
 
 def features(recorded: list[Feeds]) -> tuple[list[list[Feeds]], list[list[Feeds]]]:
-    """49 frames of 40 features: calibration and tests are other shifts and gains of the same."""
+    """49 frames of 40 features; calibration and tests differ in shifts and gains."""
     rng = np.random.default_rng(0)
 
     def variants(count: int, first: int) -> list[list[Feeds]]:
@@ -130,7 +130,7 @@ def features(recorded: list[Feeds]) -> tuple[list[list[Feeds]], list[list[Feeds]
 
 
 def stream(*names: str) -> Callable[[list[Feeds]], tuple[Any, Any]]:
-    """Sound frames: calibration by the first half at four levels, tests by the second, at two."""
+    """Sound frames: calibration with the first half at four levels, tests with the second at two."""
 
     def data(recorded: list[Feeds]) -> tuple[list[list[Feeds]], list[list[Feeds]]]:
         def louder(frames: list[Feeds], gain: float) -> list[Feeds]:
@@ -175,7 +175,7 @@ def overlap(a: Array, b: Array) -> float:
 
 
 def same_faces(want: Run, got: Run) -> tuple[float, str]:
-    """Faces that both find, as a share of those that either finds."""
+    """Faces that both runs find, as a share of those that either finds."""
     pairs, either, overlaps = 0, 0, []
     for a, b in zip(want, got, strict=True):
         left = list(faces(b))
@@ -196,7 +196,7 @@ def same_faces(want: Run, got: Run) -> tuple[float, str]:
 
 
 def same_speech(want: Run, got: Run) -> tuple[float, str]:
-    """Frames that both call speech, or both not, at a probability of one half."""
+    """The share of frames that both runs classify alike, as speech or not, at a probability of one half."""
     a = np.array([w["output"].item() for w in want])
     b = np.array([g["output"].item() for g in got])
     same = (a > 0.5) == (b > 0.5)
@@ -207,7 +207,7 @@ def same_speech(want: Run, got: Run) -> tuple[float, str]:
 
 
 def same_mask(want: Run, got: Run) -> tuple[float, str]:
-    """The share of spectral bins whose mask is within 0.1: about 1 dB where a mask is near 1."""
+    """The share of spectral bins with a mask within 0.1: about 1 dB if the mask is near 1."""
     a = np.concatenate([w["activation_2"].ravel() for w in want])
     b = np.concatenate([g["activation_2"].ravel() for g in got])
     near = np.abs(a - b) < 0.1
@@ -260,7 +260,7 @@ def recorded_inputs(folder: Path) -> list[Feeds]:
 def run(
     network: Network, session: samara.Session, sequences: Sequence[list[Feeds]]
 ) -> tuple[Run, list[Feeds]]:
-    """The outputs of all samples and what was fed, with the state that the network made itself."""
+    """The outputs of all samples, and the feeds with the network's own state."""
     outputs: Run = []
     fed: list[Feeds] = []
     for sequence in sequences:
@@ -290,7 +290,7 @@ def exported(program: Program) -> bytes:
 
 
 def float32_bytes(program: Program) -> int:
-    """Bytes of the file if float16 weights were float32."""
+    """Bytes of the file if its float16 weights were float32."""
     halves = [
         v
         for f in program.functions.values()
@@ -303,14 +303,14 @@ def float32_bytes(program: Program) -> int:
 def measure(
     network: Network, models: Path, runs: int = 0, titles: Sequence[str] | None = None
 ) -> list[Outcome]:
-    """The network under all its recipes (or these), float first."""
+    """The network under all its recipes (or those given), float first."""
     folder = models / network.name
     program = samara.import_onnx(folder / "model.onnx")
     file = exported(program)
     session = samara.Session(file, threads=1)
     calibration, test = network.data(recorded_inputs(folder))
     _, samples = run(network, session, calibration)
-    # What looks at the first few samples shall see all kinds.
+    # Shuffled, so that the first few samples are of all kinds.
     samples = [samples[i] for i in np.random.default_rng(0).permutation(len(samples))]
     want, fed = run(network, session, test)
     whole = float32_bytes(program)

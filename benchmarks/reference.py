@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model's answer is: its ONNX graph in float64, by onnx's reference evaluator."""
+"""The reference output of a model: its ONNX graph in float64, by onnx's reference evaluator."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def convolution(
 
 
 def in_float64(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The same graph with every float32 made float64."""
+    """The same graph with float64 in place of float32."""
     wide = onnx.ModelProto()
     wide.CopyFrom(model)
     for tensor in wide.graph.initializer:
@@ -83,7 +83,7 @@ def draw(model: onnx.ModelProto, count: int, seed: int) -> Array:
 
 
 def sqnr_db(want: Array, got: Array) -> float:
-    """Signal to noise of an answer, in decibels; -inf for another number of elements."""
+    """Signal-to-noise ratio of an output in decibels; -inf if the number of elements differs."""
     if want.size != got.size:
         return float("-inf")
     w, g = want.astype(np.float64).ravel(), got.astype(np.float64).ravel()

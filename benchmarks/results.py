@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark found, what follows from it, and the tables that are printed."""
+"""The results of a benchmark, figures derived from them, and the printed tables."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Bytes over those of the process before it opened the model. peak: while loading and in the first
-    runs; settled: after some runs. private is written memory of the process's own; total is all
-    that is resident, mapped files included.
+    """Bytes in addition to those of the process before it opened the model. peak: while loading and in the first
+    runs; settled: after some runs. private: written memory of the process; total: all resident memory,
+    mapped files included.
     """
 
     peak_private: int
@@ -25,10 +25,10 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One engine on one model in one form with so many threads. Times are nanoseconds.
+    """One engine on one model in one form with one number of threads. Times are nanoseconds.
 
-    load: opening the file and making ready. sqnr_db: of its answer to the float64 reference.
-    problem: why there are no times, or why they do not count.
+    load: opening the file and preparing. sqnr_db: of its output against the float64 reference. problem: why
+    there are no times, or why they do not count.
     """
 
     model: str
@@ -54,7 +54,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """What samara holds by its own count, in bytes: the plan of limits on memory."""
+    """The memory that samara itself reports, in bytes, from which limits are derived."""
 
     arena: int
     derived: int
@@ -62,18 +62,18 @@ class Own:
     file: int
 
     def private_limit(self) -> float:
-        """Written memory may be arena, derived layouts and structures, and 5 % more."""
+        """The limit of written memory: arena, derived layouts and structures, plus 5 %."""
         return 1.05 * (self.arena + self.derived)
 
     def total_limit(self) -> float:
-        """All resident memory may be file and arena, and 10 % more."""
+        """The limit of resident memory: file and arena, plus 10 %."""
         return 1.1 * (self.file + self.arena)
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A whole run. peaks: GFLOP/s and GOP/s of one thread, measured in the same run.
-    operations: of one run of a model, a multiply-add being two.
+    """A whole benchmark. peaks: GFLOP/s and GOP/s of one thread, measured in the same run. operations: of one
+    run of a model, with two per multiply-add.
     """
 
     machine: str
@@ -87,26 +87,26 @@ class Report:
 
 
 def spread(samples: Sequence[int]) -> tuple[int, int, int]:
-    """Least, median and 90th percentile."""
+    """Minimum, median and 90th percentile."""
     ordered = sorted(samples)
     place = min(len(ordered) - 1, math.ceil(0.9 * len(ordered)) - 1)
     return ordered[0], int(statistics.median(ordered)), ordered[place]
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:
-    """None of no values."""
+    """The geometric mean; None without values."""
     logs = [math.log(v) for v in values]
     return math.exp(sum(logs) / len(logs)) if logs else None
 
 
 def best_peer(rows: Iterable[Row]) -> Row | None:
-    """The fastest of those that are not samara and count."""
+    """The fastest valid row that is not samara's."""
     peers = [r for r in rows if r.engine != "samara" and r.counts]
     return min(peers, key=lambda r: r.median or 0, default=None)
 
 
 def group(rows: Iterable[Row]) -> dict[tuple[str, str, int], list[Row]]:
-    """Rows of the same model, form and threads together, in their order."""
+    """Rows grouped by model, form and threads, in their order."""
     found: dict[tuple[str, str, int], list[Row]] = {}
     for row in rows:
         found.setdefault((row.model, row.form, row.threads), []).append(row)
@@ -114,7 +114,7 @@ def group(rows: Iterable[Row]) -> dict[tuple[str, str, int], list[Row]]:
 
 
 def lead(rows: Sequence[Row]) -> float | None:
-    """The best peer's median over samara's: above 1 means that samara is faster."""
+    """The best peer's median divided by samara's: above 1 means that samara is faster."""
     own = next((r for r in rows if r.engine == "samara" and r.counts), None)
     peer = best_peer(rows)
     if own is None or peer is None or own.median is None or peer.median is None:
@@ -123,7 +123,7 @@ def lead(rows: Sequence[Row]) -> float | None:
 
 
 def milliseconds(ns: int | None) -> str:
-    """Three digits that mean something."""
+    """A time with three significant digits."""
     if ns is None:
         return "-"
     ms = ns / 1e6
@@ -131,7 +131,7 @@ def milliseconds(ns: int | None) -> str:
 
 
 def summary(report: Report, engines: Sequence[str]) -> str:
-    """Medians of every engine on every model, the best peer's lead over samara, the means."""
+    """Medians of every engine on every model, the best peer's ratio to samara, and means."""
     lines = []
     groups = group(report.rows)
     for form, threads in sorted({(f, t) for _, f, t in groups}):
@@ -176,7 +176,7 @@ def _cell(row: Row | None) -> str:
 
 
 def columns(cells: Sequence[Sequence[str]]) -> str:
-    """Cells in columns, the first to the left."""
+    """Cells in aligned columns, the first one left-aligned."""
     widths = [max(len(c) for c in column) for column in zip(*cells, strict=True)]
     return "\n".join(
         "  ".join(
@@ -198,15 +198,15 @@ def report_from(plain: Mapping[str, Any]) -> Report:
 
 
 def plain(report: Report) -> dict[str, Any]:
-    """The report as JSON takes it; fields of rows that say nothing are left out."""
+    """The report as JSON, without empty fields of rows."""
     found = asdict(report)
     found["rows"] = [{k: v for k, v in r.items() if v not in (None, "")} for r in found["rows"]]
     return found
 
 
 def merged(reports: Sequence[Report]) -> Report:
-    """One report of several runs on the same machine; a model measured anew replaces its rows, but
-    for the memory of engines whose memory was not.
+    """Merge several runs on the same machine. A model that was measured again replaces its rows, except for the
+    memory of engines whose memory was not measured again.
     """
     contests: dict[tuple[str, str, int], tuple[Report, list[Row]]] = {}
     for report in reports:

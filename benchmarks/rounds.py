@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Engines in processes of their own, alive at once, taking turns.
+"""Engines in separate processes, alive at the same time, taking turns.
 
-Those that wait are stopped, so that no thread of theirs spins while another is measured.
+Waiting processes are stopped, so that none of their threads spins while another engine is measured.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.environments import Missing, home_of, own_name, variables
 
 _SAMPLE_NS = 1_000_000  # a sample repeats a run until it takes this long
-_ROUND_NS = 25_000_000  # and a round takes samples until this
+_ROUND_NS = 25_000_000  # a round takes samples until this time is over
 _MAX_SAMPLES = 12
 
 
@@ -46,7 +46,7 @@ class Worker:
         return self._process.pid
 
     def ask(self, command: str, seconds: float = 300) -> Any:
-        """The answer to a command; Missing with what the engine said, or how its process ended."""
+        """The answer to a command. Missing with the engine's error, or how its process ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         try:
@@ -85,7 +85,7 @@ class Worker:
 
 @dataclass(slots=True)
 class Times:
-    """Nanoseconds per run: of every sample, by the wall's clock and by the process's own."""
+    """Nanoseconds per run of every sample, by the wall clock and by the process's CPU clock."""
 
     wall: list[int] = field(default_factory=list)
     cpu: list[int] = field(default_factory=list)
@@ -94,12 +94,12 @@ class Times:
 def interleave(
     workers: Sequence[Worker], rounds: int, seconds: float = 0
 ) -> dict[str, Times | str]:
-    """Times of every worker over so many rounds at least, and until the seconds are over, or why it
-    stopped; who begins changes with the round. The workers have had their first run.
+    """Times of every worker over at least so many rounds and seconds, or why it stopped. The first worker changes
+    with the round. The workers have had their first run.
 
-    The seconds are for small models: what a second thread is worth changes several times a second on
-    a virtual machine, as its processors are moved on those of the host, and short rounds in a row
-    would see one such state.
+    The seconds matter for small models. On a virtual machine the benefit of a second thread changes several times
+    per second, as its processors move among those of the host, and a few short rounds would see only one
+    such state.
     """
     until = time.monotonic() + seconds
     found: dict[str, Times | str] = {w.engine: Times() for w in workers}
@@ -137,8 +137,8 @@ def plan(tried: Sequence[Sequence[int]]) -> tuple[int, int]:
 
 
 class MemoryPeak:
-    """The most that a process holds while the block runs, looked at from outside every millisecond:
-    written memory of its own; and all that is resident, which the kernel keeps count of.
+    """The peak memory of a process while the block runs, sampled from outside every millisecond for private written
+    memory; the kernel itself counts the peak of resident memory.
     """
 
     def __init__(self, pid: int) -> None:
@@ -168,7 +168,7 @@ class MemoryPeak:
             time.sleep(0.001)
 
     def total(self) -> int:
-        """The most resident bytes since the block began."""
+        """The peak of resident bytes since the block began."""
         for line in Path(f"/proc/{self._pid}/status").read_text(encoding="ascii").splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmark of samara beside its peers, interleaved in one run.
+"""Benchmark of samara and its peers, interleaved in one run.
 
     python -m benchmarks.run --models mobilenet_v2 --engines samara,ncnn --threads 1 --int8 --rounds 20
 
-`make bench BENCH_ARGS="…"` builds what it needs and runs this. Every engine runs in a process of
-its own; they take turns, round by round, and those that wait are stopped. Answers are checked
-against float64; an engine whose answer is off does not count. Everything goes to
-build/bench/results.json; --page also writes docs/internals/benchmarks.md, where models that were not measured
-keep what was found on such a machine before (benchmarks/page.json). Exit status 1: samara's own
-answer was off.
+`make bench BENCH_ARGS="…"` builds what it needs and runs this. Every engine runs in a separate process; they
+take turns, round by round, and waiting ones are stopped. Outputs are checked against float64; engines with
+wrong outputs do not count. Everything is written to build/bench/results.json. --page also writes
+docs/internals/benchmarks.md, in which models that were not measured keep earlier results of the same kind of machine
+(benchmarks/page.json). Exit status 1: samara's own output was wrong.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from benchmarks import page, reference
+from benchmarks import overview, page, reference
 from benchmarks.engines import EARLIER, NAMES, Form, engine
 from benchmarks.environments import ROOT, Missing, python_of
 from benchmarks.files import Files
@@ -46,20 +45,20 @@ from benchmarks.zoo import MODELS
 from benchmarks.zoo.count import operations
 
 FOLDER = ROOT / "build" / "bench"
-PAGE = Path(__file__).with_name("page.json")  # what docs/internals/benchmarks.md was made of
-# The least that an answer may be above its noise. float32's is four digits and more; random
-# weights, which nothing has trained to bear it, leave little of int8.
+PAGE = Path(__file__).with_name("page.json")  # the data of docs/internals/benchmarks.md
+# The least signal-to-noise ratio of a valid output. float32 has at least four digits; random weights,
+# which were not trained for it, leave little in int8.
 BOUNDS_DB = {"float32": 60.0, "int8": 10.0}
 
 
 class Contest:
-    """One model in one form with so many threads, on every engine."""
+    """One model in one form with one number of threads, on every engine."""
 
     def __init__(self, files: Files, model: str, form: str, threads: int) -> None:
         self.files, self.model, self.form, self.threads = files, model, form, threads
 
     def rows(self, engines: Sequence[str], rounds: int, seconds: float, clock: str) -> list[Row]:
-        """A row of every engine."""
+        """A row for every engine."""
         with ExitStack() as stack:
             rows: dict[str, Row] = {}
             workers = []
@@ -79,7 +78,7 @@ class Contest:
         return list(rows.values())
 
     def costs(self, name: str) -> Cost:
-        """What the engine holds, in a process that does nothing else."""
+        """The memory of the engine, in a process that does nothing else."""
         with ExitStack() as stack:
             worker = self._start(name, ".memory", stack)
             worker.ask("version")
@@ -114,7 +113,7 @@ class Contest:
         want = np.load(self.files.model(self.model) / "reference.npy")
         db = reference.sqnr_db(want, np.load(self._answer))
         bound = BOUNDS_DB[self.form]
-        problem = "" if db >= bound else f"wrong answer: {db:.1f} dB, {bound:g} are wanted"
+        problem = "" if db >= bound else f"wrong answer: {db:.1f} dB, expected at least {bound:g}"
         return replace(row, sqnr_db=db if np.isfinite(db) else None, problem=problem)
 
 
@@ -134,7 +133,7 @@ def contests(options: argparse.Namespace, files: Files) -> Iterator[Contest]:
 
 
 def peaks() -> dict[str, float]:
-    """What one thread can do by loops of multiply-adds in C; empty where they are not built."""
+    """The peak of one thread, from loops of multiply-adds in C; empty if they are not built."""
     from samara.exporter.measure.machine import program_beside_library
 
     found = {}
@@ -147,7 +146,7 @@ def peaks() -> dict[str, float]:
 
 
 def own_count(path: Path) -> Own:
-    """What samara says that it holds for a file with one thread."""
+    """The memory that samara reports for a file with one thread."""
     from samara.pybridge import Session
     from samara.pybridge.memory_use import CountedModel
 
@@ -160,7 +159,7 @@ def own_count(path: Path) -> Own:
 
 
 def processor() -> str:
-    """What the machine is, as its kernel says."""
+    """The name of the machine's CPU, as the kernel reports it."""
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("model name"):
             return line.split(":", 1)[1].strip()
@@ -175,13 +174,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     print(summary(report, options.engines))
     if options.page:
-        page.update(ROOT / "docs" / "internals" / "benchmarks.md", _kept(report))
+        kept = _kept(report)
+        page.update(ROOT / "docs" / "internals" / "benchmarks.md", kept)
+        overview.write(kept, ROOT)
     return 0 if all(r.counts for r in report.rows if r.engine == "samara") else 1
 
 
 def _kept(report: Report) -> Report:
-    """The report over what the page had before, if that was measured on such a machine; kept for the
-    next one.
+    """The report merged into the page's earlier data, if that is from the same kind of machine; saved for the next
+    time.
     """
     before = _read(PAGE) if PAGE.is_file() else None
     if before is not None and before.machine == report.machine:
@@ -218,7 +219,7 @@ def _measured(options: argparse.Namespace) -> Report:
                 path = files.converted(contest.model, "samara", contest.form)
                 own[f"{contest.model} {contest.form}"] = own_count(path)
         rows += found
-        # Written again after every contest: a run takes long, and what it found shall not be lost.
+        # Written after every contest, because a run takes long and its results must not be lost.
         report = replace(report, rows=rows, own=own)
         options.json.write_text(json.dumps(plain(report), indent=1) + "\n", encoding="utf-8")
         ratio = lead(found)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selective builds beside the full library: `python -m benchmarks.selective [--models A,B] [--opt s]`.
+"""Selective builds compared with the full library: `python -m benchmarks.selective [--models A,B] [--opt s]`.
 
-For every model a library of exactly what it needs is built for this machine. Both run in one
-process, in turns, on the same input with one thread. The table has the full library's median and
-how much longer the build takes: the median of the ratios of turns, and their quartiles.
+For every model a library with exactly what it needs is built for this machine. Both libraries run in one
+process, in turns, on the same input with one thread. The table has the full library's median, and how much
+longer the selective build takes: the median and quartiles of the ratios of turns.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from samara.pybridge._native import NULL, ffi, library_path
 
 @contextmanager
 def opened(library: Path, model: Path) -> Iterator[Callable[[], object]]:
-    """One run of the model's first function by that library, whose inputs are drawn once."""
+    """A callable for one run of the model's first function by that library; inputs are drawn once."""
     lib: Any = ffi.dlopen(os.fspath(library))
     held, session, error = (
         ffi.new(f"samara_{what} *") for what in ("model *", "session *", "error")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmark of training steps beside PyTorch.
+"""Benchmark of training steps compared with PyTorch.
 
 Usage: train.py [--steps N] [--threads 1,2] [--alone] [--profile MODEL] [--json FILE] [MODEL…].
-The same code builds each model on both sides, since the names are the same; steps are taken in
-turns and medians compared. Both start from the same weights and their losses must agree. Also
-printed: what an eager operator costs over numpy, backward over forward of a convolution, a step
-exported to a file and run by the C runtime beside the eager one, what the caching allocator gains,
-and how often a heavy operator fell back to numpy (exit status 1 if ever).
+The same code builds each model in both frameworks, because the names are the same. Steps are taken in turns
+and medians compared. Both start from the same weights, and their losses must agree. It also prints the
+overhead of an eager operator over numpy, the ratio of backward to forward of convolutions, a step exported to a
+file and run by the C runtime compared with the eager one, the gain of the caching allocator, and how often a
+heavy operator fell back to numpy (exit status 1 if it ever did).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-# Two pools of spinning threads in one process would measure each other.
+# Two pools of spinning threads in one process would slow each other down.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import samara
@@ -125,7 +125,7 @@ WARM = 8
 
 
 class Side:
-    """One framework training one model."""
+    """A model trained in one framework."""
 
     def __init__(self, t: Any, name: str, tensor: Callable[[Any], Any]) -> None:
         self.t = t
@@ -141,7 +141,7 @@ class Side:
         self.x, self.y = tensor(x), tensor(y)
 
     def train(self, x: Any, y: Any) -> Any:
-        """A training step on a batch; its loss."""
+        """One training step on a batch; returns its loss."""
         self.optimizer.zero_grad()
         loss = self.t.nn.functional.cross_entropy(self.model(x), y)
         loss.backward()
@@ -149,7 +149,7 @@ class Side:
         return loss
 
     def step(self) -> float:
-        """One training step; its loss."""
+        """One training step; returns its loss."""
         return float(self.train(self.x, self.y).item())
 
 
@@ -191,7 +191,7 @@ def compare(torch: Any, name: str, threads: int, steps: int) -> dict[str, Any]:
 def per_operator() -> dict[str, float]:
     """Microseconds of an eager add of two 8-element tensors and of numpy's.
 
-    The thread's own time: calls so short would otherwise measure who else runs on the machine.
+    Measured in CPU time of the thread, because such short calls would otherwise measure other load on the machine.
     """
     a = samara.randn(8, requires_grad=True)
     b = samara.randn(8)
@@ -209,7 +209,7 @@ def per_operator() -> dict[str, float]:
 
 
 def convolution(rounds: int) -> list[dict[str, Any]]:
-    """Backward over forward of convolutions as training has them."""
+    """Backward time divided by forward time of convolutions in typical training shapes."""
     functional = samara.nn.functional
     rows = []
     for n, c, size, o, k, stride, groups in (
@@ -251,7 +251,7 @@ def convolution(rounds: int) -> list[dict[str, Any]]:
 
 
 def exported(name: str, threads: int, steps: int) -> dict[str, Any]:
-    """A step as a function of a file, run by the C runtime, beside the same step run eagerly."""
+    """A step as a function of a file, run by the C runtime, and the same step run eagerly."""
     bridge.set_num_threads(threads)
     side = Side(samara, name, samara.from_numpy)
     side.step()
@@ -280,7 +280,7 @@ def exported(name: str, threads: int, steps: int) -> dict[str, Any]:
 
 
 def allocator_gain(name: str, steps: int, rounds: int) -> float:
-    """Step time with the system's allocator over that with the cache."""
+    """Step time with the system's allocator divided by that with the cache."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1]); import train;"
         "s = train.Side(train.samara, sys.argv[2], train.samara.from_numpy);"
@@ -306,7 +306,7 @@ def allocator_gain(name: str, steps: int, rounds: int) -> float:
 
 
 def profiled(name: str) -> str:
-    """Where the time of 30 steps goes."""
+    """A profile of 30 steps."""
     side = Side(samara, name, samara.from_numpy)
     side.step()
     profile = cProfile.Profile()
@@ -320,7 +320,7 @@ def profiled(name: str) -> str:
 
 
 def main() -> int:
-    """Measure, print, and say by the exit status whether all held."""
+    """Measure, print, and report by the exit status whether all checks held."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

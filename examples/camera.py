@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model says of each picture of a camera, a video, or a folder of pictures.
+"""Answers of a model for each picture of a camera, a video, or a folder.
 
     python examples/camera.py faces.samara --source 0 --show
 
-The file has records of its picture and of its answer, as examples/face_detection.py writes them, or
-`samara export net.onnx --preprocess … --postprocess …`. Cameras and videos need OpenCV
-(`pip install opencv-python`); a folder of pictures needs Pillow alone.
+The file needs an image record and an answer record, as examples/face_detection.py or
+`samara export net.onnx --preprocess … --postprocess …` write them. Cameras and videos need OpenCV
+(`pip install opencv-python`); a folder of pictures needs only Pillow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import samara
 
 
 def opencv():
-    """The module, which only cameras, videos and windows need."""
+    """The OpenCV module, which is needed only for cameras, videos and windows."""
     try:
         import cv2
     except ImportError:
@@ -31,7 +31,7 @@ def opencv():
 
 
 def frames(source):
-    """Pictures: of the camera of a number, of a video, or the files of a folder by their names."""
+    """The pictures of a camera (by number), of a video, or of a folder in the order of file names."""
     if Path(source).is_dir():
         for path in sorted(Path(source).iterdir()):
             yield samara.Image.open(path)
@@ -40,12 +40,14 @@ def frames(source):
     capture = cv2.VideoCapture(int(source) if source.isdigit() else source)
     try:
         if not capture.isOpened():
-            sys.exit(f"OpenCV cannot open {source}: is it there, and may this program use it?")
+            sys.exit(
+                f"OpenCV cannot open {source}: check that it exists and that this program may use it"
+            )
         while True:
             there, pixels = capture.read()
             if not there:
                 return
-            yield samara.Image(pixels, "bgr")  # without a copy; the record says what the net takes
+            yield samara.Image(pixels, "bgr")  # no copy; the record describes the net's input
     finally:
         capture.release()
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A transformer that learns to write, letter by letter, and then writes through the C runtime.
+"""Train a transformer to write text letter by letter, and let the C runtime write with it.
 
     python examples/char_transformer.py [--text FILE]
 
-It is trained on this project's own documentation (or a file of yours) with samara.nn, exported
-with an open length, and asked for one letter after the other: each run of the file has another
-length, and none allocates memory, since the length has an upper bound.
+It is trained with samara.nn on this project's documentation (or your file), exported with a symbolic
+length, and asked for one letter after another. Each run has another length, and no run allocates
+memory, because the length has an upper bound.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 class Block(nn.Module):
-    """Attention to earlier letters, then two linear layers; each added to what was there."""
+    """Attention to earlier letters, then two linear layers; each result is added to its input."""
 
     def __init__(self, width, heads):
         super().__init__()
@@ -44,7 +44,7 @@ class Block(nn.Module):
 
 
 class Writer(nn.Module):
-    """[batch, length] letters to [batch, length, vocabulary] logits of the letter after each."""
+    """[batch, length] letters to [batch, length, vocabulary] logits of each next letter."""
 
     def __init__(self, vocabulary, width=64, heads=4, depth=2):
         super().__init__()
@@ -60,7 +60,7 @@ class Writer(nn.Module):
 
 
 class Next(nn.Module):
-    """The logits of the one letter that comes next: what the exported file computes."""
+    """The logits of the next letter only: the function that is exported."""
 
     def __init__(self, writer):
         super().__init__()
@@ -71,7 +71,7 @@ class Next(nn.Module):
 
 
 def train(model, text, steps, batch=16):
-    """Guess each letter of random pieces of the text from those before it."""
+    """Learn to predict each letter of random parts of the text from the letters before it."""
     optimizer = optim.AdamW(model.parameters(), lr=3e-3)
     warm_up = max(1, steps // 20)
     schedule = optim.lr_scheduler.LambdaLR(
@@ -94,7 +94,7 @@ def train(model, text, steps, batch=16):
 
 
 def write(session, prompt, count, temperature, source):
-    """`count` letters after the prompt, each drawn from what the C runtime expects."""
+    """`count` letters after the prompt, each drawn from the probabilities of the C runtime."""
     letters = list(prompt)
     for _ in range(count):
         tail = np.array([letters[-CONTEXT:]], np.int64)
@@ -105,7 +105,7 @@ def write(session, prompt, count, temperature, source):
 
 
 def prose(pages):
-    """The sentences of some pages, without headings, tables and programs."""
+    """The sentences of some pages, without headings, tables and code."""
     lines = [line for page in sorted(pages) for line in page.read_text("utf-8").splitlines()]
     return "\n".join(line for line in lines if line[:1].isalpha() and " " in line)
 

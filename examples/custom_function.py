@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A differentiable operation of one's own: forward and backward by hand, checked, then trained with.
+"""A custom differentiable operation: write forward and backward, check them, and train with them.
 
     python examples/custom_function.py
 
-A harder relu: its gradient is written down instead of derived, compared with central differences by
-gradcheck, and used in a net that learns two interleaved spirals.
+It is a squared relu. Its gradient is written by hand, compared with central differences by gradcheck,
+and used in a net that learns two interleaved spirals.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from samara.autograd import Function, gradcheck, gradgradcheck
 
 
 class SquaredRelu(Function):
-    """y = max(x, 0)^2 (So et al. 2021, arXiv:2109.08668), which keeps max(x, 0) for backward."""
+    """y = max(x, 0)^2 (So et al. 2021, arXiv:2109.08668), which saves max(x, 0) for backward."""
 
     @staticmethod
     def forward(ctx, x):
@@ -39,7 +39,7 @@ class Activation(nn.Module):
 
 
 def spirals(count):
-    """Points [count, 2] of two spirals, and which of the two each is on."""
+    """Points [count, 2] of two spirals, and the spiral of each point."""
     label = (samara.arange(count) % 2).long()
     t = samara.rand(count).sqrt() * 3 * math.pi
     angle = t + label.float() * math.pi
@@ -53,7 +53,7 @@ def main():
     options = parser.parse_args()
     samara.manual_seed(0)
 
-    # Differences need float64, and points off the kink at zero.
+    # Central differences need float64, and points away from the kink at zero.
     x = samara.randn(3, 5, dtype=samara.float64)
     x = (x + 0.1 * x.sign()).requires_grad_()
     assert gradcheck(SquaredRelu.apply, (x,))

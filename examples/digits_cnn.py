@@ -3,8 +3,8 @@
 
     python examples/digits_cnn.py
 
-Whoever knows PyTorch knows the first half. The second half turns the net into one file, which the
-C runtime runs for any number of images; it must decide like the net that was trained.
+The first half is the same as in PyTorch. The second half exports the net to one file, which the C
+runtime runs for any number of images. It must give the same classes as the trained net.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faces in a picture, as boxes in its pixels.
+"""Find faces in a picture, as boxes in its pixels.
 
     python examples/face_detection.py version-RFB-320.onnx group.jpg --draw faces.png
 
-The net is UltraFace RFB-320 of Linzaer/Ultra-Light-Fast-Generic-Face-Detector-1MB. Its file says
-nothing of what it takes and gives; the records written here do, and the .samara file has them.
+The net is UltraFace RFB-320 of Linzaer/Ultra-Light-Fast-Generic-Face-Detector-1MB. Its ONNX file does
+not describe its inputs and outputs; the records here do, and the .samara file contains them.
 runtime_c/examples/face_detection.c finds the same boxes with that file alone.
 """
 
@@ -14,14 +14,14 @@ import argparse
 
 import samara
 
-# It was trained on RGB of -1 to 1. Pictures of another shape are stretched, as its authors do.
+# It was trained on RGB of -1 to 1. Other aspect ratios are stretched, as the authors do.
 PICTURE = "rgb float32 nchw resize=320x240 antialias mean=127 std=128"
 # Corners as shares of the picture's sides; the second score is that of a face.
 BOXES = "boxes corners box=boxes score=scores[1:] units=ratio threshold=0.7 iou=0.3"
 
 
 def prepare(onnx, path):
-    """Write the net as a .samara file that takes pictures and gives faces."""
+    """Write the net as a .samara file that takes pictures and returns faces."""
     program = samara.import_onnx(onnx)
     samara.export(program, path, preprocess={"input": PICTURE}, postprocess=BOXES, labels=["face"])
 

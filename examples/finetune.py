@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fine-tuning on a device, in C: one file holds inference and a whole training step.
+"""Fine-tuning on a device, in C: one file contains inference and a complete training step.
 
     make build && python examples/finetune.py
 
-Python trains a small net on upright digits and exports two functions over the same weights,
-"infer" and "train_step" (forward, backward and optimizer). The C program
-runtime_c/examples/finetune.c goes on training with digits that lie on their side, is killed with
-SIGKILL in the middle, goes on from its checkpoint, and runs inference. Python then reads the
-weights back into the module, which must be right as often as the C program was.
+Python trains a small net on upright digits and exports two functions over the same weights, "infer"
+and "train_step" (forward, backward and optimizer). The C program runtime_c/examples/finetune.c
+continues training with digits rotated by 90 degrees, is killed with SIGKILL in between, continues from
+its checkpoint, and runs inference. Python then reads the weights back into the module, which must
+classify as many digits right as the C program.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ BATCH = 32
 
 
 class Net(nn.Module):
-    """A small net with batch-norm, which counts its training steps in a variable."""
+    """A small net with batch-norm, with its number of training steps in a variable."""
 
     def __init__(self):
         super().__init__()
-        # A bias before batch-norm would do nothing.
+        # Batch-norm would cancel a bias.
         self.conv1 = nn.Conv2d(1, 16, 3, padding=1, bias=False)
         self.norm1 = nn.BatchNorm2d(16)
         self.conv2 = nn.Conv2d(16, 32, 3, padding=1, bias=False)
@@ -55,12 +55,12 @@ def optimizer_of(model, name):
 
 
 def sideways(images):
-    """The digits as the device sees them."""
+    """The digits that the device gets, rotated by 90 degrees."""
     return np.ascontiguousarray(np.rot90(images, axes=(2, 3)))
 
 
 def train(model, images, labels, epochs, optimizer):
-    """Train in Python, as a user of PyTorch would."""
+    """Train in Python, as in PyTorch."""
     model.train()
     loader = samara.data.DataLoader(
         samara.data.TensorDataset(samara.from_numpy(images), samara.from_numpy(labels)),
@@ -76,7 +76,7 @@ def train(model, images, labels, epochs, optimizer):
 
 
 def right_of(model, images, labels):
-    """How many of the images the module gets right."""
+    """The number of images that the module classifies right."""
     model.eval()
     with samara.no_grad():
         found = model(samara.from_numpy(images)).argmax(1).numpy()
@@ -84,7 +84,7 @@ def right_of(model, images, labels):
 
 
 def export(model, name, path):
-    """Write "infer" and "train_step", whose weights are variables with the same names."""
+    """Write "infer" and "train_step", which share their weights as variables of the same names."""
     x = samara.zeros(BATCH, 1, 8, 8)
     y = samara.zeros(BATCH, dtype=samara.int64)
     model.eval()
@@ -101,7 +101,7 @@ def export(model, name, path):
         return {"loss": loss}
 
     step = samara.trace(train_step, (x, y))
-    for passes in (False, True):  # the file that stays is the optimized one
+    for passes in (False, True):  # the second, optimized file replaces the first
         report = samara.export({"infer": infer, "train_step": step}, path, optimize=passes)
         nodes = len(report.program.functions["train_step"].nodes)
         arena = samara.Session(path, function="train_step").arena_bytes
@@ -111,7 +111,7 @@ def export(model, name, path):
 
 
 def write_batches(path, images, labels):
-    """Whole batches as the C program reads them: images, then labels, then the next batch."""
+    """Write whole batches as the C program reads them: images, then labels, then the next batch."""
     with open(path, "wb") as file:
         for i in range(0, len(images) - BATCH + 1, BATCH):
             file.write(images[i : i + BATCH].tobytes())
@@ -119,7 +119,7 @@ def write_batches(path, images, labels):
 
 
 def prepare(folder, name="adamw", epochs=3):
-    """Write model.samara, train.raw and test.raw; the net as it is before fine-tuning."""
+    """Write model.samara, train.raw and test.raw; returns the net before fine-tuning."""
     folder.mkdir(parents=True, exist_ok=True)
     samara.manual_seed(0)
     images, labels = (t.numpy() for t in samara.data.digits(train=True).tensors)
@@ -147,9 +147,9 @@ def command(program, folder, checkpoint, steps):
 
 
 def killed_after(lines, arguments):
-    """Start the C program and kill it when it has printed so many lines; its exit status."""
-    # A pipe of one page holds fewer than 200 lines that nobody has read yet, so the program cannot
-    # come to its end first.
+    """Start the C program and kill it after it printed so many lines; returns its exit status."""
+    # A pipe of one page holds less than 200 unread lines, so the program cannot finish before it is
+    # killed.
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, bufsize=0, pipesize=4096) as running:
         for _ in range(lines):
             last = running.stdout.readline().decode()
@@ -159,7 +159,7 @@ def killed_after(lines, arguments):
 
 
 def finished(arguments):
-    """Run the C program to its end; the losses by step, and how many it got right."""
+    """Run the C program to its end; returns the losses by step, and how many digits it got right."""
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(done.stderr)
@@ -168,7 +168,7 @@ def finished(arguments):
 
 
 def read_back(model, checkpoint):
-    """The module gets the weights of the checkpoint, which holds the optimizer's state too."""
+    """Load the weights of the checkpoint, which also has the optimizer's state, into the module."""
     state = samara.load(checkpoint)
     model.load_state_dict({name: state[name] for name in model.state_dict()})
 
@@ -192,7 +192,9 @@ def main():
     arguments = command(options.program, options.folder, checkpoint, options.steps)
     killed_after(options.kill, arguments)
     losses, right_in_c = finished(arguments)
-    print(f"went on from step {min(losses)} to step {max(losses)}, loss {losses[max(losses)]:.4f}")
+    print(
+        f"continued from step {min(losses)} to step {max(losses)}, loss {losses[max(losses)]:.4f}"
+    )
 
     read_back(model, checkpoint)
     right = right_of(model, images, labels)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Digits in a photograph of handwriting, dark on light paper, side by side.
+"""Read handwritten digits in a photograph, side by side, dark on light paper.
 
     python examples/handwritten_digits.py mnist-8.onnx note.jpg
 
-The net is CNTK's of the ONNX model zoo; it reads one digit, white on black, of 28 by 28 pixels.
-The light of the photograph is evened out, columns without ink separate the digits, and each is put
-in a square of white paper. The record resizes and inverts that.
-runtime_c/examples/handwritten_digits.c reads the same with the .samara file alone.
+The net is CNTK's of the ONNX model zoo; it classifies one digit, white on black, of 28 by 28 pixels. The
+light of the photograph is equalized, digits are separated at columns without ink, and each is placed in
+a square of white paper. The record resizes and inverts it. runtime_c/examples/handwritten_digits.c does
+the same with the .samara file alone.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ import numpy as np
 import samara
 
 DIGIT = "gray float32 nchw resize=28x28 antialias mean=255 scale=-1"
-INK = 64  # darker is ink; paper is 255
+INK = 64  # darker pixels are ink; paper is 255
 
 
 def prepare(onnx, path):
-    """Write the net as a .samara file that takes pictures of digits and names them."""
+    """Write the net as a .samara file that takes pictures of digits and returns the digit."""
     samara.export(
         samara.import_onnx(onnx),
         path,
         preprocess={"Input3": DIGIT},
-        postprocess="classify Plus214_Output_0",  # its scores are thousands: softmax says 0 or 1
+        postprocess="classify Plus214_Output_0",  # no softmax: its scores are in the thousands
         labels=[str(digit) for digit in range(10)],
     )
 
 
 def clean(picture):
-    """Gray pixels of even light: what is half as bright as the paper becomes 0, paper 255."""
+    """Gray pixels with equalized light: half the brightness of the paper becomes 0, paper 255."""
     gray = samara.preprocess("gray uint8 hw", picture)
     height, width = gray.shape
-    # The mean over large cells is that of the paper, since ink is little of it.
+    # The mean over large cells is about that of the paper, because ink covers little of it.
     cells = samara.preprocess("gray uint8 hw resize=5 filter=area", picture)
     light = samara.preprocess(f"gray uint8 hw resize={width}x{height}", cells)
     return (510 * gray.astype(np.int32) // np.maximum(light, 1) - 255).clip(0, 255).astype(np.uint8)
@@ -49,14 +49,12 @@ def digits_of(gray):
     for x0, x1 in edges.reshape(-1, 2):
         rows = np.flatnonzero(ink[:, x0:x1].any(1))
         height = rows[-1] + 1 - rows[0]
-        if 10 * height >= len(gray):  # else it is a speck
+        if 10 * height >= len(gray):  # smaller ones are specks
             yield int(x0), int(rows[0]), int(x1 - x0), int(height)
 
 
 def square_of(gray, x, y, width, height):
-    """The digit in the middle of a white square, of whose side it takes 20 of 28 parts, as the digits
-    that the net was trained with.
-    """
+    """The digit in the middle of a white square, 20/28 of its side, as in the net's training data."""
     side = max(width, height) * 7 // 5
     square = np.full((side, side), 255, np.uint8)
     left, top = (side - width) // 2, (side - height) // 2

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words "yes", "no" and "stop" in a recording.
+"""Find the words "yes", "no" and "stop" in a recording.
 
     python examples/keyword_spotting.py tests/e2e/tasks/words.onnx tests/e2e/tasks/words.wav
 
-The net looks at a second of sound, as 49 frames of 40 logarithmic mel bands, and again 0.1 s later.
-tests/e2e/tasks/train_words.py trained it, on features that the same record made.
-runtime_c/examples/keyword_spotting.c hears the same with the .samara file alone.
+The net gets one second of sound, as 49 frames of 40 logarithmic mel bands, every 0.1 s.
+tests/e2e/tasks/train_words.py trained it on features of the same record.
+runtime_c/examples/keyword_spotting.c finds the same words with the .samara file alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import argparse
 
 import samara
 
-HOP, RATE, STEP = 320, 16000, 5  # samples from frame to frame, hertz, frames between looks
+HOP, RATE, STEP = 320, 16000, 5  # samples between frames, hertz, frames between runs
 SOUND = (
     f"logmel float32 ntf rate={RATE} window=480 hop={HOP} bins=40 range=60,7600 floor=1e-6"
     f" frames=49 step={STEP} mean=-4 std=4"
@@ -24,7 +24,7 @@ LABELS = [OTHER, "yes", "no", "stop"]
 
 
 def prepare(onnx, path):
-    """Write the net as a .samara file that takes sound and names words."""
+    """Write the net as a .samara file that takes sound and returns words."""
     samara.export(
         samara.import_onnx(onnx),
         path,

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An LSTM that decides by itself when it is done: a `while` on tensor values in the exported file.
+"""An LSTM that decides itself when to stop: a `while` on tensor values in the exported file.
 
     python examples/lstm_while.py
 
-It learns to spell numbers ("seven", "seventeen"), one letter per step, until it writes the end
-sign. `samara.script` turns the loop as it is written into a loop of the Program; the file then
-takes as many steps as each number needs, in the C runtime, which the example number does not fix.
+It learns to spell numbers ("seven", "seventeen"), one letter per step, until it writes the end sign.
+`samara.script` turns the Python loop into a loop of the Program, so in the C runtime the file takes as
+many steps as each number needs, whatever the example number was.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ WORDS = [
 ]
 LETTERS = "." + "".join(sorted(set("".join(WORDS))))  # a dot begins and ends a word
 END = 0
-LONGEST = 12  # steps; a net that has not learned to end is stopped there
+LONGEST = 12  # steps; a net that has not learned to stop is stopped here
 
 
 class Speller(nn.Module):
-    """A number is the LSTM's first state; each step takes a letter and gives the next one."""
+    """The number gives the LSTM's first state; each step takes a letter and returns the next one."""
 
     def __init__(self, width=48):
         super().__init__()
@@ -43,7 +43,7 @@ class Speller(nn.Module):
         return self.head(state[0]), state
 
     def loss(self, numbers, words):
-        """Of guessing each letter of the words [batch, length] from the right ones before it."""
+        """The loss of predicting each letter of the words [batch, length] from the letters before it."""
         h = self.number(numbers)
         state = (h, samara.zeros_like(h))
         logits = []
@@ -52,7 +52,7 @@ class Speller(nn.Module):
             step, state = self.step(letter, state)
             logits.append(step)
             letter = right.clamp(min=0)
-        # Nothing is asked after the end: cross_entropy ignores -100.
+        # Positions after the end are ignored: cross_entropy skips -100.
         stacked = samara.stack(logits, 1).flatten(0, 1)
         return nn.functional.cross_entropy(stacked, words.flatten())
 

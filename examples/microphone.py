@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model says of the sound of a microphone, or of a recording in portions as one gives them.
+"""Answers of a model for the sound of a microphone, or for a recording in portions.
 
     python examples/microphone.py words.samara
 
-The file has a record of its sound, as examples/keyword_spotting.py and voice_activity.py write them.
-A microphone needs sounddevice (`pip install sounddevice`); a WAV file needs nothing. The answers are
-the same bits whatever the portions.
+The file needs an audio record, as examples/keyword_spotting.py and voice_activity.py write it. A
+microphone needs sounddevice (`pip install sounddevice`); a WAV file needs nothing. The answers do not
+depend on the size of the portions.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ def recording(path, seconds):
 
 
 def microphone(rate, seconds, device=None):
-    """Portions of what the microphone hears, until Ctrl-C. The runtime resamples, so any rate will do."""
+    """Portions of the microphone's sound, until Ctrl-C. The runtime resamples any rate."""
     try:
         import sounddevice
-    except (ImportError, OSError):  # OSError: its library PortAudio is not there
+    except (ImportError, OSError):  # OSError: its library PortAudio is missing
         sys.exit("a microphone needs sounddevice and PortAudio: pip install sounddevice")
     count = max(1, round(seconds * rate))
     with sounddevice.InputStream(rate, device=device, channels=1, dtype="int16") as stream:
@@ -40,7 +40,7 @@ def microphone(rate, seconds, device=None):
 
 
 def heard(session, portions):
-    """An answer for each tensor of sound: what the outputs mean if the file says it, else the outputs."""
+    """One item per tensor of sound: the answer if the file describes its outputs, else the outputs."""
     answers = session.model.function(None).answer is not None
     listen = session.predict_each if answers else session.listen
     portion = None
@@ -49,7 +49,7 @@ def heard(session, portions):
             yield from listen(portion, end=False)
     except KeyboardInterrupt:
         pass
-    if portion is not None:  # what the end of the sound lets the record make
+    if portion is not None:  # tensors that become complete at the end of the sound
         yield from listen(samara.Audio(portion.samples[:0], portion.rate))
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interrupt a training and go on: the losses are those of a training that was left alone, bit for bit.
+"""Interrupt a training and continue it: the losses equal those of an uninterrupted training, bit for bit.
 
     python examples/resume.py
 
-A checkpoint is one file with everything that a step depends on: weights, optimizer, schedule, how
-far the loader is in its epoch, and the generator that dropout and shuffling draw from.
+A checkpoint is one file with everything that a step depends on: weights, optimizer, schedule, the loader's
+position in its epoch, and the state of the generator for dropout and shuffling.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from samara import nn, optim
 
 
 class Training:
-    """A training with dropout and shuffled data, as an object whose state can be kept."""
+    """A training with dropout and shuffled data, as an object whose state can be saved."""
 
     def __init__(self):
         samara.manual_seed(1)
@@ -51,7 +51,7 @@ class Training:
         self.losses = list(state["losses"])
 
     def run(self, steps):
-        """Train until so many steps are done; the loader goes on in the middle of an epoch."""
+        """Train until `steps` steps are done; the loader continues in the middle of an epoch."""
         while len(self.losses) < steps:
             for images, labels in self.loader:
                 loss = nn.functional.cross_entropy(self.model(images), labels)
@@ -83,7 +83,7 @@ def main():
         )
         del first
 
-        second = Training()  # as a new process would make it
+        second = Training()  # as in a new process
         second.load_state_dict(samara.load(checkpoint))
         second.run(options.steps)
 

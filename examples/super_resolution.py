@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A picture three times as large.
+"""Enlarge a picture by three.
 
     python examples/super_resolution.py super-resolution-10.onnx small.jpg large.png
 
-The net is the sub-pixel CNN of the ONNX model zoo. It enlarges the brightness of 224 by 224 pixels,
-here the middle of the picture; the colours, for which the eye is not as sharp, are enlarged as
-they are.
-runtime_c/examples/super_resolution.c makes the same picture with the .samara file alone.
+The net is the sub-pixel CNN of the ONNX model zoo. It enlarges the brightness of 224 by 224 pixels, here
+of the middle of the picture. Colours are resized without the net, because the eye is less sensitive to
+them. runtime_c/examples/super_resolution.c makes the same picture with the .samara file alone.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ def prepare(onnx, path):
 
 
 def enlarge(path, picture):
-    """The middle of a picture, three times as large: uint8 [672, 672, 3] of RGB."""
+    """The middle of a picture, enlarged by three: uint8 [672, 672, 3] in RGB."""
     whole = samara.Image.open(picture).upright()
     left, top = (whole.width - SIDE) // 2, (whole.height - SIDE) // 2
     image = samara.Image(whole.pixels(), whole.format, crop=(left, top, SIDE, SIDE))
     brightness = samara.Session(path).run(image)["output"][0, 0]
     height, width = brightness.shape
     colours = samara.preprocess(f"rgb uint8 hwc resize={width}x{height}", image)
-    # To add the same to R, G and B changes the brightness and leaves Cb and Cr as they are.
+    # Adding the same number to R, G and B changes the brightness and leaves Cb and Cr unchanged.
     wanted = np.rint(brightness.clip(0, 1) * np.float32(255)).astype(np.int32)
     more = wanted - samara.preprocess(GRAY, samara.Image(colours, "rgb"))
     return (colours + more[..., None]).clip(0, 255).astype(np.uint8)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When somebody speaks: the probability for each 32 ms of a recording.
+"""Find speech: the probability for each 32 ms of a recording.
 
     python examples/voice_activity.py silero_vad.onnx talk.wav
 
-The net is Silero VAD, version 5, of snakers4/silero-vad. It takes chunks of 512 samples, 64 of the
-chunk before in front of them, and its own state; it runs at 8 kHz, too, which is left out here.
-runtime_c/examples/voice_activity.c hears the same with the .samara file alone.
+The net is Silero VAD, version 5, of snakers4/silero-vad. It takes chunks of 512 samples, preceded by the
+last 64 samples of the previous chunk, and a state. It also supports 8 kHz, which is left out here.
+runtime_c/examples/voice_activity.c does the same with the .samara file alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ THRESHOLD = 0.5
 
 
 def prepare(onnx, path):
-    """Write the net as a .samara file that takes sound and keeps its state from chunk to chunk."""
+    """Write the net as a .samara file that takes sound and keeps its state between chunks."""
     program = samara.import_onnx(
         onnx,
         consts={"sr": RATE},
@@ -32,7 +32,7 @@ def prepare(onnx, path):
 
 
 def probabilities(path, recording):
-    """That somebody speaks, for each chunk."""
+    """The probability of speech for each chunk."""
     session = samara.Session(path)
     return [float(outputs["output"].item()) for outputs in session.listen(recording)]
 
@@ -47,7 +47,7 @@ def main():
     prepare(options.onnx, options.model)
     start = None
     heard = probabilities(options.model, options.recording)
-    for i, p in enumerate([*heard, 0.0]):  # silence ends the recording
+    for i, p in enumerate([*heard, 0.0]):  # end with silence
         now = i * CHUNK / RATE
         if i < len(heard):
             print(f"{now:.3f} s: {p:.9g}")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weigh what an AAR brings into an app: the library of every ABI for MobileNetV2 in int8, and with everything.
+"""Measure how much an AAR adds to an app: the library of every ABI for MobileNetV2 in int8, and the full library.
 
-Usage: aar_size.py [--only NAME …] [--write]. Fails where MobileNetV2's library is over LIMIT bytes for an
-ABI; --write puts the figures into docs/guides/android.md. Needs what `samara build --target android`
-does, and no model.
+Usage: aar_size.py [--only NAME …] [--write]. Fails if MobileNetV2's library exceeds LIMIT bytes for an ABI;
+--write puts the figures into docs/guides/android.md. It needs the tools of `samara build --target android`,
+and no model.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ _BLOCK = re.compile(re.escape(_BEGIN) + ".*?" + re.escape(_END), re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """Bytes of a library: as a device maps it, and deflated, as it is downloaded."""
+    """Bytes of a library: as mapped on a device, and deflated, as downloaded."""
 
     plain: int
     deflated: int
 
 
 Weights = Mapping[str, Mapping[str, Weight]]
-"""By subject and ABI."""
+"""Sizes by subject and ABI."""
 
 
 def mobilenet(folder: Path) -> Path:
-    """MobileNetV2 with random weights in int8, in the folder: the model's size is not weighed."""
+    """Write MobileNetV2 with random weights in int8 into the folder; only its library is measured."""
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
     from benchmarks import zoo
@@ -61,7 +61,7 @@ def mobilenet(folder: Path) -> Path:
 
 
 def weights_of(aar: Path) -> dict[str, Weight]:
-    """By ABI, what the library in an AAR weighs."""
+    """The size of the library in an AAR, by ABI."""
     with zipfile.ZipFile(aar) as archive:
         entries = {name.filename: name for name in archive.infolist()}
     found = {abi: entries.get(f"jni/{abi}/{LIBRARY}") for abi in ABIS}
@@ -69,7 +69,7 @@ def weights_of(aar: Path) -> dict[str, Weight]:
 
 
 def measure(names: Iterable[str], folder: Path) -> dict[str, dict[str, Weight]]:
-    """Build the AARs of the named subjects, and weigh them."""
+    """Build the AARs of the named subjects, and measure them."""
     weighed = {}
     for name in names:
         out = folder / "a.aar"
@@ -95,15 +95,15 @@ def table(weights: Weights) -> str:
 
 
 def written(page: str, weights: Weights) -> str:
-    """The page with these figures."""
+    """The page with these figures inserted."""
     text, count = _BLOCK.subn(lambda _match: f"{_BEGIN}{table(weights)}{_END}", page)
     if count != 1:
-        raise ValueError(f"the page has {count} places for the figures")
+        raise ValueError(f"the page has {count} blocks for the figures, expected 1")
     return text
 
 
 def read(page: str) -> dict[str, dict[str, Weight]]:
-    """The figures that the page has."""
+    """The figures in the page."""
     block = _BLOCK.search(page)
     lines = block[0].splitlines() if block else []
     cells = [[c.strip() for c in line.split("|")[1:-1]] for line in lines if line[:2] == "| "]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""List the functions that the public headers export, in runtime_c/abi.txt, and hold the stable header
-against the last release's (docs/reference/abi.md).
+"""List the functions that the public headers export, in runtime_c/abi.txt, and compare the stable header with
+the last release's (docs/reference/abi.md).
 
-Usage: abi.py --check, or --write, or --release after a version was released, which writes what it
-promised, runtime_c/abi_released.txt.
+Usage: abi.py --check, or --write; after a release abi.py --release, which writes the promises of the
+release to runtime_c/abi_released.txt.
 """
 
 from __future__ import annotations
@@ -36,13 +36,15 @@ def declared(header_text: str) -> list[str]:
     for declaration in _DECLARATION.finditer(code):
         function = _FUNCTION.search(declaration[1])
         if function is None:
-            raise ValueError(f"SAMARA_API before something that is no function: {declaration[0]!r}")
+            raise ValueError(
+                f"SAMARA_API before a declaration that is not a function: {declaration[0]!r}"
+            )
         names.append(function[1])
     return names
 
 
 def abi_text(headers: Path = HEADERS) -> str:
-    """What abi.txt says when it is fresh: one symbol a line, sorted."""
+    """The expected text of abi.txt: one symbol per line, sorted."""
     names = {
         name
         for header in sorted(headers.glob("*.h"))
@@ -56,8 +58,8 @@ def abi_text(headers: Path = HEADERS) -> str:
 
 
 def promises(header_text: str) -> dict[str, str]:
-    """What programs that were compiled with a header rely on: `function NAME`, `struct NAME` and
-    `constant NAME`, each with its declaration on one line.
+    """What programs that were compiled with a header depend on: `function NAME`, `struct NAME` and `constant
+    NAME`, each with its declaration on one line.
     """
     bare = _COMMENT.sub(" ", header_text)
     code = _DIRECTIVE.sub("", bare)
@@ -80,11 +82,11 @@ def _one_line(text: str) -> str:
 
 
 def broken(released: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """What of a release's promises a header breaks, in words."""
+    """The promises of a release that a header breaks, in words."""
     faults = []
     for name, was in released.items():
         declared_now = now.get(name)
-        # A struct that says its size may get fields at its end.
+        # A struct with a size field may get fields at its end.
         grows = was.startswith("size_t struct_size;")
         if declared_now is None:
             faults.append(f"{name} is gone")
@@ -94,13 +96,13 @@ def broken(released: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 
 
 def released_promises() -> dict[str, str]:
-    """runtime_c/abi_released.txt."""
+    """The promises in runtime_c/abi_released.txt."""
     lines = RELEASED.read_text(encoding="utf-8").splitlines()
     return dict(line.split(": ", 1) for line in lines if not line.startswith("#"))
 
 
 def promises_now() -> dict[str, str]:
-    """The promises of all public headers: a function may move to the experimental one (docs/reference/abi.md)."""
+    """The promises of all public headers. A function may move to the experimental one (docs/reference/abi.md)."""
     return {
         name: text
         for header in ("samara_experimental.h", *STABLE)
@@ -109,7 +111,7 @@ def promises_now() -> dict[str, str]:
 
 
 def released_text(header_text: str) -> str:
-    """What abi_released.txt says after a release of these headers: the text of all stable ones."""
+    """The text of abi_released.txt after a release of these headers; it has the text of all stable ones."""
     version = re.search(r'SAMARA_VERSION "([^"]+)"', header_text)
     assert version is not None
     rows = "".join(f"{name}: {text}\n" for name, text in sorted(promises(header_text).items()))
@@ -134,7 +136,10 @@ def main() -> int:
         return 0
     faults = broken(released_promises(), promises_now())
     for fault in faults:
-        print(f"{fault}: the last release promised it (docs/reference/abi.md)", file=sys.stderr)
+        print(
+            f"{fault}: programs built with the last release depend on it (docs/reference/abi.md)",
+            file=sys.stderr,
+        )
     if faults:
         return 1
     fresh = abi_text()

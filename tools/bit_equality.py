@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether every build of the runtime, on every instruction set, gives the integers of the reference.
+"""Check that every build of the runtime, on every instruction set, gives the reference's integers.
 
-    tools/bit_equality.py                    build, run the vectors, print the matrix
-    tools/bit_equality.py --build NAME=PATH  use this samara-run too (qemu runs those for aarch64)
-    tools/bit_equality.py --patched          three wrong roundings instead: each must be noticed
+        tools/bit_equality.py                    build, run the vectors, print the matrix
+        tools/bit_equality.py --build NAME=PATH  also use this samara-run (qemu runs those for aarch64)
+        tools/bit_equality.py --patched          build with three wrong roundings; each must be noticed
 
-The vectors are written by tools/bit_vectors.py. A cell that is not run carries its reason. Exit
-status 1: a cell is wrong (or a patched build was not noticed).
+tools/bit_vectors.py writes the vectors. A cell that is not run shows the reason. Exit status 1: a cell is
+wrong (or a patched build was not noticed).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CLANGS = tuple(f"clang-{v}" for v in (21, 20, 19, 18, 17, 16))
 X86 = ("scalar", "avx2", "avx512", "avx512-vnni")
 ARM = ("scalar", "neon", "neon-dot", "neon-i8mm")
 
-# Where portable kernels round, and the ways to do it wrong.
+# The rounding of portable kernels, and wrong replacements of it.
 ROUNDING = RUNTIME / "src" / "simd" / "requantize.h"
 PATCHES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "half up": (
@@ -59,7 +59,7 @@ PATCHES: Mapping[str, tuple[tuple[str, str], ...]] = {
 
 @dataclass(frozen=True)
 class Build:
-    """A samara-run, and how it is started."""
+    """A samara-run, and the command that starts it."""
 
     name: str
     program: Path | None
@@ -77,7 +77,7 @@ def compile_plain(
     first: Sequence[str] = (),
     last: Sequence[Path] = (),
 ) -> str:
-    """samara-run by one plain compiler line without flags; the reason when that failed."""
+    """Compile samara-run with one plain compiler command without flags; returns the reason of a failure."""
     files = files or [*sorted((source / "src").rglob("*.c")), source / "tools" / "samara-run.c"]
     places = (f"-I{source}/include", f"-I{source}/src")
     line = [*compiler, *first, *places, *files, *last, "-lm", "-lpthread", "-o", out]
@@ -86,7 +86,7 @@ def compile_plain(
 
 
 def compile_cmake(compiler: str, folder: Path, *options: str) -> str:
-    """samara-run as CMake builds it; the reason when that failed."""
+    """Build samara-run with CMake; returns the reason of a failure."""
     make = ["cmake", "-S", str(RUNTIME), "-B", str(folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
             f"-DCMAKE_C_COMPILER={compiler}", "-DSAMARA_BUILD_TESTS=OFF", "--log-level=WARNING", *options]  # fmt: skip
     for command in (make, ["cmake", "--build", str(folder), "--target", "samara-run"]):
@@ -104,7 +104,7 @@ def plain(
     sets: tuple[str, ...],
     start: tuple[str, ...] = (),
 ) -> Build:
-    """A plain build: the given one, a new one, or why there is none."""
+    """A plain build: the given one, a new one, or the reason why there is none."""
     if name in given:
         return Build(name, given[name], sets, start)
     if shutil.which(compiler[0]) is None:
@@ -123,7 +123,7 @@ def cmade(
     start: tuple[str, ...] = (),
     *options: str,
 ) -> Build:
-    """A build by CMake: the given one, a new one, or why there is none."""
+    """A build with CMake: the given one, a new one, or the reason why there is none."""
     if name in given:
         return Build(name, given[name], sets, start)
     if shutil.which(compiler) is None:
@@ -134,7 +134,7 @@ def cmade(
 
 
 def builds(folder: Path, given: Mapping[str, Path]) -> list[Build]:
-    """Every build that this machine can make or was given, made side by side."""
+    """Every build that this machine can make or was given, made in parallel."""
     clang = next((c for c in CLANGS if shutil.which(c)), CLANGS[2])
     qemu = (shutil.which("qemu-aarch64") or "", "-cpu", "max", "-L", SYSROOT)
     cross = "aarch64-linux-gnu-gcc"
@@ -157,7 +157,7 @@ def builds(folder: Path, given: Mapping[str, Path]) -> list[Build]:
 
 
 def run(build: Build, isa: str, files: Sequence[Path]) -> str:
-    """ "ok", "NOT RUN: why" or what is wrong."""
+    """ "ok", "NOT RUN: reason", or what is wrong."""
     if build.program is None:
         return f"NOT RUN: {build.reason}"
     for file in files:
@@ -173,7 +173,7 @@ def run(build: Build, isa: str, files: Sequence[Path]) -> str:
 
 
 def matrix(found: Sequence[Build], files: Sequence[Path]) -> int:
-    """Print the table; the number of wrong cells."""
+    """Print the table; returns the number of wrong cells."""
     notes: list[str] = []
     wrong = 0
     print(f"numpy's integers, {len(files)} files of vectors")
@@ -206,7 +206,7 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
 def includers(header: Path) -> list[Path]:
-    """The sources of the runtime that reach `header` through their includes."""
+    """The sources of the runtime that include `header`, directly or not."""
     src = RUNTIME / "src"
     reaches: dict[Path, bool] = {header: True}
 
@@ -222,23 +222,25 @@ def includers(header: Path) -> list[Path]:
 
 
 def patch(name: str, folder: Path) -> Path:
-    """The runtime with a wrong rounding, built; its samara-run.
+    """The samara-run of a runtime with a wrong rounding.
 
-    What rounds is compiled anew and takes the place of the objects in build/dev's archive.
+    Sources that round are compiled again and replace their objects in build/dev's archive.
     """
     source = folder / name.replace(" ", "_")
     place = source / ROUNDING.relative_to(RUNTIME / "src")
     text = ROUNDING.read_text(encoding="utf-8")
     for old, new in PATCHES[name]:
         if text.count(old) != 1:
-            raise SystemExit(f"{ROUNDING.name} does not read {old!r} once: adjust patch {name!r}")
+            raise SystemExit(
+                f"{ROUNDING.name} does not contain {old!r} exactly once: adjust patch {name!r}"
+            )
         text = text.replace(old, new)
     include = '#include "simd/common.h"'
     place.parent.mkdir(parents=True)
     place.write_text(text.replace(include, f"{include}\n\n#include <math.h>"), encoding="utf-8")
     archive = ROOT / "build" / "dev" / "libsamara.a"
     if not archive.is_file():
-        raise SystemExit(f"{archive.relative_to(ROOT)} is not there: run `make build`")
+        raise SystemExit(f"{archive.relative_to(ROOT)} is missing: run `make build`")
     program = folder / f"{source.name}.out"
     files = [*includers(ROUNDING), RUNTIME / "tools" / "samara-run.c"]
     reason = compile_plain(["cc"], RUNTIME, program, files, first=(f"-I{source}",), last=(archive,))
@@ -248,7 +250,7 @@ def patch(name: str, folder: Path) -> Path:
 
 
 def patched(folder: Path, files: Sequence[Path]) -> int:
-    """Build the runtime with each wrong rounding and run the vectors; how many went unnoticed."""
+    """Build the runtime with each wrong rounding and run the vectors; returns how many were not noticed."""
     unnoticed = 0
     with ThreadPoolExecutor(os.cpu_count() or 2) as pool:
         programs = dict(zip(PATCHES, pool.map(lambda n: patch(n, folder), PATCHES), strict=True))
@@ -280,7 +282,7 @@ def main() -> int:
             )
         files = sorted(vectors.glob("*.samara"))
         if not files:
-            parser.error(f"there are no vectors in {vectors}")
+            parser.error(f"{vectors} has no vectors: write them with tools/bit_vectors.py")
         if args.patched:
             return 1 if patched(folder, files) else 0
         given = {name: Path(path) for name, _, path in (b.partition("=") for b in args.build)}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write models whose answers are known to the last bit: what every build of the runtime must give.
+"""Write models with outputs that are known to the last bit and must be equal in every build of the runtime.
 
-Each file holds many functions, each with inputs and the digest of the outputs that the numpy
-reference gives; `samara-run FILE --selftest` checks them all, on any machine.
+Each file has many functions, each with inputs and the digest of the numpy reference's outputs;
+`samara-run FILE --selftest` checks them all, on any machine.
 
     rows        every case of every operator under the guarantee of docs/reference/quantized-arithmetic.md
     layers      random convolutions, transposed ones and products, with computed and stored weights
@@ -37,12 +37,12 @@ from samara.exporter.testing import (
 from samara.exporter.types import Quant, SamaraError
 
 RANDOM_LAYERS = 90
-TERMS = 70  # of the longest product in `rounding`
+TERMS = 70  # maximum terms of a product in `rounding`
 TIES = 256
 
 
 class Vectors:
-    """Functions of one file, and what they must give."""
+    """The functions of one file, with their expected outputs."""
 
     def __init__(self) -> None:
         self._builder = ProgramBuilder()
@@ -52,7 +52,7 @@ class Vectors:
         return len(self._goldens)
 
     def add(self, name: str, op: OpSpec, case: Case, stored: bool, arrays: list[Any]) -> None:
-        """One node; `stored`: all inputs but the first are constants, packed as files have them."""
+        """Add one node; `stored`: all inputs but the first are constants, packed as in files."""
         types = case_types(case)
         builder = self._builder.function(name)
         feeds: dict[str, Array] = {}
@@ -201,7 +201,7 @@ def layers() -> Vectors:
         try:
             infer_case(op, case)
         except SamaraError:
-            continue  # a window larger than its input, scales too far apart
+            continue  # invalid: the window exceeds its input, or scales are too far apart
         made.add(f"{op.name}_{len(made)}_computed", op, case, False, arrays)
         made.add(f"{op.name}_{len(made)}_stored", op, case, True, arrays)
     return made
@@ -211,9 +211,9 @@ def layers() -> Vectors:
 
 
 def _sums_to_scale(made: Vectors, name: str, sums: Array, factors: Array, zero: int = 0) -> None:
-    """Nodes in which channel c requantizes sums[c] with factors[c]: weights are 0, bias is the sum.
+    """Nodes in which channel c requantizes sums[c] with factors[c]: weights are 0, and the bias is the sum.
 
-    As a product, as a convolution and as a depthwise one.
+    There is a product, a convolution and a depthwise convolution.
     """
     n = sums.size
     one, scales = Quant.per_tensor(1.0), factors.astype(np.float32)
@@ -240,7 +240,7 @@ def _ties(made: Vectors) -> None:
 
 
 def _fused(made: Vectors) -> None:
-    """Products that float32 rounds to a tie, but that lie beside it."""
+    """Products next to a tie that float32 rounds to the tie."""
     rng = np.random.default_rng(3)
     factors = rng.uniform(0.8e-5, 1.5e-5, 40 * TIES).astype(np.float32)
     halves = rng.integers(-120, 120, factors.size) + 0.5
@@ -248,12 +248,14 @@ def _fused(made: Vectors) -> None:
     exact = sums.astype(np.float32).astype(np.float64) * factors
     found = np.flatnonzero(np.rint(exact.astype(np.float32)) != np.rint(exact))[:TIES]
     if found.size < TIES:
-        raise RuntimeError(f"only {found.size} products that fusing would change")
+        raise RuntimeError(
+            f"found only {found.size} products that a fused multiply-add would change"
+        )
     _sums_to_scale(made, "fused", sums[found], factors[found])
 
 
 def _large(made: Vectors) -> None:
-    """Sums that float32 cannot hold, and results that int8 (and int32) cannot."""
+    """Sums that exceed float32's precision, and results that exceed int8 (and int32)."""
     rng = np.random.default_rng(5)
     sums = rng.integers(-(2**31) + 2**24, 2**31 - 2**24, TIES)
     _sums_to_scale(made, "large", sums, rng.uniform(1e-8, 6e-8, TIES), zero=-5)
@@ -262,7 +264,7 @@ def _large(made: Vectors) -> None:
 
 
 def _terms(made: Vectors) -> None:
-    """Products of 1 to 70 terms, extreme values among them."""
+    """Products of 1 to 70 terms, some with extreme values."""
     rng = np.random.default_rng(8)
     for k in range(1, TERMS + 1):
         values = rng.choice([-128, -127, -1, 0, 1, 127], (5, k)).astype(np.int8)
@@ -274,7 +276,7 @@ def _terms(made: Vectors) -> None:
 
 
 def rounding() -> Vectors:
-    """The vectors that a wrong rounding turns red."""
+    """Vectors that fail with a wrong rounding."""
     made = Vectors()
     for part in (_ties, _fused, _large, _terms):
         part(made)
@@ -297,9 +299,7 @@ def trained(seed: int = 0) -> tuple[Program, Mapping[str, Array]]:
 
 
 def integer_part(program: Program, feeds: Mapping[str, Array]) -> tuple[Program, Golden]:
-    """The program up to the integer tensors that its float ends are made of, so that its answer is
-    exact.
-    """
+    """The program cut at the integer tensors before its float outputs, so that its outputs are exact."""
     exact: dict[str, None] = {}
     for node in program.main.nodes:
         made = any(v.type.dtype.is_float for v in node.outputs)
@@ -311,7 +311,7 @@ def integer_part(program: Program, feeds: Mapping[str, Array]) -> tuple[Program,
 
 
 def _random_inputs(program: Program) -> dict[str, Array]:
-    """Numbers of which bytes and floats alike make a varied picture."""
+    """Numbers that make a varied picture, both as bytes and as floats."""
     rng = np.random.default_rng(11)
     feeds: dict[str, Array] = {}
     for v in program.main.inputs:
@@ -324,7 +324,7 @@ def _random_inputs(program: Program) -> dict[str, Array]:
 
 
 def models(folder: Path, recorded: Path | None) -> list[str]:
-    """Write whole networks; their names."""
+    """Write whole networks; returns their names."""
     from samara.exporter.importers.onnx import import_onnx
     from samara.exporter.passes import PIPELINE, run_passes
 
@@ -355,7 +355,7 @@ def write(folder: Path, recorded: Path | None = None, with_models: bool = True) 
 
 
 def main() -> None:
-    """Write the vectors and say how many there are."""
+    """Write the vectors and print their number."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--no-models", action="store_true", help="leave the whole networks out")

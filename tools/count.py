@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Count the instructions of an inference under emulation and hold them against runtime_c/count_budget.txt.
+"""Count the instructions of an inference under emulation and compare them with runtime_c/count_budget.txt.
 
-Usage: python -m tools.count [--aarch64 SAMARA_RUN] [--x86-64 SAMARA_RUN] [--only NET …] [--write]. A count is what a
-second run adds to the first, so loading is not in it. Over 2 % more than the budget fails; --write makes the budget
-anew. Programs, emulators and models of SAMARA_MODELS that are not there are printed as NOT RUN.
+Usage: python -m tools.count [--aarch64 SAMARA_RUN] [--x86-64 SAMARA_RUN] [--only NET …] [--write]. A count is the
+difference between one run and two, so it excludes loading. More than 2 % over the budget fails; --write
+updates the budget. Missing programs, emulators and models of SAMARA_MODELS are printed as NOT RUN.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """A CPU of the emulator, which decides what kernels the dispatch finds."""
+    """A CPU of the emulator, which determines the kernels that the runtime selects."""
 
     kernels: str
     architecture: str
     model: str
 
     def emulator(self, root: str = SYSROOT) -> list[str]:
-        """qemu with this CPU; what the program loads lies under `root`."""
+        """The qemu command for this CPU; `root` contains the program's libraries."""
         where = ["-L", root] if self.architecture == "aarch64" else []
         return [f"qemu-{self.architecture}", "-cpu", self.model, *where]
 
@@ -63,8 +63,8 @@ CPUS = (
 
 @dataclass(frozen=True, slots=True)
 class Net:
-    """A model: what `build` makes, quantized where there is a scheme, or that of SAMARA_MODELS of
-    this name. cpus: the kernels that it is counted with. shape: of an input with free dims.
+    """A model: the result of `build`, quantized if there is a scheme, or that of SAMARA_MODELS with this
+    name. cpus: those whose kernels are counted. shape: of an input with symbolic dims.
     """
 
     name: str
@@ -88,7 +88,7 @@ NETS = (
 
 
 def write_model(net: Net, folder: Path) -> Path:
-    """The net's file; FileNotFoundError where a recorded model is not there."""
+    """The net's file. FileNotFoundError if a recorded model is missing."""
     if net.build is not None:
         program = samara.import_onnx(net.build())
     else:
@@ -110,7 +110,7 @@ def write_model(net: Net, folder: Path) -> Path:
 
 
 def build_plugin(folder: Path) -> Path:
-    """The counting plugin, by the host's compiler."""
+    """The counting plugin, compiled with the host's compiler."""
     plugin = folder / "count.so"
     source = ROOT / "tools" / "qemu_count.c"
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", plugin, source], check=True)
@@ -120,7 +120,7 @@ def build_plugin(folder: Path) -> Path:
 def counts_of(
     emulator: Sequence[str], plugin: Path, command: Sequence[str], mark: int | None = None
 ) -> list[int]:
-    """Instructions of a program from start to every system call of the number `mark`, and to its end."""
+    """Instructions of a program from its start to every system call with number `mark`, and to its end."""
     given = str(plugin) if mark is None else f"{plugin},mark={mark}"
     words = [*emulator, "-plugin", given, *command]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -153,7 +153,7 @@ def budget_text(counts: Mapping[Key, int]) -> str:
 
 
 def over_budget(counts: Mapping[Key, int], budget: Mapping[Key, int]) -> Iterator[str]:
-    """What grew by more than 2 %, and what has no budget."""
+    """Counts that grew by more than 2 %, and counts without a budget."""
     for key, n in counts.items():
         name = " ".join(key)
         if key not in budget:
@@ -167,7 +167,7 @@ def over_budget(counts: Mapping[Key, int], budget: Mapping[Key, int]) -> Iterato
 
 
 def usable(programs: Mapping[str, Path], missing: list[str]) -> Iterator[tuple[Cpu, Path]]:
-    """CPUs with their programs; what is not there goes to `missing`."""
+    """CPUs with their programs; missing ones are added to `missing`."""
     for cpu in CPUS:
         program = programs[cpu.architecture]
         if shutil.which(f"qemu-{cpu.architecture}") is None:
@@ -181,7 +181,7 @@ def usable(programs: Mapping[str, Path], missing: list[str]) -> Iterator[tuple[C
 def count_all(
     programs: Mapping[str, Path], names: Sequence[str]
 ) -> tuple[dict[Key, int], list[str]]:
-    """Counts by (kernels, net), and what could not be counted."""
+    """Counts by (kernels, net), and a list of what could not be counted."""
     missing: list[str] = []
     pairs = list(usable(programs, missing))
     with tempfile.TemporaryDirectory(prefix="samara-count-") as scratch:
@@ -220,7 +220,7 @@ def main(arguments: Iterable[str] | None = None) -> int:
         print(f"NOT RUN: {text}")
     if args.write:
         if missing or args.only:
-            parser.error("--write counts everything: all programs, emulators and models")
+            parser.error("--write needs all programs, emulators and models")
         BUDGET.write_text(budget_text(counts), encoding="utf-8")
         return 0
     grown = list(over_budget(counts, budget))

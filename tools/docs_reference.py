@@ -36,7 +36,7 @@ HEADERS: Final = (
     "samara.hpp",
 )
 
-# A page of the Python reference: its title, what it is about, and the homes of its names, or names.
+# A page of the Python reference: its title, what it is about, and the modules of its names, or names.
 _ROOM: Final = "samara.exporter.frontend"
 PAGES: Final = {
     "run": (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run every libFuzzer target of a build for a while, starting from the committed corpora."""
+"""Run every libFuzzer target of a build for some time, starting from the committed corpora."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FUZZ = ROOT / "runtime_c" / "fuzz"
 
 
 def search(build: Path, source: Path, seconds: int) -> tuple[str, bool, str]:
-    """The target's name, whether it found nothing, and what libFuzzer said last."""
+    """The target's name, whether it found nothing, and the last output of libFuzzer."""
     subject = source.stem.removesuffix("_fuzz")
     found = build / "found" / subject
     found.mkdir(parents=True, exist_ok=True)
@@ -42,7 +42,7 @@ def search(build: Path, source: Path, seconds: int) -> tuple[str, bool, str]:
 
 
 def main() -> int:
-    """Fuzz all targets side by side; new inputs stay in the build folder, crashes fail."""
+    """Fuzz all targets in parallel. New inputs stay in the build folder; crashes fail."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "fuzz")
     parser.add_argument("--seconds", type=int, default=60, help="per target")

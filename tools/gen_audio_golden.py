@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes what the C tests of audio compare with: runtime_c/tests/media/audio_golden.inc.
+"""Write the expected values of the C tests of audio: runtime_c/tests/media/audio_golden.inc.
 
-`python tools/gen_audio_golden.py` writes it, `--check` says whether it is fresh. The values are
+`python tools/gen_audio_golden.py` writes it, `--check` tests whether it is up to date. The values are
 those of the numpy reference.
 """
 
@@ -27,7 +27,7 @@ from samara.pybridge.audio_text import DTYPES, KINDS, SHAPES  # noqa: E402
 
 OUTPUT = "runtime_c/tests/media/audio_golden.inc"
 
-# Name, record, rate and channels of the samples, whether they are float32, how many.
+# Name, record, rate and channels of the samples, whether they are float32, and their number.
 CASES: tuple[tuple[str, str, int, int, bool, int], ...] = (
     ("samples", "samples float32 nf rate=16000 window=512", 16000, 1, False, 3000),
     ("context", "samples float32 nf rate=16000 window=576 hop=512 lead=64", 16000, 1, True, 3000),
@@ -87,9 +87,9 @@ CASES: tuple[tuple[str, str, int, int, bool, int], ...] = (
     ("long", "logmel float32 tf rate=48000 window=8192 hop=4000 bins=128", 48000, 1, False, 20000),
     ("short", "logmel float32 tf rate=8000 window=9 hop=5 fft=16 bins=4", 8000, 1, False, 500),
     ("nothing", "logmel float32 tf rate=16000 window=400 hop=160 bins=256", 16000, 1, False, 900),
-    # What is left of a mean shows in the first bin of quiet frames.
+    # Rounding errors of the mean show in the first bin of quiet frames.
     ("means", "spectrum float32 tfc rate=8000 window=7,none dc complex", 8000, 1, True, 7000),
-    # Many values are just below and just above this floor.
+    # Many values are close to this floor.
     ("floor", "logmel float32 tf rate=8000 window=100 bins=20 floor=0.75", 8000, 1, False, 7000),
     # Zeros before the signal fill the first window.
     ("one", "spectrum float32 tf rate=8000 window=1,none hop=3 center", 8000, 1, False, 100),
@@ -184,7 +184,7 @@ def golden() -> str:
 
 
 def _table_rows() -> str:
-    """Digests of tables, which say where a difference comes from."""
+    """Digests of tables, which help to locate a difference."""
     lines = ["// AUDIO_TABLE(name, FNV-1a of the table as 64-bit integers)", "#ifdef AUDIO_TABLE"]
     kaldi = AudioRecord.parse(CASES[13][1])
     mel = AudioRecord.parse(CASES[11][1])

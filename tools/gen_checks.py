@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the C side knows of a row's `check`: the check class, its form, and the dims of its tensors.
+"""The C side's data for a row's `check`: the check class, its form, and the dims of its tensors.
 
-A row says `check` in one of three ways: a class ("conv"), a class and one of its forms ("norm
-grad"), or the dims of its tensors ("x [N W] -> order [N] first [N]"), which the class `shapes`
-compares. runtime_c/src/ops/check/check.h lists classes and forms, check_shapes.c reads the dims.
+A row gives `check` in one of three ways: a class ("conv"), a class and one of its forms ("norm grad"), or
+the dims of its tensors ("x [N W] -> order [N] first [N]"), which the class `shapes` compares.
+runtime_c/src/ops/check/check.h lists classes and forms; check_shapes.c reads the dims.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CHECK_H = "runtime_c/src/ops/check/check.h"
 
 _TENSOR = re.compile(r"(\w+) \[([^\]]*)\]")
 _TERM = re.compile(r"(\d?)([A-Z]|[a-z_][a-z_0-9]*)?(\*?)")
-# The comment of each declaration: what the class establishes.
+# The comment of each declaration, which says what the class checks.
 _CLASS = re.compile(
     r"((?:^/// .*\n)+)^samara_status smr_check_(\w+)\(const struct smr_job \*job\);$", re.M
 )
@@ -27,7 +27,7 @@ _NUMBERS = ("int", "dim")
 
 
 class Columns(NamedTuple):
-    """What the row in C says of its check."""
+    """The columns for a check in the C table."""
 
     check_class: str
     form: str
@@ -35,7 +35,7 @@ class Columns(NamedTuple):
 
 
 def columns(op: OpSpec) -> Columns:
-    """The columns of this operator; ValueError for dims that C could not read."""
+    """The columns of this operator. ValueError for dims that C could not read."""
     if "[" in op.check:
         sides = op.check.split("->")
         inputs, outputs = ([*_TENSOR.findall(side)] for side in sides)
@@ -73,10 +73,10 @@ def _verify(
             refuse(f"the tensors are {', '.join(names)}, in this order")
     if len(outputs) != len(op.outputs) or len(inputs) not in (0, len(op.inputs)):
         refuse("all inputs (or none) and all outputs have dims")
-    kinds: dict[str, bool] = {}  # letters: whether each stands for a run of dims
-    known: set[str] = set()  # letters that a tensor before this one is sure to have given
+    kinds: dict[str, bool] = {}  # letter -> whether it stands for several dims
+    known: set[str] = set()  # letters that earlier tensors are certain to define
     for name, terms in (*inputs, *outputs):
-        runs: list[str] = []  # letters whose runs this tensor may be the first to give
+        runs: list[str] = []  # letters for several dims that this tensor may define
         here: set[str] = set()
         for number, word, star in _terms(op, terms):
             run = bool(star)
@@ -85,9 +85,11 @@ def _verify(
                     refuse(f"{terms!r} has an empty term")
             elif word.isupper():
                 if kinds.setdefault(word, run) != run:
-                    refuse(f"{word} is one dim here and many there")
+                    refuse(f"{word} stands for one dim in one place and for several in another")
                 if number and (run or word not in known):
-                    refuse(f"{number}{word} is a multiple of what is not known yet, or of many")
+                    refuse(
+                        f"{number}{word} is a multiple of a letter that is not defined yet, or stands for several dims"
+                    )
                 if run and word not in known:
                     runs.append(word)
                 here.add(word)
@@ -97,8 +99,8 @@ def _verify(
                     kind = "a list" if run else "a number"
                     refuse(f"there is no attribute {word} that is {kind}")
         if len(runs) > 1:
-            refuse(f"{name} could be cut in many ways")
-        if name in op.inputs:  # not one that may be absent
+            refuse(f"the dims of {name} can be split in more than one way")
+        if name in op.inputs:  # optional inputs may be absent
             known |= here
 
 
@@ -111,7 +113,7 @@ def _terms(op: OpSpec, terms: str) -> Iterator[tuple[str, str, str]]:
 
 
 def class_texts(header: str) -> dict[str, str]:
-    """What each check class establishes, from the comments of check.h."""
+    """What each check class checks, from the comments of check.h."""
     return {
         name: " ".join(line.removeprefix("/// ") for line in comment.splitlines())
         for comment, name in _CLASS.findall(header)
@@ -119,7 +121,7 @@ def class_texts(header: str) -> dict[str, str]:
 
 
 def note(op: OpSpec) -> str:
-    """How docs/reference/ops.md names the check of an operator."""
+    """An operator's check in docs/reference/ops.md."""
     return f"dims `{op.check}`" if "[" in op.check else f"check class `{op.check}`"
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write a seed of the fuzzers for every operator that has none: its smallest program of one node; one
-of each way to hold weights; one program of all dtypes; one with records of pictures and one of sound;
-files whose checksums are not what they should be; and pictures themselves.
+"""Write seeds of the fuzzers: for every operator without one its smallest program of one node; one for each
+weight layout; one program with all dtypes; one with image records and one with audio records; files with
+wrong checksums; and pictures.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from samara.exporter.types import DType, ShapeError  # noqa: E402
 
 CORPUS = ROOT / "runtime_c" / "fuzz" / "corpus" / "run"
 IMAGES = CORPUS.parent / "image"
-# What holds the most: the fuzzer can change sizes that are symbols.
+# The forms with the most content; the fuzzer can change symbolic sizes.
 FORMS: tuple[Form, ...] = ("symbols", "static")
 
-# Seeds beside an operator's own: the operator, the dtypes of its first two inputs and the forms. Those
-# with their weights in the file hold them in panels.
+# Additional seeds of operators: the operator, the dtypes of its first two inputs, and the forms. Weights that
+# are in the file lie in panels.
 WEIGHTS: dict[str, tuple[str, tuple[DType, DType], tuple[Form, ...]]] = {
     **{
         f"{name}_{dtype.short}": (name, (DType.F32, dtype), FORMS)
@@ -61,9 +61,9 @@ def seed(
     forms: tuple[Form, ...] = FORMS,
     dtypes: tuple[DType, ...] = (),
 ) -> bytes | None:
-    """The smallest file among the operator's cases whose inputs are not empty, or None.
+    """The smallest file among the operator's cases with inputs that are not empty, or None.
 
-    `dtypes`: those that the first inputs must have.
+    `dtypes`: required dtypes of the first inputs.
     """
     for form in forms:
         files = []
@@ -76,7 +76,7 @@ def seed(
             try:
                 made = one_node(op, case, form)
             except ShapeError:
-                continue  # nothing says that the sizes of this case may be others
+                continue  # the case is not valid for other sizes
             if made is not None:
                 files.append(b"".join(assemble(*rows_of(made.program, layout=True))))
         if files:
@@ -85,8 +85,8 @@ def seed(
 
 
 def every_dtype() -> bytes:
-    """A program in which a tensor of symbolic size takes on every dtype, is moved in each that takes
-    whole bytes, and meets constants of the dtypes that share bytes.
+    """A program in which a tensor of symbolic size is cast to every dtype, is moved in every dtype of whole
+    bytes, and is combined with constants of the dtypes that share bytes.
     """
     pb = ProgramBuilder()
     b = pb.function("main")
@@ -109,7 +109,7 @@ def every_dtype() -> bytes:
 
 
 def pictures() -> bytes:
-    """A program whose inputs have records: every dtype, with sizes of their own and of the picture."""
+    """A program whose inputs have image records: every dtype, with fixed sizes and with those of the picture."""
     pb = ProgramBuilder()
     b = pb.function("main")
     x = b.input("x", "f32", [1, 3, "h", "w"])
@@ -132,7 +132,7 @@ def pictures() -> bytes:
 
 
 def sound() -> bytes:
-    """A program whose inputs have records of sound: every kind and dtype, a row of all elements, symbols."""
+    """A program whose inputs have audio records: every kind and dtype, flattened elements, symbols."""
     records: dict[str, tuple[str, str, list[int | str]]] = {
         "samples": ("samples float32 nf rate=8000 window=64 hop=32 lead=32", "f32", [1, 64]),
         "phases": (
@@ -170,7 +170,7 @@ def sound() -> bytes:
 
 
 def answers() -> bytes:
-    """A program with an entry of every kind of answer, about a picture that is its other input."""
+    """A program with a function for every kind of answer, about a picture that is its other input."""
     records = {
         "classes": ("classify y softmax top=3 threshold=0.1", [1, 6]),
         "mask": ("mask y", [1, 3, 4, 5]),
@@ -195,7 +195,7 @@ def answers() -> bytes:
 
 
 def with_checksums() -> dict[str, bytearray]:
-    """A file that holds checksums of two segments, and what can be wrong with them."""
+    """A file with checksums of two segments, and variants with wrong ones."""
     pb = ProgramBuilder()
     b = pb.function("main")
     x = b.input("x", "f32", [1, 4])
@@ -228,7 +228,7 @@ def image(
     format: int,
     size: tuple[int, int],
     *,
-    flags: int = 1,  # planes have as many bytes as they need
+    flags: int = 1,  # planes have exactly the bytes that they need
     colour: int = 1,
     dtype: DType = DType.F32,
     layout: int = 1,
@@ -260,7 +260,7 @@ def image(
 
 
 def images() -> dict[str, bytes]:
-    """Seeds of image_fuzz.c: every format, filter, resize, layout and dtype once at least."""
+    """Seeds of image_fuzz.c: every format, filter, resize, layout and dtype at least once."""
     half = ((0, 0), (2, 0), (2, 0))
     return {
         "rgb": image(1, (7, 5), layout=4, dtype=DType.U8),
@@ -300,7 +300,7 @@ def images() -> dict[str, bytes]:
 
 
 def missing(folder: Path) -> list[OpSpec]:
-    """The operators without a seed; control operators have programs of their own there."""
+    """The operators without a seed; control operators have separate programs there."""
     return [
         op
         for op in all_ops()
@@ -309,7 +309,7 @@ def missing(folder: Path) -> list[OpSpec]:
 
 
 def main() -> int:
-    """0: every operator has its seed now; 1: some give none."""
+    """Returns 0: every operator has a seed now; 1: some have no suitable case."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else CORPUS
     bare = []
     for op in missing(folder):

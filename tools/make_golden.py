@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the golden file of the current format version: a small program over many families.
 
-Usage: make_golden.py [FILE]. The default is tests/golden/<version>.samara. A released golden file
-is never written again: it must load for ever (docs/reference/format.md).
+Usage: make_golden.py [FILE]. The default is tests/golden/<version>.samara. The golden file of a release is
+never written again, because it must load for ever (docs/reference/format.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from samara.exporter.ir import Builder, Program, ProgramBuilder, Value, Variable
 from samara.exporter.ops import add_multipliers, softmax_table  # noqa: E402
 from samara.exporter.types import DType, Quant, TensorType  # noqa: E402
 
-# How a picture and sound become its inputs.
+# Records of its inputs.
 RECORDS = {
     "image": "rgb float32 nhwc resize=10 crop=8 mean=127.5 std=64",
     "sound": "logmel float32 ntf rate=8000 window=200 hop=80 bins=8 frames=4 step=2",
@@ -30,7 +30,7 @@ RECORDS = {
 
 
 def weights(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Small multiples of 1/64, so that sums are exact in float32 whatever their order."""
+    """Small multiples of 1/64, so that sums are exact in float32 in any order."""
     return (rng.integers(-32, 33, shape) / 64).astype(np.float32)
 
 
@@ -68,7 +68,7 @@ def network(b: Builder, rng: np.random.Generator) -> list[Value]:
 
 
 def learning(b: Builder, x: Value, rng: np.random.Generator) -> list[Value]:
-    """What training added: a normalisation, a convolution's gradient and an update by it."""
+    """Operators that training added: a normalisation, a convolution's gradient and an update by it."""
     w = b.const(weights(rng, 4, 3, 3, 3), "w4")
     window: dict[str, Any] = {"strides": (1, 1), "dilations": (1, 1), "pads": (1,) * 4}
     y = b.op("group_norm", b.op("conv", x, w, **window), groups=2)
@@ -78,7 +78,7 @@ def learning(b: Builder, x: Value, rng: np.random.Generator) -> list[Value]:
 
 
 def surface(b: Builder, real: Value, best: Value) -> list[Value]:
-    """What the operator surface added: other element types, a spectrum, rows in order."""
+    """Further operators: other element types, a spectrum, sorted rows."""
     wide = b.op("cumprod", b.op("cast", real, to="f64"), axis=1, reverse=True)
     narrow = b.op("bitcast", b.op("cast", best, to="u16"), to="i16")
     n = real.type.shape[0]
@@ -88,7 +88,7 @@ def surface(b: Builder, real: Value, best: Value) -> list[Value]:
 
 
 def integers(b: Builder, x: Value, rng: np.random.Generator) -> list[Value]:
-    """What quantization added: int8 throughout, weights of 8 and 4 bits beside floats."""
+    """Operators that quantization added: int8 throughout, weights of 8 and 4 bits beside floats."""
 
     def int8(*shape: int, axis: int = 0) -> Value:
         scales = Quant.per_axis([2.0 ** -(6 + i % 2) for i in range(shape[axis])], axis)

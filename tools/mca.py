@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the inner loops of the AArch64 kernels take of a core's multiply-adds, by LLVM's models of cores.
+"""Estimate the share of a core's multiply-add peak that inner loops of the AArch64 kernels reach, with LLVM's models.
 
-Usage: mca.py [--cc "clang-19 --target=aarch64-linux-gnu"] [--cpu CPU …] [--show LOOP]. Each kernel is compiled as the
-build does it, its inner loop is the innermost one with the most multiply-adds, and llvm-mca runs that loop for ever.
-The peak is what the same model makes of independent multiply-adds of the loop's kind. --show prints a loop. The rows
-are those of docs/internals/kernels.md.
+Usage: mca.py [--cc "clang-19 --target=aarch64-linux-gnu"] [--cpu CPU …] [--show LOOP]. Each kernel is compiled as in
+the build; its inner loop is the innermost one with the most multiply-adds, and llvm-mca simulates it in the
+steady state. The peak is the same model's rate for independent multiply-adds of the loop's kind. --show prints
+a loop. The rows are those of docs/internals/kernels.md.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ KERNELS = Path(__file__).resolve().parent.parent / "runtime_c" / "src" / "kernel
 FLAGS = ("-std=c11", "-O2", "-DNDEBUG", "-fPIC", "-S", "-o", "-")
 CLANG = "clang-19 --target=aarch64-linux-gnu"
 CPUS = ("neoverse-n1", "neoverse-v1", "cortex-a55")
-# Two pipes of 64 bits: one 128-bit multiply-add a cycle, where LLVM's model issues two. It also lets
-# 128-bit loads issue beside them, so that what it says of this core is an upper bound.
+# Two pipes of 64 bits do one 128-bit multiply-add per cycle, but LLVM's model issues two. The model also lets
+# 128-bit loads issue at the same time, so its results for this core are an upper bound.
 PEAKS: Mapping[tuple[str, str], float] = {("cortex-a55", "fmla"): 1, ("cortex-a55", "fmla.8h"): 1}
-# What an instruction needs that the name of a core does not bring in LLVM's models.
+# Features of instructions that LLVM's models do not derive from the name of a core.
 FEATURES: Mapping[str, str] = {"smmla": "+i8mm", "sdot": "+dotprod", "fmla.8h": "+fullfp16"}
 _BRANCH = re.compile(r"\s+(?:b|b\.\w+|b\w\w|cbn?z|tbn?z)\s(?:.*,)?\s*(\.L\w+)")
 
 
 @dataclass(frozen=True)
 class Loop:
-    """An inner loop: where it is, and what multiplies in it (`fmla.8h`: only with lanes of that shape)."""
+    """An inner loop: its function, and its multiply instruction (`fmla.8h`: only with lanes of that shape)."""
 
     name: str
     source: str
@@ -71,7 +71,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Rate:
-    """What a model says of a loop."""
+    """A model's result for a loop."""
 
     cycles: float  # per iteration
     per_cycle: float  # multiply-adds
@@ -84,7 +84,7 @@ def is_multiply(line: str, multiply: str) -> bool:
 
 
 def compiled(source: Path, compiler: str) -> list[str]:
-    """The assembly of a kernel."""
+    """The assembly of a kernel's source."""
     root = KERNELS.parent
     command = [*shlex.split(compiler), *FLAGS, f"-I{root.parent / 'include'}", f"-I{root}", str(source)]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -94,7 +94,7 @@ def compiled(source: Path, compiler: str) -> list[str]:
 
 
 def back_edges(assembly: Sequence[str]) -> list[tuple[str, int, int]]:
-    """(function, first line, line of the branch back) of every loop."""
+    """(function, first line, line of the backward branch) of every loop."""
     function, labels, found = "", dict[str, int](), []
     for at, line in enumerate(assembly):
         if label := re.match(r"([\w.$]+):", line):
@@ -107,7 +107,7 @@ def back_edges(assembly: Sequence[str]) -> list[tuple[str, int, int]]:
 
 
 def instructions(assembly: Sequence[str]) -> tuple[str, ...]:
-    """Without labels, directives and comments."""
+    """The lines without labels, directives and comments."""
     code = (re.split(r"//|;", line)[0].strip() for line in assembly)
     return tuple(line for line in code if line and line[0] not in ".#" and not line.endswith(":"))
 
@@ -146,7 +146,7 @@ def cycles(lines: Sequence[str], cpu: str, features: str, mca: str) -> float:
 
 
 def independent(line: str) -> list[str]:
-    """Sixteen multiply-adds like `line`, each with a sum of its own."""
+    """Sixteen independent multiply-adds like `line`."""
     name, operands = line.split(None, 1)
     to, rest = operands.split(",", 1)
     shape = to.strip().partition(".")[2]
@@ -165,7 +165,7 @@ def rate(body: Body, loop: Loop, cpu: str, mca: str) -> Rate:
 
 
 def by_lane(body: Body, loop: Loop) -> bool:
-    """Whether the multiply-adds take a lane of a vector, which needs no broadcast."""
+    """Whether the multiply-adds take a lane of a vector, so that no broadcast is needed."""
     lines = [line for line in body.lines if is_multiply(line, loop.multiply)]
     return all(re.search(r"\[\d+\]$", line) for line in lines)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scaffold an operator that computes the identity, tests included, ready to be made what it is to be.
+"""Scaffold an operator that computes the identity, with tests, ready to be changed into the real one.
 
 Usage: new_op.py NAME                  elementwise: a row with a formula
-       new_op.py NAME --operands 2     the same of two operands that broadcast
+       new_op.py NAME --operands 2     the same with two operands that broadcast
        new_op.py NAME --family FAMILY  a row, its C glue and a folder of kernels
        new_op.py NAME --of OPERATOR    the int8 form of an operator: a row and its C
 """
@@ -29,8 +29,8 @@ TEMPLATES = ROOT / "tools" / "templates"
 class Family:
     """A folder below OPS.
 
-    codes: the range of its operators. c: its folder of runtime_c/src/ops. kind: what its operators
-    do with elements, mostly. rows: the file of its rows.
+    codes: the range of its operators. c: its folder in runtime_c/src/ops. kind: how most of its operators treat
+    elements. rows: the file of its rows.
     """
 
     codes: range
@@ -55,7 +55,7 @@ FAMILIES = {
     "signal": Family(range(150, 160), "signal", "TRANSFORM"),
 }
 INT8_CODES = range(180, 200)
-# Codes beyond the ranges, up to what the unions of attribute tables hold (ir/schema.py).
+# Codes beyond the ranges, up to the limit of the unions of attribute tables (ir/schema.py).
 OVERFLOW = range(200, 501)
 
 _SPEC = ("Case", "OpSpec", "define")
@@ -67,7 +67,7 @@ _ARITHMETIC = (
     "requantized",
     "require_multiplier",
 )
-# What a row needs to be imported: module -> names.
+# Imports that a row needs: module -> names.
 _ELEMENTWISE_IMPORTS: Mapping[str, tuple[str, ...]] = {"samara.exporter": ("ops",)}
 _FAMILY_IMPORTS: Mapping[str, tuple[str, ...]] = {
     "samara.exporter": ("ops",),
@@ -90,9 +90,9 @@ _INT8_IMPORTS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Scaffold:
-    """What to write: new files, and files that exist with texts added.
+    """The files to write: new ones, and existing ones with texts added.
 
-    edited: those that are to be filled in, the row's first.
+    edited: those that the author must complete, the row's file first.
     """
 
     created: dict[str, str]
@@ -109,7 +109,7 @@ def free_code(codes: range, taken: Collection[int]) -> int:
 
 
 def variable(name: str) -> str:
-    """What the row is called in its module."""
+    """The variable of the row in its module."""
     return f"{name}_" if keyword.iskeyword(name) or hasattr(builtins, name) else name
 
 
@@ -120,7 +120,7 @@ def filled(template: str, fields: Mapping[str, object]) -> str:
 
 
 def with_imports(text: str, wanted: Mapping[str, Sequence[str]]) -> str:
-    """A module that imports these names, too."""
+    """A module with these names added to its imports."""
     imports = [n for n in ast.parse(text).body if isinstance(n, (ast.Import, ast.ImportFrom))]
     have = {(n.module, a.name) for n in imports if isinstance(n, ast.ImportFrom) for a in n.names}
     lacks = [(m, [n for n in names if (m, n) not in have]) for m, names in wanted.items()]
@@ -133,7 +133,7 @@ def with_imports(text: str, wanted: Mapping[str, Sequence[str]]) -> str:
 
 
 def export_line(name: str, module: str) -> str:
-    """The import that brings the row into the table; `module` is a path below OPS."""
+    """The import that adds the row to the table; `module` is a path below OPS."""
     var = variable(name)
     return f"from samara.exporter.ops.{module.replace('/', '.')} import {var} as {var}"
 
@@ -152,7 +152,7 @@ def with_export(text: str, name: str, module: str) -> str:
 
 
 def module_of(root: Path, name: str) -> str:
-    """Where the row of an operator stands, as a path below OPS without `.py`."""
+    """The module of an operator's row, as a path below OPS without `.py`."""
     face = (root / OPS / "__init__.py").read_text(encoding="utf-8")
     line = rf"^from samara\.exporter\.ops\.(\S+) import {variable(name)} as {variable(name)}$"
     found = re.search(line, face, re.MULTILINE)
@@ -186,7 +186,7 @@ def with_integer(text: str, of: str, form: str) -> str:
 
 
 def version(root: Path) -> str:
-    """The version that brings the operator."""
+    """The version that introduces the operator."""
     header = (root / "runtime_c/include/samara/samara.h").read_text(encoding="utf-8")
     found = re.search(r'#define SAMARA_VERSION "([0-9.]+)', header)
     assert found is not None
@@ -201,9 +201,9 @@ def scaffold(
     of: str = "",
     operands: int = 1,
 ) -> Scaffold:
-    """What a new operator needs under `root`; ValueError for one that cannot be.
+    """The files that a new operator needs under `root`. ValueError for an invalid one.
 
-    Without `family` it is elementwise, of so many operands; `of` makes it the int8 form of that
+    Without `family` it is elementwise with this number of operands; `of` makes it the int8 form of that
     operator.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
@@ -274,7 +274,7 @@ def codes(root: Path) -> dict[int, str]:
 
 
 def write(root: Path, plan: Scaffold) -> list[str]:
-    """Write the files, laid out as the formatters have it; returns their paths."""
+    """Write the files, formatted; returns their paths."""
     for path, text in {**plan.created, **plan.changed}.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8")
@@ -292,7 +292,7 @@ def write(root: Path, plan: Scaffold) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0: written; 1: refused."""
+    """Returns 0: written; 1: refused."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -314,7 +314,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     for path in write(ROOT, plan):
         print(f"wrote {path}")
-    # A process of its own: the table of this one, if any, is closed.
+    # A separate process, because this one may already have loaded the table.
     generator = [sys.executable, str(ROOT / "tools" / "gen_ops.py")]
     result = subprocess.run(generator, check=False).returncode
     if result == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reference/onnx-coverage.md: what became of the cases of ONNX's backend test suite, as a page."""
+"""docs/reference/onnx-coverage.md: the results of ONNX's backend test suite as a page."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import onnx
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one case: "pass", "out of scope", "unsupported", "wrong", "crash" or "hang".
-    `runs` is the number of nodes that the C runtime ran.
+    """The result of one case: "pass", "out of scope", "unsupported", "wrong", "crash" or "hang". `runs` is the
+    number of nodes that the C runtime ran.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Result:
 
 VERDICTS = ("pass", "out of scope", "unsupported", "wrong", "crash", "hang")
 
-# Operators of which every case must pass, up to wide and narrow element types.
+# Operators of which every case must pass, with the element types of _PLAIN.
 _CORE = """
 Conv Relu Reshape Transpose Add Softmax Gemm Concat MaxPool Mul Unsqueeze AveragePool Slice
 MatMul Constant DequantizeLinear Shape QuantizeLinear Identity Gather BatchNormalization
@@ -139,7 +139,7 @@ def _passing(rows: Iterable[Sequence[object]]) -> str:
 
 
 def is_core(result: Result) -> bool:
-    """Whether a case must pass: of core operators, over the plain element types."""
+    """Whether a case must pass: it has only core operators and plain element types."""
     return bool(result.operators) and {*result.operators} <= CORE and {*result.dtypes} <= _PLAIN
 
 
@@ -161,7 +161,7 @@ def _operator_rows(results: Sequence[Result]) -> Iterator[list[object]]:
 
 
 def _reason(result: Result) -> str:
-    """Why a case was refused, without what to do about it."""
+    """Why a case was refused, without the fix."""
     found = re.findall(r"why: (.*?)(?= fix: |$)", result.reason)
     return (found[0] if found else result.reason).replace("|", "\\|")
 

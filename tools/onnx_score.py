@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs ONNX's own backend test suite through import, passes, file and C runtime, and writes the score.
-The reference interpreter runs beside it.
+"""Run ONNX's backend test suite through import, passes, file and C runtime, and write the score. The reference
+interpreter is tested too.
 
-Every case runs in a worker process that a crash or a hang cannot take the rest with. Graph inputs
-stay inputs, so an answer comes from kernels; `runs` counts the nodes that the C runtime ran.
+Every case runs in a worker process, so that a crash or a hang does not affect other cases. Graph inputs stay
+inputs, so outputs come from kernels; `runs` counts the nodes that the C runtime ran.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ sys.path[:0] = [str(ROOT / room) for room in ("exporter", "pybridge", ".")]
 
 from tools.onnx_page import Result, page  # noqa: E402
 
-# What the importer says of inputs that are sequences or optionals.
-_NO_TENSOR = "only tensors are values of a graph"
+# The importer's reason for inputs that are sequences or optionals.
+_NO_TENSOR = "graphs hold tensors only here"
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator", "real")
 
 
 @dataclass(slots=True)
 class Case:
-    """A model with inputs and the outputs that it must give."""
+    """A model with inputs and the expected outputs."""
 
     name: str
     kind: str
@@ -57,15 +57,15 @@ class Case:
 
 
 def load(kind: str) -> dict[str, Any]:
-    """The cases of a kind as ONNX describes them, by name."""
-    # Its generators overflow on purpose, and set shapes, which NumPy 2.5 deprecates.
+    """The cases of a kind in ONNX's description, by name."""
+    # ONNX's generators overflow on purpose, and set shapes, which NumPy 2.5 deprecates.
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
         return {c.name: c for c in load_model_tests(kind=kind)}
 
 
 def open_case(described: Any, kind: str) -> Case:
-    """A described case with its model and data read."""
+    """A described case with its model and data loaded."""
     if described.model is not None:
         data = [
             ([_array(i) for i in inputs], [_array(o) for o in outputs])
@@ -118,9 +118,7 @@ def _read_protos(folder: Path, stem: str, infos: Any) -> list[Any]:
 
 
 def operators_of(name: str, model: onnx.ModelProto, bases: Mapping[str, str]) -> tuple[str, ...]:
-    """The operators that a case speaks of: its nodes', or the one that a function body was expanded
-    from.
-    """
+    """The operators that a case tests: those of its nodes, or the one whose function body was expanded."""
     base = re.sub(r"_expanded(_ver\d+|_function.*)?$", "", name)
     if base != name and base in bases:
         return (bases[base],)
@@ -168,15 +166,13 @@ def run_case(case: Case) -> tuple[str, str, int]:
         return "out of scope" if out_of_scope(reason) else "unsupported", reason, 0
     except AssertionError as error:
         return "wrong", _one_line(error), 0
-    except Exception as error:  # noqa: BLE001  (whatever it is, it is the case's verdict)
+    except Exception as error:  # noqa: BLE001  (any exception is the case's verdict)
         return "crash", f"{type(error).__name__}: {_one_line(error)}", 0
     return "pass", "", runs
 
 
 def compare_interpreter(rep: Any, inputs: Any, outputs: Sequence[Any], case: Case) -> None:
-    """AssertionError where the reference interpreter gives other outputs than the case, whose
-    answers carry float32's rounding.
-    """
+    """AssertionError if the reference interpreter's outputs differ from the case's, which were rounded to float32."""
     found = rep.program.run(rep.feeds(inputs))
     got = [found[spec.name] for spec in rep.session.outputs]
     try:
@@ -186,7 +182,7 @@ def compare_interpreter(rep: Any, inputs: Any, outputs: Sequence[Any], case: Cas
 
 
 def out_of_scope(reason: str) -> bool:
-    """Whether a refusal gives one of the reasons for which a model is out of scope."""
+    """Whether a refusal has one of the reasons for which a model is out of scope."""
     from samara.exporter.importers.onnx import context
     from samara.exporter.importers.onnx.scope_limits import limits
 
@@ -202,9 +198,9 @@ def _one_line(error: BaseException) -> str:
 
 
 def serve() -> None:
-    """The worker: reads "kind name" lines, answers each with a line of JSON."""
+    """The worker: reads "kind name" lines and answers each with a line of JSON."""
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever prints must not reach the answers
+    os.dup2(2, 1)  # prints must not mix with the answers
     known: dict[str, dict[str, Any]] = {}
     bases: dict[str, str] = {}
     for line in sys.stdin:
@@ -228,7 +224,7 @@ SERVE = (sys.executable, "-W", "ignore", __file__, "--serve")
 
 
 class Worker:
-    """A process that runs cases one after another; replaced when one takes it down."""
+    """A process that runs cases one after another. It is replaced when a case ends it."""
 
     def __init__(self, timeout: float, command: Sequence[str] = SERVE) -> None:
         self._timeout = timeout
@@ -257,7 +253,7 @@ class Worker:
         return Result(**answer)
 
     def close(self) -> int:
-        """End the process, whose exit status is returned."""
+        """End the process; returns its exit status."""
         if self._process is None:
             return 0
         process, self._process = self._process, None
@@ -351,7 +347,7 @@ def main() -> int:
 
 
 def write_page(results: Sequence[Result], path: Path, check: bool) -> int:
-    """Write the page, or only say (exit status 1) that it is stale."""
+    """Write the page, or with --check only report (exit status 1) that it is out of date."""
     text = page(results)
     if not check:
         path.write_text(text, encoding="utf-8")

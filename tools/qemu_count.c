@@ -8,7 +8,7 @@
  * With `-plugin ./count.so,mark=N` every system call N of the guest prints the count so far as
  * well.
  *
- * Debian ships no header for the interface, so what is used of it is declared here (QEMU,
+ * Debian ships no header of the interface, so the used part is declared here (QEMU,
  * docs/devel/tcg-plugins.rst).
  */
 #include <inttypes.h>

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weigh selective builds of known models, the core and everything, and hold them against
+"""Measure selective builds of known models, the core and the full runtime, and compare them with
 runtime_c/size_budget.txt.
 
-Usage: size.py [--target T …] [--opt s|2 …] [--only NAME …] or size.py --write. A build that weighs over 2 % more than
-its budget fails; --write makes the budget and docs/internals/size.md anew from what was measured. Models of
-SAMARA_MODELS that are not there, and compilers that are missing, are printed as NOT RUN.
+Usage: size.py [--target T …] [--opt s|2 …] [--only NAME …] or size.py --write. A build more than 2 % over its budget
+fails; --write updates the budget and docs/internals/size.md. Missing models of SAMARA_MODELS and missing compilers are
+printed as NOT RUN.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ Key = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A build that is weighed; `features` None stands for the defaults of `samara build`."""
+    """A measured build; `features` None stands for the defaults of `samara build`."""
 
     name: str
     what: str
@@ -83,7 +83,7 @@ def _core(_folder: Path) -> Selection:
 
 
 def _all_of(word: str) -> Callable[[Path], Selection]:
-    # All that there is on the CPU: what a backend takes beside it is a build of its own.
+    # Everything for the CPU; the size of a backend is measured in a separate build.
     offered = ",".join(name for name in FEATURES if name not in _DEVICES)
     text = f"samara-manifest 1\nfeatures {offered}\nops {word}\nparts all\n"
     return lambda _folder: Selection.parse(text)
@@ -124,7 +124,7 @@ def _exported(program: samara.Program, path: Path, backend: str | None = None) -
 
 
 def _zoo() -> ModuleType:
-    """The models of the benchmarks, which are no installed package."""
+    """The models of the benchmarks, which are not an installed package."""
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
     return importlib.import_module("benchmarks.zoo")
@@ -164,7 +164,7 @@ def weigh(
 def weigh_all(
     targets: Sequence[str], opts: Sequence[str], names: Sequence[str]
 ) -> tuple[dict[Key, SizeBill], list[str]]:
-    """Bills by (target, optimisation, build), and what could not be weighed."""
+    """Bills by (target, optimisation, build), and a list of what could not be measured."""
     missing: list[str] = []
     chains = [tools for target in targets if (tools := _tools(target, missing))]
     with tempfile.TemporaryDirectory(prefix="samara-size-") as scratch:
@@ -210,7 +210,7 @@ def budget_text(sizes: Mapping[Key, int]) -> str:
 
 
 def over_budget(sizes: Mapping[Key, int], budget: Mapping[Key, int]) -> Iterator[str]:
-    """What grew by more than 2 %, and what has no budget."""
+    """Builds that grew by more than 2 %, and builds without a budget."""
     for key, size in sizes.items():
         name = " ".join(key)
         if key not in budget:
@@ -280,7 +280,7 @@ def main(arguments: Iterable[str] | None = None) -> int:
         print(f"NOT RUN: {text}")
     if args.write:
         if missing:
-            parser.error("all compilers and models are needed for that")
+            parser.error("--write needs all compilers and models")
         BUDGET.write_text(budget_text(sizes), encoding="utf-8")
         PAGE.write_text(page(sizes, bills), encoding="utf-8")
         return 0

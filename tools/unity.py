@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write every C source of the library into one translation unit, and compile it with one line.
+"""Write all C sources of the library as one translation unit, and compile it with one command.
 
-The result proves that file-local names are unique, that no macro leaks from one file into the next
-and that target regions, not per-file flags, carry the instruction sets.
+This proves that file-local names are unique, that no macro leaks from one file into the next, and that target
+regions, not per-file flags, select the instruction sets.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ INCLUDES = ("-Iruntime_c/include", "-Iruntime_c/src")
 _MARKER = re.compile(r'^# (\d+) "([^"]*)"')
 _DEFINE = re.compile(r"^#\s*(define|undef)\s+(\w+)")
 _GUARD = re.compile(r"^#\s*(pragma once|ifndef (\w+)\s*\n#\s*define \2\b)", re.MULTILINE)
-_FEATURE = re.compile(r"^_\w+_SOURCE$")  # asks the system for declarations
+_FEATURE = re.compile(r"^_\w+_SOURCE$")  # requests declarations from the system
 
 
 def sources(runtime: Path = RUNTIME) -> list[Path]:
-    """All library sources, in one order on every machine."""
+    """All library sources, in the same order on every machine."""
     return sorted((runtime / "src").rglob("*.c"))
 
 
 def unity_text(runtime: Path = RUNTIME) -> str:
-    """The one translation unit; the includes are relative to src/."""
+    """The translation unit; its includes are relative to src/."""
     lines = ["// SPDX-License-Identifier: Apache-2.0", "// Every source of libsamara, in one unit."]
     src = runtime / "src"
     lines += [f'#include "{path.relative_to(src).as_posix()}"' for path in sources(runtime)]
@@ -43,8 +43,8 @@ def unity_text(runtime: Path = RUNTIME) -> str:
 def leaked_macros(preprocessed: str) -> list[str]:
     """Macros that a source leaves defined, as `file:line: NAME`.
 
-    `preprocessed` is the output of `cc -E -dD`. Headers with an include guard may define macros for
-    everyone; files that are compiled, or included for their content (.inc, body.h), may not.
+    `preprocessed` is the output of `cc -E -dD`. Headers with an include guard may define macros for other
+    files; files that are compiled, or included for their content (.inc, body.h), may not.
     """
     alive: dict[str, tuple[str, int]] = {}
     for file, line, verb, name in _definitions(preprocessed):
@@ -67,7 +67,7 @@ def _for_everyone(file: str) -> bool:
 
 @cache
 def _is_once(file: str, name: str) -> bool:
-    """Whether a content header remembers by `name` that it has been read for this vector width."""
+    """Whether `name` records that a content header was read for this vector width."""
     pattern = rf"^#.*!defined\({name}\)[^\n]*\n#define {name}$"
     return re.search(pattern, Path(file).read_text(encoding="utf-8"), re.MULTILINE) is not None
 
@@ -90,7 +90,7 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def main() -> int:
-    """Write the unit; with --cc, compile it, link it and report what leaks."""
+    """Write the unit; with --cc also compile and link it, and report macros that leak."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "unity")
     parser.add_argument("--cc", help="compiler and flags, e.g. 'cc -O2'; without it only write")
@@ -115,7 +115,7 @@ def main() -> int:
     library = out / f"lib{args.name}.so"
     link = ["-fPIC", "-shared", "-o", str(library), "-lm", "-lpthread"]
     if sys.platform.startswith("linux"):
-        link.append("-Wl,-z,defs")  # an operator without its function does not link
+        link.append("-Wl,-z,defs")  # fail if an operator lacks its function
     built = _run([*compiler, *INCLUDES, str(unit), *link])
     print(built.stderr, end="", file=sys.stderr)
     if built.returncode != 0:

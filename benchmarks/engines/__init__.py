@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The engines of the benchmark, one module each, behind one small protocol.
+"""The engines of the benchmark, one module each, with a common protocol.
 
 A module `benchmarks.engines.NAME` has
 
-    ENVIRONMENT             the packages that it runs with
-    FORMS                   per form ("float32", "int8") how its file comes about, or why it cannot
+    ENVIRONMENT             the packages that it needs
+    FORMS                   per form ("float32", "int8") how its file is made, or why it cannot be
     convert(job)            makes the file; runs in the form's converter environment
     version()               of the engine
     Session(path, threads)  opens the file and prepares a run;
-        .feed(array), .run(), .output()   the model's one input and one output as the ONNX file has them
+        .feed(array), .run(), .output()   the model's only input and output, as in the ONNX file
 
-Modules are imported in every environment: beside the standard library and numpy they import what
-they need inside functions.
+Modules are imported in every environment, so outside of functions they import only the standard library and
+numpy.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Packages from PyPI in a virtual environment of their own. python: the least version, as
-    (3, 12), where the packages ask for more than samara does. alone: without their dependencies,
-    numpy excepted.
+    """Packages from PyPI in a virtual environment. python: the minimum version, as (3, 12), if the packages
+    need a newer one than samara. alone: install without dependencies, except numpy.
     """
 
     name: str
@@ -42,8 +41,8 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How an engine gets its file. converter: its name, as the page says it. environment: where it
-    runs. suffix: of the file that it makes. source: the file that it reads.
+    """How an engine gets its file. converter: its name on the page. environment: where it runs. suffix: of the
+    file that it makes. source: the file that it reads.
     """
 
     converter: str
@@ -54,8 +53,8 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A conversion: the form, the file to read, the file to make, and the calibration set, an .npy
-    of inputs along a first axis of samples.
+    """A conversion: the form, the file to read, the file to make, and the calibration set, an .npy of inputs
+    along a first axis of samples.
     """
 
     form: str
@@ -73,7 +72,7 @@ class Session(Protocol):
 
 
 class Engine(Protocol):
-    """What a module of an engine holds."""
+    """The protocol of an engine's module."""
 
     ENVIRONMENT: Environment
     FORMS: Mapping[str, Form | str]
@@ -83,11 +82,11 @@ class Engine(Protocol):
     def Session(self, path: Path, threads: int) -> Session: ...
 
 
-# An earlier samara, in a checkout of its own that SAMARA_BEFORE names; only run where it is asked for.
+# An earlier samara, in another checkout that SAMARA_BEFORE names; it runs only on request.
 EARLIER = "before"
 NAMES = ("samara", "onnxruntime", "litert", "ncnn", "mnn", "openvino", "executorch")
 SAMARA = Environment("samara", ())  # runs in the project's own environment
-BEFORE = Environment("before", ())  # and in that of the checkout SAMARA_BEFORE
+BEFORE = Environment("before", ())  # runs in the environment of the checkout SAMARA_BEFORE
 
 
 def engine(name: str) -> Engine:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samara as another checkout has it: exporter, quantizer, binding and library all come from there.
+"""samara of another checkout: exporter, quantizer, binding and library all come from there.
 
-SAMARA_BEFORE names the folder. It needs `make build` and a library in build/release, which
+SAMARA_BEFORE names the folder. It needs `make build`, and a library in build/release, which
 `make bench` makes:
 
     git worktree add ../before v0.6.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ExecuTorch with its XNNPACK delegate, on what PyTorch exports of the ONNX graph."""
+"""ExecuTorch with its XNNPACK delegate, on PyTorch's export of the ONNX graph."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _quantized(module: Any, samples: list[Any]) -> Any:
 def version() -> str:
     from importlib.metadata import version as of
 
-    import torch  # noqa: F401  (what the runtime's binding takes and gives)
+    import torch  # noqa: F401  (the runtime's binding takes and returns its tensors)
     from executorch.runtime import Runtime
 
     Runtime.get()

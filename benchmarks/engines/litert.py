@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LiteRT with its XNNPACK delegate, on what onnx2tf makes of the ONNX file."""
+"""LiteRT with its XNNPACK delegate, on onnx2tf's conversion of the ONNX file."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def convert(job: Job) -> None:
     entry = onnx.load(job.source).graph.input[0]
     words = ["-n", "-i", str(job.source)]
     if len(entry.type.tensor_type.shape.dim) != 4:
-        # Sequences keep their axes; images become NHWC, which is what LiteRT computes in.
+        # Sequences keep their axes; images become NHWC, the layout of LiteRT.
         words += ["-kat", entry.name]
     with tempfile.TemporaryDirectory() as folder:
         program = str(Path(sys.executable).parent / "onnx2tf")

@@ -24,7 +24,7 @@ def convert(job: Job) -> None:
     import _tools
 
     files = ["--modelFile", str(job.source), "--MNNModel", str(job.target)]
-    # Its other form of recurrent layers, a loop in the graph, crashes the converter.
+    # MNN's other form of recurrent layers, a loop in the graph, crashes its converter.
     options = ["--bizCode", "samara", "--useOriginRNNImpl"]
     _tools.mnnconvert(["mnnconvert", "-f", "ONNX", *files, *options])
     if not job.target.is_file():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ncnn: an extractor for each run, as its API wants it."""
+"""ncnn with a new extractor for each run, as its API requires."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def convert(job: Job) -> None:
     found = find_spec("pnnx")
     assert found is not None
     assert found.submodule_search_locations is not None
-    # The program itself: the wheel's Python functions want PyTorch, which it does not need for ONNX.
+    # Run the program directly: the wheel's Python functions need PyTorch, which it does not use for ONNX.
     program = Path(found.submodule_search_locations[0]) / "pnnx"
     program.chmod(0o755)
     bin_file = job.target.with_suffix(".bin")
@@ -53,14 +53,14 @@ def version() -> str:
 
 
 class Session:
-    """A net in float32 arithmetic with Winograd and packed layouts, as it comes."""
+    """A net in float32 arithmetic with Winograd and packed layouts, the defaults."""
 
     def __init__(self, path: Path, threads: int) -> None:
         import ncnn
 
         net = ncnn.Net()
         net.opt.num_threads = threads
-        # Half precision storage and arithmetic are other forms.
+        # Half-precision storage and arithmetic would be other forms.
         net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = False
         net.opt.use_bf16_storage = False
         net.opt.use_vulkan_compute = False
@@ -72,7 +72,7 @@ class Session:
     def feed(self, array: Array) -> None:
         import ncnn
 
-        # ncnn's arrays have no batch. A copy has an owner, so that no layer works in its place.
+        # ncnn's arrays have no batch axis. A copy owns its memory, so no layer can work in place on it.
         batch = array.shape.index(1)
         self._in = ncnn.Mat(np.ascontiguousarray(array.squeeze(batch))).clone()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.engines import Array, Environment, Form, Job
 
-# Alone: the other package that it asks for reports usage from a process that it leaves behind.
+# Without dependencies: one of them reports usage from a process that it leaves behind.
 ENVIRONMENT = Environment("openvino", ("openvino==2026.4.1", "numpy"), alone=True)
 FORMS: dict[str, Form | str] = {
     "float32": Form("openvino.convert_model", ENVIRONMENT, ".xml"),
@@ -34,7 +34,7 @@ def version() -> str:
 
 
 class Session:
-    """A compiled model in one stream, for the least latency."""
+    """A compiled model with one stream, for the lowest latency."""
 
     def __init__(self, path: Path, threads: int) -> None:
         import openvino
@@ -54,7 +54,7 @@ class Session:
         self._request.set_input_tensor(openvino.Tensor(array, shared_memory=True))
 
     def run(self) -> None:
-        # The wrapper's infer() copies every output; these two calls leave them in the request.
+        # The wrapper's infer() copies every output; these two calls do not.
         self._request.start_async()
         self._request.wait()
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An ONNX graph of the zoo as a PyTorch module, for engines that start from PyTorch.
 
-Layers are called the way PyTorch programs write them: a product with a constant and the addition of
-its bias are one linear layer, and GELU in five nodes is one call.
+Layers are called as PyTorch programs call them: a product with a constant and the addition of its bias become
+one linear layer, and GELU in five nodes becomes one call.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def module_of(model: onnx.ModelProto) -> torch.nn.Module:
 
 
 class Step:
-    """A node: what it calls, and on what."""
+    """A node: the function that it calls, and its operands."""
 
     def __init__(
         self, kind: str, inputs: Sequence[str], outputs: Sequence[str], attrs: Any
@@ -33,7 +33,7 @@ class Step:
 
 
 class Graph(torch.nn.Module):
-    """Runs the nodes in order; weights are its parameters."""
+    """Runs the nodes in order. Weights are its parameters."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Graph(torch.nn.Module):
         w, r, b = (self.get_parameter(self.names[n])[0] for n in step.inputs[1:4])
         size = r.shape[1]
         layer = torch.nn.LSTM(w.shape[1], size)
-        # ONNX has the gates as input, output, forget, cell; PyTorch as input, forget, cell, output.
+        # ONNX orders gates as input, output, forget, cell; PyTorch as input, forget, cell, output.
         order = torch.cat([torch.arange(g * size, (g + 1) * size) for g in (0, 2, 3, 1)])
         with torch.no_grad():
             layer.weight_ih_l0.copy_(w[order])
@@ -110,7 +110,7 @@ def _step(node: Any) -> Step:
 
 
 def fused(steps: list[Step], graph: Graph) -> list[Step]:
-    """Linear layers and GELUs in place of the nodes that spell them."""
+    """Replace nodes that spell out linear layers and GELUs by calls."""
     by_input: dict[str, list[Step]] = {}
     for step in steps:
         for name in step.inputs:
@@ -138,7 +138,7 @@ def fused(steps: list[Step], graph: Graph) -> list[Step]:
 
 
 def _pads(x: Any, pads: Sequence[int] | None, rank: int, value: float = 0.0) -> tuple[Any, Any]:
-    """PyTorch pads both ends alike: the input, padded where ONNX asks for more, and what is left."""
+    """PyTorch pads both ends alike: returns the input, padded if ONNX's ends differ, and the remaining pads."""
     pads = list(pads or [0] * 2 * rank)
     if pads[:rank] == pads[rank:]:
         return x, pads[:rank]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The models of the benchmark: well-known nets with seeded random weights, written as ONNX.
 
-The same bytes come out on every machine. `python -m benchmarks.zoo FOLDER [NAME…]` writes them.
+The bytes are the same on every machine. `python -m benchmarks.zoo FOLDER [NAME…]` writes them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ __all__ = ["MODELS", "Model", "Net", "mobilenet_v2", "resnet18", "transformer", 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model of the benchmark. listed: the targets per model hold for it. tiny: the smallest form
-    that has all its operators, for tests.
+    """A model of the benchmark. listed: whether the targets per model apply to it. tiny: the smallest form with all
+    its operators, for tests.
     """
 
     title: str

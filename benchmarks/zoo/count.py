@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations of a graph: its products, a multiply-add being two; what else it does is left out."""
+"""Operations of a graph: those of its products, with two per multiply-add; others are not counted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import onnx
 
 
 def operations(model: onnx.ModelProto) -> int:
-    """Of one run; shapes must be known."""
+    """Operations of one run; shapes must be known."""
     graph = onnx.shape_inference.infer_shapes(model).graph
     shapes = {t.name: list(t.dims) for t in graph.initializer}
     for value in (*graph.input, *graph.value_info, *graph.output):

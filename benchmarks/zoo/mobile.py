@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutional nets for telephones: MobileNets, EfficientNet-Lite0, SqueezeNet, ShuffleNetV2."""
+"""Convolutional nets for phones: MobileNets, EfficientNet-Lite0, SqueezeNet, ShuffleNetV2."""
 
 from __future__ import annotations
 

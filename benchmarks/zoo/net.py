@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A builder of ONNX graphs with seeded random weights, as exporters emit them."""
+"""A builder of ONNX graphs with seeded random weights, in the form that exporters write."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OPSET = 17
 
 
 class Net:
-    """An ONNX graph in the making; weights are drawn so that activations keep their size."""
+    """An ONNX graph under construction; weights are drawn so that activations keep their magnitude."""
 
     def __init__(self, name: str, seed: int) -> None:
         self.name = name
@@ -50,7 +50,7 @@ class Net:
         return name
 
     def split(self, x: str, name: str, parts: Sequence[int], axis: int = 1) -> list[str]:
-        """Pieces of `x` with these lengths."""
+        """Parts of `x` with these lengths."""
         names = [f"{name}.{i}" for i in range(len(parts))]
         inputs = [x, self.ints(*parts)]
         self.nodes.append(helper.make_node("Split", inputs, names, name, axis=axis))
@@ -74,8 +74,8 @@ class Net:
         bias: bool = False,
         linear: bool = False,
     ) -> str:
-        """A convolution alone; `pads` defaults to what keeps the size at stride 1. linear: no
-        rectifier follows, so that weights are drawn smaller.
+        """A convolution alone; `pads` defaults to those that keep the size at stride 1. linear: no rectifier follows,
+        so smaller weights are drawn.
         """
         kh, kw = (kernel, kernel) if isinstance(kernel, int) else kernel
         strides = [stride, stride] if isinstance(stride, int) else list(stride)
@@ -117,7 +117,7 @@ class Net:
         groups: int = 1,
         **more: Any,
     ) -> str:
-        """Convolution without bias, then batch normalization, as trained nets have it."""
+        """Convolution without bias and batch normalization, as in trained nets."""
         y = self.raw_conv(x, name, channels, out, kernel, stride, groups, **more)
         return self.norm(y, f"{name}.bn", out)
 
@@ -130,7 +130,7 @@ class Net:
         return self.op("Clip", x, "zero", "six", name=name or f"{x}.relu6")
 
     def silu(self, x: str) -> str:
-        """x * sigmoid(x), in the two nodes that exporters write."""
+        """x * sigmoid(x) as two nodes, as exporters write it."""
         return self.op("Mul", x, self.op("Sigmoid", x, name=f"{x}.sigmoid"), name=f"{x}.silu")
 
     def gelu(self, x: str) -> str:

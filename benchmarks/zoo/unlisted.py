@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ten nets that no target names: nothing was tuned for them."""
+"""Ten nets without a performance target: nothing was tuned for them."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def ghostnet(size: int = 224) -> onnx.ModelProto:
 
 
 def mobilevit(size: int = 256, layers: tuple[int, ...] = (2, 4, 3)) -> onnx.ModelProto:
-    """MobileViT-XS (Mehta and Rastegari 2022): transformers on pixels that patches of 2x2 share."""
+    """MobileViT-XS (Mehta and Rastegari 2022): a transformer over the pixels at one position of 2x2 patches."""
     net = Net("mobilevit", 45)
 
     def conv(x: str, name: str, channels: int, out: int, kernel: int, stride: int = 1) -> str:
@@ -189,7 +189,7 @@ def mobilevit(size: int = 256, layers: tuple[int, ...] = (2, 4, 3)) -> onnx.Mode
         return net.add(x, y, f"{name}.add") if stride == 1 and channels == out else y
 
     def unfolded(x: str, name: str, width: int, side: int, back: bool) -> str:
-        """Pixels at one place of their patch become a sequence of their own, and back."""
+        """Turn the pixels at one position of their patches into separate sequences, and back."""
         half = side // 2
         if not back:
             x = net.reshape(x, f"{name}.cut", width * half, 2, half, 2)

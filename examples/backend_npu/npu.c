@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A complete backend: an imaginary NPU for int8 convolutions, with a memory and a queue of its own.
+// A complete backend: an imaginary NPU for int8 convolutions, with its own memory and queue.
 #include "npu.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static samara_status npu_probe(const samara_probe *request, void **out, samara_d
   if (device == NULL) return npu_fail(error, SAMARA_OUT_OF_MEMORY, "no memory for the NPU");
   memset(device, 0, sizeof *device);
   device->allocator = *allocator;
-  // Tests let work fail with it: the ticket at which the NPU is lost.
+  // For tests: the ticket at which the NPU is lost.
   const char *fail_at = getenv("NPU_FAIL_AT");
   if (fail_at != NULL) device->fail_at = strtoull(fail_at, NULL, 10);
   pthread_mutex_init(&device->lock, NULL);
@@ -77,7 +77,7 @@ static void npu_requirements(void *device, samara_requirements *out) {
 
 // ---- compile ----
 
-// How many output channels the node has parameters for.
+// The number of output channels for which the node has parameters.
 static size_t parameter_count(const samara_region *region, const samara_region_node *node) {
   return npu_find_op(node->op) == &npu_op_qconv ? (size_t)npu_input(region, node, 1)->shape[0] : 0;
 }
@@ -91,7 +91,7 @@ static samara_status npu_compile(void *opaque, const samara_region *region, void
       return npu_fail(error, SAMARA_UNSUPPORTED, "%s is not supported", region->nodes[i].op);
     channels += parameter_count(region, &region->nodes[i]);
   }
-  // One block: the program, its commands, multipliers, zero points.
+  // One allocation for the program, its commands, multipliers and zero points.
   const size_t head = sizeof(struct npu_program) + region->node_count * sizeof(struct npu_command);
   struct npu_program *program =
       npu_host_allocate(device, head + channels * (sizeof(float) + sizeof(int32_t)));
@@ -149,7 +149,7 @@ static samara_status npu_wait(void *opaque, uint64_t ticket, uint64_t timeout_ns
                   (unsigned long long)lost_at);
 }
 
-// Weights stay as the file has them: the NPU reads its panels.
+// Weights keep the layout of the file: the NPU reads its panels.
 static samara_status npu_load(void *opaque, const samara_region_tensor *constant, void **handle,
                               samara_error *error) {
   struct npu_device *device = opaque;
@@ -178,7 +178,7 @@ static void npu_release(void *opaque, samara_handle_kind kind, void *handle) {
     close_device(device);
     return;
   }
-  // All work that was queued: some of it may use the handle.
+  // Wait for all queued work, because some of it may use the handle.
   pthread_mutex_lock(&device->lock);
   const uint64_t queued = device->queued;
   pthread_mutex_unlock(&device->lock);
@@ -230,7 +230,7 @@ static samara_status npu_submit(void *opaque, void *handle, const samara_region 
   struct npu_device *device = opaque;
   struct npu_program *program = handle;
   if (program->generation != region->generation) {
-    // Work that was queued before reads the commands.
+    // Earlier queued work may still read the commands.
     npu_queue_wait(device, program->last_ticket, UINT64_MAX);
     program->generation = 0;
     for (uint32_t i = 0; i < region->node_count; i++) {

@@ -8,11 +8,11 @@
 #include <pthread.h>
 
 enum {
-  NPU_ALIGNMENT = 256,  // of everything in its memory
-  NPU_HANDLES = 4096,   // that are alive at once; below the first address that a process may map
-  NPU_QUEUE = 64,       // jobs that wait
-  NPU_PANEL = 16,       // output channels that are computed together, as panels hold them
-  NPU_AXES = 3,         // spatial axes, leading ones of size 1 added
+  NPU_ALIGNMENT = 256,  // of all blocks in its memory
+  NPU_HANDLES = 4096,   // blocks at once; below the first address that a process may map
+  NPU_QUEUE = 64,       // waiting jobs
+  NPU_PANEL = 16,       // output channels that are computed together, as in weight panels
+  NPU_AXES = 3,         // spatial axes, padded with leading axes of size 1
   NPU_INPUTS = 3,       // of a node
 };
 #define NPU_MEMORY_BYTES (UINT64_C(1) << 30)
@@ -22,20 +22,20 @@ enum {
 
 struct npu_command;
 
-/// How an operator is computed. The first three run in the thread that calls the backend.
+/// An operator's functions. The first three run in the thread that calls the backend.
 struct npu_op {
   const char *name;
-  bool in_place;  // its output may be its first input
-  /// Whether the NPU computes the node, whatever its symbolic dims are.
+  bool in_place;  // whether its output may be its first input
+  /// Whether the NPU can compute the node for any values of its symbolic dims.
   bool (*supports)(const samara_region *region, const samara_region_node *node, char *reason,
                    size_t reason_size);
-  /// Set what depends neither on symbolic dims nor on places.
+  /// Set fields that depend neither on symbolic dims nor on addresses.
   void (*compile)(const samara_region *region, const samara_region_node *node,
                   struct npu_command *command);
-  /// Set what depends on dims. Places are set already.
+  /// Set fields that depend on dims. Addresses are set already.
   void (*place)(const samara_region *region, const samara_region_node *node,
                 struct npu_command *command);
-  /// Compute, in the worker. It reads nothing but the command and memory of the NPU.
+  /// Compute, in the worker. It reads only the command and the NPU's memory.
   void (*run)(const struct npu_command *command);
 };
 
@@ -46,24 +46,24 @@ struct npu_window {
   int64_t before[NPU_AXES], after[NPU_AXES];  // padding
 };
 
-/// The end of every integer operator: q = round(clamp(p, lo - z, hi - z)) + z.
+/// The last step of every integer operator: q = round(clamp(p, lo - z, hi - z)) + z.
 struct npu_output {
   float scale;
   int32_t zero_point, lo, hi;
 };
 
-/// A node, ready to be executed.
+/// A node, ready to run.
 struct npu_command {
   const struct npu_op *op;
-  const void *in[NPU_INPUTS];  // addresses in the NPU's memory; NULL: absent, or without elements
+  const void *in[NPU_INPUTS];  // addresses in the NPU's memory; NULL: absent or empty
   void *out;
   size_t out_bytes;
   int32_t in_zero[2];
   struct npu_output output;
   struct npu_window window;
   // qconv
-  float *multiplier;     // of each output channel
-  int32_t *weight_zero;  // likewise
+  float *multiplier;     // per output channel
+  int32_t *weight_zero;  // per output channel
   int64_t groups;
   samara_layout layout;   // of the weights
   uint64_t panel_stride;  // bytes
@@ -72,24 +72,24 @@ struct npu_command {
   int32_t factor[2];
   int32_t rank;
   int64_t dims[SAMARA_MAX_RANK];
-  int64_t step[2][SAMARA_MAX_RANK];  // elements from index to index of each axis; 0: repeated
+  int64_t step[2][SAMARA_MAX_RANK];  // stride of each axis in elements; 0: broadcast
   // qadd, requantize, qavg_pool
   float ratio;
   bool counts_padding;
 };
 
-/// The operators of the NPU, by name; NULL if it is none of them.
+/// The operator with this name; NULL if the NPU does not have it.
 const struct npu_op *npu_find_op(const char *name);
 extern const struct npu_op npu_op_qconv;
 
-// ---- what operators share: npu_ops.c ----
+// ---- shared by operators: npu_ops.c ----
 
 const samara_region_tensor *npu_input(const samara_region *region, const samara_region_node *node,
                                       uint32_t index);  // NULL: absent
 const samara_region_tensor *npu_output(const samara_region *region, const samara_region_node *node);
-/// The attribute of that name: nodes have all that docs/reference/ops.md lists.
+/// The attribute with this name. Nodes have all attributes of docs/reference/ops.md.
 const samara_region_attribute *npu_attribute(const samara_region_node *node, const char *name);
-/// Write why a node is refused; false.
+/// Write why a node is refused. Returns false.
 bool npu_refuse(char *reason, size_t reason_size, const char *text);
 int32_t npu_zero_point(const samara_region_tensor *tensor);
 /// Scale, zero point and limits from the node's attributes.
@@ -98,13 +98,13 @@ struct npu_output npu_output_of(const samara_region_node *node);
 void npu_set_window(const samara_region_node *node, const samara_region_tensor *x,
                     const samara_region_tensor *y, const int64_t *kernel,
                     struct npu_window *window);
-/// Whether x of a window's node is a picture with 1 to 3 spatial axes and one scale.
+/// Whether x of a window operator is an image with 1 to 3 spatial axes and one scale.
 bool npu_is_picture(const samara_region_tensor *x, char *reason, size_t reason_size);
 int8_t npu_requantize(float p, const struct npu_output *output);
 
 // ---- memory: npu_memory.c ----
 
-/// A piece of the NPU's memory. The host only ever has its number.
+/// A block of the NPU's memory. The host has only its number.
 struct npu_memory {
   unsigned char *bytes;  // NULL: the number is free
   size_t size;
@@ -123,45 +123,45 @@ struct npu_job {
 };
 
 struct npu_device {
-  samara_allocator allocator;  // of structures on the host; used with `lock` held
-  pthread_mutex_t lock;        // protects all that follows
-  pthread_cond_t begin;        // a job was queued, or the device closes
-  pthread_cond_t end;          // a job was done
+  samara_allocator allocator;  // for structures on the host; used with `lock` held
+  pthread_mutex_t lock;        // protects all following fields
+  pthread_cond_t begin;        // signalled when a job is queued, or the device closes
+  pthread_cond_t end;          // signalled when a job is done
   pthread_t worker;
   bool closing;
   struct npu_memory memories[NPU_HANDLES];
   uint64_t used_bytes;
   struct npu_job jobs[NPU_QUEUE];  // ticket t is jobs[t % NPU_QUEUE]
   uint64_t queued, finished;       // tickets
-  uint64_t fail_at;                // a ticket that is to fail, for tests; 0: none
+  uint64_t fail_at;                // for tests: the ticket that fails; 0: none
   uint64_t lost_at;                // the ticket at which the device was lost; 0: it works
 };
 
-/// A region that was compiled.
+/// A compiled region.
 struct npu_program {
-  uint64_t generation;   // that the commands are placed for; 0: none
-  uint64_t last_ticket;  // that uses the commands
+  uint64_t generation;   // of the addresses in the commands; 0: not set yet
+  uint64_t last_ticket;  // the last one that uses the commands
   uint32_t count;
   struct npu_command commands[];
 };
 
-/// Start the worker; false if there is no thread.
+/// Start the worker. Returns false if no thread could be started.
 bool npu_queue_start(struct npu_device *device);
-/// Let the worker finish its jobs, and end it.
+/// Let the worker finish its jobs, then end it.
 void npu_queue_stop(struct npu_device *device);
 /// Queue a job and return its ticket. Waits while the queue is full.
 uint64_t npu_queue_push(struct npu_device *device, const struct npu_job *job);
 /// Wait for a ticket as the backend's `wait` does. Returns whether it is done.
 bool npu_queue_wait(struct npu_device *device, uint64_t ticket, uint64_t timeout_ns);
 
-/// Memory for a structure on the host, zeroed; NULL if there is none.
+/// Zeroed memory for a structure on the host; NULL if there is none.
 void *npu_host_allocate(struct npu_device *device, size_t size_bytes);
 void npu_host_release(struct npu_device *device, void *pointer);
 
 samara_status npu_memory_allocate(struct npu_device *device, size_t size_bytes, void **handle,
                                   samara_error *error);
 void npu_memory_release(struct npu_device *device, void *handle);
-/// The address of [offset, offset + size) behind a handle; NULL and a text if there is none.
+/// The address of [offset, offset + size) in a block; NULL and an error text if it is not inside.
 unsigned char *npu_memory_at(struct npu_device *device, void *handle, uint64_t offset_bytes,
                              size_t size_bytes, samara_error *error);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the NPU by its table alone, without samara: a region by hand, its answers, its refusals.
+// Tests the NPU through its table, without samara: a hand-made region, its results, its refusals.
 #define _POSIX_C_SOURCE 200809L  // setenv
 #include <samara/samara_backend.h>
 
@@ -142,9 +142,9 @@ static void fill(void) {
   }
 }
 
-// ---- what it must give, by the norm ----
+// ---- expected results, by docs/reference/quantized-arithmetic.md ----
 
-// p is less than 2^22, so its nearest whole number, half to even, is found in integers.
+// p is less than 2^22, so rounding to the nearest integer, half to even, is done in integers.
 static int32_t rounded(float p) {
   const int32_t down = (int32_t)p - ((float)(int32_t)p > p);
   const float rest = p - (float)down;
@@ -206,7 +206,7 @@ static void run_region(const samara_backend_table *table, void *device, bool pac
   for (int i = WEIGHT; i <= BIAS; i++)
     CHECK(table->load(device, &tensors[i], &tensors[i].memory, &error) == SAMARA_OK);
   CHECK(table->allocate(device, TENSORS * 1024, &memory, &error) == SAMARA_OK);
-  CHECK((uintptr_t)memory < 65536);  // no pointer that a host could use
+  CHECK((uintptr_t)memory < 65536);  // not a valid pointer on the host
   for (int i = 0; i < TENSORS; i++) {
     if (i == WEIGHT || i == BIAS) continue;
     tensors[i].memory = memory;
@@ -239,7 +239,7 @@ static void run_region(const samara_backend_table *table, void *device, bool pac
     }
     CHECK(table->copy(device, &back, &ticket, &error) == SAMARA_OK);
     CHECK(ticket != 0);
-    CHECK(table->wait(device, ticket, 0, &done, &error) == SAMARA_OK);  // asks only
+    CHECK(table->wait(device, ticket, 0, &done, &error) == SAMARA_OK);  // timeout 0: only ask
     done = false;
     while (!done) CHECK(table->wait(device, ticket, 1000000, &done, &error) == SAMARA_OK);
     CHECK(memcmp(out, expected, sizeof out) == 0);
@@ -295,7 +295,7 @@ static void refusals(const samara_backend_table *table, void *device) {
   CHECK(handle == NULL);
 }
 
-// Work that fails is told by the ticket's wait, and by all that follow.
+// Failed work is reported by the wait for its ticket, and by all later calls.
 static void lost_device(const samara_backend_table *table, void *device) {
   samara_error error = {.text = ""};
   void *memory = NULL;

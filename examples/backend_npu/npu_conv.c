@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// qconv on the NPU: convolutions of int8 with int32 sums, weights plain or in the file's panels.
+// qconv on the NPU: int8 convolutions with int32 sums; weights are plain or in the file's panels.
 #include "npu.h"
 
 // ---- compile and place ----
@@ -44,8 +44,8 @@ static void conv_place(const samara_region *region, const samara_region_node *no
 
 // ---- run ----
 
-// Where weights lie: the one of output channel 0 of panel `panel` of `group`, for tap `tap` and
-// channel `c` of the group. *step is the distance to the next output channel's.
+// The weight of output channel 0 of panel `panel` of `group`, for tap `tap` and channel `c` of the
+// group. *step is the distance to the next output channel.
 static const int8_t *weight_at(const struct npu_command *command, int64_t group, int64_t panel,
                                int64_t tap, int64_t c, int64_t *step) {
   const struct npu_window *window = &command->window;
@@ -60,7 +60,7 @@ static const int8_t *weight_at(const struct npu_command *command, int64_t group,
       *step = 4;
       return w + (group * ((outputs + NPU_PANEL - 1) / NPU_PANEL) + panel) * stride +
              k / 4 * (4 * NPU_PANEL) + k % 4;
-    case SAMARA_LAYOUT_DWPANEL:  // [ceil(C / 16)][taps][16]: one output channel in a group
+    case SAMARA_LAYOUT_DWPANEL:  // [ceil(C / 16)][taps][16]: one output channel per group
       *step = 0;
       return w + group / NPU_PANEL * stride + tap * NPU_PANEL + group % NPU_PANEL;
     case SAMARA_LAYOUT_PLAIN:  // [O][taps][C / groups]
@@ -70,7 +70,7 @@ static const int8_t *weight_at(const struct npu_command *command, int64_t group,
   return w + (group * outputs + panel * NPU_PANEL) * *step + k;
 }
 
-// Add what tap `tap` gives: `x` is the pixel under it.
+// Add the products of tap `tap`; `x` is the pixel under it.
 static void add_tap(const struct npu_command *command, const int8_t *x, int64_t group,
                     int64_t panel, int64_t tap, int64_t width, uint32_t *acc) {
   const int64_t depth = command->window.in_channels / command->groups;
@@ -84,7 +84,7 @@ static void add_tap(const struct npu_command *command, const int8_t *x, int64_t 
   }
 }
 
-// One panel of output channels of one pixel. `at` is the place of the window's first tap.
+// One panel of output channels of one pixel. `at` is the position of the window's first tap.
 static void conv_panel(const struct npu_command *command, int64_t image, const int64_t *at,
                        int64_t pixel, int64_t group, int64_t panel) {
   const struct npu_window *window = &command->window;
@@ -101,7 +101,7 @@ static void conv_panel(const struct npu_command *command, int64_t image, const i
       for (int64_t c = 0; c < window->kernel[2]; c++, tap++) {
         const int64_t z = at[0] + a * window->dilation[0], r = at[1] + b * window->dilation[1];
         const int64_t s = at[2] + c * window->dilation[2];
-        // Padding is the zero point, which adds nothing, and so does a picture without elements.
+        // Padding has the value of the zero point, which adds nothing; nor does an empty image.
         if (x == NULL || z < 0 || z >= window->in[0] || r < 0 || r >= window->in[1] || s < 0 ||
             s >= window->in[2])
           continue;

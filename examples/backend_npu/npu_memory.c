@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NPU's memory: blocks that the host knows by number. A host that takes a handle for a pointer
-// crashes, as with memory that it cannot reach.
+// The NPU's memory: blocks that the host knows by number. A host that uses a handle as a pointer
+// crashes, as with memory that it cannot access.
 #include "npu.h"
 
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static struct npu_memory *find_memory(struct npu_device *device, void *handle) {
 samara_status npu_memory_allocate(struct npu_device *device, size_t size_bytes, void **handle,
                                   samara_error *error) {
   if (size_bytes > NPU_ALLOCATION_BYTES)
-    return npu_fail(error, SAMARA_LIMIT, "%zu bytes at once, the NPU allocates %llu at most",
+    return npu_fail(error, SAMARA_LIMIT, "an allocation of %zu bytes, expected at most %llu",
                     size_bytes, (unsigned long long)NPU_ALLOCATION_BYTES);
   const size_t size = (size_bytes + NPU_ALIGNMENT - 1) / NPU_ALIGNMENT * NPU_ALIGNMENT;
   pthread_mutex_lock(&device->lock);
@@ -57,7 +57,7 @@ samara_status npu_memory_allocate(struct npu_device *device, size_t size_bytes, 
   if (free_one != NULL && device->used_bytes + size <= NPU_MEMORY_BYTES)
     bytes = aligned_alloc(NPU_ALIGNMENT, size);
   if (bytes != NULL) {
-    memset(bytes, 0xa5, size);  // not initialised: whoever reads it unwritten sees that
+    memset(bytes, 0xa5, size);  // makes reads of memory that was not written visible
     *free_one = (struct npu_memory){.bytes = bytes, .size = size};
     device->used_bytes += size;
     *handle = (void *)((uintptr_t)(free_one - device->memories) + 1);
@@ -85,12 +85,12 @@ unsigned char *npu_memory_at(struct npu_device *device, void *handle, uint64_t o
   const struct npu_memory *memory = find_memory(device, handle);
   unsigned char *at = NULL;
   if (memory == NULL)
-    npu_fail(error, SAMARA_BAD_ARGUMENT, "%p is no memory of the NPU", handle);
+    npu_fail(error, SAMARA_BAD_ARGUMENT, "%p is not memory of the NPU", handle);
   else if (offset_bytes % NPU_ALIGNMENT != 0)
-    npu_fail(error, SAMARA_BAD_ARGUMENT, "offset %llu is no multiple of %d",
+    npu_fail(error, SAMARA_BAD_ARGUMENT, "offset %llu is not a multiple of %d",
              (unsigned long long)offset_bytes, (int)NPU_ALIGNMENT);
   else if (offset_bytes > memory->size || size_bytes > memory->size - offset_bytes)
-    npu_fail(error, SAMARA_BAD_ARGUMENT, "%zu bytes at %llu leave a memory of %zu bytes",
+    npu_fail(error, SAMARA_BAD_ARGUMENT, "%zu bytes at offset %llu exceed a block of %zu bytes",
              size_bytes, (unsigned long long)offset_bytes, memory->size);
   else
     at = memory->bytes + offset_bytes;

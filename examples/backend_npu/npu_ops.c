@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NPU's operators but qconv: qadd, pools, requantize and reshape, and what all of them share.
+// The NPU's other operators (qadd, pools, requantize, reshape), and functions that all operators
+// share.
 #include "npu.h"
 
 #include <stdio.h>
 #include <string.h>
 
-// ---- what operators share ----
+// ---- shared by operators ----
 
 const samara_region_tensor *npu_input(const samara_region *region, const samara_region_node *node,
                                       uint32_t index) {
@@ -41,8 +42,8 @@ struct npu_output npu_output_of(const samara_region_node *node) {
                              .hi = (int32_t)npu_attribute(node, "hi")->i};
 }
 
-// docs/reference/quantized-arithmetic.md: the clamp comes before the rounding, which is half to
-// even. Adding and taking away 1.5 * 2^23 rounds so in the default rounding mode.
+// docs/reference/quantized-arithmetic.md: clamp first, then round half to even. Adding and
+// subtracting 1.5 * 2^23 does this in the default rounding mode.
 int8_t npu_requantize(float p, const struct npu_output *output) {
   const float lo = (float)(output->lo - output->zero_point);
   const float hi = (float)(output->hi - output->zero_point);
@@ -118,7 +119,8 @@ static void qavg_pool_compile(const samara_region *region, const samara_region_n
   command->counts_padding = npu_attribute(node, "count_include_pad")->i != 0;
 }
 
-// The taps of a window along one axis: those inside the input, and how many count with padding.
+// The taps of a window along one axis: those inside the input, and how many count including
+// padding.
 struct taps {
   int64_t first, end;  // of the input, in steps of the dilation
   int64_t padded;
@@ -138,7 +140,7 @@ static struct taps taps_of(const struct npu_window *window, int axis, int64_t ou
   return taps;
 }
 
-// One output: its sum, and its largest element, of which there is none in a window of padding.
+// The sum and the largest element of one window; a window of only padding has no largest element.
 struct pooled {
   int64_t sum, count, padded;
   int8_t largest;

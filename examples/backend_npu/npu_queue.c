@@ -62,7 +62,7 @@ uint64_t npu_queue_push(struct npu_device *device, const struct npu_job *job) {
   return ticket;
 }
 
-// The time `timeout_ns` from here, on the clock of pthread_cond_timedwait.
+// The time `timeout_ns` from now, on the clock of pthread_cond_timedwait.
 static struct timespec deadline_after(uint64_t timeout_ns) {
   struct timespec at;
   timespec_get(&at, TIME_UTC);

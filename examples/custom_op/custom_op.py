@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of one's own: a numpy reference, a C kernel, an ONNX model that uses them, one file.
+"""Custom operators: a numpy reference, a C kernel, an ONNX model that uses them, and one file.
 
     cc -O2 -std=c11 -fPIC -shared -I runtime_c/include examples/custom_op/swish_beta.c \
         -o libswish_beta.so -lm
@@ -29,7 +29,7 @@ def above(x, *, threshold: float):
 
 
 def above_type(x, *, threshold):
-    """A vector of at most as many elements."""
+    """A vector with at most as many elements."""
     return x.with_shape(samara.UpTo(x.shape[0]))
 
 
@@ -57,12 +57,12 @@ def main():
     program = samara.import_onnx(onnx.parser.parse_model(MODEL))
     samara.export(program, options.out)
     x = np.linspace(-2, 2, 16, dtype=np.float32)
-    want = program.run({"x": x})["y"]  # the references
-    got = samara.Session(options.out).run({"x": x})["y"]  # the kernels
+    want = program.run({"x": x})["y"]  # by the references
+    got = samara.Session(options.out).run({"x": x})["y"]  # by the kernels
     np.testing.assert_allclose(got, want, rtol=1e-6)
     print(f"{len(got)} of {len(x)} elements, kernel and reference agree")
 
-    # On tensors the reference runs; in a trace the call becomes a node.
+    # Called on tensors, the reference runs; in a trace, the call becomes a node.
     traced = samara.trace(lambda t: swish(t, beta=0.5) + 1, (samara.ones(3),), input_names=["t"])
     print(f"traced: {traced.run({'t': x[:3]})['output']}")
 

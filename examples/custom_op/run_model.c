@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Run a model that needs custom operators, from C: the operators go into the session's options.
+// Run a model with custom operators from C: pass the operators in the session's options.
 //
 //   cc -O2 -std=c11 -I runtime_c/include run_model.c swish_beta.c -lsamara -lm -o run_model
 //   ./run_model model.samara input.raw      (float32, as many as the model's input has)

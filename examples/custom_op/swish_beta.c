@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two custom operators against the public header alone: mydomain::swish_beta and mydomain::above.
+// Two custom operators that need only the public header: mydomain::swish_beta and mydomain::above.
 //
 //   cc -O2 -std=c11 -fPIC -shared -I runtime_c/include swish_beta.c -o libswish_beta.so -lm
 #include <samara/samara.h>
@@ -20,7 +20,7 @@ static size_t element_count(const samara_tensor *t) {
   return count;
 }
 
-// A model file may say anything: refuse here what `run` does not expect.
+// A model file may be wrong: refuse here everything that `run` does not expect.
 static samara_status refuse(const samara_custom_call *call, const char *why) {
   snprintf(call->error->text, sizeof call->error->text, "%s", why);
   return SAMARA_BAD_SHAPE;
@@ -65,7 +65,7 @@ const samara_custom_op swish_beta = {
     .run = swish_run,
 };
 
-// ---- mydomain::above: the elements of a vector above a threshold, however many there are ----
+// ---- mydomain::above: the elements of a vector above a threshold ----
 
 static samara_status above_check(const samara_custom_call *call) {
   const samara_status status = check_floats(call, "threshold");
@@ -74,7 +74,7 @@ static samara_status above_check(const samara_custom_call *call) {
   return SAMARA_OK;
 }
 
-// Runs when the data are there, before the output has memory.
+// Runs when the input is computed, before the output is allocated.
 static samara_status above_measure(samara_custom_call *call) {
   const float threshold = find_attribute(call, "threshold")->floats[0];
   const float *x = call->inputs[0].data;

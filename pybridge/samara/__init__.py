@@ -1,15 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samara: turn neural networks into one small file and run it anywhere.
+"""Train or import a neural network, write it as one file, run that file anywhere.
 
-This module is the package's face: it re-exports the public names of the rooms and imports none of
-them until a name is used.
+    loss = nn.functional.cross_entropy(model(x), y)             train, as in PyTorch: samara.nn, samara.optim
+    program = samara.script(model, x)                           or samara.trace, with fixed control flow
+    program = samara.import_onnx("model.onnx")                  or bring a trained model
+    small = samara.quantize(program, calibration)               print(small.report): what each layer lost
+    samara.export(small, "model.samara", labels=names)          one file for every device
+    session = samara.Session("model.samara", threads=2)         verified, planned, ready
+    scores = session.run({"image": image})["score"]             arrays in, arrays out; session.predict: answers
+    print(session.profile())                                    time of each node, and the kernel that ran
+    samara build model.samara --target android -o app.aar       in a shell: a runtime with what it needs
+    samara bench model.onnx --against onnxruntime               in a shell: side by side with a peer
+
+`help(samara.Session)` explains a name, `samara explain conv` an operator, error or kernel. Everything below is
+imported when it is first used.
 """
+
+# This module is the face of three rooms. It has no `__all__`: help(samara) would print all that they hold.
 
 from __future__ import annotations
 
 import importlib
 import math
 import pkgutil
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 # The rooms are separate source roots in a checkout and one tree in a wheel.
@@ -150,7 +164,38 @@ _MODULES = (
     *("multiprocessing", "nn", "optim", "utils", "xpu"),
 )
 
-__all__ = sorted((*_HOME_OF, *_DTYPES, *_NUMBERS, *_MODULES))
+_NAMES = sorted((*_HOME_OF, *_DTYPES, *_NUMBERS, *_MODULES))
+
+
+def _index() -> str:
+    """All names in groups, for the end of the module's docstring."""
+    errors = {n for n in _HOME_OF if n.endswith(("Error", "Warning"))}
+    groups: dict[str, list[str]] = {"Modules": [*_MODULES], "Errors": sorted(errors)}
+    for name in sorted(set(_HOME_OF) - errors, key=lambda n: (n.lower(), n)):
+        home = _HOME_OF[name]
+        if "frontend.dtypes" in home:
+            continue
+        tensors = "frontend." in home and name not in _MODEL_NAMES
+        room = "Run" if home.startswith("samara.pybridge") else "Train, import and export"
+        groups.setdefault("Tensors, as in PyTorch" if tensors else room, []).append(name)
+    groups["Data types"] = sorted((*_HOMES["samara.exporter.frontend.dtypes"], *_DTYPES))
+    groups["Numbers"] = sorted(_NUMBERS)
+    order = (
+        *("Run", "Train, import and export", "Modules", "Errors", "Tensors, as in PyTorch"),
+        *("Data types", "Numbers"),
+    )
+    lines = []
+    for title in order:
+        found = textwrap.fill(
+            " ".join(n for n in groups[title] if not n.startswith("_")), 96, break_on_hyphens=False
+        )
+        lines.append(f"{title}:\n{textwrap.indent(found, '    ')}\n")
+    return "\n".join(lines)
+
+
+# Of the front end, but about models.
+_MODEL_NAMES = ("load", "quantize_aware", "save", "script", "trace")
+__doc__ = f"{__doc__}\n{_index()}"
 
 if TYPE_CHECKING:
     from math import e as e
@@ -282,4 +327,4 @@ else:  # checkers know the names above, and no others
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_NAMES})

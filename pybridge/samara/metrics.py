@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samara.metrics: measures of a model's answers."""
+"""samara.metrics: quality measures of a model's outputs."""
 
 from samara.exporter.frontend.metrics import *
 from samara.exporter.frontend.metrics import __all__ as __all__

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samara.multiprocessing: the standard module, with tensors that travel as shared-memory handles."""
+"""samara.multiprocessing: the standard module, which sends tensors as shared-memory handles."""
 
 from samara.exporter.frontend.multiprocessing import *
 from samara.exporter.frontend.multiprocessing import __all__ as __all__

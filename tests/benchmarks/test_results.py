@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks import page, run
+from benchmarks import overview, page, run
 from benchmarks.engines import NAMES, Form, engine
 from benchmarks.results import (
     Cost,
@@ -195,6 +195,7 @@ def test_the_page_keeps_what_was_not_measured_again(
     (tmp_path / "docs" / "internals").mkdir(parents=True)
     shown = tmp_path / "docs" / "internals" / "benchmarks.md"
     shown.write_text(f"{page.BEGIN}\n{page.END}\n", encoding="utf-8")
+    (tmp_path / "README.md").write_text(f"{overview.BEGIN}\n{overview.END}\n", encoding="utf-8")
     result = tmp_path / "results.json"
     arguments = ["--from-json", str(result), "--page"]
     result.write_text(json.dumps(plain(report)), encoding="utf-8")

@@ -74,6 +74,22 @@ class _Wrong:
         return {"score": np.full((len(feeds["image"]), 4), 77, np.float32)}
 
 
+def test_html(samara: Samara, samara_path: Path, tmp_path: Path) -> None:
+    page, old = tmp_path / "b.html", tmp_path / "old.json"
+    result = samara("bench", samara_path, *QUICK, "--html", page, "--json")
+    assert result.exit_code == 0, result.output
+    old.write_text(result.stdout)
+    assert len(json.loads(result.stdout)["nodes"]) > 3
+    result = samara("bench", samara_path, *QUICK, "--html", page, "--baseline", old)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith(f"{page}: open it in a browser\n")
+    assert "kernel" not in result.stdout  # the table of nodes is in the page
+    assert "Slower and faster nodes" in page.read_text(encoding="utf-8")
+    assert "kernel" in samara("bench", samara_path, *QUICK, "--html", page, "--node", "conv").stdout
+    assert samara("bench", samara_path, "--on", "ssh:h", "--html", page).exit_code == 2
+    assert samara("bench", samara_path, "--html", tmp_path / "no" / "b.html").exit_code == 1
+
+
 def test_wrong_answer_is_exit_1(
     samara: Samara, onnx_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

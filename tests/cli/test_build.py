@@ -258,7 +258,7 @@ def test_a_stopped_build_leaves_nothing(samara_path: Path, tmp_path: Path) -> No
     _, said = process.communicate(timeout=30)
     assert process.returncode == 143, said
     assert "compiling samara.c" in said
-    assert said.endswith("samara: stopped; nothing half-made is left\n")
+    assert said.endswith("samara: stopped; unfinished files were removed\n")
     assert list(temporary.iterdir()) == []
     assert sorted(p.name for p in tmp_path.iterdir()) == ["cc", "pids", "temporary"]
     assert _gone(int(pids.read_text()))
@@ -303,7 +303,7 @@ def test_a_slow_zig_shows_progress_and_ends_when_stopped(samara_path: Path, tmp_
     )
     assert process.stderr is not None
     said = ""
-    slow = "zig compiles its C library for wasm32-wasi when that is first used\n"
+    slow = "zig compiles its C library for wasm32-wasi on first use\n"
     while slow not in said or not pids.exists():
         line = process.stderr.readline()
         assert line, said
@@ -312,7 +312,7 @@ def test_a_slow_zig_shows_progress_and_ends_when_stopped(samara_path: Path, tmp_
     said += process.communicate(timeout=30)[1]
     assert process.returncode == 143, said
     assert "building for wasm32-wasi: compiling samara.c\n" in said
-    assert said.endswith("samara: stopped; nothing half-made is left\n")
+    assert said.endswith("samara: stopped; unfinished files were removed\n")
     assert list(temporary.iterdir()) == []
     assert sorted(p.name for p in tmp_path.iterdir()) == ["packages", "pids", "t"]
     assert _gone(int(pids.read_text()))

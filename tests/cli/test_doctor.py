@@ -87,6 +87,6 @@ def test_what_is_no_app(samara: Samara, tmp_path: Path) -> None:
     (tmp_path / "x.apk").write_bytes(b"nothing")
     result = samara("doctor", tmp_path / "x.apk")
     assert result.exit_code == 1
-    assert "no ZIP archive" in result.output
+    assert "not a readable ZIP archive" in result.output
     assert samara("doctor", tmp_path / "none.apk").exit_code == 1
     assert samara("doctor", tmp_path / "x.apk", "--shape", "x=1").exit_code == 2

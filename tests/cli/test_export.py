@@ -196,7 +196,7 @@ def test_bound_and_a_second_export(samara: Samara, samara_path: Path, tmp_path: 
     ("arguments", "message"),
     [
         (["--state", "nope=image"], "no 'nope'"),
-        (["--prepack", "pdp11"], "does not run"),
+        (["--prepack", "pdp11"], "does not have it"),
         (["--target-runtime", "new"], "is not a version"),
         (["--labels", "/nowhere/labels.txt"], "labels"),
         (["--shape", "picture=1x3x8x8"], "picture"),
@@ -272,7 +272,7 @@ def test_const_freezes_inputs_and_rename_names_them(samara: Samara, tmp_path: Pa
     ("arguments", "code", "message"),
     [
         (["--const", "sr"], 2, "NAME=VALUE"),
-        (["--const", "sr=fast"], 2, "no number"),
+        (["--const", "sr=fast"], 2, "not a number"),
         (["--const", "sr=1", "--const", "sr=2"], 2, "given twice"),
         (["--const", "sr=@/nowhere.npy"], 2, "No such file"),
         (["--const", "rs=1"], 1, "did you mean 'sr'"),

@@ -46,7 +46,7 @@ def test_shapes(text: str, expected: tuple[int | str, ...]) -> None:
 
 def test_sizes_of_a_run_are_numbers() -> None:
     assert opt.sizes(["x=1x3", "y=scalar"]) == {"x": (1, 3), "y": ()}
-    with pytest.raises(typer.BadParameter, match="needs numbers"):
+    with pytest.raises(typer.BadParameter, match="needs a number for every dim"):
         opt.sizes(["x=nx3"])
 
 

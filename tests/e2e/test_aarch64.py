@@ -16,8 +16,11 @@ import numpy as np
 import pytest
 from benchmarks.zoo import mobilenet_v2
 from tests.e2e.models import NAMES, excess, recorded
+from tests.ops.test_tiles import OPERATORS, named
+from tests.ops.tiles import run_cases
 
 import samara
+from samara.exporter.ops import OpSpec
 
 SYSROOT = "/usr/aarch64-linux-gnu"
 Tool = Callable[[str, str], str]
@@ -32,15 +35,15 @@ def qemu(need_tool: Tool) -> str:
 
 
 def configure(repo: Path, build: Path, *options: str) -> Path:
-    """samara-run (and the example `minimal` beside it) for aarch64, built in `build`."""
+    """samara-run (and beside it the example `minimal` and op_cases) for aarch64, built in `build`."""
     toolchain = repo / "runtime_c" / "cmake" / "aarch64-linux-gnu.cmake"
     subprocess.run(
         ["cmake", "-S", repo / "runtime_c", "-B", build, "-G", "Ninja", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}",
-         "-DCMAKE_BUILD_TYPE=Release", "-DSAMARA_BUILD_TESTS=OFF", *options],
+         "-DCMAKE_BUILD_TYPE=Release", *options],
         check=True, capture_output=True,
     )  # fmt: skip
     subprocess.run(
-        ["cmake", "--build", build, "--target", "samara-run", "minimal"],
+        ["cmake", "--build", build, "--target", "samara-run", "minimal", "op_cases"],
         check=True,
         capture_output=True,
     )
@@ -104,6 +107,13 @@ def test_example(models: Path, qemu: str, program: Path, tmp_path: Path) -> None
     )
     assert done.stdout.startswith("output: 40 bytes")
     assert "neon" in done.stdout
+
+
+@pytest.mark.parametrize("op", OPERATORS, ids=lambda op: op.name)
+def test_operator(op: OpSpec, qemu: str, program: Path, tmp_path: Path) -> None:
+    command = (qemu, "-cpu", "max", "-L", SYSROOT, program.parent / "op_cases")
+    found, _ = run_cases(command, named(op), tmp_path, half_sums=True)
+    assert not found, f"{len(found)} failures:\n" + "\n".join(found[:20])
 
 
 def test_neon_takes_a_fifth_of_the_instructions(

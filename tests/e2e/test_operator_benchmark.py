@@ -64,7 +64,7 @@ def test_a_wrong_answer_is_a_problem(
     row = rows["softmax rows of 16"]
     assert operators.measure(row, 1, tmp_path).problem == ""
     monkeypatch.setattr(operators, "_TOLERANCE", (1e-12, 0.0, 0.0))
-    assert "times what is allowed" in operators.measure(row, 1, tmp_path).problem
+    assert "times the tolerance" in operators.measure(row, 1, tmp_path).problem
 
 
 def test_a_row_that_runs_something_else_is_a_problem(

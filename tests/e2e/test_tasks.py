@@ -269,7 +269,7 @@ def _wav(
 
 BAD_SOUNDS = {
     b"": "is empty",
-    b"OggS" + bytes(60): "is no WAV file",
+    b"OggS" + bytes(60): "is not a WAV file",
     _wav(kind=3, bits=32): "is not of 16-bit PCM",
     _wav(bits=8): "is not of 16-bit PCM",
     _wav(channels=0): "has no rate, or not 1 to 32 channels",

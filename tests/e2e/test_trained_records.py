@@ -127,7 +127,7 @@ def test_a_batch_in_the_program_leaves_the_record_out(tmp_path: Path) -> None:
     program = samara.trace(model.eval(), samara.zeros(8, 3, 12, 12))
     report = samara.export(program, tmp_path / "net.samara")
     assert report.records == {}
-    assert "is without the record of training" in str(report)
+    assert "does not get the record of training" in str(report)
     assert report.to_json()["untaken"].keys() == {"input"}
 
 

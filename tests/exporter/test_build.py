@@ -212,7 +212,7 @@ def test_wrong_requests_come_before_work(
 
     monkeypatch.setattr(Toolchain, "compile", never)
     out = tmp_path / "dist"
-    with pytest.raises(UnsupportedError, match="no optimisation '3'"):
+    with pytest.raises(UnsupportedError, match="no optimisation level '3'"):
         build([small], out=out, opt="3")
     with pytest.raises(UnsupportedError, match="no target 'amiga'"):
         build([small], out=out, target="amiga")

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.exporter.passes.programs import conv, normal, program
+from tests.pages import EVIL, read
 
 import samara
 from samara.exporter.export import export
@@ -37,6 +39,20 @@ def test_the_report_says_what_happened(tmp_path: Path) -> None:
     np.testing.assert_allclose(
         open_program(tmp_path / "m.samara").run({"x": x})["out0"], want, atol=1e-5
     )
+
+
+def test_a_notebook_shows_the_report(tmp_path: Path) -> None:
+    path = tmp_path / "m.samara"
+    report = export(small(), path)
+    texts = read(report._repr_html_())
+    assert texts[0] == f"Exported to {path}"
+    assert texts[texts.index("nodes") + 1] == "2 → 1"
+    assert "conv" in texts
+    changed = [r.name for r in report.passes.rows if r.changed]
+    assert changed
+    assert set(changed) <= set(texts)
+    evil = replace(report, path=EVIL, growing=(EVIL,), records={EVIL: EVIL}, operators={EVIL: 1})
+    assert f"Exported to {EVIL}" in read(evil._repr_html_())
 
 
 def test_unoptimized_keeps_every_node(tmp_path: Path) -> None:
@@ -120,7 +136,7 @@ def test_target_runtime_knows_dtypes(tmp_path: Path) -> None:
 
 
 def test_layouts_of_another_machine_are_not_made_here(tmp_path: Path) -> None:
-    with pytest.raises(samara.UnsupportedError, match="this machine does not run"):
+    with pytest.raises(samara.UnsupportedError, match="this machine does not have it"):
         export(small(), tmp_path / "m.samara", prepack=["scalar", "tenstorrent"])
     assert not list(tmp_path.iterdir())
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ast
 import importlib
+import pydoc
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -29,7 +31,7 @@ SUBMODULES = (
 )
 
 
-@pytest.mark.parametrize("name", samara.__all__)
+@pytest.mark.parametrize("name", samara._NAMES)
 def test_every_name_is_there(name: str) -> None:
     if name == "import_onnx":
         pytest.importorskip("onnx", reason="the importer needs the extra onnx")
@@ -68,7 +70,17 @@ def test_checkers_see_the_same_names(repo: Path) -> None:
                 seen.update(importlib.import_module(node.module).__all__)
             else:
                 seen.add(alias.asname or alias.name)
-    assert set(samara.__all__) <= seen
+    assert set(samara._NAMES) <= seen
+
+
+def test_help_is_a_tour_and_an_index() -> None:
+    """help(samara) is read in a minute: it shows every name once, and no page of any."""
+    shown = pydoc.plain(pydoc.render_doc(samara))
+    assert shown.count("\n") < 160
+    tour, _, index = (samara.__doc__ or "").partition("`help(samara.Session)`")
+    assert len(re.findall(r"^    \w", tour, re.M)) == 10
+    words = index.split()
+    assert [n for n in samara._NAMES if n not in words and not n.startswith("_")] == []
 
 
 def test_an_unknown_name_says_so() -> None:

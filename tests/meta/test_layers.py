@@ -54,6 +54,7 @@ EXPORTER_VIEWS = (
     "measure",
     "conformance",
     "inspect",
+    "explain",
     "doctor",
     "demo",
 )

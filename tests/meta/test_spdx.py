@@ -14,7 +14,7 @@ SPDX = "SPDX-License-Identifier: Apache-2.0"
 
 SOURCE_SUFFIXES = {
     *(".c", ".h", ".inc", ".cl", ".fbs", ".py", ".pyi", ".sh", ".cmake", ".toml", ".md", ".html"),
-    *(".java", ".kt", ".swift", ".gradle"),
+    *(".java", ".kt", ".swift", ".gradle", ".js", ".css"),
 }
 SOURCE_NAMES = {"Makefile", "CMakeLists.txt", ".clang-format", ".editorconfig", "run"}
 

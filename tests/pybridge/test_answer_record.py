@@ -83,7 +83,7 @@ def test_text_and_record(text: str, record: AnswerRecord) -> None:
 
 def test_order_of_words_is_free() -> None:
     assert parse_answer_record("classify y top=2 softmax") == ClassifyRecord("y", "softmax", 2)
-    with pytest.raises(ArgumentError, match="no record of mask"):
+    with pytest.raises(ArgumentError, match="not a mask record"):
         MaskRecord.parse("classify y")
 
 
@@ -115,7 +115,7 @@ def test_the_page_has_records(repo: Path) -> None:
         ("classify y top=0", "top=0, expected 1 to 65535"),
         ("classify y top=x", "'top=x', expected top= a whole number"),
         ("classify y threshold=nan", "expected a finite number"),
-        ("classify a,b", "'a,b' is no name of an output"),
+        ("classify a,b", "'a,b' is not the name of an output"),
         ("mask y sigmod", "did you mean 'sigmoid'"),
         ("mask y sigmoid", "sigmoid without threshold="),
         ("boxes", "expected a form: corners, center"),
@@ -124,14 +124,14 @@ def test_the_page_has_records(repo: Path) -> None:
         ("boxes corners box=b score=s treshold=1", "did you mean 'threshold='"),
         ("boxes corners box=b[1 score=s", "'box=b[1', expected box= the name of an output"),
         ("boxes corners box=b[0:3] score=s", "box=b[:3] has 3 channels, expected 4"),
-        ("boxes corners box=b[4:4] score=s", "channels 4:4 are none"),
+        ("boxes corners box=b[4:4] score=s", "channels 4:4 select nothing"),
         ("boxes corners box=b score=s objectness=o[0:2]", "has 2 channels, expected 1"),
-        ("boxes corners box=b score=s points=p[0:5]", "5 channels, which are no multiple of 2"),
-        ("boxes corners box=b score=s point_step=3", "about points="),
+        ("boxes corners box=b score=s points=p[0:5]", "5 channels, which is not a multiple of 2"),
+        ("boxes corners box=b score=s point_step=3", "applies to points="),
         ("boxes corners box=b score=s combine=sqrt", "which is not given"),
         ("boxes corners box=b score=s priors=8:8", "the form corners has no anchors"),
-        ("boxes corners box=b score=s at=corner", "about priors"),
-        ("boxes corners box=b score=s variances=1,1,1,2", "about the form anchors"),
+        ("boxes corners box=b score=s at=corner", "applies to priors"),
+        ("boxes corners box=b score=s variances=1,1,1,2", "applies to the form anchors"),
         ("boxes anchors box=b score=s", "needs priors= or anchors="),
         ("boxes anchors box=b score=s priors=8:8 anchors=a", "got 2"),
         ("boxes anchors box=b score=s priors=8", "expected priors= strides and their sizes"),
@@ -145,8 +145,8 @@ def test_the_page_has_records(repo: Path) -> None:
         (f"boxes anchors box=b score=s priors=8:{','.join('8' * 65)}", "more than 64 sizes"),
         ("keypoints", "expected heatmaps= or points="),
         ("keypoints heatmaps=h points=p", "one of them"),
-        ("keypoints points=p refine=quarter", "refine is about heatmaps=, and points= is given"),
-        ("keypoints heatmaps=h step=3", "step is about points=, and heatmaps= is given"),
+        ("keypoints points=p refine=quarter", "refine applies to heatmaps=, but points= is given"),
+        ("keypoints heatmaps=h step=3", "step applies to points=, but heatmaps= is given"),
         ("keypoints points=p step=4", "expected one of 2, 3"),
     ],
 )

@@ -124,7 +124,7 @@ def test_drawing_refuses() -> None:
         draw(np.zeros((2, 2, 3), np.float32), Classification(()))
     with pytest.raises(ArgumentError, match="is str, expected a PIL image"):
         draw("cat.jpg", Classification(()))
-    with pytest.raises(ArgumentError, match="an answer to draw, got int"):
+    with pytest.raises(ArgumentError, match="draw takes an answer, got int"):
         draw(np.zeros((2, 2, 3), np.uint8), 3)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="opacity 2"):
         draw(np.zeros((2, 2, 3), np.uint8), Classification(()), opacity=2)

@@ -39,7 +39,7 @@ def test_what_is_none(tmp_path: Path) -> None:
     damaged[200] ^= 255
     (tmp_path / "damaged.npz").write_bytes(damaged)
     for name in ("objects.npy", "text.npz", "cut.npz", "damaged.npz"):
-        with pytest.raises(ModelFormatError, match=rf"labels .*{name} is no \.npy or \.npz"):
+        with pytest.raises(ModelFormatError, match=rf"labels .*{name} is not a \.npy or \.npz"):
             read_arrays(tmp_path / name, "labels")
     with pytest.raises(FileError, match="is a folder"):
         read_arrays(tmp_path)

@@ -278,7 +278,7 @@ def test_a_folder_is_replaced_whole(
         pass
     (tmp_path / "file").write_text("")
     with (
-        pytest.raises(FileError, match="is no folder"),
+        pytest.raises(FileError, match="a file of that name exists"),
         replacing_folder(tmp_path / "file", ours=lambda _: None),
     ):
         pass

@@ -83,7 +83,7 @@ def test_files_that_are_no_recordings(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="no such file"):
         Audio.open(tmp_path / "none.wav")
     (tmp_path / "text.wav").write_text("no RIFF header, and long enough for one")
-    with pytest.raises(FileError, match="is no WAV file") as caught:
+    with pytest.raises(FileError, match="is not a WAV file") as caught:
         Audio.open(tmp_path / "text.wav")
     assert "ffmpeg" in str(caught.value.fix)
     (tmp_path / "empty.wav").write_bytes(b"")

@@ -47,7 +47,7 @@ def test_numbers_print_as_short_as_they_read_back(value: float) -> None:
 
 def test_numbers_that_float32_does_not_hold_are_refused() -> None:
     for value in (float("nan"), float("inf"), 1e39, 1e-40):
-        with pytest.raises(ArgumentError, match="float32 does not hold"):
+        with pytest.raises(ArgumentError, match="outside the normal range of float32"):
             audio_text.single("floor", value)
     for other in ("1", None, True):
         with pytest.raises(ArgumentError, match=r"floor is .*not a number"):

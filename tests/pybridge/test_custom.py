@@ -90,7 +90,7 @@ def test_a_struct_of_another_version(tmp_path: Path) -> None:
     source, library = tmp_path / "old.c", tmp_path / "libold.so"
     source.write_text("#include <stddef.h>\nconst size_t swish_beta[8] = {8};\n")
     subprocess.run(["cc", "-fPIC", "-shared", source, "-o", library], check=True)
-    with pytest.raises(BackendError, match="no samara_custom_op of this version"):
+    with pytest.raises(BackendError, match="not a samara_custom_op of this version"):
         custom.register_kernel(SWISH, library)
 
 

@@ -231,7 +231,7 @@ def test_auto_takes_what_pays(
 
 def test_a_file_that_holds_no_rates(tmp_path: Path, device_library: Callable[[str], Path]) -> None:
     (tmp_path / "rates.txt").write_text("nothing\n")
-    with pytest.raises(BackendError, match="is no file of rates"):
+    with pytest.raises(BackendError, match="is not a file of rates"):
         Backend(device_library("mirror"), rates=tmp_path / "rates.txt")
     with pytest.raises(FileNotFoundError):
         Backend(device_library("mirror"), rates=tmp_path / "none.txt")

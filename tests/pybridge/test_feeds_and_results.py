@@ -29,7 +29,7 @@ def test_lists_and_numbers_are_converted_where_nothing_is_lost() -> None:
     assert array.dtype == F32
     np.testing.assert_array_equal(array, [1, 2.5])
     assert as_input(_spec(), 3, I8).dtype == I8
-    with pytest.raises(ShapeError, match="does not fit int8"):
+    with pytest.raises(ShapeError, match="that int8 cannot represent"):
         as_input(_spec(2, dtype="int8"), [1, 300], I8)
 
 

@@ -38,7 +38,7 @@ def test_reading(tmp_path: Path) -> None:
     with pytest.raises(NotADirectoryError, match=r"a.txt is a file, not a folder"):
         check_readable(tmp_path / "a.txt" / "b")
     (tmp_path / "latin").write_bytes(b"gr\xfcn")
-    with pytest.raises(ModelFormatError, match="no text in UTF-8"):
+    with pytest.raises(ModelFormatError, match="not UTF-8 text"):
         read_text(tmp_path / "latin")
     with pytest.raises(SamaraError, match="mine"), reading(tmp_path):
         raise SamaraError("mine")

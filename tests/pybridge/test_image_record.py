@@ -99,7 +99,7 @@ def test_contradictions_are_refused(text: str, message: str) -> None:
         ("crop", 224, "crop is an int, not a tuple"),
         ("crop", (1, 20000), "crop has a side of 20000"),
         ("letterbox", (3,), "letterbox is"),
-        ("fill", (3,), "fill stands without letterbox"),
+        ("fill", (3,), "fill is given without letterbox"),
         ("mean", 3.0, "mean is a float, not a tuple"),
         ("mean", (float("nan"),), "mean is nan"),
         ("mean", ("1",), "mean is '1'"),

@@ -65,5 +65,5 @@ def test_what_is_no_library(tmp_path: Path) -> None:
     with pytest.raises(BackendError, match="holds no samara library"):
         inspect_library(tmp_path)
     subprocess.run(["cc", "-shared", "-o", tmp_path / "other.so", "-xc", "/dev/null"], check=True)
-    with pytest.raises(BackendError, match=r"other.so is no samara library"):
+    with pytest.raises(BackendError, match=r"other.so is not a samara library"):
         inspect_library(tmp_path / "other.so")

@@ -25,7 +25,7 @@ def numbers(*shape: int) -> Any:
 
 def test_profile_names_nodes_and_kernels(files: Files) -> None:
     session = Session(files["static"])
-    with pytest.raises(SamaraError, match="nothing has run"):
+    with pytest.raises(SamaraError, match="the session has not run"):
         session.profile()
     session.run({"x": numbers(2, 4)})
     rows = session.profile()
@@ -58,7 +58,7 @@ def test_profile_after_resize_has_nothing_to_repeat(files: Files) -> None:
     session = Session(files["dense"])
     session.run({"x": numbers(2, 4)})
     session.resize({"x": (1000, 4)})
-    with pytest.raises(SamaraError, match="nothing has run"):
+    with pytest.raises(SamaraError, match="the session has not run"):
         session.profile()
 
 

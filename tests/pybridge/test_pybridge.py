@@ -11,7 +11,7 @@ import samara
 from samara import pybridge
 
 
-@pytest.mark.parametrize("name", samara.__all__)
+@pytest.mark.parametrize("name", samara._NAMES)
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(samara, name) is not None
     assert name in dir(samara)

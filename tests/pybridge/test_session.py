@@ -155,7 +155,7 @@ def test_scalars_and_python_numbers(files: Files) -> None:
     x = np.zeros(64, np.float32)
     for trips in (3, np.int32(3), np.array(3), np.int64(3)):
         assert session.run({"trips": trips, "x": x})["y"].tolist() == [3.0] * 64
-    with pytest.raises(ShapeError, match="does not fit int64"):
+    with pytest.raises(ShapeError, match="that int64 cannot represent"):
         session.run({"trips": 2.5, "x": x})
     assert session.run({"trips": 1, "x": array.array("f", [1] * 64)})["y"][0] == 2
 
@@ -481,9 +481,9 @@ def test_four_bits_are_a_value_per_item(dtype: str, tmp_path: Path) -> None:
     session.run({"x": np.array([[1, 2, 3]]).astype(kind)}, out={"y": into})
     assert into.astype(np.int8).tolist() == [[1, 2, 3]]
     assert session.run({"x": [[0, 7, 1]]})["z"].tolist() == [[0, 7, 1]]
-    with pytest.raises(ShapeError, match="does not fit"):
+    with pytest.raises(ShapeError, match="cannot represent"):
         session.run({"x": [[0, 99, 1]]})
-    with pytest.raises(ShapeError, match="lies otherwise"):
+    with pytest.raises(ShapeError, match="store differently"):
         session.bind({"x": into}, {"y": into, "z": np.empty((1, 3), np.float32)})
     session.set_profiling(True)
     session.run({"x": into})

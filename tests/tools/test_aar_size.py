@@ -37,7 +37,7 @@ def test_the_page_and_back(repo: Path) -> None:
     assert "| MobileNetV2 in int8 | 150,000 | 150,001 | 150,002 | 150,003 |" in text
     assert aar_size.read(text) == _WEIGHTS
     assert aar_size.written(text, there) == page
-    with pytest.raises(ValueError, match="0 places"):
+    with pytest.raises(ValueError, match="0 blocks"):
         aar_size.written("", _WEIGHTS)
 
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where output goes: results to stdout, notes and progress to stderr, progress on a terminal
-alone.
-"""
+"""Results go to stdout, notes and progress to stderr. Progress is drawn on a terminal only."""
 
 from __future__ import annotations
 
@@ -21,19 +19,19 @@ _REDRAW_SECONDS = 0.2
 
 
 class Bar(Protocol):
-    """What `bar` yields."""
+    """The callable that `bar` yields."""
 
     def __call__(self, done: int, total: int, text: str | None = None, /) -> None:
-        """Draw the bar at `done` of `total`; a text replaces the one before it."""
+        """Draw the bar at `done` of `total`; `text` replaces the previous text."""
 
 
 def note(text: str) -> None:
-    """Something the user should know beside the result."""
+    """Print something on stderr that the user should know beside the result."""
     typer.echo(text, err=True)
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on stdout."""
+    """Print one JSON document on stdout."""
     typer.echo(json.dumps(value, indent=2, allow_nan=False))
 
 
@@ -51,9 +49,9 @@ def step(text: str) -> Iterator[Callable[[str], None]]:
 
 @contextlib.contextmanager
 def steps(text: str, *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """For work of several steps that may take minutes: the callable yielded is told each of them.
+    """Yield a callable that takes the name of each step, for work that may take minutes.
 
-    On a terminal they change the text of a spinner, elsewhere each is a line; quiet: neither.
+    On a terminal the names change the text of a spinner; elsewhere each is a line. quiet: neither.
     """
     if quiet:
         yield lambda _text: None
@@ -66,7 +64,7 @@ def steps(text: str, *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
 @contextlib.contextmanager
 def opened_model(model: str) -> Iterator[OpenedFile]:
-    """The .samara file that `model` is, or becomes; a conversion shows a spinner and is then said."""
+    """The .samara file at `model`. An .onnx file is converted behind a spinner, and a note says so."""
     from samara.exporter.opening import opened
 
     notes: list[str] = []
@@ -80,10 +78,9 @@ def opened_model(model: str) -> Iterator[OpenedFile]:
 
 @contextlib.contextmanager
 def bar(text: str) -> Iterator[Bar]:
-    """A progress bar while the block runs; call what is yielded with (done, total), and with a new
-    text where it changes.
+    """A progress bar while the block runs. Call the yielded object with (done, total, new text).
 
-    It is drawn in that call alone: a thread that draws would disturb what is being measured.
+    It is drawn only during that call: a drawing thread would disturb what is being measured.
     """
     if not sys.stderr.isatty():
         yield lambda _done, _total, _text=None: None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that commands share, and their texts turned into values."""
+"""Options that several commands share, and functions that parse their texts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Shapes = Annotated[
     typer.Option(
         "--shape",
         metavar="INPUT=1x3x224x224",
-        help="Shape of an input; repeat it for several inputs. Letters name open dims (nx3x224x224).",
+        help="Shape of an input; repeat it for several inputs. Letters name symbolic dims (nx3x224x224).",
     ),
 ]
 Bounds = Annotated[
@@ -25,7 +25,7 @@ Bounds = Annotated[
     typer.Option(
         "--bound",
         metavar="NAME<=NUMBER",
-        help="Upper bound of an open dim: runs then allocate nothing.",
+        help="Upper bound of a symbolic dim: runs then allocate nothing.",
     ),
 ]
 Labels = Annotated[
@@ -97,9 +97,9 @@ Seed = Annotated[int, typer.Option("--seed", help="Seed of random inputs.")]
 
 
 def pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
-    """`["a=b"]` as {"a": "b"}; wrong usage when there is no `=`.
+    """`["a=b"]` as {"a": "b"}. BadParameter for a text without `=`.
 
-    The name may itself hold colons, dots and slashes.
+    Names may contain `=`, colons, dots and slashes: the last `=` separates.
     """
     found = {}
     for text in texts or ():
@@ -119,7 +119,7 @@ def records(texts: Sequence[str] | None) -> dict[str, str]:
         name, colon, record = text.partition(": ")
         if not colon or not name.strip() or not record.strip():
             raise typer.BadParameter(
-                f"{text!r} is not 'INPUT: RECORD', as 'image: rgb uint8 nhwc resize=224x224'",
+                f"{text!r} is not 'INPUT: RECORD', as in 'image: rgb uint8 nhwc resize=224x224'",
                 param_hint="--preprocess",
             )
         if name in found:
@@ -134,7 +134,7 @@ def consts(texts: Sequence[str] | None) -> dict[str, Any]:
     for text in texts or ():
         name, at, path = text.partition("=@")
         if at:
-            pairs([f"{name}=file"], "--const")  # the form, whatever the path holds
+            pairs([f"{name}=file"], "--const")  # checks the name and the `=`
             value: Any = _array(path)
         else:
             ((name, written),) = pairs([text], "--const").items()
@@ -155,7 +155,8 @@ def _number(text: str, whole: str) -> bool | int | float:
         except ValueError:
             continue
     raise typer.BadParameter(
-        f"{text!r} in {whole!r} is no number; an array is NAME=@FILE.npy", param_hint="--const"
+        f"{text!r} in {whole!r} is not a number; give NAME=NUMBER, NAME=1,2,3 or NAME=@FILE.npy",
+        param_hint="--const",
     )
 
 
@@ -167,7 +168,9 @@ def _array(path: str) -> Any:
     except (OSError, ValueError, EOFError) as error:
         raise typer.BadParameter(f"{path}: {error}", param_hint="--const") from None
     if not isinstance(loaded, np.ndarray):
-        raise typer.BadParameter(f"{path} is not one array (.npy)", param_hint="--const")
+        raise typer.BadParameter(
+            f"{path} holds several arrays; give a .npy file, which holds one", param_hint="--const"
+        )
     return loaded
 
 
@@ -185,7 +188,10 @@ def _dims(text: str) -> tuple[int | str, ...]:
     parts = text.split(",") if "," in text else text.split("x")
     for part in parts:
         if not re.fullmatch(r"\d+|[A-Za-z_][\w.]*", part.strip()):
-            raise typer.BadParameter(f"{part!r} in {text!r} is no dim", param_hint="--shape")
+            raise typer.BadParameter(
+                f"{part!r} in {text!r} is not a dim: give a number or a name, as in input=1x3xHxW",
+                param_hint="--shape",
+            )
     return tuple(int(p) if p.strip().isdigit() else p.strip() for p in parts)
 
 
@@ -195,7 +201,7 @@ def sizes(texts: Sequence[str] | None) -> dict[str, tuple[int, ...]]:
     for name, dims in shapes(texts).items():
         if not all(isinstance(d, int) for d in dims):
             raise typer.BadParameter(
-                f"{name}: a run needs numbers, got {dims}", param_hint="--shape"
+                f"{name} is {dims}: a run needs a number for every dim", param_hint="--shape"
             )
         found[name] = tuple(int(d) for d in dims)
     return found
@@ -207,18 +213,20 @@ def bounds(texts: Sequence[str] | None) -> dict[str, int]:
     for text in texts or ():
         match = re.fullmatch(r"(.+?)\s*<=\s*(\d+)", text)
         if match is None:
-            raise typer.BadParameter(f"{text!r} is not NAME<=NUMBER", param_hint="--bound")
+            raise typer.BadParameter(
+                f"{text!r} is not NAME<=NUMBER, as in n<=1000", param_hint="--bound"
+            )
         found[match[1]] = int(match[2])
     return found
 
 
 def tuned(text: str | None) -> str | bool | None:
-    """`--tuned` as Session takes it."""
+    """The value of Session(tuned=) for `--tuned`."""
     return True if text == "cache" else text
 
 
 def backend(texts: Sequence[str] | None) -> str | list[str]:
-    """`--backend` as Session takes it."""
+    """The value of Session(backend=) for `--backend`."""
     if not texts:
         return "cpu"
     return texts[0] if len(texts) == 1 else list(texts)
@@ -240,7 +248,9 @@ def ranges(texts: Sequence[str] | None) -> dict[str, tuple[float, float]]:
         except ValueError:
             dots = ""
         if not dots:
-            raise typer.BadParameter(f"{value!r} is not LOW..HIGH", param_hint="--range")
+            raise typer.BadParameter(
+                f"{value!r} is not LOW..HIGH, as in {name}=0..1", param_hint="--range"
+            )
     return found
 
 
@@ -249,9 +259,11 @@ def numbers(text: str, option: str) -> list[int]:
     try:
         found = [int(part) for part in text.split(",")]
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is no list of numbers", param_hint=option) from None
+        raise typer.BadParameter(
+            f"{text!r} is not a list of numbers, as in 1,2,4", param_hint=option
+        ) from None
     if any(n < 1 for n in found):
-        raise typer.BadParameter(f"{text!r}: numbers start at 1", param_hint=option)
+        raise typer.BadParameter(f"{text!r}: every number must be at least 1", param_hint=option)
     return found
 
 

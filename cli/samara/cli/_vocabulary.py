@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors and notes of the library in the words of the command line: `shapes={'x': [1, 3]}` becomes
-`--shape x=1x3`.
-
-The library speaks Python. What it says passes through `spoken` before the CLI prints it.
+"""Translate messages of the library, which name Python arguments, into options of the command
+line: `shapes={'x': [1, 3]}` becomes `--shape x=1x3`.
 """
 
 from __future__ import annotations
@@ -12,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-# Python's argument -> option. A value of a dict is written KEY, what joins them, VALUE.
+# Python's argument -> option. An item of a dict is written KEY, separator, VALUE.
 _OPTIONS: Mapping[str, str] = {
     "accuracy": "--accuracy",
     "backend": "--backend",
@@ -66,7 +64,7 @@ _SWITCHES: Mapping[str, str] = {
     "tuned=True": "--tuned cache",
     "embed=True": "--embed",
 }
-# What a command that lacks an option does first: another one has it.
+# Option -> the command that has it, for messages of commands that lack it.
 _HOMES: Mapping[str, str] = {
     **dict.fromkeys(
         ("--inputs", "--outputs", "--layout", "--state", "--disable", "--no-optimize", "--no-check",
@@ -94,7 +92,7 @@ _HEADS = (
     "state",
 )
 
-# Sentences that have no option.
+# Sentences about Python that have no option.
 _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), said)
     for pattern, said in (
@@ -120,13 +118,13 @@ _CLOSING = {"{": "}", "[": "]", "(": ")"}
 
 
 def spoken(text: str, options: Collection[str] = (), command: str = "") -> str:
-    """`text` with options for Python's arguments.
+    """`text` with options in place of Python's arguments.
 
-    options: those of the command that runs, named `command`; an option that it lacks is shown with
+    options: those of the running command, `command`. An option that it lacks is shown together with
     the command that has it.
     """
     if "after @" in text:
-        return text  # those options are written so
+        return text  # options after @ are written as in Python
     for pattern, said in _PHRASES:
         text = pattern.sub(said, text)
     for python, switch in _SWITCHES.items():
@@ -145,7 +143,7 @@ def spoken(text: str, options: Collection[str] = (), command: str = "") -> str:
 
 
 def _value(text: str, start: int) -> tuple[str, int]:
-    """The text of the value that begins at `start`, and where it ends; empty where there is none."""
+    """The text of the value that begins at `start`, and where it ends; empty if there is none."""
     closing = _CLOSING.get(text[start : start + 1])
     if closing is None:
         found = _BARE_VALUE.match(text, start)
@@ -182,7 +180,7 @@ def _pair(name: str, key: Any, value: Any) -> str:
     if name == "ranges" and isinstance(value, (list, tuple)):
         return f"{key}={'..'.join(map(_word, value))}"
     if isinstance(value, (list, tuple)):
-        # Names of dims may hold an x.
+        # A name of a dim may contain an x, so separate with commas.
         by = "," if any(isinstance(v, str) for v in value) else "x"
         return f"{key}={by.join(map(_word, value)) or 'scalar'}"
     return f"{key}={_word(value)}"
@@ -193,7 +191,7 @@ def _word(value: Any) -> str:
 
 
 def _placed(option: str, options: Collection[str], command: str) -> str:
-    """The option, behind the command that has it where the running one does not."""
+    """The option, preceded by the command that has it if the running one does not."""
     home = _HOMES.get(option)
     if not options or home is None or option in options or home == f"samara {command}":
         return option

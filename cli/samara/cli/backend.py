@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara backend test`: whether a device computes what samara's operators say."""
+"""`samara backend test`: whether a device computes the same results as samara's operators."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def backend_test(
 ) -> None:
     """Run every case of the op table on a device, and print a scorecard.
 
-    Answers are compared with the CPU's: integers to the bit, floats within the table of docs/reference/numerics.md.
-    Then other sizes, several threads, and faults, as far as the backend can be made to fail. Exit status 1
-    where something failed, or where the device supports nothing.
+    Results are compared with the CPU's: integers must be equal, floats within the table of
+    docs/reference/numerics.md. Further tests run other sizes, several threads, and injected faults. Exit status 1
+    if something failed, or if the device supports no operator.
 
     \b
     samara backend test opencl

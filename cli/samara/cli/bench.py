@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara bench`: how fast a model is here, beside its peers."""
+"""`samara bench`: how fast a model runs here, and how fast in other engines."""
 
 from __future__ import annotations
 
@@ -61,6 +61,14 @@ def bench(
             help="Write a trace for chrome://tracing or Perfetto.",
         ),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="PAGE.html",
+            help="Write one page: bars, the time of every node by module, changes since --baseline.",
+        ),
+    ] = None,
     on: Annotated[
         str | None,
         typer.Option(
@@ -82,9 +90,9 @@ def bench(
     seed: opt.Seed = 0,
     as_json: opt.Json = False,
 ) -> None:
-    """Measure latency: medians over interleaved rounds, ratios of medians, answers compared.
+    """Measure latency: medians over interleaved rounds, ratios of medians, outputs compared.
 
-    The exit status is 1 when an engine gives another answer. With --backend the CPU takes turns with
+    The exit status is 1 when an engine's outputs differ. With --backend the CPU takes turns with
     the device.
 
     \b
@@ -92,24 +100,28 @@ def bench(
     samara bench model.onnx --against onnxruntime --threads 1,2
     samara bench model.samara --json > old.json;  samara bench model.samara --baseline old.json
     samara bench model.samara --node conv1 --profile trace.json
+    samara bench model.samara --html bench.html --baseline old.json
     samara bench model.samara --input sr=16000 --node If_0/then
     samara bench model.samara --backend opencl
     samara bench model.samara --on ssh:pi@raspberry --node conv
     """
     if on is None and tool is not None:
-        raise typer.BadParameter("--tool goes with --on")
+        raise typer.BadParameter(
+            "--tool names the samara-bench of another machine: give --on as well"
+        )
     if on is not None:
         refused = {
             "--against": against,
             "--baseline": baseline,
             "--profile": profile,
+            "--html": html,
             "--backend": backend,
             "--tuned": tuned,
             "--accuracy": accuracy != "default",
         }
         for option, given in refused.items():
             if given:
-                raise typer.BadParameter(f"{option} is for this machine, not for --on")
+                raise typer.BadParameter(f"{option} is for this machine: leave it out with --on")
         named, bare = opt.files(inputs)
         asked = {
             "function": function,
@@ -121,12 +133,14 @@ def bench(
         }
         _bench_on(on, model, _tool_arguments(locals()), asked, as_json)
         return
+    from samara.exporter.inspect.bench_html import bench_page
     from samara.exporter.measure.bench import bench as measure
     from samara.exporter.measure.bench import trace
     from samara.pybridge.atomic import check_writable, write_text
 
-    if profile is not None:
-        check_writable(profile)
+    for written in (profile, html):
+        if written is not None:
+            check_writable(written)
     counts = opt.numbers(threads, "--threads")
     named, bare = opt.files(inputs)
     sizes = opt.sizes(shape) or None
@@ -140,7 +154,8 @@ def bench(
                 runs=runs,
                 warmup=warmup,
                 cold=cold,
-                node=node,
+                # The page shows all nodes, whose names contain nothing.
+                node="" if html is not None and node is None else node,
                 function=function,
                 inputs=named,
                 files=bare,
@@ -169,16 +184,20 @@ def bench(
                     seed=seed,
                 ),
             )
+    if html is not None:
+        write_text(html, bench_page(report))
     if as_json:
         print_json(report.to_json())
     else:
-        typer.echo(report.text())
+        typer.echo(report.text(nodes=html is None or node is not None))
+        if html is not None:
+            typer.echo(f"{html}: open it in a browser")
     if not report.answers_agree:
         raise typer.Exit(1)
 
 
 def _tool_arguments(given: dict[str, Any]) -> list[str]:
-    """What samara-bench is told; it takes one ceiling of instruction sets."""
+    """The arguments of samara-bench, which takes only one ceiling of instruction sets."""
     words = ["--threads", ",".join(map(str, opt.numbers(given["threads"], "--threads")))]
     for name in ("runs", "warmup", "seed"):
         words += [f"--{name}", str(given[name])]

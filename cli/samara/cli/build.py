@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara build`: a runtime that holds what the given models need, and nothing else."""
+"""`samara build`: a runtime that contains only what the given models need."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def build(
     ] = False,
     as_json: opt.Json = False,
 ) -> None:
-    """Build a runtime for given models: their operators, element types, algorithms, nothing else.
+    """Build a runtime that contains only the operators, element types and algorithms of given models.
 
     \b
     samara build a.samara b.samara -o dist               for this machine
@@ -171,20 +171,22 @@ def build(
 
     as_source = single_file or bare_metal is not None
     if not as_source and (name is not None or embed):
-        raise typer.BadParameter("--name and --embed go with --single-file or --bare-metal")
+        raise typer.BadParameter("--name and --embed need --single-file or --bare-metal")
     if (abi is not None or full or maven is not None) and (target != "android" or as_source):
-        raise typer.BadParameter("--abi, --full and --maven go with --target android")
+        raise typer.BadParameter("--abi, --full and --maven need --target android")
     if not models and not full:
-        raise typer.BadParameter("name a .samara file, an .onnx file or an ops.txt")
+        raise typer.BadParameter(
+            "no model is given: name a .samara file, an .onnx file or an ops.txt"
+        )
     notes: list[str] = []
     wanted = opt.names(features)
     given = models or []
     out = output or Path("samara.aar" if target == "android" and not as_source else "dist")
     if binary and (target != "ios" or as_source):
-        raise typer.BadParameter("--binary goes with --target ios")
+        raise typer.BadParameter("--binary needs --target ios")
     if target == "ios" and not as_source:
         if wanted is not None or backend is not None or cc is not None:
-            raise typer.BadParameter("--features, --backend and --cc do not go with --target ios")
+            raise typer.BadParameter("--target ios takes no --features, --backend or --cc")
         with steps("building for ios", quiet=quiet or as_json) as say:
             package = builder.write_swift(
                 given,

@@ -39,13 +39,13 @@ def compare(
 ) -> None:
     """Compare every tensor of two runs on the same inputs, in order of computation.
 
-    Differences are shown as they are, in units of the tolerance of a model (1e-4 + 1e-3 |b| + 2e-5 of the
-    range; integers must be equal) and as signal-to-noise ratio. The exit status is 1 when an output is
-    beyond its bound, which the last line states: the tolerance, where both sides have one precision; 2 %
-    of the output's range, where one has float16 or bfloat16 (scheme fp16, accuracy=bfloat16 or float16); 10 dB of
-    signal to noise, where one has integers (schemes int8…, int4…); --min-sqnr, where given.
-    Options after @: isa=…, threads=…, accuracy=…, backend=reference, cpu, opencl, auto or the path of a
-    library that brings a device.
+    Differences are shown as signal-to-noise ratios and in units of a model's tolerance (1e-4 + 1e-3 |b|
+    + 2e-5 of the range; integers must be equal). The exit status is 1 when an output exceeds its bound,
+    which the last line states. The bound is the tolerance if both sides have one precision; 2 % of the
+    output's range if one side has float16 or bfloat16 (scheme fp16, accuracy=bfloat16 or float16); 10 dB
+    of signal to noise if one side has integers (schemes int8…, int4…); or --min-sqnr if given.
+    Options after @: isa=…, threads=…, accuracy=…, backend=reference, cpu, opencl, auto or the path of
+    a library with a backend.
 
     \b
     samara compare model.samara                             (against the reference interpreter)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara demo`: the whole way on real data, from training a net to running it in C."""
+"""`samara demo`: train a net on real data, then export it and run it in C."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def demo(
 
     \b
     samara demo
+    samara demo --folder /tmp/digits --seed 3
     samara inspect demo/digits.samara --html demo/digits.html
     samara run demo/digits.samara --input demo/one.npz --top 3
     samara compare demo/digits.samara demo/digits.int8.samara --input demo/one.npz

@@ -12,7 +12,7 @@ from samara.cli._console import print_json, step
 def devices(as_json: opt.Json = False) -> None:
     """List what can run models here: the CPU, and the devices that --backend takes by name.
 
-    A library that brings a backend of its own is not listed: give --backend its path.
+    A library that brings a backend is not listed: give its path to --backend.
 
     \b
     samara devices

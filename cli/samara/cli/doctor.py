@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara doctor`: what will not work, what is doubtful, and what export would give."""
+"""`samara doctor`: what will not work, what is doubtful, and what the export would give."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def doctor(
     labels: opt.Labels = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Say everything that keeps a model, or a built app, from running, at once.
+    """Report at once everything that keeps a model, or a built app, from running.
 
-    Of an ONNX model: operators and inputs that cannot be converted, what is doubtful, dims that stay
-    symbolic, records of inputs and outputs that do not fit, and the flops, file and arena bytes that
-    export gives. Of a .samara file: what a runtime
-    lacks for it. Of an app: whether its native libraries load on devices (machine, pages of 16 KiB, needed
-    libraries and symbols), how its models lie in it, and whether the library that is inside has what they
-    need. Exit status 1 when something is missing, or would fail on a device.
+    For an ONNX model: operators and inputs that cannot be converted, doubtful points, dims that stay
+    symbolic, records of inputs and outputs that do not fit, and the flops, file size and arena size
+    of the export. For a .samara file: what a runtime lacks to run it. For an app: whether its native
+    libraries load on devices (machine, pages of 16 KiB, needed libraries and symbols), how its models
+    are stored, and whether the library inside has what they need. Exit status 1 when something is
+    missing, or would fail on a device.
 
     \b
     samara doctor model.onnx
@@ -76,7 +76,7 @@ def doctor(
 
 
 class _Report(Protocol):
-    """What either examination gives."""
+    """Print a report of either kind."""
 
     @property
     def healthy(self) -> bool: ...
@@ -101,7 +101,7 @@ def _is_app(name: str) -> bool:
 
 def _examine_app(app: str, has_others: bool, as_json: bool) -> None:
     if has_others:
-        raise typer.BadParameter("an app is examined as it is: no other argument goes with it")
+        raise typer.BadParameter("an app takes no further argument or option but --json")
     from samara.exporter.doctor.app.examine import examine_app
 
     with step(f"examining {app}"):

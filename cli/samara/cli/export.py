@@ -122,7 +122,9 @@ def export(
     from samara.pybridge.atomic import check_writable
 
     if strict_check and no_check:
-        raise typer.BadParameter("--no-check checks nothing", param_hint="--strict-check")
+        raise typer.BadParameter(
+            "--no-check switches the checks off: give one of the two", param_hint="--strict-check"
+        )
     target = Path(f"{Path(model).stem}.samara") if output is None else output
     check_writable(target)
     shapes, layouts, states = (
@@ -136,7 +138,8 @@ def export(
         if model.endswith(".samara"):
             if shapes or states or inputs or outputs:
                 raise typer.BadParameter(
-                    "--shape, --state, --inputs and --outputs need the .onnx file"
+                    f"{model} is converted already: --shape, --state, --inputs and --outputs need the"
+                    " .onnx file"
                 )
             program = open_program(model)
         else:

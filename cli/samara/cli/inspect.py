@@ -42,7 +42,11 @@ def inspect(
     as_json: opt.Json = False,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="PAGE.html", help="Write one page with the graph drawn."),
+        typer.Option(
+            "--html",
+            metavar="PAGE.html",
+            help="Write one page with the graph drawn, folded by module.",
+        ),
     ] = None,
     inputs: opt.Inputs = None,
     shape: opt.Shapes = None,
@@ -66,13 +70,15 @@ def inspect(
     """
     if verify:
         if kernels or memory or placement or html is not None:
-            raise typer.BadParameter("it shows nothing else", param_hint="--verify")
+            raise typer.BadParameter(
+                "give it alone: it only compares checksums", param_hint="--verify"
+            )
         _verify(model, as_json)
         return
     if placement and (kernels or memory or html is not None):
-        raise typer.BadParameter("it shows nothing else", param_hint="--placement")
+        raise typer.BadParameter("give it alone: it shows nothing else", param_hint="--placement")
     if backend and not placement:
-        raise typer.BadParameter("it goes with --placement", param_hint="--backend")
+        raise typer.BadParameter("it needs --placement", param_hint="--backend")
     from samara.exporter.inspect.contents import inspect as inspect_file
     from samara.exporter.inspect.html import html_page
     from samara.exporter.inspect.memory_report import draws_boxes

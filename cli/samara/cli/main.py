@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The typer app: one command per module of this package, errors of samara as one clean message."""
+"""The typer app: one command per module of this package. Errors of samara become one message."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from samara.cli.compare import compare
 from samara.cli.demo import demo
 from samara.cli.devices import devices
 from samara.cli.doctor import doctor
+from samara.cli.explain import explain
 from samara.cli.export import export
 from samara.cli.inspect import inspect
 from samara.cli.ops import ops
@@ -39,6 +40,7 @@ A first walk:
   samara tune model.samara                      the fastest algorithms for this machine
   samara build model.samara -o dist             a runtime that holds just what it needs
   samara devices                                what can run it, for --backend
+  samara explain conv                           what an operator, error, kernel or node is
 
 Commands that take a .samara file take an .onnx file too: they convert it in memory and say so.
 Exit status: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM.
@@ -46,7 +48,7 @@ Exit status: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGT
 
 
 class _Stopped(KeyboardInterrupt):
-    """A signal asks the program to end; what it made half goes on the way out."""
+    """A signal asks the program to end. Context managers remove half-made files on the way out."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -54,15 +56,14 @@ class _Stopped(KeyboardInterrupt):
 
 
 def _stop(number: int, _frame: object) -> None:
-    signal.signal(number, signal.SIG_IGN)  # once is enough
+    signal.signal(number, signal.SIG_IGN)  # a second signal must not interrupt the cleaning up
     raise _Stopped(number)
 
 
 class _Group(TyperGroup):
-    """Runs a command; what samara raises on purpose becomes a message, never a traceback.
+    """Runs a command. Errors of samara become a message, never a traceback.
 
-    The message speaks of options, not of Python's arguments. An argument that is not what it should
-    be is wrong usage.
+    The message names options instead of Python's arguments. ArgumentError counts as wrong usage.
     """
 
     def invoke(self, ctx: Any) -> Any:
@@ -70,10 +71,10 @@ class _Group(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as stopped:
             number = stopped.number if isinstance(stopped, _Stopped) else signal.SIGINT
-            typer.echo("samara: stopped; nothing half-made is left", err=True)
+            typer.echo("samara: stopped; unfinished files were removed", err=True)
             raise typer.Exit(128 + number) from None
         except Exception as error:
-            # Not imported here: asking for help raises too, and should not pay for numpy.
+            # Not imported here: `--help` raises too, and should not wait for numpy.
             errors = sys.modules.get("samara.pybridge.errors")
             if errors is None or not isinstance(error, errors.SamaraError):
                 raise
@@ -103,7 +104,7 @@ app = typer.Typer(
 
 
 def _version(context: typer.Context, wanted: bool) -> None:
-    # Completion parses the line too, and prints nothing but words.
+    # Completion parses the line too, and must print only completions.
     if wanted and not context.resilient_parsing:
         from samara.pybridge import __version__
 
@@ -137,7 +138,7 @@ def _app(
 
 for _command in (
     *(doctor, export, quantize, inspect, run, compare, bench, tune, build),
-    *(devices, ops, demo),
+    *(devices, ops, explain, demo),
 ):
     app.command()(_command)
 app.add_typer(backend, name="backend")
@@ -158,7 +159,7 @@ def main() -> None:
     try:
         app()
     except BrokenPipeError:
-        # The reader of our output has gone (`samara inspect … | head`); nobody is left to tell.
+        # The reader of our output has closed the pipe (`samara inspect … | head`).
         sys.stderr.close()
         sys.exit(1)
 

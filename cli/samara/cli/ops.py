@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara ops`: which operators there are, and which of ONNX's import."""
+"""`samara ops`: which operators exist, and which of ONNX's can be imported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def ops(
     try:
         report = operators(pattern)
     except re.error as error:
-        raise typer.BadParameter(f"{pattern!r} is no pattern: {error}") from None
+        raise typer.BadParameter(f"{pattern!r} is not a regular expression: {error}") from None
     if as_json:
         print_json(report.to_json())
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara quantize`: a model with fewer bits, and what that did to it."""
+"""`samara quantize`: make a model with fewer bits, and report the loss."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def quantize(
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Quantize a model and say, layer by layer, what that did to it.
+    """Quantize a model and report the loss layer by layer.
 
     \b
     samara quantize model.onnx --data calib.npz -o model8.samara
@@ -111,7 +111,10 @@ def quantize(
     from samara.pybridge.atomic import check_writable, write_text
 
     if recipe is not None and scheme is not None:
-        raise typer.BadParameter("the recipe says the scheme", param_hint="--scheme")
+        raise typer.BadParameter(
+            "--recipe sets the scheme: leave out --scheme, or change the recipe",
+            param_hint="--scheme",
+        )
     given = read_recipe(recipe)
     chosen = scheme or "int8"
     named = given.scheme if given is not None else chosen

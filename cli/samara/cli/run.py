@@ -59,7 +59,7 @@ def run(
     seed: opt.Seed = 0,
     as_json: opt.Json = False,
 ) -> None:
-    """Run a model once and say what comes out.
+    """Run a model once and print its outputs.
 
     \b
     samara run model.samara                                 (random inputs)

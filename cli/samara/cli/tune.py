@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara tune`: which algorithm is fastest for every node on this machine."""
+"""`samara tune`: the fastest algorithm for every node on this machine."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ def tune(
     seed: opt.Seed = 0,
     as_json: opt.Json = False,
 ) -> None:
-    """Measure every algorithm that each node could take, and keep the winners for this machine.
+    """Measure every algorithm that each node could use, and keep the fastest ones for this machine.
 
-    They are for this very model, CPU and instruction set; elsewhere they are not used. Sessions take
-    them when asked: Session(tuned=True), `--tuned` of samara run and bench, or SAMARA_TUNED=FILE.
+    They are valid for this model, CPU and instruction set only; elsewhere sessions ignore them.
+    Sessions use them on request: Session(tuned=True), `--tuned` of samara run and bench, or
+    SAMARA_TUNED=FILE.
 
     \b
     samara tune model.samara

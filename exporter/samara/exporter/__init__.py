@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that happens ahead of time: from a model to one `.samara` file."""
+"""Everything ahead of time: turning a model into one `.samara` file."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether outputs can be what the records of answers say, before a file is written."""
+"""Check, before a file is written, that outputs fit the records of answers."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from samara.pybridge.image_record import ImageRecord
 
 
 def check_answers(program: Program) -> None:
-    """ShapeError where a record reads an answer from outputs whose shapes or dtypes it cannot be in.
+    """ShapeError if an answer record reads outputs of shapes or dtypes that it cannot use.
 
-    Symbolic dims have the sizes that records of pictures give them; outputs of other symbolic shapes are left
-    to the run.
+    Symbolic dims take the sizes that image records give them. Outputs of other symbolic shapes are
+    checked at run time.
     """
     for fault in answer_faults(program).values():
         raise fault
 
 
 def answer_faults(program: Program) -> dict[str, ShapeError]:
-    """What `check_answers` raises, by the name of the function."""
+    """The errors that `check_answers` would raise, by the name of the function."""
     found = {}
     records = image_records_of(program)
     for name, record in answers_of(program).items():
@@ -54,7 +54,7 @@ def answer_faults(program: Program) -> dict[str, ShapeError]:
 
 
 def sizes_of_pictures(f: Function, records: Mapping[str, ImageRecord]) -> dict[str, int]:
-    """The symbolic dims of inputs that a record gives a size, whatever the picture."""
+    """The symbolic dims of inputs to which a record gives a fixed size."""
     sizes: dict[str, int] = {}
     for value in f.inputs:
         record = records.get(value.name)
@@ -70,7 +70,7 @@ def sizes_of_pictures(f: Function, records: Mapping[str, ImageRecord]) -> dict[s
 
 
 def _zeros(f: Function, sizes: Mapping[str, int]) -> dict[str, Output] | None:
-    """Outputs that no variable is bound to, all zero; None where a shape is not known."""
+    """All-zero outputs of the function, without variables; None if a shape is unknown."""
     names = f.output_names or tuple(v.name for v in f.outputs)
     made = {}
     for i, value in enumerate(f.outputs):
@@ -93,7 +93,7 @@ def _zeros(f: Function, sizes: Mapping[str, int]) -> dict[str, Output] | None:
 
 
 def own_pixels(f: Function, records: Mapping[str, ImageRecord]) -> PictureGeometry | None:
-    """A picture that is the input as it is; None where its size is not known."""
+    """The geometry of a picture that is used unchanged as the input; None if its size is unknown."""
     inputs: list[Value] = [v for v in f.inputs if v.name not in f.reads]
     about = next((v for v in inputs if v.name in records), inputs[0] if inputs else None)
     shape = () if about is None else about.type.shape

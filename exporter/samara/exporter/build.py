@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`build`: from models to a runtime that holds exactly what they need, for one target."""
+"""`build`: make a runtime for one target that contains only what given models need."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Paths = Sequence[str | os.PathLike[str]]
 
 
 class SourceReport(Protocol):
-    """What writing sources gives: what was written, for people and for programs."""
+    """The files that were written, as a report for people and for programs."""
 
     def text(self) -> str: ...
     def to_json(self) -> dict[str, Any]: ...
@@ -48,8 +48,8 @@ class SourceReport(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What to build for: `models` are `.samara` files, converted ones included, without the lists;
-    `selection` is what these and the lists need; `notes` what the user should know of it."""
+    """What to build for: `models` are the `.samara` files (converted ones included, lists not);
+    `selection` is what they and the lists need; `notes` are remarks for the user."""
 
     models: tuple[Path, ...]
     selection: Selection
@@ -67,17 +67,18 @@ def gathered(
     backend: str | None = None,
     full: bool = False,
 ) -> Iterator[Gathered]:
-    """Read models and lists of operators (an `ops.txt`), and ask what the models need.
+    """Read models and lists of operators (an `ops.txt`), and find out what the models need.
 
-    ONNX models are converted, and live as long as the context; `note` is told. custom: C files with
-    operators of the models, which this machine's compiler makes into a library to ask. accuracy: of
-    the sessions that will run the models. backend: that they will run on besides the CPU: its
-    feature and the kernels that the models need. full: all operators and features besides. SamaraError
-    for a file that is neither model nor list, and where nothing is given.
+    Converted ONNX models exist as long as the context; `note` is told about them. custom: C files with
+    operators of the models, compiled with this machine's compiler into a library to be inspected.
+    accuracy: of the sessions that will run the models. backend: one that they will run on besides the
+    CPU; its feature and the kernels that the models need are added. full: add all operators and
+    features. SamaraError for a file that is neither model nor list, or if nothing is given.
     """
     if backend is not None and backend not in BACKENDS:
         raise UnsupportedError(
-            f"there is no backend {backend!r} to build in", fix=f"there is {', '.join(BACKENDS)}"
+            f"there is no backend {backend!r} to build in",
+            fix=f"backends are {', '.join(BACKENDS)}",
         )
     devices: tuple[str, ...] = () if backend is None else (backend,)
     if devices and full:
@@ -118,7 +119,7 @@ def gathered(
 
 
 def model_features(path: Path) -> tuple[str, ...]:
-    """The features whose functions a model has something for: its variables, golden data, labels, records."""
+    """The features that the model makes use of: by its variables, golden data, labels and records."""
     file = read_file(path)
     kinds = {type(record) for record in records_of(file.program).values()}
     has = {
@@ -134,7 +135,7 @@ def model_features(path: Path) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def _kernels_of(custom: Sequence[Path], progress: Note) -> Iterator[None]:
-    """Let this process's sessions find the operators of C files."""
+    """Let this process's sessions use the operators of C files."""
     tools = replace(find_toolchain(find_target("host")), say=progress)
     symbols = custom_names(custom)
     with scratch_folder() as folder:
@@ -167,19 +168,22 @@ def build(
 ) -> BuildReport:
     """Build a runtime for `models` into the folder `out`: libraries, header, packages, programs.
 
-    models: `.samara` files, `.onnx` files, or lists (the `ops.txt` of an earlier build). target: a
-    name of targets.TARGETS, or host. isa: instruction sets, the least of which every CPU must have;
-    default: all that the target knows. features: beside what the models need; default: files,
-    names and threads. opt: `s` small or `2` fast. custom: C files with custom operators. cc:
-    another compiler for the target, with its flags. ndk: the folder of the Android NDK. backend:
-    "opencl" for devices, with the kernels that the models need. note: told what the user should
-    know; progress: told every step, before it is taken.
+    models: `.samara` files, `.onnx` files, or lists (the `ops.txt` of an earlier build). target: a name
+    of targets.TARGETS, or host. isa: instruction sets; every CPU must have the lowest of them; default:
+    all that the target knows. features: in addition to those that the models need; default: files,
+    names and threads. opt: `s` small or `2` fast. custom: C files with custom operators. cc: another
+    compiler for the target, with its flags. ndk: the folder of the Android NDK. backend: "opencl" for
+    devices, with the kernels that the models need. note: called with remarks for the user; progress:
+    called with every step before it starts.
 
-    Raises UnsupportedError for a name that is not known, BackendError for a compiler that is missing
-    or fails, and what opening and preparing the models raises.
+    Raises UnsupportedError for an unknown name, BackendError if a compiler is missing or fails, and
+    the errors of opening and preparing the models.
     """
     if opt not in ("s", "2"):
-        raise UnsupportedError(f"there is no optimisation {opt!r}", fix="s is small, 2 is fast")
+        raise UnsupportedError(
+            f"there is no optimisation level {opt!r}",
+            fix="give s for the smallest code or 2 for the fastest",
+        )
     check_folder(out)
     machine = find_target(target)
     tools = replace(find_toolchain(machine, cc=cc, ndk=ndk), say=progress)
@@ -215,25 +219,29 @@ def build_android(
 ) -> AarReport:
     """Build an AAR for Android apps: the Java classes, and for every ABI what `models` need.
 
-    out: the file, NAME.aar. full: all operators and features, whatever the models; backends are in it
-    where `backend` or `features` names them. abis: arm64-v8a, armeabi-v7a, x86_64, x86; default: all, by
-    the NDK where one is named, else by clang and lld. isa: as for build; an ABI that has none of the
-    named sets takes its default. features: beside what the models and the classes need. maven: a folder
-    that becomes a Maven repository with the AAR.
-    opt, ndk, backend, note and progress are as for build.
+    out: the file, NAME.aar. full: all operators and features, whatever the models need; backends only if
+    `backend` or `features` names them. abis: arm64-v8a, armeabi-v7a, x86_64, x86; default: all. The
+    compiler is the NDK's if one is named, else clang with lld. isa: as for build; an ABI without any of
+    the named sets takes its default. features: in addition to those of the models and the classes.
+    maven: a folder that becomes a Maven repository with the AAR. opt, ndk, backend, note and progress are
+    as for build.
 
-    Raises UnsupportedError for a name that is not known, BackendError for a compiler that is missing
-    or fails, and what opening and preparing the models raises.
+    Raises UnsupportedError for an unknown name, BackendError if a compiler is missing or fails, and
+    the errors of opening and preparing the models.
     """
     from samara.exporter.package.aar import build_aar
     from samara.exporter.package.aar_tools import find_tools
 
     if opt not in ("s", "2"):
-        raise UnsupportedError(f"there is no optimisation {opt!r}", fix="s is small, 2 is fast")
+        raise UnsupportedError(
+            f"there is no optimisation level {opt!r}",
+            fix="give s for the smallest code or 2 for the fastest",
+        )
     path = Path(out)
     if path.suffix != ".aar":
         raise UnsupportedError(
-            f"the output for android is {path}, which is no .aar", fix="as in -o app.aar"
+            f"the output for android is {path}, which does not end in .aar",
+            fix="give a name such as -o app.aar",
         )
     backend = _backend_of(backend, features)
     tools = find_tools(abis=abis, isa=isa, ndk=ndk)
@@ -264,12 +272,12 @@ def write_source(
     backend: str | None = None,
     note: Note = silent,
 ) -> SourceReport:
-    """Write the runtime for `models` as one C file and its header, and nothing compiled.
+    """Write the runtime for `models` as one C file and its header, without compiling.
 
-    name: what all public names begin with; default: the first model's stem. embed: the model joins
-    as constant data. bare_metal: a microcontroller's CPU: no threads, files or allocation, and the
-    model embedded. isa, features, custom: as for build; by default all instruction sets of x86-64
-    and aarch64, chosen when the file is compiled, and no feature that the model does not need.
+    name: the prefix of all public names; default: the first model's stem. embed: add the model as
+    constant data. bare_metal: a microcontroller's CPU; the code uses no threads, files or allocation, and
+    embeds the model. isa, features, custom: as for build; the defaults are all instruction sets of x86-64
+    and aarch64, selected when the file is compiled, and only features that the model needs.
     """
     from samara.exporter.package import bare_metal as bare
     from samara.exporter.package import single_file
@@ -284,7 +292,7 @@ def write_source(
     check_folder(out)
     prefix = c_name(Path(models[0]).stem) if name is None and models else name or ""
     own = [Path(path) for path in custom]
-    # Bare-metal sessions have strict accuracy, in which other algorithms are chosen.
+    # Bare-metal sessions have strict accuracy, which selects other algorithms.
     accuracy = "default" if bare_metal is None else "strict"
     with gathered(models, custom=own, note=note, accuracy=accuracy, backend=backend) as given:
         if bare_metal is not None:
@@ -321,20 +329,23 @@ def write_swift(
 ) -> SourceReport:
     """Write the runtime for `models` as a Swift package (package/swift_package.py).
 
-    isa: as for build; by default all instruction sets of arm64 and x86-64, chosen when the package is
-    compiled. Its features are those that its Swift code calls. binary: compile the C code now, by
-    `opt`, into an XCFramework in the package; an `out` called NAME.xcframework is that alone.
+    isa: as for build; default: all instruction sets of arm64 and x86-64, selected when the package is
+    compiled. The features are those that the Swift code calls. binary: compile the C code now, by `opt`,
+    into an XCFramework in the package; if `out` ends in .xcframework, write only that.
 
-    Raises UnsupportedError for a name that is not known, BackendError for a compiler that is missing
-    or fails, and what opening and preparing the models raises.
+    Raises UnsupportedError for an unknown name, BackendError if a compiler is missing or fails, and
+    the errors of opening and preparing the models.
     """
     from samara.exporter.package import swift_package, xcframework
 
     check_folder(out)
     if opt not in ("s", "2"):
-        raise UnsupportedError(f"there is no optimisation {opt!r}", fix="s is small, 2 is fast")
+        raise UnsupportedError(
+            f"there is no optimisation level {opt!r}",
+            fix="give s for the smallest code or 2 for the fastest",
+        )
     if binary or swift_package.is_framework(Path(out)):
-        xcframework.compiler()  # before the work
+        xcframework.compiler()  # fail before the work starts
     own = [Path(path) for path in custom]
     with gathered(models, custom=own, note=note, progress=progress) as given:
         progress("writing the package")
@@ -345,19 +356,19 @@ def write_swift(
 
 
 def _backend_of(backend: str | None, features: Sequence[str] | None) -> str | None:
-    """The backend to build in: a feature that is one asks for its kernels, too."""
+    """The backend to build in. A feature that is a backend asks for its kernels, too."""
     named = [name for name in features or () if name in BACKENDS]
     return backend if backend is not None or not named else named[0]
 
 
 def c_name(text: str) -> str:
-    """A file's stem as the beginning of C names: kws-small.v2 is kws_small_v2."""
+    """A file's stem as a prefix of C names: kws-small.v2 is kws_small_v2."""
     name = re.sub(r"\W", "_", text, flags=re.ASCII)
     return name if name[:1].isalpha() else f"m{name}"
 
 
 def _list_text(path: Path) -> str | None:
-    """The text of a list of operators; None for another kind of file."""
+    """The text of a list of operators; None if the file is something else."""
     with reading(path), path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC.encode():
             return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running a Python file that registers custom operators, before a command needs them."""
+"""Run a Python file that registers custom operators, before a command needs them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["load_operators"]
 def load_operators(path: str | os.PathLike[str]) -> None:
     """Run a Python file for its `samara.register_op` calls; its `__name__` is not `__main__`.
 
-    Raises SamaraError for a file that is not there or raises.
+    Raises SamaraError if the file is missing or raises.
     """
     check_readable(path)
     try:

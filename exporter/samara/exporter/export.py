@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`export`: a Program goes through the passes into a .samara file."""
+"""`export`: run the passes on a Program and write it to a .samara file."""
 
 from __future__ import annotations
 
@@ -35,14 +35,17 @@ from samara.exporter.package.memory_plan import measure
 from samara.exporter.package.prepack import check_sets, derived_layouts
 from samara.exporter.passes import EXPORT, OptimizeReport, run_passes
 from samara.exporter.types import ArgumentError, ShapeError, UnsupportedError
+from samara.exporter.types.charts import Bar, bars
+from samara.exporter.types.text import byte_text
 from samara.pybridge.array_files import read_arrays
 from samara.pybridge.audio_record import AudioRecord
 from samara.pybridge.files import kind_of, path_of, read_text
 from samara.pybridge.input_record import parse_record
 from samara.pybridge.memory_use import DerivedLayout
+from samara.pybridge.notebook import html_report, html_table
 
 _log = logging.getLogger("samara.export")
-# What golden outputs may differ by on a device: design limits of a float model.
+# How far golden outputs may differ on a device: the design limits of a float model.
 _GOLDEN_TOLERANCE = (1e-4, 1e-3)
 
 _RECORD = '{"image": "rgb float32 nchw resize=224x224"}'
@@ -53,10 +56,10 @@ Samples = Mapping[str, Any] | str | os.PathLike[str]
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What `export` did: file size, node counts before and after, passes, transposes left,
-    functions that may allocate while running, the memory contract that the file states, and why it
-    does not for some function. `records` are those of inputs in the file; `trained` names the inputs whose
-    record is that of training, `untaken` says why others are without it.
+    """What `export` did: file size, node counts before and after, passes, remaining transposes, functions
+    that may allocate at run time, the memory contract of the file, and why some functions have none.
+    `records` are those of inputs in the file; `trained` names the inputs with the record of training,
+    `untaken` says why others do not have it.
     """
 
     path: str
@@ -124,12 +127,44 @@ class ExportReport:
             by = ", as in training" if name in self.trained else ""
             lines.append(f"  input {name!r} takes {what} by '{text}'{by}")
         for name, why in self.untaken.items():
-            lines.append(f"  input {name!r} is without the record of training: {why}")
+            lines.append(f"  input {name!r} does not get the record of training: {why}")
         if self.prepacked is not None:
             lines.append(f"  {self.prepacked:,} bytes of it are derived weight layouts")
         for name, why in self.unmeasured.items():
             lines.append(f"  memory of {name!r} could not be measured here: {why}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "file": byte_text(self.size_bytes),
+            "nodes": f"{self.nodes_before:,} → {self.nodes_after:,}",
+            "transposes left": str(len(self.transposes)),
+        }
+        if self.growing:
+            facts["growing"] = ", ".join(self.growing)
+        facts |= {f"input {name}": record for name, record in self.records.items()}
+        passes = [
+            (
+                r.name,
+                f"{r.nodes_before:,}",
+                f"{r.nodes_after:,}",
+                "" if r.difference is None else f"{r.difference:.2g}",
+                r.failed,
+            )
+            for r in self.passes.rows
+            if r.changed or r.failed
+        ]
+        heads = ("pass", "nodes before", "after", "change, of the tolerance", "left off because")
+        most = sorted(self.operators.items(), key=lambda item: (-item[1], item[0]))
+        chart = bars([Bar(op, float(n)) for op, n in most], title="Nodes by operator")
+        left = [(t.name, t.reason, t.place) for t in self.transposes]
+        return html_report(
+            f"Exported to {self.path}",
+            facts,
+            html_table(heads, passes, right={1, 2, 3}) if passes else "",
+            html_table(("transpose left", "why", "from"), left) if left else "",
+            chart if most else "",
+        )
 
 
 def export(
@@ -152,37 +187,42 @@ def export(
     preprocess: Records | Literal[""] | None = None,
     postprocess: Answers | None = None,
 ) -> ExportReport:
-    """Optimize a Program and write it as a .samara file, whole or not at all.
+    """Optimize a Program and write it to a .samara file, as a whole or not at all.
 
-    program: one Program, or {name: Program} whose default entries become functions of one file;
-    variables of equal name are shared.
-    optimize: run the passes (`disable` names some to skip). check: run the program before and after
-    each on sample inputs (`samples`, the golden inputs, or random ones); a pass that changes an answer
-    is left off, and the report says so; "strict" raises instead, False does not check. bisect says
-    more about the pass to blame.
-    bounds: upper bounds of symbolic dims, or of a tensor's data-dependent dims, by name; a run
-    within bounds allocates nothing.
-    layout: {"input": "NHWC"} makes inputs or outputs channels-last at the border. golden: inputs
-    (dict or .npz) whose outputs are stored for `selftest`. labels: class names, or a text file with
-    one per line. target_runtime: oldest runtime version that must load the file. prepack:
-    instruction sets of this machine whose derived weight layouts (Winograd's, for one) are stored
-    beside the neutral one: sessions there start sooner and share these pages with other processes,
-    for a larger file. Others derive what they need.
-    consts: {input: value} freezes inputs as `import_onnx` does; an `if` that they decide becomes its
-    branch. rename: {old: new} names of inputs and outputs in the file. golden and samples go by the
-    new names, all else by the program's own.
-    preprocess: {input: record} says how a picture or sound becomes an input, as an ImageRecord, an
-    AudioRecord or a text (docs/guides/preprocessing.md, docs/guides/preprocessing-audio.md); names, layouts and dtypes
-    are those of the file. Sessions then take pictures and sound.
-    Inputs of a model that was trained with samara.data.transforms.FromRecord have its record without being
-    named; {input: ""} takes a record away, "" all of them.
-    postprocess: what the outputs mean, as an AnswerRecord or its text (docs/guides/postprocessing.md), of the
-    first function, or {function: record}. Session.predict then gives typed answers, with the labels.
+    program: one Program, or {name: Program} whose default entries become functions of one file; variables
+    of equal name are shared.
+    optimize: run the passes (`disable` names passes to skip). check: run the program before and after each
+    pass on sample inputs (`samples`, the golden inputs, or random ones). A pass that changes an output is
+    undone, and the report says so; "strict" raises instead, False does not check. bisect: find out whether
+    the pass alone is to blame.
+    bounds: upper bounds of symbolic dims, or of a tensor's data-dependent dims, by name; a run within
+    bounds allocates nothing.
+    layout: {"input": "NHWC"} makes inputs or outputs channels-last. golden: inputs (dict or .npz) that are
+    stored with their outputs for `selftest`. labels: class names, or a text file with one per line.
+    target_runtime: oldest runtime version that must load the file. prepack: instruction sets of this
+    machine whose derived weight layouts (for example Winograd's) are stored in addition to the neutral one.
+    The file is larger, but sessions on such machines start sooner and share these pages with other
+    processes. Other machines derive their layouts.
+    consts: {input: value} freezes inputs as `import_onnx` does; an `if` that they decide is replaced by its
+    branch. rename: {old: new} names of inputs and outputs in the file. golden and samples use the new
+    names, all other arguments the program's own.
+    preprocess: {input: record} describes how a picture or sound becomes an input, as an ImageRecord, an
+    AudioRecord or a text (docs/guides/preprocessing.md, docs/guides/preprocessing-audio.md), with the names, layouts
+    and dtypes of the file. Sessions then take pictures and sound. Inputs of a model trained with
+    samara.data.transforms.FromRecord get their record without being named; {input: ""} removes a record,
+    "" all of them.
+    postprocess: the meaning of the outputs, as an AnswerRecord or its text (docs/guides/postprocessing.md), for the
+    first function, or {function: record}. Session.predict then returns typed answers, with the labels.
 
     Raises SamaraError when a pass changes an answer under check="strict", UnknownNameError for names
-    that are not there, ArgumentError for another kind of argument, FileError where the file cannot be
+    that are not there, ArgumentError for another kind of argument, FileError if the file cannot be
     written (an existing one is then unchanged), UnsupportedError for what `target_runtime` or
     `prepack` cannot have.
+
+    >>> program = samara.script(nn.Linear(4, 2), samara.ones(1, 4))
+    >>> report = samara.export(program, "linear.samara")
+    >>> samara.Session("linear.samara")(np.ones((1, 4), np.float32)).shape
+    (1, 2)
     """
     path_of(path, "path", 'name the file to write: samara.export(program, "m.samara")')
     if isinstance(program, Mapping):
@@ -285,7 +325,7 @@ def export(
 
 
 def _check_target(program: Program, target: str | None) -> tuple[int, ...] | None:
-    """The version that `target` names; UnsupportedError where it cannot run the program."""
+    """The version that `target` names; UnsupportedError if it cannot run the program."""
     if target is None:
         return None
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samara as an ONNX backend: the interface of `onnx.backend.base` over import, passes, file and C runtime."""
+"""samara as an ONNX backend: `onnx.backend.base` by import, passes, a file and the C runtime."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ __all__ = [
 
 
 class SamaraRep(BackendRep):
-    """A model that has become a `.samara` file and runs in a session of the C runtime; `program` is
-    what the file holds.
+    """A model that was written to a `.samara` file and runs in a session of the C runtime; `program` is the
+    content of the file.
     """
 
     def __init__(self, session: Session, program: Program) -> None:
@@ -53,13 +53,13 @@ class SamaraRep(BackendRep):
         {name: array}. Raises ShapeError for arrays that do not fit.
         """
         if kwargs:
-            raise UnsupportedError(f"run takes no option {', '.join(kwargs)}")
+            raise UnsupportedError(f"run takes no option {', '.join(kwargs)}", fix="leave it out")
         outputs = self.session.run(self.feeds(inputs))
         made: tuple[Any, ...] = self._result(*(outputs[name] for name in self._names))
         return made
 
     def feeds(self, inputs: Any) -> Mapping[str, Any]:
-        """{name: array} of what `run` takes."""
+        """The inputs of `run` as {name: array}."""
         if isinstance(inputs, Mapping):
             return inputs
         given = list(inputs) if isinstance(inputs, Sequence) else [inputs]
@@ -73,11 +73,11 @@ class SamaraRep(BackendRep):
 
 
 class SamaraBackend(Backend):
-    """Runs ONNX models on the CPU; its class methods are those of `onnx.backend.base.Backend`."""
+    """Runs ONNX models on the CPU. Its class methods are those of `onnx.backend.base.Backend`."""
 
     @classmethod
     def is_compatible(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> bool:
-        """Whether the model imports; `prepare` says what keeps it from doing so."""
+        """Whether the model can be imported. `prepare` explains why not."""
         try:
             import_onnx(model, **kwargs)
         except UnsupportedError:
@@ -88,7 +88,7 @@ class SamaraBackend(Backend):
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> SamaraRep:
         """A model ready to run; `kwargs` are those of `samara.import_onnx`.
 
-        Raises UnsupportedError with the table of everything that cannot be imported.
+        Raises UnsupportedError with a table of everything that cannot be imported.
         """
         if not cls.supports_device(device):
             raise UnsupportedError(f"device {device!r} is not supported", fix='use device="CPU"')
@@ -102,7 +102,7 @@ class SamaraBackend(Backend):
     def run_model(
         cls, model: onnx.ModelProto, inputs: Any, device: str = "CPU", **kwargs: Any
     ) -> tuple[Any, ...]:
-        """The outputs of a model that runs once."""
+        """The outputs of a model that runs only once."""
         return cls.prepare(model, device, **kwargs).run(inputs)
 
     @classmethod
@@ -116,8 +116,8 @@ class SamaraBackend(Backend):
     ) -> tuple[Any, ...]:
         """The outputs of one node over arrays, one per input that the node names.
 
-        outputs_info: (dtype, shape) of each output; not needed. opset_version: of the default
-        domain, the newest when left out.
+        outputs_info: (dtype, shape) of each output; ignored. opset_version: of the default domain; default:
+        the newest.
         """
         super().run_node(node, inputs, device, outputs_info, **kwargs)
         names = [n for n in node.input if n]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opening what a report is about: a `.samara` file, or an ONNX model converted on the way."""
+"""Open the file of a report: a `.samara` file, or an ONNX model that is converted first."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Note = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """A `.samara` file to report on.
+    """A `.samara` file for a report.
 
-    `onnx` is the model it was converted from, None for a file given as it is.
+    `onnx` is the model that it was converted from, None if it was given as it is.
     """
 
     given: str
@@ -31,7 +31,7 @@ class OpenedFile:
 
 
 def silent(_text: str) -> None:
-    """A Note that says nothing."""
+    """A Note that is ignored."""
 
 
 @contextlib.contextmanager
@@ -42,11 +42,11 @@ def opened(
     optimize: bool = True,
     note: Note = silent,
 ) -> Iterator[OpenedFile]:
-    """The `.samara` file at `path`, or one converted from the ONNX model there, which lives as long
-    as the context.
+    """The `.samara` file at `path`, or one converted from the ONNX model there for the life of the
+    context.
 
-    shapes: given to the importer where it converts. note: told when it does. ModelFormatError when
-    the file is neither.
+    shapes: passed to the importer. note: called if the model is converted. ModelFormatError for another
+    kind of file.
     """
     given = path_of(path, "the model")
     if is_samara(given):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference of answers: docs/guides/postprocessing.md in numpy, step by step, to the last bit.
 
-Written to be read beside the page. Python's floats appear only where a number has no fraction.
+It is written to be read beside the page. Python's floats occur only for numbers without a fraction.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _DTYPES = ("float32", "float16", "int8", "uint8", "int32", "int64")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Output:
-    """An output of a model: its elements, and of quantized ones the scale and zero point."""
+    """An output of a model: its elements, and the scale and zero point if it is quantized."""
 
     data: npt.NDArray[Any]
     scale: float = 1.0
@@ -58,10 +58,10 @@ def answer(
     geometry: PictureGeometry,
     labels: Sequence[str] = (),
 ) -> Answer:
-    """What `outputs`, by name and in the model's order, say of the picture that lies as `geometry` says.
+    """The answer of `outputs` (by name, in the model's order) about a picture placed as in `geometry`.
 
-    ShapeError where an output's shape or dtype does not fit the record, UnknownNameError where there
-    is no output of a name.
+    ShapeError if an output's shape or dtype does not fit the record, UnknownNameError if there is no
+    output of a name.
 
     >>> picture = PictureGeometry.of_sizes(32, 32)
     >>> logits = np.array([[1.0, 3.0, 2.0]], np.float32)
@@ -212,7 +212,9 @@ def rows_of(
         widths.add(channels)
         rows.append(_activated(flat, activation)[:, part.begin : end])
     if len(widths) != 1:
-        raise ShapeError(f"the outputs of {part} have {sorted(widths)} channels, expected as many")
+        raise ShapeError(
+            f"the outputs of {part} have {sorted(widths)} channels, expected the same number in all"
+        )
     return np.concatenate(rows)
 
 
@@ -311,7 +313,7 @@ def _points(
 
 
 def _meet(kept: Floats, box: Floats, iou: float) -> bool:
-    """Whether two boxes share more than `iou` of their union."""
+    """Whether the intersection of two boxes is more than `iou` of their union."""
     w = min(kept[2], box[2]) - max(kept[0], box[0])
     h = min(kept[3], box[3]) - max(kept[1], box[1])
     both = w * h
@@ -356,7 +358,7 @@ def _check_counts(
     anchors: Floats | None,
     geometry: PictureGeometry,
 ) -> None:
-    """ShapeError unless all parts are of the same things."""
+    """ShapeError unless all parts describe the same number of boxes."""
     if given.shape[1] != 4:
         raise ShapeError(f"box={record.box} has {given.shape[1]} channels, expected 4")
     counts = {
@@ -371,7 +373,7 @@ def _check_counts(
     if len(set(counts.values())) != 1:
         said = ", ".join(f"{name} {count}" for name, count in counts.items())
         raise ShapeError(
-            f"parts are of different numbers of things: {said}",
+            f"the parts hold different numbers of boxes: {said}",
             fix="change the anchors or the parts: anchors follow from the size of the input",
         )
 
@@ -481,7 +483,7 @@ def _offset(refine: str, left: np.float32, c: np.float32, right: np.float32) -> 
 
 
 def _peak(record: KeypointsRecord, map_: Floats) -> tuple[np.float32, np.float32, np.float32]:
-    """x and y in cells, and the number, of a map's largest number."""
+    """x and y in cells of a map's largest value, and that value."""
     nan = np.isnan(map_)
     if nan.all():
         return np.float32(0), np.float32(0), np.float32(np.nan)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The reference of audio pre-processing: docs/guides/preprocessing-audio.md step by step, in numpy.
 
-It takes a whole signal at once, so it says nothing about streaming and has nothing of it to get
-wrong. All arithmetic is on int64 and uint64 arrays that do not overflow, but for the last step.
+It takes a whole signal at once, so it has no streaming logic that could be wrong. Except for the last
+step all arithmetic is on int64 and uint64 arrays that do not overflow.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ Ints = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.uint64]
 
 SAMPLE_BITS = 40
-TRANSFORM_BITS = 42  # of the largest sum that a transform can make
+TRANSFORM_BITS = 42  # bits of the largest sum in a transform
 LIMIT = 2 << SAMPLE_BITS  # samples are clamped to -2.0 .. 2.0
 LOG_BITS = 22
-# Of one unit of log2, 26 fractional bits: ln 2, log10 2, 10 log10 2.
+# Units per log2 with 26 fractional bits: ln 2, log10 2, 10 log10 2.
 LOG_UNITS = {"ln": 46516320, "log10": 20201781, "db": 202017810}
 
 
 def features(record: AudioRecord, samples: Array, rate: int) -> Array:
     """All frames of a signal: [frames, features * parts] in the record's dtype.
 
-    samples: int16 or float32, [n] or [n, channels], `rate` of them per second. Integer records must
-    say `quant`. ShapeError for other samples.
+    samples: int16 or float32, [n] or [n, channels], at `rate` per second. Integer records must have
+    `quant`. ShapeError for other samples.
 
     >>> record = AudioRecord.parse("samples float32 tf rate=8000 window=2")
     >>> features(record, np.array([0, 16384, -32768, 1], np.int16), 8000)[:, 0].tolist()
@@ -47,8 +47,8 @@ def features(record: AudioRecord, samples: Array, rate: int) -> Array:
 
 
 def tensors(record: AudioRecord, samples: Array, rate: int) -> Array:
-    """All tensors of a signal, [tensors, *record.tensor_shape]: `frames` frames each, `step` later
-    each; frames that do not fill one are dropped.
+    """All tensors of a signal, [tensors, *record.tensor_shape]. A tensor has `frames` frames, and the next
+    begins `step` frames later; frames that do not fill a tensor are dropped.
 
     >>> record = AudioRecord.parse("samples float32 ft rate=8000 window=1 frames=2 step=1")
     >>> (tensors(record, np.arange(3, dtype=np.int16), 8000) * 32768).tolist()
@@ -73,7 +73,7 @@ def _unit(record: AudioRecord) -> int:
 
 
 def mono(samples: Array) -> Ints:
-    """Step 1: the mean of the channels, 40 fractional bits."""
+    """Step 1: the mean of the channels, with 40 fractional bits."""
     array = np.asarray(samples)
     if (
         array.dtype not in (np.int16, np.float32)
@@ -154,7 +154,7 @@ def _complex_product(xr: Ints, xi: Ints, wr: Ints, wi: Ints) -> tuple[Ints, Ints
 
 
 def shaped(record: AudioRecord, frames: Ints) -> tuple[Ints, Ints]:
-    """Step 4: mean, pre-emphasis and window, [frames, fft], and each frame's fractional bits."""
+    """Step 4: mean, pre-emphasis and window: [frames, fft], and the number of fractional bits per frame."""
     x = frames
     if record.dc:
         x = x - (x.sum(axis=1, keepdims=True) + record.window // 2) // record.window
@@ -169,8 +169,8 @@ def shaped(record: AudioRecord, frames: Ints) -> tuple[Ints, Ints]:
 
 
 def transform(record: AudioRecord, frames: Ints) -> tuple[Ints, Ints, Ints]:
-    """Steps 4 and 5: the spectrum, real and imaginary parts, [frames, fft / 2 + 1], and each
-    frame's fractional bits, one more than before because the parts are those of twice the spectrum.
+    """Steps 4 and 5: real and imaginary parts of the spectrum, [frames, fft / 2 + 1], and the fractional
+    bits per frame. There is one more than before, because the transform computes twice the spectrum.
     """
     x, bits = shaped(record, frames)
     n = record.fft
@@ -200,7 +200,7 @@ def _fft(real: Ints, imaginary: Ints) -> tuple[Ints, Ints]:
 
 
 def bit_length(x: Bits) -> Ints:
-    """Of each number: the bits that it takes, 0 for 0."""
+    """The number of bits of each value, 0 for 0."""
     count = np.zeros(x.shape, np.int64)
     rest = x.copy()
     for step in (32, 16, 8, 4, 2, 1):
@@ -211,14 +211,14 @@ def bit_length(x: Bits) -> Ints:
 
 
 def _shift(x: Bits, left: Ints) -> Bits:
-    """x * 2^left, rounded down; it must fit."""
+    """x * 2^left, rounded down; it must not overflow."""
     up = np.clip(left, 0, 63).astype(np.uint64)
     down = np.clip(-left, 0, 63).astype(np.uint64)
     return np.where(left <= -64, np.uint64(0), x << up >> down)
 
 
 def magnitudes(record: AudioRecord, real: Ints, imaginary: Ints, bits: Ints) -> tuple[Bits, Ints]:
-    """Step 6: power or magnitude of each bin as m * 2^e; `bits` fractional bits per frame."""
+    """Step 6: power or magnitude of each bin as m * 2^e. bits: fractional bits per frame."""
     largest = np.maximum(np.abs(real), np.abs(imaginary))
     cut_off = np.maximum(0, bit_length(largest.astype(np.uint64)) - 31)
     r, i = (_rounded(np.abs(part), cut_off).astype(np.uint64) for part in (real, imaginary))
@@ -232,20 +232,20 @@ def _rounded(x: Ints, bits: Ints) -> Ints:
 
 
 def _root(x: Bits) -> Bits:
-    """The whole square root, rounded down."""
+    """The integer square root, rounded down."""
     root = np.sqrt(x.astype(np.float64)).astype(np.uint64)
     root = np.where(root * root > x, root - np.uint64(1), root)
     return np.where((root + np.uint64(1)) ** 2 <= x, root + np.uint64(1), root)
 
 
 def normalised(m: Bits, e: Ints) -> tuple[Bits, Ints]:
-    """m * 2^e with m of 32 bits, the rest dropped; 0 stays (0, 0)."""
+    """m * 2^e with m reduced to 32 bits; 0 stays (0, 0)."""
     left = 32 - bit_length(m)
     return _shift(m, left), np.where(m > 0, e - left, 0)
 
 
 def mel_bands(record: AudioRecord, m: Bits, e: Ints) -> tuple[Bits, Ints]:
-    """Step 7: weighted sums of bins, each as m * 2^e, m of 32 bits."""
+    """Step 7: weighted sums of bins, each as m * 2^e with m of 32 bits."""
     made = []
     for start, weights, (norm_m, norm_e) in tables.bands(record):
         some = slice(start, start + len(weights))
@@ -259,7 +259,7 @@ def mel_bands(record: AudioRecord, m: Bits, e: Ints) -> tuple[Bits, Ints]:
 
 
 def logarithms(record: AudioRecord, m: Bits, e: Ints) -> Ints:
-    """Step 8: the logarithm of max(m * 2^e + offset, floor), 22 fractional bits."""
+    """Step 8: the logarithm of max(m * 2^e + offset, floor), with 22 fractional bits."""
     m, e = _add(m, e, *tables.power_of(record.offset))
     floor_m, floor_e = tables.power_of(record.floor)
     below = (m == 0) | (e < floor_e) | ((e == floor_e) & (m < np.uint64(floor_m)))
@@ -308,7 +308,7 @@ def _floats(x: Ints, exponent: Ints | int) -> Array:
 
 
 def _powers(m: Bits, e: Ints) -> Array:
-    """The nearest float32 of m * 2^e; 0 where it is below 2^-126."""
+    """The nearest float32 of m * 2^e; 0 if it is below 2^-126."""
     m, e = normalised(m, e)
     made = np.ldexp(m.astype(np.float32), np.maximum(e, -157).astype(np.int32))
     return np.where(e < -157, np.float32(0), made).astype(np.float32)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of the audio reference, in whole numbers: docs/guides/preprocessing-audio.md, "Tables".
+"""Tables of the audio reference as integers: docs/guides/preprocessing-audio.md, "Tables".
 
-Numbers are Python's, so nothing overflows and `//` and `>>` round down, as in the page.
+The numbers are Python's, so nothing overflows, and `//` and `>>` round down as on the page.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from samara.pybridge.audio_record import AudioRecord
 from samara.pybridge.errors import ShapeError
 
-ONE = 1 << 62  # 1.0 of tables while they are made
+ONE = 1 << 62  # 1.0 while tables are computed
 PI = 0xC90FDAA22168C234  # pi * 2^62
 INVERSE_PI = 0x145F306DC9C882A5  # 2^62 / pi
 LN2 = 0x2C5C85FDF473DE6A  # ln 2 * 2^62
 LOG_BITS = 48
-MAX_WEIGHTS = 1 << 18  # of a resampling filter: 1 MiB
+MAX_WEIGHTS = 1 << 18  # of one resampling filter: 1 MiB
 ZEROS = 16  # zero crossings of the resampling filter on each side
 
 
@@ -170,7 +170,7 @@ def _muldiv(a: int, b: int, c: int) -> int:
 
 
 class _Scale:
-    """A mel scale: hertz with 32 fractional bits to mels with 48, and back."""
+    """A mel scale: converts hertz with 32 fractional bits to mels with 48, and back."""
 
     def __init__(self, slaney: bool) -> None:
         self.slaney = slaney
@@ -262,7 +262,7 @@ def resampler(rate: int, to: int) -> tuple[int, int, int, Sequence[Sequence[int]
     least, most = 1000, 192000
     shared = math.gcd(rate, to)
     up, down = to // shared, rate // shared
-    unit = 20 * max(up, down)  # a distance of j / L input samples is 19 j / unit crossings
+    unit = 20 * max(up, down)  # j / L input samples are 19 j / unit zero crossings
     half = -(-ZEROS * unit // (19 * up))
     if not least <= rate <= most or up * 2 * half > MAX_WEIGHTS:
         raise ShapeError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pre-processing of pictures in plain integers: docs/guides/preprocessing.md step by step, to compare with."""
+"""Reference of picture pre-processing in integers: docs/guides/preprocessing.md step by step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from samara.pybridge.image_text import DTYPES
 
 Ints = npt.NDArray[np.int64]
 
-# (matrix, range) -> cy, rv, gu, gv, bu, and what Y is shifted by.
+# (matrix, range) -> cy, rv, gu, gv, bu, and the offset of Y.
 MATRIX: Final = {
     ("bt601", "limited"): (76309, 104597, -25675, -53279, 132201, 16),
     ("bt601", "full"): (65536, 91881, -22553, -46802, 116130, 0),
@@ -28,8 +28,8 @@ _ONE = 16384  # the sum of a pixel's weights
 def preprocess(record: ImageRecord, image: Image) -> npt.NDArray[Any]:
     """The tensor that `record` makes of `image`, of the shape `record.shape(*image.size)`.
 
-    It is written to be read beside docs/guides/preprocessing.md, not to be fast. ArgumentError where the
-    record lacks a scale to quantize by, ShapeError where the picture does not fit it.
+    It is written to be read beside docs/guides/preprocessing.md, not to be fast. ArgumentError if the record
+    has no scale to quantize by, ShapeError if the picture does not fit it.
 
     >>> record = ImageRecord.parse("gray uint8 hw resize=2x1")
     >>> preprocess(record, Image(np.array([[10, 20, 30, 41]], np.uint8), "gray"))
@@ -39,7 +39,7 @@ def preprocess(record: ImageRecord, image: Image) -> npt.NDArray[Any]:
     geometry = record.geometry(*image.size)
     picture = oriented(image, record)
     (rw, rh), (x, y), (w, h) = geometry.resized, geometry.start, geometry.kept
-    # Step 5: along rows, then along columns; pixels outside the crop are not needed.
+    # Step 5: along rows, then along columns. Rows outside the crop are not computed.
     half = _along(np.moveaxis(picture, 1, 0), record, rw, (x, w), 7)
     new = _along(np.moveaxis(half, 1, 0), record, rh, (y, h), 21)
     columns, rows = geometry.size
@@ -76,7 +76,7 @@ def _channels(image: Image, record: ImageRecord) -> Ints:
     return np.stack((r, g, b) if record.colour == "rgb" else (b, g, r), axis=2)
 
 
-# Format -> bytes of a pixel, and where R, G and B lie in it.
+# Format -> bytes of a pixel, and the positions of R, G and B.
 _BYTES: Final = {"gray": 1, "rgb": 3, "bgr": 3, "rgba": 4, "bgra": 4}
 _RGB: Final = {"rgb": (0, 1, 2), "bgr": (2, 1, 0), "rgba": (0, 1, 2), "bgra": (2, 1, 0)}
 
@@ -115,7 +115,7 @@ def _clip(values: Ints) -> Ints:
 
 
 def weights(record: ImageRecord, n: int, m: int, d: int) -> dict[int, int]:
-    """Old pixel -> its weight in new pixel `d`, where an axis of n pixels becomes m; their sum is 16384."""
+    """Old pixel -> its weight in new pixel `d` when n pixels become m; the weights sum to 16384."""
     a = _shares(record, n, m, d)
     total = sum(a.values())
     found, before = {}, 0
@@ -130,7 +130,7 @@ def _rounded(c: int, total: int) -> int:
 
 
 def _shares(record: ImageRecord, n: int, m: int, d: int) -> dict[int, int]:
-    """a(i) of the page for those old pixels where it is not 0."""
+    """a(i) of the page for the old pixels where it is not 0."""
     if record.filter == "nearest":
         return {((2 * d + 1) * n) // (2 * m): 1}
     if record.filter == "area":
@@ -151,7 +151,7 @@ def _shares(record: ImageRecord, n: int, m: int, d: int) -> dict[int, int]:
 
 
 def _along(pixels: Ints, record: ImageRecord, m: int, kept: tuple[int, int], shift: int) -> Ints:
-    """New pixels start .. start + count of m along the first axis, kept = (start, count)."""
+    """New pixels start .. start + count - 1 along the first axis, with kept = (start, count)."""
     start, count = kept
     new = np.empty((count, *pixels.shape[1:]), np.int64)
     for k in range(count):
@@ -165,7 +165,7 @@ def _along(pixels: Ints, record: ImageRecord, m: int, kept: tuple[int, int], shi
 
 
 def elements(v: Ints, record: ImageRecord) -> npt.NDArray[Any]:
-    """What the tensor holds of pixels v, [height, width, channels] of 0..255."""
+    """The elements of the tensor for pixels v, [height, width, channels] of 0..255."""
     y = v.astype(np.float32)
     with np.errstate(over="ignore", under="ignore"):
         if record.mean:

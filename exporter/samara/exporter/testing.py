@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of operators share: inputs of the table's cases, tolerances, comparison."""
+"""Helpers of operator tests: inputs of the table's cases, tolerances, comparison."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from samara.exporter.types import Born, Dim, DType, Quant, Sym, TensorType
 
 Array = npt.NDArray[Any]
 
-# Random integers of cases that do not narrow the range.
+# Range of random integers in cases that do not narrow it.
 _SMALL = 8
 _WIDE = (-2.0, 2.0)  # the defaults of Case.low and Case.high
 
@@ -64,7 +64,7 @@ def _drawn(rng: np.random.Generator, dtype: DType, shape: tuple[int, ...], case:
     if dtype is DType.QS8:
         return np.asarray(rng.integers(-128, 128, shape)).astype(np.int8)
     if dtype.is_float:
-        # Drawn in float64 and rounded once, so that all dtypes see nearly the same values.
+        # Drawn in float64 and rounded once, so that all dtypes get nearly the same values.
         return np.asarray(rng.uniform(case.low, case.high, shape)).astype(dtype.numpy)
     low, high = -_SMALL, 2 * _SMALL
     if (case.low, case.high) != _WIDE:
@@ -94,7 +94,7 @@ def run_case(
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """What a shape rule said."""
+    """The results of a shape rule."""
 
     types: tuple[TensorType, ...]
     context: InferContext
@@ -106,7 +106,7 @@ def infer_case(
     types: Sequence[TensorType | None] | None = None,
     attrs: Mapping[str, Any] | None = None,
 ) -> Inferred:
-    """The shape rule on the case (or on other types and attributes)."""
+    """Run the shape rule on the case (or on other types and attributes)."""
     ctx: InferContext = InferContext(
         op,
         case_types(case) if types is None else types,
@@ -124,7 +124,7 @@ def infer_case(
 def signature_of(
     functions: Mapping[str, Body], name: str
 ) -> tuple[tuple[TensorType, ...], tuple[TensorType, ...]]:
-    """(input types, output types) of a body of a case."""
+    """(input types, output types) of a function of a case."""
     return functions[name].signature
 
 
@@ -138,7 +138,7 @@ def _scalar(case: Case, index: int) -> Dim | None:
 
 # ---- tolerances ----
 
-_MODEL_STEPS = 2  # of a whole model's 8-bit outputs
+_MODEL_STEPS = 2  # for 8-bit outputs of whole models
 
 
 def tolerance(op_name: str, dtype: DType | str) -> tuple[float, float]:
@@ -150,23 +150,23 @@ def tolerance(op_name: str, dtype: DType | str) -> tuple[float, float]:
 def assert_close(got: Any, want: Any, op: str, dtype: DType | str | None = None) -> None:
     """AssertionError unless `got` agrees with `want` within the table's tolerance.
 
-    dtype and shape must be equal; NaN and infinities must be at the same places. `op` is the name
-    of an operator, or "model" for what a whole model computes: then
+    dtype and shape must be equal; NaN and infinities must be at the same positions. `op` is the name of an
+    operator, or "model" for the output of a whole model. Then the bounds are
     |d| <= 1e-4 + 1e-3 |want| + 2e-5 range in float32, 2e-2 of the range and the same argmax in
-    float16, and 2 steps in int8 and uint8. `dtype` is what was computed in, where that is not the
-    dtype of the arrays (a float16 model with float32 outputs).
+    float16, and 2 steps in int8 and uint8. `dtype` is the dtype of the computation if it differs from that
+    of the arrays (a float16 model with float32 outputs).
     """
     a, b = np.asarray(got), np.asarray(want)
     assert a.dtype == b.dtype, f"{op}: dtype {a.dtype}, expected {b.dtype}"
     assert a.shape == b.shape, f"{op}: shape {a.shape}, expected {b.shape}"
     if not DType.from_numpy(a.dtype).is_float:
         steps = _MODEL_STEPS if op == "model" and a.dtype.itemsize == 1 else 0
-        # uint64 and int64 differences may leave int64; with steps the dtype has 8 bits.
+        # Differences of uint64 and int64 may overflow int64, but a dtype with steps has 8 bits.
         far = np.abs(a.astype(np.int64) - b.astype(np.int64)) > steps if steps else a != b
         _assert_none(op, a, b, far)
         return
     kind = DType.from_numpy(a.dtype) if dtype is None else dtype
-    with np.errstate(invalid="ignore"):  # bits that became a float may be a signalling NaN
+    with np.errstate(invalid="ignore"):  # reinterpreted bits may be a signalling NaN
         x, y = a.astype(np.float64), b.astype(np.float64)
     finite = np.isfinite(y)
     _assert_none(op, a, b, ~((x == y) | (np.isnan(x) & np.isnan(y))) & ~finite)
@@ -206,9 +206,10 @@ def _assert_none(op: str, got: Array, want: Array, bad: Array) -> None:
 def with_symbols(
     types: Sequence[TensorType | None],
 ) -> tuple[list[TensorType | None], dict[str, int]]:
-    """The types with every size replaced by a symbol, and what the symbols stand for.
+    """The types with every size replaced by a symbol, and the values of the symbols.
 
-    Equal sizes share a symbol, so that what had to be equal still is; 1 stays 1, which broadcasts.
+    Equal sizes share a symbol, so that sizes that must be equal still are. 1 stays 1, because it
+    broadcasts.
     """
     values: dict[str, int] = {}
     out: list[TensorType | None] = []
@@ -228,7 +229,7 @@ def with_symbols(
 def guards_hold(
     context: InferContext, values: Mapping[str, int], reader: Callable[[Any], int] | None = None
 ) -> list[str]:
-    """The messages of the guards that these values break."""
+    """The messages of the guards that these values violate."""
     broken = []
     for g in context.guards:
         a, b = g.a.evaluate(values, reader), g.b.evaluate(values, reader)
@@ -243,8 +244,8 @@ def quant_of(types: Sequence[TensorType | None]) -> list[Quant | None]:
 
 
 def exact_rows() -> tuple[OpSpec, ...]:
-    """The operators under the guarantee of docs/reference/quantized-arithmetic.md: those that have a form in which an
-    operand is qs8 and every operand and result is an integer. They give the same bits everywhere.
+    """The operators that docs/reference/quantized-arithmetic.md promises the same bits everywhere: those with a form in
+    which an operand is qs8 and all operands and results are integers.
     """
     return tuple(
         op
@@ -256,7 +257,7 @@ def exact_rows() -> tuple[OpSpec, ...]:
 def is_integer_case(op: OpSpec, case: Case) -> bool:
     """Whether the case has a qs8 operand, and all its operands and results are integers.
 
-    Parameters of a norm may be floats: what is done with them is settled to the last bit.
+    Parameters of a norm may be floats, because their arithmetic is specified to the last bit.
     """
     given = [t for t in case_types(case) if t is not None]
     if not any(t.dtype is DType.QS8 for t in given):
@@ -301,7 +302,7 @@ def small_onnx() -> bytes:
 
 
 def steered_program() -> Program:
-    """y = x [2, n] times weight three times over in a loop where rate is 16000, else |x|."""
+    """y: x [2, n] multiplied by weight in three loop iterations if rate is 16000, else |x|."""
     main = ProgramBuilder().function("main")
     x, rate = main.input("x", "f32", [2, "n"]), main.input("rate", "i64", [])
     fast, slow = main.child("fast"), main.child("slow")

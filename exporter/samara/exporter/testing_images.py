@@ -26,13 +26,13 @@ Bytes = npt.NDArray[np.uint8]
 _MEANS: Final = (0.0, 127.5, 123.675, 116.28, 255.0, -3.0, 1e6, 0.1)
 _SCALES: Final = (1 / 255, 1 / 127.5, 1 / 58.395, 1.0, -1.0, 0.5, 257.0, 1e30, 1e-30)
 _STEPS: Final = (1 / 255, 1 / 128, 0.0186, 1.0, 0.5, 3.7, 1e-6, 1e6)
-_MOST = 400  # pixels of the longer side after resize=S; a reference in Python takes its time
+_MOST = 400  # pixels of the longer side after resize=S, because the Python reference is slow
 
 
 def random_case(rng: np.random.Generator) -> tuple[ImageRecord, Image]:
     """A record and a picture that fits it, of any format, strides, size, crop, rotation and options.
 
-    The memory of each plane ends with its last byte, so that a read beyond it can be found.
+    The memory of each plane ends with its last byte, so that tools can detect a read beyond it.
     """
     image = random_image(rng)
     return random_record(rng, *image.size), image
@@ -82,7 +82,7 @@ def _overlapping(
     stride: tuple[int, int],
     options: dict[str, Any],
 ) -> Image:
-    """I420 whose U and V are every second byte of the same memory, as cameras hand them out."""
+    """I420 with U and V interleaved in the same memory, as cameras deliver it."""
     columns, rows = (width + 1) // 2, (height + 1) // 2
     row = 2 * columns + int(rng.integers(0, 5))
     both = _content(rng, (rows - 1) * row + 2 * columns)
@@ -146,7 +146,7 @@ def random_record(rng: np.random.Generator, width: int, height: int) -> ImageRec
 
 
 def _sizes(rng: np.random.Generator, colour: str, width: int, height: int) -> dict[str, Any]:
-    """Fields that say the tensor's size: resize, crop, letterbox and fill."""
+    """Fields that set the tensor's size: resize, crop, letterbox and fill."""
     if _chance(rng, 0.25):
         count = int(rng.choice((0, 1, CHANNELS[colour])))
         fill = tuple(int(v) for v in rng.integers(0, 256, count))

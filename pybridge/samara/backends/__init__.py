@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samara.backends: the libraries that PyTorch computes with, none of which is here."""
+"""samara.backends: PyTorch's switches of its math libraries; samara has none of these libraries."""
 
 from samara.exporter.frontend.backends import *
 from samara.exporter.frontend.backends import __all__ as __all__

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samara.backends.mkldnn: not here; its switches may be set and change nothing."""
+"""samara.backends.mkldnn: oneDNN is not available; its switches can be set and have no effect."""
 
 from samara.exporter.frontend.backends.mkldnn import *
 from samara.exporter.frontend.backends.mkldnn import __all__ as __all__

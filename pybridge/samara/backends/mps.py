@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samara.backends.mps: not here."""
+"""samara.backends.mps: Metal is not available."""
 
 from samara.exporter.frontend.backends.mps import *
 from samara.exporter.frontend.backends.mps import __all__ as __all__

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samara.cuda: what programs ask of PyTorch's GPUs; there is none to train on."""
+"""samara.cuda: the names of torch.cuda, which report that there is no GPU to train on."""
 
 from samara.exporter.frontend.cuda import *
 from samara.exporter.frontend.cuda import __all__ as __all__

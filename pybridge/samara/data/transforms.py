@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samara.data.transforms: what is done to samples before they are batched."""
+"""samara.data.transforms: transforms of samples before they are batched."""
 
 from samara.exporter.frontend.data.transforms import *
 from samara.exporter.frontend.data.transforms import __all__ as __all__

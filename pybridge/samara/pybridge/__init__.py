@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python binding of the C runtime; the only place that knows cffi."""
+"""The Python binding of the C runtime; no other package uses cffi."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loading libsamara, and turning its failures into the public errors."""
+"""Load libsamara, and turn its error codes into the public exceptions."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from samara.pybridge.errors import (
 
 NULL = ffi.NULL
 
-# cffi unloads a library when the interpreter takes its modules apart; threads of a pool may still be running its code.
+# cffi unloads libraries at interpreter exit, while threads of a pool may still run their code.
 DLOPEN_FLAGS = getattr(os, "RTLD_NOW", 0) | getattr(os, "RTLD_NODELETE", 0)
 
 _FILE_NAMES = {"darwin": "libsamara.dylib", "win32": "samara.dll"}
 
-# Public structs that are used here, in the order of the headers: what samara_abi() reports the sizes of.
+# Public structs that the bridge uses, in the order in which samara_abi() reports their sizes.
 _STRUCTS = (
     "samara_error",
     "samara_feed",
@@ -87,12 +87,24 @@ _ERRORS: dict[int, type[SamaraError]] = {
 }
 _BAD_DATA = 60
 
-# How operators name an index that is out of range. The status says no more than BAD_DATA.
+
+def error_class(status: int) -> type[SamaraError]:
+    """The class of the errors that a status of the C runtime becomes."""
+    return _ERRORS.get(status, SamaraError)
+
+
+def statuses() -> dict[str, int]:
+    """The statuses of the C runtime: name without SAMARA_ -> code."""
+    named: dict[int, str] = ffi.typeof("samara_status").elements
+    return {name.removeprefix("SAMARA_"): code for code, name in named.items()}
+
+
+# How operators report an index that is out of range. The status BAD_DATA alone does not tell.
 _INDEX = re.compile(r"\b(index|target) -?\d+ at position \d+")
 
 
 def library_path() -> Path:
-    """Where the native library is: SAMARA_LIBRARY, else beside this package. BackendError when it is in neither."""
+    """The path of the native library: SAMARA_LIBRARY, else beside this package. BackendError if it is missing."""
     given = os.environ.get("SAMARA_LIBRARY")
     if given:
         path = Path(given)
@@ -108,12 +120,15 @@ def library_path() -> Path:
 
 @functools.cache
 def library() -> Any:
-    """The loaded library, its struct sizes compared with the declared ones. BackendError when they differ."""
+    """The loaded library. BackendError if its struct sizes differ from the declared ones."""
     path = library_path()
     try:
         lib = ffi.dlopen(str(path), DLOPEN_FLAGS)
     except OSError as error:
-        raise BackendError(f"{path} cannot be loaded: {error}") from None
+        raise BackendError(
+            f"{path} cannot be loaded: {error}",
+            fix="reinstall samara, or build the library on this machine",
+        ) from None
     count = lib.samara_abi(NULL, 0)
     sizes = ffi.new("size_t[]", count)
     lib.samara_abi(sizes, count)
@@ -127,10 +142,10 @@ def library() -> Any:
 
 
 def function_in(lib: Any, name: str) -> Any:
-    """The function of a library, None where it has none: a selective build may lack it."""
+    """A function of a library; None if the library lacks it, as a selective build may."""
     try:
         return getattr(lib, name)
-    except (AttributeError, ffi.error):  # cffi raises the second for a missing symbol
+    except (AttributeError, ffi.error):  # cffi raises ffi.error for a missing symbol
         return None
 
 
@@ -148,7 +163,7 @@ def failure(status: int, message: str) -> SamaraError:
 
 
 def new_error() -> Any:
-    """A samara_error for calls that happen before an object exists."""
+    """A samara_error for calls before an object exists."""
     return ffi.new("samara_error *")
 
 

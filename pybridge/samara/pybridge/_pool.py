@@ -15,7 +15,7 @@ _pools: dict[tuple[int, int], Any] = {}
 
 
 def usable_cores() -> int:
-    """Cores this process may run on."""
+    """The number of cores that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -34,7 +34,7 @@ def whole_number(value: object, what: str) -> int:
 
 
 def pool_for(threads: int | None) -> Any:
-    """The process's pool of that many threads (None: min(4, cores)); NULL for one thread."""
+    """The process's pool with that many threads (None: min(4, cores)); NULL for one thread."""
     count = min(4, usable_cores()) if threads is None else whole_number(threads, "threads")
     if count < 1:
         raise ShapeError(

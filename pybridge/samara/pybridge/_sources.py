@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the sources of the runtime and of its Swift package are: in a checkout, or in an installed package."""
+"""Find the sources of the runtime and of its Swift package, in a checkout or an installed package."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from samara.pybridge.errors import BackendError
 
 
 def sources() -> Path:
-    """The folder that holds the C runtime's src/, include/ and tools/. BackendError where there is none."""
+    """The folder with the C runtime's src/, include/ and tools/. BackendError if there is none."""
     return _folder("runtime_c", "src", "C")
 
 
 def swift_sources() -> Path:
-    """The folder that holds the Swift package's Package.swift and Sources/. BackendError where there is none."""
+    """The folder with the Swift package's Package.swift and Sources/. BackendError if there is none."""
     return _folder("ios", "Sources", "Swift")
 
 

@@ -21,10 +21,10 @@ Array = npt.NDArray[Any]
 
 
 class State(MutableMapping[str, Array]):
-    """Variables of a session by name: reading copies out, assigning writes, nothing can be deleted."""
+    """Variables of a session by name. Reading copies out, assigning writes, deleting is an error."""
 
     def __init__(self, handle: Any, check: Callable[[int], None]) -> None:
-        """`check` raises what the session says for a status that is not OK."""
+        """check: raises the session's error for a status that is not OK."""
         self._handle = handle
         self._check = check
         self._lib = library()
@@ -50,7 +50,8 @@ class State(MutableMapping[str, Array]):
         array = np.asarray(value)
         if array.shape != like.shape or array.dtype != like.dtype:
             raise ShapeError(
-                f"state {name!r} is {like.dtype} {list(like.shape)}, got {array.dtype} {list(array.shape)}"
+                f"state {name!r} is {like.dtype} {list(like.shape)}, got {array.dtype} {list(array.shape)}",
+                fix="convert the array to that dtype and shape",
             )
         array = np.ascontiguousarray(array).reshape(like.shape)
         self._check(
@@ -66,10 +67,10 @@ class State(MutableMapping[str, Array]):
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all variables to one safetensors file, which samara.load reads; atomically.
+        """Write all variables to one safetensors file, which samara.load reads.
 
-        Whoever is killed meanwhile leaves the old file or the new one. FileError where it cannot be
-        written.
+        The file is replaced atomically: a process that is killed leaves the old file or the new one.
+        FileError if it cannot be written.
         """
         needed = ffi.new("size_t *")
         save = self._lib.samara_session_state_save_memory
@@ -79,12 +80,13 @@ class State(MutableMapping[str, Array]):
         write_bytes(path, data.data)
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Set all variables from a file of `save`, of samara.save given a dict of arrays by name, or
-        of samara_session_state_save in C; all or none.
+        """Set all variables from a file; on an error none of them changes.
 
-        The file must hold every variable of this session in its dtype and shape, and nothing but
-        variables of the model. Raises ModelFormatError for a damaged or foreign file, ShapeError
-        for a dtype or shape, SamaraError for names, FileError where the file cannot be read.
+        The file is one of `save`, of samara.save given a dict of arrays by name, or of
+        samara_session_state_save in C. It must hold every variable of this session in its dtype and
+        shape, and no name that is not a variable of the model. Raises ModelFormatError for a damaged or
+        foreign file, ShapeError for a dtype or shape, SamaraError for names, FileError if the file cannot
+        be read.
         """
         data = np.frombuffer(read_bytes(path_of(path, "path")), np.uint8)
         self._check(

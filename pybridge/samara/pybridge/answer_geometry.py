@@ -17,7 +17,7 @@ _MOST_SIZE = 16384  # the largest side of a picture and of an input
 
 
 class _Sized(Protocol):
-    """What is read of a record of an image."""
+    """The fields of an image record that this module reads."""
 
     @property
     def resize(self) -> int | tuple[int, int] | None: ...
@@ -28,7 +28,7 @@ class _Sized(Protocol):
 
 
 class _Turned(Protocol):
-    """What is read of a picture."""
+    """The attributes of a picture that this module reads."""
 
     @property
     def width(self) -> int: ...
@@ -51,12 +51,12 @@ def _nearest(numerator: int, denominator: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PictureGeometry:
-    """How a picture lies in a model's input.
+    """Where a picture lies in a model's input.
 
-    The rectangle `crop` (x, y, width, height) of a picture of `width` by `height` pixels was rotated
-    clockwise by `rotation` degrees, mirrored where `mirror` says so, resized to `resized` (width,
-    height), and put with its corner at `offset` (column, row) of an input of `tensor` (width, height)
-    pixels. A negative offset means that the resized picture was cropped.
+    The rectangle `crop` (x, y, width, height) of a picture of `width` by `height` pixels is rotated
+    clockwise by `rotation` degrees, mirrored if `mirror` is set, resized to `resized` (width, height),
+    and placed with its corner at `offset` (column, row) of an input of `tensor` (width, height)
+    pixels. A negative offset means that the resized picture is cropped.
 
     >>> PictureGeometry.of_sizes(640, 480, letterbox=(320, 320)).offset
     (0, 40)
@@ -81,7 +81,8 @@ class PictureGeometry:
         x, y, w, h = self.crop
         if x < 0 or y < 0 or x + w > self.width or y + h > self.height:
             raise ShapeError(
-                f"the crop {self.crop} is not inside a picture of {self.width}x{self.height}"
+                f"the crop {self.crop} is not inside a picture of {self.width}x{self.height}",
+                fix="give (x, y, width, height) inside the picture",
             )
         if self.rotation not in (0, 90, 180, 270):
             raise ShapeError(f"a rotation by {self.rotation}, expected 0, 90, 180 or 270 degrees")
@@ -90,9 +91,9 @@ class PictureGeometry:
 
     @classmethod
     def of(cls, record: _Sized, picture: _Turned) -> PictureGeometry:
-        """That of a picture which an image's record made an input of.
+        """The geometry of a picture that `record` makes an input of.
 
-        ShapeError where the record crops more than the resized picture has.
+        ShapeError if the record crops more than the resized picture has.
         """
         return cls.of_sizes(
             picture.width,
@@ -118,10 +119,10 @@ class PictureGeometry:
         center: tuple[int, int] | None = None,
         letterbox: tuple[int, int] | None = None,
     ) -> PictureGeometry:
-        """That of a picture of `width` by `height` pixels, by step 3 of docs/guides/preprocessing.md.
+        """The geometry of a picture of `width` by `height` pixels, by step 3 of docs/guides/preprocessing.md.
 
-        `crop`, `rotation` and `mirror` are the picture's; `resize`, `center` (the record's crop) and
-        `letterbox` those of the image's record. ShapeError for sizes that cannot be.
+        `crop`, `rotation` and `mirror` belong to the picture; `resize`, `center` (the record's crop) and
+        `letterbox` to the image record. ShapeError for sizes out of range.
         """
         rectangle = (0, 0, width, height) if crop is None else crop
         ow, oh = rectangle[2:] if rotation in (0, 180) else (rectangle[3], rectangle[2])
@@ -137,7 +138,7 @@ class PictureGeometry:
         return (w, h) if self.rotation in (0, 180) else (h, w)
 
     def to_picture(self, points: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-        """Points [..., 2], x and y in pixels of the input, as float32 ones in pixels of the picture.
+        """Map points [..., 2] (x, y) from pixels of the input to pixels of the picture, as float32.
 
         (0, 0) is the upper left corner of the upper left pixel in both.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers of the runtime as Python objects."""
+"""Convert answers of the runtime into Python objects."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _POINT = np.dtype({
 
 
 def read_answer(native: Any, labels: tuple[str, ...]) -> Answer:
-    """A samara_answer with copies of all it points to."""
+    """The Python object of a samara_answer, with copies of everything that it points to."""
     kind, count = KINDS[native.kind], int(native.count)
     if kind == "classes":
         classes = (native.classes[i] for i in range(count))
@@ -55,7 +55,7 @@ def read_answer(native: Any, labels: tuple[str, ...]) -> Answer:
     if kind == "boxes":
         rows = _copy(native.boxes, count * _BOX.itemsize, _BOX)
         points = int(native.points_per_box)
-        # Points of all boxes lie one behind the other.
+        # The points of all boxes lie contiguously, box after box.
         first = native.boxes[0].points if count and points else NULL
         keypoints = (
             _copy(first, 8 * count * points, np.float32).reshape(count, points, 2)

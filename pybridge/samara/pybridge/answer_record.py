@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model's outputs mean: records of answers, and their text form (docs/guides/postprocessing.md)."""
+"""Records that describe a model's outputs, and their text form (docs/guides/postprocessing.md)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ __all__ = [
 
 Activation = Literal["none", "sigmoid", "softmax"]
 
-_MOST_OUTPUTS = 16  # of one part: strides of a detector
-_MOST_PRIORS = 64  # sizes of all strides together
+_MOST_OUTPUTS = 16  # outputs of one part: one for each stride of a detector
+_MOST_PRIORS = 64  # anchor sizes of all strides together
 _MOST_SIZE = 16384  # the largest side of a picture
 _MOST_TOP = 65535
 _MOST_CHANNEL = 2**31 - 1
@@ -48,16 +48,16 @@ def _float32(value: float) -> float:
 
 
 def _number(value: float) -> str:
-    """The shortest text that is this float32 again."""
+    """The shortest text that parses to the same float32."""
     return np.format_float_positional(np.float32(value), unique=True, trim="-")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Channels of one output, or of several that lie one behind the other.
+    """Channels of one output, or of several outputs that are concatenated.
 
-    `outputs` are names, or `#0`, `#1`, … by position. Channels `begin` up to `end`, without `end`;
-    None takes all that follow.
+    `outputs` are names, or `#0`, `#1`, … by position. The channels are `begin` to `end` - 1; with
+    end=None all from `begin` on.
 
     >>> str(Part(("scores",), 1))
     'scores[1:]'
@@ -76,14 +76,14 @@ class Part:
         for name in self.outputs:
             if not name or re.search(r"[\s\[\],=]", name):
                 raise ArgumentError(
-                    f"{name!r} is no name of an output: it is empty, or has a space or one of [ ] , =",
+                    f"{name!r} is not the name of an output: it is empty, or has a space or one of [ ] , =",
                     fix="give the output's position instead, as #0",
                 )
         last = _MOST_CHANNEL if self.end is None else self.end
         if not 0 <= self.begin < last <= _MOST_CHANNEL:
             raise ArgumentError(
-                f"channels {self.begin}:{self.end} are none",
-                fix="give the first and the one behind the last, as [0:4]",
+                f"channels {self.begin}:{self.end} select nothing",
+                fix="give the first channel and the one after the last, as [0:4]",
             )
 
     def __str__(self) -> str:
@@ -98,7 +98,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """Anchors of one stride: in each cell of `stride` pixels a box of each (width, height) in pixels.
+    """Anchors of one stride: every cell of `stride` pixels has a box of each (width, height) in pixels.
 
     >>> str(Prior(16, ((32.0, 32.0), (48.0, 24.0))))
     '16:32,48x24'
@@ -133,7 +133,7 @@ class Prior:
 
 @dataclass(frozen=True, slots=True)
 class ClassifyRecord:
-    """One output holds a score of each class.
+    """One output holds a score for each class.
 
     >>> str(ClassifyRecord("logits", "softmax"))
     'classify logits softmax'
@@ -152,16 +152,16 @@ class ClassifyRecord:
 
     @classmethod
     def parse(cls, text: str) -> ClassifyRecord:
-        """The record that `text` says, as "classify logits softmax top=5".
+        """Parse a record such as "classify logits softmax top=5".
 
-        ArgumentError, with the word that is wrong, where it says none.
+        ArgumentError names the word that is wrong.
         """
         return _of_kind(cls, text, "classify")
 
 
 @dataclass(frozen=True, slots=True)
 class MaskRecord:
-    """One output holds a class of each pixel, or numbers whose largest is the class.
+    """One output holds the class of each pixel, or scores of which the largest is the class.
 
     >>> str(MaskRecord("out", sigmoid=True, threshold=0.5))
     'mask out sigmoid threshold=0.5'
@@ -186,18 +186,18 @@ class MaskRecord:
 
     @classmethod
     def parse(cls, text: str) -> MaskRecord:
-        """The record that `text` says, as "mask logits nchw".
+        """Parse a record such as "mask logits nchw".
 
-        ArgumentError, with the word that is wrong, where it says none.
+        ArgumentError names the word that is wrong.
         """
         return _of_kind(cls, text, "mask")
 
 
 @dataclass(frozen=True, slots=True)
 class BoxesRecord:
-    """Outputs hold boxes and their scores; boxes that meet a better one of their class are dropped.
+    """Outputs hold boxes and their scores. A box that overlaps a better one of its class is dropped.
 
-    What each field does stands in docs/guides/postprocessing.md, under the word of its name.
+    docs/guides/postprocessing.md describes each field under its name.
 
     >>> record = BoxesRecord("center", Part(("out",), 0, 4), Part(("out",), 4), threshold=0.25)
     >>> str(record)
@@ -234,12 +234,14 @@ class BoxesRecord:
         object.__setattr__(self, "iou", _float32(self.iou))
         object.__setattr__(self, "variances", tuple(_float32(v) for v in self.variances))
         if not 0 <= self.iou <= 1:
-            raise ArgumentError(f"boxes: iou={self.iou:g}, expected 0 to 1", fix="as iou=0.5")
+            raise ArgumentError(
+                f"boxes: iou={self.iou:g}, expected 0 to 1", fix="for example iou=0.5"
+            )
         variances: tuple[float, ...] = self.variances
         if len(variances) != 4 or not all(0 < v < math.inf for v in variances):
             raise ArgumentError(
                 f"boxes: variances={self.variances}, expected four numbers above 0",
-                fix="as variances=0.1,0.1,0.2,0.2",
+                fix="for example variances=0.1,0.1,0.2,0.2",
             )
         self._check_anchors()
         self._check_parts()
@@ -259,16 +261,16 @@ class BoxesRecord:
             )
         if not self.priors and self.at != "center":
             raise ArgumentError(
-                "boxes: at= is about priors, and there are none", fix="leave it out"
+                "boxes: at= applies to priors=, which is not given", fix="leave it out"
             )
         if self.form != "anchors" and self.variances != (1.0, 1.0, 1.0, 1.0):
             raise ArgumentError(
-                f"boxes: variances= is about the form anchors, this is {self.form}",
+                f"boxes: variances= applies to the form anchors, this is {self.form}",
                 fix="leave it out",
             )
         if self.units == "ratio" and self.priors:
             raise ArgumentError(
-                "boxes: priors are in pixels, so units=ratio says nothing", fix="leave it out"
+                "boxes: priors are in pixels, so units=ratio has no effect", fix="leave it out"
             )
         if sum(len(prior.sizes) for prior in self.priors) > _MOST_PRIORS:
             raise ArgumentError(
@@ -291,14 +293,14 @@ class BoxesRecord:
             )
         if self.point_step != 2 and self.points is None:
             raise ArgumentError(
-                "boxes: point_step= is about points=, which is not given", fix="leave it out"
+                "boxes: point_step= applies to points=, which is not given", fix="leave it out"
             )
         points = self.points
         if points is not None and points.end is not None:
             count = points.end - points.begin
             if count % self.point_step:
                 raise ArgumentError(
-                    f"boxes: points={points} has {count} channels, which are no multiple of"
+                    f"boxes: points={points} has {count} channels, which is not a multiple of"
                     f" {self.point_step}",
                     fix="take all channels of all points",
                 )
@@ -308,16 +310,16 @@ class BoxesRecord:
 
     @classmethod
     def parse(cls, text: str) -> BoxesRecord:
-        """The record that `text` says, as "boxes corners box=boxes score=scores[1:] units=ratio".
+        """Parse a record such as "boxes corners box=boxes score=scores[1:] units=ratio".
 
-        ArgumentError, with the word that is wrong, where it says none.
+        ArgumentError names the word that is wrong.
         """
         return _of_kind(cls, text, "boxes")
 
 
 @dataclass(frozen=True, slots=True)
 class KeypointsRecord:
-    """Outputs hold points: a heat map of each, or their coordinates. One of the two is given.
+    """Outputs hold points, either as a heat map of each or as coordinates.
 
     >>> str(KeypointsRecord(points="out", yx=True, units="ratio", step=3))
     'keypoints points=out yx units=ratio step=3'
@@ -350,7 +352,7 @@ class KeypointsRecord:
             if getattr(self, name) != default:
                 other, mine = ("heatmaps", "points") if wrong is of_maps else ("points", "heatmaps")
                 raise ArgumentError(
-                    f"keypoints: {name} is about {other}=, and {mine}= is given",
+                    f"keypoints: {name} applies to {other}=, but {mine}= is given",
                     fix="leave it out",
                 )
 
@@ -359,9 +361,9 @@ class KeypointsRecord:
 
     @classmethod
     def parse(cls, text: str) -> KeypointsRecord:
-        """The record that `text` says, as "keypoints heatmaps=heatmaps refine=quarter".
+        """Parse a record such as "keypoints heatmaps=heatmaps refine=quarter".
 
-        ArgumentError, with the word that is wrong, where it says none.
+        ArgumentError names the word that is wrong.
         """
         return _of_kind(cls, text, "keypoints")
 
@@ -385,20 +387,20 @@ def _check_common(record: ClassifyRecord | MaskRecord | BoxesRecord, kind: str) 
         _check_choice(kind, "the activation", record.activation, ("none", "sigmoid", "softmax"))
         if not 1 <= record.top <= _MOST_TOP:
             raise ArgumentError(
-                f"{kind}: top={record.top}, expected 1 to {_MOST_TOP}", fix="as top=5"
+                f"{kind}: top={record.top}, expected 1 to {_MOST_TOP}", fix="for example top=5"
             )
     if record.threshold is not None:
         object.__setattr__(record, "threshold", _float32(record.threshold))
         if not math.isfinite(record.threshold):
             raise ArgumentError(
                 f"{kind}: threshold={record.threshold}, expected a finite number",
-                fix="as threshold=0.5",
+                fix="for example threshold=0.5",
             )
 
 
 # ---- text ----
 
-# Words that stand alone: the field, and what it becomes.
+# Words without a value: the field that each sets, and to what.
 _FLAGS: dict[str, dict[str, tuple[str, Any]]] = {
     "classify": {"softmax": ("activation", "softmax"), "sigmoid": ("activation", "sigmoid")},
     "mask": {
@@ -430,7 +432,7 @@ _VALUES: dict[str, tuple[str, ...]] = {
 
 
 def _text(record: AnswerRecord, kind: str, first: str | None) -> str:
-    """The canonical text: fields in their order, defaults left out."""
+    """The canonical text: fields in their order, without those that have their default."""
     words = [kind] if first is None else [kind, first]
     flags = {pair: word for word, pair in _FLAGS[kind].items()}
     for field in fields(record):
@@ -452,11 +454,11 @@ def _value(value: object) -> str:
 
 
 def parse_answer_record(text: str) -> AnswerRecord:
-    """The record that `text` says: "classify logits softmax", "boxes corners box=… score=…".
+    """Parse the text of a record: "classify logits softmax", "boxes corners box=… score=…".
 
     Words are separated by spaces; docs/guides/postprocessing.md lists them. `str(record)` is the canonical
-    text, which parses to an equal record. ArgumentError, with the word that is wrong, what was
-    expected and an example, where the text says no record.
+    text, which parses to an equal record. ArgumentError names the word that is wrong, what was
+    expected, and an example.
 
     >>> parse_answer_record("classify logits softmax").activation
     'softmax'
@@ -570,6 +572,6 @@ def _of_kind(cls: type[_R], text: str, kind: str) -> _R:
     record = parse_answer_record(text)
     if not isinstance(record, cls):
         raise ArgumentError(
-            f"{text!r} is no record of {kind}", fix=f"for example {_EXAMPLES[kind]!r}"
+            f"{text!r} is not a {kind} record", fix=f"for example {_EXAMPLES[kind]!r}"
         )
     return record

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers with meaning: classes, boxes, masks and points of a picture, and drawing them."""
+"""Answers about a picture (classes, boxes, masks, points), and drawing them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SHOWN = 4  # boxes that a repr lists
 
 
 def label_of(labels: Sequence[str], index: int) -> str:
-    """The label of class `index`; its number where there is none.
+    """The label of class `index`, or the number if there is no label.
 
     >>> label_of(["cat", "dog"], 1), label_of([], 7)
     ('dog', '7')
@@ -61,10 +61,10 @@ class Guess:
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """What a picture shows: the best class, and in `top` the best ones, best first.
+    """The classes of a picture: the best one, and in `top` the best ones in falling order.
 
-    Where no class has a score above the record's threshold `top` is empty, `label` too, `index` -1 and
-    `score` 0; such a result is false.
+    If no class has a score above the record's threshold, `top` and `label` are empty, `index` is -1,
+    `score` is 0, and the result is false in a condition.
 
     >>> result = Classification((Guess("cat", 0, 0.75), Guess("dog", 1, 0.25)))
     >>> result.label, result.score
@@ -126,7 +126,7 @@ class Detections:
     `boxes` are float32 [n, 4], x0, y0, x1, y1 in the picture's pixels, (0, 0) the upper left corner of
     its first pixel; `scores` float32 [n]; `classes` int32 [n]; `labels` the labels of all classes, by
     their number, or empty; `keypoints` float32 [n, points, 2] or None. Iterating gives a Detection for
-    each. ShapeError where lengths differ.
+    each. ShapeError if lengths differ.
 
     >>> boxes = np.array([[1, 2, 30, 40]], np.float32)
     >>> found = Detections(boxes, np.array([0.5], np.float32), np.array([0], np.int32), ("face",))
@@ -177,8 +177,8 @@ class Detections:
 class Mask:
     """The class of every pixel of a picture: `classes` is uint8 or uint16 [height, width].
 
-    A pixel that the model did not see holds `unseen`: 255 or 65535. `labels` are those of all classes,
-    by their number, or empty.
+    Pixels that the model did not see hold `unseen`, which is 255 or 65535. `labels` are the labels of
+    all classes by number, or empty.
 
     >>> Mask(np.array([[0, 1], [1, 255]], np.uint8), ("sky", "road"))
     Mask(2x2, road 50%, sky 25%, unseen 25%)
@@ -196,7 +196,7 @@ class Mask:
 
     @property
     def unseen(self) -> int:
-        """The number in pixels that the model did not see."""
+        """The value of pixels that the model did not see."""
         return int(np.iinfo(self.classes.dtype).max)
 
     def __repr__(self) -> str:
@@ -216,7 +216,7 @@ class Mask:
 class Keypoints:
     """Points of a picture: `points` float32 [n, 2], x and y in its pixels, `scores` float32 [n].
 
-    `labels` are their names, or empty. ShapeError where lengths differ.
+    `labels` are their names, or empty. ShapeError if lengths differ.
 
     >>> points = np.array([[3, 4.5]], np.float32)
     >>> Keypoints(points, np.array([0.5], np.float32), ("nose",))
@@ -251,7 +251,7 @@ Answer = Classification | Detections | Mask | Keypoints
 
 # ---- drawing ----
 
-# Hues far from each other, for classes and points by turns.
+# Colours with hues far from each other, used in turn for classes and points.
 _COLOURS = (
     *((230, 25, 75), (60, 180, 75), (0, 130, 200), (245, 130, 48), (145, 30, 180), (70, 240, 240)),
     *((240, 50, 230), (210, 245, 60), (0, 128, 128), (170, 110, 40), (128, 0, 0), (0, 0, 128)),
@@ -259,17 +259,17 @@ _COLOURS = (
 
 
 def colour_of(index: int) -> tuple[int, int, int]:
-    """The red, green and blue (0..255) that class `index` is drawn in."""
+    """The colour (red, green, blue in 0..255) in which class `index` is drawn."""
     return _COLOURS[index % len(_COLOURS)]
 
 
 def draw(picture: Any, answer: Answer, *, opacity: float = 0.5) -> PIL.Image.Image:
-    """A copy of `picture` with `answer` on it: boxes and labels, a blended mask, or points.
+    """Draw `answer` on a copy of `picture`: boxes and labels, a blended mask, or points.
 
-    `picture` is a samara.Image (but of YUV), a PIL image, or a uint8 array [height, width] or
-    [height, width, 3] in RGB. It is the one the answer is about, as the model's caller had it: not
-    rotated, not cropped. `opacity` is how much of a mask's colour covers the picture; class 0 and what
-    the model did not see stay as they are. Returns an RGB image.
+    `picture` is a samara.Image (not YUV), a PIL image, or a uint8 array [height, width] or
+    [height, width, 3] in RGB. It must be the picture that was given to the model, neither rotated nor
+    cropped. `opacity` is the weight of a mask's colour; class 0 and pixels that the model did not see
+    keep their colour. Returns an RGB image.
 
     ArgumentError for other pictures and answers, ShapeError for a mask of another size, UnsupportedError
     without Pillow.
@@ -279,12 +279,12 @@ def draw(picture: Any, answer: Answer, *, opacity: float = 0.5) -> PIL.Image.Ima
     (60, 180, 75)
     """
     if not 0 <= opacity <= 1:
-        raise ArgumentError(f"opacity {opacity}, expected 0 to 1", fix="as opacity=0.5")
+        raise ArgumentError(f"opacity {opacity}, expected 0 to 1", fix="for example opacity=0.5")
     image = _rgb(picture)
     if isinstance(answer, Mask):
         return _draw_mask(image, answer, opacity)
     canvas = _pillow("ImageDraw").Draw(image)
-    # Lines stay visible in large pictures.
+    # Thicker lines keep boxes visible in large pictures.
     line = max(1, round(max(image.size) / 400))
     if isinstance(answer, Classification):
         _write(canvas, (0, 0), "\n".join(map(str, answer.top)), colour_of(answer.index))
@@ -297,16 +297,16 @@ def draw(picture: Any, answer: Answer, *, opacity: float = 0.5) -> PIL.Image.Ima
                 _dot(canvas, float(x), float(y), 2 * line, colour_of(i))
     else:
         raise ArgumentError(
-            f"an answer to draw, got {type(answer).__name__}",
+            f"draw takes an answer, got {type(answer).__name__}",
             fix="give a Classification, Mask, Detections or Keypoints",
         )
     return image
 
 
 def write_picture(path: AnyPath, picture: PIL.Image.Image) -> None:
-    """Write a picture in the format that the name asks for, whole or not at all.
+    """Write a picture in the format that the file's name ends in, as a whole or not at all.
 
-    ArgumentError for a name that asks for none, FileError where the file cannot be written.
+    ArgumentError for a name without a known ending, FileError if the file cannot be written.
     """
     kind = picture_kind(path)
     with replacing(path) as file:
@@ -314,7 +314,7 @@ def write_picture(path: AnyPath, picture: PIL.Image.Image) -> None:
 
 
 def picture_kind(path: AnyPath) -> str:
-    """The format, as Pillow calls it, that the name of a picture to write asks for. ArgumentError for none.
+    """Pillow's name of the format that a file name ends in. ArgumentError for an unknown ending.
 
     >>> picture_kind("out.png")
     'PNG'
@@ -377,11 +377,11 @@ def _draw_mask(image: PIL.Image.Image, mask: Mask, opacity: float) -> PIL.Image.
 def _draw_box(canvas: Any, found: Detection, line: int, size: tuple[int, int]) -> None:
     colour = colour_of(found.index)
     x0, y0, x1, y1 = found.box
-    # Pixels whose centres the box covers.
+    # The box covers the centres of these pixels.
     left, top = min(round(x0), size[0] - 1), min(round(y0), size[1] - 1)
     right, bottom = max(left, round(x1) - 1), max(top, round(y1) - 1)
     canvas.rectangle((left, top, right, bottom), outline=colour, width=line)
-    # Dots on a small face leave it to be seen.
+    # Small dots leave a small face visible.
     radius = min(2 * line, max(1, (right - left) // 24))
     for x, y in () if found.points is None else found.points:
         _dot(canvas, float(x), float(y), radius, colour)
@@ -395,10 +395,10 @@ def _dot(canvas: Any, x: float, y: float, radius: int, colour: tuple[int, int, i
 
 
 def _write(canvas: Any, at: tuple[int, int], text: str, colour: tuple[int, int, int]) -> None:
-    """Text on a ground of the colour, black or white by what is easier to read."""
+    """Draw text on a background of `colour`, in black or white, whichever is easier to read."""
     if not text:
         return
-    # Pillow's own font has Latin letters only; a box takes the place of others.
+    # Pillow's built-in font has Latin letters only, and draws a box in place of others.
     ground = canvas.textbbox(at, text)
     canvas.rectangle(ground, fill=colour)
     bright = 299 * colour[0] + 587 * colour[1] + 114 * colour[2] > 128000

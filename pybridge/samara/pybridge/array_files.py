@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays in .npy and .npz files: read without pickles, written whole or not at all."""
+"""Read .npy and .npz files without pickles, and write them atomically."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from samara.pybridge.files import AnyPath, check_readable, reading
 
 Array = npt.NDArray[Any]
 
-# What numpy and zipfile raise for files that are none of theirs, or damaged.
+# What numpy and zipfile raise for foreign or damaged files.
 DAMAGE = (ValueError, EOFError, KeyError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 
 
 def read_arrays(path: AnyPath, what: str = "") -> Array | dict[str, Array]:
-    """The array of a .npy file, or those of an .npz file by name.
+    """The array of a .npy file, or a dict of the arrays of an .npz file.
 
-    FileError where the file cannot be read, ModelFormatError where it is something else.
+    FileError if the file cannot be read, ModelFormatError if it is another kind of file.
     """
     check_readable(path, what)
     try:
@@ -40,24 +40,22 @@ def read_arrays(path: AnyPath, what: str = "") -> Array | dict[str, Array]:
 
 
 def no_arrays(path: AnyPath, error: Exception, what: str = "") -> ModelFormatError:
-    """The error of a file that is no .npy or .npz, or is damaged."""
+    """The error for a file that is not .npy or .npz, or is damaged."""
     where = f"{what} {os.fspath(path)}" if what else os.fspath(path)
     return ModelFormatError(
-        f"{where} is no .npy or .npz file of plain arrays: {error}",
+        f"{where} is not a .npy or .npz file of plain arrays: {error}",
         fix="write one with numpy.save or numpy.savez",
     )
 
 
 def write_array(path: AnyPath, array: Array) -> None:
-    """Write a .npy file, as atomic.replacing does."""
+    """Write a .npy file atomically, as atomic.replacing does."""
     with replacing(path) as file:
         np.lib.format.write_array(file, np.asarray(array), allow_pickle=False)
 
 
 def write_arrays(path: AnyPath, arrays: Mapping[str, Array]) -> None:
-    """Write an .npz file, as atomic.replacing does; any name may be a key, which numpy.savez does
-    not allow.
-    """
+    """Write an .npz file atomically. Unlike numpy.savez, any name may be a key."""
     with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one place that writes files and folders: a name shows the old content or the new one, whole,
-at every moment.
+"""Write files and folders atomically: a reader sees the old content or the new one, never a mix.
+
+No other module writes files.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from samara.pybridge.files import AnyPath, path_of, unwritable
 if sys.platform != "win32":
     import fcntl
 
-_LONGEST_NAME = 255  # bytes, on the file systems that people use
+_LONGEST_NAME = 255  # bytes, on common file systems
 _AT_FDCWD = -100
-_RENAME_EXCHANGE = 2  # of Linux' renameat2
-_RENAME_SWAP = 2  # of macOS' renamex_np
-# What file systems say that cannot do something: exchange names, lock, sync a folder.
+_RENAME_EXCHANGE = 2  # flag of Linux' renameat2
+_RENAME_SWAP = 2  # flag of macOS' renamex_np
+# Errors of file systems that do not support an operation: exchanging names, locking, syncing a folder.
 _CANNOT = frozenset(
     getattr(errno, name, -1) for name in ("EINVAL", "ENOSYS", "ENOTSUP", "EOPNOTSUPP", "EBADF")
 )
-# What keeps a folder from being renamed, though files in it can be made: a mount point, a parent
-# that may not be written.
+# Errors when a folder cannot be renamed although files in it can be created: it is a mount point, or
+# its parent is not writable.
 _FIXED = frozenset((errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.EROFS))
 
 
@@ -43,29 +44,28 @@ _FIXED = frozenset((errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM, errno.E
 
 
 def write_bytes(path: AnyPath, data: bytes | memoryview) -> None:
-    """Write a whole file, as `replacing` does."""
+    """Write a whole file atomically, as `replacing` does."""
     with replacing(path) as file:
         file.write(data)
 
 
 def write_text(path: AnyPath, text: str) -> None:
-    """Write a whole file in UTF-8, as `replacing` does."""
+    """Write a whole UTF-8 file atomically, as `replacing` does."""
     write_bytes(path, text.encode("utf-8"))
 
 
 @contextlib.contextmanager
 def replacing(path: AnyPath) -> Iterator[BinaryIO]:
-    """A file to write, which becomes `path` when the block ends well and vanishes when it raises.
+    """Yield a file to write. It becomes `path` when the block ends, and is removed if the block raises.
 
     It is written under another name in the same folder, synced, and renamed; then the folder is
-    synced, so that the new content survives a power cut as well. A process that is killed in
-    between leaves a `.NAME.….saving` behind, which the next writer of that name removes. A link is
-    followed. An existing file keeps its permissions, and one that is write-protected is refused; a
-    new one gets the usual ones. A target that is no regular file (a device, a pipe, /dev/stdout)
-    gets the content when the block ends.
+    synced, so that the new content survives a power cut as well. A process that is killed before that
+    leaves a file `.NAME.….saving`, which the next writer of that name removes. Links are followed. An
+    existing file keeps its permissions, and a write-protected one is refused; a new one gets the usual
+    permissions. A target that is not a regular file (a device, a pipe, /dev/stdout) gets the content
+    when the block ends.
 
-    Raises FileError, which says what the file system refuses; what the block raises otherwise
-    passes through.
+    Raises FileError if the file system refuses something. Other exceptions of the block pass through.
     """
     given = path_of(path, "path")
     with _named(given):
@@ -87,7 +87,7 @@ def _to_file(target: Path) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def _successor(target: Path) -> Iterator[BinaryIO]:
-    """A new file beside `target`, which vanishes when the block raises before it was renamed."""
+    """A new file beside `target`, which is removed if the block raises before the rename."""
     if _status(target) is not None and not os.access(target, os.W_OK):
         code = errno.EROFS if _is_read_only(target.parent) else errno.EACCES
         raise OSError(code, os.strerror(code))
@@ -101,7 +101,7 @@ def _successor(target: Path) -> Iterator[BinaryIO]:
 
 
 def _complete(file: BinaryIO, target: Path) -> None:
-    """Sync a successor, with the owner and the permissions of `target`: renaming is all that is left."""
+    """Sync the new file and give it owner and permissions of `target`, so that only the rename is left."""
     file.flush()
     old = _status(target)
     if old is not None:
@@ -111,13 +111,13 @@ def _complete(file: BinaryIO, target: Path) -> None:
 
 @contextlib.contextmanager
 def _to_device(path: Path) -> Iterator[BinaryIO]:
-    """A temporary file, whose content goes to what cannot be renamed away, once it is whole."""
+    """A temporary file for a target that cannot be renamed onto; its content is copied at the end."""
     with tempfile.NamedTemporaryFile(prefix="samara-") as file:
         yield file  # type: ignore[misc]
         file.flush()
         file.seek(0)
         if sys.stdout is not None:
-            sys.stdout.flush()  # what was printed before comes before
+            sys.stdout.flush()  # earlier prints must come first
         handle = _own_handle(path)
         opened = os.dup(handle) if handle is not None else os.open(path, os.O_WRONLY | os.O_TRUNC)
         with open(opened, "wb") as device:
@@ -125,7 +125,7 @@ def _to_device(path: Path) -> Iterator[BinaryIO]:
 
 
 def _target(path: Path) -> tuple[bool, Path]:
-    """Whether `path` must be written directly; else the file to replace, links followed."""
+    """Whether `path` must be written directly, and the file to replace with links followed."""
     status = _status(path)
     if status is not None and stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -135,9 +135,9 @@ def _target(path: Path) -> tuple[bool, Path]:
 
 
 def _own_handle(path: Path) -> int | None:
-    """The open file of this process that `path` names: 1 for /dev/stdout; None for another name."""
+    """The number of this process's open file that `path` names (1 for /dev/stdout); else None."""
     name = os.path.abspath(path)
-    for _ in range(40):  # links deep, as the system allows
+    for _ in range(40):  # the system's limit of nested links
         found = re.fullmatch(rf"/(?:dev|proc/(?:self|{os.getpid()}))/fd/(\d+)", name)
         if found:
             return int(found[1])
@@ -157,7 +157,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _like(handle: int, old: os.stat_result) -> None:
-    """Give an open file the owner, where that is allowed, and the permissions of another."""
+    """Copy permissions, and the owner if the system permits it, to an open file."""
     if sys.platform == "win32":
         return
     with contextlib.suppress(OSError):
@@ -167,9 +167,7 @@ def _like(handle: int, old: os.stat_result) -> None:
 
 
 def check_writable(path: AnyPath) -> None:
-    """FileError where `replacing` would refuse `path` right away: for a result that takes long to
-    make.
-    """
+    """Raise the FileError that `replacing` would raise at once; for results that take long to make."""
     given = path_of(path, "path")
     with _named(given):
         direct, target = _target(given)
@@ -187,7 +185,7 @@ def check_writable(path: AnyPath) -> None:
 
 
 def check_folder(path: AnyPath) -> None:
-    """FileError where `replacing_folder` would refuse `path` right away, whatever is in it."""
+    """Raise the FileError that `replacing_folder` would raise at once, whatever the folder contains."""
     given = path_of(path, "path")
     with _named(given):
         place = Path(os.path.realpath(given))
@@ -201,14 +199,14 @@ def check_folder(path: AnyPath) -> None:
 
 
 def _is_read_only(folder: Path) -> bool:
-    """Whether the file system of a folder is mounted so."""
+    """Whether the file system of a folder is mounted read-only."""
     if not hasattr(os, "statvfs"):
         return False
     return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
 def remove_leftovers(target: Path) -> None:
-    """Remove what killed writers of `target` left; what living ones are writing is locked."""
+    """Remove files that killed writers of `target` left. Files of running writers are locked."""
     for leftover in _leftovers(target, "saving"):
         with contextlib.suppress(OSError), open(leftover, "rb") as file:
             lock(file.fileno(), wait=False)
@@ -223,7 +221,7 @@ def _fresh(target: Path) -> Iterator[BinaryIO]:
         with open(name, "xb") as file:
             with contextlib.suppress(OSError):  # not every file system has locks
                 lock(file.fileno(), wait=True)
-            # Between its creation and its lock the file looks like a leftover to another writer.
+            # Until it is locked, another writer may take the new file for a leftover and remove it.
             if is_there(file.fileno(), file.name):
                 yield file
                 return
@@ -234,35 +232,34 @@ def _fresh(target: Path) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def replacing_folder(path: AnyPath, *, ours: Callable[[Path], str | None]) -> Iterator[Path]:
-    """A new folder to fill, which becomes `path` when the block ends well and vanishes when it raises.
+    """Yield a new folder to fill. It becomes `path` when the block ends, and is removed if it raises.
 
-    ours: says why an existing folder may not be replaced, None where it may; an empty one always
-    may. Folders above it are made. All files are synced, then the names of old and new folder are
-    exchanged. A process that is killed leaves a `.NAME.….building` behind, which the next writer of
-    that name removes. Where the system cannot exchange names, the old folder is moved away first,
-    and put back by the next writer if nobody put the new one in its place. A folder that cannot be
-    renamed (a mount point) is filled file by file.
+    ours: returns why an existing folder may not be replaced, or None if it may; an empty folder is
+    always replaced. Missing parent folders are made. All files are synced, then old and new folder
+    exchange names. A process that is killed leaves a folder `.NAME.….building`, which the next writer
+    of that name removes. If the system cannot exchange names, the old folder is moved away first; if
+    the process dies before the new one is in place, the next writer puts the old one back. A folder
+    that cannot be renamed (a mount point) is filled file by file.
 
-    Raises FileError as `replacing` does, and where something else is at `path`.
+    Raises FileError as `replacing` does, and if `path` is something else than a folder.
     """
     given = path_of(path, "path")
     with _named(given), _staged(given) as fresh:
         target = Path(os.path.realpath(given))
         _refuse(given, target, ours)
         yield fresh
-        _refuse(given, target, ours)  # it may have come meanwhile
+        _refuse(given, target, ours)  # it may have been created meanwhile
         _put_folder(fresh, target)
 
 
 @contextlib.contextmanager
 def replacing_files(path: AnyPath) -> Iterator[Path]:
-    """A folder to fill, whose files replace those of the same name in `path` when the block ends
-    well; other files in `path` stay.
+    """Yield a folder to fill. When the block ends, its files replace those of the same name in `path`.
 
-    A folder that has none but these is replaced at once, as `replacing_folder` does. Else, and
-    where `path` is the working directory, the folder stays, for others may stand in it or add to it
-    meanwhile: all files are written, then each is replaced whole, one right after the other. Whoever
-    is killed between these renames leaves some files new and others old.
+    Other files in `path` stay. If there are none, the folder is replaced at once, as `replacing_folder`
+    does. If there are some, or if `path` is the working directory, the folder itself stays, because
+    other processes may use it: all files are written, then each is renamed, one right after the other.
+    A process that is killed between these renames leaves a mix of new and old files.
     """
     given = path_of(path, "path")
     with _named(given), _staged(given) as fresh:
@@ -278,10 +275,10 @@ def replacing_files(path: AnyPath) -> Iterator[Path]:
 
 
 def put(path: Path, data: bytes | str) -> None:
-    """Write a file in a folder that is not shown yet: of `replacing_folder`, or a temporary one.
+    """Write a file in a folder that is not visible yet: one of `replacing_folder`, or a temporary one.
 
-    The folders above it are made. An OSError names the file, for whoever made the folder to say what
-    the user knows it by.
+    Missing parent folders are made. An OSError names the file; the owner of the folder translates it
+    into a path that the user knows.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -293,7 +290,7 @@ def put(path: Path, data: bytes | str) -> None:
 
 
 def make_folder(path: AnyPath) -> Path:
-    """Make a folder and those above it, where they are missing. FileError as `replacing`."""
+    """Make a folder and its missing parents. FileError as in `replacing`."""
     folder = path_of(path, "path")
     with _named(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -302,7 +299,7 @@ def make_folder(path: AnyPath) -> Path:
 
 @contextlib.contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Turn what the file system says of `path`, and of files beside it, into a FileError."""
+    """Turn an OSError about `path`, or about files beside it, into a FileError."""
     try:
         yield
     except SamaraError:
@@ -310,7 +307,7 @@ def _named(path: Path) -> Iterator[None]:
     except OSError as error:
         where = error.filename if isinstance(error.filename, (str, bytes)) else None
         if where is not None and not _is_beside(os.fsdecode(where), path):
-            raise  # of another file, which the block used
+            raise  # it is about another file that the block used
         raise unwritable(path, error) from None
 
 
@@ -323,7 +320,7 @@ def _is_beside(name: str, path: Path) -> bool:
 
 @contextlib.contextmanager
 def _staged(given: Path) -> Iterator[Path]:
-    """A folder to fill beside the target, or in it where its parent cannot be written."""
+    """A folder to fill beside the target, or inside it if its parent is not writable."""
     target = Path(os.path.realpath(given))
     target.parent.mkdir(parents=True, exist_ok=True)
     _recover(target)
@@ -342,7 +339,7 @@ def _staged(given: Path) -> Iterator[Path]:
 
 
 def _fresh_folder(name: Path) -> tuple[Path, int | None]:
-    """A new folder, open and locked, where folders can be."""
+    """A new folder, opened and locked if the system can open folders."""
     while True:
         name.mkdir()
         try:
@@ -353,14 +350,14 @@ def _fresh_folder(name: Path) -> tuple[Path, int | None]:
             return name, None
         with contextlib.suppress(OSError):
             lock(handle, wait=True)
-        # Between its creation and its lock the folder looks like a leftover to another writer.
+        # Until it is locked, another writer may take the new folder for a leftover and remove it.
         if is_there(handle, name):
             return name, handle
         os.close(handle)
 
 
 def _recover(target: Path) -> None:
-    """Put back or remove what killed writers of the folder left; living ones have locked theirs."""
+    """Put back or remove folders that killed writers left. Folders of running writers are locked."""
     for old in _leftovers(target, "old"):
         with contextlib.suppress(OSError):
             if target.exists():
@@ -385,7 +382,7 @@ def _refuse(given: Path, target: Path, ours: Callable[[Path], str | None]) -> No
         raise FileError.of(
             FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)),
             given,
-            f"{given} cannot be written: it is there already and is no folder",
+            f"{given} cannot be written: a file of that name exists",
             fix="name another folder, or remove that file",
         )
     if not _content(target):
@@ -401,13 +398,13 @@ def _refuse(given: Path, target: Path, ours: Callable[[Path], str | None]) -> No
 
 
 def _content(folder: Path) -> set[str]:
-    """The names in a folder, without those of folders being filled."""
+    """The names in a folder, without folders that are being filled."""
     return {name for name in os.listdir(folder) if not name.endswith(".building")}
 
 
 def _is_whole(target: Path, names: Collection[str]) -> bool:
-    """Whether the folder may be replaced by one with these names: it has no others, and is not
-    where this process or one above it stands.
+    """Whether a folder with these names may replace `target`: it has no other names, and is not the
+    working directory of this process or a parent of it.
     """
     if not target.exists():
         return True
@@ -417,7 +414,7 @@ def _is_whole(target: Path, names: Collection[str]) -> bool:
 
 
 def _put_folder(fresh: Path, target: Path) -> None:
-    """`fresh` in the place of `target`, at once where the system can."""
+    """Move `fresh` to the place of `target`, in one step if the system can."""
     _sync_all(fresh)
     old = _status(target)
     if old is not None:
@@ -438,7 +435,7 @@ def _put_folder(fresh: Path, target: Path) -> None:
 
 
 def _exchanged(a: Path, b: Path) -> bool:
-    """Whether the names of two folders were exchanged; False where the system cannot."""
+    """Exchange the names of two folders. False if the system cannot."""
     names = os.fsencode(a), os.fsencode(b)
     ctypes.set_errno(0)
     try:
@@ -471,7 +468,7 @@ def _renamed_in_turn(fresh: Path, target: Path) -> None:
 
 
 def _put_entries(fresh: Path, target: Path) -> None:
-    """The content of `fresh` for that of `target`, which stays in its place."""
+    """Replace the content of `target` by that of `fresh`; the folder `target` itself stays."""
     names = _content(fresh)
     for name in _content(target) - names:
         if (target / name).is_dir():
@@ -486,8 +483,8 @@ def _put_entries(fresh: Path, target: Path) -> None:
 
 
 def _put_files(fresh: Path, target: Path) -> None:
-    """Each file of `fresh` into `target`: all are complete before the first is renamed, and nothing
-    comes between the renames.
+    """Move each file of `fresh` into `target`. All are complete before the first rename, and the renames
+    follow each other directly.
     """
     with contextlib.ExitStack() as stack:
         ready: list[tuple[Path, Path]] = []
@@ -508,7 +505,7 @@ def _put_files(fresh: Path, target: Path) -> None:
 
 
 def _sync_all(folder: Path) -> None:
-    """Sync every file and folder under `folder`, and itself."""
+    """Sync `folder` and everything below it."""
     for root, _, files in os.walk(folder):
         for name in files:
             with open(os.path.join(root, name), "rb") as file:
@@ -520,23 +517,23 @@ def _sync_all(folder: Path) -> None:
 
 
 def _beside(target: Path, suffix: str) -> Path:
-    """A fresh name in the folder of `target`, which `_leftovers` knows again."""
+    """A fresh name in the folder of `target`, which `_leftovers` recognises."""
     return target.parent / f".{_short(target.name)}.{secrets.token_hex(8)}.{suffix}"
 
 
 def _leftovers(target: Path, suffix: str, of: str | None = None) -> list[Path]:
-    """What is beside `target` under a name of `_beside`."""
+    """The files beside `target` whose names were made by `_beside`."""
     name = re.escape(_short(target.name if of is None else of))
     pattern = re.compile(rf"\.{name}\.[0-9a-f]{{16}}\.{suffix}")
     try:
         there = os.listdir(target.parent)
     except (PermissionError, FileNotFoundError, NotADirectoryError):
-        return []  # what is wrong with the folder shows when it is written
+        return []  # writing will report what is wrong with the folder
     return [target.parent / each for each in there if pattern.fullmatch(each)]
 
 
 def _short(name: str) -> str:
-    """`name`, or a digest of it where a name with an ending would be too long."""
+    """`name`, or a digest of it if the name with its suffix would be too long."""
     encoded = os.fsencode(name)
     if len(encoded) + len(".") + len(".0123456789abcdef.building") <= _LONGEST_NAME:
         return name
@@ -544,7 +541,7 @@ def _short(name: str) -> str:
 
 
 def is_there(handle: int, name: AnyPath) -> bool:
-    """Whether an open file or folder still has its name."""
+    """Whether an open file or folder still exists under its name."""
     try:
         return os.path.samestat(os.fstat(handle), os.stat(name))
     except FileNotFoundError:
@@ -552,8 +549,8 @@ def is_there(handle: int, name: AnyPath) -> bool:
 
 
 def lock(handle: int, *, wait: bool) -> None:
-    """Lock an open file or folder until it is closed. OSError when another process holds it and
-    `wait` is not set, and where there are no locks.
+    """Lock an open file or folder until it is closed. OSError if there are no locks, or if another
+    process holds the lock and `wait` is not set.
     """
     if sys.platform == "win32":
         if not wait:
@@ -568,7 +565,7 @@ def _sync_folder(folder: Path) -> None:
     try:
         handle = os.open(folder, os.O_RDONLY)
     except PermissionError:
-        return  # a folder that may be written and not read
+        return  # a folder that is writable but not readable
     try:
         _sync(handle)
     finally:

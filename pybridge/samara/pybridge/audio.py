@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sound as callers have it: samples of any rate and number of channels."""
+"""Sound in the forms that callers have: samples at any rate, with any number of channels."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Audio:
 
     @property
     def channels(self) -> int:
-        """Of the samples; models hear their mean."""
+        """The number of channels; models get their mean."""
         return 1 if self.samples.ndim == 1 else int(self.samples.shape[1])
 
     def __len__(self) -> int:
@@ -81,7 +81,7 @@ class Audio:
         """The recording in a WAV file of PCM with 8, 16, 24 or 32 bits; 16 bits stay int16, others become
         float32.
 
-        FileError where the file cannot be read or is no WAV file, UnsupportedError for another encoding.
+        FileError if the file cannot be read or is not a WAV file, UnsupportedError for another encoding.
         """
         file = path_of(path, "the recording")
         check_readable(file, "the recording")
@@ -96,7 +96,7 @@ class Audio:
                     fix=f"convert it: ffmpeg -i {file} -c:a pcm_s16le out.wav",
                 ) from None
             raise FileError(
-                f"the recording {file} is no WAV file: {error}",
+                f"the recording {file} is not a WAV file: {error}",
                 fix=f"convert it: ffmpeg -i {file} -c:a pcm_s16le out.wav",
             ) from None
         except EOFError:
@@ -106,8 +106,9 @@ class Audio:
 
 
 def _plain(data: bytes) -> bytes:
-    """A WAV file whose format is PCM by the extended header, as that of more than 16 bits often is, with the
-    short name of it: Python before 3.12 knows no other.
+    """Replace the extended format of a WAV header, which is common above 16 bits, by plain PCM.
+
+    Python before 3.12 does not read the extended format.
     """
     at = data.find(b"fmt ", 12)
     if at < 0 or len(data) < at + 48 or data[at + 8 : at + 10] != b"\xfe\xff":
@@ -116,7 +117,7 @@ def _plain(data: bytes) -> bytes:
 
 
 def _of_pcm(data: bytes, width: int) -> npt.NDArray[Any]:
-    """Samples of PCM: unsigned of one byte, else signed, little-endian."""
+    """Samples of PCM bytes: unsigned if they have one byte, else signed and little-endian."""
     if width == 2:
         return np.frombuffer(data, "<i2").astype(np.int16, copy=False)
     if width == 1:
@@ -130,8 +131,8 @@ def _of_pcm(data: bytes, width: int) -> npt.NDArray[Any]:
 
 
 def is_audio(value: object, rank: int) -> bool:
-    """Whether a value for an input with a record of sound is sound, not a tensor of that rank: an Audio, a
-    path, or an array [count] of int16 or floats.
+    """Whether a value for an input with an audio record is sound and not a tensor of that rank: an Audio,
+    a path, or an array [count] of int16 or floats.
     """
     if isinstance(value, np.ndarray):
         return value.ndim == 1 and value.ndim != rank
@@ -141,7 +142,7 @@ def is_audio(value: object, rank: int) -> bool:
 
 
 def as_audio(value: Any, rate: int) -> Audio:
-    """Whatever holds sound as an Audio; an array has the record's `rate`."""
+    """Anything that holds sound as an Audio. An array is taken to have the record's `rate`."""
     if isinstance(value, Audio):
         return value
     if isinstance(value, np.ndarray):

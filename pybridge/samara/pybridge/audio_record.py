@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record that says how sound becomes an input of a model: its fields, its sizes, its text."""
+"""The record that describes how sound becomes an input of a model: fields, sizes, text."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class AudioRecord:
         self._check_elements()
 
     def _completed(self) -> dict[str, Any]:
-        """What fields become that the caller left out."""
+        """Fill in the fields that the caller left out."""
         made: dict[str, Any] = {}
         if not self.shape:
             made["shape"] = "none" if self.kind == "samples" else "hann"
@@ -183,16 +183,14 @@ class AudioRecord:
 
     @property
     def needs_quant(self) -> bool:
-        """Whether elements are integers and the record says no scale and zero point for them."""
+        """Whether elements are integers and the record has no scale and zero point for them."""
         return self.quant is None and DTYPES[self.dtype] is not None
 
     def quantized(self, scale: float | None = None, zero: int = 0) -> AudioRecord:
-        """The record with `quant`, filled in from the quantization of the model's input where it is
-        needed and the record does not say its own.
+        """The record with `quant` taken from the quantization of the model's input, if it needs one.
 
-        scale: real units per step; None where the input has none. zero: the integer that means 0.
-        ArgumentError where the record needs a scale and there is none.
-
+        scale: real units per step; None if the input has none. zero: the integer that means 0.
+        ArgumentError if the record needs a scale and there is none.
         >>> AudioRecord.parse("samples int8 nf rate=16000 window=512").quantized(0.0078125, 0).quant
         (0.0078125, 0)
         """
@@ -210,7 +208,7 @@ class AudioRecord:
 
     @property
     def features(self) -> int:
-        """Features of a frame: samples, bins of the spectrum, bands or coefficients."""
+        """The number of features of a frame: samples, bins of the spectrum, bands or coefficients."""
         return {
             "samples": self.window,
             "spectrum": self.fft // 2 + 1,
@@ -221,7 +219,7 @@ class AudioRecord:
 
     @property
     def parts(self) -> int:
-        """Numbers of a feature: 2 (real, imaginary) of a complex spectrum, else 1."""
+        """Numbers per feature: 2 (real, imaginary) for a complex spectrum, else 1."""
         return 2 if self.spectrum == "complex" else 1
 
     @property
@@ -232,12 +230,12 @@ class AudioRecord:
 
     @property
     def seconds(self) -> float:
-        """Of sound that a tensor is made of."""
+        """Seconds of sound that one tensor covers."""
         return (self.window + (self.frames - 1) * self.hop) / self.rate
 
     @property
     def step_seconds(self) -> float:
-        """From the beginning of a tensor to that of the next."""
+        """Seconds between the beginnings of two successive tensors."""
         return self.step * self.hop / self.rate
 
     # ---- checks ----
@@ -259,7 +257,7 @@ class AudioRecord:
             self._check_bands()
         if self.lead >= self.window:
             raise ArgumentError(
-                f"lead={self.lead} zeros fill the first window of {self.window} samples",
+                f"lead={self.lead} leaves only zeros in the first window of {self.window} samples",
                 fix="give fewer than the window",
             )
         if self.step > self.frames:
@@ -293,7 +291,7 @@ class AudioRecord:
             )
         if self.coefficients > self.bins:
             raise ArgumentError(
-                f"coefficients={self.coefficients} of {self.bins} bins",
+                f"coefficients={self.coefficients} is more than the {self.bins} bins",
                 fix="give at most as many as bins",
             )
         if not (self.floor > 0 and self.offset >= 0):
@@ -304,7 +302,7 @@ class AudioRecord:
             )
 
     def _check_words(self) -> None:
-        """Refuse fields that the kind does not have."""
+        """Refuse fields that do not apply to the kind."""
         fields = {f.name: f.default for f in dataclasses.fields(self)}
         for kind in KINDS[KINDS.index(self.kind) + 1 :]:
             for word in SAID[kind]:
@@ -360,12 +358,15 @@ class AudioRecord:
         scale, zero = single("the scale of quant", self.quant[0]), self.quant[1]
         whole("the zero point of quant", zero, *ends)
         if scale <= 0:
-            raise ArgumentError(f"the scale of quant is {scale:g}", fix="give more than 0")
+            raise ArgumentError(
+                f"the scale of quant is {scale:g}, expected more than 0",
+                fix="for example quant=0.0078125,0",
+            )
         object.__setattr__(self, "quant", (scale, zero))
 
 
 def per_feature(values: Sequence[float], count: int) -> tuple[float, ...]:
-    """mean or scale for each of `count` features; empty where the record has none.
+    """mean or scale for each of `count` features; empty if the record has none.
 
     >>> per_feature((2.0,), 3)
     (2.0, 2.0, 2.0)

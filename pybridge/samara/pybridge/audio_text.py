@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of an audio record: its words, by kind, and the numbers in them."""
+"""The text of an audio record: the words of each kind, and their numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from samara.pybridge.files import kind_of
 from samara.pybridge.names import is_one_of, meant
 
 KINDS: Final = ("samples", "spectrum", "mel", "logmel", "mfcc")
-# Integer types and their ends; a float type has none.
+# Integer types and their range; None for float types.
 DTYPES: Final[dict[str, tuple[int, int] | None]] = {
     "float32": None,
     "float16": None,
@@ -26,7 +26,7 @@ DTYPES: Final[dict[str, tuple[int, int] | None]] = {
 SHAPES: Final = ("hann", "hamming", "povey", "sine", "none")
 EXAMPLE: Final = "logmel float32 ntf rate=16000 window=400 hop=160 bins=40"
 
-# Words that choose by their value, and those that stand alone.
+# Words with a choice of values, and words without a value.
 CHOICES: Final[dict[str, Collection[str]]] = {
     "mel": ("htk", "slaney"),
     "norm": ("none", "slaney"),
@@ -41,7 +41,7 @@ ALONE: Final[dict[str, dict[str, Any]]] = {
     "magnitude": {"spectrum": "magnitude"},
     "complex": {"spectrum": "complex"},
 }
-# Words of one whole number, with its ends.
+# Words with one whole number, and its range.
 WHOLE: Final[dict[str, tuple[int, int]]] = {
     "rate": (1000, 192000),
     "hop": (1, 65536),
@@ -57,7 +57,7 @@ WHOLE: Final[dict[str, tuple[int, int]]] = {
 }
 NUMBERS: Final = ("preemphasis", "floor", "offset")
 MAX_WINDOW: Final = 16384
-# What a kind adds to the kinds before it: the words that it may have.
+# The words that a kind allows in addition to those of the kinds before it.
 SAID: Final[dict[str, tuple[str, ...]]] = {
     "samples": (
         "rate",
@@ -85,7 +85,7 @@ EXAMPLES: Final = {
     "quant": "quant=0.0078125,0",
 }
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
-_LEAST: Final = 2.0**-126  # smaller float32 numbers are zero to some instructions
+_LEAST: Final = 2.0**-126  # some instructions treat smaller float32 numbers as zero
 
 
 # ---- reading ----
@@ -161,7 +161,7 @@ def _read_word(word: str) -> dict[str, Any]:
         least, most = WHOLE[name]
         if not re.fullmatch("[0-9]{1,9}", value):
             raise ArgumentError(
-                f"{word!r} is no whole number", fix=f"give {name}= a number of {least}..{most}"
+                f"{word!r} is not a whole number", fix=f"give {name}= a number of {least}..{most}"
             )
         return {name: int(value)}
     if name == "window":
@@ -184,7 +184,7 @@ def _read_word(word: str) -> dict[str, Any]:
 
 def _read_window(word: str, parts: list[str]) -> dict[str, Any]:
     if not re.fullmatch("[0-9]{1,9}", parts[0]):
-        raise ArgumentError(f"{word!r} is no number of samples", fix=EXAMPLES["window"])
+        raise ArgumentError(f"{word!r} is not a number of samples", fix=EXAMPLES["window"])
     found: dict[str, Any] = {"window": int(parts[0])}
     for part in parts[1:]:
         name = "symmetric" if part == "symmetric" else "shape"
@@ -219,7 +219,7 @@ def whole(name: str, value: object, least: int, most: int) -> None:
 def _exact(word: str, value: str) -> Fraction:
     if len(value) > 64 or not _NUMBER.fullmatch(value):
         raise ArgumentError(
-            f"{word!r}: {value!r} is no decimal number",
+            f"{word!r}: {value!r} is not a decimal number",
             fix=f"write it as {EXAMPLES.get(word.partition('=')[0], 'NAME=0.5')}, without spaces",
         )
     return Fraction(value)
@@ -230,14 +230,14 @@ def held(value: Fraction) -> float:
 
 
 def single(name: str, value: Any) -> float:
-    """The nearest float32, which must be 0 or a finite normal number."""
+    """The nearest float32, which must be 0 or a normal finite number."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.floating)):
         raise ArgumentError(f"{name} is {kind_of(value)}, not a number", fix="give a number")
     with np.errstate(over="ignore", under="ignore"):
         single = float(np.float32(value))
     if not math.isfinite(single) or (value != 0 and abs(single) < _LEAST):
         raise ArgumentError(
-            f"{name} is {value!r}, which float32 does not hold",
+            f"{name} is {value!r}, which is outside the normal range of float32",
             fix="give 0, or a number of 1.2e-38..3.4e38",
         )
     return single

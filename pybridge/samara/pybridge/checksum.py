@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checksum of a file's data, by the function that runtimes compare with."""
+"""The checksum of a file's data, by the same function that runtimes use."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from samara.pybridge._native import ffi, library
 
 
 def checksum(data: bytes | bytearray | memoryview) -> int:
-    """The 64-bit checksum that `.samara` files hold of every MiB of their segments (docs/reference/format.md).
+    """The 64-bit checksum that `.samara` files hold for every MiB of their segments (docs/reference/format.md).
 
     >>> hex(checksum(b"samara"))
     '0x56cb2aa23fb3b88c'

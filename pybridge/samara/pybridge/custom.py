@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Custom operators in C: shared libraries that sessions of this process take operators from."""
+"""Custom operators in C: shared libraries from which sessions of this process take operators."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NEEDS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Kernel:
-    """A loaded operator: its samara_custom_op, and what keeps that in memory."""
+    """A loaded operator: its samara_custom_op, and the library that must stay loaded."""
 
     path: str
     struct: Any
@@ -36,16 +36,16 @@ _KERNELS: dict[str, _Kernel] = {}
 
 
 def register_kernel(name: str, library: str | os.PathLike[str], symbol: str | None = None) -> None:
-    """Let sessions made from now on find the C operator `name` in a shared library.
+    """Let sessions made from now on use the C operator `name` of a shared library.
 
-    `symbol` is an exported `samara_custom_op` (default: what follows the "::" of the name). The
-    library stays loaded. Needs neither numpy references nor the exporter: a program that only runs
-    files calls this. Raises BackendError for a library that cannot be loaded, lacks the symbol, or
-    whose struct is another operator's or another version's.
+    `symbol` is an exported `samara_custom_op` (default: the part of the name after "::"). The library
+    stays loaded. It needs neither a numpy reference nor the exporter, so a program that only runs files
+    can call it. Raises BackendError if the library cannot be loaded or lacks the symbol, or if the
+    struct belongs to another operator or another version.
     """
     wanted = name.rpartition("::")[2] if symbol is None else symbol
     path = Path(library)
-    # A bare name would be searched for along the system's paths, where another may lie.
+    # The loader would search the system's paths for a bare name, and may find another library.
     full = str(path.resolve()) if path.exists() else os.fspath(library)
     try:
         loaded = ctypes.CDLL(full, mode=_MODE)
@@ -66,7 +66,7 @@ def register_kernel(name: str, library: str | os.PathLike[str], symbol: str | No
     size, declared = int(struct.struct_size), ffi.sizeof("samara_custom_op")
     if size != declared or struct.name == NULL or struct.run == NULL:
         raise BackendError(
-            f"symbol {wanted!r} of {full} is no samara_custom_op of this version: struct_size is"
+            f"symbol {wanted!r} of {full} is not a samara_custom_op of this version: struct_size is"
             f" {size}, expected {declared}, and it needs a name and run",
             op=name,
             fix="set .struct_size = sizeof(samara_custom_op) and build it with this samara's header",
@@ -82,8 +82,8 @@ def register_kernel(name: str, library: str | os.PathLike[str], symbol: str | No
 
 @contextlib.contextmanager
 def lent_kernels(library: str | os.PathLike[str], symbols: Iterable[str]) -> Iterator[None]:
-    """While the block runs, sessions find the operators that a library has under these symbols, by
-    the names in their structs. BackendError as register_kernel."""
+    """While the block runs, sessions find the operators of a library under these symbols, by the names in
+    their structs. BackendError as in register_kernel."""
     before = dict(_KERNELS)
     try:
         for symbol in symbols:
@@ -95,7 +95,7 @@ def lent_kernels(library: str | os.PathLike[str], symbols: Iterable[str]) -> Ite
 
 
 def _own_name(library: str | os.PathLike[str], symbol: str) -> str:
-    """What an operator calls itself; "?" where that cannot be told."""
+    """The name in an operator's struct; "?" if it cannot be read."""
     try:
         loaded = ctypes.CDLL(os.fspath(Path(library).resolve()), mode=_MODE)
         address = ctypes.addressof(ctypes.c_char.in_dll(loaded, symbol))
@@ -106,7 +106,7 @@ def _own_name(library: str | os.PathLike[str], symbol: str) -> str:
 
 
 def registered_kernels() -> Mapping[str, str]:
-    """Names of the operators that sessions find, and the library each is in."""
+    """The names of the operators that sessions find, with the library of each."""
     return {name: kernel.path for name, kernel in _KERNELS.items()}
 
 
@@ -120,15 +120,15 @@ def custom_ops() -> Any:
 
 
 def explained(error: UnsupportedError) -> UnsupportedError:
-    """The error with what to do, where it says that a session lacks a custom operator."""
+    """The error with a fix, if it says that a session lacks a custom operator."""
     found = _NEEDS.search(error.message)
     if found is None or error.fix is not None:
         return error
     name = found["name"]
     return UnsupportedError(
-        f"the model needs the custom operator '{name}', which no library gave to this process",
+        f"the model needs the custom operator '{name}', which is not registered in this process",
         op=name,
         node=found["node"],
         fix=f'samara.register_op("{name}", reference=…, library="….so") before the session is made;'
-        " a reference alone runs in Program.run only",
+        " a reference without a library runs only in Program.run",
     )

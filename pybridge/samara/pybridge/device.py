@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices that run models beside the CPU, and where the nodes of a session run."""
+"""Devices that run models besides the CPU, and where the nodes of a session run."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _log = logging.getLogger("samara.devices")
 
 CPU, AUTO = "cpu", "auto"
 _RATES_HEAD = "samara-rates 2\n"
-# Backends that the library brings; each may have several devices.
+# Backends inside the library; each may have several devices.
 _BUILT_IN = ("opencl",)
 _NOT_FOUND = 12
-_MOST_DEVICES = 16  # of one backend that devices() asks for
-# How names of shared libraries end.
+_MOST_DEVICES = 16  # of one backend that devices() looks for
+# Endings of shared libraries.
 _LIBRARY_SUFFIXES = (".so", ".dylib", ".dll")
 
-# Open devices by name, for the life of the process: sessions share them and the weights on them.
+# Open devices by name, for the life of the process. Sessions share them and the weights on them.
 _open: dict[tuple[int, str], Backend] = {}
 
 
@@ -35,8 +35,8 @@ _open: dict[tuple[int, str], Backend] = {}
 class Device:
     """One device that can run models. `name` is what Session(backend=…) takes.
 
-    driver: its version. memory_bytes: what it has, 0 where it does not say or is the host's.
-    shares_memory: with the host.
+    driver: the driver's version. memory_bytes: the device's memory; 0 if it is the host's or unknown.
+    shares_memory: whether it uses the host's memory.
     """
 
     name: str
@@ -49,11 +49,11 @@ class Device:
 
 @dataclass(frozen=True, slots=True)
 class PlacementRow:
-    """Where a node runs: "cpu", or a device such as "opencl:0", and why.
+    """Where a node runs ("cpu", or a device such as "opencl:0"), and why.
 
-    cost_us: its estimated time there in microseconds, 0 where nothing was estimated. runner_up: the
-    place that was second, with its time, or None. region: nodes of one number run as a whole; 0 on
-    the CPU.
+    cost_us: its estimated time there in microseconds, 0 without an estimate. runner_up: the
+    second-best device with its estimated time, or None. region: nodes with the same number run as a
+    whole; 0 on the CPU.
     """
 
     function: str
@@ -70,13 +70,13 @@ class PlacementRow:
 class BackendReport:
     """What the devices of a session did.
 
-    active: the next run uses one. settled: what runs where is decided and will not change, which takes
-    a while with "auto", and some runs on both sides. regions, nodes: how many run there. device_runs:
-    runs that devices took part in; repeated: those of them that failed there and were repeated on the
-    CPU. device_bytes: memory held on devices, without weights. checks: nodes that were computed on the
-    CPU as well, and agreed. launches: kernels that devices launched in the last run they took part in,
-    0 where their backends do not count. failure: why the CPU took over, or "". copies, copied_bytes:
-    between the host and devices, those of checks included.
+    active: whether the next run uses a device. settled: whether the placement is final; with "auto"
+    that takes some time and runs on both sides. regions, nodes: how many run on devices. device_runs:
+    runs in which devices took part; repeated: how many of these failed there and were repeated on the
+    CPU. device_bytes: memory held on devices, without weights. checks: nodes that were also computed on
+    the CPU, with equal results. launches: kernels that devices launched in the last run in which they
+    took part; 0 if the backends do not count. failure: why the CPU took over, or "". copies,
+    copied_bytes: between host and devices, including those of checks.
     """
 
     active: bool
@@ -94,15 +94,17 @@ class BackendReport:
 
 
 class Backend:
-    """An open device. Give it to Session(backend=…); sessions share it, and the weights on it.
+    """An open device. Give it to Session(backend=…); sessions share it and the weights on it.
 
-    source: a name, "opencl" or "opencl:1", or the path of a shared library that brings a backend of
-    its own (docs/guides/gpu.md). cache: a folder for
-    compiled programs and measured rates; None: the user's cache folder; False: none. rates: a file of
-    rates to take instead of measuring them. BackendError where there is no such device.
+    source: a name, "opencl" or "opencl:1", or the path of a shared library with a backend
+    (docs/guides/gpu.md). cache: a folder for compiled programs and measured rates; None: the user's cache
+    folder; False: none. rates: a file of rates to use instead of measuring. BackendError if there is no
+    such device.
 
         npu = samara.Backend("libnpu.so")
         session = samara.Session("model.samara", backend=npu)
+
+    >>> samara.Session("model.samara", backend=samara.Backend("opencl"))  # doctest: +SKIP
     """
 
     def __init__(
@@ -116,7 +118,7 @@ class Backend:
         if isinstance(source, str) and not _is_built_in(name) and not is_library(name):
             raise _no_backend(name)
         if not _is_built_in(name) and os.path.exists(name):
-            name = os.path.abspath(name)  # the system looks for a name without a folder elsewhere
+            name = os.path.abspath(name)  # the loader searches other folders for a bare name
         folder = _cache_folder(cache)
         options = ffi.new("samara_backend_options *")
         options.struct_size = ffi.sizeof("samara_backend_options")
@@ -144,7 +146,7 @@ class Backend:
         info.struct_size = ffi.sizeof("samara_device_info")
         check(lib.samara_backend_device(self.handle, info), error)
         self.source = name
-        self.table = info.table  # lives as long as the device is open
+        self.table = info.table  # valid while the device is open
         self._options = {"cache": cache, "rates": rates}
         self.device = Device(
             name=_device_name(name, text(info.backend)),
@@ -156,7 +158,7 @@ class Backend:
         )
 
     def _choose(self, options: Any, name: Any) -> None:
-        """Say which device is meant."""
+        """Raise an error that names the device."""
         if _is_built_in(ffi.string(name).decode()):
             options.name = name
         else:
@@ -164,7 +166,7 @@ class Backend:
 
     @property
     def name(self) -> str:
-        """The device's name, as rows of Session.placement() have it."""
+        """The device's name, as in the rows of Session.placement()."""
         return self.device.name
 
     def __repr__(self) -> str:
@@ -226,11 +228,11 @@ def _unavailable(name: str, status: int, message: str) -> SamaraError:
 
 
 def _rates_file(rates: str | os.PathLike[str]) -> Path:
-    """Its path. The library reads it when a session asks, which is late to hear of a wrong one."""
+    """The path of a file of rates. Checked here, because the library reads it only when a session asks."""
     if not read_text(rates, "rates").startswith(_RATES_HEAD):
         raise BackendError(
-            f"{os.fspath(rates)} is no file of rates: its first line is not {_RATES_HEAD.strip()!r}",
-            fix="samara writes one into the device's cache folder (docs/internals/devices.md)",
+            f"{os.fspath(rates)} is not a file of rates: its first line is not {_RATES_HEAD.strip()!r}",
+            fix="samara writes one into the device's cache folder (docs/guides/gpu.md)",
         )
     return path_of(rates, "rates")
 
@@ -245,18 +247,21 @@ def _cache_folder(cache: str | os.PathLike[str] | bool | None) -> str | None:
 
 
 def devices() -> list[Device]:
-    """What can run models here: the CPU with the instruction sets in use, then the others.
+    """What can run models here: the CPU with the instruction sets in use, then the devices.
 
-    Opens the drivers that are installed, which may take a second the first time.
+    It opens the installed drivers, which may take a second the first time.
 
         for device in samara.devices():
             print(device.name, device.description)
+
+    >>> samara.devices()[0].name
+    'cpu'
     """
     return survey()[0]
 
 
 def survey() -> tuple[list[Device], list[str]]:
-    """What devices() lists, and for each backend that has no device here a sentence that says why."""
+    """The devices that devices() lists, and for each backend without a device here a sentence why."""
     found, absent = [host()], []
     for backend in _BUILT_IN:
         for index in range(_MOST_DEVICES):
@@ -272,7 +277,7 @@ def survey() -> tuple[list[Device], list[str]]:
 
 
 def host() -> Device:
-    """The CPU, with the instruction sets in use. Opens no driver."""
+    """The CPU with the instruction sets in use. Opens no driver."""
     return Device(CPU, f"{usable_cores()} cores, {_instruction_sets()}")
 
 
@@ -298,11 +303,10 @@ def _named(name: str) -> Backend:
 def backends_of(
     backend: BackendChoice,
 ) -> tuple[list[Backend], bool]:
-    """The devices that a session's `backend` names, in order, and whether it takes only what pays:
-    none for "cpu"; for "auto" alone the first there is. BackendError for a name that is none, or
-    whose device is not here.
+    """The devices that a session's `backend` names, in order, and whether to use them only if faster.
 
-    A name or path stands for one open device, which all sessions of the process share.
+    "cpu" names none; "auto" alone names the first one there is. BackendError for an unknown name, or a
+    device that is not here. Sessions of the process share one open device per name or path.
     """
     if isinstance(backend, (str, os.PathLike, Backend)):
         backend = [backend]

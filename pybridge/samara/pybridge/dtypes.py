@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runtime's element types as numpy sees them, and the two-to-a-byte form of int4 and uint4."""
+"""The runtime's element types as numpy sees them, and the packing of int4 and uint4 in pairs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["NAMES", "PACKED", "numpy_dtype", "pack_nibbles", "packed_bytes", "un
 
 Array = npt.NDArray[Any]
 
-# samara_dtype -> the name users see: numpy's, or that of ml_dtypes (a quantized tensor is an int8
+# samara_dtype -> the name that users see: numpy's, or ml_dtypes' (a quantized tensor is an int8
 # array with scale and zero point).
 NAMES: Final = {
     1: "float32",
@@ -36,16 +36,16 @@ NAMES: Final = {
 }
 PACKED: Final = frozenset({"int4", "uint4"})
 
-# What stands in for the types that numpy lacks where ml_dtypes is not installed.
+# Substitutes for the types that numpy lacks, used if ml_dtypes is not installed.
 _STAND_INS: Final = {"bfloat16": np.uint16, "int4": np.int8, "uint4": np.uint8}
 
 
 @functools.cache
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The numpy dtype of a name of NAMES.
+    """The numpy dtype of a name in NAMES.
 
-    bfloat16, int4 and uint4 are those of ml_dtypes where it is installed; else uint16 (the bits of
-    a bfloat16), int8 and uint8 (a value in each) stand in for them.
+    bfloat16, int4 and uint4 are those of ml_dtypes if it is installed. Else uint16 (the bits of a
+    bfloat16), int8 and uint8 (one value in each) are used instead.
     """
     if name not in _STAND_INS:
         return np.dtype(name)
@@ -66,8 +66,8 @@ def packed_bytes(shape: Sequence[int]) -> int:
 
 
 def pack_nibbles(array: Array) -> npt.NDArray[np.uint8]:
-    """The bytes of an array of 4-bit values, one to an item: two to a byte, in row-major order, the
-    first in the low half. A last half byte without an element is 0.
+    """The bytes of an array of 4-bit values (one per item): two per byte, in row-major order, the first in
+    the low half. With an odd number of values the last half byte is 0.
     """
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8) & 15
     out = np.zeros((flat.size + 1) // 2, np.uint8)
@@ -79,11 +79,11 @@ def pack_nibbles(array: Array) -> npt.NDArray[np.uint8]:
 def unpack_nibbles(
     data: npt.NDArray[np.uint8], dtype: np.dtype[Any], shape: Sequence[int]
 ) -> Array:
-    """The inverse of `pack_nibbles`: an array of that dtype (`numpy_dtype` of int4 or uint4)."""
+    """The inverse of `pack_nibbles`: an array of that dtype (the `numpy_dtype` of int4 or uint4)."""
     flat = np.empty(2 * data.size, np.uint8)
     flat[0::2] = data & 15
     flat[1::2] = data >> 4
-    if dtype == np.int8:  # 8 .. 15 stand for -8 .. -1, which ml_dtypes sees to by itself
+    if dtype == np.int8:  # extend the sign: 8 .. 15 are -8 .. -1 (ml_dtypes does so itself)
         flat = np.subtract(flat ^ 8, 8, dtype=np.uint8)
     count = 1
     for dim in shape:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices that fail when they are told to: any backend's, through a table that calls its functions."""
+"""Inject faults into a device: a table of functions that calls those of any backend, or fails."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from samara.pybridge._native import ffi
 from samara.pybridge.device import Backend
 
-# Functions of a table that can fail, and the place of `error` among their arguments.
+# Functions of a table that can fail, with the position of `error` among their arguments.
 FUNCTIONS = ("compile", "load", "allocate", "copy", "submit", "wait")
 _BACKEND, _OUT_OF_MEMORY = 70, 40
 _FOREVER = 2**64 - 1
-# Tables must outlive sessions on them, which may live longer than what made them.
+# Tables must outlive the sessions on them, which may outlive the Faults that made them.
 _tables: list[Any] = []
 
 
 class Faults:
-    """Lets functions of a device's table fail. source: as a Backend takes it.
+    """Makes functions of a device's table fail. source: as a Backend takes it.
 
         faults = Faults("opencl")
         faults.fail("submit", 2)  # the second call from here on
@@ -27,17 +27,17 @@ class Faults:
         session.run(inputs)  # the CPU's answer
         faults.reset()
 
-    Settings hold for all devices that open() returns, and may be changed in any thread.
+    The settings apply to all devices that open() returns. Any thread may change them.
     """
 
     def __init__(self, source: str | os.PathLike[str]) -> None:
         self._source = source
         self._inner = Backend(source, cache=False)
         self._lock = threading.Lock()
-        self._left: dict[str, int] = {}  # calls until one fails; -1: all do
-        self._lost_after = 0  # submissions until the device is lost; 0: it is not
+        self._left: dict[str, int] = {}  # calls until a call fails; -1: all calls fail
+        self._lost_after = 0  # submissions until the device is lost; 0: never
         self._lost = False
-        self._tickets: dict[int, int] = {}  # by device: the last one
+        self._tickets: dict[int, int] = {}  # by device: the last ticket
         self.table = ffi.new("samara_backend_table *", self._inner.table[0])
         calls = {name: self._callback(name) for name in FUNCTIONS}
         calls["probe"] = ffi.callback(ffi.typeof(self.table.probe), self._probe, error=_BACKEND)
@@ -46,23 +46,23 @@ class Faults:
         _tables.append((self.table, calls, self._inner))
 
     def fail(self, function: str, at_call: int) -> None:
-        """Let that call of the function, counted from now, fail; -1: every call."""
+        """Make call number `at_call` of the function fail, counted from now; -1: every call."""
         with self._lock:
             self._left[function] = at_call
 
     def lose(self, at_submission: int) -> None:
-        """Lose the device at that submission, counted from now: all work fails from there on."""
+        """Lose the device at submission number `at_submission`, counted from now: from then on all work fails."""
         with self._lock:
             self._lost_after = at_submission
 
     def reset(self) -> None:
-        """Let nothing fail any more."""
+        """Stop injecting faults."""
         with self._lock:
             self._left.clear()
             self._lost, self._lost_after = False, 0
 
     def open(self) -> Backend:
-        """The device, opened anew, with nothing kept of earlier answers."""
+        """The device, opened anew, without anything kept from earlier calls."""
         return _Faulty(self._source, self.table)
 
     def _fails(self, function: str) -> bool:
@@ -76,7 +76,7 @@ class Faults:
             return left in (1, -1) or self._lost
 
     def _probe(self, request: Any, device: Any, info: Any, error: Any) -> int:
-        """Open a device, of which no work is known, even if it lies where another one was."""
+        """Open a device without pending work, even if an earlier one had the same address."""
         status = int(self._inner.table.probe(request, device, info, error))
         if status == 0:
             with self._lock:
@@ -84,7 +84,7 @@ class Faults:
         return status
 
     def _callback(self, function: str) -> Any:
-        """The function of the table, or a failure of it."""
+        """Call the function of the inner table, or fail."""
         inner = getattr(self._inner.table, function)
         kind = ffi.typeof(inner)
 
@@ -104,7 +104,7 @@ class Faults:
         return ffi.callback(kind, call, error=_BACKEND)
 
     def _settle(self, device: Any) -> None:
-        """Wait until nothing is under way: a lost device neither reads nor writes any more."""
+        """Wait until no work is pending. A lost device neither reads nor writes any more."""
         with self._lock:
             ticket = self._tickets[_number(device)]
         done, error = ffi.new("bool *"), ffi.new("samara_error *")
@@ -126,7 +126,7 @@ def _failed(error: Any, function: str, status: int) -> int:
 
 
 class _Faulty(Backend):
-    """A device that is opened by a table of ours."""
+    """A device opened through a table of this module."""
 
     def __init__(self, source: str | os.PathLike[str], table: Any) -> None:
         self._table = table

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arrays that a caller hands to a session and gets from it, held against the model's tensors."""
+"""Check the arrays that a caller gives to a session and gets from it against the model's tensors."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Array = npt.NDArray[Any]
 
 
 def as_input(spec: TensorSpec, value: Any, dtype: np.dtype[Any]) -> Array:
-    """The value as a C-contiguous array of the input's dtype; ShapeError when it is not one and
-    must not become one. A picture or sound becomes one by the record of the input, where it has one.
+    """The value as a C-contiguous array of the input's dtype. ShapeError if it cannot be converted without
+    loss. A picture or sound is converted by the record of the input, if it has one.
     """
     if spec.record is not None:
         value = _by_record(spec, spec.record, value, dtype)
@@ -41,11 +41,14 @@ def as_input(spec: TensorSpec, value: Any, dtype: np.dtype[Any]) -> Array:
                 fix=f"pass it through .astype({_spelled(dtype)})",
             )
         with np.errstate(all="ignore"):
-            converted = array.astype(dtype)  # Python numbers and lists have no dtype of their own
+            converted = array.astype(dtype)  # Python numbers and lists have no fixed dtype
         if (dtype.kind in "iub" or spec.dtype in PACKED) and not np.array_equal(
             converted.astype(array.dtype), array
         ):
-            raise ShapeError(f"input {spec.name!r} does not fit {spec.dtype}")
+            raise ShapeError(
+                f"input {spec.name!r} holds values that {spec.dtype} cannot represent",
+                fix=f"round or clip them, or give an array of {spec.dtype}",
+            )
         array = converted
     check_shape(spec, array.shape)
     contiguous: Array = np.ascontiguousarray(array).reshape(array.shape)
@@ -53,7 +56,7 @@ def as_input(spec: TensorSpec, value: Any, dtype: np.dtype[Any]) -> Array:
 
 
 def _by_record(spec: TensorSpec, record: InputRecord, value: Any, dtype: np.dtype[Any]) -> Any:
-    """The tensor of a picture or of sound; a value that is neither as it is."""
+    """The tensor of a picture or of sound; other values unchanged."""
     from samara.pybridge.preprocess import tensors_of
 
     tensors = tensors_of(record, value, len(spec.shape), dtype)
@@ -68,18 +71,19 @@ def _by_record(spec: TensorSpec, record: InputRecord, value: Any, dtype: np.dtyp
 
 
 def as_array(value: Any, what: str) -> Array:
-    """Anything that holds numbers as an array. ArgumentError for what does not."""
+    """Anything that holds numbers as an array. ArgumentError for other values."""
     if isinstance(value, np.ndarray):
         return value
     try:
         if hasattr(value, "detach"):
-            value = value.detach()  # torch exports no tensor that requires gradients
+            value = value.detach()  # torch does not export tensors that require gradients
         if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
             value = np.from_dlpack(value)
         array = np.asarray(value)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
         raise ArgumentError(
-            f"{what} is {kind_of(value)} that is no array: {error}", fix="give an array of numbers"
+            f"{what} is {kind_of(value)}, which numpy cannot turn into an array: {error}",
+            fix="give an array of numbers",
         ) from None
     if array.dtype.kind not in "biufcV":
         raise ArgumentError(
@@ -89,7 +93,7 @@ def as_array(value: Any, what: str) -> Array:
 
 
 def checked_shapes(shapes: Any, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Shapes of inputs by name. ArgumentError for another kind, UnknownNameError for a name."""
+    """Shapes of inputs by name. ArgumentError for a value of another kind, UnknownNameError for a name."""
     if not isinstance(shapes, Mapping):
         raise ArgumentError(
             f"the shapes are {kind_of(shapes)}",
@@ -115,10 +119,10 @@ def named_feeds(
     *,
     pictures: bool = False,
 ) -> Mapping[str, Any]:
-    """What `run` was given, as {name: array}: that, or the arrays in order, or a sole array.
+    """The argument of `run` as {name: array}: it is that, or the arrays in order, or a single array.
 
-    rank: that of the first input. pictures: whether a path may be meant. ArgumentError where none of
-    these can be meant.
+    rank: that of the first input. pictures: whether a path may be given. ArgumentError for anything
+    else.
     """
     if isinstance(feeds, Mapping):
         return feeds
@@ -150,7 +154,7 @@ def named_feeds(
 
 
 def _is_one_input(feeds: Sequence[Any], count: int, rank: int) -> bool:
-    """Whether a list is the elements of a sole input, not a list of one array."""
+    """Whether a list holds the elements of the only input, rather than one array."""
     if count != 1:
         return False
     if len(feeds) != 1:
@@ -164,7 +168,7 @@ def _is_one_input(feeds: Sequence[Any], count: int, rank: int) -> bool:
 def wanted_outputs(
     outputs: Sequence[str] | str | None, given: Sequence[str], keep: Sequence[str] | str
 ) -> Sequence[str] | None:
-    """The names of `outputs`, each of an output or of a kept tensor; None for all outputs."""
+    """The names of `outputs`, which may be outputs or kept tensors; None for all outputs."""
     if outputs is None:
         return None
     names = names_of(outputs, "outputs")
@@ -180,7 +184,7 @@ def wanted_outputs(
 
 
 def names_of(names: object, what: str) -> Sequence[str] | str:
-    """Names that an argument lists: "all", or a list of str. ArgumentError for other kinds."""
+    """The names in an argument that is "all" or a list of str. ArgumentError for other values."""
     if isinstance(names, str):
         return names if names == "all" else [names]
     found: list[Any] = list(names) if isinstance(names, Iterable) else [names]
@@ -192,7 +196,7 @@ def names_of(names: object, what: str) -> Sequence[str] | str:
     return found
 
 
-# As runtime_c/src/base/isa.c names them.
+# Named as in runtime_c/src/base/isa.c.
 ISAS = (
     *("scalar", "avx2", "avx512", "avx512-vnni", "avx512-bf16"),
     *("neon", "neon-fp16", "neon-dot", "neon-i8mm", "neon-bf16", "wasm-simd", "rvv"),
@@ -200,15 +204,13 @@ ISAS = (
 
 
 def check_number(value: object, what: str) -> None:
-    """ArgumentError for what is no number."""
+    """ArgumentError for a value that is not a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise ArgumentError(f"{what} is {kind_of(value)}", fix="give a number")
 
 
 def isa_list(isa: Sequence[str] | str | None) -> str | None:
-    """Instruction sets as the runtime takes them: "avx2,avx512". UnknownNameError for one that there
-    is not.
-    """
+    """Instruction sets as the runtime takes them: "avx2,avx512". UnknownNameError for an unknown one."""
     if isa is None:
         return None
     if not isinstance(isa, (str, list, tuple)):
@@ -221,7 +223,7 @@ def isa_list(isa: Sequence[str] | str | None) -> str | None:
 
 
 def check_shape(spec: TensorSpec, shape: tuple[int, ...]) -> None:
-    """ShapeError when an input cannot have the shape."""
+    """ShapeError if the input cannot have this shape."""
     fits = len(shape) == len(spec.shape) and all(
         isinstance(want, str) or want == got for want, got in zip(spec.shape, shape, strict=True)
     )
@@ -235,7 +237,7 @@ def check_shape(spec: TensorSpec, shape: tuple[int, ...]) -> None:
 def as_output(
     spec: TensorSpec, array: Any, dtype: np.dtype[Any], shape: tuple[int, ...] | None
 ) -> Array:
-    """`array` if the output, which has that shape now, can be written to it; ShapeError otherwise."""
+    """`array`, if the output with this shape can be written to it; else ShapeError."""
     if shape is None:
         raise ShapeError(
             f"output {spec.name!r} has a shape that depends on data",
@@ -247,25 +249,30 @@ def as_output(
             if isinstance(array, np.ndarray)
             else type(array).__name__
         )
-        raise ShapeError(f"out[{spec.name!r}] is {got}, the output is {spec.dtype} {list(shape)}")
+        raise ShapeError(
+            f"out[{spec.name!r}] is {got}, the output is {spec.dtype} {list(shape)}",
+            fix="give an array of that dtype and shape",
+        )
     if not (array.flags.c_contiguous and array.flags.writeable):
-        raise ShapeError(f"out[{spec.name!r}] is not contiguous and writable")
+        raise ShapeError(
+            f"out[{spec.name!r}] is not contiguous and writable",
+            fix="give a fresh array, as numpy.empty makes it",
+        )
     return array
 
 
 def refuse_packed(specs: Iterable[TensorSpec]) -> None:
-    """ShapeError for a tensor that arrays hold otherwise than the runtime."""
+    """ShapeError for a tensor that arrays store differently from the runtime (4-bit types)."""
     for spec in specs:
         if spec.dtype in PACKED:
             raise ShapeError(
-                f"{spec.name!r} is {spec.dtype}, which lies otherwise in an array than in the"
-                " runtime",
+                f"{spec.name!r} is {spec.dtype}, which arrays store differently from the runtime",
                 fix="use run, which converts it",
             )
 
 
 def refuse_copies(held: Sequence[Array], given: Mapping[str, Any], names: Sequence[str]) -> None:
-    """ShapeError where an input had to be converted to become the array that the runtime reads."""
+    """ShapeError if an input was converted, so that the runtime would not read the caller's array."""
     for array, name in zip(held, names, strict=True):
         if array is not given[name]:
             raise ShapeError(
@@ -280,7 +287,7 @@ def listed_specs(specs: Iterable[TensorSpec]) -> str:
 
 
 def explain_inputs(given: Mapping[str, Any], names: Sequence[str]) -> None:
-    """ShapeError for a name that is no input's, and for an input without a value."""
+    """ShapeError for a name that is not an input, and for a missing input."""
     if not isinstance(given, Mapping):
         raise ArgumentError(f"the inputs are {kind_of(given)}", fix="give {name: array}")
     _explain(given, names, "input", "it takes")
@@ -292,7 +299,7 @@ def explain_inputs(given: Mapping[str, Any], names: Sequence[str]) -> None:
 
 
 def explain_outputs(given: Mapping[str, Any], names: Sequence[str]) -> None:
-    """ShapeError for a name that is no output's."""
+    """ShapeError for a name that is not an output."""
     if not isinstance(given, Mapping):
         raise ArgumentError(f"out is {kind_of(given)}", fix="give {name: array}")
     _explain(given, names, "output", "it gives")
@@ -305,7 +312,7 @@ def _explain(given: Mapping[str, Any], names: Sequence[str], what: str, verb: st
 
 
 def fixed_shape(spec: TensorSpec) -> tuple[int, ...] | None:
-    """The shape, if no dim is symbolic."""
+    """The shape if all dims are numbers, else None."""
     known = tuple(d for d in spec.shape if isinstance(d, int))
     return known if len(known) == len(spec.shape) else None
 
@@ -313,7 +320,7 @@ def fixed_shape(spec: TensorSpec) -> tuple[int, ...] | None:
 def resize_inputs(
     handle: Any, shapes: Sequence[tuple[int, ...]], check: Callable[[int], None]
 ) -> None:
-    """Give a C session the shapes of all inputs; `check` raises what a status says."""
+    """Set the shapes of all inputs of a C session; `check` raises the error of a status."""
     arrays = [ffi.new("int64_t[]", list(s) or [0]) for s in shapes]
     pointers = ffi.new("int64_t *[]", arrays or [NULL])
     check(library().samara_session_resize(handle, pointers, len(arrays)))
@@ -322,7 +329,7 @@ def resize_inputs(
 def output_shapes(
     handle: Any, count: int, check: Callable[[int], None]
 ) -> list[tuple[int, ...] | None]:
-    """The shapes of a C session's outputs now; None for one that depends on data."""
+    """The present shapes of a C session's outputs; None for one that depends on data."""
     tensor, found = ffi.new("samara_tensor *"), []
     for i in range(count):
         check(library().samara_session_output_shape(handle, i, tensor))
@@ -332,7 +339,7 @@ def output_shapes(
 
 
 def copied(tensor: Any) -> Array:
-    """What a C tensor holds."""
+    """A copy of the data of a C tensor."""
     shape = tuple(int(tensor.shape[i]) for i in range(tensor.rank))
     data = ffi.buffer(tensor.data, tensor.size_bytes) if tensor.size_bytes else b""
     name = NAMES[tensor.dtype]
@@ -342,12 +349,12 @@ def copied(tensor: Any) -> Array:
 
 
 def unpacked(data: npt.NDArray[np.uint8], name: str, shape: tuple[int, ...]) -> Array:
-    """The elements of the dtype `name` that lie in pairs in bytes."""
+    """The elements of a 4-bit dtype, unpacked from bytes that hold two each."""
     return unpack_nibbles(data, numpy_dtype(name), shape)
 
 
 def _spelled(dtype: np.dtype[Any]) -> str:
-    """How a user writes a dtype."""
+    """A dtype as users write it."""
     return f"ml_dtypes.{dtype.name}" if dtype.kind == "V" else f"np.{dtype.name}"
 
 

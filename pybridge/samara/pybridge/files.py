@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading files, and what the file system refuses as one sentence with a fix."""
+"""Read files, and explain refusals of the file system in one sentence with a fix."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _DENIED = (errno.EACCES, errno.EPERM)
 
 
 def path_of(path: object, what: str, fix: str | None = None) -> Path:
-    """`path` as a Path. ArgumentError where it is no path: `what` names the argument."""
+    """`path` as a Path. ArgumentError if it is not a path; `what` names the argument."""
     if isinstance(path, (str, os.PathLike)):
         given = os.fspath(path)
         if isinstance(given, str) and given and "\0" not in given:
             return Path(given)
-        raise ArgumentError(f"{what} is {given!r}, which is no path", fix=fix or "give a path")
+        raise ArgumentError(f"{what} is {given!r}, which is not a path", fix=fix or "give a path")
     raise ArgumentError(f"{what} is {kind_of(path)}, not a path", fix=fix or "give a path")
 
 
 def kind_of(value: object) -> str:
-    """What a value is, for an error: its class as a user writes it."""
+    """The class of a value as users write it, for errors."""
     if value is None:
         return "None"
     kind = type(value)
@@ -41,9 +41,9 @@ def kind_of(value: object) -> str:
 
 @contextlib.contextmanager
 def reading(path: AnyPath, what: str = "") -> Iterator[None]:
-    """Turn what the file system refuses while the block reads `path` into a FileError that says it.
+    """Turn an OSError while the block reads `path` into a FileError with an explanation.
 
-    what: what the file is for, as "calibration data"; it stands before the path.
+    what: the purpose of the file, such as "calibration data"; it precedes the path in the message.
     """
     try:
         yield
@@ -54,7 +54,7 @@ def reading(path: AnyPath, what: str = "") -> Iterator[None]:
 
 
 def unreadable(path: AnyPath, error: OSError, what: str = "") -> FileError:
-    """The error of a file that cannot be read."""
+    """The error for a file that cannot be read."""
     name = os.fspath(path)
     shown = f"{what} {name}" if what else name
     fix: str | None = "check the path"
@@ -75,28 +75,28 @@ def unreadable(path: AnyPath, error: OSError, what: str = "") -> FileError:
 
 
 def read_bytes(path: AnyPath, what: str = "") -> bytes:
-    """A whole file. FileError where it cannot be read."""
+    """The content of a file. FileError if it cannot be read."""
     path_of(path, what or "path")
     with reading(path, what):
         return Path(path).read_bytes()
 
 
 def read_text(path: AnyPath, what: str = "") -> str:
-    """A whole file of UTF-8. FileError where it cannot be read, ModelFormatError for other bytes."""
+    """The text of a UTF-8 file. FileError if it cannot be read, ModelFormatError for other bytes."""
     data = read_bytes(path, what)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ModelFormatError(
-            f"{f'{what} ' if what else ''}{os.fspath(path)} is no text in UTF-8: {error.reason} at"
+            f"{f'{what} ' if what else ''}{os.fspath(path)} is not UTF-8 text: {error.reason} at"
             f" byte {error.start}",
             fix="check that it is the file you mean, or save it as UTF-8",
         ) from None
 
 
 def check_readable(path: AnyPath, what: str = "") -> None:
-    """FileError where `path` is no file that can be opened; for readers with errors of their own."""
-    path_of(path, what or "path")  # an int would be an open file, which reading would close
+    """FileError if `path` is not a file that can be opened; for readers that raise their own errors."""
+    path_of(path, what or "path")  # open() would take an int for an open file and close it
     with reading(path, what):
         if stat.S_ISDIR(os.stat(path).st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -105,7 +105,7 @@ def check_readable(path: AnyPath, what: str = "") -> None:
 
 
 def unwritable(path: AnyPath, error: OSError) -> FileError:
-    """The error of a file or folder that cannot be written."""
+    """The error for a file or folder that cannot be written."""
     name = os.fspath(path)
     place = Path(os.path.realpath(path))
     folder = place.parent
@@ -144,12 +144,12 @@ def _as_given(path: AnyPath) -> str:
 
 
 def _file_in_the_way(path: Path) -> Path | None:
-    """The first file among the folders of `path`."""
+    """The first parent of `path` that is a file."""
     return next((p for p in reversed(path.parents) if p.exists() and not p.is_dir()), None)
 
 
 def _near(path: Path) -> str:
-    """A hint where the folder has a file of nearly that name."""
+    """A hint if the folder has a file with a similar name."""
     try:
         names = [entry.name for entry in os.scandir(path.parent)]
     except OSError:

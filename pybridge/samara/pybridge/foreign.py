@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a file is that is no model of samara's, by its first bytes, and what to do with it."""
+"""Recognise files of other formats by their first bytes, and say what to do with them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TORCH = (
 _ARRAYS = "name the model; arrays are inputs"
 _ONNX = "write the model as ONNX, and samara export converts it"
 
-# First bytes, where they begin, what has them, and what to do.
+# First bytes, their offset, the format, and what to do.
 _MAGIC: tuple[tuple[bytes, int, str, str], ...] = (
     (b"SMRA", 4, "a .samara file", "open it with samara.Session, or samara.open_program"),
     (b"\x93NUMPY", 0, "a .npy file", _ARRAYS),
@@ -33,7 +33,7 @@ _TORCH_SUFFIXES = (".pt", ".pth", ".pt2", ".ckpt", ".bin", ".tar")
 
 
 def what_is(head: bytes, path: AnyPath = "") -> tuple[str, str] | None:
-    """What a file with these first bytes is, and what to do; None where they say nothing."""
+    """The format of a file with these first bytes, and what to do; None if they are unknown."""
     suffix = Path(path).suffix.lower()
     if head.startswith(b"PK\x03\x04"):
         if suffix == ".npz":
@@ -41,7 +41,7 @@ def what_is(head: bytes, path: AnyPath = "") -> tuple[str, str] | None:
         if suffix in (".zip", ".keras", ".mlpackage"):
             return "a zip archive", "unpack it and name the model in it"
         return "a file of torch.save or torch.jit.save", _TORCH
-    # A safetensors file: the size of its header, which is JSON.
+    # A safetensors file starts with the size of its header, which is JSON.
     if head[8:9] == b"{" and 2 <= int.from_bytes(head[:8], "little") <= 100_000_000:
         return "a safetensors file", "samara.load reads its tensors; the model is code around them"
     for magic, start, what, fix in _MAGIC:
@@ -53,7 +53,7 @@ def what_is(head: bytes, path: AnyPath = "") -> tuple[str, str] | None:
 
 
 def refuse_foreign(path: AnyPath, head: bytes, wanted: str) -> None:
-    """ModelFormatError where the first bytes say that a file is something else than `wanted`."""
+    """ModelFormatError if the first bytes show that a file is another format than `wanted`."""
     found = what_is(head, path)
     if found is not None:
         raise ModelFormatError(
@@ -62,7 +62,7 @@ def refuse_foreign(path: AnyPath, head: bytes, wanted: str) -> None:
 
 
 def head_of(path: AnyPath, what: str = "") -> bytes:
-    """The first bytes of a file. FileError where it cannot be read."""
+    """The first bytes of a file. FileError if it cannot be read."""
     check_readable(path, what)
     with open(path, "rb") as file:
         return file.read(HEAD_BYTES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures as callers have them: pixels in any common format, by strides, with crop and rotation."""
+"""Pictures in the forms that callers have: pixels in common formats, with strides, crop and rotation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from samara.pybridge.image_text import MATRICES, RANGES
 from samara.pybridge.names import is_one_of, meant
 
 _ROTATIONS: Final = (0, 90, 180, 270)
-# EXIF orientation -> clockwise rotation, and whether left and right change places after it.
+# EXIF orientation -> clockwise rotation, and whether left and right are swapped after it.
 _EXIF: Final = {
     1: (0, False),
     2: (0, True),
@@ -39,12 +39,12 @@ _EXIF: Final = {
 }
 _ORIENTATION = 0x0112  # EXIF's tag
 _DIRECT: Final = {"L": "gray", "RGB": "rgb", "RGBA": "rgba"}  # Pillow's modes
-_DEEP: Final = ("I", "F")  # modes (and beginnings of modes) of more than 8 bits
+_DEEP: Final = ("I", "F")  # modes (or their first letters) with more than 8 bits
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False, eq=False)
 class Image:
-    """A picture of 8 bits per channel. It borrows the caller's memory wherever that is possible.
+    """A picture with 8 bits per channel. It borrows the caller's memory if possible.
 
     data: one of
     - an array uint8 [height, width, channels], or [height, width] of "gray". It is copied only where
@@ -54,15 +54,15 @@ class Image:
       those of chroma are ceil(width / 2) by ceil(height / 2).
     - a tuple with one array or buffer per plane.
     format: "rgb", "bgr", "rgba", "bgra", "gray", "nv21", "nv12" or "i420".
-    width, height: pixels, 1..16384; may be left out where `data` is an array with axes.
-    strides: of buffers, one entry per plane: bytes from row to row, or (those, bytes from sample to
-    sample). None: samples and rows are adjacent.
-    crop: (x, y, width, height) of what counts, in pixels of `data`; None: everything.
-    rotation: 0, 90, 180 or 270 degrees clockwise, after the crop. mirror: whether left and right
-    change places after the rotation.
-    matrix, range: "bt601" or "bt709", "limited" or "full" of YUV; None: the record's, or bt601, limited.
+    width, height: pixels, 1..16384; may be left out if `data` is an array with axes.
+    strides: for buffers, one entry per plane: bytes between rows, or (bytes between rows, bytes between
+    samples). None: samples and rows are adjacent.
+    crop: (x, y, width, height) of the part to use, in pixels of `data`; None: everything.
+    rotation: 0, 90, 180 or 270 degrees clockwise, after the crop. mirror: whether left and right are
+    swapped after the rotation.
+    matrix, range: for YUV "bt601" or "bt709", "limited" or "full"; None: the record's, or bt601, limited.
 
-    ArgumentError for an argument of the wrong kind, ShapeError where sizes do not fit each other.
+    ArgumentError for an argument of the wrong kind, ShapeError if sizes do not fit each other.
     The caller must not change the memory during a run.
 
     >>> frame = np.zeros((480, 640, 3), np.uint8)
@@ -102,7 +102,7 @@ class Image:
                 raise ArgumentError(f"{name} is {value!r}", fix=meant(value, known))
             if value is not None and len(FORMATS[format]) == 1:
                 raise ArgumentError(
-                    f"{name}={value!r} is given for a picture in {format}, it belongs to YUV",
+                    f"{name}={value!r} is given for a picture in {format}, but applies to YUV only",
                     fix=f"leave {name} out",
                 )
         if not _is_one_of_ints(rotation, _ROTATIONS):
@@ -128,12 +128,12 @@ class Image:
 
     @property
     def size(self) -> tuple[int, int]:
-        """(width, height) of what counts: after the crop and the rotation."""
+        """(width, height) after the crop and the rotation."""
         _, _, width, height = self.crop
         return (height, width) if self.rotation in (90, 270) else (width, height)
 
     def pixels(self) -> npt.NDArray[np.uint8]:
-        """All pixels as [height, width, channels], without a copy: the crop and the rotation do not count.
+        """All pixels as [height, width, channels] without a copy, ignoring the crop and the rotation.
 
         UnsupportedError for planes of YUV.
 
@@ -143,7 +143,7 @@ class Image:
         channels = FORMATS[self.format][0][0]
         if len(self.planes) != 1:
             raise UnsupportedError(
-                f"a picture in {self.format} has no pixels of one piece, but planes",
+                f"a picture in {self.format} has planes, not interleaved pixels",
                 fix="make it RGB first: samara.preprocess('rgb uint8 nhwc', image)",
             )
         (plane,) = self.planes
@@ -151,7 +151,7 @@ class Image:
         return np.ndarray(shape, np.uint8, plane.data, 0, (*plane[1:], 1))
 
     def upright(self) -> Image:
-        """The picture that models see: cropped, rotated and mirrored, in memory of its own.
+        """A copy of the picture as models see it: cropped, rotated and mirrored.
 
         UnsupportedError for planes of YUV.
 
@@ -179,10 +179,10 @@ class Image:
 
     @classmethod
     def open(cls, path: AnyPath) -> Image:
-        """The picture in a file, by Pillow; what its EXIF says of the camera becomes rotation and mirror.
+        """Read the picture of a file with Pillow; its EXIF orientation becomes rotation and mirror.
 
-        FileError where the file cannot be read or Pillow does not know it, UnsupportedError where
-        Pillow is not installed or a pixel has more than 8 bits per channel, ShapeError for sides
+        FileError if the file cannot be read or Pillow does not know the format, UnsupportedError if
+        Pillow is not installed or pixels have more than 8 bits per channel, ShapeError for sides
         outside 1..16384 pixels.
         """
         file = path_of(path, "the picture")
@@ -201,12 +201,12 @@ class Image:
     def from_pil(cls, image: Any) -> Image:
         """The picture of a `PIL.Image.Image`.
 
-        L, RGB and RGBA keep their pixels, other modes of 8 bits become RGB. An image as Pillow opened it
-        is turned as its EXIF says, by rotation and mirror, not by moving pixels; one that came out of a
-        method of Pillow's (its `format` is None) is taken as it stands.
+        L, RGB and RGBA keep their pixels, other modes of 8 bits are converted to RGB. For an image as
+        Pillow opened it, the EXIF orientation becomes rotation and mirror without moving pixels; one that
+        a method of Pillow returned (its `format` is None) is used unchanged.
 
-        ArgumentError where it is no such image, UnsupportedError for modes of more than 8 bits,
-        FileError where its file is broken.
+        ArgumentError for another kind of object, UnsupportedError for modes of more than 8 bits,
+        FileError if its file is broken.
         """
         if not _is_pil(image):
             raise ArgumentError(
@@ -232,7 +232,7 @@ class Image:
 
 
 def is_picture(value: object, rank: int, dtype: Any = None) -> bool:
-    """Whether a value for an input with a record is a picture, not a tensor of `rank` and `dtype`: an
+    """Whether a value for an input with a record is a picture and not a tensor of `rank` and `dtype`: an
     Image, an image of Pillow, a path, or an array uint8 [height, width, channels] or [height, width]
     that cannot be the tensor.
     """
@@ -243,12 +243,12 @@ def is_picture(value: object, rank: int, dtype: Any = None) -> bool:
 
 
 def as_image(value: Any) -> Image:
-    """Whatever holds a picture as an Image.
+    """Anything that holds a picture as an Image.
 
-    An Image as it is; an image of Pillow or the path of a file as `Image.from_pil` and `Image.open`
-    do; an array uint8 [height, width] is gray, [height, width, 3] is RGB, [height, width, 4] is RGBA.
+    An Image is returned unchanged. A PIL image and the path of a file are read as by `Image.from_pil` and
+    `Image.open`. An array uint8 [height, width] is gray, [height, width, 3] RGB, [height, width, 4] RGBA.
 
-    ArgumentError for anything else, and ShapeError for an array of another shape.
+    ArgumentError for anything else, ShapeError for an array of another shape.
 
     >>> as_image(np.zeros((4, 6, 3), np.uint8))
     Image(rgb 6x4)
@@ -270,14 +270,14 @@ def as_image(value: Any) -> Image:
 
 
 def _is_one_of_ints(value: object, known: Sequence[int]) -> bool:
-    """Whether `value` is an integer, not a truth value, and one of these."""
+    """Whether `value` is an integer (not a bool) and one of `known`."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     return whole and value in known
 
 
 @contextlib.contextmanager
 def _by_pillow(what: str) -> Iterator[None]:
-    """Turn what Pillow raises of a broken file while the block reads `what` into a FileError."""
+    """Turn Pillow's errors about a broken file, while the block reads `what`, into a FileError."""
     bomb: type[Exception] = sys.modules["PIL.Image"].DecompressionBombError
     try:
         yield
@@ -288,7 +288,7 @@ def _by_pillow(what: str) -> Iterator[None]:
             f"{what} is larger than Pillow opens: {error}",
             fix="set PIL.Image.MAX_IMAGE_PIXELS if you trust the file",
         ) from None
-    except Exception as error:  # its readers raise TypeError, KeyError and others of broken files
+    except Exception as error:  # Pillow raises TypeError, KeyError and others for broken files
         raise FileError(
             f"{what} cannot be read by Pillow: {error}",
             fix="check that it is a whole picture, or save it as PNG or JPEG",
@@ -296,7 +296,7 @@ def _by_pillow(what: str) -> Iterator[None]:
 
 
 def _is_pil(value: object) -> bool:
-    module = sys.modules.get("PIL.Image")  # nobody has an image of Pillow before it is imported
+    module = sys.modules.get("PIL.Image")  # without that module no PIL image exists
     return module is not None and isinstance(value, module.Image)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The planes of a picture: what arrays and buffers of callers hold, by strides and without copies."""
+"""The planes of a picture: arrays and buffers of the caller, described by strides, without copies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from samara.pybridge.image_text import MAX_SIDE
 
 Bytes = npt.NDArray[np.uint8]
 
-# Format -> of each plane, the bytes of a sample, and whether one sample serves 2 by 2 pixels; in the
+# Format -> for each plane the bytes of a sample, and whether a sample covers 2 by 2 pixels; in the
 # order of the codes in samara_media.h, which begin at 1.
 FORMATS: Final = {
     "rgb": ((3, False),),
@@ -34,7 +34,7 @@ class Plane(NamedTuple):
     """One plane of a picture.
 
     data: uint8 [bytes], from the first sample to the last byte of the last one. row_stride,
-    pixel_stride: bytes from one row, and from one sample, to the next.
+    pixel_stride: bytes between the starts of two rows, and of two samples.
     """
 
     data: Bytes
@@ -45,7 +45,7 @@ class Plane(NamedTuple):
 def planes_of(
     data: Any, format: str, width: object, height: object, strides: object
 ) -> tuple[tuple[Plane, ...], tuple[int, int]]:
-    """The planes of `data`, and (width, height); errors as samara.Image says."""
+    """The planes of `data`, and (width, height). Errors are those of samara.Image."""
     layout = FORMATS[format]
     apart = isinstance(data, (tuple, list))
     if apart and len(data) != len(layout):
@@ -73,7 +73,7 @@ def _split(
     steps: list[tuple[int | None, int | None]],
     format: str,
 ) -> tuple[Plane, ...]:
-    """The planes that follow each other in one buffer."""
+    """The planes of one buffer, in which they follow each other."""
     found: list[Plane] = []
     start = 0
     for (shape, sample), step in zip(shapes, steps, strict=True):
@@ -96,7 +96,7 @@ def _plane(
     step: tuple[int | None, int | None],
     what: str,
 ) -> Plane:
-    """A plane of shape (columns, rows) with `sample` bytes each, of an array or a buffer of its own."""
+    """A plane of shape (columns, rows) with `sample` bytes per sample, from an array or a buffer."""
     if not isinstance(part, np.ndarray) or part.ndim == 1:
         buffer = _buffer(part, what)
         row, pixel, need = _extent(shape, sample, step, what)
@@ -123,10 +123,10 @@ def _plane(
 
 
 def _of_array(array: Bytes) -> Plane:
-    """The plane of an array [rows, columns, sample]; a copy where its strides cannot serve."""
+    """The plane of an array [rows, columns, sample]; a copy if its strides cannot be used."""
     rows, columns, sample = array.shape
     row, pixel, byte = array.strides
-    # An axis of length 1 may have any stride.
+    # The stride of an axis of length 1 may have any value.
     pixel = pixel if columns > 1 else sample
     row = row if rows > 1 else columns * pixel
     row_bytes = (columns - 1) * pixel + sample
@@ -134,13 +134,13 @@ def _of_array(array: Bytes) -> Plane:
         array = np.ascontiguousarray(array)
         row, pixel, row_bytes = columns * sample, sample, columns * sample
     need = (rows - 1) * row + row_bytes
-    # All these bytes lie between the first and the last element, hence in the array's memory.
+    # In bounds: all these bytes lie between the first and the last element of the array.
     flat = np.lib.stride_tricks.as_strided(array, (need,), (1,), writeable=False)
     return Plane(flat, row, pixel)
 
 
 def _pairs(array: Bytes) -> Bytes:
-    """[rows, 2 columns] as [rows, columns, 2] with the same memory, if neighbours are adjacent."""
+    """[rows, 2 columns] as [rows, columns, 2] without a copy, if neighbours are adjacent."""
     rows, twice = array.shape
     row, byte = array.strides
     shape, steps = (rows, twice // 2, 2), (row, 2 * byte, byte)
@@ -150,7 +150,7 @@ def _pairs(array: Bytes) -> Bytes:
 def _extent(
     shape: tuple[int, int], sample: int, step: tuple[int | None, int | None], what: str
 ) -> tuple[int, int, int]:
-    """(row stride, pixel stride, bytes from the first to the last) of a plane in a buffer."""
+    """(row stride, pixel stride, total bytes) of a plane in a buffer."""
     columns, rows = shape
     pixel = sample if step[1] is None else step[1]
     if not sample <= pixel <= _MAX_STRIDE:
@@ -169,7 +169,7 @@ def _extent(
 
 
 def _steps(strides: object, format: str) -> list[tuple[int | None, int | None]]:
-    """(row stride, pixel stride) of each plane, None where they follow from the size."""
+    """(row stride, pixel stride) of each plane; None if they follow from the size."""
     count = len(FORMATS[format])
     if strides is None:
         return [(None, None)] * count
@@ -189,7 +189,7 @@ def _steps(strides: object, format: str) -> list[tuple[int | None, int | None]]:
 
 
 def _buffer(data: Any, what: str) -> Bytes:
-    """The bytes of a buffer, read only, without a copy where they are adjacent."""
+    """The bytes of a buffer, read-only, without a copy if they are adjacent."""
     if isinstance(data, np.ndarray):
         flat = np.ascontiguousarray(_bytes_only(data, what)).reshape(-1).view()
         flat.flags.writeable = False
@@ -217,7 +217,7 @@ def _bytes_only(array: npt.NDArray[Any], what: str) -> Bytes:
 
 
 def _size(first: Any, format: str, width: object, height: object) -> tuple[int, int]:
-    """(width, height), as given or as the array `first` says."""
+    """(width, height), as given or from the axes of the array `first`."""
     axes = isinstance(first, np.ndarray) and first.ndim >= 2
     if axes and (width is None or height is None):
         sample = FORMATS[format][0][0]
@@ -239,7 +239,7 @@ def _size(first: Any, format: str, width: object, height: object) -> tuple[int, 
 
 
 def check_sides(width: int, height: int) -> None:
-    """ShapeError where a picture has no pixels, or too many in a row or a column."""
+    """ShapeError if a side of the picture is 0 or too long."""
     if not (1 <= width <= MAX_SIDE and 1 <= height <= MAX_SIDE):
         raise ShapeError(
             f"the picture has {width}x{height} pixels, expected sides of 1..{MAX_SIDE}",
@@ -263,7 +263,7 @@ def _wrong_shape(
 
 
 def whole(name: str, value: object) -> int:
-    """An integer as int. ArgumentError for another kind; `name` is the argument."""
+    """An integer as int. ArgumentError for another value; `name` is the argument."""
     try:
         if not isinstance(value, bool):
             return operator.index(value)  # type: ignore[arg-type]

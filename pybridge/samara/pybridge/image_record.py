@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record that says how a picture becomes an input of a model: its fields, its text, its sizes."""
+"""The record that describes how a picture becomes an input of a model: fields, text, sizes."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from samara.pybridge.image_text import (
 class Geometry(NamedTuple):
     """Where the pixels of a tensor come from: step 3 of docs/guides/preprocessing.md.
 
-    resized: (width, height) of the whole resized picture. start: its first (column, row) that the
+    resized: (width, height) of the whole resized picture. start: the first (column, row) of it that the
     tensor holds. kept: how many (columns, rows) the tensor holds from there. at: the (column, row) of
-    the tensor where they begin. size: (width, height) of the tensor; what lies around them is fill.
+    the tensor at which they begin. size: (width, height) of the tensor; the rest is filled.
     """
 
     resized: tuple[int, int]
@@ -57,7 +57,7 @@ class ImageRecord:
     value of 0..255 or one per channel. mean, scale: one value or one per channel, or none: y =
     (x - mean) * scale for x in 0..255; each is held as the nearest float32. quant: None or
     (scale, zero point) of an integer tensor. matrix, range: "bt601" or "bt709", "limited" or "full" of
-    YUV pictures that do not say theirs; None where the record does not say either.
+    YUV pictures that do not say theirs; None if the record does not say either.
 
     ArgumentError for a value that is none of these, or for values that contradict each other.
 
@@ -148,8 +148,8 @@ class ImageRecord:
 
     @property
     def needs_quant(self) -> bool:
-        """Whether the record says no scale and zero point although its elements cannot do without:
-        those of int8, and those of uint8 with a mean or a scale.
+        """Whether elements need a scale and a zero point that the record lacks: those of int8, and those
+        of uint8 with a mean or a scale.
         """
         return (
             self.quant is None
@@ -158,11 +158,10 @@ class ImageRecord:
         )
 
     def quantized(self, scale: float | None = None, zero: int = 0) -> ImageRecord:
-        """The record with `quant`, filled in from the quantization of the model's input where it is
-        needed and the record does not say its own.
+        """The record with `quant` taken from the quantization of the model's input, if it needs one.
 
-        scale: real units per step; None where the input has none. zero: the integer that means 0.
-        ArgumentError where the record needs a scale and there is none, or it fits no such tensor.
+        scale: real units per step; None if the input has none. zero: the integer that means 0.
+        ArgumentError if the record needs a scale and there is none, or if it does not fit the tensor.
 
         >>> str(ImageRecord.parse("rgb int8 nhwc mean=128").quantized(0.5, -3))
         'rgb int8 nhwc mean=128 quant=0.5,-3'
@@ -173,7 +172,7 @@ class ImageRecord:
         return self
 
     def check(self) -> None:
-        """ArgumentError where elements need a scale and a zero point, and the record says none."""
+        """ArgumentError if elements need a scale and a zero point and the record has none."""
         if self.needs_quant:
             why = "whatever they hold" if self.dtype == "int8" else "after a mean or a scale"
             raise ArgumentError(
@@ -191,7 +190,7 @@ class ImageRecord:
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The least and the largest real value that an element can have.
+        """The smallest and the largest real value that an element can have.
 
         >>> ImageRecord.parse("rgb float32 nchw mean=127.5 std=127.5").limits
         (-1.0, 1.0)
@@ -211,7 +210,7 @@ class ImageRecord:
     def geometry(self, width: int, height: int) -> Geometry:
         """The sizes of docs/guides/preprocessing.md, step 3, for an oriented picture of width by height pixels.
 
-        ShapeError where the crop is larger than the resized picture or a side is not in 1..16384.
+        ShapeError if the crop is larger than the resized picture or a side is not in 1..16384.
 
         >>> ImageRecord.parse("rgb uint8 nhwc letterbox=320x320").geometry(640, 360)[:4]
         ((320, 180), (0, 0), (320, 180), (0, 70))
@@ -266,7 +265,9 @@ class ImageRecord:
         given = self.fill
         if self.letterbox is None:
             if given:
-                raise ArgumentError("fill stands without letterbox", fix="give letterbox=WxH:FILL")
+                raise ArgumentError(
+                    "fill is given without letterbox", fix="give letterbox=WxH:FILL"
+                )
             return ()
         values = tuple(_whole("fill", v) for v in _sequence("fill", given)) or (0,)
         self._count("fill", values, "letterbox=320x320:114")
@@ -333,7 +334,7 @@ class ImageRecord:
                     )
         if self.antialias and self.filter != "bilinear":
             raise ArgumentError(
-                f"antialias is given with filter={self.filter}, it belongs to bilinear",
+                f"antialias is given with filter={self.filter}, but applies to bilinear only",
                 fix="leave out antialias, or the filter",
             )
         if "c" not in self.layout and self.colour != "gray":
@@ -346,7 +347,9 @@ class ImageRecord:
             if isinstance(self.resize, tuple):
                 outside = wide > self.resize[0] or high > self.resize[1]
             else:
-                outside = wide > self.resize and high > self.resize  # one side is no longer
+                outside = (
+                    wide > self.resize and high > self.resize
+                )  # the shorter side has exactly this length
             if outside:
                 size = self.resize if isinstance(self.resize, int) else _wxh(self.resize)
                 raise ArgumentError(
@@ -359,7 +362,7 @@ class ImageRecord:
 
 
 def _single(name: str, value: object) -> float:
-    """A number as the nearest float32; ArgumentError for another kind, and for what is not finite."""
+    """A number as the nearest float32. ArgumentError for another value, or one that is not finite."""
     number = isinstance(value, (int, float, np.floating, np.integer)) and not isinstance(
         value, bool
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of an image record: its words, and the numbers in them to the last bit of float32."""
+"""The text of an image record: its words, and its numbers exactly rounded to float32."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from samara.pybridge.errors import ArgumentError
 from samara.pybridge.files import kind_of
 from samara.pybridge.names import is_one_of, meant
 
-MAX_SIDE: Final = 16384  # pixels; two sides times two fit the 32 bits that weights are made in
-# Colours, layouts, filters, matrices and ranges stand in the order of their codes in samara_media.h and
-# in files, which begin at 1.
+MAX_SIDE: Final = 16384  # pixels; twice the product of two sides fits the 32 bits of the weights
+# Colours, layouts, filters, matrices and ranges are listed in the order of their codes in
+# samara_media.h and in files, which begin at 1.
 CHANNELS: Final = {"rgb": 3, "bgr": 3, "gray": 1}
-# Integer types and their ends; a float type has none.
+# Integer types and their range; None for float types.
 DTYPES: Final[dict[str, tuple[int, int] | None]] = {
     "float32": None,
     "float16": None,
@@ -32,7 +32,7 @@ MATRICES: Final = ("bt601", "bt709")
 RANGES: Final = ("limited", "full")
 
 EXAMPLE = "rgb uint8 nhwc resize=256 crop=224"
-_LEAST = 2.0**-126  # smaller float32 numbers are zero to some instructions
+_LEAST = 2.0**-126  # some instructions treat smaller float32 numbers as zero
 _SIZE = re.compile(r"[0-9]{1,9}(x[0-9]{1,9})?")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _MOST_DIGITS = 64
@@ -42,7 +42,7 @@ _MOST_DIGITS = 64
 
 
 def read_record(text: str) -> dict[str, Any]:
-    """The fields of the record that `text` says. ArgumentError names the word that is wrong."""
+    """The fields of the record in `text`. ArgumentError names the word that is wrong."""
     if not isinstance(text, str):
         raise ArgumentError(
             f"the record is {kind_of(text)}, not a text", fix=f"give a text as {EXAMPLE!r}"
@@ -73,7 +73,7 @@ def read_record(text: str) -> dict[str, Any]:
 
 
 def one_of(name: str, value: object, known: Collection[str]) -> None:
-    """ArgumentError where `value` is none of the texts `known`; `name` is the field."""
+    """ArgumentError if `value` is not in `known`; `name` is the field."""
     if not is_one_of(value, known):
         raise ArgumentError(
             f"{name} is {value!r}",
@@ -82,7 +82,7 @@ def one_of(name: str, value: object, known: Collection[str]) -> None:
 
 
 def _read(word: str, found: dict[str, Any], said: dict[str, str]) -> None:
-    """Put what `word` says into `found`, the fields of the record; `said` holds the words before it."""
+    """Add the fields of `word` to `found`; `said` holds the earlier words."""
     name, equals, value = word.partition("=")
     if name not in _WORDS:
         raise ArgumentError(
@@ -105,7 +105,7 @@ def _read(word: str, found: dict[str, Any], said: dict[str, str]) -> None:
 
 
 class UnreadableError(Exception):
-    """A value that its word cannot have; the text says why."""
+    """A value that its word cannot have; the message says why."""
 
 
 def _resize_word(value: str) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def _letterbox_word(value: str) -> dict[str, Any]:
     values = fill.split(",")
     for each in values:
         if not re.fullmatch("[0-9]{1,3}", each) or int(each) > 255:
-            raise UnreadableError(f"the fill {each!r} is no whole number of 0..255")
+            raise UnreadableError(f"the fill {each!r} is not a whole number of 0..255")
     return {"letterbox": sides, "fill": tuple(map(int, values))}
 
 
@@ -169,7 +169,7 @@ def _choice(name: str, known: Sequence[str]) -> Callable[[str], dict[str, Any]]:
     return read
 
 
-# Word -> how it is written, and what reads its value.
+# Word -> how it is written, and the function that reads its value.
 _WORDS: Final[dict[str, tuple[str, Callable[[str], dict[str, Any]]]]] = {
     "resize": ("resize=256 (the shorter side) or resize=640x480", _resize_word),
     "filter": ("filter=bilinear, filter=nearest or filter=area", _choice("filter", FILTERS)),
@@ -198,7 +198,7 @@ def _exact_numbers(value: str) -> tuple[Fraction, ...]:
     words = value.split(",")
     for word in words:
         if len(word) > _MOST_DIGITS or not _NUMBER.fullmatch(word):
-            raise UnreadableError(f"{word!r} is no decimal number")
+            raise UnreadableError(f"{word!r} is not a decimal number")
     return tuple(map(Fraction, words))
 
 
@@ -206,7 +206,7 @@ def _exact_numbers(value: str) -> tuple[Fraction, ...]:
 
 
 def held(value: Fraction) -> float:
-    """The float32 nearest to `value`, half to even, as a float; UnreadableError outside its normal
+    """The float32 nearest to `value`, half to even, as a float. UnreadableError outside the normal
     range.
     """
     try:
@@ -218,7 +218,7 @@ def held(value: Fraction) -> float:
         below, above = (np.nextafter(near, np.float32(end)) for end in (-np.inf, np.inf))
     if not np.isfinite(near):
         raise UnreadableError("the number is too large for float32")
-    # A double that was rounded may lie on the middle between two float32: ask the exact value.
+    # Rounding twice may end on the wrong side of the middle of two float32: compare with the exact value.
     around = (below, near, above)
     finite = [c for c in around if np.isfinite(c)]
     best = min(finite, key=lambda c: (abs(Fraction(float(c)) - value), int(c.view(np.uint32)) & 1))
@@ -228,7 +228,7 @@ def held(value: Fraction) -> float:
 
 
 def shortest(value: float) -> str:
-    """The fewest digits that name this float32."""
+    """The shortest decimal number that reads back as this float32."""
     if value.is_integer() and abs(value) < 1e9:
         return str(int(value))
     return str(np.float32(value))

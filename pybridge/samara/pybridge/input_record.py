@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of inputs, of pictures and of sound."""
+"""Records of inputs: pictures or sound."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ InputRecord = ImageRecord | AudioRecord
 
 
 def parse_record(text: str) -> InputRecord:
-    """The record that a text says: of sound where it begins with a kind of features.
+    """Parse a record. It describes sound if it begins with a kind of features, else pictures.
 
-    ArgumentError where it is none.
-
+    ArgumentError if it is neither.
     >>> parse_record("samples float32 nf rate=16000 window=512").tensor_shape
     (1, 512)
     """
@@ -34,7 +33,7 @@ def parse_record(text: str) -> InputRecord:
 
 
 def as_record(given: object, what: str = "the record") -> InputRecord:
-    """A record as it is, a text parsed. ArgumentError for anything else."""
+    """A record unchanged, a text parsed. ArgumentError for anything else."""
     if isinstance(given, str):
         return parse_record(given)
     if isinstance(given, (ImageRecord, AudioRecord)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sound for an input of a session, tensor by tensor."""
+"""Feed sound into an input of a session, tensor by tensor."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from samara.pybridge.preprocess_audio import audio_struct, input_shape
 
 
 class Listener:
-    """What an input still has to hear of a recording, or of a part of one."""
+    """The part of a recording, or of a portion of one, that an input has not consumed yet."""
 
     def __init__(self, lib: Any, specs: Sequence[TensorSpec], sound: Any, *, end: bool) -> None:
-        """specs: of all inputs; the first with a record of sound hears. end: whether the sound ends.
+        """specs: of all inputs; the first with an audio record gets the sound. end: whether the sound ends.
 
-        UnsupportedError where no input has such a record, or the runtime takes no sound; errors of
-        samara.Audio for what is no sound.
+        UnsupportedError if no input has such a record, or the runtime takes no sound. Errors of
+        samara.Audio for other values.
         """
         self._push = function_in(lib, "samara_session_push_audio")
         self._end = function_in(lib, "samara_session_end_audio")
@@ -38,11 +38,11 @@ class Listener:
         self._sample_bytes = audio.channels * audio.samples.itemsize
         self._ends, self._ending = end, False
         self._taken, self._ready = ffi.new("size_t *"), ffi.new("bool *")
-        # A tensor of the right shape for the place of what is heard; nobody reads it.
+        # An array of the right shape; the session reads the sound instead of it.
         self.stand_in = np.empty(input_shape(record, len(spec.shape)), spec.numpy_dtype)
 
     def next(self, handle: Any, check: Callable[[int], None]) -> bool:
-        """Whether the input has a new tensor; without one all has been heard."""
+        """Whether the input has a new tensor. Without one all sound is consumed."""
         if not self._ending:
             check(self._push(handle, self.index, self._native, self._taken, self._ready))
             count = int(self._taken[0])
@@ -56,7 +56,7 @@ class Listener:
         return bool(self._ready[0])
 
     def drop(self, handle: Any, check: Callable[[int], None]) -> None:
-        """End what the input heard before, unheard."""
+        """Discard sound that an earlier caller left."""
         more = True
         while more:
             check(self._end(handle, self.index, self._ready))

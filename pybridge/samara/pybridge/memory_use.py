@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the bytes of a model and of a session are, as the runtime itself says and counts."""
+"""Where the bytes of a model and of a session are, as reported and counted by the runtime."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _SCALAR = "scalar"
 
 @dataclass(frozen=True, slots=True)
 class MemoryRow:
-    """A piece of a session's memory.
+    """A part of a session's memory.
 
-    kind: "tensor" and "scratch" are the plan: pieces of the arena of their function, alive from
-    node `first` to node `last` (counted from 0), `thread_bytes` of scratch being each thread's own.
-    The others came from the allocator: "arena", "block" (an input, a result, a kept tensor),
-    "variable" and "structure".
+    kind: "tensor" and "scratch" belong to the plan: ranges in the arena of their function, in use from
+    node `first` to node `last` (counted from 0); `thread_bytes` of scratch are needed per thread. The
+    other kinds are allocations: "arena", "block" (an input, a result, a kept tensor), "variable" and
+    "structure".
     """
 
     function: str
@@ -45,11 +45,11 @@ class MemoryRow:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What the runtime asked its allocator for, to run one function in a fresh process.
+    """The bytes that the runtime allocates to run one function in a fresh process.
 
-    model_bytes: to open the file, program part included. derived_bytes: layouts that the kernels of
-    this instruction set want, which all sessions share. session_bytes: one session, whose pieces
-    are `rows`; empty while its inputs have no shapes.
+    model_bytes: to open the file, program part included. derived_bytes: weight layouts for the kernels
+    of this instruction set, shared by all sessions. session_bytes: one session, with its parts in
+    `rows`; empty while its inputs have no shapes.
     """
 
     model_bytes: int
@@ -62,10 +62,10 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class DerivedLayout:
-    """A layout of a constant that a session made.
+    """A layout of a constant that a session derived.
 
-    constant: counted from 0 in the order of the file. op: code of the operator that reads it.
-    layout: the operator's own number; version: of all such layouts of this runtime.
+    constant: its index in the file. op: code of the operator that reads it. layout: the operator's
+    number of the layout; version: of all such layouts of this runtime.
     """
 
     constant: int
@@ -76,8 +76,8 @@ class DerivedLayout:
 
 
 def instruction_sets() -> tuple[str, ...]:
-    """Ceilings that choose different kernels here, the least first: "scalar", then what the CPU has
-    (and SAMARA_ISA leaves).
+    """Instruction set ceilings that choose different kernels here, the lowest first: "scalar", then those
+    that the CPU has and SAMARA_ISA permits.
     """
     lib = library()
     size = lib.samara_isa(NULL, 0) + 1
@@ -112,7 +112,7 @@ def session_rows(handle: Any) -> tuple[MemoryRow, ...]:
 
 
 class CountedModel:
-    """A model opened through an allocator that counts; sessions are made, asked and destroyed."""
+    """A model opened with a counting allocator. Its sessions are made, counted and destroyed."""
 
     def __init__(self, source: str | os.PathLike[str] | bytes | memoryview) -> None:
         self._model: Any = NULL
@@ -124,7 +124,7 @@ class CountedModel:
         options.allocator = ffi.addressof(self._meter, "allocator")
         out, error = ffi.new("samara_model **"), new_error()
         if isinstance(source, (bytes, memoryview)):
-            self._data = ffi.from_buffer(source)  # stays with the model
+            self._data = ffi.from_buffer(source)  # must live as long as the model
             status = lib.samara_model_open_memory(self._data, len(source), options, out, error)
             head = bytes(source[:16])
         else:
@@ -140,7 +140,7 @@ class CountedModel:
         return bool(self._lib.samara_model_is_growing(self._model, function.encode()))
 
     def derived(self) -> tuple[DerivedLayout, ...]:
-        """The layouts that the sessions so far made, the first made first."""
+        """The layouts that the sessions so far derived, in the order of their making."""
         count = ffi.new("size_t *")
         self._lib.samara_model_derived(self._model, NULL, 0, count)
         rows = ffi.new("samara_derived_row[]", max(1, count[0]))
@@ -153,7 +153,7 @@ class CountedModel:
         )
 
     def close(self) -> None:
-        """Give everything back; again a no-op."""
+        """Free everything. A second call does nothing."""
         self._lib.samara_model_close(self._model)
         self._model = NULL
 
@@ -166,11 +166,11 @@ class CountedModel:
     def session(
         self, *, function: str, threads: int, isa: str | None = None, strict: bool = False
     ) -> Counted:
-        """Create a session, count it and destroy it. Raises what creating it raises.
+        """Create a session, count its bytes and destroy it. Raises what creating it raises.
 
         strict: with accuracy="strict".
 
-        Derived layouts stay with the model: they are those of all sessions so far.
+        Derived layouts stay with the model, so derived_bytes covers all sessions so far.
         """
         lib, meter = self._lib, ffi.new("samara_meter *")
         lib.samara_meter_start(meter, NULL)

@@ -31,11 +31,10 @@ _MAGIC = b"SMRA"
 class TensorSpec:
     """Name, dtype and shape of an input or output. Symbolic dims are their names as str.
 
-    `dtype` is numpy's name of it, or bfloat16, int4, uint4. Arrays of those three are of the dtypes
-    of ml_dtypes where that is installed (a value per item, also for the 4-bit types); else a
-    bfloat16 tensor is its bits as uint16, an int4 tensor is int8 and a uint4 tensor uint8.
-    `scale` and `zero_point` are set for a quantized tensor: real = scale * (stored - zero_point).
-    `record` says how a picture or sound becomes an input, where the file has that.
+    `dtype` is numpy's name, or bfloat16, int4, uint4. Arrays of these three have the dtypes of ml_dtypes if
+    it is installed (one value per item, also for the 4-bit types); else bfloat16 is its bits as uint16,
+    int4 is int8 and uint4 is uint8. `scale` and `zero_point` are set for a quantized tensor: real = scale *
+    (stored - zero_point). `record` describes how a picture or sound becomes an input, if the file has it.
     """
 
     name: str
@@ -52,9 +51,9 @@ class TensorSpec:
 
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:
-    """One function of a model: what it takes and returns, and whether a run may allocate memory
-    (`growing`). `answer` is what Session.predict makes of its outputs: "classes", "mask", "boxes",
-    "keypoints"; None where the file does not say what they mean.
+    """One function of a model: its inputs and outputs, and whether a run may allocate memory (`growing`).
+    `answer` is the kind of answer of Session.predict: "classes", "mask", "boxes", "keypoints"; None if the
+    file has no answer record.
     """
 
     name: str
@@ -69,7 +68,7 @@ _VERIFIED = (  # samara_verified
     "every byte matches its checksum",
     "the file is older than 0.6: its data has no checksums",
     "the file has more than 64 MiB, and verify=True was not given",
-    "the memory was declared constant, and nobody asked",
+    "the memory was declared constant, and verify=True was not given",
     "verify=False was given",
     "verify() found damage",
 )
@@ -78,20 +77,20 @@ _VERIFIED = (  # samara_verified
 class Model:
     """An immutable model, shared by any number of sessions and threads.
 
-    source: a path, or the bytes of a file. A file is mapped: it must not change while the model is
-    open, and one that another program shortens ends this process. Replace a model by renaming another
-    file to its name, or give copy=True.
-    copy: read all of the file into memory, and leave the file alone afterwards.
-    verify: compare every byte with the checksums in the file; None for files of at most 64 MiB. Files
-    older than 0.6 have checksums of the program part alone, which is compared in any case.
+    source: a path, or the bytes of a file. A file is mapped into memory: it must not change while the model
+    is open, and if another program truncates it, this process is killed. To replace a model, rename another
+    file to its name, or use copy=True.
+    copy: read the whole file into memory, so that it may change afterwards.
+    verify: compare every byte with the checksums in the file; None: only for files of at most 64 MiB. Files
+    older than 0.6 have checksums only for the program part, which is always compared.
 
     Raises FileError for a file that cannot be read, ModelFormatError for one that is not a valid
     model, whatever is wrong with it, UnsupportedError for one that needs an operator this runtime
     does not have, and ArgumentError for another kind of `source`.
 
-    A model opened from a path can be pickled: the path travels, and is opened again where it arrives.
+    A model opened from a path can be pickled: the path is sent, and opened again by the receiver.
 
-    >>> model = samara.Model("large.samara", verify=True)
+    >>> model = samara.Model("model.samara", verify=True)
     >>> model.verified
     True
     """
@@ -136,11 +135,15 @@ class Model:
 
     @property
     def functions(self) -> Mapping[str, FunctionSpec]:
-        """The functions a session can run, the first being the default."""
+        """The functions a session can run, the first being the default.
+
+        >>> list(samara.Model("model.samara").functions)
+        ['main']
+        """
         return self._functions
 
     def function(self, name: str | None) -> FunctionSpec:
-        """The function of that name, None for the default; ShapeError when there is none."""
+        """The function `name`, or the default one for None. UnknownNameError if there is none."""
         if name is None:
             return next(iter(self._functions.values()))
         if not is_one_of(name, self._functions):
@@ -149,7 +152,11 @@ class Model:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """Key-value pairs stored in the file."""
+        """Key-value pairs stored in the file.
+
+        >>> sorted(samara.Model("model.samara").metadata)
+        ['labels', 'source.graph', 'source.producer']
+        """
         lib = library()
         key, value = ffi.new("const char **"), ffi.new("const char **")
         pairs = {}
@@ -160,7 +167,7 @@ class Model:
 
     @functools.cached_property
     def labels(self) -> tuple[str, ...]:
-        """The names of classes, by their number; empty where the file has none."""
+        """The labels of classes, by number; empty if the file has none."""
         try:
             labels = json.loads(self.metadata.get("labels", "[]"))
         except ValueError:
@@ -168,27 +175,29 @@ class Model:
         return tuple(map(str, labels)) if isinstance(labels, list) else ()
 
     def selftest(self) -> None:
-        """Run the golden inputs stored in the file; SamaraError says which output differs, or
-        that none are stored.
+        """Run the golden inputs stored in the file. SamaraError says which output differs, or that the
+        file has none.
+
+        >>> samara.Model("model.samara").selftest()
         """
         error = new_error()
         check(library().samara_model_selftest(self.handle, error), error)
 
     @property
     def verified(self) -> bool:
-        """Whether every byte of the file matched its checksum when that was looked at last."""
+        """Whether every byte of the file matched its checksum when it was last verified."""
         return int(library().samara_model_verified(self.handle)) == 0
 
     @property
     def verified_reason(self) -> str:
-        """Why `verified` is what it is, as a sentence."""
+        """The reason for the value of `verified`, as a sentence."""
         return _VERIFIED[int(library().samara_model_verified(self.handle))]
 
     def verify(self) -> None:
-        """Compare every byte with its checksum now, whatever the size.
+        """Compare every byte with its checksum now, whatever the size of the file.
 
-        Raises ModelFormatError naming the segment, the MiB in it and a tensor there, or SamaraError
-        for a file that is older than 0.6 and has no checksums of its data.
+        Raises ModelFormatError with the segment, the MiB in it and a tensor there, or SamaraError if the
+        file is older than 0.6 and its data has no checksums.
         """
         error = new_error()
         check(library().samara_model_verify(self.handle, error), error)
@@ -206,12 +215,12 @@ class Model:
 
 
 def _path(source: object) -> Path:
-    """The path of a .samara file; the error that says what to do with anything else."""
+    """The path of a .samara file; for other values an error that says what to do."""
     if not isinstance(source, (str, os.PathLike)):
         if hasattr(source, "functions") and hasattr(source, "entries"):
             raise ArgumentError(
                 f"a model is opened from a file, and this is {kind_of(source)}",
-                fix='samara.export(program, "m.samara") writes the file; program.run runs it without',
+                fix='samara.export(program, "m.samara") writes the file; program.run runs it without one',
             )
         if hasattr(source, "state_dict") or callable(source):
             raise ArgumentError(
@@ -226,7 +235,7 @@ def _path(source: object) -> Path:
 
 
 def _check_kind(path: Path) -> None:
-    """Of a file that did not open: the error that says more where it cannot be read or is no model."""
+    """For a file that did not open: raise a better error if it is unreadable or another format."""
     head = head_of(path)
     if head[4:8] != _MAGIC:
         refuse_foreign(path, head, "a .samara file")
@@ -238,7 +247,7 @@ def _check_kind(path: Path) -> None:
 
 
 class _Closer:
-    """Closes the C model when the last reference to its handle goes; keeps the memory it was
+    """Closes the C model when the last reference to its handle goes, and keeps the memory that it was
     opened from until then.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that are not there, and which ones were probably meant."""
+"""Errors about unknown names, with suggestions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Container, Iterable
 
 from samara.pybridge.errors import UnknownNameError
 
-_MOST = 12  # names that a fix lists
+_MOST = 12  # names listed in a fix
 
 
 def module_of(detail: str) -> str:
-    """The path of the submodule in what a model says of a node beside its line, `layers.0.conv`: all of
-    it, or what an importer's `node (operator) in module` ends with; empty where it is not known.
+    """The path of the submodule in the detail of a node's source, such as `layers.0.conv`: all of it, or
+    the end of an importer's `node (operator) in module`; empty if unknown.
     """
     _, between, module = detail.rpartition(") in ")
     if between:
@@ -22,21 +22,21 @@ def module_of(detail: str) -> str:
 
 
 def is_one_of(name: object, known: Container[str]) -> bool:
-    """Whether `name` is a text, and one of these."""
+    """Whether `name` is a text and one of these."""
     return isinstance(name, str) and name in known
 
 
 def unknown(
     what: str, name: object, known: Iterable[str], there: str = "there are"
 ) -> UnknownNameError:
-    """The error that says `what` of `name`, and what was probably meant: "the model has no output",
-    "logit", ["logits"], "it gives".
+    """The error "`what` 'name'" with a suggestion, for example: unknown("the model has no output",
+    "logit", ["logits"], "it gives").
     """
     return UnknownNameError(f"{what} {name!r}", fix=meant(name, known, there))
 
 
 def meant(name: object, known: Iterable[str], there: str = "there are") -> str:
-    """The fix for a wrong name: the nearest of the known ones, and all of them."""
+    """The fix for a wrong name: the most similar known name, and all of them."""
     names = [str(each) for each in known]
     folded = {each.casefold(): each for each in names}
     near = difflib.get_close_matches(str(name).casefold(), folded, n=1)

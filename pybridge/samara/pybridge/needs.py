@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a session's nodes need of a runtime: operators, element types, parts."""
+"""What the nodes of a session need of a runtime: operators, element types, parts."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from samara.pybridge.session import Session
 
 @dataclass(frozen=True, slots=True)
 class NodeNeeds:
-    """One node. `state`: "prepared"; "view", "placed" (nothing to run); "control"; "device":
-    a device runs it, so that what the CPU would need is not known; "unprepared": its dims are not
-    known yet, so its parts are not either. `work`: multiply-adds, 0 where they are
-    few or not known; `elements`: of its first output.
+    """One node. `state`: "prepared"; "view" or "placed" (nothing to run); "control"; "device": a device
+    runs it, so that its needs on the CPU are unknown; "unprepared": its dims are unknown, and so are its
+    parts. `work`: multiply-adds, 0 if few or unknown; `elements`: of its first output.
     """
 
     function: str
@@ -29,16 +28,18 @@ class NodeNeeds:
 
 
 def session_needs(session: Session) -> tuple[frozenset[str], list[NodeNeeds]]:
-    """Parts that the model needs as a whole, and its nodes, of all functions that the session's
+    """Parts that the model needs as a whole, and its nodes, for all functions that the session's function
     calls.
 
-    They do not depend on the session's instruction sets. UnsupportedError where the library keeps no
-    such lists, as selective builds do not.
+    They do not depend on the session's instruction sets. UnsupportedError if the library has no such
+    lists; selective builds have none.
     """
     lib = session._lib
     length = ffi.new("size_t *")
     if lib.samara_session_needs(session.handle, NULL, 0, length):
-        raise UnsupportedError("this library does not list what a model needs")
+        raise UnsupportedError(
+            "this library does not list what a model needs", fix="use the library of the package"
+        )
     room = ffi.new("char[]", length[0] + 1)
     lib.samara_session_needs(session.handle, room, length[0] + 1, length)
     whole: frozenset[str] = frozenset()
@@ -55,9 +56,9 @@ def session_needs(session: Session) -> tuple[frozenset[str], list[NodeNeeds]]:
 
 
 def backend_needs(session: Session, backend: str) -> frozenset[str]:
-    """Parts beside these that the session's nodes need to run on a backend of the library, "opencl".
+    """Parts that the session's nodes need in addition to run on a backend of the library ("opencl").
 
-    UnsupportedError where the library has no such backend or keeps no such lists.
+    UnsupportedError if the library has no such backend, or no such lists.
     """
     lib = session._lib
     length = ffi.new("size_t *")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single operators on numpy arrays, without a model: what the eager engine runs on.
+"""Single operators on numpy arrays, without a model; the eager engine runs on them.
 
-An operator is prepared once for its attributes and the dtypes, shapes and strides of its operands;
-a `Prepared` is small, immutable and usable from every thread. Each thread runs in a context of its
-own, which holds scratch; contexts of one process share one pool. After a fork the child runs
-everything inline.
+An operator is prepared once for its attributes and the dtypes, shapes and strides of its operands.
+A `Prepared` is small, immutable and usable from every thread. Each thread runs in its own context,
+which holds scratch; all contexts of a process share one pool. After a fork the child runs everything
+on the calling thread.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from samara.pybridge.errors import ShapeError
 
 Array = npt.NDArray[Any]
 
-# An ndarray; (dtype, shape); with byte strides, None for dense; for qint8 with (scale, zero point),
-# or with anything that has `scales`, `zero_points` and `axis` (None: one of each for the tensor);
-# or None, an optional input that is absent.
+# An ndarray; or (dtype, shape) with optional byte strides (None: dense) and, for qint8, with (scale,
+# zero point) or an object with `scales`, `zero_points` and `axis` (None: one pair for the tensor);
+# or None for an optional input that is absent.
 Operand = Any
 
 _NO_NUMPY = ("qint8", "bfloat16")
@@ -47,7 +47,7 @@ _CODES = {
     "uint32": 13,
     "uint64": 14,
 }
-# Without ml_dtypes there is no numpy dtype of bfloat16: it is then given by name.
+# Without ml_dtypes numpy has no bfloat16, which is then given by name.
 _CODES_OF = {np.dtype(name): code for name, code in _CODES.items() if name not in _NO_NUMPY}
 _ITEM_BYTES = {
     1: 4,
@@ -65,7 +65,7 @@ _ITEM_BYTES = {
     13: 4,
     14: 8,
 }
-_TABLE = 32  # operands a context has room for from the start
+_TABLE = 32  # operands for which a context has room from the start
 
 _from_buffer = ffi.from_buffer
 
@@ -74,7 +74,7 @@ _from_buffer = ffi.from_buffer
 
 
 class _Context:
-    """What one thread runs in: the C context, and tables that operands' addresses are written to."""
+    """The C context of one thread, and tables for the addresses of operands."""
 
     __slots__ = (
         "__weakref__",
@@ -95,8 +95,8 @@ class _Context:
         check(library().samara_op_context_create(options, out, error), error)
         self.handle = ffi.gc(out[0], _retire)
         self.threads = threads
-        # Set while the tables are being used: a signal handler or a finalizer may run operators in
-        # between, which then makes a context of its own.
+        # Set while the tables are in use. A signal handler or a finalizer may run operators in between;
+        # it then makes another context.
         self.busy = False
         self.reserve(_TABLE)
         with _contexts_lock:
@@ -117,8 +117,8 @@ class _Local(threading.local):
 _local = _Local()
 _contexts: weakref.WeakSet[_Context] = weakref.WeakSet()
 _contexts_lock = threading.Lock()
-_retired: dict[int, int] = {}  # runs in contexts that are gone, by index of the operator
-_num_threads = 0  # of new contexts; 0: not decided yet
+_retired: dict[int, int] = {}  # runs in destroyed contexts, by index of the operator
+_num_threads = 0  # of new contexts; 0: not set yet
 
 
 def _retire(handle: Any) -> None:
@@ -131,15 +131,15 @@ def _retire(handle: Any) -> None:
 
 
 def _new_context() -> _Context:
-    """A context for this thread in place of one that is busy or has another number of threads."""
+    """Replace this thread's context, which is in use or has another number of threads."""
     _local.context = context = _Context(get_num_threads())
     return context
 
 
 def set_num_threads(count: int | None) -> None:
-    """Threads that operators run on from now on, in every thread; None: min(4, cores).
+    """Set the number of threads of operators, for every thread; None: min(4, cores).
 
-    Never changes a bit of any result. ShapeError below 1.
+    It never changes a bit of any result. ShapeError below 1.
     """
     global _num_threads
     number = min(4, usable_cores()) if count is None else whole_number(count, "threads")
@@ -149,14 +149,14 @@ def set_num_threads(count: int | None) -> None:
 
 
 def get_num_threads() -> int:
-    """Threads that operators run on, the caller's included."""
+    """The number of threads that operators run on, the caller included."""
     if _num_threads == 0:
         set_num_threads(None)
     return _num_threads
 
 
 def run_counts() -> dict[str, int]:
-    """How often each operator ran, by name, in all threads since import; none that never ran."""
+    """How often each operator ran since import, by name, in all threads; only those that ran."""
     lib = library()
     with _contexts_lock:
         contexts = list(_contexts)
@@ -177,7 +177,7 @@ def scratch_bytes() -> int:
 
 
 def address(array: Array) -> int:
-    """Where the array's first element (index 0 of every axis) lies."""
+    """The address of an array's first element (index 0 of every axis)."""
     try:
         return int(ffi.cast("uintptr_t", _from_buffer(array)))
     except ValueError:
@@ -185,7 +185,7 @@ def address(array: Array) -> int:
 
 
 def _strided_address(array: Array | None) -> int:
-    """The same for an array that is not contiguous, which gives no plain buffer."""
+    """The same for an array that is not contiguous and therefore has no plain buffer."""
     assert array is not None
     return int(array.__array_interface__["data"][0])
 
@@ -209,13 +209,13 @@ def _code_of(spec: Any) -> int:
 
 
 def _kept(keep: list[Any], ctype: str, value: Any) -> Any:
-    """A new C object; a struct's field that points to it does not keep it alive, `keep` does."""
+    """A new C object, kept alive in `keep`, because a struct that points to it does not do so."""
     keep.append(ffi.new(ctype, value))
     return keep[-1]
 
 
 def _fill_operand(into: Any, operand: Operand, keep: list[Any]) -> None:
-    """Describe one operand in a samara_op_tensor; the arrays it points to go to `keep`."""
+    """Fill a samara_op_tensor for one operand. Arrays that it points to go to `keep`."""
     if operand is None:
         return
     quant = None
@@ -237,14 +237,17 @@ def _fill_operand(into: Any, operand: Operand, keep: list[Any]) -> None:
         item = _ITEM_BYTES[code]
         steps = [0 if n <= 1 else s for n, s in zip(shape, strides, strict=True)]
         if any(s % item for s in steps):
-            raise ShapeError(f"strides {tuple(strides)} are not whole elements of {item} bytes")
+            raise ShapeError(
+                f"strides {tuple(strides)} are not whole elements of {item} bytes",
+                fix="give bytes: multiples of the size of an element",
+            )
         into.strides = _kept(keep, "int64_t[]", [s // item for s in steps] or [0])
     if quant is not None:
         _fill_quant(into, quant, keep)
 
 
 def _fill_quant(into: Any, quant: Any, keep: list[Any]) -> None:
-    """Quantization parameters of an operand, which create copies."""
+    """Fill the quantization parameters of an operand; create() copies them."""
     if isinstance(quant, tuple):
         into.scale, into.zero_point = quant
     elif quant.axis is None:
@@ -290,16 +293,15 @@ def prepare(
     isa: str | None = None,
     strict: bool = False,
 ) -> Prepared:
-    """An operator ready to run on operands of these dtypes, shapes and strides.
+    """Prepare an operator for operands of these dtypes, shapes and strides.
 
-    op: name or code (docs/reference/ops.md). attrs: by name; None and those left out mean the default.
-    inputs, outputs: arrays, or (dtype, shape[, byte strides[, quantization]]); None for an optional
-    input that is absent. Quantization, of qint8, is (scale, zero point), or an object such as
-    samara's Quant whose `scales` and `zero_points` belong to the indices of its `axis` (None: one
-    of each). Outputs are dense, with the shapes and parameters that the operator gives.
-    isa: ceiling list such as "scalar". strict excludes transformed and reduced-precision
-    algorithms. Raises ShapeError for attributes, dtypes and shapes that do not fit,
-    UnsupportedError for operators that only run in a model. Caches nothing.
+    op: name or code (docs/reference/ops.md). attrs: by name; None or absent means the default. inputs, outputs:
+    arrays, or (dtype, shape[, byte strides[, quantization]]); None for an optional input that is
+    absent. The quantization of qint8 is (scale, zero point), or an object such as samara's Quant with
+    `scales` and `zero_points` for the indices of its `axis` (None: one of each). Outputs are dense,
+    with the shapes and parameters that the operator gives. isa: ceiling list such as "scalar". strict
+    excludes transformed and reduced-precision algorithms. Raises ShapeError for attributes, dtypes and
+    shapes that do not fit, UnsupportedError for operators that only run in a model. Nothing is cached.
     """
     keep: list[Any] = []
     desc = ffi.new("samara_op_desc *")
@@ -335,7 +337,7 @@ def prepare(
 
 
 class Prepared:
-    """An operator that runs on operands of the dtypes, shapes and strides it was prepared for."""
+    """An operator prepared for operands of certain dtypes, shapes and strides."""
 
     __slots__ = (
         "_input_count",
@@ -362,10 +364,10 @@ class Prepared:
         self._pack_outputs = struct.Struct(f"{output_count}P").pack_into
 
     def __call__(self, inputs: Sequence[Array | None], outputs: Sequence[Array]) -> None:
-        """Run. The arrays must be as prepared: nothing compares them. They are not kept.
+        """Run. The arrays must match those of `prepare`; this is not checked. They are not kept.
 
-        Raises SamaraError when data is outside what the operator allows (an index out of range);
-        outputs then hold anything.
+        Raises SamaraError for data that the operator does not allow (an index out of range); the contents
+        of the outputs are then undefined.
         """
         if len(inputs) != self._input_count or len(outputs) != self._output_count:
             self.check_count(len(inputs), len(outputs))
@@ -395,7 +397,7 @@ class Prepared:
             context.busy = False
 
     def check_count(self, inputs: int, outputs: int) -> None:
-        """ShapeError unless it was prepared for so many operands."""
+        """ShapeError if it was prepared for other numbers of operands."""
         if inputs != self._input_count or outputs != self._output_count:
             raise ShapeError(
                 f"{self.op} got {inputs} inputs and {outputs} outputs",
@@ -403,7 +405,7 @@ class Prepared:
             )
 
     def at(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        """Run on operands at these addresses, 0 where absent; the caller keeps the memory alive."""
+        """Run on operands at these addresses (0: absent), which the caller keeps alive."""
         if len(inputs) != self._input_count or len(outputs) != self._output_count:
             self.check_count(len(inputs), len(outputs))
         context = _local.context
@@ -423,11 +425,11 @@ class Prepared:
 
 
 class Batch:
-    """Operators that run together in one call: the steps of an optimizer over all parameters.
+    """Operators that run together in one call, such as the steps of an optimizer over all parameters.
 
-    items: (prepared, inputs, outputs) each, independent of one another; operators with several
-    tiles and those with one are spread over the threads side by side. The arrays are kept and read
-    and written where they lie now.
+    items: independent (prepared, inputs, outputs). The threads share the tiles of large operators and
+    run small ones side by side. The arrays are kept alive, and read and written at their present
+    addresses.
     """
 
     def __init__(
@@ -447,7 +449,7 @@ class Batch:
         return len(self._items)
 
     def run(self) -> None:
-        """Run all of them once. Raises as Prepared does, naming the operator's place in the list."""
+        """Run all of them once. Raises as Prepared does, with the operator's index in the list."""
         context = _local.context
         if context is None or context.busy or context.threads != _num_threads:
             context = _new_context()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From pictures to tensors by the runtime: the same pass as on a device."""
+"""Convert pictures to tensors with the runtime's own code, as on a device."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _INT8: Final = 3  # 4 is int8 with a scale
 
 
 def preprocess(record: InputRecord | str, value: Any) -> npt.NDArray[Any]:
-    """The tensor that a record makes of a picture, or the tensors that it makes of sound: what a model
-    with that record gets on a device, to the last bit (docs/guides/preprocessing.md, preprocessing-audio.md).
+    """The tensor that a record makes of a picture, or the tensors that it makes of sound: bit for bit those of a
+    model with that record on a device (docs/guides/preprocessing.md, preprocessing-audio.md).
 
-    record: an ImageRecord or an AudioRecord, or its text. value, of a picture: a samara.Image, an image
-    of Pillow, the path of a file, or an array uint8 [height, width, 3] of RGB, [height, width, 4] of
-    RGBA, [height, width] of gray. Of sound: a samara.Audio, the path of a WAV file, or an array [count]
-    of int16 or floats at the rate of the record.
-    Returns an array of the record's dtype and shape, batch 1; of sound [tensors, *shape].
+    record: an ImageRecord or an AudioRecord, or its text. value: for a picture a samara.Image, a PIL image,
+    the path of a file, or an array uint8 [height, width, 3] in RGB, [height, width, 4] in RGBA, [height,
+    width] in gray; for sound a samara.Audio, the path of a WAV file, or an array [count] of int16 or floats
+    at the record's rate. Returns an array of the record's dtype and shape with batch 1; for sound [tensors,
+    *shape].
 
-    ArgumentError for what is no record, no picture or no sound, ShapeError where the record crops more
+    ArgumentError if `record` or `value` is something else, ShapeError if the record crops more
     than the picture has.
 
     >>> preprocess("gray float32 hw resize=2x1 scale=0.5", np.full((4, 4), 100, np.uint8))
@@ -73,8 +73,8 @@ def preprocess(record: InputRecord | str, value: Any) -> npt.NDArray[Any]:
 def tensors_of(
     record: InputRecord, value: Any, rank: int, dtype: np.dtype[Any] | None = None
 ) -> list[npt.NDArray[Any]] | None:
-    """The tensors for an input of that rank and dtype that a record makes of a picture (one) or of sound
-    (any number); None for a value that is neither.
+    """The tensors that a record makes of a picture (one) or of sound (any number), for an input of that
+    rank and dtype; None for other values.
     """
     from samara.pybridge.audio import is_audio
     from samara.pybridge.preprocess_audio import input_shape
@@ -90,8 +90,8 @@ def tensors_of(
 def stand_ins(
     feeds: Mapping[str, Any], specs: Sequence[TensorSpec]
 ) -> tuple[dict[str, Any], dict[int, tuple[Any, list[Any]]]]:
-    """The feeds with empty tensors in the place of pictures, and these by the number of the input:
-    samara_images, and what must live as long as they are used.
+    """The feeds with empty tensors in place of pictures, and the pictures as samara_images by the index
+    of the input, with the objects that must live as long.
     """
     arrays, pictures = dict(feeds), {}
     for i, spec in enumerate(specs):
@@ -104,7 +104,7 @@ def stand_ins(
 
 
 def image_struct(image: Image) -> tuple[Any, list[Any]]:
-    """A samara_image, and what must live as long as it is used."""
+    """A samara_image, and the objects that must live as long."""
     native = ffi.new("samara_image *")
     native.struct_size = ffi.sizeof("samara_image")
     native.format = 1 + _FORMATS.index(image.format)
@@ -192,6 +192,6 @@ def _of_channel(values: tuple[Any, ...], channel: int, absent: Any) -> Any:
 
 
 def _folded(values: Any, channels: int) -> tuple[Any, ...]:
-    """One value where all channels have the same."""
+    """One value if all channels have the same, else one per channel."""
     found = tuple(values[c] for c in range(channels))
     return found[:1] if len(set(found)) == 1 else found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From sound to tensors by the runtime: the same pass as on a device."""
+"""Convert sound to tensors with the runtime's own code, as on a device."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from samara.pybridge.errors import UnsupportedError
 SHAPES: Final = ("none", "hann", "hamming", "povey", "sine")
 SPECTRA: Final = ("power", "magnitude", "complex")
 LOGS: Final = ("ln", "log10", "db")
-# Fields of the same name and value in both.
+# Fields with the same name and value in AudioRecord and samara_audio_record.
 _SAME: Final = (
     *(
         "rate",
@@ -41,9 +41,8 @@ _CODES: Final = {name: code for code, name in dtypes.NAMES.items() if name != "i
 
 
 def preprocess_audio(record: AudioRecord, audio: Audio) -> npt.NDArray[Any]:
-    """The tensors that a record makes of a recording, the first axis over them: what sessions get, to the
-    last bit (docs/guides/preprocessing-audio.md).
-
+    """The tensors that a record makes of a recording, stacked along the first axis: bit for bit those of
+    sessions (docs/guides/preprocessing-audio.md).
     >>> record = AudioRecord.parse("samples float32 nf rate=8000 window=4")
     >>> preprocess_audio(record, Audio(np.arange(8, dtype=np.int16) * 4096, 8000)).shape
     (2, 1, 4)
@@ -67,13 +66,13 @@ def preprocess_audio(record: AudioRecord, audio: Audio) -> npt.NDArray[Any]:
 
 
 def input_shape(record: AudioRecord, rank: int) -> tuple[int, ...]:
-    """The shape of an input of that rank: the record's, or all of a tensor in one row."""
+    """The shape of an input of that rank: the record's, or all elements in one row."""
     made = record.tensor_shape
     return made if rank == len(made) else (1, math.prod(made))
 
 
 def audio_struct(audio: Audio) -> tuple[Any, Any]:
-    """A samara_audio, and what must live as long as it is used."""
+    """A samara_audio, and the objects that must live as long."""
     native = ffi.new("samara_audio *")
     native.struct_size = ffi.sizeof("samara_audio")
     buffer = ffi.from_buffer(audio.samples)
@@ -84,7 +83,7 @@ def audio_struct(audio: Audio) -> tuple[Any, Any]:
 
 
 def record_struct(record: AudioRecord) -> tuple[Any, list[Any]]:
-    """A samara_audio_record, and what must live as long as it is used."""
+    """A samara_audio_record, and the objects that must live as long."""
     native = ffi.new("samara_audio_record *")
     native.struct_size = ffi.sizeof("samara_audio_record")
     for name in _SAME:

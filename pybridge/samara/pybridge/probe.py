@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a native library can do, this process's own or another build: its version and operators."""
+"""The version and operators of a native library: this process's own, or another build."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMES = ("libsamara.so", "libsamara.dylib", "samara.dll")
 
 @dataclass(frozen=True, slots=True)
 class LibraryInfo:
-    """A native library: `operators` are the names of docs/reference/ops.md that it has."""
+    """A native library: `operators` are the names of docs/reference/ops.md that it contains."""
 
     path: Path
     version: tuple[int, ...]
@@ -34,9 +34,9 @@ class LibraryInfo:
 
 
 def inspect_library(path: str | os.PathLike[str] | None = None) -> LibraryInfo:
-    """The library at `path`, in the folder `path`, or (None) the one that this package runs.
+    """The library at `path` or in the folder `path`; for None the one that this package uses.
 
-    BackendError for what is not there, is no samara library, or is built for another machine.
+    BackendError if there is none, if it is not a samara library, or is built for another machine.
     """
     found = _find(path)
     lib = _load(found)
@@ -47,7 +47,7 @@ def inspect_library(path: str | os.PathLike[str] | None = None) -> LibraryInfo:
 
 
 def _operators(lib: Any) -> Iterator[str]:
-    """The library's operators; a selective build lists them in its manifest alone."""
+    """The library's operators. A selective build lists them in its manifest only."""
     if function_in(lib, "samara_op_count"):
         yield from (text(lib.samara_op_name(i)) for i in range(lib.samara_op_count()))
     else:
@@ -57,15 +57,15 @@ def _operators(lib: Any) -> Iterator[str]:
 
 
 def open_failure(model: str | os.PathLike[str], path: str | os.PathLike[str] | None = None) -> str:
-    """What that library says against opening a `.samara` file; empty when it opens.
+    """The library's error when it opens a `.samara` file; empty if it opens.
 
-    BackendError when it is no library, FileError when the file cannot be read.
+    BackendError if it is not a library, FileError if the file cannot be read.
     """
     lib = _load(_find(path))
     out, error = ffi.new("samara_model **"), new_error()
     if function_in(lib, "samara_model_open_path"):
         failed = lib.samara_model_open_path(os.fsencode(model), NULL, out, error)
-    else:  # a selective build without the feature "files" has models from memory alone
+    else:  # a selective build without the feature "files" opens models from memory only
         data = read_bytes(Path(model))
         failed = lib.samara_model_open_memory(ffi.from_buffer(data), len(data), NULL, out, error)
     if failed:
@@ -85,7 +85,7 @@ def _find(path: str | os.PathLike[str] | None) -> Path:
             if found.is_file():
                 return found
     raise BackendError(
-        f"{given} holds no samara library", fix=f"it would be called {' or '.join(_NAMES)}"
+        f"{given} holds no samara library", fix=f"give a folder with {' or '.join(_NAMES)}"
     )
 
 
@@ -100,5 +100,7 @@ def _load(path: Path) -> Any:
             fix="give a library that is built for this machine",
         ) from None
     except (AttributeError, ffi.error):
-        raise BackendError(f"{path} is no samara library") from None
+        raise BackendError(
+            f"{path} is not a samara library", fix="give the library of a build, or of the package"
+        ) from None
     return lib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the last run of a session took, node by node."""
+"""Times of the last run of a session, node by node."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from samara.pybridge.names import module_of
 
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
-    """Time of one node in the last run, in microseconds; a loop's body adds up over `count`
+    """Time of one node in the last run, in microseconds; for a loop's body the sum over `count`
     executions. `source` is the author's "file:line" and `module` the path of the module, such as
-    "layers.0.conv", where the model knows them.
+    "layers.0.conv", if the model has them.
     """
 
     node: str
@@ -30,7 +30,7 @@ class ProfileRow:
 
 
 def profile_rows(handle: Any, check: Callable[[int], None]) -> list[ProfileRow]:
-    """The rows of a C session's last run, which was timed; `check` raises what a status says."""
+    """The rows of the last, timed run of a C session; `check` raises the error of a status."""
     lib, count = library(), ffi.new("size_t *")
     check(lib.samara_session_profile(handle, NULL, 0, count))
     rows = ffi.new("samara_profile_row[]", max(1, count[0]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Temporary folders, and other programs that fail because a disk is full."""
+"""Temporary folders, and failures of other programs because of a full disk."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from samara.pybridge.files import unwritable
 __all__ = ["raise_if_full", "scratch_folder"]
 
 _ELSEWHERE: Final = "make room there, or set TMPDIR to a folder on another disk"
-# A disk with less room than this is full, whatever a program says that died there.
+# If a program failed and less room than this is left, the cause is taken to be the full disk.
 _NO_ROOM_BYTES: Final = 65536
-# Windows has no disk quotas of this kind.
+# Windows lacks EDQUOT.
 _CODES: Final = tuple(getattr(errno, n) for n in ("ENOSPC", "EDQUOT") if hasattr(errno, n))
 
 
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder for temporary files, which vanishes when the block ends.
+    """A folder for temporary files, removed when the block ends.
 
-    What the file system says of it, and of the folder of temporary files around it, becomes a
-    FileError; what the block raises otherwise passes through.
+    OSErrors about it, or about the system's temporary folder, become a FileError. Other exceptions of
+    the block pass through.
     """
     name = ""
     try:
@@ -47,10 +47,10 @@ def scratch_folder() -> Iterator[Path]:
 
 
 def _temporary(error: OSError, own: str) -> str | None:
-    """The folder of temporary files that an error is of, where it is of one or of something in `own`;
-    None for one of another file.
+    """The temporary folder that an error is about, if it is about one or about something in `own`; else
+    None.
     """
-    if error.filename is None:  # Python found no folder that it could write
+    if error.filename is None:  # Python found no writable temporary folder
         return os.environ.get("TMPDIR", "/tmp") if error.errno == errno.ENOENT else None
     name = os.path.realpath(os.fsdecode(error.filename))
     if own and name.startswith(os.path.realpath(own)):
@@ -59,8 +59,8 @@ def _temporary(error: OSError, own: str) -> str | None:
 
 
 def _temporary_folders() -> list[str]:
-    """Where programs put temporary files: by the environment, which they may follow onto a full disk,
-    and where Python does.
+    """The temporary folders of programs: that of the environment, even if its disk is full, and that of
+    Python.
     """
     named = os.environ.get("TMPDIR", "")
     found = [named] if os.path.isdir(named) else []
@@ -70,9 +70,9 @@ def _temporary_folders() -> list[str]:
 
 
 def raise_if_full(said: str, *folders: Path) -> None:
-    """OSError where a program failed because a disk is full; `said` is what it wrote to stderr.
+    """Raise OSError if a program failed because a disk is full; `said` is its stderr.
 
-    folders: where it wrote, beside temporary files. The error names the one with the least room.
+    folders: where it wrote, besides temporary files. The error names the folder with the least room.
     """
     places = [*map(os.fspath, folders), *_temporary_folders()]
     room = {place: shutil.disk_usage(place).free for place in places if os.path.isdir(place)}

@@ -55,6 +55,7 @@ from samara.pybridge.feeds_and_results import (
 from samara.pybridge.files import kind_of
 from samara.pybridge.memory_use import MemoryRow, session_rows
 from samara.pybridge.model import Model, TensorSpec
+from samara.pybridge.notebook import html_report, html_table
 from samara.pybridge.profile import ProfileRow, profile_rows, trace_text
 from samara.pybridge.session_create import busy, create_session
 from samara.pybridge.tuned import NodeChoice, node_choices
@@ -77,7 +78,7 @@ def _opened(model: Model, options: Mapping[str, Any]) -> Session:
 
 
 def no_answer(function: str) -> UnsupportedError:
-    """Of a file without a record of an answer."""
+    """The error for a file without an answer record."""
     return UnsupportedError(
         f"the file does not say what the outputs of {function!r} mean",
         fix='export it with postprocess="classify OUTPUT softmax" (docs/guides/postprocessing.md)',
@@ -87,36 +88,39 @@ def no_answer(function: str) -> UnsupportedError:
 class Session:
     """Runs one function of a model. Holds the activations and the state; one thread at a time.
 
-    model: a Model, or what Model takes; copy and verify are Model's then. function: name, None for
-    the first. threads: None means min(4, cores).
-    backend: "cpu"; "opencl", or "opencl:1", which runs there every node that the device supports; the
-    path of a library that brings a backend; a Backend; or a list of these, in which the first that
-    supports a node has it. "auto" takes a device only where it is faster: the session runs on the CPU
-    at once, and changes between two runs when the device is ready. It times seven runs on each side and
-    keeps the faster one (backend_report().settled). In a list "auto" says so of the devices there. wait:
-    for the device, at creation; its runs then come first.
-    check_every: runs after which the CPU computes part of a random node of a device, too, and compares.
-    Where a device fails the run is repeated on the CPU, which has all later ones.
-    isa: ceiling list such as "avx2" or "scalar". keep: names of intermediate tensors to keep
-    readable ("all": every one).
-    accuracy: "strict" excludes transformed and reduced-precision algorithms. "bfloat16" lets products
-    of float32 by constant weights (matmul, conv) round both to bfloat16 and add up in float32, where
-    the CPU has instructions for that (avx512-bf16, neon-bf16); elsewhere it changes nothing. "float16"
-    stores float32 values on devices as float16 and adds up in float32: half the memory there, and
-    less to copy. Numbers beyond 65504 become infinite. On the CPU it is "default".
-    limits: {"max_arena_bytes", "max_steps", "deadline_s"}; a run that exceeds one raises
-    LimitError.
-    tuned: choices that `samara tune` measured here: a file of it, or its bytes; True for the one in the
-    cache, where there is one; None for what the environment variable SAMARA_TUNED names, False for none. Those
-    for another model or CPU are not used.
+    model: a Model, or the arguments of Model: a source, copy and verify. function: name; None for the
+    first. threads: None means min(4, cores).
+    backend: "cpu"; "opencl", or "opencl:1", which runs every node there that the device supports; the
+    path of a library with a backend; a Backend; or a list of these, of which the first that supports a
+    node gets it. "auto" uses a device only if it is faster: the session starts on the CPU, tries the device
+    between two runs when it is ready, times seven runs on each side and keeps the faster one
+    (backend_report().settled). In a list "auto" applies to the devices in it. wait: wait for the device
+    at creation, so that its runs come first.
+    check_every: number of runs after which the CPU also computes a part of a random node of a device, and
+    compares. If a device fails, the run is repeated on the CPU, which also does all later runs.
+    isa: ceiling list such as "avx2" or "scalar". keep: names of intermediate tensors to keep readable
+    ("all": every one).
+    accuracy: "strict" excludes transformed and reduced-precision algorithms. "bfloat16" lets products of
+    float32 by constant weights (matmul, conv) round both to bfloat16 and accumulate in float32, if the CPU
+    has instructions for that (avx512-bf16, neon-bf16); otherwise it changes nothing. "float16" stores
+    float32 values on devices as float16 and accumulates in float32: this halves their memory and the bytes
+    to copy. Numbers beyond 65504 become infinite. On the CPU it means "default".
+    limits: {"max_arena_bytes", "max_steps", "deadline_s"}; a run that exceeds one raises LimitError.
+    tuned: choices that `samara tune` measured on this machine: a file of it, or its bytes; True for the
+    file in the cache, if there is one; None for the file that the environment variable SAMARA_TUNED names;
+    False for none. Choices for another model or CPU are ignored.
 
     As a context manager it closes at the end of the `with`:
 
         with samara.Session("model.samara") as session:
             outputs = session.run({"image": array})
 
-    A session of a model that was opened from a path can be pickled, also to the processes of
-    multiprocessing: a session with the same options is created there. State does not travel.
+    A session on a model that was opened from a path can be pickled, also to the processes of
+    multiprocessing: a session with the same options is created there, without the state.
+
+    >>> session = samara.Session("model.samara", threads=2)
+    >>> session.run({"image": np.zeros((5, 1, 8, 8), np.float32)})["probability"].shape
+    (5, 10)
     """
 
     def __init__(
@@ -139,7 +143,7 @@ class Session:
         if isinstance(model, Model):
             if copy or verify is not None:
                 raise SamaraError(
-                    "copy and verify say how a file is opened, and this model is open",
+                    "copy and verify apply when a file is opened, but this model is open",
                     fix="give them to samara.Model, or call verify() of the model",
                 )
             self.model = model
@@ -177,7 +181,7 @@ class Session:
         self.inputs: tuple[TensorSpec, ...] = spec.inputs
         self.outputs: tuple[TensorSpec, ...] = spec.outputs
         self._lock = threading.Lock()
-        self._runner: ThreadPoolExecutor | None = None  # of run_async
+        self._runner: ThreadPoolExecutor | None = None  # for run_async
         self._in = ffi.new("void *[]", max(1, len(spec.inputs)))
         self._out = ffi.new("void *[]", max(1, len(spec.outputs)))
         self._dtypes = [s.numpy_dtype for s in spec.inputs]
@@ -192,9 +196,9 @@ class Session:
         self._shapes: list[tuple[int, ...] | None] = [fixed_shape(s) for s in spec.inputs]
         self._out_shapes: list[tuple[int, ...] | None] = []
         self._profiling = False
-        self._unheard = False  # of a recording: left by a caller who stopped listening
+        self._unheard = False  # whether a caller stopped listening before the end of a recording
         self._bound = BoundOutputs(self._lib, len(spec.outputs))
-        # Pointers and arrays of the last run, which profile() repeats; gone with the shapes they had.
+        # Pointers and arrays of the last run, which profile() repeats. A change of shapes invalidates them.
         self._repeat: tuple[Any, list[Array]] | None = None
         if all(s is not None for s in self._shapes):
             self._out_shapes = output_shapes(self.handle, len(self._out_names), self._check)
@@ -203,10 +207,10 @@ class Session:
     # ---- lifetime
 
     def close(self) -> None:
-        """Give back the memory of the session; it cannot run any more. Twice is harmless.
+        """Free the memory of the session, which cannot run any more. A second call does nothing.
 
-        What `bind` returned keeps the memory as long as it lives. Raises SamaraError while another
-        thread runs the session. Waits for runs of run_async.
+        A callable of `bind` keeps the memory as long as it lives. Waits for runs of run_async. Raises
+        SamaraError while another thread runs the session.
         """
         if self._runner is not None:
             self._runner.shutdown()
@@ -240,6 +244,29 @@ class Session:
         inputs, outputs = listed_specs(self.inputs), listed_specs(self.outputs)
         return f"Session({where}, {self.function}({inputs}) -> ({outputs}){closed})"
 
+    def _repr_html_(self) -> str:
+        where = "memory" if self.model.path is None else str(self.model.path)
+        facts = {"function": self.function}
+        given = {"threads": None, "backend": "cpu", "isa": None, "accuracy": "default"}
+        facts |= {k: str(self._options[k]) for k, v in given.items() if self._options[k] != v}
+        # Another thread may run it, and may close it.
+        if "handle" in self.__dict__ and self._lock.acquire(blocking=False):
+            try:
+                facts["arena"] = f"{self.arena_bytes:,} bytes"
+                facts["all memory"] = f"{self.total_bytes:,} bytes"
+            finally:
+                self._lock.release()
+        closed = "" if "handle" in self.__dict__ else ", closed"
+        rows = [
+            (way, s.name, s.dtype, ", ".join(map(str, s.shape)) or "scalar", str(s.record or ""))
+            for way, specs in (("input", self.inputs), ("output", self.outputs))
+            for s in specs
+        ]
+        recorded = any(r[-1] for r in rows)
+        heads = ("", "name", "dtype", "shape", *(("takes",) if recorded else ()))
+        table = html_table(heads, rows if recorded else [r[:-1] for r in rows])
+        return html_report(f"Session of {where}{closed}", facts, table)
+
     # ---- running
 
     def run(
@@ -251,17 +278,22 @@ class Session:
     ) -> dict[str, Array]:
         """Run on named inputs and return named outputs: fresh arrays, or the arrays given in `out`.
 
-        feeds: {name: array}, or the arrays in the order of `inputs` as a list or tuple, or the array
-        of a sole input; nothing for a model without inputs. An array is a numpy array, or anything
-        with __dlpack__, __array__ or a buffer. New shapes resize the session. For bfloat16, int4 and
-        uint4 see TensorSpec. An input with a record (TensorSpec.record) takes a picture, too, as
-        samara.preprocess does: a samara.Image, an image of Pillow, the path of a file, an array uint8
-        [height, width, 3] of RGB.
-        outputs: names wanted (kept tensors too); default all outputs. Raises ShapeError for a wrong
-        dtype or shape, UnknownNameError for a wrong name, ArgumentError for another kind of
-        argument. After a run that failed the arrays of `out` hold anything.
+        feeds: {name: array}; or a list or tuple of arrays in the order of `inputs`; or one array if there is
+        one input; nothing for a model without inputs. An array is a numpy array, or anything with __dlpack__,
+        __array__ or a buffer. New shapes resize the session. For bfloat16, int4 and uint4 see TensorSpec. An
+        input with a record (TensorSpec.record) also takes a picture, as samara.preprocess does: a
+        samara.Image, a PIL image, the path of a file, or an array uint8 [height, width, 3] in RGB.
+        outputs: names of outputs or kept tensors; default: all outputs. Raises ShapeError for a wrong dtype
+        or shape, UnknownNameError for a wrong name, ArgumentError for another kind of argument. After a
+        failed run the contents of the arrays in `out` are undefined.
 
             logits = session.run({"image": image})["logits"]
+
+        >>> session = samara.Session("model.samara")
+        >>> out = {"probability": np.empty((1, 10), np.float32)}
+        >>> _ = session.run({"image": np.zeros((1, 1, 8, 8), np.float32)}, out=out)
+        >>> round(float(out["probability"].sum()), 3)
+        1.0
         """
         if not isinstance(feeds, dict):
             feeds = named_feeds(feeds, self._names, self._rank, pictures=self._records)
@@ -279,15 +311,23 @@ class Session:
         return {name: made[name] if name in made else self.kept(name) for name in wanted}
 
     def predict(self, feeds: Mapping[str, Any] | Sequence[Any] | Any = None) -> Answer:
-        """Run, and return what the outputs mean, by the record of the file (docs/guides/postprocessing.md): a
+        """Run, and return an answer by the record of the file (docs/guides/postprocessing.md): a
         Classification, Detections, a Mask or Keypoints.
 
-        feeds: as for run. Boxes, masks and points are in the pixels of the picture that was given; of
-        an input that was given as a tensor, in its own pixels. UnsupportedError where the file does not
-        say what its outputs mean; else errors as of run, and ShapeError for outputs that do not fit.
+        feeds: as for run. Boxes, masks and points are in pixels of the given picture, or in pixels of the
+        input if it was given as a tensor. UnsupportedError if the file has no answer record; otherwise the
+        errors of run, and ShapeError for outputs that do not fit the record.
 
             for face in session.predict("group.jpg"):
                 print(face.label, face.score, face.box)
+
+        >>> record = {"image": "gray float32 nchw resize=8x8 scale=0.0625"}
+        >>> answer = "classify probability"
+        >>> _ = samara.export(
+        ...     samara.open_program("model.samara"), "photos.samara", preprocess=record, postprocess=answer
+        ... )
+        >>> type(samara.Session("photos.samara").predict(np.zeros((64, 64), np.uint8)))
+        <class 'samara.pybridge.answers.Classification'>
         """
         if not isinstance(feeds, dict):
             feeds = named_feeds(feeds, self._names, self._rank, pictures=self._records)
@@ -302,7 +342,7 @@ class Session:
             held = self._feed(feeds)
             for i, (image, kept) in pictures.items():
                 self._check(self._lib.samara_session_set_image(self.handle, i, image))
-                self._in[i] = NULL  # what was set
+                self._in[i] = NULL  # set for the picture
                 del kept
             answer = self._run_for_answer()
             self._repeat = (self._in, held)
@@ -313,14 +353,14 @@ class Session:
     def listen(
         self, sound: Any, feeds: Mapping[str, Any] | None = None, *, end: bool = True
     ) -> Iterator[dict[str, Array]]:
-        """Run on each tensor that the record of an input makes of sound, and yield the outputs of each.
+        """Run on each tensor that the record of an input makes of sound, and yield the outputs of each run.
 
-        sound: a samara.Audio, the path of a WAV file, or an array [count] of int16 or floats at the rate
-        of the record. feeds: the other inputs, the same in every run; state goes from run to run.
-        end: whether the sound ends here. With False what does not fill a tensor is kept for the next
-        call, so that portions of a microphone give what one recording gives; those of another rate or
-        number of channels begin anew. What a caller who stops early has not heard is left out.
-        UnsupportedError where no input has a record of sound; else errors as of run.
+        sound: a samara.Audio, the path of a WAV file, or an array [count] of int16 or floats at the rate of
+        the record. feeds: the other inputs, the same in every run; state is kept from run to run. end: whether
+        the sound ends here. With False, samples that do not fill a tensor are kept for the next call, so
+        portions of a microphone give the same outputs as one recording; portions of another rate or number of
+        channels start anew. If the caller stops early, the rest of the sound is discarded. UnsupportedError if
+        no input has an audio record; otherwise the errors of run.
 
             for outputs in session.listen("speech.wav"):
                 print(outputs["probability"])
@@ -330,7 +370,7 @@ class Session:
     def predict_each(
         self, sound: Any, feeds: Mapping[str, Any] | None = None, *, end: bool = True
     ) -> Iterator[Answer]:
-        """Like listen, but with what the outputs mean, as of predict.
+        """Like listen, but yield answers, as predict returns them.
 
         for word in session.predict_each("speech.wav"):
             print(word.label, word.score)
@@ -340,9 +380,7 @@ class Session:
         return self._listen(sound, feeds, end, self._run_for_answer)
 
     def __call__(self, *arrays: Any) -> Any:
-        """Run on inputs in order; returns the output array, or a tuple of them when there are
-        several.
-        """
+        """Run on inputs in order; returns the output array, or a tuple if there are several outputs."""
         if len(arrays) != len(self._names):
             raise ShapeError(
                 f"{len(arrays)} inputs given",
@@ -358,15 +396,19 @@ class Session:
         outputs: Sequence[str] | str | None = None,
         out: Mapping[str, Array] | None = None,
     ) -> Future[dict[str, Array]]:
-        """Begin a run in a thread of the session's own; the Future has what run returns, or raises.
+        """Begin a run in the session's own thread; the Future has the result of run, or its error.
 
-        Runs of a session start and end in the order of the calls. The arrays of `feeds` and `out`
-        must stay as they are until the Future is done; the session must not be used by other calls
-        before, but for cancel(), which stops the run that is going on. Future.cancel() takes back
-        one that has not started.
+        Runs of a session start and end in the order of the calls. The arrays of `feeds` and `out` must not
+        change until the Future is done. Until then only run_async and cancel(), which stops the current run, may be
+        called. Future.cancel() removes a run that has not started.
 
             future = session.run_async({"image": image})
             scores = future.result()["scores"]
+
+        >>> session = samara.Session("model.samara")
+        >>> future = session.run_async({"image": np.zeros((1, 1, 8, 8), np.float32)})
+        >>> future.result()["probability"].shape
+        (1, 10)
         """
         self.handle  # noqa: B018  raises where the session is closed
         if self._runner is None:
@@ -376,13 +418,18 @@ class Session:
         return self._runner.submit(self.run, feeds, outputs=outputs, out=out)
 
     def bind(self, feeds: Mapping[str, Array], out: Mapping[str, Array]) -> Callable[[], None]:
-        """A callable that runs on these very arrays: inputs are read where they lie, outputs are
-        computed in place.
+        """A callable that runs on these arrays, reading inputs and computing outputs in place.
 
-        All inputs and outputs must be given, C-contiguous and of the right dtype and shape; they
-        stay alive with the callable. An output may be the array of an input, as for recurrent
-        state; after a run that failed outputs hold anything. It costs one C call, and refuses to
-        run after a resize to other shapes.
+        All inputs and outputs must be given, C-contiguous and with the right dtype and shape. The callable
+        keeps them alive. An output may be the array of an input, as for recurrent state; after a failed run the
+        contents of outputs are undefined. A call costs one C call. It raises an error after a resize to other
+        shapes.
+
+        >>> session = samara.Session("model.samara")
+        >>> image, scores = np.zeros((1, 1, 8, 8), np.float32), np.empty((1, 10), np.float32)
+        >>> run = session.bind({"image": image}, {"probability": scores})
+        >>> image[:] = 1  # the next run reads it where it lies
+        >>> run()
         """
         refuse_packed((*self.inputs, *self.outputs))
         feeds = named_feeds(feeds, self._names, self._rank)
@@ -404,7 +451,7 @@ class Session:
             array = as_output(self.outputs[i], out[name], self._out_dtypes[i], self._out_shapes[i])
             outs[i] = ffi.from_buffer(array, require_writable=True)
             given.append(array)
-        shapes = self._shapes  # a resize makes another list
+        shapes = self._shapes  # a resize replaces this list
         repeat = (ins, [*held, *given])
         run_with, handle, lock = self._lib.samara_session_run_with, self.handle, self._lock
         places = self._bound
@@ -427,9 +474,14 @@ class Session:
         return bound
 
     def resize(self, shapes: Mapping[str, Sequence[int]]) -> None:
-        """Set input shapes by name. On failure the session keeps its former ones.
+        """Set input shapes by name. If that fails, the session keeps the previous shapes.
 
-        Allocates beyond the largest plan so far.
+        It allocates memory only if the new shapes need more than any earlier ones.
+
+        >>> session = samara.Session("model.samara")
+        >>> session.resize({"image": (4, 1, 8, 8)})
+        >>> session.output_shapes
+        [(4, 10)]
         """
         shapes = checked_shapes(shapes, self._names)
         self._resize(
@@ -440,13 +492,13 @@ class Session:
         )
 
     def cancel(self) -> None:
-        """Stop a run going on in another thread, which raises CancelledError."""
+        """Stop a run of another thread, which then raises CancelledError."""
         self._lib.samara_session_cancel(self.handle)
 
     def kept(self, name: str) -> Array:
         """A copy of an intermediate tensor of the last run that `keep` named.
 
-        SamaraError names the node that absorbed it.
+        If another node absorbed the tensor, SamaraError names that node.
         """
         if not isinstance(name, str):
             raise ArgumentError(f"kept takes a name, not {kind_of(name)}", fix='kept("name")')
@@ -464,24 +516,30 @@ class Session:
     def state(self) -> State:
         """The session's variables by name; reading copies out, assigning writes. `state.save(path)`
         and `state.load(path)` keep all of them in a file.
+
+        >>> dict(samara.Session("model.samara").state)
+        {}
         """
         return State(self.handle, self._check)
 
     def reset(self) -> None:
-        """Set every variable to its initial value."""
+        """Set every variable to its initial value.
+
+        >>> samara.Session("model.samara").reset()
+        """
         self._check(self._lib.samara_session_reset(self.handle))
 
     # ---- what it costs
 
     @property
     def arena_bytes(self) -> int:
-        """Bytes of activations and scratch held now."""
+        """Bytes of activations and scratch that the session holds now."""
         return int(self._lib.samara_session_arena_bytes(self.handle))
 
     @property
     def output_shapes(self) -> list[tuple[int, ...] | None]:
-        """Shapes of the outputs under the input shapes of now; None for one that depends on data, or
-        while inputs have no shapes yet.
+        """Shapes of the outputs for the present input shapes; None for one that depends on data, or while
+        inputs have no shapes yet.
         """
         return list(self._out_shapes) or [None] * len(self._out_names)
 
@@ -491,8 +549,8 @@ class Session:
         return int(self._lib.samara_session_total_bytes(self.handle))
 
     def memory(self) -> tuple[MemoryRow, ...]:
-        """Where its bytes are: the plan of every function, and what came from the allocator; empty
-        while inputs have no shapes.
+        """Where its bytes are: the plan of every function, and other allocations; empty while inputs have no
+        shapes.
         """
         return session_rows(self.handle)
 
@@ -504,8 +562,14 @@ class Session:
     def profile(self) -> list[ProfileRow]:
         """Time per node of the last run, with the kernel that ran.
 
-        When that run was not timed, timing is switched on and the run is repeated on the arrays it
-        was given, its state put back afterwards.
+        If that run was not timed, timing is switched on and the run is repeated on the same arrays; the state
+        is restored afterwards.
+
+        >>> session = samara.Session("model.samara")
+        >>> session.set_profiling(True)
+        >>> _ = session.run({"image": np.zeros((1, 1, 8, 8), np.float32)})
+        >>> [row.op for row in session.profile()][-1]
+        'softmax'
         """
         if not self._profiling:
             self._repeat_timed()
@@ -516,7 +580,7 @@ class Session:
         return trace_text(self.handle, self._check)
 
     def choices(self) -> tuple[NodeChoice, ...]:
-        """What runs every node that has something to run, and what else its operator could take."""
+        """The kernel of every node that computes something, and the alternatives of its operator."""
         return node_choices(self.handle)
 
     # ---- devices
@@ -526,11 +590,15 @@ class Session:
 
         for row in session.placement():
             print(row.node, row.device, row.reason)
+
+        >>> session = samara.Session("model.samara", backend="auto", wait=True)
+        >>> {row.device for row in session.placement()} <= {"cpu", "opencl:0"}
+        True
         """
         return placement_rows(self.handle)
 
     def backend_report(self) -> BackendReport:
-        """What the session's devices did, and why the CPU took over where it did.
+        """What the session's devices did, and why the CPU took over if it did.
 
         if session.backend_report().failure:
             print(session.backend_report().failure)
@@ -542,7 +610,7 @@ class Session:
     def _repeat_timed(self) -> None:
         if self._repeat is None:
             raise SamaraError(
-                "nothing has run with the shapes of now",
+                "the session has not run with its present shapes",
                 fix="run the session, then ask for the profile",
             )
         before = dict(self.state)
@@ -588,7 +656,7 @@ class Session:
         if out is not None:
             explain_outputs(out, self._out_names)
         made: dict[str, Array] = {}
-        places: list[Array | None] | None = None  # what is large enough to be computed in place
+        places: list[Array | None] | None = None  # outputs large enough to be computed in place
         late: list[int] = []
         packed: list[tuple[Array, Array, str]] = []
         pointers = self._out
@@ -662,7 +730,7 @@ class Session:
                     if not heard.next(self.handle, self._check):
                         end = False
                         return
-                    self._in[heard.index] = NULL  # what was heard
+                    self._in[heard.index] = NULL  # set for the sound
                     made = run()
                     self._repeat = (self._in, held)
                 finally:
@@ -680,7 +748,7 @@ class Session:
         for spec, shape in zip(self.inputs, shapes, strict=True):
             assert shape is not None
             check_shape(spec, shape)
-        self._bound.clear(self.handle)  # a resize does that in any case
+        self._bound.clear(self.handle)  # the resize would unbind them anyway
         resize_inputs(self.handle, [s for s in shapes if s is not None], self._check)
         _log.debug("resized to %s: the arena has %d bytes", shapes, self.arena_bytes)
         self._shapes = list(shapes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C session behind a Session: its options from Python's words, and its end."""
+"""Create the C session of a Session from Python's options, and destroy it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ACCURACIES = ("default", "strict", "bfloat16", "float16")
 
 
 def busy() -> SamaraError:
-    """What to raise where a session is in use: it is for one thread at a time."""
+    """The error for a session in use: only one thread at a time may use it."""
     return SamaraError(
         "the session is in use by another thread", fix="give each thread a session of its own"
     )
@@ -49,16 +49,17 @@ def create_session(
     limits: Mapping[str, float] | None,
     tuned: str | os.PathLike[str] | bytes | bool | None,
 ) -> Any:
-    """The handle of a new C session, which is destroyed with it."""
+    """The handle of a new C session. Dropping the handle destroys the session."""
     devices, automatic = backends_of(backend)
     if not 1 <= whole_number(check_every, "check_every") < 1 << 64:
         raise ArgumentError(
-            f"check_every is {check_every}", fix="write the runs between two checks, as in 256"
+            f"check_every is {check_every}, expected at least 1",
+            fix="give the runs between two checks, for example 256",
         )
     if not is_one_of(accuracy, _ACCURACIES):
         raise unknown("there is no accuracy", accuracy, _ACCURACIES)
     lib = library()
-    strings: list[Any] = []  # what the options point at
+    strings: list[Any] = []  # kept alive: the options point at them
     limits = {} if limits is None else limits
     ceiling = isa_list(isa)
     options = _options(function, threads, ceiling, keep, accuracy, limits, strings)
@@ -86,8 +87,8 @@ def create_session(
 
 
 class _Destroyer:
-    """Destroys the C session when its handle goes; holds what it borrows: the model's handle, so
-    the model closes after it, the custom operators and the devices.
+    """Destroys the C session when its handle goes. It keeps alive what the session borrows: the model (so
+    the model closes later), the custom operators and the devices.
     """
 
     def __init__(self, lib: Any, model: Any, borrowed: Any) -> None:
@@ -109,7 +110,7 @@ def _options(
     limits: Mapping[str, float],
     strings: list[Any],
 ) -> Any:
-    """A samara_session_options. What it points at is added to `strings`."""
+    """A samara_session_options. Objects that it points at are added to `strings`."""
     if not isinstance(limits, Mapping):
         raise ArgumentError(
             f"limits is {kind_of(limits)}", fix='give a dict, as limits={"deadline_s": 0.1}'

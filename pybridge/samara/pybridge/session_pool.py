@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SessionPool: several sessions on one model, for servers whose requests come in many threads."""
+"""SessionPool: several sessions on one model, for servers with requests in many threads."""
 
 from __future__ import annotations
 
@@ -20,15 +20,20 @@ if TYPE_CHECKING:
 class SessionPool:
     """Sessions that share a model and its weights; `run` may be called from any thread.
 
-    model: what Session takes. size: sessions, which is how many runs go on at once; a run waits for
-    a free one. options: those of Session; threads is 1 here where it is not given, because runs side
-    by side use the cores better than one run over all of them.
+    model: what Session takes. size: the number of sessions, and so of runs at the same time; further runs
+    wait. options: those of Session; threads defaults to 1, because parallel runs use the cores better than
+    one run over all of them.
 
         pool = samara.SessionPool("model.samara", size=4)
         scores = pool.run({"image": image})["scores"]
 
     Sessions have variables of their own, so that a model with state needs one session per stream
     instead. ShapeError for a size below 1.
+
+    >>> with samara.SessionPool("model.samara", size=2) as pool:
+    ...     futures = [pool.run_async({"image": np.zeros((1, 1, 8, 8), np.float32)}) for _ in range(4)]
+    ...     [f.result()["probability"].shape for f in futures]
+    [(1, 10), (1, 10), (1, 10), (1, 10)]
     """
 
     def __init__(
@@ -38,7 +43,9 @@ class SessionPool:
         **options: Any,
     ) -> None:
         if whole_number(size, "size") < 1:
-            raise ShapeError(f"size is {size}", fix="a pool has at least one session")
+            raise ShapeError(
+                f"size is {size}, expected at least 1", fix="give the number of sessions, 1 or more"
+            )
         self.model = model if isinstance(model, Model) else Model(model)
         self.size = size
         options.setdefault("threads", 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which algorithms nodes take, and the files of choices that `samara tune` measured."""
+"""Which algorithms nodes use, and the files with the choices of `samara tune`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ ENVIRONMENT = "SAMARA_TUNED"
 
 @dataclass(frozen=True, slots=True)
 class NodeChoice:
-    """A node's kernel and the algorithms that could compute it, each with the time in microseconds
-    that the cost model gives it: the one in use, then the others, cheapest first.
+    """A node's kernel and the algorithms that could compute it, each with the time in microseconds that
+    the cost model estimates: first the one in use, then the others, cheapest first.
 
-    Empty where the operator knows one way only. tuned: a measurement decided, not the cost model.
+    Empty if the operator has only one. tuned: a measurement decided, not the cost model.
     """
 
     function: str
@@ -60,7 +60,7 @@ def node_choices(handle: Any) -> tuple[NodeChoice, ...]:
 
 
 def tuned_header(model: Model, isa: str | None = None) -> str:
-    """The first lines of a file of choices for this model on this CPU: what it is keyed by."""
+    """The first lines of a file of choices for this model on this CPU, which are its key."""
     lib = library()
     ceiling = NULL if isa is None else ffi.new("char[]", isa.encode())
     return _whole(
@@ -69,7 +69,7 @@ def tuned_header(model: Model, isa: str | None = None) -> str:
 
 
 def _whole(write: Callable[[Any, int, Any], int], what: str) -> str:
-    """What a function writes that says how long its text is."""
+    """The text of a C function that first reports its length."""
     length = ffi.new("size_t *")
     status = write(NULL, 0, length)
     if status:
@@ -80,7 +80,7 @@ def _whole(write: Callable[[Any, int, Any], int], what: str) -> str:
 
 
 def cache_path(header: str) -> Path:
-    """Where choices under this header are kept: the user's cache (XDG_CACHE_HOME)."""
+    """The file with the choices for this key, in the user's cache (XDG_CACHE_HOME)."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     digest = hashlib.sha256(header.encode()).hexdigest()[:24]
     return Path(base) / "samara" / "tuned" / f"{digest}.txt"
@@ -89,8 +89,8 @@ def cache_path(header: str) -> Path:
 def tuned_text(
     model: Model, tuned: str | os.PathLike[str] | bytes | bool | None, isa: str | None
 ) -> bytes | None:
-    """The choices that `tuned` asks for, as Session says; None for none, and for those of another
-    model or CPU, which is warned of.
+    """The choices that `tuned` asks for, as described at Session; None if there are none. Choices for
+    another model or CPU cause a warning and are ignored.
     """
     if isinstance(tuned, bytes):
         return tuned

@@ -296,28 +296,27 @@ typedef enum samara_verified {
 /* What the last comparison gave: that of open, or of samara_model_verify. Any thread. */
 SAMARA_API samara_verified samara_model_verified(const samara_model *model);
 
-/* Run the golden inputs stored in the file and compare (integers by digest, floats within the
- * stored tolerance). SAMARA_NOT_FOUND when the file holds none; SAMARA_SELFTEST_FAILED says
- * function, output and the difference. */
+/* Run the golden inputs stored in the file and compare the outputs: integers by digest, floats
+ * within the stored tolerance. SAMARA_NOT_FOUND if the file has no golden inputs. The message of
+ * SAMARA_SELFTEST_FAILED names the function, the output and the difference. */
 SAMARA_API samara_status samara_model_selftest(const samara_model *model, samara_error *error);
 
-/* ---- models: what they hold ---- */
+/* ---- models: functions, inputs, outputs ---- */
 
 /* Functions that a session can run. */
 SAMARA_API size_t samara_model_function_count(const samara_model *model);
-/* Name of a function, NULL beyond the count. It lives as long as the model, as all strings of a
- * model do. */
+/* Name of a function, NULL beyond the count. All strings of a model live as long as the model. */
 SAMARA_API const char *samara_model_function_name(const samara_model *model, size_t index);
-/* Inputs and outputs of a function (NULL: the first) that are not bound to variables. */
+/* Inputs and outputs of a function (NULL: the first), without those bound to variables. */
 SAMARA_API size_t samara_model_input_count(const samara_model *model, const char *function);
 SAMARA_API size_t samara_model_output_count(const samara_model *model, const char *function);
 SAMARA_API samara_status samara_model_input_info(const samara_model *model, const char *function,
                                                  size_t index, samara_tensor_info *out);
 SAMARA_API samara_status samara_model_output_info(const samara_model *model, const char *function,
                                                   size_t index, samara_tensor_info *out);
-/* True when no bound is known for some dim, so that a run may allocate. */
+/* True if a dim has no known bound: a run may then allocate. */
 SAMARA_API bool samara_model_is_growing(const samara_model *model, const char *function);
-/* Keys and values stored in the file, e.g. "labels". */
+/* Metadata of the file: keys, e.g. "labels", with their values. */
 SAMARA_API size_t samara_model_metadata_count(const samara_model *model);
 SAMARA_API samara_status samara_model_metadata(const samara_model *model, size_t index,
                                                const char **key, const char **value);
@@ -326,9 +325,9 @@ SAMARA_API samara_status samara_model_metadata(const samara_model *model, size_t
 
 /* Threads (section 3). */
 typedef struct samara_pool samara_pool;
-/* An operator of the program's own (section 3). */
+/* An operator implemented by the application (section 3). */
 typedef struct samara_custom_op samara_custom_op;
-/* A device that is not the CPU (samara_backend.h). */
+/* A GPU or other device (samara_backend.h). */
 typedef struct samara_backend samara_backend;
 
 struct samara_session_options {
@@ -336,7 +335,8 @@ struct samara_session_options {
   const char *function;              /* NULL: the first of the file */
   samara_pool *pool;                 /* borrowed until destroy; NULL: one thread */
   const samara_allocator *allocator; /* NULL: the model's */
-  const char *isa;                   /* ceiling list, e.g. "avx2"; NULL: what samara_isa() says */
+  const char *isa;                   /* highest instruction sets allowed, e.g. "avx2"; NULL:
+                                        samara_isa() */
   const char *const *keep;           /* names of tensors to keep readable after a run */
   size_t keep_count;
   bool keep_all;
@@ -344,49 +344,49 @@ struct samara_session_options {
   bool profile;                       /* time every node */
   uint64_t max_arena_bytes;           /* 0: no limit */
   uint64_t max_steps;                 /* node executions per run; 0: no limit */
-  uint64_t deadline_us;               /* per run, from its start; 0: none */
+  uint64_t deadline_us;               /* per run, counted from its start; 0: none */
   const samara_custom_op *custom_ops; /* borrowed until destroy */
   size_t custom_op_count;
   samara_log_fn log; /* NULL: the model's */
   void *log_user;
-  const char *tuned; /* text of a file of `samara tune`, borrowed until destroy; one that is for
-                        another model, CPU or version is left unused, with a warning */
-  bool bfloat16;     /* products of float32 by constant weights may round both to bfloat16 and add
-                        up in float32, where the CPU has instructions for that; elsewhere, and with
-                        strict_accuracy, it changes nothing. `tuned` is left unused with it */
-  samara_backend *const *backends; /* devices: a node runs on the first that
-                                      supports it, the others on the CPU */
+  const char *tuned; /* text of a file of `samara tune`, borrowed until destroy; ignored with a
+                        warning if it is for another model, CPU or version */
+  bool bfloat16;     /* float32 products with constant weights may round both operands to bfloat16
+                        and accumulate in float32. Ignored with strict_accuracy and on CPUs without
+                        bfloat16 instructions. `tuned` is ignored with it */
+  samara_backend *const *backends; /* devices, in order of preference: a node runs on the first one
+                                      that supports it, else on the CPU */
   size_t backend_count;            /* at most 8 */
-  bool backend_auto; /* only where it pays: the session is ready at once on the CPU, and goes over
-                        to its devices when they are measured and their programs compiled. It times
-                        seven runs on each side and keeps the faster one */
-  bool backend_wait; /* with backend_auto: go over when shapes are set, and wait for it; the runs
-                        on the CPU come after those on devices */
-  uint64_t backend_check_every; /* runs after which a random node of a device is computed on the CPU
-                                   as well; 0: 256, UINT64_MAX: never */
-  bool backend_float16; /* float32 values are stored on devices as float16, where they can be:
-                           docs/guides/gpu.md. On the CPU, and with strict_accuracy, it changes
-                           nothing */
+  bool backend_auto; /* use devices only if they are faster: the session starts on the CPU and tries
+                        its devices once they are measured and their programs compiled. It times
+                        seven runs on each side and keeps the faster side */
+  bool backend_wait; /* with backend_auto: wait for the devices when shapes are set, and time them
+                        before the CPU */
+  uint64_t backend_check_every; /* every so many runs, a random node of a device is also computed on
+                                   the CPU and compared; 0: 256, UINT64_MAX: never */
+  bool backend_float16;         /* devices store float32 values as float16 where possible
+                                   (docs/guides/backends.md). Ignored on the CPU and with strict_accuracy */
 };
 
 /* ---- sessions: shapes and inputs ---- */
 
-/* Position of the input or output of this name, for the functions below. SAMARA_NOT_FOUND lists the
- * names there are. */
+/* Index of the input or output `name`, for the functions below. The message of SAMARA_NOT_FOUND
+ * lists all names. */
 SAMARA_API samara_status samara_session_input_index(const samara_session *session, const char *name,
                                                     size_t *index);
 SAMARA_API samara_status samara_session_output_index(const samara_session *session,
                                                      const char *name, size_t *index);
-/* Resize: `shapes[i]` points at the dims of input i (NULL: unchanged), `count` inputs. Allocates
- * only beyond the largest plan so far. On failure the session keeps its former shapes. */
+/* Set the shapes of the first `count` inputs: `shapes[i]` points at the dims of input i (NULL:
+ * unchanged). Allocates only if the plan is larger than every earlier one. On failure the session
+ * keeps its previous shapes. */
 SAMARA_API samara_status samara_session_resize(samara_session *session,
                                                const int64_t *const *shapes, size_t count);
-/* Copy data, of any alignment, into input `index`; size_bytes must be that of its current shape. */
+/* Copy data, of any alignment, into input `index`. size_bytes must match its current shape. */
 SAMARA_API samara_status samara_session_set_input(samara_session *session, size_t index,
                                                   const void *data, size_t size_bytes);
 /* Borrow the caller's buffer as input `index` for all following runs, until set_input or resize. It
- * must stay valid during run and is not written. Any alignment is right; a run reads the buffer
- * where it lies if it is aligned to the input's elements, and copies it first otherwise. */
+ * must stay valid during runs and is not written. Any alignment is allowed: a run reads the buffer
+ * in place if it is aligned to the input's elements, and copies it first otherwise. */
 SAMARA_API samara_status samara_session_bind_input(samara_session *session, size_t index,
                                                    const void *data, size_t size_bytes);
 /* The input's own buffer, to be filled in place. */
@@ -397,58 +397,57 @@ SAMARA_API samara_status samara_session_input(samara_session *session, size_t in
 
 /* Run. Inputs keep their values between runs. Allocates nothing unless the model is growing. */
 SAMARA_API samara_status samara_session_run(samara_session *session);
-/* Run once on the caller's buffers: inputs[i] (dense, of the input's current shape) is read where
- * it lies, as by bind_input but for this run only; outputs[i] receives a copy of output i, whose
- * size must be known after resize. NULL entries (or a NULL array) use the session's own buffers.
- * Any alignment is right. */
+/* Run once on the caller's buffers. inputs[i] (dense, of the input's current shape) is bound as by
+ * bind_input, but for this run only. outputs[i] receives a copy of output i, whose size must be
+ * known after resize. A NULL entry or array means the session's own buffers. Any alignment is
+ * allowed. */
 SAMARA_API samara_status samara_session_run_with(samara_session *session, const void *const *inputs,
                                                  void *const *outputs);
-/* What samara_session_run_async calls when the run has ended: in the thread that ran it, with what
- * samara_session_run would have returned. It may use the session, read outputs and begin the next
- * run, but not destroy it. */
+/* Called when a run of samara_session_run_async has ended, in the thread that ran it. `status` is
+ * what samara_session_run would have returned. The callback may use the session, read outputs and
+ * begin the next run, but must not destroy the session. */
 typedef void (*samara_done_fn)(void *user, samara_session *session, samara_status status);
-/* Begin a run in a thread of the session's own, and return. `done` is called exactly once, unless
- * this function fails; NULL calls nothing. Until then the session is in use: other threads may call
- * samara_session_cancel and samara_session_wait alone, and memory that inputs or outputs are bound
- * to must stay. Runs of one session never overlap: SAMARA_BAD_STATE while one is going on.
- * SAMARA_UNSUPPORTED where there are no threads. The first call allocates, and starts the thread,
- * which ends with the session. */
+/* Begin a run in the session's own thread and return. Unless this function fails, `done` (may be
+ * NULL) is called exactly once. Until then the session is in use: other threads may only call
+ * samara_session_cancel and samara_session_wait, and bound input and output memory must stay valid.
+ * SAMARA_BAD_STATE during another run of the session. SAMARA_UNSUPPORTED if the system has no
+ * threads. The first call allocates and starts the thread; destroy ends it. */
 SAMARA_API samara_status samara_session_run_async(samara_session *session, samara_done_fn done,
                                                   void *user);
-/* Wait until no run of samara_session_run_async is going on, and `done` has returned. Returns at
- * once if none is. Any thread but that of the run. */
+/* Wait until the run of samara_session_run_async, if any, has ended and `done` has returned. Any
+ * thread except the one of the run. */
 SAMARA_API void samara_session_wait(samara_session *session);
 /* Output `index` of the last run. */
 SAMARA_API samara_status samara_session_output(const samara_session *session, size_t index,
                                                samara_tensor *out);
-/* Shape of output `index` under the current input shapes, before or after a run; a dim is -1 while
- * it depends on data. `data` is NULL. */
+/* Shape of output `index` for the current input shapes, before or after a run. A dim that depends
+ * on data is -1 before a run. `data` is NULL. */
 SAMARA_API samara_status samara_session_output_shape(const samara_session *session, size_t index,
                                                      samara_tensor *out);
-/* Have all following runs compute output `index` into the caller's buffer, without a copy, until it
- * is bound to another one, unbound with NULL, or resize is called. size_bytes must be that of the
- * output's shape now (samara_session_output_shape), and the buffer aligned to the output's
- * elements; 64 bytes are fastest. The buffer stays the caller's: it must be valid during runs and
- * until it is unbound or the session destroyed, may be read and written between runs, and holds
- * anything after a run that failed. It may be the buffer of an input, which is then copied before
- * it is overwritten; it may not overlap another bound output or memory of this session.
+/* Have all following runs compute output `index` directly into the caller's buffer, until another
+ * buffer is bound, NULL unbinds it, or resize is called. size_bytes must match the output's current
+ * shape (samara_session_output_shape). The buffer must be aligned to the output's elements; 64
+ * bytes are fastest. It stays the caller's, and must stay valid until it is unbound or the session
+ * is destroyed. It may be read and written between runs; its content is undefined after a failed
+ * run. It may be the buffer of an input, which is then copied before it is overwritten, but must
+ * not overlap another bound output or memory of this session.
  *
- * An output is copied when the run ends, instead, where its values lie elsewhere: an input, a
- * constant or a variable that comes out unchanged, a value that is several outputs, a kept tensor.
+ * The output is instead copied at the end of the run if it is an unchanged input, constant or
+ * variable, a value returned as several outputs, or a kept tensor.
  *
- * SAMARA_BAD_SHAPE when the size differs, or depends on data and is not known; SAMARA_BAD_ARGUMENT
- * for a buffer of wrong alignment or that overlaps. On failure the output stays as it was bound.
- * Results of the last run are gone afterwards. Allocates nothing; in the session's thread. */
+ * SAMARA_BAD_SHAPE if the size differs, or depends on data and is unknown. SAMARA_BAD_ARGUMENT if
+ * the buffer is misaligned or overlaps. On failure the previous binding stays. Invalidates the
+ * results of the last run. Allocates nothing. In the session's thread. */
 SAMARA_API samara_status samara_session_bind_output(samara_session *session, size_t index,
                                                     void *data, size_t size_bytes);
-/* Ask a run going on in another thread to stop; it returns SAMARA_CANCELLED at the next node. Any
- * thread. A request made while no run is going on cancels nothing; a run of
- * samara_session_run_async is going on when that has returned. Without atomics (above): from an
- * interrupt, a signal handler or a callback of the run, but from no other thread. */
+/* Ask a run in another thread to stop: it returns SAMARA_CANCELLED at the next node. Any thread.
+ * Without a current run the request has no effect; a run of samara_session_run_async is current
+ * once that call has returned. Without atomics (above): call it from an interrupt, a signal handler
+ * or a callback of the run, but from no other thread. */
 SAMARA_API void samara_session_cancel(samara_session *session);
 /* Bytes of activations and scratch this session holds now. */
 SAMARA_API size_t samara_session_arena_bytes(const samara_session *session);
-/* All bytes the session got from its allocator. */
+/* All bytes the session holds from its allocator. */
 SAMARA_API size_t samara_session_total_bytes(const samara_session *session);
 
 /* ==== 3. Advanced ===============================================================================
@@ -458,23 +457,24 @@ SAMARA_API size_t samara_session_total_bytes(const samara_session *session);
 
 /* SAMARA_VERSION of the header the library was built with; a static string. Any thread. */
 SAMARA_API const char *samara_version(void);
-/* What this library holds, line by line: its version, instruction sets, operators with their
- * element types, and parts. The text stands in the library as it is, so that a tool finds it in the
- * file of a library for another machine by its first line, "samara-manifest 1". A static string.
- * Any thread. */
+/* The content of this library, line by line: version, instruction sets, operators with their
+ * element types, and parts. The text is stored verbatim in the library file: tools find it by its
+ * first line, "samara-manifest 1", even in a library for another machine. A static string. Any
+ * thread. */
 SAMARA_API const char *samara_manifest(void);
-/* Sizes in bytes of the public structs in the order of the headers (samara_experimental.h last),
- * for bindings to compare with theirs at load. Copies at most `capacity` of them to `sizes` (may be
- * NULL) and returns how many there are. Any thread. */
+/* Sizes in bytes of the public structs in the order of the headers (samara_experimental.h last), so
+ * that bindings can compare them with their own at load. Copies at most `capacity` sizes to `sizes`
+ * (may be NULL) and returns their number. Any thread. */
 SAMARA_API size_t samara_abi(size_t *sizes, size_t capacity);
-/* The instruction sets this process uses (CPU and SAMARA_ISA), e.g. "avx2,avx512": writes at most
- * `size` bytes with the NUL and returns the full length. Any thread. */
+/* The instruction sets this process uses, e.g. "avx2,avx512": those of the CPU, limited by the
+ * environment variable SAMARA_ISA. Writes at most `size` bytes including the NUL and returns the
+ * full length. Any thread. */
 SAMARA_API size_t samara_isa(char *text, size_t size);
 
 /* ---- memory ---- */
 
-/* Memory: `allocate` returns memory aligned to at least 64 bytes or NULL; `release` takes what it
- * returned (or NULL). Both may be called from the thread that calls the library only. */
+/* `allocate` returns memory aligned to at least 64 bytes, or NULL. `release` takes a pointer that
+ * `allocate` returned, or NULL. The library calls both only from the thread that calls it. */
 struct samara_allocator {
   void *(*allocate)(void *user, size_t size_bytes);
   void (*release)(void *user, void *pointer);
@@ -487,27 +487,28 @@ typedef struct samara_pool_options {
   size_t struct_size;
   size_t threads; /* including the caller of run; 0: min(4, cores) */
   const samara_allocator *allocator;
-  /* Replace the library's own threads: start `thread(arg)` somewhere, 0 on success; join waits for
-   * all of them to return. Both NULL: the library's own. */
+  /* Replace the library's own threads. spawn starts `thread(arg)` in a new thread and returns 0 on
+   * success; join waits until all of them have returned. Both NULL: the library's own threads. */
   int (*spawn)(void *user, void (*thread)(void *arg), void *arg);
   void (*join)(void *user);
   void *thread_user;
 } samara_pool_options;
 
-/* Create threads that sessions may share. A session that finds its pool busy runs inline. After a
- * fork the child's copy runs everything inline. UNSUPPORTED where there are no threads; a library
- * without atomics (above) has pools of one thread only. */
+/* Create threads that sessions may share. If the pool is busy with another session, a session
+ * computes in the calling thread alone; so do all sessions in the child of a fork.
+ * SAMARA_UNSUPPORTED if the system has no threads. A library without atomics (above) has pools of
+ * one thread only. */
 SAMARA_API samara_status samara_pool_create(const samara_pool_options *options, samara_pool **out,
                                             samara_error *error);
-/* Join and free. No session may be using it. NULL is a no-op. */
+/* Join the threads and free the pool. Its sessions must have been destroyed. NULL is a no-op. */
 SAMARA_API void samara_pool_destroy(samara_pool *pool);
 /* Threads of the pool, the caller of run included. */
 SAMARA_API size_t samara_pool_threads(const samara_pool *pool);
 
 /* ---- state: variables that live in a session ---- */
 
-/* Variables: count, then read (out of the session), write (into it) and reset (to the file's
- * initial values). */
+/* Variables: their number, names and shapes; read copies a value out of the session, write into it,
+ * and reset sets all to the initial values of the file. */
 SAMARA_API size_t samara_session_state_count(const samara_session *session);
 SAMARA_API const char *samara_session_state_name(const samara_session *session, size_t index);
 SAMARA_API samara_status samara_session_state_info(const samara_session *session, const char *name,
@@ -521,39 +522,40 @@ SAMARA_API samara_status samara_session_reset(samara_session *session);
 /* Where samara_session_state_save writes. */
 typedef struct samara_writer {
   size_t struct_size;
-  /* Append `size_bytes` bytes to the file; 0 on success. Called several times, in order, only by
-   * the function that the writer is given to. */
+  /* Append `size_bytes` bytes to the file; return 0 on success. Called several times, in order,
+   * only during the call that takes the writer. */
   int (*write)(void *user, const void *data, size_t size_bytes);
   void *user;
 } samara_writer;
 /* Write all variables of the session as one safetensors file (docs/guides/checkpoints.md), which
- * Python's samara.load reads. Allocates nothing. SAMARA_IO when the writer fails, which ends the
- * writing: so that a file is never half, write to another name, sync, and rename when this returned
- * SAMARA_OK.
+ * Python's samara.load reads. Allocates nothing. Stops with SAMARA_IO when the writer fails. To
+ * never leave an incomplete file, write to another name, sync, and rename after SAMARA_OK.
  */
 SAMARA_API samara_status samara_session_state_save(const samara_session *session,
                                                    const samara_writer *writer);
-/* Set all variables of the session from such a file, written by samara_session_state_save, Python's
- * samara.save of a dict of arrays by name, or another program. All or none: the file is checked as
- * a whole (SAMARA_BAD_MODEL says what is malformed), then read as a whole, then the values change.
- * It must hold every variable of the session, with its dtype and shape (SAMARA_BAD_SHAPE), may hold
- * variables that only other functions of the model use, and nothing else (SAMARA_NOT_FOUND); a
- * quantized variable is stored as its int8 elements. Borrows one block from the session's
- * allocator: the header, some bytes per variable of the model, and the size of the variables that
- * the function only reads; SAMARA_LIMIT beyond max_arena_bytes. SAMARA_IO when the reader fails. */
+/* Set all variables of the session from a safetensors file written by samara_session_state_save, by
+ * Python's samara.save (a dict of arrays by name), or by another program. All or none: values
+ * change only after the whole file was checked (SAMARA_BAD_MODEL says what is malformed) and read.
+ * The file must hold every variable of the session with its dtype and shape (SAMARA_BAD_SHAPE). It
+ * may also hold variables of other functions of the model, but nothing else (SAMARA_NOT_FOUND). A
+ * quantized variable is stored as its int8 elements. Allocates one temporary block with the
+ * session's allocator: the header, some bytes per variable of the model, and the size of the
+ * variables that the function only reads. SAMARA_LIMIT if it exceeds max_arena_bytes. SAMARA_IO
+ * when the reader fails. */
 SAMARA_API samara_status samara_session_state_load(samara_session *session,
                                                    const samara_reader *reader);
-/* The same into and from memory. *needed_bytes is what the file takes; a NULL buffer asks for that
- * alone, and one that is too small is SAMARA_BAD_ARGUMENT. */
+/* The same in memory. *needed_bytes is set to the size of the file. A NULL buffer only asks for the
+ * size; SAMARA_BAD_ARGUMENT if the buffer is too small. */
 SAMARA_API samara_status samara_session_state_save_memory(const samara_session *session,
                                                           void *buffer, size_t capacity,
                                                           size_t *needed_bytes);
 SAMARA_API samara_status samara_session_state_load_memory(samara_session *session, const void *data,
                                                           size_t size_bytes);
 
-/* ---- looking inside: tensors and times ---- */
+/* ---- inspection: tensors and times ---- */
 
-/* A kept tensor of the last run by name. SAMARA_NOT_FOUND names the node that absorbed it. */
+/* A kept tensor of the last run, by name. If a node absorbed the tensor by fusion, the message of
+ * SAMARA_NOT_FOUND names that node. */
 SAMARA_API samara_status samara_session_kept(const samara_session *session, const char *name,
                                              samara_tensor *out);
 /* Called after each node with its outputs. Returning nonzero stops the run with SAMARA_CANCELLED.
@@ -563,8 +565,8 @@ typedef int (*samara_watch_fn)(void *user, const char *node, const char *const *
 SAMARA_API samara_status samara_session_watch(samara_session *session, samara_watch_fn watch,
                                               void *user);
 
-/* Profile of the last run, one row per executed node (a loop's body adds to its nodes' rows).
- * Strings live as long as the session. */
+/* Profile of the last run, one row per executed node. The iterations of a loop add up in the rows
+ * of its nodes. Strings live as long as the session. */
 typedef struct samara_profile_row {
   const char *node;
   const char *op;
@@ -574,12 +576,12 @@ typedef struct samara_profile_row {
   uint64_t total_ns;
   uint64_t count;
 } samara_profile_row;
-/* Copies at most `capacity` rows and sets *count to the number there are. */
+/* Copies at most `capacity` rows and sets *count to their number. */
 SAMARA_API samara_status samara_session_profile(const samara_session *session,
                                                 samara_profile_row *rows, size_t capacity,
                                                 size_t *count);
-/* JSON of the same: Chrome trace events. Writes at most capacity bytes with a NUL, *needed_bytes is
- * what it takes. */
+/* The profile as JSON (Chrome trace events). Writes at most `capacity` bytes including the NUL and
+ * sets *needed_bytes to the full size. */
 SAMARA_API samara_status samara_session_profile_trace(const samara_session *session, char *buffer,
                                                       size_t capacity, size_t *needed_bytes);
 /* Switch per-node timing on or off between runs. */
@@ -587,7 +589,7 @@ SAMARA_API samara_status samara_session_set_profiling(samara_session *session, b
 
 /* ---- custom operators ---- */
 
-/* An attribute of a node, as the file has it. One of text, ints and floats is set. */
+/* An attribute of a node as stored in the file. Exactly one of text, ints and floats is set. */
 typedef struct samara_attribute {
   const char *name;
   const char *text;    /* string attribute, else NULL */
@@ -596,7 +598,7 @@ typedef struct samara_attribute {
   size_t count;        /* of ints or floats */
 } samara_attribute;
 
-/* One call of a custom operator. The data of inputs and outputs is aligned to their elements. */
+/* One call of a custom operator. Data of inputs and outputs is aligned to its elements. */
 typedef struct samara_custom_call {
   size_t struct_size;
   const samara_tensor *inputs;
@@ -605,19 +607,19 @@ typedef struct samara_custom_call {
   size_t output_count;
   const samara_attribute *attributes;
   size_t attribute_count;
-  void *user;          /* of the operator */
-  void *scratch;       /* scratch_bytes of prepare, in `run` only */
-  samara_error *error; /* write a text here before returning a failure */
+  void *user;          /* samara_custom_op.user */
+  void *scratch;       /* as many bytes as prepare asked for, in `run` only */
+  samara_error *error; /* write a message here before returning a failure */
 } samara_custom_call;
 
-/* An operator that the program brings along; sessions take it by their options. */
+/* An operator implemented by the application; given to sessions by their options. */
 struct samara_custom_op {
   size_t struct_size;
   const char *name; /* "domain::name" */
-  /* Refuse inputs whose dtype, rank or dims the operator cannot take. Output shapes are set for
-   * comparison. */
+  /* Return a failure if the operator does not support the dtypes, ranks or dims of the inputs.
+   * Output shapes are set for comparison. */
   samara_status (*check)(const samara_custom_call *call);
-  /* Optional: shapes of the outputs known only from data; write outputs[i].shape. */
+  /* Optional: if output shapes depend on data, write outputs[i].shape. */
   samara_status (*measure)(samara_custom_call *call);
   /* Optional: bytes of scratch needed for these shapes. */
   samara_status (*prepare)(const samara_custom_call *call, size_t *scratch_bytes);

@@ -8,28 +8,28 @@
  *   samara::Tensor scores = session.output("scores");
  *   for (float score : scores.values<float>()) ...
  *
- * Rules beside those of samara.h:
+ * Rules in addition to those of samara.h:
  *
- *  - Failures are thrown as samara::Error, which holds the status and the text; what the object was
- *    before a failed call it still is. Destructors and functions marked noexcept do not throw.
- *  - Compiled without exceptions (-fno-exceptions), functions return them: Status is samara::Error
- *    where nothing else is returned, Result<T> where something is. Sessions and pools are made by
- *    create(), which throws where there are exceptions:
+ *  - Failures are thrown as samara::Error, which holds the status and the message. A failed call
+ *    leaves the object unchanged. Destructors and functions marked noexcept do not throw.
+ *  - Compiled without exceptions (-fno-exceptions), functions return failures: as Status (a
+ *    samara::Error) or Result<T>. Create sessions and pools with create(), which exists in both
+ *    modes:
  *
  *      samara::Result<samara::Model> model = samara::Model::open("digits.samara");
  *      if (!model.ok()) return puts(model.error().what());
  *      samara::Result<samara::Session> session = samara::Session::create(*model);
  *      if (session->run() != SAMARA_OK) ...
  *
- *  - Model, Session and Pool own what their get() returns; they move and are not copied. One that
- *    was moved from, or made by default, can be assigned to or destroyed, nothing else.
- *  - A Model outlives its sessions, a Pool the sessions that use it. Moving it is no end of its
- *    life.
- *  - Threads: a Model serves any number of them, a Session one at a time; Session::cancel() alone
- *    may be called from another. Error, Tensor and Shape are plain values.
- *  - Nothing is allocated but by the C calls, and by C++ for an exception that is thrown.
+ *  - Model, Session and Pool own what get() returns. They can be moved, not copied. An object that
+ *    was moved from or default-constructed can only be assigned to or destroyed.
+ *  - A Model must outlive its sessions, a Pool the sessions that use it. Both may be moved
+ *    meanwhile.
+ *  - Threads: any number may use a Model, one at a time a Session; only Session::cancel() may be
+ *    called from another. Error, Tensor and Shape are plain values.
+ *  - Only the C calls allocate, and C++ itself for a thrown exception.
  *  - Callbacks given to the library (allocators, logs, custom operators) must not throw.
- *  - With the header of a selective build there is what that build has.
+ *  - With the header of a selective build, only what that build has is declared.
  */
 #ifndef SAMARA_SAMARA_HPP_
 #define SAMARA_SAMARA_HPP_
@@ -67,8 +67,8 @@ Options options() noexcept {
   return value;
 }
 
-/* Whether elements of `dtype` are held as T. Bits of float16 and bfloat16 are uint16_t; int4 and
- * uint4, two to a byte, are reached as bytes only. */
+/* Whether T represents elements of `dtype`. float16 and bfloat16 are uint16_t (their bits); int4
+ * and uint4, two to a byte, are accessible as bytes only. */
 template <class T>
 bool holds(samara_dtype dtype) noexcept;
 /* clang-format off */
@@ -101,7 +101,7 @@ inline Error at(samara_status status, const char *where, const char *what) noexc
 template <class T>
 Status need_elements(samara_dtype dtype, const char *name) {
   if (!holds<T>(dtype))
-    SAMARA_HPP_FAIL(at(SAMARA_BAD_SHAPE, name, "its elements are of another type"));
+    SAMARA_HPP_FAIL(at(SAMARA_BAD_SHAPE, name, "its elements have another type"));
   return SAMARA_HPP_OK;
 }
 
@@ -119,7 +119,7 @@ struct Close {
 
 }  // namespace detail
 
-/* Consecutive elements that somebody else owns. */
+/* A non-owning view of consecutive elements. */
 template <class T>
 class Values {
  public:
@@ -136,8 +136,8 @@ class Values {
   std::size_t size_;
 };
 
-/* A tensor of a session, seen and not owned: valid as long as the samara_tensor that it copies, for
- * outputs until the session's next run or resize. */
+/* A tensor of a session, not owned: valid as long as the samara_tensor that it copies; an output
+ * until the session's next run or resize. */
 class Tensor {
  public:
   Tensor() noexcept : tensor_() {}
@@ -145,14 +145,14 @@ class Tensor {
   const samara_tensor &get() const noexcept { return tensor_; }
   samara_dtype dtype() const noexcept { return tensor_.dtype; }
   std::int32_t rank() const noexcept { return tensor_.rank; }
-  /* -1 while it depends on data. */
+  /* -1 while the dim depends on data. */
   std::int64_t dim(std::int32_t axis) const noexcept { return tensor_.shape[axis]; }
   void *data() const noexcept { return tensor_.data; }
   std::size_t size_bytes() const noexcept { return tensor_.size_bytes; }
   /* Of a quantized tensor: real = scale() * (element - zero_point()). */
   float scale() const noexcept { return tensor_.scale; }
   std::int32_t zero_point() const noexcept { return tensor_.zero_point; }
-  /* Its elements, the last axis the fastest. Error when they are not held as T. */
+  /* The elements, last axis fastest. Error if T does not represent the dtype. */
   template <class T>
   Result<Values<T>> values() const {
     SAMARA_HPP_TRY(detail::need_elements<T>(tensor_.dtype, "a tensor"));
@@ -184,15 +184,16 @@ class Model {
  public:
   Model() noexcept {}
 #if defined(SAMARA_WITH_FILES)
-  /* The file is mapped, unless options->copy is set: it must not change while the model is open,
-   * and one that shrinks ends the process. options->verify says when its data is compared with its
-   * checksums: by default up to SAMARA_VERIFY_BYTES. */
+  /* Unless options->copy is set, the file is mapped and must not change while the model is open; if
+   * it shrinks, the process may be killed. options->verify says when data is compared with its
+   * checksums: by default in files up to SAMARA_VERIFY_BYTES. */
   static Result<Model> open(const char *path, const samara_model_options *options = nullptr) {
     return made([&](samara_model **out, samara_error *error) {
       return samara_model_open_path(path, options, out, error);
     });
   }
-  /* `size_bytes` bytes at `offset` of a descriptor, 0: to its end. The descriptor may be closed. */
+  /* `size_bytes` bytes (0: all) at `offset` of a file descriptor, which may be closed
+   * afterwards. */
   static Result<Model> from_fd(int fd, std::uint64_t offset, std::uint64_t size_bytes,
                                const samara_model_options *options = nullptr) {
     return made([&](samara_model **out, samara_error *error) {
@@ -200,7 +201,7 @@ class Model {
     });
   }
 #endif
-  /* The memory must stay valid and constant as long as the model, unless options->copy is set. */
+  /* Unless options->copy is set, the memory must stay valid and unchanged as long as the model. */
   static Result<Model> from_memory(const void *data, std::size_t size_bytes,
                                    const samara_model_options *options = nullptr) {
     return made([&](samara_model **out, samara_error *error) {
@@ -217,7 +218,7 @@ class Model {
 #endif
   const samara_model *get() const noexcept { return model_.get(); }
 
-  /* Compare every byte with its checksum, now. Error says what is damaged, or that the file is
+  /* Compare every byte with its checksum, now. The error says what is damaged, or that the file is
    * older than 0.6. */
   Status verify() const {
     samara_error error;
@@ -231,7 +232,7 @@ class Model {
   const char *function_name(std::size_t index) const noexcept {
     return samara_model_function_name(get(), index);
   }
-  /* function: NULL is the first. */
+  /* function: NULL means the first. */
   std::size_t input_count(const char *function = nullptr) const noexcept {
     return samara_model_input_count(get(), function);
   }
@@ -254,7 +255,7 @@ class Model {
     return samara_model_is_growing(get(), function);
   }
 #if defined(SAMARA_WITH_METADATA)
-  /* The value of a key of the file; NULL where there is none. */
+  /* Metadata: the value of a key; NULL if there is none. */
   const char *metadata(const char *key) const noexcept {
     const char *name = nullptr, *value = nullptr;
     const std::size_t count = samara_model_metadata_count(get());
@@ -288,7 +289,7 @@ class Model {
 /* Threads that sessions share: options.pool = pool.get(). */
 class Pool {
  public:
-  /* threads includes the one that runs; 0: as many as are good. */
+  /* threads includes the calling thread; 0: min(4, cores). */
   static Result<Pool> create(std::size_t threads = 0) {
     samara_pool_options wanted = options<samara_pool_options>();
     wanted.threads = threads;
@@ -315,7 +316,7 @@ class Pool {
 };
 #endif
 
-/* Which input or output: by position, or by name. The text of a name is read during the call only.
+/* An input or output, by index or by name. The name is read during the call only.
  */
 class Port {
  public:
@@ -323,14 +324,14 @@ class Port {
   Port(Index index) noexcept : index_(static_cast<std::size_t>(index)), name_(nullptr) {}
   Port(const char *name) noexcept : index_(0), name_(name) {}
   std::size_t index() const noexcept { return index_; }
-  const char *name() const noexcept { return name_; } /* NULL: by position */
+  const char *name() const noexcept { return name_; } /* NULL: by index */
 
  private:
   std::size_t index_;
   const char *name_;
 };
 
-/* A place to run one function of a model. */
+/* Runs one function of a model. */
 class Session {
  public:
   static Result<Session> create(const Model &model, const samara_session_options &wanted =
@@ -342,7 +343,7 @@ class Session {
     Session made;
     made.model_ = model.get();
     made.session_.reset(session);
-    // The model's own text of the name, which lives as long as it.
+    // The model's own string, which lives as long as the model.
     for (std::size_t i = 0; wanted.function != nullptr && i < model.function_count(); i++)
       if (detail::is(model.function_name(i), wanted.function))
         made.function_ = model.function_name(i);
@@ -370,7 +371,7 @@ class Session {
     if (status != SAMARA_OK) SAMARA_HPP_FAIL(detail::at(status, "the session", "no such output"));
     return info;
   }
-  /* The position of an input or output. Error where the model has none of that name. */
+  /* The index of an input or output. Error if there is none of that name. */
   Result<std::size_t> input_index(Port port) const {
     std::size_t index = 0;
     SAMARA_HPP_TRY(find_input(port, &index));
@@ -382,8 +383,8 @@ class Session {
     return index;
   }
 
-  /* Shapes of the first inputs, in order: session.resize(Shape(2, 3, 8, 8)). Allocates only beyond
-   * the largest shapes so far. */
+  /* Set the shapes of the first inputs, in order: session.resize(Shape(2, 3, 8, 8)). Allocates only
+   * if the plan is larger than every earlier one. */
   template <class... Shapes>
   Status resize(const Shapes &...shapes) {
     static_assert(sizeof...(Shapes) > 0, "resize takes a Shape for every input that changes");
@@ -408,13 +409,13 @@ class Session {
     SAMARA_HPP_TRY(checked_input<T>(port, &index));
     return check(samara_session_set_input(get(), index, values, count * sizeof(T)));
   }
-  /* The same of anything, of any alignment. */
+  /* The same for bytes of any dtype and alignment. */
   Status set_input_bytes(Port port, const void *data, std::size_t size_bytes) {
     std::size_t index = 0;
     SAMARA_HPP_TRY(find_input(port, &index));
     return check(samara_session_set_input(get(), index, data, size_bytes));
   }
-  /* Borrow elements for all following runs, until the input is set or resized. */
+  /* Borrow elements for all following runs, until the input is set or the session resized. */
   template <class T>
   Status bind_input(Port port, const T *values, std::size_t count) {
     std::size_t index = 0;
@@ -422,8 +423,9 @@ class Session {
     return check(samara_session_bind_input(get(), index, values, count * sizeof(T)));
   }
 #if defined(SAMARA_WITH_BIND)
-  /* Have all following runs compute an output into the caller's memory: `count` elements, as many
-   * as its shape has now, valid until it is unbound, or the session is resized or gone. */
+  /* Have all following runs compute an output into the caller's memory. `count` must match its
+   * current shape. The memory must stay valid until the output is unbound, or the session resized
+   * or destroyed. */
   template <class T>
   Status bind_output(Port port, T *values, std::size_t count) {
     std::size_t index = 0;
@@ -451,7 +453,7 @@ class Session {
   Status run_with(const void *const *inputs, void *const *outputs) {
     return check(samara_session_run_with(get(), inputs, outputs));
   }
-  /* Of the last run. */
+  /* An output of the last run. */
   Result<Tensor> output(Port port) const {
     std::size_t index = 0;
     SAMARA_HPP_TRY(find_output(port, &index));
@@ -464,7 +466,7 @@ class Session {
     return tensor(
         [&](samara_tensor *out) { return samara_session_output_shape(get(), index, out); });
   }
-  /* Stop a run that goes on in another thread, whose run() throws SAMARA_CANCELLED. Any thread. */
+  /* Stop a run in another thread: its run() throws SAMARA_CANCELLED. Any thread. */
   void cancel() noexcept { samara_session_cancel(get()); }
 
   std::size_t arena_bytes() const noexcept { return samara_session_arena_bytes(get()); }
@@ -521,7 +523,7 @@ class Session {
 
 #if defined(SAMARA_WITH_PROFILE)
   Status set_profiling(bool on) { return check(samara_session_set_profiling(get(), on)); }
-  /* Copies at most `capacity` rows and returns how many there are. */
+  /* Copies at most `capacity` rows and returns their number. */
   Result<std::size_t> profile(samara_profile_row *rows, std::size_t capacity) const {
     std::size_t count = 0;
     SAMARA_HPP_TRY(check(samara_session_profile(get(), rows, capacity, &count)));

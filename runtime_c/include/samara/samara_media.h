@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pictures as inputs: what comes from a camera or a decoder, and how a model wants it.
+/* Pictures and sound as inputs, and the meaning of outputs.
  *
- * A model's file may say how a picture becomes an input (a record: docs/guides/preprocessing.md).
+ * A model file may hold a record: how a picture becomes an input (docs/guides/preprocessing.md).
  * Then
  *
  *   samara_image frame = {.struct_size = sizeof frame, .format = SAMARA_NV21, .width = 1920,
@@ -10,8 +10,8 @@
  *   frame.planes[1] = (samara_plane){.data = chroma, .size_bytes = chroma_bytes};
  *   if (samara_session_set_image(session, 0, &frame) || samara_session_run(session)) ...
  *
- * computes the pixels that the model sees, and no others, straight into the input. The bits are the
- * same on every machine, for any number of threads, in Python and while training.
+ * computes the pixels that the model reads, and no others, directly into the input. The result is
+ * the same, bit for bit, on every machine, for any number of threads, in Python and in training.
  */
 #ifndef SAMARA_SAMARA_MEDIA_H_
 #define SAMARA_SAMARA_MEDIA_H_
@@ -22,57 +22,57 @@
 extern "C" {
 #endif
 
-/* The longest side of a picture, and of what a record makes of it. */
+/* Largest width and height of a picture and of a tensor made from it. */
 #define SAMARA_MAX_SIDE 16384
 
 /* ---- pictures ---- */
 
-/* How the bytes of a picture lie. Codes are pinned for ever. */
+/* Pixel formats. Codes never change. */
 typedef enum samara_image_format {
   SAMARA_RGB = 1,
   SAMARA_BGR = 2,
   SAMARA_RGBA = 3, /* alpha is ignored */
   SAMARA_BGRA = 4,
   SAMARA_GRAY = 5,
-  SAMARA_NV21 = 6, /* a plane of Y, a plane of V and U by turns, each for 2x2 pixels */
-  SAMARA_NV12 = 7, /* a plane of Y, a plane of U and V by turns */
-  SAMARA_I420 = 8  /* a plane of Y, of U, of V; with a pixel stride of 2, planes that lie in one
-                      another as Android's YUV_420_888 has them */
+  SAMARA_NV21 = 6, /* a plane of Y, a plane of alternating V and U, one pair per 2x2 pixels */
+  SAMARA_NV12 = 7, /* a plane of Y, a plane of alternating U and V */
+  SAMARA_I420 = 8  /* planes of Y, U and V; a pixel stride of 2 allows interleaved planes, as in
+                      Android's YUV_420_888 */
 } samara_image_format;
 
-/* From YUV to RGB. */
+/* Conversion from YUV to RGB. */
 typedef enum samara_yuv_matrix { SAMARA_BT601 = 1, SAMARA_BT709 = 2 } samara_yuv_matrix;
 typedef enum samara_yuv_range {
   SAMARA_LIMITED_RANGE = 1, /* Y 16..235, U and V 16..240 */
   SAMARA_FULL_RANGE = 2     /* 0..255 */
 } samara_yuv_range;
 
-/* Where the bytes of a plane lie. Nothing but `size_bytes` bytes at `data` is read. */
+/* A plane of a picture. Only the `size_bytes` bytes at `data` are read. */
 typedef struct samara_plane {
   const void *data;
   size_t size_bytes;
-  size_t row_stride;   /* bytes from a row to the next; 0: rows follow each other */
-  size_t pixel_stride; /* bytes from a pixel to the next; 0: pixels follow each other */
+  size_t row_stride;   /* bytes from one image row to the next; 0: contiguous */
+  size_t pixel_stride; /* bytes from one pixel to the next; 0: contiguous */
 } samara_plane;
 
-/* A picture: borrowed for the call it is given to. Set struct_size to sizeof of it. */
+/* A picture, borrowed for the call that takes it. Set struct_size to sizeof(samara_image). */
 typedef struct samara_image {
   size_t struct_size;
   samara_image_format format;
   uint32_t width, height;           /* of the whole picture, in pixels: 1..SAMARA_MAX_SIDE */
-  samara_plane planes[3];           /* 1, of NV21 and NV12 2, of I420 3; those of colours have
+  samara_plane planes[3];           /* 2 for NV21 and NV12, 3 for I420, else 1; chroma planes have
                                        (width + 1) / 2 by (height + 1) / 2 samples */
-  uint32_t crop_x, crop_y;          /* the part that counts, before the rotation */
-  uint32_t crop_width, crop_height; /* both 0: all of it */
-  uint32_t rotation;                /* clockwise, to make it upright: 0, 90, 180, 270 degrees */
-  bool mirror;                      /* after the rotation, left and right change places */
-  samara_yuv_matrix matrix;         /* of YUV; 0: what the record says, else SAMARA_BT601 */
-  samara_yuv_range range;           /* 0: what the record says, else SAMARA_LIMITED_RANGE */
+  uint32_t crop_x, crop_y;          /* the region to use, before the rotation */
+  uint32_t crop_width, crop_height; /* both 0: the whole picture */
+  uint32_t rotation;                /* clockwise, to make it upright: 0, 90, 180 or 270 degrees */
+  bool mirror;                      /* flip horizontally, after the rotation */
+  samara_yuv_matrix matrix;         /* of YUV; 0: that of the record, else SAMARA_BT601 */
+  samara_yuv_range range;           /* 0: that of the record, else SAMARA_LIMITED_RANGE */
 } samara_image;
 
 /* ---- records: how a picture becomes a tensor (docs/guides/preprocessing.md) ---- */
 
-/* Channels of the tensor, in their order. */
+/* Order of the tensor's channels. */
 typedef enum samara_colour {
   SAMARA_COLOUR_RGB = 1,
   SAMARA_COLOUR_BGR = 2,
@@ -84,7 +84,7 @@ typedef enum samara_image_layout {
   SAMARA_NHWC = 2,
   SAMARA_CHW = 3,
   SAMARA_HWC = 4,
-  SAMARA_NHW = 5, /* of gray, as the next */
+  SAMARA_NHW = 5, /* gray only, as SAMARA_HW */
   SAMARA_HW = 6
 } samara_image_layout;
 
@@ -98,10 +98,10 @@ typedef enum samara_image_resize {
   SAMARA_RESIZE_NONE = 0,
   SAMARA_RESIZE_SIDE = 1,     /* the shorter side becomes `resize_width` */
   SAMARA_RESIZE_SIZE = 2,     /* resize_width by resize_height */
-  SAMARA_RESIZE_LETTERBOX = 3 /* as large as fits, with `fill` around it */
+  SAMARA_RESIZE_LETTERBOX = 3 /* as large as fits, padded with `fill` */
 } samara_image_resize;
 
-/* Set struct_size to sizeof of it. */
+/* Set struct_size to sizeof(samara_image_record). */
 typedef struct samara_image_record {
   size_t struct_size;
   samara_colour colour;
@@ -111,45 +111,43 @@ typedef struct samara_image_record {
   bool antialias;
   samara_image_resize resize;
   uint32_t resize_width, resize_height;
-  uint32_t crop_width, crop_height; /* of the centre; both 0: all of it */
+  uint32_t crop_width, crop_height; /* centred; both 0: no crop */
   uint8_t fill[3];                  /* per channel */
   bool normalize;                   /* y = (x - mean) * scale, else y = x */
   float mean[3], scale[3];          /* per channel */
-  float quant_scale;                /* of integers: q = y / quant_scale + quant_zero; 0: none */
+  float quant_scale;                /* integers: q = y / quant_scale + quant_zero; 0: none */
   int32_t quant_zero;
-  samara_yuv_matrix matrix; /* of pictures that do not say theirs; 0: SAMARA_BT601 */
+  samara_yuv_matrix matrix; /* for pictures without one; 0: SAMARA_BT601 */
   samara_yuv_range range;   /* 0: SAMARA_LIMITED_RANGE */
 } samara_image_record;
 
-/* The record of input `index` of a function (NULL: the first), as in samara_model_input_info, with
- * the scale and zero point of the input where it needs them. `out->struct_size` is set by the
- * caller. SAMARA_NOT_FOUND when the file has none. Any thread. */
+/* The record of input `index` (as in samara_model_input_info) of a function (NULL: the first),
+ * including the scale and zero point of a quantized input. The caller sets `out->struct_size`.
+ * SAMARA_NOT_FOUND if the input has no record. Any thread. */
 SAMARA_API samara_status samara_model_image_record(const samara_model *model, const char *function,
                                                    size_t index, samara_image_record *out);
 
-/* ---- the pass ---- */
+/* ---- from pictures to tensors ---- */
 
-/* Have `image` be input `index`, by the record of the file: what samara_session_set_input does,
- * with the record's tensor of it. The input must have batch 1 (or none) and the shape that the
- * record makes of the picture: where its height and width are symbolic, resize first.
+/* Set input `index` to the tensor that its record makes of `image`. The input must have batch 1 (or
+ * no batch axis) and the shape of that tensor: if its height and width are symbolic, resize first.
  *
- * Allocates (from the session's allocator) with the first picture, and when the format, size, crop
- * or rotation changes and more is needed. Uses the session's pool. SAMARA_NOT_FOUND when the input
- * has no record, SAMARA_BAD_ARGUMENT for a picture that contradicts itself (a plane that is too
- * short, a crop outside), SAMARA_UNSUPPORTED for a format that a selective build leaves out,
- * SAMARA_BAD_SHAPE when the record makes another shape than the input has; the input keeps its
- * values then. */
+ * Allocates (from the session's allocator) for the first picture, and when a change of format,
+ * size, crop or rotation needs more memory. Uses the session's pool. SAMARA_NOT_FOUND if the input
+ * has no record. SAMARA_BAD_ARGUMENT if the picture is inconsistent: a plane too short, a crop
+ * outside. SAMARA_UNSUPPORTED for a format that a selective build leaves out. SAMARA_BAD_SHAPE if
+ * the record makes another shape than that of the input; the input then keeps its values. */
 SAMARA_API samara_status samara_session_set_image(samara_session *session, size_t index,
                                                   const samara_image *image);
 
-/* The shape of the tensor that `record` makes of `image`: `shape` has SAMARA_MAX_RANK places, of
- * which *rank are set. Any thread. */
+/* The shape of the tensor that `record` makes of `image`. `shape` has room for SAMARA_MAX_RANK
+ * dims; the first *rank are set. Any thread. */
 SAMARA_API samara_status samara_preprocess_shape(const samara_image_record *record,
                                                  const samara_image *image, int64_t *shape,
                                                  int32_t *rank, samara_error *error);
-/* The tensor itself, without a model: into `size_bytes` bytes at `out`, of any alignment, which
- * must be what the shape takes. Allocates with `allocator` (NULL: malloc), and releases before it
- * returns. `pool` may be NULL. Any thread. On failure `out` is untouched. */
+/* Compute that tensor without a model. `size_bytes` must match its shape; `out` may have any
+ * alignment. Allocates temporary memory with `allocator` (NULL: malloc). `pool` may be NULL. Any
+ * thread. On failure `out` is untouched. */
 SAMARA_API samara_status samara_preprocess(const samara_image_record *record,
                                            const samara_image *image, samara_pool *pool,
                                            const samara_allocator *allocator, void *out,
@@ -185,56 +183,58 @@ typedef enum samara_audio_log {
   SAMARA_LOG_DECIBEL = 2
 } samara_audio_log;
 
-/* How sound becomes a tensor; the page says what each word means. Sizes are in samples, frequencies
- * in hertz. What a kind does not have is 0. */
+/* How sound becomes a tensor; docs/guides/preprocessing-audio.md explains the fields. Sizes are in
+ * samples, frequencies in hertz. Fields that a kind does not use are 0. */
 typedef struct samara_audio_record {
-  size_t struct_size; /* of the caller's struct; set by it */
+  size_t struct_size; /* set by the caller */
   samara_audio_kind kind;
   samara_dtype dtype; /* of the tensor: float32, float16, uint8, int8 */
-  char layout[8];     /* letters of n, t, f, c in the order of the axes, then 0 */
+  char layout[8];     /* the axes in order, from n, t, f, c; NUL-terminated */
   uint32_t rate, window, hop, fft, lead;
   samara_audio_window shape;
   bool symmetric;
   bool center;
-  bool dc;        /* a frame's mean is subtracted */
+  bool dc;        /* subtract the mean of each audio frame */
   bool wide_unit; /* a full-scale sample counts as 32768, else 1 */
-  bool slaney;    /* mel of Slaney, else of HTK */
+  bool slaney;    /* Slaney's mel scale, else HTK's */
   bool slaney_norm;
-  bool mel_triangles; /* straight in mel, else in hertz */
+  bool mel_triangles; /* filters are triangles in mel, else in hertz */
   bool plain_dct;     /* else orthonormal */
   samara_audio_spectrum spectrum;
   samara_audio_log log;
   float preemphasis, low, high, floor, offset;
   uint32_t bins, first, coefficients, lifter;
-  uint32_t frames, step;            /* of a tensor, and how many of them are new in the next */
-  uint32_t mean_count, scale_count; /* 0, 1, or the numbers of a frame */
-  const float *mean, *scale; /* y = (x - mean) * scale. Borrowed; of a model: as long as that */
-  float quant_scale;         /* of integers: real units per step */
+  uint32_t frames, step;            /* audio frames of a tensor, and how many of them are new in the
+                                       next tensor */
+  uint32_t mean_count, scale_count; /* 0, 1, or the values of an audio frame */
+  const float *mean, *scale; /* y = (x - mean) * scale. Borrowed; those of a model live as long as
+                                the model */
+  float quant_scale;         /* integers: real units per step */
   int32_t quant_zero;
 } samara_audio_record;
 
-/* The record of an input of a function (NULL: the first). NOT_FOUND where there is none. Any
+/* The record of an input of a function (NULL: the first). SAMARA_NOT_FOUND if there is none. Any
  * thread. */
 SAMARA_API samara_status samara_model_audio_record(const samara_model *model, const char *function,
                                                    size_t input, samara_audio_record *out);
 
-/* Samples as a caller has them: `count` of each channel, interleaved. Borrowed for the call. */
+/* Samples from the caller: `count` per channel, interleaved. Borrowed for the call. */
 typedef struct samara_audio {
-  size_t struct_size; /* of the caller's struct; set by it */
+  size_t struct_size; /* set by the caller */
   const void *samples;
   size_t count;
-  uint32_t rate;      /* samples of a channel per second; 0: the record's */
-  uint32_t channels;  /* 1..32, whose mean counts; 0: one */
-  samara_dtype dtype; /* SAMARA_INT16, or SAMARA_FLOAT32 whose full scale is 1.0 */
+  uint32_t rate;      /* samples per channel and second; 0: the record's */
+  uint32_t channels;  /* 1..32, averaged to one; 0: one */
+  samara_dtype dtype; /* SAMARA_INT16, or SAMARA_FLOAT32 with full scale 1.0 */
 } samara_audio;
 
-/* Take samples for an input with a record of sound, up to the next tensor.
+/* Read samples for an input with an audio record, until the next tensor is complete.
  *
- * *taken says how many samples of each channel were taken. *ready says whether the input has a new
- * tensor: run the session, then call again with the samples behind, if only with none. Where it is
- * false all were taken. Portions may have any size; tensors do not depend on them. A rate, number
- * of channels or dtype other than in the call before begins a new stream, and so does
- * samara_session_end_audio. The first call of a stream allocates.
+ * *taken is the number of samples read per channel. *ready is true if the input has a new tensor:
+ * run the session, then call again with the remaining samples, even if there are none. If *ready is
+ * false, all samples were read. Chunks may have any size; the tensors do not depend on it. A change
+ * of rate, channels or dtype begins a new stream, as does samara_session_end_audio. The first call
+ * of a stream allocates.
  *
  *     for (;;) {
  *       samara_session_push_audio(session, 0, &audio, &taken, &ready);
@@ -243,27 +243,27 @@ typedef struct samara_audio {
  *       audio.samples = (const int16_t *)audio.samples + taken, audio.count -= taken;
  *     }
  *
- * SAMARA_NOT_FOUND when the input has no record of sound, SAMARA_BAD_SHAPE when it has not the
- * shape that the record makes. Nothing is taken where it fails. */
+ * SAMARA_NOT_FOUND if the input has no audio record. SAMARA_BAD_SHAPE if its shape is not that of
+ * the record's tensor. On failure nothing is read. */
 SAMARA_API samara_status samara_session_push_audio(samara_session *session, size_t input,
                                                    const samara_audio *audio, size_t *taken,
                                                    bool *ready);
-/* End the stream: what a resampler or centred frames still hold back. Call again while *ready, a
- * run in between. Frames that do not fill a tensor are left out. */
+/* End the stream: flush what a resampler or centred frames still hold back. While *ready is true,
+ * run and call again. Audio frames that do not fill a tensor are dropped. */
 SAMARA_API samara_status samara_session_end_audio(samara_session *session, size_t input,
                                                   bool *ready);
 
-/* All tensors of a recording that begins and ends with `audio`, one behind the other: what sessions
- * get, without a model. *tensors says how many there are; `size_bytes` of `out` take those that fit
- * whole. `shape` (SAMARA_MAX_RANK) and `rank` are those of one. Any of out, shape and rank may be
- * NULL. Any thread. */
+/* Compute all tensors of a complete recording without a model, one after the other, as a session
+ * would get them. Sets *tensors to their number and writes those that fit whole into `size_bytes`
+ * bytes at `out`. `shape` (room for SAMARA_MAX_RANK dims) and `rank` describe one tensor. out,
+ * shape and rank may be NULL. Any thread. */
 SAMARA_API samara_status samara_preprocess_audio(const samara_audio_record *record,
                                                  const samara_audio *audio,
                                                  const samara_allocator *allocator, void *out,
                                                  size_t size_bytes, size_t *tensors, int64_t *shape,
                                                  int32_t *rank, samara_error *error);
 
-/* ---- answers: what outputs mean (docs/guides/postprocessing.md) ---- */
+/* ---- answers: the meaning of outputs (docs/guides/postprocessing.md) ---- */
 
 typedef enum samara_answer_kind {
   SAMARA_CLASSES = 1,
@@ -272,17 +272,17 @@ typedef enum samara_answer_kind {
   SAMARA_KEYPOINTS = 4
 } samara_answer_kind;
 
-/* Labels are those of the file, NULL where it has none for the class. */
+/* Labels come from the file; NULL if the class has none. */
 typedef struct samara_class {
   const char *label;
   uint32_t index;
   float score;
 } samara_class;
 
-/* In pixels of the picture; (0, 0) is the upper left corner of its first pixel. */
+/* Coordinates are in pixels of the picture; (0, 0) is the upper left corner of the first pixel. */
 typedef struct samara_box {
   const char *label;
-  const float *points; /* x and y by turns, points_per_box of them */
+  const float *points; /* points_per_box pairs of x, y */
   float x0, y0, x1, y1, score;
   uint32_t class_index;
 } samara_box;
@@ -292,30 +292,30 @@ typedef struct samara_point {
   float x, y, score;
 } samara_point;
 
-/* An answer. Its memory is the session's: valid until the next answer, run, resize or destroy. Of
- * `classes`, `boxes`, `points` and `mask` one is set, as `kind` says. */
+/* An answer. Its memory belongs to the session: valid until the next answer, run, resize or
+ * destroy. `kind` says which one of `classes`, `boxes`, `points` and `mask` is set. */
 typedef struct samara_answer {
-  size_t struct_size; /* of the caller's struct; set by it */
+  size_t struct_size; /* set by the caller */
   samara_answer_kind kind;
-  size_t count; /* of classes, boxes, points; best first */
+  size_t count; /* of classes, boxes or points; best first */
   const samara_class *classes;
   const samara_box *boxes;
   size_t points_per_box;
   const samara_point *points;
   const void *mask;          /* the class of each pixel, row by row */
-  size_t mask_element_bytes; /* 1 or 2; the largest number says that a pixel was not seen */
-  uint32_t width, height;    /* of the mask: those of the picture */
+  size_t mask_element_bytes; /* 1 or 2; the largest value marks a pixel outside the model's view */
+  uint32_t width, height;    /* of the mask: the size of the picture */
 } samara_answer;
 
-/* What the outputs of the last run mean, by the record of the file, in the coordinates of the
- * picture that was set last (samara_session_set_image); of a tensor in pixels of the input.
- * SAMARA_NOT_FOUND when the file has no such record, SAMARA_BAD_STATE before a run,
- * SAMARA_BAD_SHAPE when outputs do not fit the record. Allocates where more is needed than before.
+/* Interpret the outputs of the last run by the record of the file. Coordinates are those of the
+ * last picture (samara_session_set_image), or pixels of the input if it was set as a tensor.
+ * SAMARA_NOT_FOUND if the file has no such record. SAMARA_BAD_STATE before a run. SAMARA_BAD_SHAPE
+ * if outputs do not fit the record. Allocates if it needs more memory than before.
  */
 SAMARA_API samara_status samara_session_answer(samara_session *session, samara_answer *out);
-/* What kind of answer a function (NULL: the first) gives; 0 for none. Any thread. */
+/* The samara_answer_kind of a function (NULL: the first); 0 for none. Any thread. */
 SAMARA_API int samara_model_answer_kind(const samara_model *model, const char *function);
-/* The label of a class, NULL for none. It lives as long as the model. Any thread. */
+/* The label of a class; NULL if it has none. Lives as long as the model. Any thread. */
 SAMARA_API const char *samara_model_label(const samara_model *model, size_t index);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the functions of samara.hpp fail: by exceptions, or by what they return where a program is
- * compiled without them (-fno-exceptions, or SAMARA_EXCEPTIONS defined as 0). */
+/* How functions of samara.hpp report failures: by exceptions, or by return values in programs
+ * compiled without exceptions (-fno-exceptions, or SAMARA_EXCEPTIONS defined as 0). */
 #ifndef SAMARA_SAMARA_RESULT_HPP_
 #define SAMARA_SAMARA_RESULT_HPP_
 
@@ -20,7 +20,7 @@
 #include <exception>
 #endif
 
-/* Files of one program may be compiled both ways: their functions have different names. */
+/* Different namespaces, so that one program may contain files compiled both ways. */
 #if SAMARA_EXCEPTIONS
 #define SAMARA_HPP_BEGIN
 #define SAMARA_HPP_END
@@ -32,7 +32,7 @@
 namespace samara {
 SAMARA_HPP_BEGIN
 
-/* Why a call failed; without exceptions also that it did not. */
+/* Why a call failed. Without exceptions, a status of SAMARA_OK means that it did not. */
 class Error
 #if SAMARA_EXCEPTIONS
     : public std::exception
@@ -61,7 +61,7 @@ class Error
   samara_error error_;
 };
 
-/* SAMARA_HPP_TRY hands a failure on, SAMARA_HPP_FAIL begins one. */
+/* SAMARA_HPP_TRY propagates a failure, SAMARA_HPP_FAIL raises one. */
 #if SAMARA_EXCEPTIONS
 using Status = void;
 template <class T>
@@ -71,7 +71,7 @@ using Result = T;
 #define SAMARA_HPP_OK
 #else
 using Status = Error;
-/* A T, or why there is none: then the T is an empty one. */
+/* A T, or an error and an empty T. */
 template <class T>
 class Result {
  public:

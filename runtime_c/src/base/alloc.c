@@ -55,8 +55,9 @@ samara_status smr_options_read(const void *given, void *own, size_t own_size, co
   while (known > own_size && bytes[known - 1] == 0) known--;
   if (size < sizeof size || known > own_size) {
     SMR_FAIL(error, BAD_ARGUMENT,
-             "%s: struct_size is %zu, or fields are set that are not among %zu", what, size,
-             own_size);
+             "%s: struct_size is %zu, expected sizeof the struct, and 0 in fields beyond the %zu "
+             "bytes that this version knows",
+             what, size, own_size);
   }
   memcpy(own, given, size < own_size ? size : own_size);
   return SAMARA_OK;

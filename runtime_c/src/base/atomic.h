@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words that another thread may read or write, and what stands for them where there are no atomics.
+// Words shared between threads, and their replacement if there are no atomics.
 //
-// With SMR_NO_ATOMICS, for compilers and cores without <stdatomic.h>, the library is for one
-// thread: pools have no workers, locks do nothing where no system has them (os_none.c), and a flag
-// that an interrupt or a callback may set is volatile. A compiler that says __STDC_NO_ATOMICS__
-// implies it, and so does bare metal, where there is nobody else.
+// SMR_NO_ATOMICS, for compilers and cores without <stdatomic.h>, makes the library single-threaded:
+// pools have no workers, locks do nothing where no system provides them (os_none.c), and a flag
+// that an interrupt or a callback may set is volatile. A compiler that defines __STDC_NO_ATOMICS__
+// implies it, and so does bare metal, which has no threads.
 #ifndef SMR_BASE_ATOMIC_H
 #define SMR_BASE_ATOMIC_H
 
@@ -19,13 +19,13 @@
 #else
 #include <stdatomic.h>
 #define SMR_ATOMIC(type) _Atomic(type)
-// Without order: nothing else is read or written because of what they say.
+// Relaxed: no other access depends on their order.
 #define SMR_ATOMIC_LOAD(object) atomic_load_explicit((object), memory_order_relaxed)
 #define SMR_ATOMIC_STORE(object, value) \
   atomic_store_explicit((object), (value), memory_order_relaxed)
 #endif
 
-/// Make `from` `to`; any other value stays.
+/// Replace `from` by `to`; keep any other value.
 static inline void smr_atomic_replace(SMR_ATOMIC(int) * object, int from, int to) {
 #if defined(SMR_NO_ATOMICS)
   if (*object == from) *object = to;

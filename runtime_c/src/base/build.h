@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this build is: the full library. A selective build has a header of its own in its place
+/* The kind of this build: the full library. A selective build replaces this header
  * (docs/guides/selective-builds.md). */
 #ifndef SMR_BASE_BUILD_H_
 #define SMR_BASE_BUILD_H_
@@ -8,7 +8,7 @@
 
 #include "base/isa.h"
 
-/// Instruction sets that every CPU must have which this build runs on: it has no kernels without.
+/// Instruction sets required of every CPU that runs this build. It has no kernels for less.
 #define SMR_ISA_FLOOR SMR_ISA_NONE
 
 #if SMR_ARCH_X86_64
@@ -24,10 +24,10 @@
 #define SMR_BUILD_OPS "all"
 #endif
 
-/// Whether models' records of inputs are read.
+/// Whether records of inputs in models are read.
 #define SMR_WITH_RECORDS 1
 
-/// What samara_manifest says.
+/// The text of samara_manifest.
 #define SMR_MANIFEST        \
   "samara-manifest 1\n"     \
   "version " SAMARA_VERSION \

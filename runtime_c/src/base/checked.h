@@ -9,11 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// True and *out = a * b, or false when it does not fit.
+/// True and *out = a * b; false on overflow.
 static inline bool smr_mul_size(size_t a, size_t b, size_t *out) {
   return !__builtin_mul_overflow(a, b, out);
 }
-/// True and *out = a + b, or false when it does not fit.
+/// True and *out = a + b; false on overflow.
 static inline bool smr_add_size(size_t a, size_t b, size_t *out) {
   return !__builtin_add_overflow(a, b, out);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes failures into the caller's error struct.
+// Writes failures to the caller's error struct.
 #include "base/fp.h"
 
 #include "base/error.h"
@@ -9,9 +9,9 @@
 
 #include "base/format.h"
 
-// Formats of a build for size are packed: bytes from 128 on stand for pairs of others (the
-// exporter's package/texts.py). No pair is nested deeper than `todo`, and a format that is longer
-// than any is cut.
+// Builds for size pack the formats: bytes from 128 on stand for pairs of other bytes (the
+// exporter's package/texts.py). Pairs are nested no deeper than `todo`, and formats that are too
+// long are cut.
 #if defined(SMR_TEXT_PAIRS)
 static const char *error_unpack(const char *packed, char *text, size_t room) {
   static const unsigned char pairs[][2] = {SMR_TEXT_PAIRS};

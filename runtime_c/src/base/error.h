@@ -25,12 +25,12 @@
 /// `status`.
 #define smr_fail(error, status, ...) smr_report((error), (unsigned)(status), __VA_ARGS__)
 
-/// Prefix the text in `error` with a formatted text; used by callers that know where (function,
+/// Prefix the text in `error` with a formatted text, for callers that know the place (function,
 /// node).
 #define smr_fail_prefix(error, status, ...) \
   smr_report((error), (unsigned)(status) | SMR_REPORT_KEEPS, __VA_ARGS__)
 
-/// Added to a status: keep the text that is there, after the new one. Not a parameter of its own,
+/// Added to a status: keep the present text after the new one. A flag instead of a parameter,
 /// because a build has hundreds of calls.
 enum { SMR_REPORT_KEEPS = 1 << 16 };
 
@@ -38,10 +38,10 @@ enum { SMR_REPORT_KEEPS = 1 << 16 };
 samara_status smr_report(samara_error *error, unsigned status_and_keeps, const char *format, ...)
     SMR_PRINTF(3, 4);
 
-/// A float for %g.
+/// Converts a float for %g.
 #if defined(SMR_BARE_METAL)
-// Its double without the arithmetic of doubles, which small cores have in software. A subnormal
-// number is shown as 0.
+// Builds the double without floating-point arithmetic, which small cores do in software. Subnormals
+// print as 0.
 static inline double smr_g(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts of messages. The own formatter does with integer arithmetic alone.
+// Formatting of messages. The built-in formatter only uses integer arithmetic.
 #if defined(__MINGW32__)
 #define __USE_MINGW_ANSI_STDIO 1  // sizes as %zu
 #endif
@@ -26,14 +26,14 @@ enum { FORMAT_MAX_DIGITS = 9, FORMAT_DEFAULT_DIGITS = 6 };  // of %g
 
 struct format_out {
   char *text;
-  size_t size, length;  // length may pass size
+  size_t size, length;  // length may exceed size
 };
 
 struct format_spec {
-  bool zeros;  // fill the width with
+  bool zeros;  // fill the width with zeros
   size_t width;
-  size_t precision;  // SIZE_MAX: none given
-  char bytes;        // 'l', 'L' for ll, 'z' or 0
+  size_t precision;  // SIZE_MAX: not given
+  char bytes;        // size: 'l', 'L' for ll, 'z' or 0
 };
 
 static void format_put(struct format_out *out, char c) {
@@ -45,7 +45,7 @@ static void format_fill(struct format_out *out, char c, size_t length, size_t wi
   for (; length < width; length++) format_put(out, c);
 }
 
-// Digits, last one first; returns their number.
+// Digits, last one first. Returns their number.
 static size_t format_digits(char *digits, uint64_t value, uint32_t base) {
   size_t count = 0;
   do {
@@ -57,7 +57,7 @@ static size_t format_digits(char *digits, uint64_t value, uint32_t base) {
 
 static void format_integer(struct format_out *out, const struct format_spec *spec, uint64_t value,
                            bool negative, uint32_t base) {
-  char digits[20];  // of 2^64
+  char digits[20];  // enough for 2^64
   size_t count = format_digits(digits, value, base);
   const size_t length = count + negative;
   if (!spec->zeros) format_fill(out, ' ', length, spec->width);
@@ -83,8 +83,8 @@ static void format_normalize(uint64_t *m, int *e) {
   }
 }
 
-// m * 2^e as a whole number of exactly `digits` decimal digits times 10^*decimal; m is not 0. Every
-// step loses less than 2^-60 of the value, and there are at most 330.
+// m * 2^e as an integer of exactly `digits` decimal digits times 10^*decimal; m is not 0. Each step
+// loses less than 2^-60 of the value, and there are at most 330 steps.
 static uint32_t format_scale(uint64_t m, int e, size_t digits, int *decimal) {
   uint32_t end = 1;
   for (size_t i = 0; i < digits; i++) end *= 10;
@@ -109,12 +109,12 @@ static uint32_t format_scale(uint64_t m, int e, size_t digits, int *decimal) {
   return rounded / 10;
 }
 
-// `whole` has `count` digits; the value's first stands for 10^power.
+// `whole` has `count` digits; the first one stands for 10^power.
 static void format_decimal(struct format_out *out, uint32_t whole, size_t count, int power) {
   char digits[20];
   size_t skip = 0;
   format_digits(digits, whole, 10);
-  while (skip + 1 < count && digits[skip] == '0') skip++;  // %g drops zeros at the end
+  while (skip + 1 < count && digits[skip] == '0') skip++;  // %g drops trailing zeros
   const bool plain = power >= -4 && power < (int)count;
   if (plain && power < 0) {
     format_put(out, '0');
@@ -158,7 +158,7 @@ static void format_double(struct format_out *out, const struct format_spec *spec
 
 // ---- the format ----
 
-// Digits or '*' at *at.
+// Reads digits or '*' at *at.
 static size_t format_number(const char **at, va_list *arguments) {
   size_t number = 0;
   if (**at == '*') {
@@ -200,7 +200,7 @@ static int64_t format_signed(const struct format_spec *spec, va_list *arguments)
   return va_arg(*arguments, int);
 }
 
-// One conversion; false where it is none.
+// Formats one conversion; false if it is none.
 static bool format_one(struct format_out *out, char conversion, const struct format_spec *spec,
                        va_list *arguments) {
   switch (conversion) {
@@ -234,7 +234,7 @@ static bool format_one(struct format_out *out, char conversion, const struct for
 
 size_t smr_format_list(char *text, size_t size, const char *format, va_list given) {
   struct format_out out = {.text = text, .size = size};
-  va_list arguments;  // one whose address can be taken where va_list is an array
+  va_list arguments;  // a copy, because va_list may be an array type
   va_copy(arguments, given);
   for (const char *at = format; *at != '\0'; at++) {
     if (*at != '%') {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fixes the floating-point rules of every C file, which includes this header first.
+// Fixes the floating-point rules of every C file, which must include this header first.
 //
-// The answers of integer models are the same bits everywhere, and float kernels agree within a
-// table; both need a compiler that does not contract a * b + c, reassociate, or keep excess
-// precision. GCC contracts even intrinsics and ignores the STDC pragma but honours its own
-// optimize pragma; clang contracts scalar expressions and honours the STDC one. Kernels that want
-// a fused multiply-add call it by name.
+// Integer models give the same bits everywhere, and float kernels agree within documented limits.
+// Both require a compiler that does not contract a * b + c, reassociate, or keep excess precision.
+// GCC contracts even intrinsics and ignores the STDC pragma, but honours its own optimize pragma;
+// clang contracts scalar expressions and honours the STDC one. Kernels that want a fused
+// multiply-add call it by name.
 #ifndef SMR_BASE_FP_H
 #define SMR_BASE_FP_H
 
@@ -23,8 +23,8 @@
     "samara: float expressions must be evaluated in float (on i386 build with -mfpmath=sse -msse2)"
 #endif
 
-// Whether GCC compiles for size: said here, for the compiler's own macro is gone once a header of
-// its has pushed and popped options.
+// Whether GCC compiles for size. Recorded here, because the compiler's own macro is lost once one
+// of its headers has pushed and popped options.
 #if defined(__OPTIMIZE_SIZE__) && defined(__GNUC__) && !defined(__clang__)
 #define SMR_FOR_SIZE
 #endif
@@ -35,14 +35,15 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-// -Oz trades more for size than -Os where nothing is hot: constants go through the stack.
+// -Oz trades more speed for size than -Os in code that is not hot: it passes constants through the
+// stack.
 #if defined(SMR_FOR_SIZE) && __GNUC__ >= 12
 #pragma GCC optimize("Oz")
 #endif
 
-// For size GCC does better without three of its passes, which copy or part what -Os could share.
-// What is compiled for speed has them (simd/common.h), and so has bare metal: calls in the place of
-// jumps take stack.
+// For size, GCC does better without three of its passes, which duplicate code that -Os could share.
+// Code compiled for speed keeps them (simd/common.h); so does bare metal, where calls instead of
+// jumps would take stack.
 #if defined(SMR_FOR_SIZE) && !defined(SMR_BARE_METAL)
 #pragma GCC optimize("no-tree-dominator-opts", "no-optimize-sibling-calls", "no-tree-tail-merge")
 #endif

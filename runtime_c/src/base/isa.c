@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Detects the CPU's instruction sets once and cuts them to the ceiling in SAMARA_ISA.
+// Detects the CPU's instruction sets once and limits them to the ceiling in SAMARA_ISA.
 #include "base/fp.h"
 
 #include "base/isa.h"
@@ -21,8 +21,8 @@ enum {
   ISA_WORD_MASK = ISA_WORD_BAD_OVERRIDE - 1,
 };
 
-// Names one after the other, and of each what it implies: the set itself, which is the highest bit,
-// and everything below it.
+// The names of the sets in one block, and for each the sets that it implies: itself (its highest
+// bit) and all below.
 static const char isa_names[] =
     "scalar\0avx2\0avx512\0avx512-vnni\0avx512-bf16\0neon\0neon-fp16\0neon-dot\0neon-i8mm\0"
     "neon-bf16\0wasm-simd\0rvv\0";
@@ -81,7 +81,7 @@ size_t smr_isa_format(uint32_t isa, char *text, size_t size) {
 
 #if SMR_ARCH_X86_64 && defined(__GNUC__)
 
-// XCR0: which register files the operating system saves.
+// XCR0: the register files that the operating system saves.
 static uint32_t isa_xgetbv(void) {
   uint32_t low, high;
   __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -135,7 +135,7 @@ static uint32_t isa_detect(void) {
 
 #endif
 
-// The one mutable global of the library. Two threads that race compute the same value.
+// The library's only mutable global. Threads that race compute the same value.
 static SMR_ATOMIC(uint32_t) isa_word;
 
 static uint32_t isa_load(void) {

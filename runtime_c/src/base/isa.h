@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which instruction sets the running CPU offers, and the user's ceiling on them.
+// The instruction sets of the running CPU, and the user's ceiling.
 #ifndef SMR_BASE_ISA_H
 #define SMR_BASE_ISA_H
 
@@ -17,7 +17,7 @@
 #else
 #define SMR_ARCH_AARCH64 0
 #endif
-// Known when compiling: vectors of 128 bits, the same kernels for both (simd/v128_begin.h).
+// Known at compile time: 128-bit vectors, with the same kernels for both (simd/v128_begin.h).
 #if defined(__wasm_simd128__)
 #define SMR_ARCH_WASM_SIMD 1
 #else
@@ -35,7 +35,7 @@
     "samara: model files are little-endian and used in place; big-endian machines are not supported"
 #endif
 
-/// Instruction sets, as bits of a mask. A kernel runs where all bits of its row are present.
+/// Instruction sets, as bits of a mask. A kernel needs all bits of its row.
 enum {
   SMR_ISA_NONE = 0,              ///< portable C
   SMR_ISA_AVX2 = 1 << 0,         ///< AVX2, FMA and F16C
@@ -52,16 +52,16 @@ enum {
   SMR_ISA_V128 = SMR_ARCH_RVV ? SMR_ISA_RVV : SMR_ISA_WASM_SIMD,
 };
 
-/// The instruction sets this process may use: what the CPU and the operating system offer, cut to
-/// the ceiling in the environment variable SAMARA_ISA, which is read once, by the first call.
-/// Thread-safe; costs one relaxed atomic load after the first call.
+/// The instruction sets that this process may use: those of the CPU and the operating system,
+/// limited by the environment variable SAMARA_ISA, which the first call reads. Thread-safe; later
+/// calls cost one relaxed atomic load.
 uint32_t smr_cpu_isa(void);
 
-/// False if SAMARA_ISA is set to something that smr_isa_parse refuses (it is then ignored by
-/// smr_cpu_isa); session creation reports that instead of running something unasked.
+/// False if SAMARA_ISA is set to something that smr_isa_parse refuses. smr_cpu_isa ignores it then;
+/// session creation reports it, instead of silently running other code.
 bool smr_cpu_isa_override_valid(void);
 
-/// Tell the CPU that this thread spins on a word that another one will change.
+/// Tell the CPU that this thread spins on a word that another thread will change.
 static inline void smr_cpu_relax(void) {
 #if SMR_ARCH_X86_64 && defined(__GNUC__)
   __builtin_ia32_pause();
@@ -71,14 +71,14 @@ static inline void smr_cpu_relax(void) {
 }
 
 /// Parse a ceiling: names `scalar avx2 avx512 avx512-vnni avx512-bf16 neon neon-fp16 neon-dot
-/// neon-i8mm neon-bf16 wasm-simd rvv` separated by commas or spaces. Each stands for itself and
-/// what it implies and nothing above; the list is their union, so "scalar" alone allows none. On
-/// success `*mask` receives the union. False, `*mask` untouched, on an unknown name or an empty
-/// list.
+/// neon-i8mm neon-bf16 wasm-simd rvv`, separated by commas or spaces. Each stands for itself and
+/// the sets it implies; the list is their union, so "scalar" alone allows none. On success `*mask`
+/// receives the union. On an unknown name or an empty list returns false and leaves `*mask`
+/// unchanged.
 bool smr_isa_parse(const char *list, uint32_t *mask);
 
-/// Write the names of the sets in `isa` into `text`, comma-separated, least first ("scalar" if
-/// none), cut to `size` bytes with the terminating zero. Returns the full length.
+/// Write the names of the sets in `isa` to `text`, comma-separated, least first ("scalar" if none),
+/// cut to `size` bytes including the NUL. Returns the full length.
 size_t smr_isa_format(uint32_t isa, char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the CPU calls itself.
+// The CPU's name.
 #include "base/fp.h"
 
 #include "base/isa_name.h"
@@ -10,7 +10,7 @@
 #include "base/isa.h"
 #include "base/os_hwcap.h"
 
-// Spaces as they should be: none at the ends, one between words.
+// Removes spaces at the ends and repeated spaces between words.
 static void cpu_name_trim(char *text) {
   char *out = text;
   for (const char *in = text; *in != '\0'; in++)

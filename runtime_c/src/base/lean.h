@@ -3,8 +3,8 @@
 #ifndef SMR_BASE_LEAN_H
 #define SMR_BASE_LEAN_H
 
-/// The size of a buffer that only buys speed: `lean` on bare metal, where memory is counted in
-/// kilobytes and there are no caches to fill. Answers do not depend on it.
+/// The size of a buffer that only affects speed: `lean` on bare metal, which has kilobytes of
+/// memory and no caches to fill. Results do not depend on it.
 #if defined(SMR_BARE_METAL)
 #define SMR_LEAN(roomy, lean) (lean)
 #else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An allocator that counts. Each block is preceded by its size, in a line of its own so that what
-// follows keeps the alignment.
+// An allocator that counts. Each block is preceded by its size in a separate cache line, which
+// keeps the alignment of the block.
 #include "base/fp.h"
 
 #include "base/alloc.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-// Bits of AT_HWCAP and AT_HWCAP2 in the Linux arm64 ABI; spelled here because old headers lack
+// Bits of AT_HWCAP and AT_HWCAP2 in the Linux arm64 ABI; defined here because old headers lack
 // some.
 enum {
   HWCAP_ARM64_ASIMDHP = 1 << 10,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operating system says about the CPU, where the CPU cannot be asked directly.
+// What the operating system reports about the CPU, where the CPU cannot be queried directly.
 #ifndef SMR_BASE_OS_HWCAP_H
 #define SMR_BASE_OS_HWCAP_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/// Facts as bits, the same on every system.
+/// CPU features as bits, the same on every system.
 enum {
   SMR_HWCAP_FP16 = 1 << 0,  ///< AArch64 float16 vector arithmetic
   SMR_HWCAP_DOT = 1 << 1,   ///< AArch64 sdot and udot
@@ -14,11 +14,11 @@ enum {
   SMR_HWCAP_BF16 = 1 << 3,  ///< AArch64 bfloat16 products
 };
 
-/// SMR_HWCAP_* bits; 0 where nothing is known.
+/// SMR_HWCAP_* bits; 0 if nothing is known.
 uint64_t smr_os_hwcap(void);
 
-/// What the operating system calls the CPU, cut to `size` bytes with the terminating zero; "" where
-/// it does not say.
+/// The operating system's name for the CPU, cut to `size` bytes including the NUL; "" if it has
+/// none.
 void smr_os_cpu_name(char *text, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// No operating system: no files, no threads of our own, and memory from the C library's malloc, or
-// with SMR_BARE_METAL from nobody but the caller.
+// No operating system: no files, no threads, and memory from the C library's malloc or, with
+// SMR_BARE_METAL, only from the caller.
 //
-// Locks spin, so that a caller who brings threads to a pool by its hooks is served too.
+// Locks spin, so that pools work even if a caller supplies threads through their hooks.
 #include "base/fp.h"
 
 #include "base/os.h"
@@ -37,7 +37,7 @@ void *smr_os_allocate(size_t size_bytes) {
   if (block == NULL) return NULL;
   unsigned char *aligned = block + sizeof(void *);
   aligned += (SMR_ALIGNMENT - (uintptr_t)aligned % SMR_ALIGNMENT) % SMR_ALIGNMENT;
-  memcpy(aligned - sizeof(void *), &block, sizeof block);  // what to free
+  memcpy(aligned - sizeof(void *), &block, sizeof block);  // the address to free
   return aligned;
 }
 
@@ -117,7 +117,7 @@ size_t smr_os_processor_count(void) { return 1; }
 
 #if defined(SMR_NO_ATOMICS)
 
-// Nobody to wait for, and small cores have no instruction to do it with.
+// There is nobody to wait for, and small cores lack the instructions.
 bool smr_os_mutex_init(struct smr_os_mutex *mutex) {
   (void)mutex;
   return true;
@@ -155,7 +155,7 @@ bool smr_os_cond_init(struct smr_os_cond *cond) {
 }
 void smr_os_cond_destroy(struct smr_os_cond *cond) { (void)cond; }
 void smr_os_cond_wait(struct smr_os_cond *cond, struct smr_os_mutex *mutex) {
-  (void)cond;  // waiting is spinning: every wake is one without a signal
+  (void)cond;  // waiting is spinning: every wake-up may be spurious
   smr_os_mutex_unlock(mutex);
   smr_os_mutex_lock(mutex);
 }

@@ -34,18 +34,18 @@
 // ---- memory ----
 
 #if defined(MADV_HUGEPAGE)
-// Fresh memory is cleared page by page when it is touched first. By 4 KiB that takes four times as
-// long as by these.
+// The system clears fresh memory page by page at the first access. With 4 KiB pages that takes four
+// times as long as with huge pages.
 enum { OS_HUGE_PAGE_BYTES = 2 * 1024 * 1024, OS_HUGE_PAGE_WASTE = 22 };
 
 static void *os_allocate_huge(size_t size_bytes) {
   size_t huge = size_bytes / OS_HUGE_PAGE_BYTES * OS_HUGE_PAGE_BYTES;
   const size_t beyond = huge + OS_HUGE_PAGE_BYTES - size_bytes;
-  // The last page too, if all of it makes the block larger by less than 5 %.
+  // Use a huge page for the rest too, if that enlarges the block by less than 5 %.
   if (beyond <= size_bytes / OS_HUGE_PAGE_WASTE) huge = size_bytes += beyond;
   void *pointer = NULL;
   if (posix_memalign(&pointer, OS_HUGE_PAGE_BYTES, size_bytes) != 0) return NULL;
-  (void)madvise(pointer, huge, MADV_HUGEPAGE);  // refused: small pages, as elsewhere
+  (void)madvise(pointer, huge, MADV_HUGEPAGE);  // if refused, small pages are used
   return pointer;
 }
 #endif
@@ -63,8 +63,8 @@ void smr_os_release(void *pointer) { free(pointer); }
 
 void smr_os_map_stack(void) {
 #if defined(MADV_POPULATE_WRITE)
-  // Kernels copy to the stack. The pages below this frame keep what they hold; where they are none,
-  // or the system is too old, the call is refused.
+  // Kernels use the stack for copies. The pages below this frame keep their contents. If there are
+  // none, or the system is too old, the call is refused.
   enum { OS_STACK_PAGE_BYTES = 4096, OS_STACK_BYTES = 40 * 1024 };
   const uintptr_t end =
       (uintptr_t)__builtin_frame_address(0) & ~(uintptr_t)(OS_STACK_PAGE_BYTES - 1);
@@ -74,7 +74,7 @@ void smr_os_map_stack(void) {
 
 // ---- files ----
 
-// `reason`: errno, or 0 where the file has ended.
+// `reason`: errno, or 0 at the end of the file.
 static samara_status os_failed(samara_error *error, const char *what, int reason) {
   SMR_FAIL(error, IO, "cannot %s: %s", what, reason != 0 ? strerror(reason) : "end of file");
 }
@@ -110,10 +110,11 @@ samara_status smr_os_open_fd(int fd, uint64_t offset, uint64_t size_bytes, bool 
   const uint64_t file_bytes = (uint64_t)info.st_size;
   if (size_bytes == 0 && offset < file_bytes) size_bytes = file_bytes - offset;
   if (size_bytes == 0 || offset > file_bytes || size_bytes > file_bytes - offset) {
-    SMR_FAIL(error, IO, "no such bytes in a file of %llu", (unsigned long long)file_bytes);
+    SMR_FAIL(error, IO, "offset and size are not within the file of %llu bytes",
+             (unsigned long long)file_bytes);
   }
 
-  // mmap wants offsets on pages; the file begins inside the first one.
+  // mmap requires page-aligned offsets; the file starts inside the first page.
   const long page = sysconf(_SC_PAGESIZE);
   const uint64_t before = offset % (uint64_t)(page > 0 ? page : 4096);
   if (sizeof(size_t) < 8 && size_bytes > (uint64_t)(SIZE_MAX / 2) - before) {
@@ -194,7 +195,7 @@ samara_status smr_os_write_path(const char *path, const void *data, size_t size_
   const size_t room = strlen(path) + OS_SUFFIX_BYTES;
   char *temporary = (char *)smr_allocate(allocator, room);
   if (temporary == NULL) return smr_no_memory(error, room);
-  // Unlike any other process and thread; if it is like one after all, open refuses.
+  // A name that differs between processes and threads; if it exists all the same, open refuses it.
   (void)smr_format(temporary, room, "%s.%lld-%llx.tmp", path, (long long)smr_os_process_id(),
                    (unsigned long long)smr_os_now_ns());
   samara_status status = SAMARA_OK;
@@ -221,7 +222,7 @@ samara_status smr_os_make_folder(const char *path, const samara_allocator *alloc
   for (size_t i = 1; i < length; i++) {
     if (path[i] != '/') continue;
     part[i] = '\0';
-    (void)mkdir(part, S_IRWXU);  // refused: it is there, or the last one says why
+    (void)mkdir(part, S_IRWXU);  // refused: it exists, or the last call reports the reason
     part[i] = '/';
   }
   samara_status status = SAMARA_OK;
@@ -251,8 +252,8 @@ void smr_os_library_close(void *library) { (void)library; }
 
 #else
 
-// Weak, so that a program links without libdl, which C libraries may keep these in: there are no
-// libraries then.
+// Weak, so that programs link without libdl, which may hold these functions; without it there are
+// no shared libraries.
 #if defined(__ELF__)
 #pragma weak dlopen
 #pragma weak dlsym
@@ -262,7 +263,7 @@ void smr_os_library_close(void *library) { (void)library; }
 #define OS_HAS_LIBRARIES true
 #endif
 
-// Drivers start threads that do not end when their library is closed: its code has to stay.
+// Drivers start threads that outlive the close of their library, so its code must stay loaded.
 #if defined(RTLD_NODELETE)
 enum { OS_LIBRARY_FLAGS = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
 #else
@@ -372,7 +373,7 @@ void smr_os_thread_sleep_ns(uint64_t ns) {
 void smr_os_thread_yield(void) { (void)sched_yield(); }
 
 #if defined(__linux__) && defined(SYS_getcpu) && defined(SYS_sched_setaffinity)
-// By the system's own calls: the C library's want _GNU_SOURCE before any other header.
+// Direct system calls: the C library's functions would need _GNU_SOURCE before any other header.
 enum { OS_PROCESSORS = 1024, OS_MASK_BITS = (int)(8 * sizeof(unsigned long)) };
 
 int32_t smr_os_processor(void) {

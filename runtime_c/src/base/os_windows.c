@@ -7,7 +7,7 @@
 #if SMR_OS_USE_WINDOWS
 
 #include <windows.h>
-// Leftovers of 16-bit pointers, which are names of values elsewhere in a unity build.
+// Macros for 16-bit pointers, whose names are used as variables elsewhere in a unity build.
 #undef near
 #undef far
 
@@ -50,7 +50,7 @@ static samara_status os_map_handle(HANDLE handle, struct smr_os_file *out, samar
   return SAMARA_OK;
 }
 
-// Read a mapped file into memory. Nobody can cut a file that is mapped.
+// Read a mapped file into memory. A mapped file cannot be truncated.
 static samara_status os_copy(const samara_allocator *allocator, struct smr_os_file *file,
                              samara_error *error) {
   void *view = file->base, *buffer = smr_allocate(allocator, file->size_bytes);
@@ -61,7 +61,7 @@ static samara_status os_copy(const samara_allocator *allocator, struct smr_os_fi
   return buffer != NULL ? SAMARA_OK : smr_no_memory(error, file->size_bytes);
 }
 
-// A path in UTF-16, to be released; NULL with an error.
+// Converts a path to UTF-16; the caller releases it. NULL with an error.
 static wchar_t *os_wide(const char *path, const char *suffix, const samara_allocator *allocator,
                         samara_error *error) {
   const int units = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, NULL, 0);
@@ -81,7 +81,7 @@ static wchar_t *os_wide(const char *path, const char *suffix, const samara_alloc
   return wide;
 }
 
-// A path that os_wide could not make: which of its two failures.
+// Reports which of its two failures os_wide had.
 static samara_status os_not_wide(const char *path) {
   return MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, NULL, 0) <= 0
              ? SAMARA_IO
@@ -166,7 +166,7 @@ samara_status smr_os_make_folder(const char *path, const samara_allocator *alloc
     const wchar_t separator = wide[i];
     if (separator != L'/' && separator != L'\\') continue;
     wide[i] = 0;
-    (void)CreateDirectoryW(wide, NULL);  // refused: it is there, or the last one says why
+    (void)CreateDirectoryW(wide, NULL);  // refused: it exists, or the last call reports the reason
     wide[i] = separator;
   }
   const bool made = CreateDirectoryW(wide, NULL);
@@ -202,7 +202,7 @@ void *smr_os_library_open(const char *name) {
   if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, name, -1, wide, MAX_PATH) <= 0)
     return NULL;
   const HMODULE library = LoadLibraryW(wide);
-  // Drivers start threads that do not end when their library is closed: its code has to stay.
+  // Drivers start threads that outlive the close of their library, so its code must stay loaded.
   HMODULE kept;
   if (library != NULL) (void)GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_PIN, wide, &kept);
   return (void *)library;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of parts, and refusing those that are not here.
+// Names of parts, and the refusal of missing ones.
 #include "base/fp.h"
 
 #include "base/parts.h"

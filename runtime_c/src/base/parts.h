@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts: pieces of the runtime that a selective build can leave out.
+/* Parts: what a selective build can leave out of the runtime.
  *
- * parts.inc names them all. The full library has every part; a selective build has those that its
- * models need, by a parts.inc of its own, and the compiler drops what nothing reaches any more.
- * What is left out refuses: no part ever stands in for another.
+ * parts.inc lists all parts. The full library has every part. A selective build has its own
+ * parts.inc with the parts that its models need, and the compiler drops unreachable code. A node
+ * that needs a missing part is refused: no part replaces another.
  *
- * Code of a part is reached through SMR_WAY or SMR_NEED (ops/op.h) once, while an operator
- * prepares. What SMR_WAY picks needs no other guard; what is called by name is guarded by SMR_HAS.
- * Whether a part is needed may not depend on the instruction sets: what a model needs is found on
- * another machine than the one it runs on.
+ * While an operator prepares, SMR_WAY or SMR_NEED (ops/op.h) guard the code of a part. Functions
+ * that SMR_WAY selects need no other guard; functions called by name are guarded by SMR_HAS.
+ * Whether a part is needed must not depend on the instruction set, because the parts of a model are
+ * determined on another machine than the one that runs it.
  *
- * A row's value is 0 (left out), 1, or 2: portable C alone. Builds say 2 where vectors would not be
- * felt in any run of their models, of kernels that give the same bits on all instruction sets.
+ * The value of a row is 0 (left out), 1, or 2 (portable C only). Builds use 2 for kernels that give
+ * the same bits on all instruction sets, if vectors would not speed up their models noticeably.
  */
 #ifndef SMR_BASE_PARTS_H_
 #define SMR_BASE_PARTS_H_
@@ -34,19 +34,19 @@ enum {
 #undef SMR_PART
 };
 
-/// 1 where this build has the part, else 0: a constant expression.
+/// 1 if this build has the part, otherwise 0: a constant expression.
 #define SMR_HAS(name) (SMR_HAS_##name != 0)
-/// 1 where it has the part's vector kernels, too.
+/// 1 if it also has the part's vector kernels.
 #define SMR_HAS_VECTORS(name) (SMR_HAS_##name == 1)
-/// A row's function of a table of kernels: NULL where the part is left out.
+/// An entry of a table of kernels: NULL if the part is left out.
 #define SMR_KERNEL_OF(name, vectors, portable) \
   (SMR_HAS_VECTORS(name) ? (vectors) : SMR_HAS(name) ? (portable) : NULL)
 
 enum {
-  /// Whether some node may call functions, or be the program's own.
+  /// Whether a node may call functions, or may be the program's own operator.
   SMR_HAS_CONTROL = SMR_HAS(control_if) || SMR_HAS(control_loop) || SMR_HAS(control_call) ||
       SMR_HAS(control_trap) || SMR_HAS(custom),
-  /// Whether some dims may be known only within bounds when a session is planned.
+  /// Whether some dims may only be known within bounds when a session is planned.
   SMR_HAS_BOUNDS = SMR_HAS_CONTROL || SMR_HAS(late),
 };
 
@@ -66,11 +66,11 @@ static inline int smr_parts_have(const struct smr_parts *parts, size_t part) {
 /// The part's name in lists of parts, e.g. "f32_gemm".
 const char *smr_part_name(size_t part);
 
-/// Fails: this build has no such part. `name` is a part's, or that of a family of kernels.
+/// Fails because this build lacks the part. `name` is that of a part or of a family of kernels.
 samara_status smr_part_missing(samara_error *error, const char *name);
 
-/// In a function that returns a status: fails where this build lacks the part, else adds it to
-/// `parts` (a struct smr_parts *, may be NULL) where somebody lists them.
+/// In a function that returns a status: fail if this build lacks the part, else add it to `parts`
+/// (a struct smr_parts *; NULL: nobody asks).
 #define SMR_NEED_IN(parts, error, name)                                   \
   do {                                                                    \
     if (!SMR_HAS(name)) return smr_part_missing((error), #name);          \

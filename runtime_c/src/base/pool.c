@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pool of threads that spin for a moment and then sleep, and share one range of tiles at a time.
+// A pool of threads that share one range of tiles at a time. Idle threads spin for a moment, then
+// sleep.
 //
-// The range is cut into chunks, and every thread has a part of them that lies together: it finds in
-// its own cache what it wrote in the same place of the node before. Who is done with his own part
-// takes from the ends of the others'.
+// The range is divided into chunks, and every thread starts with a contiguous share of them. So it
+// finds in its own cache what it wrote at the same place in the node before. A thread that has
+// finished its share takes chunks from the ends of the others' shares.
 //
-// What small jobs cost is lines of memory that wander between the cores, so they are few: the
-// job's, which workers watch, with its generation; and one per thread, with what is left of its
-// part and, when it finds no more to take, how many chunks it has done. The caller waits until all
-// chunks are done. So a worker that wakes late, and takes nothing, is never waited for. It may
-// still be reading the job while the next one is written; the generation, odd meanwhile, tells it.
+// Small jobs cost mainly the cache lines that move between cores, so there are few: the job's line
+// with its generation, which workers watch; and one line per thread, with the rest of its share
+// and, once it finds no more chunks, the number that it has done. The caller waits until all chunks
+// are done. So a worker that wakes late and claims no chunk does not delay the job. It may still be
+// reading the job while the next one is written; the generation, which is odd meanwhile, tells it.
 #include "base/fp.h"
 
 #include "base/pool.h"
@@ -26,32 +27,32 @@
 
 enum {
   POOL_MAX_THREADS = 256,
-  POOL_DEFAULT_THREADS = 4,   // beyond these, phones have slow cores only
+  POOL_DEFAULT_THREADS = 4,   // more threads would use the slow cores of phones
   POOL_SPIN_US = 50,          // longer than the pause between two nodes, shorter than a time slice
-  POOL_ALONE_US = 4,          // of it without asking whether another thread wants the processor
-  POOL_AWAY_US = 2,           // a yield that takes so long has let somebody on
-  POOL_UNHELPED = 4,          // jobs in a row that nobody helped with: the workers may want to run
-  POOL_SPINS_PER_CLOCK = 16,  // looks at the word between two looks at the clock
+  POOL_ALONE_US = 4,          // microseconds of it without yielding the processor
+  POOL_AWAY_US = 2,           // a yield that takes this long let another thread run
+  POOL_UNHELPED = 4,          // consecutive jobs without help: the workers may lack a processor
+  POOL_SPINS_PER_CLOCK = 16,  // reads of the word between two reads of the clock
   POOL_CHUNKS_PER_THREAD = 16,  // evens out threads that are slower or start late
-  POOL_LINE = 64,               // bytes that the cores' caches pass on together
+  POOL_LINE = 64,               // bytes that caches exchange at once
 };
 
 #define POOL_GENERATION(word) ((uint32_t)((word) >> 32))
 
-// One of the threads; number 0 is the caller of run, which nobody started.
+// One of the threads. Number 0 is the caller of run.
 struct pool_thread {
-  // Its part of a job: the job's generation in 32 bits, the first chunk that nobody has taken in 16
-  // and the end in 16. Of another generation: untouched.
+  // Its share of a job: the job's generation (32 bits), the first chunk not yet taken (16) and the
+  // end (16). With another generation: the whole share is left.
   _Atomic uint64_t part;
-  // A job's generation in 32 bits, and how many of its chunks the thread has done.
+  // The job's generation (32 bits), and the number of its chunks that the thread has done.
   _Atomic uint64_t done;
-  char apart[POOL_LINE];  // from the next thread's
+  char apart[POOL_LINE];  // separates it from the next thread's line
   samara_pool *pool;
   size_t index;
   struct smr_os_thread thread;
 };
 
-// A job, as the threads read it: at once, for the next one may be written any time.
+// A copy of the job: the original may be overwritten by the next one at any time.
 struct pool_job {
   uint32_t generation;
   smr_pool_fn fn;
@@ -62,25 +63,25 @@ struct pool_job {
 struct samara_pool {
   samara_allocator allocator;
   int64_t process;
-  size_t threads;  // the caller of run included
-  size_t started;  // workers that run
+  size_t threads;  // including the caller of run
+  size_t started;  // running workers
   void (*join)(void *user);
   void *thread_user;
 
   char apart_1[POOL_LINE];
-  atomic_int busy;    // whether a run is going on; a word, for RISC-V swaps no single bytes
-  uint32_t unhelped;  // jobs in a row that the caller did alone
+  atomic_int busy;    // whether a run is in progress; a word, because RISC-V has no byte swaps
+  uint32_t unhelped;  // consecutive jobs that the caller did alone
   char apart_2[POOL_LINE];
 
   atomic_bool stopping;
-  atomic_size_t asleep;       // workers that wait on `wake`
+  atomic_size_t asleep;       // workers waiting on `wake`
   atomic_bool waiting;        // the caller waits on `all_done`
-  _Atomic int32_t processor;  // of the caller, when it last looked; -1: not known
+  _Atomic int32_t processor;  // last known processor of the caller; -1: unknown
   struct smr_os_mutex mutex;
   struct smr_os_cond wake, all_done;
 
   char apart_3[POOL_LINE];
-  _Atomic uint32_t generation;  // of the job below; odd while it is written, 0: there was none yet
+  _Atomic uint32_t generation;  // of the job below; odd while it is written, 0: no job yet
   _Atomic(smr_pool_fn) fn;
   _Atomic(void *) context;
   atomic_size_t tiles, chunk, chunks;
@@ -91,14 +92,14 @@ struct samara_pool {
 
 // ---- chunks ----
 
-// Chunks that belong together.
+// Consecutive chunks.
 struct pool_piece {
   size_t begin, end;
 };
 
-// Take of a thread's part: three quarters of what is left, from its front, if it is one's own, or a
-// chunk from its end. Empty when nothing is left, or when the job is over and a later one is being
-// done.
+// Take chunks from a thread's share: three quarters of the rest, from its front, if the share is
+// the caller's own; otherwise one chunk from its end. Empty if nothing is left, or if the job is
+// over and a later one is running.
 static struct pool_piece pool_take(samara_pool *pool, const struct pool_job *job, size_t of,
                                    bool own) {
   _Atomic uint64_t *part = &pool->all[of].part;
@@ -120,13 +121,13 @@ static struct pool_piece pool_take(samara_pool *pool, const struct pool_job *job
       end = piece.begin;
     }
     is = (uint64_t)job->generation << 32 | (uint64_t)begin << 16 | end;
-    // What was read of the job before was the job's, if nobody has taken this chunk.
+    // If nobody has taken these chunks, the fields read before belong to this job.
   } while (!atomic_compare_exchange_weak_explicit(part, &was, is, memory_order_acq_rel,
                                                   memory_order_relaxed));
   return piece;
 }
 
-// Do chunks until nobody has any; returns how many.
+// Run chunks until none is left. Returns the number run.
 static size_t pool_do_chunks(samara_pool *pool, const struct pool_job *job, size_t thread) {
   size_t of = thread, done = 0;
   for (size_t i = 0; i < pool->threads; i++) {
@@ -144,13 +145,13 @@ static size_t pool_do_chunks(samara_pool *pool, const struct pool_job *job, size
 
 // ---- workers ----
 
-// Whether there is a job that is not `seen`, or was.
+// Whether there is, or was, a job other than `seen`.
 static bool pool_has_news(const samara_pool *pool, uint32_t seen) {
   const uint32_t generation = atomic_load_explicit(&pool->generation, memory_order_acquire);
   return generation != seen && generation % 2 == 0;
 }
 
-// The job, unless it is written just now. Loads that acquire keep their order.
+// Copies the job; false while it is being written. Acquiring loads keep their order.
 static bool pool_read(const samara_pool *pool, struct pool_job *job) {
   job->generation = atomic_load_explicit(&pool->generation, memory_order_acquire);
   job->fn = atomic_load_explicit(&pool->fn, memory_order_acquire);
@@ -165,7 +166,7 @@ static bool pool_read(const samara_pool *pool, struct pool_job *job) {
 static void pool_worker_job(samara_pool *pool, const struct pool_job *job, size_t thread) {
   const size_t done = pool_do_chunks(pool, job, thread);
   if (done == 0) return;
-  // Sequentially consistent, as `waiting` is: one of the two sees the other.
+  // Sequentially consistent, like `waiting`: at least one side sees the other's store.
   atomic_store(&pool->all[thread].done, (uint64_t)job->generation << 32 | done);
   if (!atomic_load(&pool->waiting)) return;
   smr_os_mutex_lock(&pool->mutex);
@@ -173,9 +174,9 @@ static void pool_worker_job(samara_pool *pool, const struct pool_job *job, size_
   smr_os_mutex_unlock(&pool->mutex);
 }
 
-// Whether a thread that has waited since `start` shall look again before it sleeps. The one that it
-// waits for may have been put on the same processor, though others are free, and would stay there
-// for tens of milliseconds: it gets on, and `*away` says so.
+// Whether a thread that has waited since `start` continues to spin. The thread that it waits for
+// may have been scheduled on the same processor, although others are free, and would stay there for
+// tens of milliseconds. The yield lets it run, and `*away` reports that.
 static bool pool_spins_on(uint64_t start, bool *away) {
   const uint64_t now = smr_os_now_ns(), waited = now - start;
   if (waited >= POOL_ALONE_US * UINT64_C(1000)) {
@@ -185,7 +186,7 @@ static bool pool_spins_on(uint64_t start, bool *away) {
   return waited < POOL_SPIN_US * UINT64_C(1000);
 }
 
-// Leave the caller's processor to it.
+// Leave the caller's processor.
 static void pool_worker_leave(const samara_pool *pool) {
   const int32_t processor = atomic_load_explicit(&pool->processor, memory_order_relaxed);
   if (processor >= 0 && processor == smr_os_processor()) smr_os_leave_processor(processor);
@@ -233,7 +234,7 @@ static void pool_wake_workers(samara_pool *pool) {
 
 // ---- the caller ----
 
-// Whether the workers have done what the caller has not.
+// Whether the workers have done all chunks that the caller has not.
 static bool pool_is_done(samara_pool *pool, const struct pool_job *job, size_t own) {
   size_t done = own;
   for (size_t i = 1; i < pool->threads && done < job->chunks; i++) {
@@ -243,14 +244,14 @@ static bool pool_is_done(samara_pool *pool, const struct pool_job *job, size_t o
   return done == job->chunks;
 }
 
-// The caller tells the workers which processor is its own.
+// Publish the caller's processor for the workers.
 static void pool_say_where(samara_pool *pool) {
   atomic_store_explicit(&pool->processor, smr_os_processor(), memory_order_relaxed);
 }
 
 static void pool_wait_until_done(samara_pool *pool, const struct pool_job *job, size_t own) {
   bool away = false;
-  pool->unhelped = 0;  // a line that only callers touch
+  pool->unhelped = 0;  // in a line that only callers touch
   if (pool_is_done(pool, job, own)) return;
   const uint64_t start = smr_os_now_ns();
   do {
@@ -267,8 +268,8 @@ static void pool_wait_until_done(samara_pool *pool, const struct pool_job *job, 
   smr_os_mutex_unlock(&pool->mutex);
 }
 
-// The generation after that of the last job. Never 0, which is what new workers have seen; where it
-// begins anew, what is left of the old ones is forgotten.
+// The generation after that of the last job. Never 0, which new workers start from. When it wraps
+// around, all old generations are cleared.
 static uint32_t pool_next_generation(samara_pool *pool) {
   const uint32_t next = atomic_load_explicit(&pool->generation, memory_order_relaxed) + 2;
   if (next != 0) return next;
@@ -281,7 +282,7 @@ static uint32_t pool_next_generation(samara_pool *pool) {
 
 static void pool_write(samara_pool *pool, const struct pool_job *job) {
   atomic_store_explicit(&pool->generation, job->generation - 1, memory_order_relaxed);
-  // Stores that release stay behind the one that makes the generation odd.
+  // Releasing stores stay after the one that makes the generation odd.
   atomic_store_explicit(&pool->fn, job->fn, memory_order_release);
   atomic_store_explicit(&pool->context, job->context, memory_order_release);
   atomic_store_explicit(&pool->tiles, job->tiles, memory_order_release);
@@ -290,8 +291,8 @@ static void pool_write(samara_pool *pool, const struct pool_job *job) {
   atomic_store_explicit(&pool->generation, job->generation, memory_order_release);
 }
 
-// The caller did a job alone. Now and then a worker gets on that waits for this very processor; it
-// leaves then.
+// The caller did a job alone. Now and then it lets a worker run that waits for this very processor;
+// the worker then moves to another.
 static void pool_unhelped(samara_pool *pool) {
   if (++pool->unhelped < POOL_UNHELPED) return;
   pool->unhelped = 0;
@@ -315,7 +316,7 @@ void smr_pool_run(samara_pool *pool, size_t tiles, smr_pool_fn fn, void *context
                                .chunk = chunk,
                                .chunks = (tiles - 1) / chunk + 1};
   pool_write(pool, &job);
-  // A worker that falls asleep at this very moment may be missed: its part is done by others then.
+  // A worker that falls asleep at this moment may be missed; others then run its share.
   if (atomic_load_explicit(&pool->asleep, memory_order_relaxed) != 0) pool_wake_workers(pool);
   const size_t own = pool_do_chunks(pool, &job, 0);
   if (own == job.chunks)
@@ -360,12 +361,13 @@ static bool pool_start_worker(samara_pool *pool, const samara_pool_options *opti
 
 samara_status samara_pool_create(const samara_pool_options *given, samara_pool **out,
                                  samara_error *error) {
-  if (out == NULL) SMR_FAIL(error, BAD_ARGUMENT, "pool: no place for the result");
+  if (out == NULL)
+    SMR_FAIL(error, BAD_ARGUMENT, "pool: out is NULL, expected an address for the pool");
   *out = NULL;
   samara_pool_options options;
   SMR_TRY(smr_options_read(given, &options, sizeof options, "pool options", error));
   if ((options.spawn == NULL) != (options.join == NULL)) {
-    SMR_FAIL(error, BAD_ARGUMENT, "pool options: spawn and join come together");
+    SMR_FAIL(error, BAD_ARGUMENT, "pool options: set both spawn and join, or neither");
   }
   size_t threads = options.threads;
   if (threads == 0) {
@@ -405,7 +407,8 @@ samara_status samara_pool_create(const samara_pool_options *given, samara_pool *
 
 void samara_pool_destroy(samara_pool *pool) {
   if (pool == NULL) return;
-  // After a fork the child has the pool's memory but none of its threads, and locks in any state.
+  // After a fork the child has the pool's memory but none of its threads; locks are in an unknown
+  // state.
   if (pool->process == smr_os_process_id()) {
     pool_stop(pool);
     smr_os_cond_destroy(&pool->all_done);
@@ -422,7 +425,7 @@ size_t samara_pool_threads(const samara_pool *pool) { return pool != NULL ? pool
 
 #else
 
-// Without atomics a pool is its caller.
+// Without atomics a pool consists of its caller.
 struct samara_pool {
   samara_allocator allocator;
 };
@@ -434,7 +437,8 @@ void smr_pool_run(samara_pool *pool, size_t tiles, smr_pool_fn fn, void *context
 
 samara_status samara_pool_create(const samara_pool_options *given, samara_pool **out,
                                  samara_error *error) {
-  if (out == NULL) SMR_FAIL(error, BAD_ARGUMENT, "pool: no place for the result");
+  if (out == NULL)
+    SMR_FAIL(error, BAD_ARGUMENT, "pool: out is NULL, expected an address for the pool");
   *out = NULL;
   samara_pool_options options;
   SMR_TRY(smr_options_read(given, &options, sizeof options, "pool options", error));

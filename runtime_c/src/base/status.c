@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library says about itself: texts of status codes, its version, the sizes of its structs.
+// The library's own data: texts of status codes, its version, the sizes of its structs.
 #include "base/fp.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #include <samara/samara_experimental.h>
 #include <samara/samara_media.h>
 
-// Texts one after the other, and last that of a code which is none.
+// All texts in one block; the last one is for unknown codes.
 static const char status_texts[] =
 #define STATUS_TEXT(name, code, text) text "\0"
     SAMARA_STATUS_MAP(STATUS_TEXT)
@@ -39,7 +39,7 @@ const char *samara_manifest(void) { return SMR_MANIFEST; }
 size_t samara_isa(char *text, size_t size) { return smr_isa_format(smr_cpu_isa(), text, size); }
 
 size_t samara_abi(size_t *sizes, size_t capacity) {
-  // In units of 4 bytes, which all of them are multiples of where somebody asks.
+  // In units of 4 bytes; all sizes are multiples of 4 where this is used.
 #define ABI_SIZE(type) ((sizeof(type) + 3) / 4)
   static const uint8_t all[] = {
       ABI_SIZE(samara_error),
@@ -85,5 +85,5 @@ size_t samara_abi(size_t *sizes, size_t capacity) {
   return count;
 }
 
-// 512 bytes, except where enums are as short as their values (the Arm bare-metal ABI).
+// 512 bytes, unless enums are smaller than int (the Arm bare-metal ABI).
 _Static_assert(sizeof(samara_error) == 508 + sizeof(samara_status), "samara_error has no padding");

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The checksum of a file's data.
 //
-// Eight lanes take the words of 64 bytes in turn, so that eight multiplications are under way at
-// once. A step is a bijection of the lane and of the word: what one word changes, no step undoes.
-// The shift after the product matters: a change of bit 63 is one of bit 63 alone after any odd
-// factor, and bit 63 of the lane's next word would undo it.
+// Eight lanes take the words of 64 bytes in turn, so that eight multiplications run in parallel. A
+// step is a bijection of the lane and of the word, so the effect of one changed word is never
+// undone by later steps. The shift after the product is needed: multiplied by any odd factor, a
+// change of bit 63 remains a change of bit 63 only, which bit 63 of the lane's next word could
+// cancel.
 #include "base/fp.h"
 
 #include "base/sum.h"
@@ -13,8 +14,8 @@
 
 enum { SUM_LANES = 8, SUM_STRIPE = 8 * SUM_LANES };
 
-// 2^64 over the golden ratio. It is 5 modulo 8: were it 1 or 7, the product would leave more of the
-// upper bits where they are.
+// 2^64 divided by the golden ratio. It is 5 modulo 8; with 1 or 7 the product would leave more of
+// the upper bits unchanged.
 static const uint64_t sum_factor = UINT64_C(0x9e3779b97f4a7c15);
 
 static inline uint64_t sum_step(uint64_t lane, uint64_t word) {
@@ -42,7 +43,8 @@ uint64_t smr_sum(const void *data, size_t size_bytes) {
 #if defined(SMR_FOR_SIZE)
     for (uint32_t i = 0; i < SUM_LANES; i++) lanes[i] = sum_step(lanes[i], sum_load(bytes + 8 * i));
 #else
-    // Written out, so that the lanes stay in registers: 18 GB/s instead of 11 with gcc -O2 (Zen 4).
+    // Unrolled by hand, so that the lanes stay in registers: 18 GB/s instead of 11 with gcc -O2
+    // (Zen 4).
     lanes[0] = sum_step(lanes[0], sum_load(bytes));
     lanes[1] = sum_step(lanes[1], sum_load(bytes + 8));
     lanes[2] = sum_step(lanes[2], sum_load(bytes + 16));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What formulas of float64 call beside the C library (functions.inc).
+// Helpers of float64 formulas besides the C library (functions.inc).
 #ifndef SMR_KERNELS_F64_FORMULA_H
 #define SMR_KERNELS_F64_FORMULA_H
 
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-// NaN stays.
+// NaN passes through.
 SMR_INLINE double smr_f64_clamp(double x, double low, double high) {
   x = x < low ? low : x;
   return x > high ? high : x;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of a family's kernels, a row for each instruction set, and the choice of a row.
+// The table of a kernel family, one row per instruction set, and the choice of a row.
 #ifndef SMR_KERNELS_ROWS_H
 #define SMR_KERNELS_ROWS_H
 
 #include "base/isa.h"
 #include "simd/common.h"
 
-/// What a CPU must have (SMR_ISA_* bits) to run `kernels`, whose type is the family's.
+/// `kernels`, of the family's type, and the SMR_ISA_* bits that a CPU must have to run them.
 struct smr_kernel_row {
   uint32_t isa;
   const void *kernels;
 };
 
-/// The first row that `isa` has all instruction sets of. Rows stand best first, and the last one
-/// needs no more than every CPU of the build has.
+/// The first row whose instruction sets are all in `isa`. Rows are ordered best first; the last one
+/// runs on every CPU that the build supports.
 SMR_INLINE const struct smr_kernel_row *smr_best_row(const struct smr_kernel_row *rows,
                                                      uint32_t isa) {
   while ((rows->isa & isa) != rows->isa) rows++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A record of answers of any kind.
+// An answer record of any kind.
 #ifndef SMR_MEDIA_ANSWER_H
 #define SMR_MEDIA_ANSWER_H
 
@@ -12,7 +12,7 @@
 
 struct smr_answer_record {
   samara_answer_kind kind;
-  uint32_t input;  ///< user input whose picture it is about
+  uint32_t input;  /// user input that holds the picture
   union {
     struct smr_answer_classify classify;
     struct smr_answer_mask mask;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Boxes: candidates by score, decoded one by one, kept where they meet no better one.
+// Boxes: decodes candidates by decreasing score and keeps those that overlap no better one.
 #include "base/fp.h"
 
 #include "media/answer_boxes.h"
@@ -40,7 +40,7 @@ samara_status smr_answer_boxes_check(const struct smr_answer_boxes *record, sama
              record->point_step);
   const bool rule = record->level_count > 0, output = record->anchors.count > 0;
   if (record->box.count == 0 || record->score.count == 0)
-    SMR_FAIL(error, BAD_ARGUMENT, "a record of boxes names outputs of boxes and of scores");
+    SMR_FAIL(error, BAD_ARGUMENT, "a record of boxes must name outputs for boxes and for scores");
   if (answer_boxes_anchored(record) ? rule == output : rule || output)
     SMR_FAIL(
         error, BAD_ARGUMENT,
@@ -62,13 +62,13 @@ static uint32_t answer_boxes_cells(int32_t size, uint32_t stride) {
   return ((uint32_t)size + stride - 1) / stride;
 }
 
-// How many anchors the levels have; SIZE_MAX where it cannot be said.
+// Number of anchors of the levels; SIZE_MAX on overflow.
 static size_t answer_boxes_anchors_of(const struct smr_answer_boxes *record,
                                       const struct smr_answer_geometry *g) {
   size_t n = 0;
   for (uint32_t i = 0; i < record->level_count; i++) {
     const struct smr_answer_level *level = &record->levels[i];
-    // Each is at most 2^14, and a count below 2^16.
+    // No overflow: factors are at most 2^14, the count is below 2^16.
     const uint64_t cells = (uint64_t)answer_boxes_cells(g->tensor[0], level->stride) *
                            answer_boxes_cells(g->tensor[1], level->stride);
     const uint64_t anchors = cells * level->count;
@@ -149,7 +149,7 @@ samara_status smr_answer_boxes_size(const struct smr_answer_boxes *record,
 
 // ---- decoding ----
 
-// x and y, which are channel `channel` and the next of box `index`.
+// x and y of box `index`: channels `channel` and `channel` + 1.
 static void answer_boxes_pair(const struct answer_boxes_view *v, const struct smr_answer_rows *rows,
                               size_t channel, size_t index, float pair[2]) {
   const bool yx = v->record->yx;
@@ -193,7 +193,7 @@ static void answer_boxes_anchor(const struct answer_boxes_view *v, size_t index,
   }
 }
 
-// One axis: its two numbers of the box, and of the anchor its point and size.
+// Decode one axis from its two numbers of the box and the anchor's point and size.
 static void answer_boxes_axis(const struct smr_answer_boxes *record, uint32_t axis, float low,
                               float high, const float a[4], float ends[2]) {
   const float at = a[axis], size = a[axis + 2];
@@ -219,7 +219,7 @@ static void answer_boxes_axis(const struct smr_answer_boxes *record, uint32_t ax
   ends[1] = middle + half;
 }
 
-// False where the box has no area, or is not finite.
+// False if the box has no area or is not finite.
 static bool answer_boxes_decode(const struct answer_boxes_view *v,
                                 const struct smr_answer_ranked *item,
                                 struct answer_boxes_kept *box) {
@@ -306,7 +306,7 @@ static float answer_boxes_clip(float x, int32_t size) {
   return x < end ? x : end;
 }
 
-// False where nothing of the box lies in the picture.
+// False if the box is outside of the picture.
 static bool answer_boxes_place(const struct smr_answer_geometry *g,
                                const struct answer_boxes_kept *kept, float score,
                                struct smr_answer_box *box) {

@@ -15,21 +15,21 @@ enum smr_answer_form {
 
 enum { SMR_ANSWER_MOST_TOP = 65535 };
 
-/// Anchors of a grid: in each cell of `stride` pixels `count` boxes of the sizes {width, height} in
-/// pixels of the input, one after the other in `sizes`.
+/// Anchors on a grid with cells of `stride` pixels: `count` boxes per cell. `sizes` holds their
+/// {width, height} in pixels of the input.
 struct smr_answer_level {
   uint32_t stride, count;
   const float *sizes;
 };
 
-/// Borrows `levels` and their sizes. Fields are the words of the page.
+/// Borrows `levels` and their sizes. docs/guides/postprocessing.md explains the fields.
 struct smr_answer_boxes {
   enum smr_answer_form form;
   enum smr_answer_activation activation;
   struct smr_answer_part box, score, objectness, points, anchors;
-  const struct smr_answer_level *levels;  ///< of anchors by a rule
+  const struct smr_answer_level *levels;  /// for anchors on grids
   uint32_t level_count;
-  bool root;  ///< the score is the square root of a class's times objectness
+  bool root;  /// score = sqrt(class score * objectness)
   bool channels_first, yx, ratio, corner, agnostic;
   uint32_t point_step;
   float variances[4];
@@ -37,10 +37,10 @@ struct smr_answer_boxes {
   uint32_t top;  ///< 1..65535
 };
 
-/// A box in the picture's pixels. (0, 0) is the upper left corner of the first pixel.
+/// A box in pixels of the picture. (0, 0) is the upper left corner of the first pixel.
 struct smr_answer_box {
   float x0, y0, x1, y1, score;
-  uint32_t class_index;  ///< from the first class that the record takes
+  uint32_t class_index;  /// 0 is the first class of the record
 };
 
 struct smr_answer_boxes_size {
@@ -49,20 +49,19 @@ struct smr_answer_boxes_size {
   size_t scratch_bytes;
 };
 
-/// BAD_ARGUMENT for a record that cannot be, whatever the outputs are.
+/// Check the record itself, without outputs. BAD_ARGUMENT.
 samara_status smr_answer_boxes_check(const struct smr_answer_boxes *record, samara_error *error);
 
-/// How much room the boxes of a picture take at most. BAD_SHAPE where outputs do not fit the record
-/// or each other, BAD_ARGUMENT for a record or geometry that cannot be.
+/// Most memory for the boxes of a picture. BAD_SHAPE if outputs do not fit the record or each
+/// other. BAD_ARGUMENT for an invalid record or geometry.
 samara_status smr_answer_boxes_size(const struct smr_answer_boxes *record,
                                     const struct smr_answer_outputs *outputs,
                                     const struct smr_answer_geometry *geometry,
                                     struct smr_answer_boxes_size *size, samara_error *error);
 
-/// Write the boxes, best first, to `boxes` (room for as many as the size says) and x, y of their
-/// points to `points` (2 * size.points for each box; NULL: not wanted), and how many boxes they are
-/// to *count. `scratch` is aligned to 8 bytes. BAD_ARGUMENT where `room` (in boxes) or the scratch
-/// is too small.
+/// Write the boxes, best first, to `boxes` (room for size.boxes), x and y of their points to
+/// `points` (2 * size.points per box; may be NULL), and the number of boxes to *count. `scratch` is
+/// aligned to 8 bytes. BAD_ARGUMENT if `room` (in boxes) or the scratch is too small.
 samara_status smr_answer_boxes(const struct smr_answer_boxes *record,
                                const struct smr_answer_outputs *outputs,
                                const struct smr_answer_geometry *geometry, void *scratch,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best classes of an output, found in one pass over blocks of its scores.
+// Finds the best classes of an output in one pass over blocks of scores.
 #include "base/fp.h"
 
 #include "media/answer_classify.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-// The largest number and the sum of powers that softmax divides by.
+// Softmax: the largest number and the sum of exponentials.
 struct answer_classify_soft {
   float largest, total;
 };
@@ -35,7 +35,7 @@ static float answer_classify_score(float x, enum smr_answer_activation activatio
   return x;
 }
 
-// A heap of the best so far, the worst of them first.
+// Offer a class to a heap of the best so far, worst first.
 static size_t answer_classify_offer(struct smr_answer_ranked *heap, size_t held, size_t most,
                                     const struct smr_answer_ranked *item) {
   if (held < most) {

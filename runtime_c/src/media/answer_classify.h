@@ -9,14 +9,13 @@
 struct smr_answer_classify {
   uint32_t output;
   enum smr_answer_activation activation;
-  uint32_t top;  ///< at most so many classes, at least 1
+  uint32_t top;  /// most classes, at least 1
   bool limited;  ///< only scores above `threshold`
   float threshold;
 };
 
-/// Write the best classes, best first, to `classes`, which has room for `room` of them, and how
-/// many they are to *count: at most `top` and `room`. Takes no other memory. BAD_SHAPE where more
-/// than one axis of the output is longer than 1.
+/// Write at most `top` and `room` classes, best first, to `classes`, and their number to *count.
+/// Uses no other memory. BAD_SHAPE if more than one axis of the output is longer than 1.
 samara_status smr_answer_classify(const struct smr_answer_classify *record,
                                   const struct smr_answer_outputs *outputs,
                                   struct smr_answer_ranked *classes, size_t room, size_t *count,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of outputs, of any of their types, as floats; exp and sigmoid of one float.
+// Reads elements of outputs of any dtype as floats; exp and sigmoid of a float.
 #include "base/fp.h"
 
 #include "media/answer_elements.h"
@@ -19,7 +19,7 @@ float smr_answer_power(float x, float largest) {
   return smr_answer_exp(x == largest ? 0.0f : x - largest);
 }
 
-// 0: no type of an answer's outputs.
+// 0: the dtype is not supported for answers.
 static size_t answer_elements_width(samara_dtype dtype) {
   switch (dtype) {
     case SAMARA_FLOAT32:
@@ -102,8 +102,8 @@ static void answer_elements_halves(const unsigned char *at, size_t stride, size_
   }
 }
 
-// Bytes, in a loop that becomes vectors; `flip` is 128 where they are signed, so that they count
-// from -128 on.
+// Bytes, in a loop that compilers vectorize. `flip` is 128 for signed bytes, which maps them to an
+// offset from -128.
 SMR_HOT_VECTORIZED static void answer_elements_bytes(const unsigned char *at, size_t stride,
                                                      size_t n, int32_t flip, int32_t zero,
                                                      float scale, float *restrict y) {
@@ -114,7 +114,7 @@ SMR_HOT_VECTORIZED static void answer_elements_bytes(const unsigned char *at, si
     for (size_t i = 0; i < n; i++) y[i] = (float)((at[i * stride] ^ flip) - centre) * scale;
 }
 
-// int64 may be so far from the zero point that the difference wraps, as it does in numpy.
+// The difference of an int64 and the zero point may wrap, as in numpy.
 static float answer_elements_centred(int64_t q, int32_t zero) {
   return (float)(int64_t)((uint64_t)q - (uint64_t)(int64_t)zero);
 }
@@ -136,7 +136,7 @@ void smr_answer_load(const samara_tensor *t, size_t first, size_t stride, size_t
       y[i] = answer_elements_centred(smr_answer_integer(t, first + i * stride), zero) * scale;
 }
 
-// Arithmetic in the place of choices, of which GCC makes no vectors where there are two of them.
+// Arithmetic instead of conditionals: GCC does not vectorize two conditionals in a loop.
 SMR_HOT_VECTORIZED void smr_answer_larger(size_t n, const float *restrict x, int32_t channel,
                                           float *restrict best, int32_t *restrict channels) {
   for (size_t i = 0; i < n; i++) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of a model's outputs as floats, and the functions of docs/guides/postprocessing.md on
-// them.
+// Elements of a model's outputs as floats, and functions of docs/guides/postprocessing.md.
 #ifndef SMR_MEDIA_ANSWER_ELEMENTS_H
 #define SMR_MEDIA_ANSWER_ELEMENTS_H
 
@@ -21,32 +20,31 @@ enum smr_answer_activation {
   SMR_ANSWER_SOFTMAX = 2
 };
 
-/// Loops over elements run over blocks of this many, on the stack.
+/// Elements per block; blocks are on the stack.
 enum { SMR_ANSWER_BLOCK = 64 };
 
-/// Output `index`: *out is it and *elements how many it has. BAD_ARGUMENT where there is none of
-/// that index, BAD_SHAPE where its element type is none of an answer's, it is empty, or its memory
-/// is smaller than its shape says.
+/// Get output `index` and the number of its elements. BAD_ARGUMENT if it does not exist. BAD_SHAPE
+/// if its dtype is not supported, it is empty, or its memory is smaller than its shape needs.
 samara_status smr_answer_output(const struct smr_answer_outputs *outputs, uint32_t index,
                                 const samara_tensor **out, size_t *elements, samara_error *error);
 
-/// y[i] = element first + i * stride of a tensor that smr_answer_output gave, for i < n. All of
-/// them lie in it.
+/// y[i] = element first + i * stride of a tensor from smr_answer_output, for i < n. All must be
+/// inside the tensor.
 void smr_answer_load(const samara_tensor *t, size_t first, size_t stride, size_t n, float *y);
 
 /// Element `index` of a tensor of integers, without its scale.
 int64_t smr_answer_integer(const samara_tensor *t, size_t index);
 
-/// Where x[i] > best[i], that is best[i] and channels[i] is `channel`, for i < n.
+/// For i < n: if x[i] > best[i], set best[i] = x[i] and channels[i] = channel.
 void smr_answer_larger(size_t n, const float *restrict x, int32_t channel, float *restrict best,
                        int32_t *restrict channels);
 
-/// exp and sigmoid of step 2 of the page: the same bits everywhere. NaN stays NaN.
+/// exp and sigmoid of step 2 of docs/guides/postprocessing.md: the same bits on every machine. NaN
+/// stays NaN.
 float smr_answer_exp(float x);
 float smr_answer_sigmoid(float x);
 
-/// What softmax makes of x before it divides: e^(x - largest), 1 where they are equal, infinite or
-/// not.
+/// The numerator of softmax: e^(x - largest); 1 if both are equal, even if infinite.
 float smr_answer_power(float x, float largest);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From pixels of an input back to those of the picture: offset, scale, mirror, rotation, crop.
+// Maps pixels of an input back to the picture: offset, scale, mirror, rotation, crop.
 #include "base/fp.h"
 
 #include "media/answer_geometry.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points: the largest cell of each heat map, or coordinates, led back to the picture.
+// Points: the largest cell of each heat map, or coordinates, mapped to the picture.
 #include "base/fp.h"
 
 #include "media/answer_keypoints.h"
@@ -76,7 +76,7 @@ static float answer_keypoints_offset(enum smr_answer_refine refine, float left, 
   return offset < -0.5f ? -0.5f : offset > 0.5f ? 0.5f : offset;
 }
 
-// The number and place of the largest cell; NaN where there are only such.
+// Value and index of the largest cell; NaN if all cells are NaN.
 static float answer_keypoints_largest(const struct answer_keypoints_map *map, size_t *place) {
   const size_t n = map->height * map->width;
   float x[SMR_ANSWER_BLOCK], best = NAN;

@@ -12,26 +12,26 @@ enum smr_answer_refine { SMR_ANSWER_CELL = 0, SMR_ANSWER_QUARTER = 1, SMR_ANSWER
 
 struct smr_answer_keypoints {
   uint32_t output;
-  bool heatmaps;       ///< the output is a map for each point, else coordinates
+  bool heatmaps;       /// the output has a map per point, else coordinates
   bool channels_last;  ///< maps [1, height, width, points], else [1, points, height, width]
   enum smr_answer_refine refine;  ///< of maps
-  bool sigmoid;                   ///< of maps: the score is that of the number
-  bool yx, ratio;                 ///< of coordinates: y first; shares of the input's sides
-  uint32_t step;                  ///< of coordinates: 2, or 3 with a score behind each pair
+  bool sigmoid;                   /// of maps: the score is the sigmoid of the cell
+  bool yx, ratio;                 /// of coordinates: y first; relative to the input's sides
+  uint32_t step;                  /// of coordinates: 2, or 3 with a score after each pair
 };
 
-/// A point in the picture's pixels. (0, 0) with score 0 where the output says none.
+/// A point in pixels of the picture; (0, 0) with score 0 if the output has none.
 struct smr_answer_point {
   float x, y, score;
 };
 
-/// How many points the output has. BAD_SHAPE where it does not fit the record.
+/// Number of points of the output. BAD_SHAPE if it does not fit the record.
 samara_status smr_answer_keypoints_count(const struct smr_answer_keypoints *record,
                                          const struct smr_answer_outputs *outputs, size_t *count,
                                          samara_error *error);
 
-/// Write the points to `points`, which has room for `room` of them, as many as there are. Takes no
-/// other memory. BAD_ARGUMENT where the room is too small or the geometry cannot be.
+/// Write all points to `points`, which has room for `room`. Uses no other memory. BAD_ARGUMENT if
+/// the room is too small or the geometry invalid.
 samara_status smr_answer_keypoints(const struct smr_answer_keypoints *record,
                                    const struct smr_answer_outputs *outputs,
                                    const struct smr_answer_geometry *geometry,

@@ -10,10 +10,10 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { ANSWER_MASK_NONE = -1 };  // in tables: the model did not see it
+enum { ANSWER_MASK_NONE = -1 };  // in tables: outside of the model's view
 
-// An output as channels of cells. Cell (row, column) of channel c is element
-// c * channel_step + (row * width + column) * cell_step.
+// An output as channels of cells. Cell (row, column) of channel c is element c * channel_step +
+// (row * width + column) * cell_step.
 struct answer_mask_view {
   const samara_tensor *tensor;
   size_t channels, height, width;
@@ -57,15 +57,15 @@ static samara_status answer_mask_open(const struct smr_answer_mask *record,
   return SAMARA_OK;
 }
 
-// Parts of the scratch, in their order: widest elements first.
+// Layout of the scratch: widest elements first.
 struct answer_mask_scratch {
-  int32_t *across, *down;  // of each column and row of the rectangle: what it adds to the cell
+  int32_t *across, *down;  // per column and row of the rectangle: its term of the cell index
   uint16_t *cells;
 };
 
 static size_t answer_mask_scratch_bytes(const struct smr_answer_geometry *g,
                                         const struct answer_mask_view *v) {
-  // Sides are at most 16384, so 2^29 + 2^17 bytes at most.
+  // No overflow: sides are at most 16384, so at most 2^29 + 2^17 bytes.
   const size_t words = (size_t)g->crop[2] + (size_t)g->crop[3];
   return words * 4 + v->height * v->width * sizeof(uint16_t);
 }
@@ -85,7 +85,7 @@ samara_status smr_answer_mask_size(const struct smr_answer_mask *record,
 
 // ---- cells ----
 
-// Whole rows in blocks of cells, each through all channels.
+// Process a row in blocks of cells, all channels per block.
 static void answer_mask_argmax_row(const struct answer_mask_view *v, size_t first,
                                    uint16_t *cells) {
   float x[SMR_ANSWER_BLOCK], best[SMR_ANSWER_BLOCK];
@@ -150,7 +150,7 @@ static samara_status answer_mask_cells(const struct smr_answer_mask *record,
 
 // ---- pixels ----
 
-// The cell on one axis of oriented pixel `at`, or ANSWER_MASK_NONE.
+// The cell of oriented pixel `at` on one axis, or ANSWER_MASK_NONE.
 static int32_t answer_mask_cell(const struct smr_answer_geometry *g, uint32_t axis, int32_t at,
                                 int32_t cells) {
   int32_t oriented[2];
@@ -163,8 +163,8 @@ static int32_t answer_mask_cell(const struct smr_answer_geometry *g, uint32_t ax
   return cell < cells ? (int32_t)cell : ANSWER_MASK_NONE;
 }
 
-// What each column and each row of the rectangle adds to the index of a cell. A quarter turn makes
-// columns of the picture rows of the input.
+// Compute the term of each column and row of the rectangle in the index of a cell. With a quarter
+// turn, columns of the picture are rows of the input.
 static void answer_mask_tables(const struct smr_answer_geometry *g,
                                const struct answer_mask_view *v, int32_t *across, int32_t *down) {
   const bool turned = (g->quarters & 1) != 0;
@@ -184,7 +184,7 @@ static void answer_mask_tables(const struct smr_answer_geometry *g,
   }
 }
 
-// A row of the rectangle, whose cells begin at `cells`.
+// One row of the rectangle; its cells begin at `cells`.
 static void answer_mask_pixel_row(const uint16_t *cells, const int32_t *across, int32_t n,
                                   size_t element_bytes, void *row) {
   uint8_t *narrow = (uint8_t *)row;
@@ -206,7 +206,7 @@ static void answer_mask_pixels(const struct smr_answer_geometry *g,
   char *row = (char *)classes + ((size_t)g->crop[1] * width + (size_t)g->crop[0]) * bytes;
   for (int32_t y = 0; y < g->crop[3]; y++, row += width * bytes) {
     if (s->down[y] == ANSWER_MASK_NONE) continue;
-    if (y > 0 && s->down[y] == s->down[y - 1])  // the same cells: pictures are larger than masks
+    if (y > 0 && s->down[y] == s->down[y - 1])  // the same cells as the row above
       memcpy(row, row - width * bytes, (size_t)g->crop[2] * bytes);
     else
       answer_mask_pixel_row(s->cells + s->down[y], s->across, g->crop[2], bytes, row);

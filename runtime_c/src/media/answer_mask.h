@@ -24,21 +24,22 @@ struct smr_answer_mask {
 
 /// Memory that a mask takes.
 struct smr_answer_mask_size {
-  size_t element_bytes;  ///< 1 or 2; the largest number of so many bytes is *unseen*
-  size_t classes_bytes;  ///< of the picture's pixels
+  size_t element_bytes;  /// 1 or 2; 1 or 2; the largest value marks pixels outside of the model's
+                         /// view
+  size_t classes_bytes;  /// for all pixels of the picture
   size_t scratch_bytes;
 };
 
-/// How much memory the mask of a picture takes. BAD_SHAPE where the output does not fit the record,
-/// or a side of it is above 16384; BAD_ARGUMENT for a geometry that cannot be.
+/// Memory for the mask of a picture. BAD_SHAPE if the output does not fit the record or has a side
+/// above 16384. BAD_ARGUMENT for an invalid geometry.
 samara_status smr_answer_mask_size(const struct smr_answer_mask *record,
                                    const struct smr_answer_outputs *outputs,
                                    const struct smr_answer_geometry *geometry,
                                    struct smr_answer_mask_size *size, samara_error *error);
 
-/// Write the class of each pixel, row by row, to `classes`: uint8 or uint16 as the size says,
-/// aligned to them. `scratch` is aligned to 8 bytes. BAD_ARGUMENT where one of the two is too
-/// small; BAD_DATA for class numbers that the type does not hold.
+/// Write the class of each pixel, row by row, to `classes`: aligned uint8 or uint16 according to
+/// element_bytes. `scratch` is aligned to 8 bytes. BAD_ARGUMENT if either is too small. BAD_DATA
+/// for class numbers that do not fit the type.
 samara_status smr_answer_mask(const struct smr_answer_mask *record,
                               const struct smr_answer_outputs *outputs,
                               const struct smr_answer_geometry *geometry, void *scratch,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channels of outputs that follow each other.
+// Channels of consecutive outputs.
 #include "base/fp.h"
 
 #include "media/answer_part.h"
@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-// Whether the tensor's shape has rows of channels, and how many channels.
+// Whether the tensor has rows of channels, and their number.
 static bool answer_part_channels(const samara_tensor *t, bool channels_first, size_t *channels) {
   if (t->rank < 2 || (t->rank > 2 && t->shape[0] != 1)) return false;
   const int32_t axis = !channels_first ? t->rank - 1 : t->rank == 2 ? 0 : 1;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scores of boxes, a block of boxes and one channel of them at a time.
+// Scores of boxes, one block of boxes and one channel at a time.
 #include "base/fp.h"
 
 #include "media/answer_score.h"
 
 #include <math.h>
 
-// Softmax over all channels of a block of boxes: what it subtracts and divides by.
+// Softmax over all channels of a block of boxes: the maximum and the sum.
 struct answer_score_soft {
   float largest[SMR_ANSWER_BLOCK], total[SMR_ANSWER_BLOCK];
 };

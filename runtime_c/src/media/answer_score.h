@@ -5,15 +5,15 @@
 
 #include "media/answer_part.h"
 
-/// What scores are made of. `objectness` of 0 rows is none.
+/// Inputs of scores. Without objectness, it has 0 rows.
 struct smr_answer_scoring {
   struct smr_answer_rows score, objectness;
   enum smr_answer_activation activation;
   bool root;
 };
 
-/// The score and the class of boxes first .. first + n - 1, n <= SMR_ANSWER_BLOCK. The score is NaN
-/// where no class has one above -infinity.
+/// Score and class of boxes first .. first + n - 1, n <= SMR_ANSWER_BLOCK. The score is NaN if no
+/// class has a score above -infinity.
 void smr_answer_scores(const struct smr_answer_scoring *s, size_t first, size_t n, float *scores,
                        int32_t *classes);
 

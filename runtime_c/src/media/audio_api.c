@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sound to tensors without a model.
+// Audio to tensors without a model.
 #include "base/fp.h"
 
 #include "base/alloc.h"
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/isa.h"
 
-// A recording on its way: where the next tensor goes, and how many there were.
+// Conversion of a recording: where the next tensor goes, and the number of tensors so far.
 struct audio_job {
   struct smr_audio_record record;
   struct smr_audio_tensor makes;

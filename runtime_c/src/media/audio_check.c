@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks audio records: a file may say anything.
+// Checks audio records, which may come from an untrusted file.
 #include "base/fp.h"
 
 #include "media/audio_plan.h"
@@ -78,7 +78,7 @@ static samara_status audio_check_fft(const struct smr_audio_record *r, samara_er
 static samara_status audio_check_bands(const struct smr_audio_record *r, samara_error *error) {
   SMR_TRY(audio_check_range("bins", r->bins, 1, AUDIO_CHECK_BINS, error));
   SMR_TRY(audio_check_range("first", r->first, 0, r->fft / 2, error));
-  // The rate's half is exact in float32.
+  // Half the rate is exact in float32.
   if (!audio_check_float(r->low) || !audio_check_float(r->high) ||
       !(r->low >= 0 && r->low < r->high && r->high <= (float)r->rate * 0.5f))
     SMR_FAIL(error, BAD_ARGUMENT,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One frame of samples becomes the elements of its features: docs/guides/preprocessing-audio.md, 4
-// to 9.
+// Computes the features of one audio frame: docs/guides/preprocessing-audio.md, steps 4 to 9.
 #include "base/fp.h"
 
 #include "media/audio_frame.h"
@@ -12,7 +11,7 @@
 
 enum {
   AUDIO_FRAME_LOG_BITS = 22,
-  AUDIO_FRAME_TRANSFORM_BITS = 42  // of the largest sum that a transform can make
+  AUDIO_FRAME_TRANSFORM_BITS = 42  // bits of the largest sum of a transform
 };
 
 // ---- elements ----
@@ -31,7 +30,7 @@ SMR_HOT_VECTORIZED static void audio_frame_floats(size_t n, const int64_t *restr
   for (size_t i = 0; i < n; i++) y[i] = (float)x[i] * unit;
 }
 
-// The nearest float32; 0 where it is below 2^-126.
+// The nearest float32; 0 if it is below 2^-126.
 static float audio_frame_power(struct smr_audio_power p) {
   if (p.e < -157) return 0;
   if (p.e >= -126) return (float)p.m * audio_frame_two_to(p.e);
@@ -75,7 +74,7 @@ static void audio_frame_elements(const struct smr_audio_plan *plan, const float 
 
 // ---- the spectrum ----
 
-// Mean, pre-emphasis and window; zeros fill what the transform has more.
+// Apply mean, pre-emphasis and window, and pad with zeros to the transform's size.
 static void audio_frame_shape(const struct smr_audio_plan *plan, const int64_t *x, int64_t *y) {
   const struct smr_audio_record *r = &plan->record;
   const size_t n = r->window;
@@ -100,8 +99,7 @@ static void audio_frame_shape(const struct smr_audio_plan *plan, const int64_t *
 
 static uint64_t audio_frame_absolute(int64_t x) { return (uint64_t)(x < 0 ? -x : x); }
 
-// Cuts a frame so that no sum of it overflows: quiet ones keep more bits. Returns how many are
-// gone.
+// Shift a frame right so that no sum overflows; quiet frames keep more bits. Returns the shift.
 static uint32_t audio_frame_cut(const struct smr_audio_plan *plan, int64_t *y) {
   uint64_t any = 0;
   for (size_t i = 0; i < plan->record.window; i++) any |= audio_frame_absolute(y[i]);
@@ -112,7 +110,7 @@ static uint32_t audio_frame_cut(const struct smr_audio_plan *plan, int64_t *y) {
   return cut;
 }
 
-// Twice the spectrum. Returns its fractional bits, as of the spectrum.
+// Compute twice the spectrum. Returns the fractional bits of the spectrum.
 static int32_t audio_frame_transform(const struct smr_audio_plan *plan,
                                      const struct smr_audio_work *work, const int64_t *x) {
   const size_t half = plan->record.fft / 2;
@@ -130,7 +128,8 @@ static int32_t audio_frame_transform(const struct smr_audio_plan *plan,
   return SMR_AUDIO_SAMPLE_BITS - (int32_t)cut + 1;
 }
 
-// Power or magnitude of each bin: the parts are cut to 31 bits, so that squares fit.
+// Power or magnitude of each bin. Real and imaginary parts are shifted to 31 bits, so that squares
+// do not overflow.
 static void audio_frame_magnitudes(const struct smr_audio_plan *plan,
                                    const struct smr_audio_work *work, int32_t bits) {
   const struct smr_audio_record *r = &plan->record;
@@ -155,7 +154,7 @@ static uint64_t audio_frame_shifted(uint64_t m, int32_t left) {
   return left <= -64 ? 0 : m >> -left;
 }
 
-// The weighted sum of a band's bins. They are brought to one exponent first, that of the largest.
+// The weighted sum of a band's bins, after aligning them to the largest exponent.
 static struct smr_audio_power audio_frame_band(const struct smr_audio_plan *plan,
                                                const struct smr_audio_work *work,
                                                const struct smr_audio_band *band) {
@@ -184,7 +183,7 @@ static struct smr_audio_power audio_frame_sum(struct smr_audio_power a, struct s
   return smr_audio_normalised(top.m + audio_frame_shifted(low.m, low.e - top.e), top.e);
 }
 
-// The logarithm of max(p + offset, floor): bits of log2 by squaring, one at a time.
+// The logarithm of max(p + offset, floor): log2 bit by bit, by squaring.
 static int32_t audio_frame_log(const struct smr_audio_plan *plan, struct smr_audio_power p) {
   static const int64_t units[] = {46516320, 20201781, 202017810};  // 2^26 ln 2, log10 2, 10 log10 2
   p = audio_frame_sum(p, plan->offset);

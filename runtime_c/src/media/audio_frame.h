@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One frame of samples becomes the elements of its features.
+// Features of one audio frame.
 #ifndef SMR_MEDIA_AUDIO_FRAME_H_
 #define SMR_MEDIA_AUDIO_FRAME_H_
 
@@ -7,7 +7,7 @@
 
 #include "media/audio_plan.h"
 
-/// Working memory of a frame, of sizes that a plan says.
+/// Working memory for one audio frame; sizes are those of the plan.
 struct smr_audio_work {
   int64_t *x;        ///< [fft], or [window] of samples
   int64_t *zr, *zi;  ///< [fft / 2 + 1]
@@ -18,8 +18,8 @@ struct smr_audio_work {
   float *values;     ///< [features]
 };
 
-/// The features of the `window` samples at `x`, 40 fractional bits, as elements at `out`
-/// [features] of the record's dtype.
+/// Compute the features of the `window` samples at `x` (40 fractional bits), as elements of the
+/// record's dtype at `out` [features].
 void smr_audio_frame(const struct smr_audio_plan *plan, const struct smr_audio_work *work,
                      const int64_t *x, void *out);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that tables of audio are made with, in integers.
+// Integer functions for tables of audio.
 #include "base/fp.h"
 
 #include "media/audio_math.h"
@@ -30,7 +30,7 @@ uint64_t smr_audio_muldiv(uint64_t a, uint64_t b, uint64_t c) {
   uint64_t low;
   uint64_t rest = audio_math_wide(a, b, &low);
   if (rest == 0) return low / c;
-  // The quotient fits 64 bits, so rest < c; rest stays below 2^63.
+  // The quotient fits in 64 bits, so rest < c; rest stays below 2^63.
   for (int i = 0; i < 64; i++) {
     rest = rest << 1 | low >> 63;
     low <<= 1;
@@ -86,7 +86,7 @@ uint32_t smr_audio_root(uint64_t n) {
   if (n == 0) return 0;
   bit >>= (64 - smr_audio_bits(n)) & ~1u;
   for (; bit != 0; bit >>= 2) {
-    // Arithmetic in the place of branches: the bits of a root are as good as random.
+    // Arithmetic instead of branches, because the bits of a root are unpredictable.
     const uint64_t more = (uint64_t)0 - (uint64_t)(n >= root + bit);
     n -= (root + bit) & more;
     root = (root >> 1) + (bit & more);
@@ -94,8 +94,8 @@ uint32_t smr_audio_root(uint64_t n) {
   return (uint32_t)root;
 }
 #else
-// The processor's root is near, whatever it rounds; the correction makes it exact. Three times as
-// fast as bit by bit.
+// The processor's root is close, whatever its rounding; the correction makes it exact. Three times
+// as fast as bit by bit.
 uint32_t smr_audio_root(uint64_t n) {
   uint64_t root = (uint64_t)sqrt((double)n);
   if (root > UINT32_MAX) root = UINT32_MAX;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that tables of audio are made with, in integers: docs/guides/preprocessing-audio.md,
-// "Tables".
+// Integer functions for tables of audio: docs/guides/preprocessing-audio.md, "Tables".
 //
-// Everything here is the same on every machine: no last bit of a libm counts.
+// Results are the same on every machine, because no libm is used.
 #ifndef SMR_MEDIA_AUDIO_MATH_H_
 #define SMR_MEDIA_AUDIO_MATH_H_
 
@@ -19,7 +18,7 @@ struct smr_audio_power {
   int32_t e;
 };
 
-/// How many bits x takes; 0 for 0.
+/// Number of significant bits of x; 0 for 0.
 static inline uint32_t smr_audio_bits(uint64_t x) {
   return x == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(x);
 }
@@ -55,9 +54,9 @@ uint64_t smr_audio_exp2(uint64_t fraction);
 /// floor(sqrt(n)).
 uint32_t smr_audio_root(uint64_t n);
 
-/// A float of 0 or more with `bits` fractional bits, halves up; it must be below 2^(62 - bits).
+/// A nonnegative float, below 2^(62 - bits), to `bits` fractional bits, halves up.
 int64_t smr_audio_fixed(float value, uint32_t bits);
-/// A finite normal float of 0 or more, exactly.
+/// A finite, normal or zero, nonnegative float, exactly.
 struct smr_audio_power smr_audio_power_of(float value);
 
 #endif  // SMR_MEDIA_AUDIO_MATH_H_

@@ -12,7 +12,7 @@
 
 enum { AUDIO_PLAN_ALIGN = 64 };
 
-// Where the tables lie behind the plan; offsets in bytes. The checks keep all sizes below 4 MiB.
+// Byte offsets of the tables after the plan. The checks limit all sizes to 4 MiB.
 struct audio_plan_layout {
   size_t resample, window, stage_r, stage_i, fold_r, fold_i, order, bands, weights, cosines, mean,
       scale, bytes;

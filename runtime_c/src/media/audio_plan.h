@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is made of sound for one record and one format of samples: all tables, in memory of the
-// caller.
+// A plan for one record and one format of samples: all tables, in memory of the caller.
 #ifndef SMR_MEDIA_AUDIO_PLAN_H_
 #define SMR_MEDIA_AUDIO_PLAN_H_
 
@@ -17,10 +16,10 @@
 enum { SMR_AUDIO_SAMPLE_BITS = 40 };  // fractional bits of samples
 #define SMR_AUDIO_LIMIT (INT64_C(2) << SMR_AUDIO_SAMPLE_BITS)
 
-/// Input samples that a state holds beside those that a weighted sum takes.
+/// Input samples that a state holds in addition to those of one weighted sum.
 enum { SMR_AUDIO_BLOCK = 256 };
 
-/// Read only after it was made: any number of states and threads may share it.
+/// Read-only once made: any number of states and threads may share it.
 struct smr_audio_plan {
   struct smr_audio_record record;  ///< mean and scale point into the plan
   struct smr_audio_format format;
@@ -28,7 +27,7 @@ struct smr_audio_plan {
   struct smr_audio_resampler resampler;
   uint32_t lead;      ///< zeros before the first sample
   uint32_t fft_bits;  ///< fft is 2^fft_bits
-  uint32_t features;  ///< numbers of a frame
+  uint32_t features;  /// values per audio frame
   size_t state_bytes;
   struct smr_audio_power floor, offset;
   int64_t preemphasis;  ///< 40 fractional bits
@@ -46,17 +45,17 @@ struct smr_audio_plan {
 samara_status smr_audio_check(const struct smr_audio_record *record,
                               const struct smr_audio_format *format, samara_error *error);
 
-/// Numbers of a frame of a record that passed the checks; a complex one counts as two.
+/// Values per audio frame of a checked record; a complex value counts as two.
 uint32_t smr_audio_features(const struct smr_audio_record *record);
 
-/// How many bytes a plan takes, 0 unless OK; checks as smr_audio_check.
+/// Bytes of a plan, 0 on failure; also does the checks of smr_audio_check.
 samara_status smr_audio_plan_bytes(const struct smr_audio_record *record,
                                    const struct smr_audio_format *format, size_t *bytes,
                                    samara_error *error);
 
-/// Make a plan at `memory`, which begins at a multiple of 64, has smr_audio_plan_bytes() and is
-/// borrowed as long as the plan is used. `isa`: instruction sets to use; the bits do not depend on
-/// them. Takes milliseconds where samples are resampled by an odd ratio, below one otherwise.
+/// Make a plan in `memory`, which is 64-aligned, has smr_audio_plan_bytes() bytes and is borrowed
+/// as long as the plan is used. `isa`: instruction sets to use; results do not depend on them.
+/// Takes some milliseconds for odd resampling ratios, else less than one.
 samara_status smr_audio_plan_make(const struct smr_audio_record *record,
                                   const struct smr_audio_format *format, uint32_t isa, void *memory,
                                   const struct smr_audio_plan **plan, samara_error *error);

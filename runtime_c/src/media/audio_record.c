@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records and samples of callers, as the rest of audio takes them.
+// Converts records and samples of callers for the other audio files.
 #include "base/fp.h"
 
 #include "media/audio.h"
@@ -10,7 +10,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 
-// The element type, or more than there are.
+// The element type; out of range if unknown.
 static uint8_t audio_record_dtype(samara_dtype dtype) {
   switch ((int)dtype) {
     case SAMARA_FLOAT32:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model says about the sound that it takes: docs/guides/preprocessing-audio.md, field by
-// field.
+// Audio records: docs/guides/preprocessing-audio.md explains the fields.
 #ifndef SMR_MEDIA_AUDIO_RECORD_H_
 #define SMR_MEDIA_AUDIO_RECORD_H_
 
@@ -29,7 +28,7 @@ enum smr_audio_shape {
 enum smr_audio_spectrum { SMR_AUDIO_POWER, SMR_AUDIO_MAGNITUDE, SMR_AUDIO_COMPLEX };
 enum smr_audio_log { SMR_AUDIO_LN, SMR_AUDIO_LOG10, SMR_AUDIO_DB };
 
-/// A record. Numbers that a kind does not have are 0. Sizes are in samples, frequencies in hertz.
+/// A record. Fields that a kind does not use are 0. Sizes are in samples, frequencies in hertz.
 struct smr_audio_record {
   uint8_t kind;      ///< enum smr_audio_kind
   uint8_t dtype;     ///< enum smr_audio_dtype, of the elements made
@@ -45,13 +44,13 @@ struct smr_audio_record {
   uint32_t rate, window, hop, fft, lead;
   uint32_t bins, first, coefficients, lifter;
   float low, high, preemphasis, floor, offset;
-  uint32_t n_mean, n_scale;   ///< 0, 1, or the numbers of a frame
+  uint32_t n_mean, n_scale;   /// 0, 1, or the values of an audio frame
   const float *mean, *scale;  ///< borrowed until smr_audio_plan_make returns
   float quant_scale;          ///< of U8 and I8: more than 0
   int32_t quant_zero;
 };
 
-/// Whether frames are transformed; then, whether into mel bands, and whether into cosines of these.
+/// Whether the kind needs a Fourier transform; below: mel bands; a cosine transform.
 static inline bool smr_audio_spectral(const struct smr_audio_record *r) {
   return SMR_HAS(audio_spectrum) && r->kind != SMR_AUDIO_SAMPLES;
 }
@@ -62,10 +61,10 @@ static inline bool smr_audio_cepstral(const struct smr_audio_record *r) {
   return SMR_HAS(audio_cosines) && r->kind == SMR_AUDIO_MFCC;
 }
 
-/// The samples that a caller brings: interleaved channels.
+/// The caller's samples: interleaved channels.
 struct smr_audio_format {
   uint32_t rate;      ///< samples of a channel per second
-  uint32_t channels;  ///< 1..32; their mean counts
+  uint32_t channels;  /// 1..32, averaged to one
   bool is_float;      ///< float32, full scale 1.0; else int16
 };
 

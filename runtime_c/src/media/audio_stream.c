@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples in, in any portions, frames of features out: docs/guides/preprocessing-audio.md, 1 to 3.
+// Turns chunks of samples into audio frames of features: docs/guides/preprocessing-audio.md, steps
+// 1 to 3.
 #include "base/fp.h"
 
 #include "media/audio_stream.h"
@@ -40,7 +41,7 @@ size_t smr_audio_layout(const struct smr_audio_plan *plan, struct smr_audio_stat
   return end;
 }
 
-// The signal before its first sample is zero: half of the resampler's window, less one.
+// The signal before its first sample is zero, for half of the resampler's window less one.
 static void audio_stream_begin(const struct smr_audio_plan *plan, struct smr_audio_state *state) {
   const size_t before = plan->resampler.half == 0 ? 0 : plan->resampler.half - 1;
   state->taken = state->resampled = state->frames = 0;
@@ -62,7 +63,7 @@ struct smr_audio_state *smr_audio_reset(const struct smr_audio_plan *plan, void 
 
 // ---- samples ----
 
-// Halves away from zero, as of integers: no rounding mode is asked.
+// Rounds halves away from zero, independent of the rounding mode.
 static int64_t audio_stream_of_float(const unsigned char *from) {
   uint32_t word;
   memcpy(&word, from, sizeof word);
@@ -106,8 +107,8 @@ static int64_t audio_stream_clamped(int64_t x) {
   return x > SMR_AUDIO_LIMIT ? SMR_AUDIO_LIMIT : x < -SMR_AUDIO_LIMIT ? -SMR_AUDIO_LIMIT : x;
 }
 
-// How many samples at the record's rate, at most `most`, the input gives; they go to `to` unless it
-// is NULL.
+// Resample the input to at most `most` samples at the record's rate, written to `to` unless it is
+// NULL. Returns their number.
 static size_t audio_stream_resample(const struct smr_audio_plan *plan,
                                     struct smr_audio_state *state, size_t most, int64_t *to) {
   const struct smr_audio_resampler *r = &plan->resampler;
@@ -127,8 +128,8 @@ static size_t audio_stream_resample(const struct smr_audio_plan *plan,
   return n;
 }
 
-// Drops what no sum takes any more. Where the next sum begins behind all that is held, `at` stays
-// above `held`: so many of the samples to come are dropped.
+// Drop samples that no later sum needs. If the next sum begins after all held samples, `at` stays
+// above `held`: the difference is dropped from the next samples.
 static void audio_stream_compact(struct smr_audio_state *state) {
   const size_t gone = state->at < state->held ? state->at : state->held;
   memmove(state->input, state->input + gone, (state->held - gone) * sizeof *state->input);
@@ -149,7 +150,7 @@ static struct audio_stream_output audio_stream_output_of(const struct smr_audio_
   return (struct audio_stream_output){(unsigned char *)out, room, 0, bytes};
 }
 
-// Makes a frame of what is full. False where the output has no room for it.
+// Emit a frame if it is full. False if the output has no room.
 static bool audio_stream_emit(const struct smr_audio_plan *plan, struct smr_audio_state *state,
                               struct audio_stream_output *out) {
   if (out->made == out->room) return false;
@@ -165,12 +166,12 @@ static bool audio_stream_emit(const struct smr_audio_plan *plan, struct smr_audi
   return true;
 }
 
-// Moves what the input gives, at most `most` samples, to frames, and makes those that are full.
-// False where it stopped because the output is full.
+// Move at most `most` samples from the input to frames, and emit full ones. False if the output is
+// full.
 static bool audio_stream_drain(const struct smr_audio_plan *plan, struct smr_audio_state *state,
                                uint64_t most, struct audio_stream_output *out) {
   const size_t window = plan->record.window;
-  if (state->taken == 0) return true;  // the zeros before a signal can fill a window of 1
+  if (state->taken == 0) return true;  // leading zeros alone must not fill a window of 1
   for (;;) {
     if (state->filled == window && !audio_stream_emit(plan, state, out)) return false;
     const bool skips = state->skipped > 0;
@@ -222,7 +223,7 @@ static uint64_t audio_stream_total(const struct smr_audio_plan *plan,
   return state->taken / down * up + (state->taken % down * up + down - 1) / down;
 }
 
-// All samples at the record's rate, by zeros behind the last. False where the output is full.
+// Resample the rest of the signal, padded with zeros. False if the output is full.
 static bool audio_stream_finish(const struct smr_audio_plan *plan, struct smr_audio_state *state,
                                 struct audio_stream_output *out) {
   const uint64_t total = audio_stream_total(plan, state);
@@ -234,7 +235,7 @@ static bool audio_stream_finish(const struct smr_audio_plan *plan, struct smr_au
   return false;
 }
 
-// Frames whose middle lies in the signal. False where the output is full.
+// Emit the remaining frames whose centre is in the signal. False if the output is full.
 static bool audio_stream_centred(const struct smr_audio_plan *plan, struct smr_audio_state *state,
                                  struct audio_stream_output *out) {
   if (!plan->record.center || state->taken == 0) return true;

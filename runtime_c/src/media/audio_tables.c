@@ -110,7 +110,7 @@ static uint64_t audio_tables_edge(const struct audio_tables_scale *scale, uint32
   return scale->low + smr_audio_muldiv(j, scale->width, scale->record->bins + 1);
 }
 
-// Where bin k lies: in mels or in hertz, as the edges do.
+// Position of bin k in the unit of the edges: mels or hertz.
 static uint64_t audio_tables_place(const struct smr_audio_record *record, uint32_t k) {
   const uint64_t hertz = audio_tables_hz((uint64_t)k * record->rate) / record->fft;
   return record->mel_triangles ? audio_tables_mel(record->slaney, hertz) : hertz;
@@ -127,7 +127,7 @@ static uint32_t audio_tables_band(const struct audio_tables_scale *scale, uint32
   }
   band->norm = record->slaney_norm ? audio_tables_reciprocal(hertz[2] - hertz[0])
                                    : (struct smr_audio_power){UINT32_C(1) << 31, -31};
-  // The edge in hertz says where to begin; one bin earlier, because it was rounded.
+  // Begin one bin before the edge in hertz, because the edge was rounded.
   uint32_t k = (uint32_t)(hertz[0] * record->fft / record->rate >> 32), count = 0;
   band->start = 0;
   for (k = k > 1 ? k - 1 : 0; k <= record->fft / 2; k++) {
@@ -198,7 +198,7 @@ struct smr_audio_resampler smr_audio_resampler_of(uint32_t rate, uint32_t to) {
   return made;
 }
 
-// The weight of a sample that lies j / up samples away.
+// The weight of a sample at distance j / up.
 static int32_t audio_tables_weight(const struct smr_audio_resampler *r, uint64_t j) {
   const uint64_t least = r->up < r->down ? r->up : r->down;
   const uint64_t unit = 20 * (uint64_t)(r->up < r->down ? r->down : r->up);

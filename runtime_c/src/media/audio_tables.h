@@ -10,20 +10,19 @@
 #include "media/audio_math.h"
 #include "media/audio_record.h"
 
-/// A mel band: weights[first .. first + count) belong to bins start, start + 1 ...
+/// A mel band: weights[first .. first + count) are for bins start, start + 1, ...
 struct smr_audio_band {
   uint32_t start, count;
   size_t first;
-  struct smr_audio_power norm;  ///< what the weighted sum is multiplied by
+  struct smr_audio_power norm;  /// factor of the weighted sum
 };
 
-/// How samples of one rate become samples of another: output n is a sum over 2 * half inputs, the
-/// first of which is n * down / up - half + 1.
+/// A resampler: output n is a weighted sum of 2 * half inputs from n * down / up - half + 1 on.
 struct smr_audio_resampler {
   uint32_t up, down, half;
 };
 
-/// Weights of a resampler are at most this many: 1 MiB.
+/// Most weights of a resampler: 1 MiB.
 enum { SMR_AUDIO_MAX_WEIGHTS = 1 << 18 };
 
 /// The window's `record->window` values, 40 fractional bits.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of a stream become tensors.
+// Collects audio frames into tensors.
 #include "base/fp.h"
 
 #include "media/audio_tensor.h"
@@ -18,7 +18,7 @@ static bool audio_tensor_has(const struct smr_audio_tensor *tensor, char letter)
   return memchr(tensor->layout, letter, sizeof tensor->layout) != NULL;
 }
 
-// Letters, none twice, and nothing behind them but zeros.
+// Whether the layout is distinct letters followed by zeros.
 static bool audio_tensor_reads(const struct smr_audio_tensor *tensor) {
   uint32_t seen = 0;
   bool ended = false;
@@ -85,7 +85,7 @@ struct smr_audio_batch *smr_audio_batch_reset(const struct smr_audio_plan *plan,
 
 // ---- the stream ----
 
-// A tensor that was full makes room for the frames of the next.
+// Drop the frames of a full tensor that the next one does not contain.
 static void audio_tensor_advance(struct smr_audio_batch *batch) {
   if (batch->held < batch->tensor.frames) return;
   const size_t bytes = audio_tensor_frame_bytes(batch->plan), step = batch->tensor.step;
@@ -121,7 +121,7 @@ void smr_audio_batch_flush(struct smr_audio_batch *batch, bool *full) {
 
 // ---- layouts ----
 
-// Copies [t][f][c] to wherever `stride` says; elements of `bytes`.
+// Copy [t][f][c] with elements of `bytes` bytes to positions given by `stride`.
 static void audio_tensor_permute(const size_t size[3], const size_t stride[3], size_t bytes,
                                  const unsigned char *from, unsigned char *out) {
   for (size_t t = 0; t < size[0]; t++)

@@ -8,7 +8,7 @@
 
 #include "base/isa.h"
 
-// A record and a picture that go together.
+// A checked record with a checked picture.
 struct image_job {
   samara_image_record record;
   struct smr_image_source source;

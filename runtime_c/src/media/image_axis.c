@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights of resizing, in whole numbers: step 4 of docs/guides/preprocessing.md.
+// Integer weights for resizing: step 4 of docs/guides/preprocessing.md.
 #include "base/fp.h"
 
 #include "media/image.h"
 
-// How `from` old pixels become `to` new ones.
+// A filter that resizes `from` old pixels to `to` new ones.
 struct image_filter {
   int64_t from, to;
   samara_image_filter kind;
   bool wide;  // the triangle is as wide as a new pixel
 };
 
-// The old pixels that new pixel d is made of.
+// The old pixels that contribute to new pixel d.
 struct image_taps {
   int64_t first, count;
 };
@@ -82,7 +82,7 @@ void smr_image_axis(samara_image_filter filter, bool antialias, uint32_t from, u
   axis.weights = smr_bump_take(bump, (size_t)count * axis.taps, sizeof *axis.weights);
   for (uint32_t d = 0; d < count && bump->base != NULL; d++) {
     struct image_taps own = image_taps_of(&f, first + d);
-    // Near the end the taps begin earlier, so that all of them lie in the picture.
+    // Near the end the taps begin earlier, so that all are inside the picture.
     const int64_t start = own.first + taps <= from ? own.first : from - taps;
     int16_t *weights = axis.weights + (size_t)d * axis.taps;
     for (int64_t k = 0; k < taps; k++) weights[k] = 0;

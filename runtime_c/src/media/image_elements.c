@@ -18,7 +18,7 @@ static void elements_half(const struct smr_image_plan *p, size_t n, const uint8_
   }
 }
 
-// n elements of channel c; of floats, by the factors [c].
+// Convert n elements of channel c; floats use mean and scale [c].
 static void elements_of(const struct smr_image_plan *p, size_t n, const uint8_t *values, uint32_t c,
                         void *out) {
   uint8_t *bytes = out;
@@ -34,7 +34,7 @@ static void elements_of(const struct smr_image_plan *p, size_t n, const uint8_t 
   }
 }
 
-// n elements to every `step`-th place.
+// Scatter n elements with stride `step`.
 static void elements_spread(size_t size, size_t n, const uint8_t *from, size_t step, uint8_t *to) {
   if (size == 1) {
     for (size_t i = 0; i < n; i++) to[i * step] = from[i];
@@ -45,7 +45,7 @@ static void elements_spread(size_t size, size_t n, const uint8_t *from, size_t s
   }
 }
 
-// n pixels of three bytes each to every `step`-th place.
+// Scatter n pixels of three bytes with stride `step`.
 static void elements_turns(const struct smr_image_plan *p, size_t n, const uint8_t *values,
                            size_t stride, size_t step, uint8_t *to) {
   const uint8_t *second = values + stride, *third = second + stride;
@@ -56,7 +56,7 @@ static void elements_turns(const struct smr_image_plan *p, size_t n, const uint8
   }
 }
 
-// Element (c, y, x) of the tensor.
+// Index of element (c, y, x) of the tensor.
 static size_t elements_at(const struct smr_image_plan *p, size_t c, size_t y, size_t x) {
   const size_t width = p->sizes.width, height = p->sizes.height;
   return p->planar ? (c * height + y) * width + x : (y * width + x) * 3 + c;
@@ -73,7 +73,7 @@ void smr_image_emit(const struct smr_image_run *run, size_t line, const uint8_t 
     return;
   }
   if (!p->planar && !p->turned) {
-    // Bytes by turns first, which are fewer than floats.
+    // Interleave bytes first, because they are smaller than floats.
     uint8_t *turns = room;
     for (uint32_t c = 0; c < 3; c++) elements_spread(1, n, values + c * stride, 3, turns + c);
     elements_of(p, 3 * n, turns, 0, run->out + elements_at(p, 0, y, 0) * size);

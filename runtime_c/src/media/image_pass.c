@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pass over a picture, which reads it row by row whatever the rotation. The arithmetic sums
-// along rows of the oriented picture first. Where it is turned, these are columns of the source:
-// then every tap along a source row is summed over rows first, and the sums along the row last.
+// The pass over a picture. It reads the source row by row for every rotation. The arithmetic sums
+// along rows of the oriented picture first. In a turned picture these are columns of the source:
+// every tap along a source row is then first summed over rows, and along the row last.
 #include "base/fp.h"
 
 #include "media/image.h"
@@ -16,7 +16,7 @@ static size_t pass_block(size_t at, size_t n) {
 
 // ---- weights over rows, which are the same for all pixels of a line ----
 
-// Weights of taps 2 pair and 2 pair + 1 of line `d`, as often as kernels read them.
+// Weights of taps 2 pair and 2 pair + 1 of line `d`, repeated as kernels read them.
 static const int32_t *pass_weights(const struct smr_image_axis *axis, uint32_t d, uint32_t pair,
                                    int32_t room[SMR_IMAGE_STEP]) {
   const int16_t *w = axis->weights + (size_t)d * axis->taps + 2 * (size_t)pair;
@@ -25,8 +25,8 @@ static const int32_t *pass_weights(const struct smr_image_axis *axis, uint32_t d
   return room;
 }
 
-// The row that the line after `d` needs in the place of row `row`, where it lies behind rows that
-// no line needs: a CPU expects rows that follow each other. Else `row`.
+// The row to prefetch for the line after `d` instead of `row`, if rows are skipped between them:
+// CPUs prefetch consecutive rows themselves. Else `row`.
 static uint32_t pass_next(const struct smr_image_axis *over, uint32_t d, uint32_t row) {
   if (d + 1 >= over->count || over->starts[d + 1] <= over->starts[d] + over->taps) return row;
   return row + over->starts[d + 1] - over->starts[d];
@@ -36,12 +36,12 @@ static uint32_t pass_next(const struct smr_image_axis *over, uint32_t d, uint32_
 
 struct pass_thread {
   const int32_t **picked;  // the taps down a column
-  uint32_t *held;          // which row of the source each slot has
-  uint8_t *kept;           // sums of rows, or their taps where the picture is turned
-  int32_t *sums;           // over rows, where they are not kept
-  int16_t *column;         // of a turned picture
-  uint8_t *values;         // a line of the tensor, channel by channel
-  void *room;              // for its elements
+  uint32_t *held;          // source row in each slot
+  uint8_t *kept;           // sums of rows, or their taps if the picture is turned
+  int32_t *sums;           // sums over rows that are not cached
+  int16_t *column;         // column of a turned picture
+  uint8_t *values;         // a line of the tensor, by channel
+  void *room;              // scratch for its elements
   size_t stride;           // of values
 };
 
@@ -67,9 +67,9 @@ static struct pass_thread pass_thread(const struct smr_image_plan *p, size_t thr
   return t;
 }
 
-// ---- pictures that stand upright ----
+// ---- upright pictures ----
 
-// Sums along row `row` of the source: channel c from h + c * stride on.
+// Sum along row `row` of the source into h + c * stride for channel c.
 static void pass_sum_row(const struct smr_image_run *run, uint32_t row, uint32_t next, int32_t *h) {
   const struct smr_image_plan *p = run->plan;
   const struct smr_image_rows *rows = p->rows;
@@ -95,7 +95,7 @@ static void pass_sum_row(const struct smr_image_run *run, uint32_t row, uint32_t
     rows->along_end(p->stride * smr_image_channels(&p->record), h);
 }
 
-// The same of pixels of four bytes in pairs, without taking them apart first.
+// The same for pixels of four bytes in pairs, without separating channels.
 static void pass_sum_fours(const struct smr_image_run *run, uint32_t row, uint32_t next,
                            int32_t *h) {
   const struct smr_image_plan *p = run->plan;
@@ -110,7 +110,7 @@ static void pass_sum_fours(const struct smr_image_run *run, uint32_t row, uint32
   }
 }
 
-// The taps down the columns for new row `d`, of the first channel.
+// Point at the taps down the columns for new row `d`, first channel.
 static void pass_pick_rows(const struct smr_image_run *run, const struct pass_thread *t,
                            uint32_t d) {
   const struct smr_image_plan *p = run->plan;
@@ -131,7 +131,7 @@ static void pass_pick_rows(const struct smr_image_run *run, const struct pass_th
   t->picked[over->taps] = t->picked[over->taps - 1];
 }
 
-// The same where there are too many rows to keep them: one after the other.
+// The same if there are too many rows to cache: one row at a time.
 static void pass_row_apart(const struct smr_image_run *run, const struct pass_thread *t, uint32_t d,
                            uint8_t *values) {
   const struct smr_image_plan *p = run->plan;
@@ -150,7 +150,7 @@ static void pass_row_apart(const struct smr_image_run *run, const struct pass_th
     p->rows->down_end(p->along.count, t->sums + c * p->stride, values + c * t->stride);
 }
 
-// New row `d` of the picture.
+// Compute new row `d` of the picture.
 static void pass_row(const struct smr_image_run *run, const struct pass_thread *t, uint32_t d,
                      uint8_t *values) {
   const struct smr_image_plan *p = run->plan;
@@ -176,7 +176,7 @@ static void pass_row(const struct smr_image_run *run, const struct pass_thread *
   }
 }
 
-// The same straight into row `line` of the tensor, with what a letterbox leaves beside it.
+// The same directly into row `line` of the tensor, including the letterbox on both sides.
 static void pass_row_straight(const struct smr_image_run *run, const struct pass_thread *t,
                               size_t line) {
   const struct smr_image_plan *p = run->plan;
@@ -196,9 +196,9 @@ static void pass_row_straight(const struct smr_image_run *run, const struct pass
   }
 }
 
-// ---- pictures that are turned ----
+// ---- turned pictures ----
 
-// All taps along row `row` of the source, channel by channel.
+// Read all taps along row `row` of the source, by channel.
 static void pass_read_row(const struct smr_image_run *run, uint32_t row, uint32_t next,
                           uint8_t *taps) {
   const struct smr_image_plan *p = run->plan;
@@ -215,7 +215,7 @@ static void pass_read_row(const struct smr_image_run *run, uint32_t row, uint32_
   }
 }
 
-// The taps of row `row` for line `d`, which stay until another row takes their slot.
+// The taps of row `row` for line `d`, cached until another row needs the slot.
 static const uint8_t *pass_kept(const struct smr_image_run *run, const struct pass_thread *t,
                                 uint32_t d, uint32_t row) {
   const struct smr_image_plan *p = run->plan;
@@ -227,7 +227,7 @@ static const uint8_t *pass_kept(const struct smr_image_run *run, const struct pa
   return taps;
 }
 
-// Sums over rows of the source for new column `d`, of every tap along them: t->column.
+// Sum every tap over rows of the source for new column `d`, into t->column.
 static void pass_sum_rows(const struct smr_image_run *run, const struct pass_thread *t,
                           uint32_t d) {
   const struct smr_image_plan *p = run->plan;
@@ -243,7 +243,7 @@ static void pass_sum_rows(const struct smr_image_run *run, const struct pass_thr
     p->rows->over(n, a, b, pass_weights(over, d, 0, room), t->column);
     return;
   }
-  // One row after the other: there may be too many to keep them.
+  // One row at a time: there may be too many to cache.
   memset(t->sums, 0, n * sizeof *t->sums);
   for (uint32_t k = 0; k < over->taps; k++) {
     if (weights[k] == 0) continue;
@@ -254,7 +254,7 @@ static void pass_sum_rows(const struct smr_image_run *run, const struct pass_thr
   p->rows->over_end(n, t->sums, t->column);
 }
 
-// New column `d` of the picture.
+// Compute new column `d` of the picture.
 static void pass_column(const struct smr_image_run *run, const struct pass_thread *t, uint32_t d,
                         uint8_t *values) {
   const struct smr_image_plan *p = run->plan;
@@ -277,7 +277,7 @@ static void pass_column(const struct smr_image_run *run, const struct pass_threa
 
 // ---- both ----
 
-// Lines of the tensor: what a letterbox leaves of them is filled.
+// Compute lines of the tensor, including the letterbox.
 static void pass_lines(void *context, size_t begin, size_t end, size_t thread) {
   const struct smr_image_run *run = context;
   const struct smr_image_plan *p = run->plan;

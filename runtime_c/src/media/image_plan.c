@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pass over a picture computes once for all pictures that lie alike.
+// Plans the pass once for all pictures with the same layout.
 #include "base/fp.h"
 
 #include "media/image.h"
@@ -11,7 +11,7 @@ size_t smr_image_offset(const struct smr_image_axis_source *axis, uint32_t i, in
   return (plane == 0 ? at : at / 2) * axis->strides[plane];
 }
 
-// Tap `place` of a pair, 0 or 1: its offsets in each plane.
+// Offsets of tap `place` (0 or 1) of a pair in each plane.
 static void plan_tap(const struct smr_image_source *source, const struct smr_image_plan *p,
                      size_t place, uint32_t pixel) {
   for (int plane = 0; plane < 3; plane++)
@@ -19,8 +19,8 @@ static void plan_tap(const struct smr_image_source *source, const struct smr_ima
       p->offsets[plane][place] = (int32_t)smr_image_offset(&source->along, pixel, plane);
 }
 
-// Offsets of the taps along a row, and their weights. Where no tap is alone, those of a pair stand
-// in the order of the source.
+// Offsets and weights of the taps along a row. If no tap is single, the taps of a pair are in the
+// order of the source.
 static void plan_taps(const struct smr_image_source *source, struct smr_image_plan *p) {
   const struct smr_image_axis *axis = &p->along;
   const bool turns = p->adjacent && source->along.step < 0;
@@ -95,8 +95,7 @@ static void plan_axes(const samara_image_record *r, const struct smr_image_sizes
   p->along = p->turned ? y : x, p->over = p->turned ? x : y;
 }
 
-// Scratch of a thread, in the order in which image_pass.c lays it out; each part is rounded up
-// to 8.
+// Scratch of a thread in the order used by image_pass.c; each part is rounded up to 8.
 static size_t plan_thread_bytes(const struct smr_image_plan *p) {
   enum { PARTS = 7, ROUNDING = 8, LARGEST_ELEMENT = 4 };
   const size_t width = p->sizes.width, height = p->sizes.height;
@@ -119,7 +118,7 @@ void smr_image_plan(const samara_image_record *record, const struct smr_image_si
                              .rows = smr_image_rows_config(isa)};
   plan_axes(record, sizes, bump, &p);
   p.stride = ((size_t)p.along.count + SMR_IMAGE_STEP - 1) / SMR_IMAGE_STEP * SMR_IMAGE_STEP;
-  // Of more rows each is read, summed and forgotten.
+  // With more rows than this, rows are not cached.
   const uint32_t most = p.turned ? 2 : SMR_IMAGE_SLOTS;
   p.slots = p.over.taps <= most ? p.over.taps : 1;
   p.adjacent = p.along.taps % 2 == 0;
@@ -136,7 +135,8 @@ void smr_image_plan(const samara_image_record *record, const struct smr_image_si
   p.thread_bytes = plan_thread_bytes(&p);
   p.scratch = smr_bump_take(bump, threads, p.thread_bytes);
   if (bump->base != NULL) {
-    memset(p.scratch, 0, threads * p.thread_bytes);  // what has weight 0 is never computed
+    memset(p.scratch, 0, threads * p.thread_bytes);  // taps with weight 0 may be read before they
+                                                     // are written
     memset(p.weights, 0, pairs * sizeof *p.weights);
     plan_taps(source, &p);
   }

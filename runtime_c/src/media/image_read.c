@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the samples of a picture that count, as 8 bits in each channel of the record.
+// Reads the needed samples of a picture as 8 bits per channel of the record.
 #include "base/fp.h"
 
 #include "media/image.h"
@@ -8,11 +8,11 @@
 
 enum { READ_TAPS = 2 * SMR_IMAGE_BLOCK };
 
-// Asks the memory for what taps at .. at + n of row `next` need of a plane, where they are dense
-// enough to need most of it.
+// Prefetch the samples of taps at .. at + n in row `next` of a plane, if they are dense enough to
+// need most cache lines.
 static void read_ahead(const struct smr_image_run *run, int plane, uint32_t next, size_t at,
                        size_t n) {
-  enum { LINE = 64 };  // bytes, of most caches
+  enum { LINE = 64 };  // bytes of a cache line on most CPUs
   const struct smr_image_source *s = run->source;
   const int32_t *offsets = run->plan->offsets[plane] + at;
   const int32_t first = offsets[0], last = offsets[n - 1];
@@ -37,14 +37,14 @@ static void read_plane(const struct smr_image_run *run, uint32_t row, uint32_t n
     for (size_t i = 0; i < n; i++) x[i] = base[offsets[i]];
 }
 
-// U and V in one plane, by turns: `base` is the first of the two.
+// U and V interleaved in one plane; `base` is the first of the two.
 static void read_turns(const struct smr_image_run *run, const uint8_t *base, size_t at, size_t n,
                        uint16_t *pairs) {
   const struct smr_image_plan *p = run->plan;
   const size_t *strides = run->source->along.strides;
   const int32_t *offsets = p->offsets[1] + at, *pixels = p->offsets[0] + at;
   if (p->adjacent && strides[0] == 1 && strides[1] == 2) {
-    // The offset in the plane of Y is the pixel.
+    // The offset in the plane of Y is the index of the pixel.
     for (size_t i = 0; i < n; i += 2) {
       const int32_t pixel = pixels[i];
       memcpy(&pairs[i], base + (pixel & ~1), sizeof *pairs);
@@ -55,7 +55,7 @@ static void read_turns(const struct smr_image_run *run, const uint8_t *base, siz
   for (size_t i = 0; i < n; i++) memcpy(&pairs[i], base + offsets[i], sizeof *pairs);
 }
 
-// Pairs of U and V, in whose low byte V is where *v_first says so.
+// Read pairs of U and V; V is in the low byte if *v_first.
 static void read_chroma(const struct smr_image_run *run, uint32_t row, size_t at, size_t n,
                         uint16_t *pairs, bool *v_first) {
   const struct smr_image_source *s = run->source;
@@ -71,7 +71,7 @@ static void read_chroma(const struct smr_image_run *run, uint32_t row, size_t at
     for (size_t i = 0; i < n; i++) pairs[i] = (uint16_t)(u[us[i]] | v[vs[i]] << 8);
 }
 
-// R, G, B of YUV, or its brightness.
+// Convert YUV to R, G, B, or to gray.
 static void read_yuv(const struct smr_image_run *run, uint32_t row, uint32_t next, size_t at,
                      size_t n, uint8_t *const x[3]) {
   const struct smr_image_plan *p = run->plan;

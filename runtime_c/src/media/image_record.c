@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of images: what is refused, and the sizes that come out.
+// Image records: checks, and sizes of the result.
 #include "base/fp.h"
 
 #include "media/image.h"
@@ -8,7 +8,7 @@
 
 #include "base/format.h"
 
-// Zero or normal: some machines take smaller numbers for zero.
+// Zero or normal: some machines flush subnormal numbers to zero.
 static bool image_number(float x) {
   const float size = x < 0 ? -x : x;
   return size == 0 || (size >= FLT_MIN && size <= FLT_MAX);
@@ -84,7 +84,7 @@ static samara_status image_record_numbers(const samara_image_record *r, samara_e
   return SAMARA_OK;
 }
 
-// What the record needs of this build, for a record without contradictions.
+// The parts that a consistent record needs.
 static samara_status image_record_needs(const samara_image_record *r, struct smr_parts *parts,
                                         samara_error *error) {
   if (r->colour == SAMARA_COLOUR_GRAY)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of callers: every field is checked before a sample is read.
+// Pictures from callers: checks every field before a sample is read.
 #include "base/fp.h"
 
 #include "media/image.h"
@@ -7,8 +7,8 @@
 #include "base/checked.h"
 #include "base/format.h"
 
-// Formats, by code: whether this build takes it, planes, bytes of a pixel of the first one, and
-// where R, G and B are in it.
+// Formats by code: whether this build has it, number of planes, bytes per pixel of the first plane,
+// and positions of R, G and B in a pixel.
 static const struct image_format {
   const char *name;
   uint8_t taken, planes, pixel_bytes, at[3];
@@ -23,13 +23,13 @@ static const struct image_format {
     [SAMARA_I420] = {"I420", SMR_HAS(image_from_i420), 3, 1, {0}},
 };
 
-// Factors by matrix and range, as docs/guides/preprocessing.md has them.
+// Factors by matrix and range, from docs/guides/preprocessing.md.
 static const struct smr_image_colour image_colours[2][2] = {
     {{16, 76309, 104597, -25675, -53279, 132201}, {0, 65536, 91881, -22553, -46802, 116130}},
     {{16, 76309, 117489, -13975, -34925, 138438}, {0, 65536, 103206, -12276, -30679, 121609}},
 };
 
-// Refuses a picture in a format that this build leaves out.
+// Refuse a picture in a format that this build leaves out.
 static samara_status image_not_taken(const struct image_format *format, samara_error *error) {
 #define IMAGE_TAKEN(part, name) (SMR_HAS(image_from_##part) ? " " name : "")
   SMR_FAIL(error, UNSUPPORTED,
@@ -72,7 +72,7 @@ static samara_status image_plane(const samara_image *image, int index, uint32_t 
   return SAMARA_OK;
 }
 
-// The planes of U and V, each as a plane of single samples.
+// The planes of U and V, each as a plane of separate samples.
 static samara_status image_chroma_planes(const samara_image *image, samara_plane *u,
                                          samara_plane *v, samara_error *error) {
   const uint32_t width = (image->width + 1) / 2, height = (image->height + 1) / 2;
@@ -87,7 +87,7 @@ static samara_status image_chroma_planes(const samara_image *image, samara_plane
   return SAMARA_OK;
 }
 
-// The part of the picture that counts.
+// The crop.
 struct image_part {
   uint32_t x, y, width, height;
 };
@@ -119,8 +119,8 @@ static void image_axis_source(uint32_t first, uint32_t count, bool backwards,
   out->step = backwards ? -1 : 1;
 }
 
-// Turned clockwise by 90 degrees, columns of the source are rows from top to bottom, and its rows
-// columns from right to left; a mirror turns the columns around.
+// After a clockwise turn by 90 degrees, columns of the source are rows from top to bottom, and its
+// rows are columns from right to left. A mirror reverses the columns.
 static void image_orient(const samara_image *image, const struct image_part *part,
                          const samara_plane *planes, struct smr_image_source *out) {
   const bool turned = image->rotation % 180 != 0;

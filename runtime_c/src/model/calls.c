@@ -8,8 +8,8 @@
 #include "ops/table/opattrs.h"
 
 enum {
-  // Frames that one entry needs when every call has its own: what the call graph's depth alone does
-  // not bound, for 32 levels of two calls each are 2^32.
+  // Most frames of one entry if every call had its own. The depth of the call graph is not enough
+  // as a limit: 32 levels of two calls each are 2^32 frames.
   CALLS_MAX_FRAMES = 1 << 16,
   CALLS_VISITING = INT32_MAX,
 };
@@ -27,7 +27,7 @@ struct smr_function *smr_decode_callee(const struct smr_decoder *d, const struct
 
 // ---- signatures ----
 
-// `more`: dims that `a` has beside those of `b`.
+// `more`: number of additional dims of `a`.
 static bool calls_same_type(const struct smr_value *a, const struct smr_value *b, int more) {
   return a->dtype == b->dtype && a->rank == b->rank + more;
 }
@@ -36,11 +36,11 @@ static bool calls_is_scalar(const struct smr_function *f, int32_t id, uint8_t dt
   return id >= 0 && f->values[id].dtype == dtype && f->values[id].rank == 0;
 }
 
-// How inputs and outputs of a node go to and come from the functions that it calls.
+// How inputs and outputs of a node map to those of the functions that it calls.
 struct calls_form {
-  uint32_t first, taken;   // the node's inputs from `first` on are the function's from `taken` on
-  uint32_t made, stacked;  // its outputs are the function's from `made` on; from its output
-                           // `stacked` on they have one dim more
+  uint32_t first, taken;   // node input `first` + i is function input `taken` + i
+  uint32_t made, stacked;  // node output i is function output `made` + i; from node output
+                           // `stacked` on with one more dim
 };
 
 static samara_status calls_check_callee(const struct smr_decoder *d, const struct smr_function *f,
@@ -50,8 +50,8 @@ static samara_status calls_check_callee(const struct smr_decoder *d, const struc
   const uint32_t taken = form->taken - form->first, made = form->made;
   if (node->input_count < form->first || body->input_count != node->input_count + taken ||
       body->output_count != node->output_count + made) {
-    return smr_decode_bad(d, "its function takes %d inputs, gives %d outputs",
-                          (int)body->input_count, (int)body->output_count);
+    return smr_decode_bad(d, "its function has %d inputs and %d outputs", (int)body->input_count,
+                          (int)body->output_count);
   }
   for (uint32_t i = form->first; i < node->input_count; i++) {
     const int32_t id = node->inputs[i];
@@ -86,10 +86,10 @@ static samara_status calls_check_loop(const struct smr_decoder *d, const struct 
     scalars = scalars && calls_is_scalar(body, (int32_t)body->inputs[i], dtype) &&
               (node->inputs[i] < 0 || calls_is_scalar(f, node->inputs[i], dtype));
   }
-  if (!scalars) return smr_decode_refuse(d, "trip count or condition is no scalar of its type");
+  if (!scalars) return smr_decode_refuse(d, "trip count or condition is not a scalar of its type");
   for (uint32_t i = 0; i < (uint32_t)carried; i++) {
     if (!calls_same_type(&f->values[node->outputs[i]], &f->values[node->inputs[2 + i]], 0)) {
-      return smr_decode_bad(d, "output %d is not carried in its type", (int)i, 0);
+      return smr_decode_bad(d, "output %d and its carried input differ in type", (int)i, 0);
     }
   }
   return SAMARA_OK;
@@ -99,7 +99,7 @@ _Static_assert(SMR_ATTR_INDEX(trap, ranks) == SMR_ATTR_INDEX(trap, dtypes) + 1 &
                    SMR_ATTR_INDEX(custom, ranks) == SMR_ATTR_INDEX(custom, dtypes) + 1,
                "ranks stand behind dtypes");
 
-// trap and custom state the types of their outputs.
+// trap and custom declare the types of their outputs.
 static samara_status calls_check_stated(const struct smr_decoder *d, const struct smr_function *f,
                                         const struct smr_node *node) {
   const bool is_trap = node->op->code == SMR_CODE_TRAP;
@@ -112,7 +112,7 @@ static samara_status calls_check_stated(const struct smr_decoder *d, const struc
     good = dtypes->ints[i] == out->dtype && ranks->ints[i] == out->rank;
   }
   if (good) return SAMARA_OK;
-  return smr_decode_refuse(d, "outputs are not of the stated dtypes and ranks");
+  return smr_decode_refuse(d, "outputs do not have the declared dtypes and ranks");
 }
 
 static samara_status calls_check_node(const struct smr_decoder *d, const struct smr_function *f,
@@ -151,7 +151,7 @@ static samara_status calls_check_node(const struct smr_decoder *d, const struct 
       return calls_check_stated(d, f, node);
   }
   if (is_if && !calls_is_scalar(f, node->inputs[0], SAMARA_BOOL)) {
-    return smr_decode_refuse(d, "the condition is no bool scalar");
+    return smr_decode_refuse(d, "the condition is not a bool scalar");
   }
   for (uint32_t i = 0; (body = smr_decode_callee(d, node, i)) != NULL; i++) {
     SMR_TRY(calls_check_callee(d, f, node, body, &(struct calls_form){is_if, 0, 0, UINT32_MAX}));
@@ -161,8 +161,8 @@ static samara_status calls_check_node(const struct smr_decoder *d, const struct 
 
 // ---- the graph ----
 
-// Depth first. A function's `depth` is 0 before, CALLS_VISITING during and its height after the
-// visit; the recursion is no deeper than SMR_MAX_CALL_DEPTH.
+// Depth-first search. A function's `depth` is 0 before, CALLS_VISITING during and its height after
+// the visit. The recursion is at most SMR_MAX_CALL_DEPTH deep.
 static samara_status calls_visit(struct smr_decoder *d, struct smr_function *f, uint32_t level) {
   if (f->depth == CALLS_VISITING) return smr_decode_refuse(d, "a function calls itself");
   if (level <= SMR_MAX_CALL_DEPTH && f->depth != 0) return SAMARA_OK;

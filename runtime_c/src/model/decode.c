@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes a model, and checks what does not belong to one function: constants, variables, goldens.
+// Decodes a model, and checks everything outside of functions: constants, variables, goldens.
 #include "base/fp.h"
 
 #include "model/decode.h"
@@ -10,7 +10,7 @@
 #include "base/checked.h"
 
 enum {
-  DECODE_MIN_ALIGNMENT = 16,  // of segments and constants: what embedded images have
+  DECODE_MIN_ALIGNMENT = 16,  // of segments and constants, as in embedded images
   DECODE_PANEL = 16,          // channels of a weight panel
   DECODE_STRIDE = 64,         // panels start at multiples of this
 };
@@ -34,7 +34,7 @@ static samara_status decode_segment(struct smr_decoder *d, const struct smr_segm
     return smr_decode_refuse(d, "out of bounds");
   }
   d->segment_end = s->offset + s->size;
-  // Within the file, so that the sum does not wrap around.
+  // The segment is within the file, so the sum cannot overflow.
   const uint64_t sums = d->image->sealed ? (s->size + SMR_SUM_CHUNK - 1) / SMR_SUM_CHUNK : 0;
   if (SMR_HAS(verify) && s->sum_count != sums) {
     return smr_decode_bad(d, "%d checksums of %d", (int)s->sum_count, (int)sums);
@@ -51,8 +51,8 @@ bool smr_decode_same_type(const struct smr_constant *c, uint8_t dtype, uint8_t r
   return c->dtype == dtype && c->rank == rank && memcmp(c->dims, dims, sizeof c->dims) == 0;
 }
 
-// Whether `groups` stacks of panels over [n][k] fit stride and size exactly as kernels address
-// them. The rows of a panel are filled up to a multiple of `row_unit`.
+// Whether stride and size fit `groups` stacks of panels over [n][k], as kernels address them. The
+// rows of a panel are padded to a multiple of `row_unit`.
 static bool decode_panels_fit(const struct smr_constant *c, int64_t groups, int64_t n, int64_t k,
                               uint64_t row_unit) {
   if (groups <= 0 || n % groups != 0 || k > INT64_MAX / 1024) return false;
@@ -68,13 +68,12 @@ static bool decode_panels_fit(const struct smr_constant *c, int64_t groups, int6
          total <= c->size_bytes;
 }
 
-// The operator decides which axis is which, so each reading of the dims that some operator has may
-// be meant: convolution [N, taps..., K], product [..., K, N] or [..., N, K], depthwise [N,
-// taps...].
+// The order of axes depends on the operator, so accept every order that an operator uses:
+// convolution [N, taps..., K], product [..., K, N] or [..., N, K], depthwise [N, taps...].
 static bool decode_panels(const struct smr_constant *c) {
   const int64_t *dims = c->dims;
   const uint32_t rank = c->rank;
-  int64_t rest = 1, batch = 1;  // the product of all dims fits, see smr_dims_bytes
+  int64_t rest = 1, batch = 1;  // the product of all dims does not overflow (smr_dims_bytes)
   if (rank < 2) return false;
   for (uint32_t i = 1; i < rank; i++) rest *= dims[i];
   for (uint32_t i = 0; i + 2 < rank; i++) batch *= dims[i];
@@ -90,9 +89,9 @@ static bool decode_panels(const struct smr_constant *c) {
                              decode_panels_fit(c, batch, batch * row, column, unit)));
 }
 
-// An image may lie at any multiple of 4; data of 8 bytes an element, which is small, is copied to
-// where it can be read as such. Constants may share bytes, but not buy more memory than the file
-// has: where they would, one copy of the file serves all of them.
+// An image is aligned to 4 bytes only, so constants with 8-byte elements, which are small, are
+// copied. Constants may share bytes, so that copies could need more memory than the file has: one
+// copy of the file is then used for all of them.
 static void decode_copy(struct smr_decoder *d, struct smr_constant *c, size_t at) {
   if (d->copied <= d->image->size_bytes) {
     void *copy = smr_bump_take(&d->walk.bump, 1, c->size_bytes);
@@ -110,7 +109,7 @@ static samara_status decode_constant(struct smr_decoder *d, struct smr_constant 
   const uint64_t offset = d->walk.offset, bytes = d->walk.bytes;
   const bool copies = smr_dtype_bytes(c->dtype) == 8 && (uintptr_t)d->image->data % 8 != 0;
   if (d->walk.bump.base == NULL) {
-    // What leaves the image is refused when it is read.
+    // Ranges outside of the image are refused later.
     if (copies)
       d->copied += (bytes < d->image->size_bytes ? bytes + 7 : d->image->size_bytes) & ~UINT64_C(7);
     return SAMARA_OK;
@@ -119,15 +118,15 @@ static samara_status decode_constant(struct smr_decoder *d, struct smr_constant 
   if (!smr_dims_bytes(c->dtype, c->rank, c->dims, &needed)) return decode_bad_dims(d);
   const struct smr_segment *place = &d->walk.model->segments[d->walk.segment];
   if (offset > place->size || bytes > place->size - offset || needed > bytes) {
-    return smr_decode_refuse(d, "it leaves its segment, or is shorter than its dims say");
+    return smr_decode_refuse(d, "it is outside of its segment, or shorter than its dims need");
   }
   if (offset % DECODE_MIN_ALIGNMENT != 0) return smr_decode_refuse(d, "misaligned");
-  c->size_bytes = (size_t)bytes;  // within the image, which is in memory
+  c->size_bytes = (size_t)bytes;  // fits size_t: the image is in memory
   c->data = d->image->data + place->offset + offset;
   if (c->layout != SMR_LAYOUT_PLAIN) {
     SMR_NEED_IN(&d->walk.model->parts, d->walk.error, panels);
     if (SMR_HAS(panels) && !decode_panels(c)) {
-      return smr_decode_refuse(d, "its panels do not fit its dims");
+      return smr_decode_refuse(d, "its panels do not match its dims");
     }
   }
   if (copies) decode_copy(d, c, (size_t)(place->offset + offset));
@@ -150,11 +149,12 @@ samara_status smr_decode_quant(const struct smr_decoder *d, const struct smr_qua
     return smr_decode_bad(d, "%d scales do not fit axis %d", (int)quant->count, axis);
   }
   for (uint32_t i = 0; i < quant->count; i++) {
-    // Normal, so that products and quotients of scales keep their precision.
+    // Normal floats, so that products and quotients of scales keep their precision.
     if (!(quant->scales[i] >= FLT_MIN && quant->scales[i] <= FLT_MAX) ||
         quant->zero_points[i] != (int8_t)quant->zero_points[i]) {
-      return smr_decode_bad(d, "scale %d is no positive normal float, or zero point %d no int8",
-                            (int)i, quant->zero_points[i]);
+      return smr_decode_bad(
+          d, "scale %d is not a positive normal float, or zero point %d is not an int8", (int)i,
+          quant->zero_points[i]);
     }
   }
   return SAMARA_OK;
@@ -187,7 +187,7 @@ static bool decode_golden_tensor(struct smr_decoder *d, const struct smr_functio
       !decode_tolerance(t->abs_tol) || !decode_tolerance(t->rel_tol)) {
     return false;
   }
-  // A digest says it all for integers only.
+  // A digest without data is enough for integers only.
   if (t->constant < 0) {
     return !is_input && value->dtype != SAMARA_FLOAT32 && value->dtype != SAMARA_FLOAT16;
   }
@@ -202,7 +202,7 @@ static samara_status decode_golden(struct smr_decoder *d, const struct smr_golde
                           (int)g->input_count, (int)f->user_input_count);
   }
   for (uint32_t i = 0; i < g->input_count; i++) {
-    // Each input once: those before it are the smaller ones.
+    // Inputs must be listed once, in order.
     if (g->inputs[i].index != i || !decode_golden_tensor(d, f, true, &g->inputs[i])) {
       return smr_decode_bad(d, "input %d, listed as number %d, does not fit",
                             (int)g->inputs[i].index, (int)i);
@@ -228,7 +228,7 @@ samara_status smr_decode_part(struct smr_fb_walk *walk, enum smr_fb_table table,
   return SAMARA_OK;
 }
 
-// What can be said when all of it is read.
+// Checks that need the whole model.
 static samara_status decode_whole(struct smr_decoder *d) {
   samara_model *model = d->walk.model;
   if (model->entry_count == 0) return smr_decode_refuse(d, "the file has no function to call");
@@ -257,7 +257,7 @@ samara_status smr_decode(const struct smr_image *image, samara_model *model, voi
   SMR_TRY(smr_fb_read(&d.walk));
   if (d.walk.schema_version == 0) return smr_decode_refuse(&d, "no schema version");
   const uint64_t copies = d.copied < image->size_bytes ? d.copied : image->size_bytes;
-  size_t bytes;  // and 7 to align a copy
+  size_t bytes;  // plus 7 to align copies
   if (d.walk.bump.overflow || !smr_add_size(d.walk.bump.used, (size_t)copies + 7, &bytes)) {
     return smr_no_memory(error, SIZE_MAX);
   }

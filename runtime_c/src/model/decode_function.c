@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-// A value's producer until its definition is met.
+// A value's producer before its definition was read.
 enum { FUNCTION_NOT_MADE = -2 };
 
 // ---- expressions ----
@@ -16,7 +16,7 @@ static bool function_earlier(int64_t operand, uint32_t index) {
   return operand >= 0 && operand < (int64_t)index;
 }
 
-// Operands that are expressions: earlier ones. What READ and BORN point at is checked at the end.
+// Operands must be earlier expressions. References of READ and BORN are checked at the end.
 static bool function_expr_ordered(const struct smr_expr *e, uint32_t index) {
   const int64_t bound = e->op == SMR_EXPR_READ ? e->c : e->k;
   if (e->op == SMR_EXPR_READ || e->op == SMR_EXPR_BORN) {
@@ -27,7 +27,7 @@ static bool function_expr_ordered(const struct smr_expr *e, uint32_t index) {
          (e->op != SMR_EXPR_SELECT || function_earlier(e->c, index));
 }
 
-// Turn what has constant operands into a constant.
+// Fold an expression with constant operands.
 static void function_fold(const struct smr_expr *exprs, struct smr_expr *e) {
   if (e->op < SMR_EXPR_ADD) return;
   const struct smr_expr *a = &exprs[e->a], *b = &exprs[e->b];
@@ -52,7 +52,8 @@ static bool function_good_read(const struct smr_decoder *d, const struct smr_fun
          (uint64_t)e->b < c->size_bytes / smr_dtype_bytes(c->dtype);
 }
 
-// A BORN dim is one that its operator measures, and stands as that dim of that output.
+// A BORN expression must be a dim that the operator measures, and must be used as that dim of that
+// output.
 static bool function_good_born(const struct smr_function *f, const struct smr_expr *e) {
   if ((uint32_t)e->a >= f->node_count) return false;
   const struct smr_node *node = &f->nodes[e->a];
@@ -89,7 +90,7 @@ static samara_status function_check_leaves(const struct smr_decoder *d,
 
 // ---- values ----
 
-// The dims that are constants, -1 for others, 0 beyond the rank.
+// Constant dims; -1 for others, 0 beyond the rank.
 static void function_known_dims(const struct smr_function *f, const struct smr_value *v,
                                 int64_t *dims) {
   memset(dims, 0, SAMARA_MAX_RANK * sizeof *dims);
@@ -116,7 +117,7 @@ static samara_status function_check_value(const struct smr_decoder *d, const str
   return smr_decode_quant(d, v->quant, v->dtype, v->rank, dims);
 }
 
-// Value `id` is made by `producer`, and by nothing else.
+// Set the producer of value `id`, which must not have one.
 static samara_status function_make(const struct smr_decoder *d, const struct smr_function *f,
                                    uint32_t id, int32_t producer) {
   struct smr_value *value = (struct smr_value *)&f->values[id];
@@ -145,7 +146,7 @@ static samara_status function_check_node(const struct smr_decoder *d, const stru
   for (uint32_t i = 0; i < node->input_count; i++) {
     const int32_t id = node->inputs[i];
     if (id < 0 ? i < op->min_inputs : f->values[id].producer == FUNCTION_NOT_MADE) {
-      return smr_decode_bad(d, "input %d is value %d, not made before", (int)i, id);
+      return smr_decode_bad(d, "input %d is value %d, which no earlier node produces", (int)i, id);
     }
   }
   for (uint32_t i = 0; i < node->output_count; i++) {
@@ -180,8 +181,8 @@ static bool function_binds(const struct smr_function *f, const struct smr_value 
   return same;
 }
 
-// Bindings of inputs or of outputs, whose values are `ids`. *free receives the positions that are
-// not bound.
+// Check bindings of inputs or outputs, whose values are `ids`. *free receives the positions that
+// are not bound.
 static samara_status function_check_bindings(const struct smr_decoder *d,
                                              const struct smr_function *f,
                                              const struct smr_binding *bindings, uint32_t n,
@@ -214,7 +215,7 @@ static samara_status function_check_symbols(const struct smr_decoder *d,
     struct smr_symbol *s = (struct smr_symbol *)&f->symbols[i];
     if (s->upper < 0) s->upper = INT64_MAX;
     if (f->exprs[s->expr].op != SMR_EXPR_INPUT_DIM || s->lower < 0 || s->lower > s->upper) {
-      return smr_decode_bad(d, "symbol %d is no input dim, or has no value", (int)i, 0);
+      return smr_decode_bad(d, "symbol %d is not an input dim, or has no value", (int)i, 0);
     }
   }
   return SAMARA_OK;
@@ -244,7 +245,7 @@ static samara_status function_check(const struct smr_decoder *d, const struct sm
   }
   for (uint32_t i = 0; i < f->value_count; i++) {
     if (f->values[i].producer == FUNCTION_NOT_MADE) {
-      return smr_decode_bad(d, "value %d is made by nothing", (int)i, 0);
+      return smr_decode_bad(d, "value %d has no producer", (int)i, 0);
     }
   }
   SMR_TRY(function_check_leaves(d, f));
@@ -252,11 +253,11 @@ static samara_status function_check(const struct smr_decoder *d, const struct sm
 }
 
 samara_status smr_decode_function(struct smr_decoder *d, struct smr_function *f) {
-  // The number of names waits in user_output_count.
+  // user_output_count temporarily holds the number of names.
   const bool unnamed = f->user_output_count == 0;
   const char **names =
       unnamed ? smr_fb_take(&d->walk, f->output_count, sizeof *names) : (const char **)NULL;
-  // Each is no more than a quarter of the program part, so that the sum fits.
+  // Each count is at most a quarter of the program part's bytes, so the sum cannot overflow.
   uint32_t *words = smr_fb_take(
       &d->walk, (size_t)f->expr_count + f->guard_count + f->input_count + f->output_count,
       sizeof *words);
@@ -268,7 +269,7 @@ samara_status smr_decode_function(struct smr_decoder *d, struct smr_function *f)
   if (unnamed) f->output_names = names;
   SMR_TRY(function_check(d, f));
   SMR_TRY(function_check_outputs(d, f, names));
-  static uint32_t none;  // what a function without any of these points to
+  static uint32_t none;  // target of empty arrays
   if (words == NULL) words = &none;
   f->expr_stage = words;
   f->guard_stage = f->expr_stage + f->expr_count;

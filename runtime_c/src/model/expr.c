@@ -13,7 +13,7 @@
 static bool expr_divide(int64_t a, int64_t b, bool up, int64_t *out) {
   if (b == 0 || (a == INT64_MIN && b == -1)) return false;
   const int64_t quotient = a / b, rest = a % b;
-  // C truncates; floor and ceil differ from that by one where there is a rest.
+  // C truncates; floor and ceil differ by one if there is a remainder.
   const bool negative = (rest < 0) != (b < 0);
   *out = quotient + (rest != 0 && up != negative ? (up ? 1 : -1) : 0);
   return true;
@@ -37,7 +37,7 @@ static bool expr_scale(int64_t a, int64_t bits, int64_t *out) {
       !(product >= -9223372036854775808.0f && product < 9223372036854775808.0f)) {
     return false;
   }
-  const int64_t towards_zero = (int64_t)product;  // whose float is exact
+  const int64_t towards_zero = (int64_t)product;  // exact as a float
   *out = towards_zero - ((float)towards_zero > product);
   return true;
 }
@@ -89,7 +89,7 @@ bool smr_expr_evaluate(const struct smr_expr *exprs, uint32_t index, const int64
     *out = e->k;
     return true;
   }
-  // What is no arithmetic has other things than expressions there.
+  // Other expressions have no expressions as operands.
   const bool takes = e->op >= SMR_EXPR_ADD;
   return smr_expr_apply(e->op, takes ? values[e->a] : 0, takes ? values[e->b] : 0,
                         e->op == SMR_EXPR_SELECT ? values[e->c] : 0, out, why);
@@ -115,7 +115,7 @@ static int64_t expr_sum(int64_t a, int64_t b, int64_t no_bound) {
 
 static bool expr_infinite(int64_t end) { return end == INT64_MIN || end == INT64_MAX; }
 
-// A product, quotient (y >= 1), minimum or maximum of two ends, which may be infinite.
+// Product, quotient (y >= 1), minimum or maximum of two ends of intervals, which may be infinite.
 static int64_t expr_end(uint32_t op, int64_t x, int64_t y) {
   const bool times = op == SMR_EXPR_MUL;
   const char *why;
@@ -127,7 +127,7 @@ static int64_t expr_end(uint32_t op, int64_t x, int64_t y) {
   return (x < 0) == (y < 0) ? INT64_MAX : INT64_MIN;
 }
 
-// The result is greatest and least where the operands are.
+// The operation is monotone, so its extremes are at the corners.
 static struct expr_range expr_range_corners(uint32_t op, struct expr_range a, struct expr_range b) {
   struct expr_range range = {INT64_MAX, INT64_MIN};
   for (int i = 0; i < 4; i++) {
@@ -204,7 +204,7 @@ static struct expr_range expr_range_of(const struct smr_expr *e, const int64_t *
     case SMR_EXPR_ADD:
       return (struct expr_range){expr_sum(a.lo, b.lo, INT64_MIN), expr_sum(a.hi, b.hi, INT64_MAX)};
     case SMR_EXPR_SUB: {
-      // -INT64_MIN is no number; an end that is one of both stands for no bound.
+      // -INT64_MIN overflows. INT64_MIN and INT64_MAX mean no bound.
       const int64_t b_most = b.hi == INT64_MAX || b.hi == INT64_MIN ? INT64_MIN : -b.hi;
       const int64_t b_least = b.lo == INT64_MIN ? INT64_MAX : -b.lo;
       return (struct expr_range){expr_sum(a.lo, b_most, INT64_MIN),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk over a file's FlatBuffer: checks what it is about to read, then reads it.
+// The walk over a file's FlatBuffer: checks each part before it reads it.
 #include "base/fp.h"
 
 #include "model/fb.h"
@@ -51,18 +51,18 @@ static const uint8_t fb_bytes[] = {
 _Static_assert(sizeof(struct smr_expr) == 24, "an expression is laid out as in the file");
 
 enum {
-  // Every visit costs the bytes it looks at, so that a few bytes which point at one big vector a
-  // thousand times cannot buy unlimited work or memory. A writer that shares vectors stays far
-  // below this many times its own size.
+  // Limit of visited bytes per byte of the file: a small file that points at one big vector a
+  // thousand times must not cause unlimited work or memory. Writers that share vectors stay far
+  // below it.
   FB_COST_PER_BYTE = 4,
   FB_COST_FREE = 1 << 16,
   FB_SCHEMA_VERSION = 1,
-  FB_UNION_MEMBERS = 250,  // of each union of attribute tables, of which FlatBuffers allow 255
+  FB_UNION_MEMBERS = 250,  // per union of attribute tables; FlatBuffers allow 255
 };
 
 enum { RANK = 1, SAME = 2, WALK = 1 };  // of layout.inc
 
-// ---- the rows of layout.inc with those of schema.inc ----
+// ---- rows of layout.inc joined with schema.inc ----
 
 enum {
 #define SMR_FIELD(TABLE, field, text, id, KIND, child, required) \
@@ -78,7 +78,7 @@ enum {
   FB_CHILD_END
 };
 
-// A row for the table itself, which ends the one before it, then one for each field.
+// A row for each table, which also ends the previous one, followed by a row for each of its fields.
 enum {
 #define SMR_READ_TABLE(TABLE, name, type) FB_ROW_##TABLE,
 #define SMR_READ(TABLE, field, at, count_at, refers, absent) FB_ROW_##TABLE##_##field,
@@ -110,7 +110,7 @@ static const uint8_t fb_tables[] = {
 #include "model/layout.inc"
 };
 
-// What the rows are called in messages, one after the other.
+// Names of the rows for messages, concatenated.
 static const char fb_names[] =
 #define SMR_READ_TABLE(TABLE, name, type) #name "\0"
 #define SMR_READ(TABLE, field, at, count_at, refers, absent) #field "\0"
@@ -179,7 +179,7 @@ struct fb_table {
 };
 
 static samara_status fb_open_table(struct smr_fb_walk *walk, size_t at, struct fb_table *table) {
-  // Beyond the end, too, when the subtraction wraps around.
+  // If the subtraction wraps around, the result is beyond the end, too.
   const size_t vtable = at - (size_t)(int32_t)fb_load32(walk, at);
   if (at >= SMR_FB_HEADER_BYTES && vtable >= SMR_FB_HEADER_BYTES && vtable % 2 == 0 &&
       vtable <= walk->size - 4) {
@@ -193,8 +193,8 @@ static samara_status fb_open_table(struct smr_fb_walk *walk, size_t at, struct f
   return fb_bad(walk, at, "table out of bounds");
 }
 
-// What is stored for a field. `at` is that of the value, of the first element or character, or of
-// the offset to a table; 0 when nothing is stored.
+// Position of a field: of the value, of the first element or character, or of the offset to a
+// table; 0 if the field is absent.
 struct fb_found {
   size_t at;
   uint32_t count;
@@ -212,7 +212,7 @@ static samara_status fb_open_vector(struct smr_fb_walk *walk, unsigned kind,
   if (element % 8 == 0 && found->at % 8 != 0) return fb_bad(walk, at, "misaligned");
   if (kind == FB_STRING) {
     if (bytes == room || walk->data[found->at + bytes] != 0) return fb_bad(walk, at, "no NUL");
-    bytes = 0;  // nobody walks it
+    bytes = 0;  // not walked
   }
   return fb_spend(walk, at, bytes + 4);
 }
@@ -236,8 +236,8 @@ static samara_status fb_find(struct smr_fb_walk *walk, const struct fb_table *ta
   return kind >= FB_STRING && kind < FB_TABLE ? fb_open_vector(walk, kind, found) : SAMARA_OK;
 }
 
-// The operator `code` in words: its name where the file says it, in lines "81 conv", else `number`,
-// which has room for the code and a space. *length is that of the result.
+// Text for operator `code`: its name if the file has it (lines "81 conv"), else the code, written
+// to `number`. *length is the length of the result.
 static const char *fb_op_text(const struct smr_fb_walk *walk, int code, char *number, size_t room,
                               size_t *length) {
   const size_t key = smr_format(number, room, "%d ", code);
@@ -255,7 +255,7 @@ static const char *fb_op_text(const struct smr_fb_walk *walk, int code, char *nu
   return number;
 }
 
-// An index or a code against what there is.
+// Check an index or a code against the number of its targets.
 static samara_status fb_refer(const struct smr_fb_walk *walk, unsigned what, int64_t least,
                               int64_t value) {
   const bool good = what == SMR_FB_DTYPE ? smr_dtype_bytes((uint8_t)value) != 0
@@ -273,7 +273,7 @@ static samara_status fb_refer(const struct smr_fb_walk *walk, unsigned what, int
     const char *name = fb_op_text(walk, (int)value, number, sizeof number, &length);
     SMR_FAIL(walk->error, UNSUPPORTED,
              "operator %.*s is not in this build of samara " SAMARA_VERSION
-             ": samara build with this model makes one that has it",
+             ": run samara build with this model to make one that has it",
              (int)(length < 80 ? length : 80), name);
   }
   if (what >= SMR_FB_DTYPE) {
@@ -289,7 +289,7 @@ static samara_status fb_refer(const struct smr_fb_walk *walk, unsigned what, int
 static samara_status fb_read_table(struct smr_fb_walk *walk, size_t at, unsigned table,
                                    uint8_t *out);
 
-// Room for one of any struct, while nothing but its size counts.
+// A buffer for any struct, for the counting walk.
 enum { FB_LARGEST = sizeof(struct smr_function) };
 _Static_assert(FB_LARGEST <= UINT8_MAX, "offsets of members fit the rows");
 #define SMR_READ_TABLE(TABLE, name, type) \
@@ -297,7 +297,7 @@ _Static_assert(FB_LARGEST <= UINT8_MAX, "offsets of members fit the rows");
 #define SMR_READ(TABLE, field, at, count_at, refers, absent)
 #include "model/layout.inc"
 
-// `count` tables, to which the offsets from `found` on point. *array is where they are.
+// Read `count` tables through the offsets from `found` on, into *array.
 static samara_status fb_read_tables(struct smr_fb_walk *walk, unsigned table, struct fb_found found,
                                     void **array) {
   const struct fb_row *row = &fb_rows[fb_tables[table]];
@@ -357,7 +357,7 @@ static samara_status fb_store_scalar(struct smr_fb_walk *walk, const struct fb_r
 static samara_status fb_read_attrs(struct smr_fb_walk *walk, unsigned which, struct fb_found found,
                                    struct smr_node *node);
 
-// Write what was found for a row into the struct at `out`.
+// Store a field in the struct at `out`.
 static samara_status fb_store(struct smr_fb_walk *walk, const struct fb_row *row,
                               struct fb_found found, uint8_t *out) {
   const unsigned kind = row->kind & ~(unsigned)FB_REQUIRED;
@@ -447,7 +447,7 @@ static samara_status fb_read_attr(struct smr_fb_walk *walk, const struct fb_tabl
     SMR_TRY(fb_store(walk, row, found, (uint8_t *)attr));
   }
   if (desc->type == SMR_ATTR_DIM && attr->literal.present) {
-    // -1: not given.
+    // -1: absent.
     attr->literal.present = fb_load32(walk, found.at) != UINT32_MAX;
     attr->expr_count = attr->literal.present;
     if (attr->literal.present)
@@ -459,11 +459,11 @@ static samara_status fb_read_attr(struct smr_fb_walk *walk, const struct fb_tabl
   return SAMARA_OK;
 }
 
-// Attributes from union `which`; those of an operator are members of one.
+// Read attributes from union `which`; an operator's attributes are a member of one of the unions.
 static samara_status fb_read_attrs(struct smr_fb_walk *walk, unsigned which, struct fb_found found,
                                    struct smr_node *node) {
   const struct smr_op *op = node->op;
-  struct fb_table table = {0, 0, 0, 0};  // of defaults
+  struct fb_table table = {0, 0, 0, 0};  // all defaults
   if ((found.at != 0) != (walk->attrs_type != 0)) {
     return fb_bad(walk, found.at, "a type or a value alone");
   }

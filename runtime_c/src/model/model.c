@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens and closes models, answers questions about them, and keeps derived copies of constants.
+// Opens and closes models, describes them, and caches derived copies of constants.
 #include "base/fp.h"
 
 #include "model/model.h"
@@ -16,14 +16,14 @@
 
 enum {
   MODEL_MAX_PROGRAM = 256 << 20,
-  // What systems map at once around a page that is read, if it is in memory: Linux by default.
+  // Bytes that systems map at once around a page that is read: the default of Linux.
   MODEL_PREFETCH_BYTES = 64 * 1024,
-  // A file that fits into the caches near a core is read there whole, a line at a time.
+  // Smaller files are read completely, one cache line at a time, because they fit in the caches.
   MODEL_CACHED_BYTES = 2 * 1024 * 1024,
   MODEL_LINE_BYTES = 64,
 };
 
-// A derived copy; its bytes follow in a block of their own.
+// A derived copy. Its bytes are in a separate block.
 struct model_derived {
   struct model_derived *next;
   const struct smr_op *op;
@@ -35,15 +35,14 @@ struct model_derived {
 
 struct smr_model_private {
   struct smr_os_file file;  // base NULL when the image is not a file
-  void *copy;               // of the file, read by callbacks or copied, or NULL
-  void *program;            // copy of the program part, or NULL when it lies in the image
+  void *copy;               // copy of the file (callbacks or options.copy), or NULL
+  void *program;            // copy of the program part, or NULL if it is used in place
   struct smr_image image;
   SMR_ATOMIC(int) verified;  // a samara_verified
   void *memory;              // decoded arrays
   struct smr_os_mutex lock;
   struct model_derived *derived;
-  // Nothing reads it: what opens a model refers to the manifest, so that linkers leave it in an
-  // app.
+  // Not read: this reference makes linkers keep the manifest in an app that opens models.
   const char *manifest;
 };
 
@@ -56,7 +55,7 @@ struct model_header {
 static samara_status model_bad_sizes(const struct model_header *header, uint64_t image_bytes,
                                      samara_error *error) {
   SMR_FAIL(error, BAD_MODEL,
-           "%" PRIu64 " bytes are there of a file of %" PRIu64 " with %" PRIu64 " of program",
+           "%" PRIu64 " bytes are given of a file of %" PRIu64 " with %" PRIu64 " of program",
            image_bytes, header->file_bytes, header->program_bytes);
 }
 
@@ -83,7 +82,7 @@ static void model_set_verified(const samara_model *model, samara_verified verifi
   SMR_ATOMIC_STORE(&model->private_->verified, (int)verified);
 }
 
-// Compare the data with its checksums now, the program part too if `all`, and note what came of it.
+// Compare the data with its checksums now, also the program part if `all`, and store the result.
 static samara_status model_verify(const samara_model *model, bool all, samara_error *error) {
   struct smr_model_private *private_ = model->private_;
   samara_status status = all ? smr_verify_program(&private_->image, error) : SAMARA_OK;
@@ -92,8 +91,7 @@ static samara_status model_verify(const samara_model *model, bool all, samara_er
   return status;
 }
 
-// Why the data need not be compared with its checksums when the model is opened; SAMARA_VERIFIED:
-// it must be.
+// Why open need not compare the data with its checksums; SAMARA_VERIFIED: it must.
 static samara_verified model_exempt(const struct smr_image *image,
                                     const samara_model_options *options) {
   if (!SMR_HAS(verify) || !image->sealed) return SAMARA_NOT_VERIFIED_OLD;
@@ -103,7 +101,7 @@ static samara_verified model_exempt(const struct smr_image *image,
   return image->size_bytes > SAMARA_VERIFY_BYTES ? SAMARA_NOT_VERIFIED_LARGE : SAMARA_VERIFIED;
 }
 
-// `own`: nobody else can change the image. Else the program part is copied.
+// `own`: nobody else can change the image, so the program part is used in place. Else it is copied.
 static samara_status model_load(samara_model *model, const void *data, uint64_t image_bytes,
                                 bool own, const samara_model_options *options,
                                 samara_error *error) {
@@ -118,7 +116,7 @@ static samara_status model_load(samara_model *model, const void *data, uint64_t 
     private_->program = smr_allocate(&model->allocator, bytes);
     if (private_->program == NULL) return smr_no_memory(error, bytes);
     image->program = memcpy(private_->program, data, bytes);
-    // What was checked is the image's header; what is used is the copy's.
+    // The header was checked in the image, but that of the copy is used.
     if (memcmp(image->program + 8, &header, sizeof header) != 0) {
       SMR_FAIL(error, BAD_MODEL, "the file changes while it is read");
     }
@@ -131,7 +129,7 @@ static samara_status model_load(samara_model *model, const void *data, uint64_t 
   SMR_TRY(smr_decode(image, model, &private_->memory, error));
   const samara_verified exempt = model_exempt(image, options);
   if (exempt == SAMARA_VERIFIED) SMR_TRY(model_verify(model, false, error));
-  // Not all was compared where the program part was not.
+  // Without the program part, not every byte was compared.
   model_set_verified(model, exempt == SAMARA_VERIFIED && options->trust_checksum
                                 ? SAMARA_NOT_VERIFIED_TRUSTED
                                 : exempt);
@@ -151,14 +149,14 @@ samara_verified samara_model_verified(const samara_model *model) {
   return (samara_verified)SMR_ATOMIC_LOAD(&model->private_->verified);
 }
 
-// A model and what belongs to it, in one block.
+// A model and its private part, in one block.
 struct model_block {
   samara_model model;
   struct smr_model_private private_;
 };
 
-// A model without contents. `what` is what will be opened, named `name`. On failure *out, if there
-// is one, is NULL.
+// Create an empty model. `what` is the source to open, called `name` in messages. On failure *out,
+// if given, is NULL.
 static samara_status model_create(const void *what, const char *name,
                                   const samara_model_options *given, samara_model_options *options,
                                   samara_model **out, samara_error *error) {
@@ -167,7 +165,7 @@ static samara_status model_create(const void *what, const char *name,
     SMR_FAIL(error, BAD_ARGUMENT, "expected %s and a place for the model", name);
   SMR_TRY(smr_options_read(given, options, sizeof *options, "model options", error));
   if (options->verify > SAMARA_VERIFY_NEVER)
-    SMR_FAIL(error, BAD_ARGUMENT, "verify is %zu, no samara_verify", options->verify);
+    SMR_FAIL(error, BAD_ARGUMENT, "verify is %zu, expected a samara_verify", options->verify);
   const samara_allocator allocator = smr_allocator(options->allocator);
   struct model_block *block = smr_allocate_zeroed(&allocator, 1, sizeof *block);
   if (block == NULL || !smr_os_mutex_init(&block->private_.lock)) {
@@ -199,7 +197,7 @@ void samara_model_close(samara_model *model) {
   smr_release(&allocator, private_->copy);
   smr_os_close(&private_->file, &allocator);
   smr_os_mutex_destroy(&private_->lock);
-  smr_release(&allocator, model);  // and private_
+  smr_release(&allocator, model);  // with private_
 }
 
 // Close a model that could not be loaded; *out is NULL then.
@@ -215,7 +213,7 @@ static samara_status model_load_file(samara_model *model, samara_status status,
                                      samara_model_options *options, samara_error *error) {
   const struct smr_os_file *file = &model->private_->file;
   SMR_TRY(status);
-  options->constant = false;  // of memory, not of files
+  options->constant = false;  // for memory only
   return model_load(model, file->data, file->size_bytes, !file->mapped, options, error);
 }
 
@@ -245,7 +243,7 @@ samara_status samara_model_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
 }
 
 void smr_model_prefetch(const samara_model *model) {
-  if (model->private_ == NULL) return;  // nobody opened it
+  if (model->private_ == NULL) return;  // not opened by samara_model_open_*
   const struct smr_os_file *file = &model->private_->file;
   const volatile uint8_t *bytes = file->data;
   const size_t step =
@@ -296,13 +294,13 @@ samara_status samara_model_open_callbacks(const samara_reader *reader,
   samara_model *model = *out;
   samara_status status = model_read_all(model, reader, error);
   if (status == SAMARA_OK) {
-    options.constant = false;  // of memory, not of readers
+    options.constant = false;  // for memory only
     status = model_load(model, model->private_->copy, reader->size_bytes, true, &options, error);
   }
   return model_finish(status, out);
 }
 
-// ---- questions ----
+// ---- queries ----
 
 const struct smr_function *smr_model_entry(const samara_model *model, const char *name) {
   if (model == NULL) return NULL;
@@ -332,7 +330,7 @@ size_t samara_model_output_count(const samara_model *model, const char *function
   return f != NULL ? f->user_output_count : 0;
 }
 
-// The symbol that an expression is, under its own index or that of an equal INPUT_DIM.
+// The symbol of an expression, or of an equal INPUT_DIM.
 static const char *model_dim_name(const struct smr_function *f, uint32_t expr) {
   const struct smr_expr *e = &f->exprs[expr];
   if (e->op != SMR_EXPR_INPUT_DIM) return NULL;
@@ -399,7 +397,7 @@ bool samara_model_is_growing(const samara_model *model, const char *function) {
 
 // ---- derived copies ----
 
-// What the file has of it, or NULL. Bytes that are not aligned as copies are, are no use.
+// The layout stored in the file; NULL if there is none or it is not aligned like copies.
 static const void *model_stored(const samara_model *model, int32_t constant,
                                 const struct smr_op *op, const struct smr_derived *what) {
   for (uint32_t i = 0; SMR_HAS(derived_stored) && i < model->derived_count; i++) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model as the session sees it: verified, decoded, immutable. Everything here lives as long as
- * the model. */
+/* A decoded, checked, immutable model. Everything here lives as long as the model. */
 #ifndef SMR_MODEL_MODEL_H_
 #define SMR_MODEL_MODEL_H_
 
@@ -35,10 +34,10 @@ enum smr_expr_op {
   SMR_EXPR_COUNT
 };
 
-/// One dim expression; operands are indices of earlier expressions, checked at open, and whatever
-/// has constant operands has become CONST (unless it fails, which it then does when it is
-/// evaluated). For READ: a = value, b = element, c = bound expression or -1. For BORN: a = node, b
-/// = output, c = axis, k = bound expression or -1.
+/// One dim expression. Operands are indices of earlier expressions, checked at open. Expressions
+/// with constant operands are folded to CONST, unless they fail: these fail when they are
+/// evaluated. READ: a = value, b = element, c = bound expression or -1. BORN: a = node, b = output,
+/// c = axis, k = bound expression or -1.
 struct smr_expr {
   uint32_t op;
   int32_t a, b, c;
@@ -69,7 +68,7 @@ struct smr_node_attr {
   struct smr_attr literal;
   const uint32_t *exprs;  // NULL for literals
   uint32_t expr_count;
-  bool is_list;  // dims, as opposed to dim
+  bool is_list;  // a list of dims, not one dim
 };
 
 struct smr_node {
@@ -81,8 +80,8 @@ struct smr_node {
   const char *const *absorbed;        // names of tensors fused away into this node
   uint32_t input_count, output_count, absorbed_count;
   int32_t source;  // index into sources, or -1
-  /// Stage in which the node runs. Monotone over nodes. Stage 0 needs only input dims; a READ or
-  /// BORN value made (or read from an input) in stage s is usable from stage s + 1 on.
+  /// Stage in which the node runs; never decreases over nodes. Stage 0 needs only input dims. A
+  /// READ or BORN of a value from stage s is usable from stage s + 1 on.
   uint32_t stage;
 };
 
@@ -90,15 +89,15 @@ struct smr_binding {
   uint32_t position, variable;
 };
 
-/// The name and the bounds of a dim of an input. `expr` is an INPUT_DIM expression; upper is
-/// INT64_MAX where there is no bound.
+/// Name and bounds of an input dim. `expr` is an INPUT_DIM expression; upper is INT64_MAX if there
+/// is no bound.
 struct smr_symbol {
   const char *name;
   uint32_t expr;
   int64_t lower, upper;
 };
 
-/// How a picture becomes an input, as the file has it; model/record.h makes a record of it.
+/// Fields of an image record in the file; model/record.h converts them.
 struct smr_image_fields {
   const uint32_t *resize, *crop, *letterbox, *fill;
   const float *mean, *scale;
@@ -108,7 +107,7 @@ struct smr_image_fields {
   uint8_t colour, dtype, layout, filter, antialias, matrix, range;
 };
 
-/// How sound becomes an input, as the file has it; model/record_audio.c makes a record of it.
+/// Fields of an audio record in the file; model/record_audio.c converts them.
 struct smr_audio_fields {
   const char *layout;
   const float *mean, *scale;
@@ -120,23 +119,23 @@ struct smr_audio_fields {
   uint8_t symmetric, center, dc, wide_unit, slaney, slaney_norm, mel_triangles, plain_dct;
 };
 
-/// What a user input is made of.
+/// The record of a user input.
 struct smr_input_record {
   const struct smr_image_fields *image;  // or NULL
   const struct smr_audio_fields *audio;  // or NULL
   uint32_t input;
 };
 
-/// Channels of outputs, as the file has them.
+/// Channels of outputs.
 struct smr_part_fields {
   const uint32_t *outputs;
   uint32_t count, begin, end;
 };
 
-/// What the outputs mean, as the file has it; model/record_answer.c makes a record of it.
+/// Fields of an answer record in the file; model/record_answer.c converts them.
 struct smr_answer_fields {
   const struct smr_part_fields *main, *score, *objectness, *points, *anchors;
-  const struct smr_answer_level *levels;  // their counts are those of numbers, two for each box
+  const struct smr_answer_level *levels;  // counts are in numbers, two per box
   const float *variances;
   uint32_t level_count, variance_count, input, top;
   float threshold, iou;
@@ -164,10 +163,10 @@ struct smr_function {
   uint32_t user_input_count, user_output_count, symbol_count, record_count;
   uint32_t stage_count;  // 1 + the largest stage of a node, expression or guard; the last stage may
                          // have no node
-  bool growing;          // some READ or BORN dim has no bound, here or in a function it calls
+  bool growing;          // a READ or BORN dim has no bound, here or in a callee
   bool is_entry;
-  uint32_t depth;   // of the calls below it, itself included: at most SMR_MAX_CALL_DEPTH
-  uint32_t frames;  // that it takes when every call has its own, itself included: at most 65536
+  uint32_t depth;   // depth of calls including itself: at most SMR_MAX_CALL_DEPTH
+  uint32_t frames;  // frames if every call had its own, including itself: at most 65536
 };
 
 struct smr_variable {
@@ -176,13 +175,13 @@ struct smr_variable {
   const struct smr_quant *quant;
   size_t size_bytes;
   int32_t initial;      // constant
-  uint32_t written_by;  // while decoding: the last function that writes it, plus one
+  uint32_t written_by;  // while decoding: 1 + the last function that writes it
   uint8_t dtype, rank;
 };
 
 struct smr_constant {
   const char *name;
-  const void *data;  // in the image or a copy; aligned to its elements, whatever the image is
+  const void *data;  // in the image or a copy; always aligned to its elements
   size_t size_bytes;
   int64_t dims[SAMARA_MAX_RANK];  // logical dims, before packing
   uint64_t panel_stride_bytes;
@@ -194,7 +193,7 @@ struct smr_constant {
 struct smr_segment {
   uint64_t offset, size;
   const char *name;
-  const uint64_t *sums;  // smr_sum of each SMR_SUM_CHUNK bytes, where the file has checksums
+  const uint64_t *sums;  // smr_sum of each SMR_SUM_CHUNK bytes, if the file has checksums
   uint32_t sum_count;
 };
 
@@ -221,12 +220,12 @@ struct smr_metadata {
   const char *key, *value;
 };
 
-/// A layout of `constant` that operator `op` would derive, as the bytes of constant `data`.
+/// A derived layout of `constant` for operator `op`, stored as constant `data`.
 struct smr_stored {
   uint32_t constant, op, layout, version, data;
 };
 
-/// What the layouts that operators derive are counted by: one more when any of them changes.
+/// Version of derived layouts: incremented when any of them changes.
 enum { SMR_DERIVED_VERSION = 1, SMR_DERIVED_ALIGNMENT = 64 };
 
 struct samara_model {
@@ -243,39 +242,39 @@ struct samara_model {
   const struct smr_segment *segments;
   const struct smr_stored *derived;
   const char *const *labels;
-  const char *operators;  // "81 conv" in lines, for messages; "" where the file does not say
+  const char *operators;  // lines "81 conv", for messages; "" if the file has none
   uint32_t function_count, entry_count, variable_count, constant_count, golden_count, source_count,
       metadata_count, segment_count, derived_count, label_count;
-  struct smr_model_private *private_;  // image, decode memory, lock and derived copies: model.c
-  struct smr_parts parts;              // what reading it needed
+  struct smr_model_private *private_;  // image, decoded arrays, lock and derived copies: model.c
+  struct smr_parts parts;              // parts that the model needs
   uint64_t checksum;                   // of the program part
 };
 
 /// The entry of that name (NULL: the first), or NULL.
 const struct smr_function *smr_model_entry(const samara_model *model, const char *name);
 
-/// Read here and there in a mapped file, so that the system maps its pages, and all of a small one,
-/// so that it lies in the caches: what a session reads anyway, but before its first run.
+/// Touch the pages of a mapped file, and read all of a small one into the caches, so that the first
+/// run of a session does not wait for this.
 void smr_model_prefetch(const samara_model *model);
 
-/// Constant `constant` in `what->layout`: as the file has it, or a copy made by `job->op->pack` the
-/// first time and shared by all sessions. Takes the model's lock; called when a session is created
-/// or resized. *out stays valid until the model closes.
+/// Constant `constant` in `what->layout`: stored in the file, or a copy made by `job->op->pack` at
+/// the first call and shared by all sessions. Takes the model's lock; called when a session is
+/// created or resized. *out stays valid until the model closes.
 samara_status smr_model_derived(const samara_model *model, int32_t constant,
                                 const struct smr_job *job, const struct smr_derived *what,
                                 const void **out, samara_error *error);
 
-/// Evaluate one expression from already evaluated operands (`values[i]` for i < index). READ and
-/// BORN are the caller's. False on overflow, division by zero or a float out of range, with a
-/// static text in *why.
+/// Evaluate one expression from its evaluated operands (`values[i]` for i < index). The caller
+/// handles READ and BORN. False on overflow, division by zero or a float out of range; *why is then
+/// a static text.
 bool smr_expr_evaluate(const struct smr_expr *exprs, uint32_t index, const int64_t *values,
                        int64_t *out, const char **why);
 
-/// One operation of arithmetic; c is used by SELECT alone.
+/// One arithmetic operation; only SELECT uses c.
 bool smr_expr_apply(uint32_t op, int64_t a, int64_t b, int64_t c, int64_t *out, const char **why);
 
-/// The same over intervals [lo, hi]; hi INT64_MAX means unbounded. Never fails: what cannot be
-/// bounded is [INT64_MIN or 0, INT64_MAX].
+/// The same over intervals [lo, hi]; hi INT64_MAX means unbounded. Never fails: without a bound the
+/// result is [INT64_MIN or 0, INT64_MAX].
 void smr_expr_interval(const struct smr_expr *exprs, uint32_t index, const int64_t *lo,
                        const int64_t *hi, int64_t *out_lo, int64_t *out_hi);
 

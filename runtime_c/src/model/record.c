@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of a file: from its fields to what callers see.
+// Image records: converts and checks their fields.
 #include "base/fp.h"
 
 #include "model/record.h"
 
 #include "media/image.h"
 
-// One value for all channels, or one for each.
+// A list must have one value, or one per channel.
 static bool record_channels(uint32_t count, uint32_t channels) {
   return count == 0 || count == 1 || count == channels;
 }
@@ -48,7 +48,7 @@ samara_status smr_record_read(const struct smr_image_fields *fields, const struc
       .matrix = (samara_yuv_matrix)f->matrix,
       .range = (samara_yuv_range)f->range,
   };
-  // Of a record that this build may not take: it is not checked yet.
+  // The record is not checked yet.
   const uint32_t channels = r.colour == SAMARA_COLOUR_GRAY ? 1 : 3;
   if (!record_counts(f, channels))
     SMR_FAIL(error, BAD_ARGUMENT, "image record: lists of a wrong length");
@@ -71,7 +71,7 @@ samara_status smr_record_read(const struct smr_image_fields *fields, const struc
   return SAMARA_OK;
 }
 
-// Whether the tensor that the record makes may be the input's.
+// Check that the tensor made by the record fits the input.
 static samara_status record_fits(const struct smr_function *f, const struct smr_value *input,
                                  const samara_image_record *r, samara_error *error) {
   const uint8_t dtype = input->dtype == SAMARA_QINT8 ? SAMARA_INT8 : input->dtype;
@@ -105,7 +105,7 @@ static samara_status record_check(const struct smr_function *f,
              (unsigned)f->user_input_count);
   if (SMR_HAS(audio) && record->audio != NULL)
     return smr_record_audio_check(f, record->input, record->audio, parts, error);
-  // Of a kind that a later version knows, or this build leaves out.
+  // A kind of record from a newer version, or left out of this build.
   if (!SMR_HAS(image) || record->image == NULL) return SAMARA_OK;
   const struct smr_value *input = &f->values[f->inputs[f->user_inputs[record->input]]];
   samara_image_record r;
@@ -113,7 +113,7 @@ static samara_status record_check(const struct smr_function *f,
   return record_fits(f, input, &r, error);
 }
 
-// Faults of records are the file's, whoever found them; what a build left out is not.
+// An invalid record is an error of the file; a missing part of the build is not.
 static samara_status record_refused(samara_status status, samara_error *error) {
   if (status == SAMARA_OK || status == SAMARA_UNSUPPORTED) return status;
   if (error != NULL) error->status = SAMARA_BAD_MODEL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of answers: from the fields of a file to what media/ computes by.
+// Answer records: converts fields of a file to the records of media/.
 #include "base/fp.h"
 
 #include "model/record.h"
@@ -8,7 +8,7 @@
 
 #include "media/answer.h"
 
-// The sole output of a part.
+// The only output of a part.
 static samara_status record_output(const struct smr_part_fields *part, uint32_t *out,
                                    samara_error *error) {
   if (part == NULL || part->count != 1)
@@ -145,8 +145,8 @@ static samara_status record_outputs(const struct smr_function *f,
   return SAMARA_OK;
 }
 
-// Checks the sizes of anchors. The file counts numbers, media/ boxes of two: the decoded level,
-// which nobody shares yet, is changed from the one to the other.
+// Check the sizes of anchors, and convert the count of the decoded level from numbers to boxes of
+// two.
 static samara_status record_levels(const struct smr_answer_fields *f, samara_error *error) {
   for (uint32_t i = 0; i < f->level_count; i++) {
     struct smr_answer_level *level = (struct smr_answer_level *)&f->levels[i];
@@ -185,7 +185,7 @@ samara_status smr_record_answer_check(const struct smr_function *f, struct smr_p
   return smr_record_answer(a, &record, error);
 }
 
-// ---- what callers ask ----
+// ---- public functions ----
 
 int samara_model_answer_kind(const samara_model *model, const char *function) {
   const struct smr_function *f = model != NULL ? smr_model_entry(model, function) : NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of sound: from the fields of a file to what callers see.
+// Audio records: converts and checks their fields.
 #include "base/fp.h"
 
 #include "model/record.h"
@@ -66,7 +66,7 @@ samara_status smr_record_audio_read(const struct smr_audio_fields *fields,
   return SAMARA_OK;
 }
 
-// Whether the tensor that the record makes may be the input's: of its shape, or of [1, all].
+// Check that the tensor made by the record fits the input: the same shape, or [1, all elements].
 static samara_status record_audio_fits(const struct smr_function *f, const struct smr_value *input,
                                        const samara_audio_record *record, samara_error *error) {
   const uint8_t dtype = input->dtype == SAMARA_QINT8 ? SAMARA_INT8 : input->dtype;

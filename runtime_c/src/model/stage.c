@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a function into stages: what runs together between two moments at which dims become known.
+// Divides a function into stages: nodes that run between two points at which dims become known.
 //
-// An expression depends on the latest of the nodes whose results it reads, and stages never fall
-// from one node to the next, so its stage follows from that node alone. While nodes are walked,
-// expr_stage holds this dependence as a number that a maximum can combine:
+// Stages never decrease over nodes, so the stage of an expression follows from the latest node
+// whose results it reads. During the walk expr_stage holds this dependence as a number; the
+// dependence of an operation is the maximum over its operands:
 //
 //   0      input dims and constants
 //   1      an element of a function input
@@ -54,10 +54,10 @@ struct stage_walk {
   const struct smr_decoder *d;
   const struct smr_function *f;
   uint32_t index;  // of the node
-  uint32_t stage;  // of the walk so far
+  uint32_t stage;  // current stage of the walk
 };
 
-// The node needs expression `expr` before it runs.
+// Require expression `expr` before the node runs.
 static samara_status stage_need(struct stage_walk *walk, uint32_t expr) {
   const uint32_t dependence = walk->f->expr_stage[expr];
   if (dependence >= STAGE_NODE && dependence - STAGE_NODE >= walk->index) {
@@ -73,7 +73,7 @@ static samara_status stage_need_dims(struct stage_walk *walk, const struct smr_v
   return SAMARA_OK;
 }
 
-// Output dims, except those that the node itself measures.
+// Require the dims of an output, except those that the node itself measures.
 static samara_status stage_need_output(struct stage_walk *walk, uint32_t output) {
   const struct smr_value *value = &walk->f->values[walk->f->nodes[walk->index].outputs[output]];
   for (uint32_t i = 0; i < value->rank; i++) {
@@ -113,9 +113,9 @@ static samara_status stage_nodes(const struct smr_decoder *d, struct smr_functio
   return SAMARA_OK;
 }
 
-// Whether some dim stays without a bound when the dims of the inputs are known. It does not matter
-// what they are, so one value stands for all: large enough not to cancel against small constants,
-// small enough that products of a few stay far from the end of int64.
+// Whether a dim has no bound even if the input dims are known. Their values do not matter, so all
+// get one value: large enough not to cancel against small constants, small enough that products of
+// a few do not overflow.
 static samara_status stage_grows(const struct smr_decoder *d, struct smr_function *f) {
   enum { STAGE_SOME_DIM = 97 };
   const samara_allocator *allocator = &d->walk.model->allocator;
@@ -140,7 +140,7 @@ static samara_status stage_grows(const struct smr_decoder *d, struct smr_functio
 
 samara_status smr_decode_stages(struct smr_decoder *d, struct smr_function *f) {
   f->stage_count = 1;
-  if (!SMR_HAS(late)) return SAMARA_OK;  // no READ, no BORN: all stages are 0, as they were taken
+  if (!SMR_HAS(late)) return SAMARA_OK;  // no READ or BORN: all stages are 0
   uint32_t *expr_stage = (uint32_t *)f->expr_stage, *guard_stage = (uint32_t *)f->guard_stage;
   for (uint32_t i = 0; i < f->expr_count; i++) {
     expr_stage[i] = stage_dependence(f, &f->exprs[i], expr_stage);

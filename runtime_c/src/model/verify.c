@@ -13,15 +13,15 @@
 #include "base/sum.h"
 
 enum {
-  VERIFY_PROGRAM_FROM = 24,  // the checksum of the program part covers it from here on,
-  VERIFY_PROGRAM_SUM = 16,   // and stands here
+  VERIFY_PROGRAM_FROM = 24,  // start of the bytes covered by the checksum of the program part,
+  VERIFY_PROGRAM_SUM = 16,   // and position of that checksum
   VERIFY_ROOT_BYTES = 4,     // of the header: the offset of the root table, then what tells a
   VERIFY_SEAL_BYTES = 16,    // samara file and the size of the program part
 };
 
 uint64_t samara_checksum(const void *data, size_t size_bytes) { return smr_sum(data, size_bytes); }
 
-// Fails: bytes [from, to) of the file are damaged.
+// Fail: bytes [from, to) of the file are damaged.
 static samara_status verify_bad(uint64_t from, uint64_t to, samara_error *error) {
   SMR_FAIL(error, BAD_CHECKSUM,
            "bytes %" PRIu64 " to %" PRIu64 " do not match their checksum: the file is damaged",
@@ -45,7 +45,8 @@ samara_status smr_verify_seal(struct smr_image *image, samara_error *error) {
   return verify_bad(0, VERIFY_ROOT_BYTES, error);
 }
 
-// Fails: bytes [from, to) of the file, of a segment, are damaged. Names what lies there.
+// Fail: bytes [from, to) of the file, in a segment, are damaged. Names the segment and a constant
+// there.
 static samara_status verify_damaged(const samara_model *model, const struct smr_image *image,
                                     const struct smr_segment *segment, uint64_t from, uint64_t to,
                                     samara_error *error) {
@@ -56,7 +57,7 @@ static samara_status verify_damaged(const samara_model *model, const struct smr_
   bool more = false;
   for (uint32_t i = 0; i < model->constant_count; i++) {
     const struct smr_constant *c = &model->constants[i];
-    // Where it lies in the file; one that was copied lies in no file.
+    // Its position in the file; out of range for a copied constant.
     const uint64_t at = (uint64_t)((uintptr_t)c->data - (uintptr_t)image->data);
     if (at >= to || at + c->size_bytes <= from) continue;
     more = first != NULL;

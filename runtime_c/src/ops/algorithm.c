@@ -8,7 +8,7 @@
 
 #include "ops/check/check.h"
 
-enum { ALGORITHM_MOST = 8 };  // rows of one table
+enum { ALGORITHM_MOST = 8 };  // most rows of one table
 
 static bool algorithm_fits(const struct smr_algorithm *row, const struct smr_job *job) {
   const uint32_t dtype = UINT32_C(1) << job->inputs[0]->dtype;
@@ -18,12 +18,12 @@ static bool algorithm_fits(const struct smr_algorithm *row, const struct smr_job
 static samara_status algorithm_missing(const struct smr_job *job, const char *name) {
   SMR_FAIL(
       job->error, UNSUPPORTED,
-      "this build leaves out how %s computes this node%s%s: samara build with this model makes "
-      "one that has it",
+      "this build leaves out how %s computes this node%s%s: samara build with this model makes a "
+      "library that has it",
       job->op->name, *name ? ", " : "", name);
 }
 
-// Note that the node needs a row.
+// Record that the node needs this row.
 static samara_status algorithm_need(const struct smr_algorithm *row, struct smr_job *job) {
   if (row->prepare == NULL) return algorithm_missing(job, row->name);
   if (SMR_HAS(survey)) smr_parts_add(job->parts, row->part);
@@ -36,14 +36,14 @@ static samara_status algorithm_prepare(const struct smr_algorithm *row, struct s
   return row->prepare(job);
 }
 
-// Prepare the row that was chosen, where strict sessions take `exact` and a loose row fits as well.
+// Prepare `chosen`. A loose row fits too, and `exact` is the row that strict sessions take.
 static samara_status algorithm_prepare_loose(const struct smr_algorithm *chosen,
                                              const struct smr_algorithm *exact,
                                              const struct smr_algorithm *loose,
                                              struct smr_job *job) {
   if (chosen != exact) SMR_TRY(algorithm_need(exact, job));
   if (!job->dims_vary) return algorithm_prepare(chosen, job);
-  // With other sizes the other one may run: there is room for both.
+  // A resize may switch between the two rows, so reserve room for both.
   SMR_TRY(algorithm_prepare(exact, job));
   return chosen == exact ? loose->reserve(job) : algorithm_prepare(chosen, job);
 }
@@ -51,7 +51,7 @@ static samara_status algorithm_prepare_loose(const struct smr_algorithm *chosen,
 samara_status smr_prepare_algorithm(struct smr_job *job) {
   const struct smr_algorithms *table = job->op->funcs->algorithms;
   struct smr_candidate list[ALGORITHM_MOST];
-  uint32_t count = 0, exact = 0;  // rows that fit, and those of them that are not loose
+  uint32_t count = 0, exact = 0;  // rows that fit; how many of them are not loose
   const struct smr_algorithm *chosen = NULL;
   assert(table->count <= ALGORITHM_MOST);
   SMR_TRY(table->begin(job));
@@ -63,7 +63,7 @@ samara_status smr_prepare_algorithm(struct smr_job *job) {
     if (fits && row->work != NULL)
       list[count++] = (struct smr_candidate){row->name, row->work(job), (int32_t)i};
     if (!row->loose) exact = count;
-    // With symbolic dims every row that can fit could be the best one for other sizes.
+    // With symbolic dims, each row that can fit may become the best one after a resize.
     if (SMR_HAS(symbolic) && job->dims_vary && (row->fits_any != NULL ? row->fits_any(job) : fits))
       SMR_TRY(algorithm_need(row, job));
   }

@@ -7,8 +7,8 @@
 #include "ops/check/check.h"
 
 enum {
-  AXIS_GRAIN = 8192,  // elements of a tile
-  AXIS_LEAST = 16,    // neighbouring groups of a tile: whole vectors and cache lines
+  AXIS_GRAIN = 8192,  // elements per tile
+  AXIS_LEAST = 16,    // fewest neighbouring groups per tile: fills vectors and cache lines
 };
 
 struct smr_axis smr_axis_of(const struct smr_tensor *t, int64_t axis) {

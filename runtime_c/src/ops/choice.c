@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing among the ways of computing a node.
+// Choosing among the algorithms of a node.
 #include "base/fp.h"
 
 #include "ops/choice.h"
@@ -8,13 +8,13 @@
 
 #include <string.h>
 
-// Whether the line at `tuned` is `name`.
+// Whether the first line of `tuned` is `name`.
 static bool choice_is(const char *tuned, const char *name) {
   const size_t length = strlen(name);
   return strncmp(tuned, name, length) == 0 && (tuned[length] == '\n' || tuned[length] == '\0');
 }
 
-// Remembers all candidates and returns which of them runs: the best, or what was measured.
+// Records all candidates and returns the one that runs: the one named by job->tuned, else the best.
 static uint32_t choice_note(struct smr_job *job, const struct smr_candidate *candidates,
                             uint32_t count, uint32_t best) {
   struct smr_choice *choice = &job->choice;

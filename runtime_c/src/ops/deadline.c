@@ -29,16 +29,16 @@ samara_status smr_deadline_run(const struct smr_job *job, size_t begin, size_t e
                                                     size_t end, void *thread_scratch)) {
   if (job->deadline.limit_ns == 0) return run(job, begin, end, thread_scratch);
   uint64_t before = smr_os_now_ns();
-  size_t piece = 1;
+  size_t step = 1;
   for (size_t at = begin; at < end;) {
-    // Before the piece: a thread that comes for another range too late starts nothing.
+    // Check first: a thread that claims another range after the deadline must not start it.
     SMR_TRY(deadline_late(&job->deadline, before, job->error));
-    const size_t count = end - at < piece ? end - at : piece;
+    const size_t count = end - at < step ? end - at : step;
     SMR_TRY(run(job, at, at + count, thread_scratch));
     at += count;
     const uint64_t now = smr_os_now_ns();
-    if (now - before < DEADLINE_SHORT_NS && piece <= SIZE_MAX / 2) piece *= 2;
-    if (now - before > DEADLINE_LONG_NS && piece > 1) piece /= 2;
+    if (now - before < DEADLINE_SHORT_NS && step <= SIZE_MAX / 2) step *= 2;
+    if (now - before > DEADLINE_LONG_NS && step > 1) step /= 2;
     before = now;
   }
   return deadline_late(&job->deadline, before, job->error);

@@ -11,13 +11,13 @@
 
 #include <assert.h>
 
-// In front of the operator's own state where something is float16.
+// Stored in front of the operator's own state if a tensor is float16.
 struct widen_state {
   size_t tiles;  // of the float32 job
   samara_status (*run)(const struct smr_job *job, size_t begin, size_t end, void *thread_scratch);
 };
 
-// The job as the float32 functions see it.
+// The job that the float32 functions see.
 struct widen_job {
   struct smr_job job;
   struct smr_tensor tensors[SMR_WIDEN_TENSORS];
@@ -36,7 +36,7 @@ bool smr_widen_needed(const struct smr_job *job) {
   return needed;
 }
 
-// False when the copies do not fit memory.
+// Adds a float32 copy of `t`. False if the copies exceed the address space.
 static bool widen_tensor(struct widen_job *wide, uint32_t slot, const struct smr_tensor *t) {
   if (t == NULL) {
     wide->pointers[slot] = NULL;
@@ -50,7 +50,8 @@ static bool widen_tensor(struct widen_job *wide, uint32_t slot, const struct smr
   copy->constant = -1;
   copy->data = NULL;
   copy->pixel_stride = t->rank ? t->dims[t->rank - 1] : 1;
-  copy->size_bytes = (size_t)smr_numel(t) * sizeof(float);  // checked: dims leave a bit to spare
+  copy->size_bytes = (size_t)smr_numel(t) * sizeof(float);  // cannot overflow: checked dims leave a
+                                                            // bit to spare
   wide->offsets[slot] = wide->copies_bytes;
   return smr_add_size(wide->copies_bytes, (copy->size_bytes + 63) & ~(size_t)63,
                       &wide->copies_bytes) &&
@@ -73,7 +74,7 @@ static bool widen_make(struct widen_job *wide, const struct smr_job *job) {
   return fits;
 }
 
-// Elements of a tensor row by row: rows of float16 may lie `pixel_stride` apart.
+// Elements of a tensor as matrix rows: float16 rows may be `pixel_stride` apart.
 static void widen_rows(const struct smr_tensor *t, size_t *rows, size_t *n, size_t *stride) {
   *n = t->rank ? (size_t)t->dims[t->rank - 1] : 1;
   *rows = t->rank ? (size_t)smr_product(t->dims, t->rank - 1u) : 1;
@@ -102,9 +103,9 @@ static void widen_copy_out(const struct smr_job *job, const struct smr_tensor *t
 static samara_status widen_run(const struct smr_job *job, size_t begin, size_t end,
                                void *thread_scratch) {
   const struct widen_state *state = job->state;
-  if (begin == end) return SAMARA_OK;  // the prologue is part of the one tile
+  if (begin == end) return SAMARA_OK;  // the single tile runs the prologue too
   struct widen_job wide;
-  if (!widen_make(&wide, job)) return SAMARA_LIMIT;  // prepare has refused it
+  if (!widen_make(&wide, job)) return SAMARA_LIMIT;  // cannot happen: prepare has checked it
   char *scratch = job->scratch;
   wide.job.scratch = scratch + wide.copies_bytes;
   wide.job.tiles = state->tiles;

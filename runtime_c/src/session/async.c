@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs in a thread of the session's own, one at a time.
+// Asynchronous runs: one at a time, in a thread that belongs to the session.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -8,17 +8,17 @@
 
 struct smr_async {
   struct smr_os_thread thread;
-  struct smr_os_mutex lock;  // of what follows
+  struct smr_os_mutex lock;  // guards the fields below
   struct smr_os_cond changed;
-  bool waiting;  // a run was begun that the thread has not taken yet
-  bool running;  // the thread runs one
-  bool telling;  // it calls `done`, which may begin the next run
+  bool waiting;  // a run was begun, and the thread has not started it
+  bool running;  // the thread executes a run
+  bool telling;  // the thread calls `done`, which may begin the next run
   bool ends;
   samara_done_fn done;
   void *user;
 };
 
-// Take what was begun, run it, tell, until the session ends.
+// Until the session ends: wait for a run, execute it, call `done`.
 static void async_loop(void *argument) {
   samara_session *session = argument;
   struct smr_async *async = session->async;
@@ -33,7 +33,8 @@ static void async_loop(void *argument) {
     smr_os_mutex_unlock(&async->lock);
     const samara_status status = samara_session_run(session);
     smr_os_mutex_lock(&async->lock);
-    SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_IDLE);  // refused before it was going
+    SMR_ATOMIC_STORE(&session->common.run.state, SMR_RUN_IDLE);  // the run was rejected before it
+                                                                 // started
     async->running = false;
     async->telling = done != NULL;
     smr_os_mutex_unlock(&async->lock);
@@ -49,7 +50,7 @@ static samara_status async_start(samara_session *session) {
   struct smr_async *async;
   SMR_TAKE(&session->common, async, 1);
   if (!smr_os_mutex_init(&async->lock))
-    SMR_FAIL(&session->error, OUT_OF_MEMORY, "the system has no lock left");
+    SMR_FAIL(&session->error, OUT_OF_MEMORY, "the system cannot create a lock");
   bool started = smr_os_cond_init(&async->changed);
   if (started) {
     session->async = async;
@@ -59,7 +60,8 @@ static samara_status async_start(samara_session *session) {
   if (started) return SAMARA_OK;
   session->async = NULL;
   smr_os_mutex_destroy(&async->lock);
-  SMR_FAIL(&session->error, UNSUPPORTED, "the system starts no thread: use samara_session_run");
+  SMR_FAIL(&session->error, UNSUPPORTED,
+           "the system cannot start a thread: use samara_session_run");
 }
 
 samara_status samara_session_run_async(samara_session *session, samara_done_fn done, void *user) {
@@ -77,7 +79,7 @@ samara_status samara_session_run_async(samara_session *session, samara_done_fn d
     smr_os_cond_broadcast(&async->changed);
   }
   smr_os_mutex_unlock(&async->lock);
-  // The session's error text belongs to the run that is going on.
+  // Write no message: the session's error belongs to the current run.
   return busy ? SAMARA_BAD_STATE : SAMARA_OK;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables that a device keeps between runs. The host has older values, and what it takes to
-// compute the newest again: a device that is lost cannot be read.
+// Variables that stay on a device between runs. A lost device cannot be read, so the host keeps
+// older values and the inputs of later runs, from which it can recompute the newest values.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -8,18 +8,20 @@
 #include "base/checked.h"
 
 enum {
-  AWAY_RUNS = 16,            // that are computed again at most
-  AWAY_BYTES = 1 << 20,      // that are kept of runs at most, or as many as leave if they are more
-  AWAY_COPY_BYTES = 1 << 16  // that the host copies in the time of a small copy from a device
+  AWAY_RUNS = 16,            // most runs that are recomputed
+  AWAY_BYTES = 1 << 20,      // most bytes kept for recomputing, unless the values themselves are
+                             // larger
+  AWAY_COPY_BYTES = 1 << 16  // bytes that the host copies in the time of one small copy from a
+                             // device
 };
 
-// The session's variable of one that stays on a device.
+// The session's variable for a resident.
 static struct smr_session_variable *away_variable(const samara_session *session,
                                                   const struct smr_resident *resident) {
   return &session->state.variables[session->inputs[resident->input].variable];
 }
 
-// The variables that stay on devices; NULL where the frames in use are those of the CPU.
+// Variables that stay on devices; NULL if the frames in use are those of the CPU.
 static struct smr_resident *away_residents(const samara_session *session) {
   const struct smr_devices *devices = session->common.devices;
   return SMR_HAS(variables) && devices != NULL && devices->active ? devices->residents : NULL;
@@ -31,14 +33,15 @@ bool smr_away_follows(const struct smr_session_variable *v) {
   return v->spare != NULL && !v->leaves;
 }
 
-// The same of all variables: which leave, and bytes of those and of the others that are written.
+// For all variables: which stay on devices, and the bytes of those and of the others that runs
+// write.
 static void away_divide(samara_session *session, size_t *leaving, size_t *base) {
   const struct smr_frame *entry = session->entry;
   for (uint32_t i = 0; i < session->state.count; i++) session->state.variables[i].leaves = false;
   for (const struct smr_resident *r = away_residents(session); r != NULL; r = r->next)
     away_variable(session, r)->leaves =
         r->output >= 0 && entry->values[entry->function->outputs[r->output]].on_device;
-  // Their buffers are in memory already, so that the sum is no more than that.
+  // Their buffers exist already, so the sum cannot overflow.
   for (uint32_t i = 0; i < session->state.count; i++) {
     const struct smr_session_variable *v = &session->state.variables[i];
     if (v->leaves) *leaving += v->variable->size_bytes;
@@ -46,9 +49,9 @@ static void away_divide(samara_session *session, size_t *leaving, size_t *base) 
   }
 }
 
-// How many runs are worth keeping: taking the values after each may cost less.
+// How many runs to keep. 0 if copying the values after each run costs less.
 static uint32_t away_capacity(const samara_session *session, size_t leaving, size_t kept) {
-  if (session->custom.count != 0) return 0;  // the user's functions are not called again
+  if (session->custom.count != 0) return 0;  // custom operators are not called a second time
   if (kept > leaving && kept - leaving > AWAY_COPY_BYTES) return 0;
   const size_t most = leaving > AWAY_BYTES ? leaving : AWAY_BYTES;
   return kept == 0 || most / kept > AWAY_RUNS ? AWAY_RUNS : (uint32_t)(most / kept);
@@ -106,8 +109,8 @@ void smr_away_overwrite(samara_session *session, const struct smr_session_variab
 
 // ---- to the host ----
 
-// Take the values of those that leave, current or next ones, all or none, and wait for what was
-// begun before.
+// Copy the current or next values of these variables to the host, all or none, and wait for earlier
+// copies.
 static samara_status away_take(samara_session *session, bool next) {
   samara_status status = SAMARA_OK;
   const struct smr_frame *entry = session->entry;
@@ -176,7 +179,7 @@ samara_status smr_away_fetch(samara_session *session) {
     (void)smr_session_forgive(&session->common);
   }
   away->count = 0;
-  // A run may have been given the buffers that the values were in.
+  // An input may still point at the previous buffers of the values.
   for (uint32_t i = 0; i < session->function->input_count; i++)
     if (smr_bound(session->inputs[i].variable))
       session->entry_inputs[i].data = session->state.variables[session->inputs[i].variable].data;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of a device that is lost, computed again on the CPU for the values of variables.
+// Recomputes the runs of a lost device on the CPU, to restore the values of variables.
 #include "base/fp.h"
 
 #include "session/session.h"
 
-// Variables have the same places in both sessions: they run the same function.
+// Both sessions run the same function, so variables have the same indices.
 static samara_status replay_set(samara_session *twin, const samara_session *session, uint32_t at,
                                 const void *data) {
   const struct smr_tensor t = smr_state_tensor(&twin->state.variables[at]);
@@ -53,7 +53,7 @@ samara_status smr_away_replay(samara_session *session) {
   if (status == SAMARA_OK)
     status = replay_take(session, twin);
   else
-    smr_fail(&session->error, status, "computing again what a device had: %s", error.text);
+    smr_fail(&session->error, status, "recomputing variables of a lost device: %s", error.text);
   samara_session_destroy(twin);
   return status;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outputs that a run computes into the caller's memory.
 //
-// A bound output is given to the entry frame like a callee's outputs by a control node
-// (given_data): the planner has noted the groups that can be computed there, and the others are
-// copied when the run ends.
+// The entry frame gets a bound output as a callee gets its outputs from a control node
+// (given_data). The planner marked the values that can be computed there; the others are copied
+// when the run ends.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -13,7 +13,7 @@ static bool bind_meet(const void *a, size_t a_bytes, const void *b, size_t b_byt
   return a != NULL && b != NULL && (x < y ? y - x < a_bytes : x - y < b_bytes);
 }
 
-// The user's output at these bytes, but `but`; -1 if none.
+// Another bound output than `but` that overlaps these bytes; -1 if none.
 static int64_t bind_find(const samara_session *session, const void *data, size_t size_bytes,
                          int64_t but) {
   const struct smr_frame *entry = session->entry;
@@ -44,7 +44,9 @@ static samara_status bind_check(samara_session *session, size_t index, const sam
   for (int32_t axis = 0; axis < shape->rank; axis++)
     if (shape->shape[axis] < 0)
       SMR_FAIL(&session->error, BAD_SHAPE,
-               "axis %d of output '%s' depends on data: no buffer can be bound", (int)axis, name);
+               "axis %d of output '%s' depends on data, so no buffer can be bound: read it with "
+               "samara_session_output",
+               (int)axis, name);
   if (size_bytes != shape->size_bytes)
     SMR_FAIL(&session->error, BAD_SHAPE, "output '%s' has %zu bytes of %s, the buffer %zu", name,
              shape->size_bytes, smr_dtype_name((uint8_t)shape->dtype), size_bytes);
@@ -55,8 +57,9 @@ static samara_status bind_check(samara_session *session, size_t index, const sam
              element);
   const int64_t other = bind_find(session, data, size_bytes, (int64_t)index);
   if (other >= 0)
-    SMR_FAIL(&session->error, BAD_ARGUMENT, "the buffer for output '%s' overlaps that of '%s'",
-             name, session->function->output_names[session->function->user_outputs[other]]);
+    SMR_FAIL(&session->error, BAD_ARGUMENT,
+             "the buffer for output '%s' overlaps the buffer of '%s'", name,
+             session->function->output_names[session->function->user_outputs[other]]);
   for (const struct smr_block *block = session->common.memory.blocks; block != NULL;
        block = block->next)
     if (bind_meet(block->data, block->size_bytes, data, size_bytes))
@@ -76,6 +79,6 @@ samara_status samara_session_bind_output(samara_session *session, size_t index, 
   entry->given_data[position] = data;
   entry->given_capacity[position] = size_bytes;
   entry->attached = 0;
-  session->ran = false;  // a result may lie in a buffer that the caller now frees
+  session->ran = false;  // results may be in a buffer that the caller frees now
   return SAMARA_OK;
 }

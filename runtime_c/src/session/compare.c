@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs on the CPU and on devices, compared: rates tell what is worth a try, and times of the
-// caller's own runs decide.
+// backend_auto: rates predict what is worth trying on devices, then the times of the caller's runs
+// decide between CPU and devices.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -8,9 +8,10 @@
 #include "base/fnv.h"
 
 enum {
-  COMPARE_FIRST = 2,  // runs after a change that count for nothing: checks, caches, pages
-  COMPARE_RUNS = 5,   // of which the least time counts
-  COMPARE_MOST = 64   // runs, with changing dims or watched, until the rates are believed
+  COMPARE_FIRST = 2,  // warm-up runs after a change: checks, caches, page faults
+  COMPARE_RUNS = 5,   // timed runs; the least time counts
+  COMPARE_MOST = 64   // most runs to wait for comparable ones (same dims, not observed); then the
+                      // rates decide
 };
 
 static void compare_forget(struct smr_settling *settling) {
@@ -33,7 +34,7 @@ static uint64_t compare_dims(const samara_session *session) {
   return hash;
 }
 
-// Whether somebody looks at times or values of each node, which costs more on a device.
+// Whether times or values of nodes are observed, which costs more on a device.
 static bool compare_is_watched(const samara_session *session) {
   return (SMR_HAS(profile) && session->profile.on) ||
          (SMR_HAS(keep) && session->keep.watch != NULL);
@@ -57,12 +58,12 @@ static bool compare_is_known(const struct smr_compared *compared) {
 
 bool smr_compare_is_due(const struct smr_devices *devices) {
   const struct smr_settling *settling = &devices->settling;
-  if (devices->returns) return false;  // then it begins anew
+  if (devices->returns) return false;  // the comparison starts again
   return devices->other_entry == NULL || settling->comparing >= COMPARE_MOST ||
          compare_is_known(&settling->compared[devices->active]);
 }
 
-// Go on with the other frames. Where that fails the session goes on with what it has.
+// Switch to the other frames. On failure the session keeps the current ones.
 static samara_status compare_change(samara_session *session) {
   struct smr_devices *devices = session->common.devices;
   samara_status status = smr_away_fetch(session);
@@ -70,7 +71,7 @@ static samara_status compare_change(samara_session *session) {
     status = smr_session_go_over(session);
     if (status == SAMARA_OK) return status;
   }
-  // Where it is a device that failed, the run that comes goes over to the CPU.
+  // If a device failed, the next run switches to the CPU.
   devices->settling.phase = SMR_SETTLING_OVER;
   return session->ready ? smr_session_forgive(&session->common) : status;
 }
@@ -85,7 +86,7 @@ static samara_status compare_decide(samara_session *session) {
   if (!lost || devices->active) return SAMARA_OK;
   settling->lost = true;
   smr_session_log(&session->common, SAMARA_LOG_INFO,
-                  "the session stays on the CPU: runs take %llu us there, and %llu on devices",
+                  "the session stays on the CPU: a run takes %llu us there and %llu us on devices",
                   (unsigned long long)(cpu / 1000), (unsigned long long)(device / 1000));
   smr_session_drop_others(session);
   return SAMARA_OK;

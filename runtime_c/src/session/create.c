@@ -52,8 +52,8 @@ static samara_status create_options(samara_session *session,
 
 // ---- first shapes ----
 
-// Start from the upper bounds of the input dims. If some have none, only inputs of fixed dims are
-// known and samara_session_resize has to give the others. True when all are known.
+// Set the input dims to their upper bounds. An input with an unbounded dim stays unknown until
+// samara_session_resize. True if all are known.
 static bool create_first_dims(samara_session *session) {
   struct smr_frame *frame = session->entry;
   const struct smr_function *f = frame->function;
@@ -112,7 +112,7 @@ static samara_status create_build(samara_session *session) {
   return SAMARA_OK;
 }
 
-// A session without options. NULL where memory is out.
+// A session without options. NULL if memory is exhausted.
 static samara_session *create_blank(const samara_model *model, const struct smr_function *function,
                                     const samara_allocator *allocator) {
   samara_session *session = smr_allocate_zeroed(allocator, 1, sizeof *session);
@@ -126,7 +126,7 @@ static samara_session *create_blank(const samara_model *model, const struct smr_
   return session;
 }
 
-// The choices of another session, but devices and what looks at runs.
+// Copy the options of another session, except devices and observers.
 static samara_status create_like(samara_session *session, const samara_session *of) {
   session->common.log = of->common.log;
   session->common.log_user = of->common.log_user;
@@ -148,7 +148,8 @@ static samara_status create_like(samara_session *session, const samara_session *
 
 samara_status smr_session_twin(const samara_session *of, samara_session **out,
                                samara_error *error) {
-  SMR_NEED_IN(NULL, error, backends);  // so that others have one caller of what this calls
+  SMR_NEED_IN(NULL, error, backends);  // without devices the functions below have one caller and
+                                       // are inlined
   samara_session *session =
       create_blank(of->common.model, of->function, &of->common.memory.allocator);
   if (session == NULL) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for a session");

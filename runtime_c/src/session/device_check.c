@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device is not trusted: nodes that it computed are computed on the CPU as well, and compared.
+// Devices are not trusted: some of their nodes are recomputed on the CPU and compared.
 //
-// A node of every kind is checked where a device computes it for the first time, and every so many
-// runs a random tile of a random node. Nodes that are computed in one step are checked together.
-// The operands are copied from the device when the step is reached. Inputs and variables are as
-// they were until the run has ended, so that after a difference the run is repeated on the CPU like
-// after any other failure of a device.
+// The first node of each kind on a device is checked as a whole, and every check_every runs a
+// random tile of a random node. Nodes of one step are checked together. Operands are copied from
+// the device when the step is reached. A difference is handled like any other failure of a device:
+// the run is repeated on the CPU, which works because inputs and variables do not change before the
+// end of a run.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -21,7 +21,7 @@
 
 // ---- which node ----
 
-// A number that looks random, and is the same whenever the same runs are made.
+// A pseudorandom number that depends only on the number of runs.
 static uint64_t check_random(const samara_session *session, uint64_t salt) {
   const uint64_t seed[2] = {session->common.devices->runs, salt};
   uint64_t hash = smr_fnv(SMR_FNV_START, seed, sizeof seed);
@@ -53,7 +53,7 @@ void smr_check_begin(samara_session *session) {
     }
 }
 
-// The key of the step that ends with node `n`.
+// The trust key of the step that ends with node `n`.
 static void check_key(const struct smr_device_region *region, uint32_t n, char *key) {
   for (uint32_t m = region->begin; SMR_HAS(backends_steps) && m < n; m++)
     if (smr_region_last(region, m) == n) {
@@ -78,24 +78,26 @@ bool smr_check_is_due(struct smr_device_region *region, uint32_t n, bool *whole)
          (devices->checked == region && smr_region_last(region, devices->checked_node) == n);
 }
 
-// ---- the step once more ----
+// ---- recomputing the step ----
 
-enum { CHECK_OPERANDS = 64 };  // a node with more is not checked, nor a step with more values
+enum {
+  CHECK_OPERANDS = 64
+};  // nodes with more operands and steps with more values are not
+    // checked
 
 // A value of the step.
 struct check_value {
   uint32_t tensor;        // of the region
   bool fetched;           // read by the step: copied from the device
-  bool compared;          // made by the step, and read by others
-  size_t offset, answer;  // in the block: of the CPU's bytes, and of the device's
+  bool compared;          // made by the step and read by others
+  size_t offset, answer;  // offsets in the block of the CPU's bytes and of the device's
 };
 
-// A step as the CPU computes it from copies: the job of one of its nodes, and tensors that point at
-// the copies.
+// A step recomputed on the CPU: the job of one of its nodes, and tensors that point at copies.
 struct check {
   struct smr_device_region *region;
   uint32_t last;  // node that ends the step
-  bool joined;    // it has others
+  bool joined;    // the step has several nodes
   struct smr_frame_node node;
   struct smr_tensor tensors[CHECK_OPERANDS];
   struct smr_tensor *operands[CHECK_OPERANDS];
@@ -109,7 +111,7 @@ static bool check_take(struct check *check, size_t size_bytes, size_t *offset) {
   return smr_add_size(check->bytes, smr_align64(size_bytes), &check->bytes);
 }
 
-// Whether somebody besides the step reads tensor `index` of its region.
+// Whether tensor `index` of the region is read outside of the step.
 static bool check_is_read(const struct check *check, uint32_t index) {
   const struct smr_device_region *region = check->region;
   if (region->tensors[index].used_outside) return true;
@@ -122,19 +124,19 @@ static bool check_is_read(const struct check *check, uint32_t index) {
   return false;
 }
 
-// Bytes of tensor `index` of the region as the host has it.
+// Bytes of tensor `index` of the region in the host's form.
 static size_t check_bytes(const struct smr_device_region *region, uint32_t index) {
   return region->frame->values[region->value_of[index]].tensor.size_bytes;
 }
 
-// Whether the device has other numbers than the model in a constant: float16. What is copied from
-// it may be rounded later, with the answer.
+// Whether the device has a constant rounded to float16, so the CPU must round it too. Other tensors
+// are copied from the device and are already rounded.
 static bool check_rounds(const struct check *check, const struct smr_tensor *t) {
   return smr_is_float16(&check->node) && t->constant >= 0 && t->dtype == SAMARA_FLOAT32 &&
          !(check->node.node->op->flags & SMR_OP_COPIES);
 }
 
-// The value of tensor `index`, with room in the block where it is new. NULL where there is none.
+// The value of tensor `index`; a new one gets space in the block. NULL if there are too many.
 static struct check_value *check_value(struct check *check, int32_t index, bool made) {
   for (uint32_t i = 0; i < check->count; i++)
     if (check->values[i].tensor == (uint32_t)index) return &check->values[i];
@@ -148,7 +150,7 @@ static struct check_value *check_value(struct check *check, int32_t index, bool 
   return value->compared && !check_take(check, size_bytes, &value->answer) ? NULL : value;
 }
 
-// Prepare a node of the step for the CPU, with its operands in the block. False where it cannot be
+// Prepare a node of the step for the CPU, with its operands in the block. False if it cannot be
 // checked.
 static bool check_prepare(struct check *check, uint32_t n, uint8_t *block) {
   struct smr_frame *frame = check->region->frame;
@@ -165,7 +167,8 @@ static bool check_prepare(struct check *check, uint32_t n, uint8_t *block) {
     check->tensors[i] = *from;
     check->operands[i] = &check->tensors[i];
     if (check_rounds(check, from)) {
-      check->tensors[i].constant = -1;  // nothing that was derived from the constant is of use
+      check->tensors[i].constant = -1;  // layouts derived from the constant do not apply to the
+                                        // copy
       check->tensors[i].padded = false;
     }
     if (i < inputs && check->tensors[i].constant >= 0) continue;
@@ -183,7 +186,7 @@ static bool check_prepare(struct check *check, uint32_t n, uint8_t *block) {
   return true;
 }
 
-// Divide the block. False where the step cannot be checked.
+// Lay out the block. False if the step cannot be checked.
 static bool check_divide(struct check *check) {
   const struct smr_device_region *region = check->region;
   for (uint32_t n = region->begin; n < check->last; n++)
@@ -193,7 +196,7 @@ static bool check_divide(struct check *check) {
   return check_take(check, check->scratch_bytes, &check->scratch);
 }
 
-// Tensor `index` of the region as the device has it, in floats of the host.
+// Copy tensor `index` of the region from the device, in the host's form.
 static samara_status check_copy(const struct check *check, uint32_t index, uint8_t *copy) {
   const struct smr_frame *frame = check->region->frame;
   const int32_t constant = frame->function->values[check->region->value_of[index]].constant;
@@ -211,13 +214,13 @@ static samara_status check_fetch(struct check *check, uint8_t *block) {
     if (value->fetched) SMR_TRY(check_copy(check, value->tensor, block + value->offset));
     if (!value->compared) continue;
     SMR_TRY(smr_region_fetch(check->region, value->tensor, block + value->answer));
-    // The CPU writes its tile over a copy of the device's answer: all else is equal.
+    // The CPU writes its tile over a copy of the device's result, so all other elements are equal.
     memcpy(block + value->offset, block + value->answer, size_bytes);
   }
   return SAMARA_OK;
 }
 
-// Compute all tiles of a node, or a random one if each is for itself.
+// Compute all tiles of a node, or a random one if tiles are independent.
 static samara_status check_node(struct check *check, uint8_t *block, bool whole) {
   struct smr_job *job = &check->node.job;
   uint8_t *scratch = block + check->scratch;
@@ -236,16 +239,16 @@ static samara_status check_node(struct check *check, uint8_t *block, bool whole)
 
 // ---- comparing ----
 
-// A float of the CPU's, or of the device's, as float16 holds it. Beyond the largest is not far from
-// it: one may round up where the other does not.
+// A float as float16 stores it, clamped to the largest finite value: near that, one side may round
+// to infinity where the other does not.
 static double check_as_float16(double value) {
   const double rounded = (double)smr_f16_to_f32(smr_f32_to_f16((float)value));
   return isinf(rounded) ? copysign(65536, rounded) : rounded;
 }
 
-// Element of an output where device and CPU differ, or SIZE_MAX. Floats may differ as those of
-// whole models may (docs/reference/numerics.md). `narrowed`: the device stores float32 as float16;
-// *beyond is then an element that it cannot hold, or SIZE_MAX.
+// The first element of an output where device and CPU differ, or SIZE_MAX. Tolerances of floats are
+// those of whole models (docs/reference/numerics.md). `narrowed`: the device stores float32 as
+// float16; *beyond is then an element that float16 cannot hold, or SIZE_MAX.
 static size_t check_difference(const struct smr_tensor *t, const void *device, bool narrowed,
                                bool *varies, size_t *beyond) {
   const size_t bytes = smr_dtype_bytes(t->dtype), count = t->size_bytes / bytes;
@@ -293,7 +296,7 @@ static samara_status check_wrong(struct check *check, const struct smr_tensor *t
                          &why);
 }
 
-// float16 is not for this model: the session goes on without it (devices.c).
+// float16 cannot hold this model's values: the session continues in float32 (devices.c).
 static samara_status check_beyond(struct check *check, const struct smr_tensor *t, size_t at) {
   struct smr_frame *frame = check->region->frame;
   const struct smr_node *node = frame->nodes[check->last].node;
@@ -324,7 +327,7 @@ static samara_status check_compare(struct check *check, uint8_t *block, bool who
     any = any || varies;
   }
   region->frame->common->devices->checks++;
-  // Outputs that are all alike tell little about a kernel.
+  // Constant outputs prove little about a kernel.
   if (whole && any) {
     char key[SMR_TRUST_KEY];
     check_key(region, check->last, key);
@@ -333,14 +336,15 @@ static samara_status check_compare(struct check *check, uint8_t *block, bool who
   return SAMARA_OK;
 }
 
-// Tiles of a node are no tiles of the next one: a step of several is computed as a whole.
+// Tiles of one node do not match tiles of the next, so a step of several nodes is computed as a
+// whole.
 static bool check_run(struct check *check, uint8_t *block, bool whole) {
   const struct smr_device_region *region = check->region;
   for (uint32_t n = region->begin; n <= check->last; n++) {
     if (smr_region_last(region, n) != check->last) continue;
     if (!check_prepare(check, n, block) ||
         check_node(check, block, whole || check->joined) != SAMARA_OK)
-      return false;  // such as data that the operator refuses
+      return false;  // e.g. the operator rejects the data
   }
   return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session and its devices: what it was given, where its nodes run, and how it goes on without.
+// A session and its devices: options, where nodes run, and switching between devices and the CPU.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -55,7 +55,7 @@ samara_status smr_session_compile(samara_session *session) {
   return status;
 }
 
-// What the caller gave to the entry frame goes to the one in its place.
+// Pass the caller's buffers from the old entry frame to the new one.
 static void devices_give(const samara_session *session, const struct smr_frame *from) {
   struct smr_frame *to = session->entry;
   const struct smr_function *f = session->function;
@@ -145,8 +145,8 @@ samara_status smr_session_go_over(samara_session *session) {
   smr_session_swap(session);
   const samara_status status = smr_session_recover(session, smr_session_plan(session), true);
   if (status == SAMARA_OK || session->common.devices->active == was_active) return status;
-  // The host has no memory for the new plan. That of the former one is still there, so that
-  // planning it once more cannot fail.
+  // The host has no memory for the new plan. The memory of the previous plan still exists, so
+  // planning it again cannot fail.
   const samara_error why = session->error;
   smr_session_swap(session);
   session->ready = smr_session_plan(session) == SAMARA_OK;
@@ -182,21 +182,21 @@ samara_status smr_session_go_on(samara_session *session) {
     devices->returns = false;
     SMR_TRY(smr_session_return(session));
   }
-  // What could not be computed again before.
+  // Recompute variables for which this failed before.
   return devices->active ? SAMARA_OK : smr_away_fetch(session);
 }
 
 // ---- the public functions ----
 
-// Why a node runs on the CPU that cost gave to a device.
+// Why a node that costs assigned to a device still runs on the CPU.
 static const char *devices_waits(const struct smr_settling *settling) {
-  if (settling->lost) return "runs on its device took longer";
+  if (settling->lost) return "runs on its device took longer than on the CPU";
   return settling->phase == SMR_SETTLING_COMPARING
              ? "runs here and on its device are being compared"
              : "its device is not ready yet";
 }
 
-// Why a node runs where it does. `choice` is what cost decided, or NULL.
+// Why a node runs where it does. `choice` is the decision by cost, or NULL.
 static const char *devices_reason(const struct smr_devices *devices,
                                   const struct smr_frame_node *node,
                                   const struct smr_device_choice *choice) {
@@ -204,7 +204,7 @@ static const char *devices_reason(const struct smr_devices *devices,
   if (devices->failure.text[0] != '\0') return "a device failed";
   if (choice != NULL && choice->space != node->space) return devices_waits(&devices->settling);
   if (SMR_HAS(backends_float16) && devices->overflowed && node->space != 0)
-    return "supported, in float32: float16 did not hold the numbers of a run";
+    return "supported, in float32: float16 could not hold the values of a run";
   if (choice != NULL && choice->reason != NULL) return choice->reason;
   if (node->reason != NULL) return node->reason;
   return devices->settling.phase == SMR_SETTLING_OVER ? "the CPU is faster"
@@ -215,7 +215,7 @@ static const char *devices_name(const struct smr_devices *devices, uint8_t space
   return space == 0 ? "cpu" : devices->backends[space - 1]->name;
 }
 
-// What was decided by cost about a node, or NULL.
+// The decision by cost about a node, or NULL.
 static const struct smr_device_choice *devices_choice(const samara_session *session,
                                                       const struct smr_frame *frame, uint32_t n) {
   const struct smr_devices *devices = session->common.devices;
@@ -225,7 +225,7 @@ static const struct smr_device_choice *devices_choice(const samara_session *sess
   return &devices->choices[function][n];
 }
 
-// What was estimated of a node, which may run in the place that was second.
+// The estimated times of a node, which may run in its second best space.
 static void devices_costs(const struct smr_devices *devices, const struct smr_device_choice *choice,
                           samara_placement_row *row, uint8_t space) {
   const bool swapped = choice->has_other && choice->space != space;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making frames: everything about a function's values and nodes that does not depend on dims.
-// The reader has checked the function (model/decode.h): what it established is not asked again.
+// Builds frames: everything about a function's values and nodes that does not depend on dims. The
+// file reader checked the function (model/decode.h); this file does not check it again.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -12,10 +12,10 @@
 
 // ---- arrays ----
 
-// What a frame has one of each of.
+// Things of which a frame has one per element.
 enum build_per {
   BUILD_PER_EXPR,
-  BUILD_PER_BOUND,  // of an expression
+  BUILD_PER_BOUND,  // bounds of an expression
   BUILD_PER_VALUE,
   BUILD_PER_NODE,
   BUILD_PER_ITEM,
@@ -26,7 +26,7 @@ enum build_per {
   BUILD_PER_COUNT,
 };
 
-// An array of a frame: where its pointer is, how many elements it has and of what size.
+// An array of a frame: location of its pointer, number and size of elements.
 struct build_array {
   uint16_t pointer_at, element_bytes, per;
 };
@@ -103,7 +103,7 @@ static samara_status build_stages(struct smr_frame *frame) {
 
 // ---- values ----
 
-// A constant is used where the model has it, which is aligned to its elements.
+// A constant is used in place: the model aligned it to its elements.
 static void build_constant(struct smr_tensor *t, const struct smr_constant *constant) {
   t->layout = constant->layout;
   t->size_bytes = constant->size_bytes;
@@ -111,14 +111,14 @@ static void build_constant(struct smr_tensor *t, const struct smr_constant *cons
   t->pixel_stride = t->rank > 0 ? t->dims[t->rank - 1] : 1;
   t->data = (void *)(uintptr_t)constant->data;
   if (t->layout != SMR_LAYOUT_PLAIN) return;
-  // Bytes of the elements alone; the reader has seen that the constant stores as many, or more.
+  // Bytes of the elements without padding; the file reader checked that at least these are stored.
   const size_t block = 16 * smr_dtype_bytes(t->dtype);
   (void)smr_dims_bytes(t->dtype, t->rank, t->dims, &t->size_bytes);
   t->padded = constant->size_bytes >= (t->size_bytes + block - 1) / block * block;
 }
 
-// Whether the user keeps a value. Names are there while the session is created; later frames, which
-// take the place of others, keep what those did.
+// Whether the user keeps a value. Names are known during creation only; frames that are built later
+// keep the same values as the earlier ones.
 static bool build_keeps(const struct smr_frame *frame, uint32_t id) {
   const samara_session *session = frame->session;
   const struct smr_function *f = frame->function;
@@ -152,7 +152,7 @@ static void build_values(struct smr_frame *frame) {
       value->varies = true;
       t->open |= (uint8_t)(1u << axis);
     }
-    // A callee's inputs and constants are the caller's to keep.
+    // A callee's inputs and constants are kept by its caller.
     if (SMR_HAS(keep)) value->kept = build_keeps(frame, i);
     if (v->constant >= 0) build_constant(t, &frame->common->model->constants[v->constant]);
   }
@@ -165,7 +165,7 @@ static void build_values(struct smr_frame *frame) {
 
 // ---- nodes ----
 
-// Copy the literals; expressions get storage that a frame evaluates into.
+// Copy literals, and allocate storage for evaluated expressions.
 static samara_status build_attrs(samara_session *session, const struct smr_function *f,
                                  struct smr_frame_node *node) {
   const uint32_t count = node->node->op->attr_count;
@@ -185,7 +185,7 @@ static samara_status build_attrs(samara_session *session, const struct smr_funct
       attr->ints = values;
       attr->count = from->expr_count;
     }
-    // What is constant is known before dims are: to devices, when they are asked for the node.
+    // Evaluate constants now, because devices see them in `supports`, before dims are known.
     for (uint32_t k = 0; SMR_HAS(backends) && k < from->expr_count; k++)
       values[k] = f->exprs[from->exprs[k]].k;
   }
@@ -200,7 +200,7 @@ static samara_status build_operands(struct smr_frame *frame, struct smr_frame_no
   bool vary = false;
   for (uint32_t i = 0; i < n->op->attr_count; i++) vary = vary || node->attrs[i].varies;
   for (uint32_t i = 0; i < n->input_count; i++) {
-    if (n->inputs[i] < 0) continue;  // an optional input that is absent
+    if (n->inputs[i] < 0) continue;  // an absent optional input
     inputs[i] = &frame->values[n->inputs[i]].tensor;
     vary = vary || frame->values[n->inputs[i]].varies;
   }
@@ -253,7 +253,7 @@ static samara_status build_node(struct smr_frame *frame, struct smr_frame_node *
   return SAMARA_OK;
 }
 
-// Which values are views of others, when all nodes are built and it is known where they run.
+// Find views, after all nodes are built and placed.
 static samara_status build_views(struct smr_frame *frame) {
   if (SMR_HAS(views_parts)) smr_views_begin(frame);
   for (uint32_t i = 0; SMR_HAS(views) && i < frame->function->node_count; i++)
@@ -261,7 +261,7 @@ static samara_status build_views(struct smr_frame *frame) {
   return SMR_HAS(views_parts) ? smr_views_end(frame) : SAMARA_OK;
 }
 
-// Nodes and the stages they run in; the reader has put them in the order of their stages.
+// Build nodes and find their stages; the file reader ordered nodes by stage.
 static samara_status build_nodes(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
   uint32_t stage = 0;

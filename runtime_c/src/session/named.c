@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inputs and outputs by name: their positions, and a run that copies in and out.
+// Inputs and outputs by name: their indices, and a run that copies them.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -10,7 +10,7 @@
 
 enum { NAMED_LIST_TEXT = 256 };
 
-// NOT_FOUND, listing the names that there are.
+// Fail with NOT_FOUND and list all names.
 static samara_status named_refuse(const samara_session *session, const char *what, const char *name,
                                   uint32_t count,
                                   const char *(*name_of)(const samara_session *, uint32_t)) {
@@ -59,7 +59,7 @@ samara_status samara_session_output_index(const samara_session *session, const c
                     index);
 }
 
-// Whether the session has other dims for user input `index`, or none yet.
+// Whether user input `index` has other dims, or none yet.
 static bool named_differs(const samara_session *session, size_t index, const int64_t *shape) {
   const struct smr_function *f = session->function;
   const uint32_t position = (uint32_t)f->user_inputs[index];
@@ -68,7 +68,7 @@ static bool named_differs(const samara_session *session, size_t index, const int
                                                      rank * sizeof *shape) != 0);
 }
 
-// Resize where a feed brings other dims.
+// Resize if a feed has other dims.
 static samara_status named_resize(samara_session *session, const samara_feed *inputs,
                                   size_t count) {
   const size_t all = session->function->user_input_count;
@@ -117,7 +117,7 @@ samara_status samara_session_run_named(samara_session *session, const samara_fee
   if (session == NULL) return SAMARA_BAD_ARGUMENT;
   if ((inputs == NULL && input_count != 0) || (outputs == NULL && output_count != 0))
     SMR_FAIL(&session->error, BAD_ARGUMENT,
-             "a list of inputs or outputs is NULL, its count is not 0");
+             "the list of inputs or outputs is NULL, but its count is not 0");
   SMR_TRY(named_resize(session, inputs, input_count));
   for (size_t i = 0; i < output_count; i++)
     SMR_TRY(named_check_output(session, &outputs[i], &index));

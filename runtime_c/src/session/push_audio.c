@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sound as inputs, by the record of the file.
+// Audio as inputs, by the record of the file.
 #include "base/fp.h"
 
 #include "media/audio.h"
 #include "model/record.h"
 #include "session/session.h"
 
-// What an input keeps of its sound: a plan for one format of samples, and the stream.
+// The audio state of an input: a plan for one format of samples, and the stream.
 struct push_audio {
   struct smr_audio_format format;
   struct smr_audio_batch *batch;
 };
 
-// A call: the input, what it is made of, and where that lies.
+// One call: the input, its record and its audio state.
 struct push_job {
   samara_session *session;
   struct smr_session_input *input;
@@ -33,7 +33,7 @@ static samara_status push_job(samara_session *session, size_t index, struct push
   const struct smr_audio_fields *fields = smr_record_audio(f, index);
   if (fields == NULL)
     SMR_FAIL(error, NOT_FOUND,
-             "it has no record of sound: export the model with preprocess=, or give the tensor");
+             "it has no audio record: export the model with preprocess=, or set the tensor");
   const struct smr_value *value = &f->values[f->inputs[f->user_inputs[index]]];
   samara_audio_record record;
   SMR_TRY(smr_record_audio_read(fields, value, &record, NULL, error));
@@ -55,19 +55,19 @@ static samara_status push_job(samara_session *session, size_t index, struct push
   return SAMARA_OK;
 }
 
-// A block of at least that size, in which no stream has begun.
+// Make the block at least that large; ends its stream.
 static samara_status push_room(samara_session *session, struct smr_block *block, size_t bytes) {
   SMR_TRY(smr_block_ensure(&session->common, block, bytes, 0, "sound"));
   *(struct push_audio *)block->data = (struct push_audio){.batch = NULL};
   return SAMARA_OK;
 }
 
-// A plan and a stream in the input's block, which begin anew.
+// Begin a new plan and stream in the input's block.
 static samara_status push_begin(const struct push_job *job, const struct smr_audio_format *format) {
   samara_session *session = job->session;
   size_t plan_bytes = 0;
   SMR_TRY(smr_audio_plan_bytes(&job->record, format, &plan_bytes, &session->error));
-  // How large a batch is only a plan says.
+  // The size of a batch is known only from a plan.
   const size_t head = push_rounded(sizeof(struct push_audio)), planned = push_rounded(plan_bytes);
   struct smr_block *block = &job->input->audio;
   const struct smr_audio_plan *plan = NULL;
@@ -92,7 +92,7 @@ static bool push_same(const struct smr_audio_format *a, const struct smr_audio_f
   return a->rate == b->rate && a->channels == b->channels && a->is_float == b->is_float;
 }
 
-// The stream of an input, if one has begun.
+// The stream of an input; NULL if none has begun.
 static struct push_audio *push_kept(const struct push_job *job) {
   struct push_audio *kept = job->input->audio.data;
   return kept != NULL && kept->batch != NULL ? kept : NULL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running: nodes, frames and the entry function.
+// Runs nodes, frames and the entry function.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -21,7 +21,7 @@ static samara_status run_job(samara_session *session, struct smr_job *job) {
   return smr_deadline_run(job, 0, job->tiles, scratch, job->run);
 }
 
-// Dims of the outputs of a late node, and what depends on them.
+// Measure the output dims of a late node and prepare it.
 static samara_status run_measure(struct smr_frame *frame, struct smr_frame_node *node) {
   struct smr_job *job = &node->job;
   for (uint32_t i = 0; i < job->output_count; i++)
@@ -82,8 +82,8 @@ samara_status smr_frame_run(struct smr_frame *frame) {
 
 // ---- the session ----
 
-// A user's output stays until the next run: bytes that belong to a caller, a constant or a variable
-// are copied, and so is a bound output that could not be computed in its place.
+// Outputs stay valid until the next run. Bytes that belong to a caller, a constant or a variable
+// are therefore copied, and so are bound outputs that could not be computed in place.
 static samara_status run_take_outputs(samara_session *session) {
   const struct smr_frame *frame = session->entry;
   for (uint32_t i = 0; i < frame->function->output_count; i++) {
@@ -127,7 +127,7 @@ samara_status smr_session_run_entry(samara_session *session) {
   session->ran = false;
   if (SMR_HAS(backends_auto)) SMR_TRY(smr_session_settle(session));
   if (SMR_HAS(backends)) {
-    // A watch function may read variables in the middle of the run.
+    // A watch function may read variables during the run.
     if (SMR_HAS(keep) && session->keep.watch != NULL) SMR_TRY(smr_away_fetch(session));
     SMR_TRY(smr_session_go_on(session));
     smr_check_begin(session);
@@ -138,7 +138,8 @@ samara_status smr_session_run_entry(samara_session *session) {
   if (SMR_HAS(profile)) session->profile.was_on = session->profile.on;
   (void)smr_session_forgive(&session->common);
   smr_atomic_replace(&session->common.run.state, SMR_RUN_IDLE, SMR_RUN_GOING);
-  // One that was cancelled before its thread took it stays so, and ends at its first node.
+  // A run that was cancelled before its thread started it stays cancelled and ends at its first
+  // node.
   if (SMR_HAS(async)) smr_atomic_replace(&session->common.run.state, SMR_RUN_BEGUN, SMR_RUN_GOING);
   samara_status status = smr_session_run_once(session);
   if (SMR_HAS(backends)) status = smr_session_run_again(session, status);

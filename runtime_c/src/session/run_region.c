@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running regions: nodes on a device, and runs that are repeated on the CPU.
+// Runs regions on devices, and repeats failed runs on the CPU.
 #include "base/fp.h"
 
 #include "session/session.h"
 
 #include "base/os.h"
 
-// After node `n`: what is to be checked of it.
+// After node `n`: check it if a check is due.
 static samara_status region_check(struct smr_device_region *region, uint32_t n) {
   bool whole;
   if (smr_check_is_due(region, n, &whole)) SMR_TRY(smr_check_step(region, n, whole));
@@ -15,7 +15,7 @@ static samara_status region_check(struct smr_device_region *region, uint32_t n) 
              : smr_check_float16(region, n);
 }
 
-// Every node on its own, for somebody who looks at times or values of each.
+// Run every node separately, for observers of times or values.
 static samara_status region_separately(struct smr_device_region *region, bool timed, bool watched) {
   struct smr_frame *frame = region->frame;
   for (uint32_t n = region->begin; n < region->end; n++) {
@@ -32,7 +32,7 @@ static samara_status region_separately(struct smr_device_region *region, bool ti
   return smr_region_end(region);
 }
 
-// As a whole, but for stops behind steps that are checked.
+// Run the region as a whole, with stops after steps that are checked.
 static samara_status region_checked(struct smr_device_region *region) {
   uint32_t begun = region->begin;
   bool whole = false;
@@ -76,8 +76,9 @@ samara_status smr_session_run_region(struct smr_device_region *region) {
   return SAMARA_OK;
 }
 
-// On the CPU, after a device that blames the data. It stays in use, whatever the run ends with.
-// Where the run succeeds, the device may have seen data of another session, but not for ever.
+// Repeat the run on the CPU after a device reported invalid data. The device stays in use in any
+// case. If the CPU finds the data valid, the report may concern another session; too many such
+// reports are a failure of the device.
 static samara_status run_judge(samara_session *session) {
   enum { MOST_ALARMS = 3 };
   struct smr_devices *devices = session->common.devices;
@@ -86,8 +87,8 @@ static samara_status run_judge(samara_session *session) {
   return status;
 }
 
-// A run in which a device failed is repeated on the CPU. Nothing that it reads has changed:
-// variables take their new values at the end of a run.
+// Repeat a run in which a device failed on the CPU. Its inputs are unchanged, because variables get
+// their new values at the end of a run.
 samara_status smr_session_run_again(samara_session *session, samara_status status) {
   struct smr_devices *devices = session->common.devices;
   if (devices == NULL) return status;
@@ -107,6 +108,6 @@ samara_status smr_session_run_again(samara_session *session, samara_status statu
   devices->float16 = false;
   SMR_TRY(smr_session_return(session));
   if (devices->active)
-    smr_session_log(&session->common, SAMARA_LOG_WARNING, "the devices go on in float32");
+    smr_session_log(&session->common, SAMARA_LOG_WARNING, "the devices continue in float32");
   return smr_session_run_again(session, smr_session_run_once(session));
 }

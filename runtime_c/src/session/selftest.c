@@ -58,8 +58,8 @@ static samara_status selftest_output(const samara_model *model, const struct smr
     return SAMARA_OK;
   }
   if (golden->constant < 0 || model->constants[golden->constant].size_bytes != got.size_bytes)
-    SMR_FAIL(error, BAD_MODEL, "function '%s', output '%s': no golden data of its size", f->name,
-             name);
+    SMR_FAIL(error, BAD_MODEL, "function '%s', output '%s': its golden data has another size",
+             f->name, name);
   return selftest_floats(f, name, &got, model->constants[golden->constant].data, golden, error);
 }
 
@@ -81,13 +81,13 @@ static samara_status selftest_feed(const samara_model *model, const struct smr_f
 static samara_status selftest_golden(const samara_model *model, const struct smr_golden *golden,
                                      samara_error *error) {
   if (golden->function >= model->function_count)
-    SMR_FAIL(error, BAD_MODEL, "golden data of function %u, there is none",
+    SMR_FAIL(error, BAD_MODEL, "golden data for function %u, which does not exist",
              (unsigned)golden->function);
   const struct smr_function *f = &model->functions[golden->function];
   for (uint32_t i = 0; i < golden->input_count; i++)
     if (golden->inputs[i].index >= f->user_input_count || golden->inputs[i].constant < 0)
-      SMR_FAIL(error, BAD_MODEL, "function '%s': golden input %u has no input or no data", f->name,
-               (unsigned)i);
+      SMR_FAIL(error, BAD_MODEL, "function '%s': golden input %u does not exist or has no data",
+               f->name, (unsigned)i);
   samara_session *session = NULL;
   const samara_session_options options = {.struct_size = sizeof options, .function = f->name};
   SMR_TRY(samara_session_create(model, &options, &session, error));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the outputs of a run mean, by the record of the file.
+// Interprets the outputs of a run by the record of the file.
 #include "base/fp.h"
 
 #include "media/answer.h"
@@ -11,7 +11,7 @@
 
 #include "base/checked.h"
 
-// The session's block for an answer: its outputs first, then what the kind takes.
+// The session's block for an answer: outputs first, then memory for the kind of answer.
 struct answer_job {
   samara_session *session;
   struct smr_answer_record record;
@@ -24,7 +24,7 @@ static const char *answer_label(const samara_session *session, size_t index) {
   return samara_model_label(session->common.model, index);
 }
 
-// `bytes` behind the outputs, aligned to 64; the outputs may have moved.
+// `bytes` bytes after the outputs, aligned to 64. The outputs may move.
 static samara_status answer_room(struct answer_job *job, size_t bytes, uint8_t **out) {
   samara_session *session = job->session;
   size_t all;
@@ -49,7 +49,7 @@ static samara_status answer_outputs(struct answer_job *job) {
   return SAMARA_OK;
 }
 
-// Of a tensor that no picture was made of: its own pixels.
+// For an input set as a tensor: use its pixels as the picture.
 static samara_status answer_own_pixels(struct answer_job *job) {
   samara_session *session = job->session;
   samara_tensor t;
@@ -57,7 +57,7 @@ static samara_status answer_own_pixels(struct answer_job *job) {
   const uint32_t position = (uint32_t)f->user_inputs[job->record.input];
   const struct smr_tensor *input = &session->entry->values[f->inputs[position]].tensor;
   smr_public_tensor(input, NULL, &t);
-  if (t.rank < 2) SMR_FAIL(&session->error, BAD_SHAPE, "input '%s' is no picture", input->name);
+  if (t.rank < 2) SMR_FAIL(&session->error, BAD_SHAPE, "input '%s' is not a picture", input->name);
   const bool last = t.rank > 2 && (t.shape[t.rank - 1] == 1 || t.shape[t.rank - 1] == 3);
   const int64_t height = t.shape[t.rank - (last ? 3 : 2)], width = t.shape[t.rank - (last ? 2 : 1)];
   const int64_t most = SMR_ANSWER_MOST_SIZE + 1;
@@ -172,7 +172,7 @@ static samara_status answer_of(struct answer_job *job, samara_answer *out) {
     job->geometry = session->picture;
   else
     SMR_TRY(answer_own_pixels(job));
-  // A kind that is left out was refused with the file.
+  // The file reader refuses kinds that the build lacks.
   if (SMR_HAS(answer_mask) && out->kind == SAMARA_MASK) return answer_mask(job, out);
   if (SMR_HAS(answer_boxes) && out->kind == SAMARA_BOXES) return answer_boxes_of(job, out);
   if (SMR_HAS(answer_keypoints)) return answer_points(job, out);
@@ -184,7 +184,7 @@ samara_status samara_session_answer(samara_session *session, samara_answer *out)
   const struct smr_function *f = session->function;
   if (f->answer == NULL)
     SMR_FAIL(&session->error, NOT_FOUND,
-             "function '%s' has no record of what its outputs mean: export the model with "
+             "function '%s' has no record for its outputs: export the model with "
              "postprocess=, or read the outputs",
              f->name);
   if (out->struct_size < sizeof *out)

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-// Errors are noted in sessions that the caller may only read otherwise.
+// Errors are written even to const sessions.
 static samara_error *api_error(const samara_session *session) {
   return &((samara_session *)(uintptr_t)session)->error;
 }
@@ -21,7 +21,7 @@ static samara_status api_check_ready(const samara_session *session) {
 static samara_status api_position(const samara_session *session, const char *what, size_t index,
                                   const int32_t *positions, uint32_t count, uint32_t *out) {
   if (index >= count)
-    SMR_FAIL(api_error(session), BAD_ARGUMENT, "function '%s' has %u %ss, there is no %s %zu",
+    SMR_FAIL(api_error(session), BAD_ARGUMENT, "function '%s' has %u %ss; there is no %s %zu",
              session->function->name, (unsigned)count, what, what, index);
   *out = (uint32_t)positions[index];
   return SAMARA_OK;
@@ -38,7 +38,7 @@ samara_status smr_session_input(samara_session *session, size_t index,
   return SAMARA_OK;
 }
 
-// The caller's bytes for user input `index`.
+// Use the caller's bytes as user input `index`.
 static samara_status api_take_input(samara_session *session, size_t index, const void *data,
                                     size_t size_bytes, bool copies) {
   struct smr_session_input *input;
@@ -68,7 +68,7 @@ samara_status smr_session_shape(samara_session *session) {
   session->ready = session->ran = false;
   if (SMR_HAS(bind)) smr_bind_clear(session);
   SMR_TRY(smr_session_recover(session, smr_session_plan(session), true));
-  if (SMR_HAS(backends)) frame = session->entry;  // it may be another one
+  if (SMR_HAS(backends)) frame = session->entry;  // the frames may have been replaced
   for (uint32_t i = 0; i < f->input_count; i++) {
     struct smr_session_input *input = &session->inputs[i];
     if (smr_bound(input->variable)) continue;
@@ -142,7 +142,7 @@ samara_status samara_session_resize(samara_session *session, const int64_t *cons
     memcpy(input->dims, input->former, sizeof input->dims);
     input->known = input->was_known;
   }
-  // All memory for the former shapes is still there, so this cannot fail.
+  // All memory for the previous shapes still exists, so this cannot fail.
   if (was_ready) (void)smr_session_shape(session);
   session->error = why;
   return status;
@@ -199,8 +199,8 @@ samara_status samara_session_run_with(samara_session *session, const void *const
       }
       user++;
     }
-    // Kernels may rely on the alignment of an element. An input is read after parts of an output
-    // that lies in the same bytes have been written.
+    // Copy the input if it is misaligned, because kernels rely on the alignment of elements, or if
+    // it overlaps a bound output, which may be written before the input is read.
     struct smr_tensor *t = &session->entry_inputs[i];
     *t = session->entry->values[f->inputs[i]].tensor;
     if ((uintptr_t)data % smr_dtype_bytes(t->dtype) != 0 ||
@@ -225,7 +225,7 @@ samara_status samara_session_run(samara_session *session) {
 
 void samara_session_cancel(samara_session *session) {
   if (session == NULL) return;
-  // In the order in which a run has these states: none is passed unseen.
+  // In the order of a run's states, so that a change between the two tests is not missed.
   if (SMR_HAS(async))
     smr_atomic_replace(&session->common.run.state, SMR_RUN_BEGUN, SMR_RUN_CANCELLED);
   smr_atomic_replace(&session->common.run.state, SMR_RUN_GOING, SMR_RUN_CANCELLED);

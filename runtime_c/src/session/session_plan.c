@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Planning a session for the dims of its inputs: bounds from callers to callees, memory back up.
+// Plans a session for the dims of its inputs: bounds from callers to callees, then memory from
+// callees to callers.
 #include "base/fp.h"
 
 #include "session/session.h"
 
 #include <string.h>
 
-// Evaluate and prepare stage 0 where the dims are known already. For a callee a failure means only
-// that it cannot run with these dims; it is reported when it does.
+// Evaluate and prepare stage 0 if its dims are known. A callee that fails cannot run with these
+// dims; the failure is reported when it is called.
 static samara_status plan_enter(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
   const size_t dims_bytes = f->input_count * sizeof *frame->input_dims;
@@ -19,13 +20,13 @@ static samara_status plan_enter(struct smr_frame *frame) {
   const samara_status status = smr_frame_stage(frame, 0);
   frame->entered = status == SAMARA_OK;
   if (!SMR_HAS_CONTROL || frame->is_entry || status == SAMARA_OUT_OF_MEMORY) return status;
-  // A device that failed is left at once, wherever that was.
+  // A failed device must be left at once, also in a callee.
   if (SMR_HAS(backends) && frame->common->devices != NULL && frame->common->devices->failed)
     return status;
   return smr_session_forgive(frame->common);
 }
 
-// Inputs count: a callee may be given what has no bound in its caller.
+// Also checks inputs: a callee may get a value without bound from its caller.
 static bool plan_is_bounded(const struct smr_frame *frame) {
   for (uint32_t i = 0; i < frame->function->value_count; i++)
     if (frame->function->values[i].constant < 0 &&
@@ -34,7 +35,7 @@ static bool plan_is_bounded(const struct smr_frame *frame) {
   return true;
 }
 
-// Scratch of the nodes: exact where they are prepared, else as upper-bound dims say.
+// Plan scratch of nodes: exact if they are prepared, else for upper-bound dims.
 static samara_status plan_scratch(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
   for (uint32_t i = 0; SMR_HAS_BOUNDS && i < f->value_count; i++) {
@@ -60,7 +61,7 @@ static samara_status plan_scratch(struct smr_frame *frame) {
   return SAMARA_OK;
 }
 
-// Blocks whose size is known now, so that a run need not allocate them.
+// Allocate blocks whose size is known, so that a run need not.
 static samara_status plan_blocks(struct smr_frame *frame) {
   for (uint32_t i = 0; i < frame->function->value_count; i++) {
     struct smr_frame_value *value = &frame->values[i];
@@ -73,7 +74,7 @@ static samara_status plan_blocks(struct smr_frame *frame) {
   return SAMARA_OK;
 }
 
-// Results whose bytes belong to somebody else are copied; make room for that.
+// Allocate copies for results whose bytes the frame does not keep.
 static samara_status plan_copies(samara_session *session) {
   const struct smr_frame *frame = session->entry;
   const struct smr_function *f = frame->function;
@@ -90,7 +91,7 @@ static samara_status plan_copies(samara_session *session) {
   return SAMARA_OK;
 }
 
-// A frame without a bound is planned stage by stage, when it runs.
+// A growing frame is planned stage by stage during its run.
 static samara_status plan_grow(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
   samara_session *session = frame->session;

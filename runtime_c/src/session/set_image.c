@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-// What an input keeps of its pictures: a plan for those that lie like the last one.
+// The picture state of an input: a plan for pictures with the layout of the last one.
 struct set_image {
   struct smr_image_axis_source along;
   uint32_t rows;
@@ -23,7 +23,7 @@ static bool set_image_fits(const struct set_image *kept, const struct smr_image_
          a->step == b->step && memcmp(a->strides, b->strides, sizeof a->strides) == 0;
 }
 
-// The plan for a picture: the last one, or a new one in the input's block.
+// The plan for a picture: the last one if it fits, else a new one in the input's block.
 static samara_status set_image_plan(samara_session *session, struct smr_session_input *input,
                                     const char *name, const samara_image_record *record,
                                     const struct smr_image_sizes *sizes,
@@ -66,7 +66,7 @@ static samara_status set_image_shape(samara_session *session, const struct smr_t
   return SAMARA_OK;
 }
 
-// For the answer: how the picture lies in the input.
+// Note the geometry of the picture for the answer.
 static void set_image_note(samara_session *session, size_t index, const samara_image *given,
                            const struct smr_image_sizes *sizes) {
   const struct smr_answer_fields *answer = session->function->answer;
@@ -95,9 +95,8 @@ static samara_status set_image(samara_session *session, size_t index,
   const struct smr_function *f = session->function;
   const struct smr_image_fields *fields = smr_record_image(f, index);
   if (fields == NULL)
-    SMR_FAIL(
-        &session->error, NOT_FOUND,
-        "it has no record of a picture: export the model with preprocess=, or give the tensor");
+    SMR_FAIL(&session->error, NOT_FOUND,
+             "it has no image record: export the model with preprocess=, or set the tensor");
   const struct smr_value *value = &f->values[f->inputs[f->user_inputs[index]]];
   samara_image_record record;
   struct smr_image_source source;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions that go over to their devices by themselves: they run on the CPU at once, measure and
-// compile in another thread, and change between two runs.
+// backend_auto: a session starts on the CPU, measures and compiles in a background thread, and
+// switches to its devices between two runs.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -17,7 +17,7 @@ enum { SETTLE_PATH_BYTES = 1024 };
 
 // ---- rates ----
 
-// The file that rates of this device, beside this CPU, are kept in. False where there is none.
+// Path of the file with rates of this device and this CPU. False if there is no cache folder.
 static bool settle_path(const samara_session *session, const samara_backend *backend, char *path) {
   char cpu[128], isa[128];
   if (backend->cache == NULL) return false;
@@ -33,7 +33,8 @@ static bool settle_path(const samara_session *session, const samara_backend *bac
                     (unsigned)(hash >> 32), (unsigned)hash) < SETTLE_PATH_BYTES;
 }
 
-// The CPU's rates with as many threads as the session has; its own pool may be at work.
+// Measure the CPU with as many threads as the session has, in another pool, because the session's
+// pool may be busy.
 static samara_status settle_host(const samara_session *session, const samara_backend *backend,
                                  samara_rates *host, samara_error *error) {
   samara_pool *pool = NULL;
@@ -48,7 +49,7 @@ static samara_status settle_host(const samara_session *session, const samara_bac
   return status;
 }
 
-// The rates of a device and of the CPU beside it: given, kept from an earlier time, or measured.
+// The rates of a device and of the CPU: from the options, from the cache folder, or measured.
 static samara_status settle_rates(const samara_session *session, const samara_backend *backend,
                                   struct smr_rates *rates, samara_error *error) {
   char path[SETTLE_PATH_BYTES];
@@ -59,20 +60,19 @@ static samara_status settle_rates(const samara_session *session, const samara_ba
   if (kept && smr_rates_read(path, &backend->allocator, rates, &ignored) == SAMARA_OK)
     return SAMARA_OK;
   *rates = (struct smr_rates){.device = backend->info.rates};
-  // The host twice, apart: if it is busy with something else both times, the device looks better
-  // than it is.
+  // Measure the host twice at different times, so that one disturbance does not favour the device.
   samara_rates again = {0};
   SMR_TRY(settle_host(session, backend, &again, error));
   SMR_TRY(smr_rates_measure_device(backend, &rates->device, error));
   SMR_TRY(settle_host(session, backend, &rates->host, error));
   smr_rates_better(&rates->host, &again);
-  // Where it cannot be kept it is measured again next time.
+  // If the file cannot be written, the next process measures again.
   if (kept && smr_os_make_folder(backend->cache, &backend->allocator, &ignored) == SAMARA_OK)
     (void)smr_rates_write(path, &backend->allocator, rates, &ignored);
   return SAMARA_OK;
 }
 
-// ---- what another thread does ----
+// ---- the background thread ----
 
 static samara_status settle_work(const samara_session *session, samara_error *error) {
   const struct smr_devices *devices = session->common.devices;
@@ -119,7 +119,7 @@ static samara_status settle_idle(samara_session *session) {
   return SAMARA_OK;
 }
 
-// Rates are known: decide, and compile where something is to gain.
+// Rates are known: decide, and compile if there is a gain.
 static samara_status settle_measured(samara_session *session) {
   struct smr_devices *devices = session->common.devices;
   bool any = false;
@@ -140,12 +140,12 @@ static samara_status settle_measured(samara_session *session) {
   return SAMARA_OK;
 }
 
-// Rates that were given are believed; those that were measured may mislead.
+// Given rates decide; measured rates may mislead, so runs are compared.
 static samara_status settle_compiled(samara_session *session) {
   struct smr_devices *devices = session->common.devices;
   for (uint32_t i = 0; i < devices->count; i++)
     if (devices->backends[i]->rates != NULL) return smr_session_go_over(session);
-  // Who waited wants the device in the first run.
+  // With backend_wait the first run uses the devices.
   if (devices->settling.wait) SMR_TRY(smr_session_go_over(session));
   if (devices->other_entry != NULL) smr_compare_begin(session);
   return SAMARA_OK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node's tiles over the session's pool.
+// Runs a node's tiles on the session's pool.
 #include "base/fp.h"
 
 #include "session/threads.h"
@@ -15,7 +15,7 @@ struct run_tiles {
   size_t first;  // tile of the phase
 };
 
-// Each thread has its own copy of the job, for the error text, and remembers its lowest failure.
+// Each thread has its own copy of the job, for the error message, and records its lowest failure.
 static void run_range(void *context, size_t begin, size_t end, size_t thread) {
   const struct run_tiles *tiles = context;
   const struct smr_team *team = tiles->team;
@@ -34,7 +34,7 @@ static void run_range(void *context, size_t begin, size_t end, size_t thread) {
   team->begins[thread] = begin;
 }
 
-// The failure of the lowest range, so that the text is the same whatever the threads did.
+// Report the failure of the lowest range, so that the message does not depend on timing.
 static samara_status run_collect(const struct smr_common *common, const struct smr_team *team) {
   size_t worst = common->threads;
   for (size_t t = 0; t < common->threads; t++)

@@ -100,7 +100,7 @@ SMR_INLINE __m256i N(imax)(__m256i a, __m256i b) { return _mm256_max_epi32(a, b)
 SMR_INLINE __m256i N(iand)(__m256i a, __m256i b) { return _mm256_and_si256(a, b); }
 SMR_INLINE __m256i N(ior)(__m256i a, __m256i b) { return _mm256_or_si256(a, b); }
 SMR_INLINE __m256i N(ixor)(__m256i a, __m256i b) { return _mm256_xor_si256(a, b); }
-// Written with the compiler's vectors: a constant n becomes an immediate at every -O level.
+// As a vector expression, so that a constant n becomes an immediate at every -O level.
 SMR_INLINE __m256i N(ishl)(__m256i a, int n) { return (__m256i)((N(v8su))a << n); }
 SMR_INLINE __m256i N(isra)(__m256i a, int n) { return (__m256i)((N(v8si))a >> n); }
 SMR_INLINE __m256i N(isrl)(__m256i a, int n) { return (__m256i)((N(v8su))a >> n); }

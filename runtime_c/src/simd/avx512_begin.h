@@ -25,7 +25,7 @@ SMR_HOT_REGION
 
 #ifndef SMR_SIMD_AVX512_OPS
 #define SMR_SIMD_AVX512_OPS
-// Without optimisation GCC's intrinsics are macros whose casts its own warnings dislike.
+// Without optimisation GCC's intrinsics are macros, whose casts trigger its own warnings.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #include "simd/avx512_ops.h"

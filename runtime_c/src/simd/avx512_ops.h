@@ -97,7 +97,7 @@ SMR_INLINE __m512i N(imax)(__m512i a, __m512i b) { return _mm512_max_epi32(a, b)
 SMR_INLINE __m512i N(iand)(__m512i a, __m512i b) { return _mm512_and_si512(a, b); }
 SMR_INLINE __m512i N(ior)(__m512i a, __m512i b) { return _mm512_or_si512(a, b); }
 SMR_INLINE __m512i N(ixor)(__m512i a, __m512i b) { return _mm512_xor_si512(a, b); }
-// Written with the compiler's vectors: a constant n becomes an immediate at every -O level.
+// As a vector expression, so that a constant n becomes an immediate at every -O level.
 SMR_INLINE __m512i N(ishl)(__m512i a, int n) { return (__m512i)((N(v16su))a << n); }
 SMR_INLINE __m512i N(isra)(__m512i a, int n) { return (__m512i)((N(v16si))a >> n); }
 SMR_INLINE __m512i N(isrl)(__m512i a, int n) { return (__m512i)((N(v16su))a >> n); }

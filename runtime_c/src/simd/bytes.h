@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // int8 tensors in the vocabulary, four vectors of lanes at a time; included between
-// simd/<isa>_begin.h and simd/end.h. Portable C has simd/requantize.h instead.
+// simd/<isa>_begin.h and simd/end.h. Portable C uses simd/requantize.h instead.
 //
 //   load_i8(p, v)            4 VF bytes as int32 lanes
-//   load_i8_n(p, n, v)       the same of the first n < 4 VF of them, the rest 0
-//   load_i8_some(p, n, v)    either, for n that rarely is not 4 VF: the code for the rest of a row
-//                            stands apart and is not inlined again and again
+//   load_i8_n(p, n, v)       the first n < 4 VF of them, the rest 0
+//   load_i8_some(p, n, v)    either; for n that is usually 4 VF. The code for the rest of a row
+//                            is a separate function that is not inlined
 //   i8_limits(lo, hi, zero)  struct i8_limits of an output
 //   store_i8(y, p, l, n)     round_half_even(clamp(p[k], lo - zero, hi - zero)) + zero, the first
 //                            n <= 4 VF bytes. No lane of p is NaN.
 //
-// Rounding comes first here, and saturating steps are the clamp: for limits that are whole numbers
-// the two orders agree. Conversions give the least integer for what is too small for int32, so that
-// only the upper limit needs a comparison of floats; NEON's saturate on both sides. Each width has
-// the functions once, however often this header is read.
+// The code rounds first and clamps by saturating steps, which is the same for integer limits.
+// Conversions give the least integer for values below int32, so that only the upper limit needs a
+// float comparison; NEON's saturate on both sides. Each width defines the functions once, however
+// often this header is included.
 
 #if VF == 4 && !defined(SMR_SIMD_BYTES_NEON)
 #define SMR_SIMD_BYTES_NEON
@@ -91,7 +91,7 @@ SMR_INLINE void N(load_i8)(const int8_t *p, N(vi) v[4]) {
 }
 
 SMR_INLINE __m256i N(load_bytes_n)(const int8_t *p, size_t n) {
-  // Through registers: a vector loaded from halves just stored would wait for them.
+  // Through registers: loading a vector from two halves just stored would stall.
   const size_t rest = n & 15;
   uint64_t half[2];
   smr_load_tail(p + n - rest, rest, half);
@@ -136,7 +136,7 @@ SMR_INLINE void N(store_i8)(int8_t *y, const N(vf) p[4], const struct N(i8_limit
   SMR_UNROLL for (size_t k = 0; k < 4; k++) v[k] = _mm256_cvtps_epi32(_mm256_min_ps(p[k], l->high));
   const __m256i low = _mm256_adds_epi16(_mm256_packs_epi32(v[0], v[1]), l->zero);
   const __m256i high = _mm256_adds_epi16(_mm256_packs_epi32(v[2], v[3]), l->zero);
-  // Packing works in halves: fours of vector k are dwords k and 4 + k.
+  // Packing works within halves: the bytes of vector k are dwords k and 4 + k.
   const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   const __m256i bytes =
       _mm256_max_epi8(_mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order), l->lo);
@@ -149,7 +149,7 @@ SMR_INLINE void N(store_i8)(int8_t *y, const N(vf) p[4], const struct N(i8_limit
 #elif VF == 16 && !defined(SMR_SIMD_BYTES_AVX512)
 #define SMR_SIMD_BYTES_AVX512
 
-// Without optimisation GCC's intrinsics are macros whose casts its own warnings dislike.
+// Without optimisation GCC's intrinsics are macros, whose casts trigger its own warnings.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 
@@ -193,7 +193,7 @@ SMR_INLINE void N(store_i8)(int8_t *y, const N(vf) p[4], const struct N(i8_limit
   SMR_UNROLL for (size_t k = 0; k < 4; k++) v[k] = _mm512_cvtps_epi32(_mm512_min_ps(p[k], l->high));
   const __m512i low = _mm512_adds_epi16(_mm512_packs_epi32(v[0], v[1]), l->zero);
   const __m512i high = _mm512_adds_epi16(_mm512_packs_epi32(v[2], v[3]), l->zero);
-  // Packing works in quarters: fours of vector k are dwords k, 4 + k, 8 + k and 12 + k.
+  // Packing works within quarters: the bytes of vector k are dwords k, 4 + k, 8 + k and 12 + k.
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   const __m512i bytes =
       _mm512_max_epi8(_mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high)), l->lo);

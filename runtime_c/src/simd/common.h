@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every vector vocabulary shares, and the vocabulary's contract.
+// The contract of the vector vocabulary, and what all its implementations share.
 //
 // A region of code for an instruction set reads
 //
@@ -9,11 +9,11 @@
 //   #include "simd/end.h"
 //   #endif
 //
-// Families of kernels have theirs opened by a list (kernels/float.inc).
-// Between begin and end functions are compiled for that ISA, N(name) pastes the ISA's suffix, VF is
-// the number of float lanes (a constant expression), SMR_SIMD_ISA is its bit, SMR_SIMD_NAME its
-// name in kernels' names, and SMR_SIMD_AVX2 (or another) is defined. Other headers are included
-// before begin, template bodies between. Helpers:
+// A list of kernels (kernels/float.inc) opens the regions of a kernel family. Between begin and
+// end, functions are compiled for that ISA, N(name) pastes the ISA's suffix, VF is the number of
+// float lanes (a constant expression), SMR_SIMD_ISA is the ISA's bit, SMR_SIMD_NAME its name in
+// kernel names, and SMR_SIMD_AVX2 (or another) is defined. Include other headers before begin,
+// template bodies between. Helpers:
 //
 //   types      N(vf) floats, N(vi) int32 lanes, N(vm) mask of lanes
 //   floats     zero set1(x) load(p) store(p,v)
@@ -47,32 +47,32 @@
 
 #define SMR_INLINE static inline __attribute__((always_inline, unused))
 
-// The opposite, for code that runs seldom and would be inlined again and again.
+// The opposite, for rarely executed code that would be inlined repeatedly.
 #define SMR_APART static __attribute__((noinline, unused))
 
-// Before a loop whose trip count is a constant once inlined: its arrays then live in registers.
+// For loops whose trip count is constant after inlining: their arrays then stay in registers.
 #if defined(__clang__)
 #define SMR_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define SMR_UNROLL _Pragma("GCC unroll 128")
 #endif
 
-// Before a function whose plain loops, over arrays that do not overlap, the compiler is to turn
-// into vectors. GCC 12 leaves loops of unknown length alone at -O2, clang does not. Sums of floats
-// keep their order all the same.
+// For functions with plain loops over arrays that do not overlap, which the compiler should
+// vectorize. GCC 12 does not vectorize loops of unknown length at -O2; clang does. The order of
+// float sums is kept.
 #if defined(__clang__) || !defined(__GNUC__)
 #define SMR_VECTORIZED
 #else
 #define SMR_VECTORIZED __attribute__((optimize("tree-vectorize", "vect-cost-model=dynamic")))
 #endif
 
-// Builds for size (GCC; clang's are fast enough): -Os spills accumulators and leaves loops as they
-// are written. A family that defines SMR_SIMD_HOT before it opens its regions is compiled for
-// speed all the same, as is a single function behind SMR_HOT. Functions begin at 32 bytes, for the
-// sake of their loops. On x86 a function keeps the costs of -Os, by which copying 64 bytes is a
-// `rep movs`, until its target differs from the command line's: SMR_HOT names another tuning.
-// SMR_VECTORIZED alone, before fallbacks mostly, leaves loops small there; SMR_HOT_VECTORIZED is
-// for those that every run meets.
+// For builds for size with GCC (clang's are fast enough): -Os spills accumulators and does not
+// transform loops. A kernel family that defines SMR_SIMD_HOT before its regions is compiled for
+// speed all the same; so is a function marked SMR_HOT. Functions start at multiples of 32 bytes,
+// because of their loops. On x86 a function keeps the cost model of -Os, which copies 64 bytes by
+// `rep movs`, unless its target differs from the command line's, so SMR_HOT sets another tuning.
+// SMR_VECTORIZED alone, mostly for fallbacks, keeps loops small; SMR_HOT_VECTORIZED is for loops
+// that every run executes.
 #if defined(SMR_FOR_SIZE)
 #define SMR_PRAGMA(text) _Pragma(#text)
 #define SMR_OPTIMIZE(passes) SMR_PRAGMA(GCC optimize(passes))
@@ -92,12 +92,12 @@
 #define SMR_HOT_VECTORIZED SMR_VECTORIZED
 #endif
 
-// Hides where a pointer came from: what follows is addressed relative to it, by offsets that
-// several such pointers share, instead of by one precomputed address each.
+// Hides the origin of a pointer. Accesses then use offsets relative to it, which several such
+// pointers share, instead of one precomputed address each.
 #define SMR_OPAQUE(pointer) __asm__("" : "+r"(pointer))
 
-/// memcpy of a few bytes where it is called often. For size GCC writes `rep movs` in its place,
-/// which takes longer to start than most copies take.
+/// memcpy of a few bytes in hot code. For size GCC would emit `rep movs`, whose start-up takes
+/// longer than most copies.
 SMR_INLINE void smr_copy(void *to, const void *from, size_t bytes) {
 #if defined(SMR_FOR_SIZE)
   void *(*copy)(void *, const void *, size_t) = memcpy;
@@ -108,7 +108,7 @@ SMR_INLINE void smr_copy(void *to, const void *from, size_t bytes) {
 #endif
 }
 
-/// The same for memset, which becomes `rep stos`.
+/// The same for memset, which would become `rep stos`.
 SMR_INLINE void smr_fill(void *to, int8_t value, size_t bytes) {
 #if defined(SMR_FOR_SIZE)
   void *(*set)(void *, int, size_t) = memset;

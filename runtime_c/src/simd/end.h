@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Closes the region that a simd/<isa>_begin.h opened and takes its macros back. SMR_SIMD_HOT stays
-// for the next region of a list of kernels.
+// Closes the region that a simd/<isa>_begin.h opened and undefines its macros. SMR_SIMD_HOT stays
+// defined for the next region of a list of kernels.
 #if !defined(SMR_SIMD_PLAIN)
 #if defined(__clang__)
 #pragma clang attribute pop

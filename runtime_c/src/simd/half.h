@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Portable conversion between float32 and the 16-bit floats: float16, the same bits as the hardware
-// gives, and bfloat16, the upper half of a float32.
+// Portable conversion between float32 and the 16-bit floats: float16, with the same bits as
+// hardware conversions, and bfloat16, the upper half of a float32.
 #ifndef SMR_SIMD_HALF_H
 #define SMR_SIMD_HALF_H
 

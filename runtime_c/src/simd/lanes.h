@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // VF elements of 8 and 16 bits as int32 lanes, and back; included between simd/<isa>_begin.h and
-// simd/end.h. Stored are the low bits of lanes that the narrow type holds.
+// simd/end.h. Stores write the low bits of lanes, whose values must fit the narrow type.
 //
-//   load_u8(p) load_u16(p)         VF elements, by zeros in front
-//   load_bytes(p)                  4 VF bytes, at any address
+//   load_u8(p) load_u16(p)         VF elements, zero-extended
+//   load_bytes(p)                  4 VF bytes at any address
 //   load_u8_pairs(p)               2 VF elements as pairs of int16
 //   store_u8(p, v) store_i16(p, v)
 //   store_u8_clip(p, v)            lanes from -32768 to 32767, clipped to 0..255
-//   pairs(a, b)                    the low 16 bits of a, and above them those of b
-//   dot(x, y)                      of two pairs of int16 in each lane: x0 y0 + x1 y1
-//   even(a, b) odd(a, b)           lanes 0, 2, 4 .. or 1, 3, 5 .. of a, then those of b
+//   pairs(a, b)                    the low 16 bits of a in the low half, those of b in the high
+//   half dot(x, y)                      for two pairs of int16 in each lane: x0 y0 + x1 y1 even(a,
+//   b) odd(a, b)           lanes 0, 2, 4 .. or 1, 3, 5 .. of a, then those of b
 
 #if defined(SMR_SIMD_AVX512)
 #ifndef SMR_SIMD_LANES_AVX512

@@ -3,10 +3,10 @@
 //
 //   exp expm1_negative(x <= 0) log log1p_unit(0 <= x <= 1) tanh sigmoid erf
 //
-// Polynomials are minimax fits made for this file; with a fused multiply-add errors stay below
-// 2 ulp of the result over the whole range, subnormals and infinities included (erf: 2 ulp of 1).
-// NaN in gives NaN out. The widths 1, 4, 8 and 16 stand for scalar, NEON, AVX2 and AVX-512: each
-// has the functions once, however often this header is read.
+// Polynomials are minimax fits made for this file. With fused multiply-add, errors stay below 2 ulp
+// of the result over the whole range, including subnormals and infinities (erf: 2 ulp of 1). NaN
+// gives NaN. Each width (1, 4, 8 and 16 for scalar, NEON, AVX2 and AVX-512) defines the functions
+// once, however often this header is included.
 #if VF == 1 && !defined(SMR_SIMD_MATH_SCALAR)
 #define SMR_SIMD_MATH_SCALAR
 #define SMR_SIMD_MATH_NOW
@@ -24,7 +24,8 @@
 #ifdef SMR_SIMD_MATH_NOW
 #undef SMR_SIMD_MATH_NOW
 
-// x = n ln 2 + r; ln 2 in two parts, the first with trailing zeros so that n times it is exact.
+// x = n ln 2 + r. ln 2 is split in two parts; the first has trailing zeros, so that n times it is
+// exact.
 SMR_INLINE N(vf) N(exp_reduce)(N(vf) x, N(vi) * n) {
   const N(vf) whole = N(rint)(N(mul)(x, N(set1)(0x1.715476p+0f)));
   *n = N(to_int)(whole);
@@ -42,12 +43,12 @@ SMR_INLINE N(vf) N(exp_tail)(N(vf) r) {
 }
 
 SMR_INLINE N(vf) N(exp)(N(vf) x) {
-  // Beyond these the result is infinite or zero; clamped, n stays in -150 .. 128.
+  // Beyond these the result is infinite or zero; the clamp keeps n in -150 .. 128.
   x = N(clamp)(x, N(set1)(-104.0f), N(set1)(89.0f));
   N(vi) n;
   const N(vf) r = N(exp_reduce)(x, &n);
   const N(vf) p = N(add)(N(add)(N(exp_tail)(r), r), N(set1)(1.0f));
-  // Two factors: 2^n alone may be no normal number.
+  // Two factors, because 2^n alone may not be a normal number.
   const N(vi) half = N(isra)(n, 1);
   return N(scale2)(N(scale2)(p, half), N(isub)(n, half));
 }
@@ -78,13 +79,13 @@ SMR_INLINE N(vf) N(log_tail)(N(vf) f) {
 SMR_INLINE N(vf) N(log)(N(vf) x) {
   const N(vm) small = N(lt)(x, N(set1)(0x1p-126f));
   const N(vf) scaled = N(select)(small, N(mul)(x, N(set1)(0x1p23f)), x);
-  // Take 2^e off so that the rest lies in [sqrt(1/2), sqrt(2)).
+  // Remove 2^e so that the rest is in [sqrt(1/2), sqrt(2)).
   const N(vi) bits = N(isub)(N(bits)(scaled), N(iset1)(0x3f3504f3));
   const N(vi) e = N(isra)(bits, 23);
   const N(vf) f = N(sub)(N(from_bits)(N(isub)(N(bits)(scaled), N(ishl)(e, 23))), N(set1)(1.0f));
   N(vf) n = N(to_float)(e);
   n = N(select)(small, N(sub)(n, N(set1)(23.0f)), n);
-  // Smallest terms first: n ln 2 (low part), the tail, f, n ln 2.
+  // Add the smallest terms first: n ln 2 (low part), the tail, f, n ln 2.
   N(vf) y = N(fma)(n, N(set1)(0x1.7f7d1cp-20f), N(log_tail)(f));
   y = N(add)(y, f);
   y = N(fma)(n, N(set1)(0x1.62e4p-1f), y);
@@ -95,7 +96,7 @@ SMR_INLINE N(vf) N(log)(N(vf) x) {
   return N(select)(N(ne)(x, x), x, y);
 }
 
-// log(1 + x); what 1 + x loses is put back to first order.
+// log(1 + x), with a first-order correction for the rounding of 1 + x.
 SMR_INLINE N(vf) N(log1p_unit)(N(vf) x) {
   const N(vf) one = N(set1)(1.0f), u = N(add)(one, x);
   const N(vf) lost = N(sub)(x, N(sub)(u, one));
@@ -129,7 +130,7 @@ SMR_INLINE N(vf) N(erf)(N(vf) x) {
   p = N(fma)(p, x2, N(set1)(-0x1.81263ap-2f));
   p = N(fma)(p, x2, N(set1)(0x1.20dd74p+0f));
   const N(vf) near = N(mul)(x, p);
-  // Beyond 1: 1 - erfc, whose logarithm is nearly a parabola. At 4 the result is 1.
+  // Above 1: 1 - erfc, whose logarithm is nearly a parabola. At 4 the result is 1.
   const N(vf) z = N(min)(N(set1)(4.0f), a);
   N(vf) q = N(fma)(N(set1)(0x1.86debep-13f), z, N(set1)(-0x1.825bcap-9f));
   q = N(fma)(q, z, N(set1)(0x1.65cbdcp-6f));

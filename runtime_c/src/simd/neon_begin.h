@@ -5,7 +5,7 @@
 
 #include <arm_neon.h>
 
-// Part of the base architecture: the region needs no target of its own.
+// Advanced SIMD is part of the base architecture, so the region needs no target attribute.
 #if defined(SMR_SIMD_HOT) && defined(SMR_FOR_SIZE)
 #pragma GCC push_options
 SMR_HOT_REGION

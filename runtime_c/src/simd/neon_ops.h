@@ -89,7 +89,7 @@ SMR_INLINE void N(istore_n)(int32_t *p, int32x4_t v, size_t n) {
   vst1q_s32(lanes, v);
   for (size_t i = 0; i < n; i++) p[i] = lanes[i];
 }
-// On unsigned lanes: GCC's signed intrinsics are C operators, whose overflow is undefined.
+// In unsigned lanes: GCC's signed intrinsics are C operators, whose overflow is undefined.
 SMR_INLINE int32x4_t N(iadd)(int32x4_t a, int32x4_t b) {
   return (int32x4_t)((N(v4su))a + (N(v4su))b);
 }
@@ -104,7 +104,7 @@ SMR_INLINE int32x4_t N(imax)(int32x4_t a, int32x4_t b) { return vmaxq_s32(a, b);
 SMR_INLINE int32x4_t N(iand)(int32x4_t a, int32x4_t b) { return vandq_s32(a, b); }
 SMR_INLINE int32x4_t N(ior)(int32x4_t a, int32x4_t b) { return vorrq_s32(a, b); }
 SMR_INLINE int32x4_t N(ixor)(int32x4_t a, int32x4_t b) { return veorq_s32(a, b); }
-// Written with the compiler's vectors: a constant n becomes an immediate at every -O level.
+// As a vector expression, so that a constant n becomes an immediate at every -O level.
 SMR_INLINE int32x4_t N(ishl)(int32x4_t a, int n) { return (int32x4_t)((N(v4su))a << n); }
 SMR_INLINE int32x4_t N(isra)(int32x4_t a, int n) { return a >> n; }
 SMR_INLINE int32x4_t N(isrl)(int32x4_t a, int n) { return (int32x4_t)((N(v4su))a >> n); }

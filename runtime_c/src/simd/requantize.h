@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requantization in portable C, for scalar kernels and for plain loops that compilers make vectors
-// of. docs/reference/quantized-arithmetic.md is the norm; vector kernels do the same with their own
+// Requantization in portable C, for scalar kernels and for plain loops that compilers vectorize.
+// docs/reference/quantized-arithmetic.md is the norm; vector kernels implement it with their
 // instructions.
 //
-// There are two implementations with the same bits. The one by floats is for whoever has them.
-// Cores without a floating-point unit (Cortex-M0+, M3, rv32imc) take the one by integers, since a
-// product, two sums and three comparisons in software are some 300 cycles for every output.
+// There are two implementations with the same bits: one with floats, and one with integers for
+// cores without a floating-point unit (Cortex-M0+, M3, rv32imc), where a product, two sums and
+// three comparisons in software take some 300 cycles per output.
 #ifndef SMR_SIMD_REQUANTIZE_H
 #define SMR_SIMD_REQUANTIZE_H
 
@@ -17,10 +17,10 @@
 #define SMR_INTEGER_REQUANTIZE 0
 #endif
 
-// ---- by floats ----
+// ---- with floats ----
 
-// Adding and taking away 1.5 * 2^23 rounds a float of magnitude below 2^22 to a whole number, half
-// to even, in the default rounding mode. What is added to is clamped before and far below that.
+// Adding and subtracting 1.5 * 2^23 rounds a float of magnitude below 2^22 to an integer, half to
+// even, in the default rounding mode. Values are clamped far below that first.
 #define SMR_ROUND_MAGIC 12582912.0f
 
 SMR_INLINE int32_t smr_rounded_by_floats(float p, float lo, float hi, int32_t zero) {
@@ -35,11 +35,11 @@ SMR_INLINE int32_t smr_requantized_by_floats(int32_t acc, float m, float lo, flo
   return smr_rounded_by_floats(p, lo, hi, zero);
 }
 
-// ---- by integers ----
+// ---- with integers ----
 
 enum {
-  SMR_REQUANTIZE_FAR = 1 << 22,  // a whole number beyond all limits
-  SMR_FLOAT_LEAD = 1 << 23,      // the bit of a normal float's fraction that is not stored
+  SMR_REQUANTIZE_FAR = 1 << 22,  // an integer beyond all limits
+  SMR_FLOAT_LEAD = 1 << 23,      // the implicit leading bit of a normal float's fraction
   SMR_FLOAT_BIAS = 127,
 };
 
@@ -54,10 +54,10 @@ SMR_INLINE uint32_t smr_shifted_half_even(uint32_t v, uint32_t shift) {
   return (v + (UINT32_C(1) << (shift - 1)) - 1 + (v >> shift & 1)) >> shift;
 }
 
-/// round_half_even of a float; FAR with its sign beyond that; 0 for NaN.
+/// round_half_even of a float; FAR, with the float's sign, if larger; 0 for NaN.
 SMR_INLINE int32_t smr_whole(float v) {
   const uint32_t bits = smr_float_bits(v), magnitude = bits & INT32_MAX;
-  const uint32_t shift = SMR_FLOAT_BIAS + 23 - (magnitude >> 23);  // fraction to whole number
+  const uint32_t shift = SMR_FLOAT_BIAS + 23 - (magnitude >> 23);  // from fraction to integer
   const uint32_t fraction = (magnitude & (SMR_FLOAT_LEAD - 1)) | SMR_FLOAT_LEAD;
   int32_t whole = 0;
   if (shift - 1 < 24)  // 1/2 <= v < 2^23
@@ -67,8 +67,8 @@ SMR_INLINE int32_t smr_whole(float v) {
   return bits >> 31 ? -whole : whole;
 }
 
-/// round_half_even(float(acc) * m), both roundings of the product as IEEE has them; FAR with its
-/// sign beyond that. m is no NaN.
+/// round_half_even(float(acc) * m), where float() and the product are both rounded as in IEEE; FAR,
+/// with the product's sign, if larger. m is not NaN.
 SMR_INLINE int32_t smr_whole_product(int32_t acc, float m) {
   const uint32_t bits = smr_float_bits(m), exponent = bits >> 23 & 0xff;
   uint32_t a = acc < 0 ? 0u - (uint32_t)acc : (uint32_t)acc;
@@ -77,14 +77,14 @@ SMR_INLINE int32_t smr_whole_product(int32_t acc, float m) {
     const uint32_t beyond = 8 - (uint32_t)__builtin_clz(a);
     a = smr_shifted_half_even(a, beyond) << beyond;
   }
-  // Both factors with their first bit in front: the product's is first or second. (A subnormal has
-  // no such bit; its product is so far below 1/2 that it does not matter.)
+  // Normalise both factors; the leading bit of the product is then the first or the second. (A
+  // subnormal cannot be normalised; its product is so far below 1/2 that this does not matter.)
   const uint32_t zeros = (uint32_t)__builtin_clz(a);
   const uint64_t product = (uint64_t)(a << zeros) * ((bits << 8) | UINT32_C(1) << 31);
-  const uint32_t high = (uint32_t)(product >> 32) | ((uint32_t)product != 0);  // nothing forgotten
-  // The product as a float has 24 bits from its first on.
+  const uint32_t high = (uint32_t)(product >> 32) | ((uint32_t)product != 0);  // keeps a sticky bit
+  // As a float, the product keeps 24 bits.
   const uint32_t drop = 7 + (high >> 31);
-  const uint32_t p = smr_shifted_half_even(high, drop) << (drop - 1);  // half of it: 31 bits
+  const uint32_t p = smr_shifted_half_even(high, drop) << (drop - 1);  // halved: 31 bits
   const uint32_t shift = SMR_FLOAT_BIAS - 2 - exponent + zeros;
   int32_t whole = 0;
   if (shift - 8 < 24)
@@ -94,7 +94,7 @@ SMR_INLINE int32_t smr_whole_product(int32_t acc, float m) {
   return (int32_t)(bits ^ (uint32_t)acc) < 0 ? -whole : whole;
 }
 
-/// Limits are whole numbers, so it is the same to clamp before rounding and after.
+/// Limits are integers, so clamping after rounding gives the same as before.
 SMR_INLINE int32_t smr_limited(int32_t whole, float lo, float hi, int32_t zero) {
   const int32_t least = smr_whole(lo), most = smr_whole(hi);
   const int32_t above = whole > least ? whole : least;
@@ -110,17 +110,16 @@ SMR_INLINE int32_t smr_requantized_by_integers(int32_t acc, float m, float lo, f
   return smr_limited(smr_whole_product(acc, m), lo, hi, zero);
 }
 
-// ---- what kernels call ----
+// ---- called by kernels ----
 
-/// round_half_even(clamp(p, lo, hi)) + zero for a `p` in steps of the output; lo and hi, whole
-/// numbers, are the output's limits less its zero point. NaN counts as 0. Without a branch where
-/// there are floats.
+/// round_half_even(clamp(p, lo, hi)) + zero, with `p` in units of the output's scale. lo and hi are
+/// integers: the output's limits minus its zero point. NaN counts as 0. Branch-free with floats.
 SMR_INLINE int32_t smr_rounded(float p, float lo, float hi, int32_t zero) {
   return SMR_INTEGER_REQUANTIZE ? smr_rounded_by_integers(p, lo, hi, zero)
                                 : smr_rounded_by_floats(p, lo, hi, zero);
 }
 
-/// The quantized value of a sum: float(acc) * m rounds on its own, then as smr_rounded. m is no
+/// The quantized value of a sum: float(acc) * m, rounded separately, then as smr_rounded. m is not
 /// NaN.
 SMR_INLINE int32_t smr_requantized(int32_t acc, float m, float lo, float hi, int32_t zero) {
   return SMR_INTEGER_REQUANTIZE ? smr_requantized_by_integers(acc, m, lo, hi, zero)

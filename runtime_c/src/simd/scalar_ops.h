@@ -52,7 +52,8 @@ SMR_INLINE float N(from_bits)(int32_t i) {
   return v;
 }
 
-// Adding and taking away 2^23 rounds in the current (nearest-even) mode; larger values are whole.
+// Adding and subtracting 2^23 rounds in the current (nearest-even) mode; larger values are
+// integers.
 SMR_INLINE float N(rint)(float a) {
   const float magnitude = fabsf(a);
   if (!(magnitude < 0x1p23f)) return a;

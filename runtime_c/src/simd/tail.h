@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first few of 16 bytes, for instruction sets without masks.
+// Access to the first few of 16 bytes, for instruction sets without masks.
 #ifndef SMR_SIMD_TAIL_H
 #define SMR_SIMD_TAIL_H
 
 #include "simd/common.h"
 
-/// bytes[0] and [1] become the first `n` <= 16 bytes `at`, the rest 0, by loads that overlap.
+/// Load the first `n` <= 16 bytes at `at` to bytes[0] and [1], padded with 0, by overlapping loads.
 SMR_INLINE void smr_load_tail(const void *at, size_t n, uint64_t *bytes) {
   const unsigned char *x = (const unsigned char *)at;
   bytes[0] = bytes[1] = 0;
@@ -25,7 +25,7 @@ SMR_INLINE void smr_load_tail(const void *at, size_t n, uint64_t *bytes) {
   }
 }
 
-/// The first `n` < 16 bytes of `bytes`.
+/// Store the first `n` < 16 bytes of `bytes`.
 SMR_INLINE void smr_store_tail(void *to, size_t n, const uint64_t *bytes) {
   unsigned char *y = (unsigned char *)to;
   uint64_t left = bytes[0];

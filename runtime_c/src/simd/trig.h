@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trigonometric and hyperbolic functions over the vocabulary; included as simd/math.h is.
+// Trigonometric and hyperbolic functions over the vocabulary; included like simd/math.h.
 //
 //   sin cos tan asin acos atan sinh cosh asinh acosh atanh
 //
 // Polynomials are minimax fits made for this file. Errors stay below 4 ulp of the result, plus
-// 1e-10 (of tan: times 1 + tan^2) where sin, cos and tan cross zero far from 0. NaN in gives NaN
-// out, and so does what lies outside a function's domain. Each width has the functions once.
+// 1e-10 (tan: times 1 + tan^2) where sin, cos and tan cross zero far from 0. NaN, and values
+// outside a function's domain, give NaN. Each width defines the functions once.
 #include "simd/math.h"
 
 #if VF == 1 && !defined(SMR_SIMD_TRIG_SCALAR)
@@ -31,9 +31,9 @@ SMR_INLINE N(vf) N(trig_signed)(N(vf) y, N(vf) x) {
   return N(from_bits)(N(ior)(N(bits)(y), N(iand)(N(bits)(x), sign)));
 }
 
-// x = n pi / 2 + r for one |x| >= 8192. Of 2 / pi, 96 bits are multiplied: those before them give
-// multiples of 4 turns of pi / 2, those after them less than float32 shows (M. Payne, R. Hanek,
-// "Radian reduction for trigonometric functions", SIGNUM Newsletter 18, 1983).
+// x = n pi / 2 + r for one |x| >= 8192. Multiplies by 96 bits of 2 / pi: earlier bits give
+// multiples of 4 quarter turns, later ones less than float32 resolves (M. Payne, R. Hanek, "Radian
+// reduction for trigonometric functions", SIGNUM Newsletter 18, 1983).
 static inline __attribute__((unused)) float N(trig_far)(float x, int32_t *n) {
   static const uint32_t two_over_pi[] = {0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0,
                                          0xdb629599, 0x3c439041, 0xfe5163ab, 0xdebbc561};
@@ -49,7 +49,7 @@ static inline __attribute__((unused)) float N(trig_far)(float x, int32_t *n) {
     const uint32_t *word = two_over_pi + first / 32 + i;
     part[i] = (((uint64_t)word[0] << 32 | word[1]) << first % 32) >> 32;
   }
-  // Turns of pi / 2 modulo 4, in units of 2^-62.
+  // Multiples of pi / 2 modulo 4, in units of 2^-62.
   uint64_t turns;
   if (exponent >= 2)
     turns = (whole * part[0] << 32) + whole * part[1] + (whole * part[2] >> 32);
@@ -62,7 +62,7 @@ static inline __attribute__((unused)) float N(trig_far)(float x, int32_t *n) {
   return bits >> 31 ? -r : r;
 }
 
-// x = n pi / 2 + r with |r| <= pi / 4; of n the last two bits count.
+// x = n pi / 2 + r with |r| <= pi / 4; only the last two bits of n matter.
 SMR_INLINE N(vf) N(trig_reduce)(N(vf) x, N(vi) * n) {
   const N(vf) limit = N(set1)(8192.0f);
   const N(vf) whole = N(rint)(N(mul)(x, N(set1)(0x1.45f306p-1f)));
@@ -135,7 +135,7 @@ SMR_INLINE N(vf) N(trig_asin_near)(N(vf) s, N(vf) z) {
   return N(fma)(N(mul)(s, z), p, s);
 }
 
-// asin(|x|), or where *far pi / 2 - asin(|x|) = 2 asin(sqrt((1 - |x|) / 2)).
+// asin(|x|), or, if *far, pi / 2 - asin(|x|) = 2 asin(sqrt((1 - |x|) / 2)).
 SMR_INLINE N(vf) N(trig_asin_split)(N(vf) x, N(vm) * far) {
   const N(vf) a = N(abs)(x), half = N(set1)(0.5f);
   *far = N(gt)(a, half);
@@ -175,7 +175,7 @@ SMR_INLINE N(vf) N(atan)(N(vf) x) {
   return N(trig_signed)(N(select)(far, N(sub)(N(set1)(0x1.921fb6p+0f), y), y), x);
 }
 
-// e^|x| / 2, by the square of e^(|x| / 2): it overflows no earlier than the results do.
+// e^|x| / 2, as a square of e^(|x| / 2), so that it does not overflow before the results do.
 SMR_INLINE N(vf) N(trig_half_power)(N(vf) x) {
   const N(vf) half = N(set1)(0.5f), root = N(exp)(N(mul)(half, N(abs)(x)));
   return N(mul)(N(mul)(half, root), root);
@@ -196,13 +196,13 @@ SMR_INLINE N(vf) N(cosh)(N(vf) x) {
   return N(add)(power, N(div)(N(set1)(0.25f), power));
 }
 
-// log(1 + t) for t >= 0, and NaN for t < -1.
+// log(1 + t) for t >= 0; NaN for t < -1.
 SMR_INLINE N(vf) N(trig_log1p)(N(vf) t) {
   const N(vf) infinity = N(from_bits)(N(iset1)(0x7f800000));
   return N(select)(N(eq)(t, infinity), t, N(log1p_unit)(t));
 }
 
-// Where x^2 is all that counts under the root: log(2 x).
+// log(2 x), for x so large that the root equals x.
 SMR_INLINE N(vf) N(trig_log_twice)(N(vf) x) { return N(add)(N(log)(x), N(set1)(0x1.62e43p-1f)); }
 
 SMR_INLINE N(vf) N(asinh)(N(vf) x) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens a region for vectors of 128 bits as compilers know them, on architectures where those
-// become one instruction each and are known when compiling: WebAssembly with SIMD, RISC-V with V.
+// Opens a region for the 128-bit vector types of compilers, on architectures where their operations
+// become one instruction each and are known at compile time: WebAssembly with SIMD, RISC-V with V.
 // See simd/common.h for the vocabulary.
 #include "simd/common.h"
 #include "simd/half.h"

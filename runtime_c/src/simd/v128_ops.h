@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The vocabulary in vectors of 128 bits as GCC and clang know them. Included by simd/v128_begin.h
-// only.
+// The vocabulary in the 128-bit vector types of GCC and clang. Included by simd/v128_begin.h only.
 //
-// What is written lane by lane has no instruction for all lanes, or is rare.
+// Functions written lane by lane have no instruction for all lanes, or are rare.
 
 typedef float N(vf) __attribute__((vector_size(16)));
 typedef int32_t N(vi) __attribute__((vector_size(16)));
@@ -114,7 +113,7 @@ SMR_INLINE void N(istore_n)(int32_t *p, N(vi) v, size_t n) {
   N(istore)(lanes, v);
   for (size_t i = 0; i < n; i++) p[i] = lanes[i];
 }
-// On unsigned lanes, whose overflow is defined.
+// In unsigned lanes, whose overflow is defined.
 SMR_INLINE N(vi) N(iadd)(N(vi) a, N(vi) b) { return (N(vi))((N(vu))a + (N(vu))b); }
 SMR_INLINE N(vi) N(isub)(N(vi) a, N(vi) b) { return (N(vi))((N(vu))a - (N(vu))b); }
 SMR_INLINE N(vi) N(imul)(N(vi) a, N(vi) b) { return (N(vi))((N(vu))a * (N(vu))b); }
@@ -136,7 +135,7 @@ SMR_INLINE N(vf) N(scale2)(N(vf) v, N(vi) i) {
   return v * N(from_bits)(N(ishl)(N(iadd)(i, N(iset1)(127)), 23));
 }
 
-// Neighbours first, as other instruction sets of this width.
+// Neighbours first, as in other instruction sets of this width.
 SMR_INLINE float N(reduce_add)(N(vf) v) { return (v[0] + v[1]) + (v[2] + v[3]); }
 SMR_INLINE float N(reduce_max)(N(vf) v) {
   const float a = v[0] > v[1] ? v[0] : v[1], b = v[2] > v[3] ? v[2] : v[3];

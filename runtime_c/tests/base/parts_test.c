@@ -5,9 +5,6 @@
 
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 static const float some[512];
 
 // Prepares; checks that it succeeds, or is refused for want of `part`.

@@ -88,7 +88,7 @@ static const char *spoil(int which, struct mb_model *m) {
   switch (which) {
     case 0:
       if_->inputs[0] = 0;
-      return "no bool scalar";
+      return "not a bool scalar";
     case 1:
       if_->input_count = 1;
       return "takes 1 inputs";

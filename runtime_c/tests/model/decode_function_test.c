@@ -199,7 +199,7 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
       return "inputs is 99 of 8";
     case 30:
       mb_value(f, "orphan", SAMARA_FLOAT32, 0, NULL);
-      return "made by nothing";
+      return "has no producer";
     case 31:
       f->exprs[1].k = -4;
       return "dim 1 is -4";
@@ -255,16 +255,16 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
       return "no quantization parameters";
     case 48:
       mb_quantize(&values[SAMPLE_H].quant, -1.0f, 0);
-      return "scale 0 is no positive normal";
+      return "scale 0 is not a positive normal";
     case 49:
       mb_quantize(&values[SAMPLE_H].quant, INFINITY, 0);
-      return "scale 0 is no positive normal";
+      return "scale 0 is not a positive normal";
     case 50:
       mb_quantize(&values[SAMPLE_H].quant, NAN, 0);
-      return "scale 0 is no positive normal";
+      return "scale 0 is not a positive normal";
     case 51:
       mb_quantize(&values[SAMPLE_H].quant, 1e-40f, 0);
-      return "scale 0 is no positive normal";
+      return "scale 0 is not a positive normal";
     case 52:
       mb_quantize(&values[SAMPLE_H].quant, 1.0f, 128);
       return "zero point 128";

@@ -62,10 +62,10 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
       return "constant 'w': segment is 1 of 1";
     case 6:
       w->offset = 1 << 20;
-      return "leaves its segment";
+      return "outside of its segment";
     case 7:
       w->size = UINT64_MAX;
-      return "leaves its segment";
+      return "outside of its segment";
     case 8:
       w->offset = 4;
       return "misaligned";

@@ -92,7 +92,7 @@ SMR_TEST(lengths_are_exact) {
   samara_model *model;
   samara_error error;
   CHECK_EQ_INT(try_open(longer, size + 1, NULL, &model, &error), SAMARA_BAD_MODEL);
-  CHECK_CONTAINS(error.text, "bytes are there of a file of");
+  CHECK_CONTAINS(error.text, "bytes are given of a file of");
   CHECK_EQ_INT(try_open(bytes, size - 1, NULL, &model, &error), SAMARA_BAD_MODEL);
   // A region of flash may be larger than the file in it.
   const samara_model_options options = {.struct_size = sizeof options, .constant = true};

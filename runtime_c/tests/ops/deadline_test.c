@@ -6,9 +6,6 @@
 #include "ops/deadline.h"
 #include "ops/matmul/linear_data.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 // A deadline long past, or an hour away.
 static struct smr_deadline deadline(bool past) {
   const uint64_t hour = UINT64_C(3600) * 1000 * 1000 * 1000;

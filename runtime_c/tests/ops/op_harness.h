@@ -26,6 +26,10 @@
 
 #include <assert.h>
 
+/// Dims, or any list of integers, in place.
+#define DIMS(...) \
+  (const int64_t[]) { __VA_ARGS__ }
+
 enum { OP_TEST_TENSORS = 16, OP_TEST_ATTRS = 32, OP_TEST_VALUES = 512 };
 
 struct op_test {
@@ -188,6 +192,24 @@ static inline void op_quant(struct op_test *t, struct smr_tensor *tensor, uint32
   struct smr_quant *quant = &t->quants[t->quant_count++];
   *quant = (struct smr_quant){scales, zero_points, count, axis};
   tensor->quant = quant;
+}
+
+/// Put a gap of `gap` elements between the pixels of an input.
+static inline void op_spread_pixels(struct op_test *t, uint32_t input, size_t gap) {
+  struct smr_tensor *x = &t->in[input];
+  const size_t element = smr_dtype_bytes(x->dtype), c = (size_t)x->dims[x->rank - 1];
+  const size_t pixels = x->size_bytes / element / c, shift = element > 4 ? element : 4;
+  const size_t bytes = ((pixels - 1) * (c + gap) + c) * element;
+  char *wide = malloc(bytes + shift);
+  if (wide == NULL) abort();
+  memset(wide, 0xff, bytes + shift);
+  for (size_t i = 0; i < pixels; i++)
+    memcpy(wide + shift + i * (c + gap) * element, (char *)t->in_data[input] + i * c * element,
+           c * element);
+  free(t->allocated[input]);
+  t->allocated[input] = wide;
+  t->in_data[input] = wide + shift;
+  x->pixel_stride = (int64_t)(c + gap);
 }
 
 static inline void op_test_show(struct op_test *t, bool all) {

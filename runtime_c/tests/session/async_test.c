@@ -19,8 +19,7 @@ static struct literal *doubling(void) {
   const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
   literal_input(f, x);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)x, (int32_t)x),
-               LITERAL_LIST((int32_t)y));
+  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), LITERAL_LIST(y));
   literal_output(f, y, "y");
   return l;
 }
@@ -131,10 +130,8 @@ static struct literal *two_nodes(int64_t most) {
   literal_input(f, x);
   const uint32_t s = literal_value(f, "s", SAMARA_FLOAT32, 1, n);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)x, (int32_t)x),
-               LITERAL_LIST((int32_t)s));
-  literal_node(f, smr_op_find(SMR_CODE_RELU), "relu", LITERAL_LIST((int32_t)s),
-               LITERAL_LIST((int32_t)y));
+  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), LITERAL_LIST(s));
+  literal_node(f, smr_op_find(SMR_CODE_RELU), "relu", LITERAL_LIST(s), LITERAL_LIST(y));
   literal_output(f, y, "y");
   return l;
 }

@@ -25,9 +25,8 @@ static struct literal *passing(int64_t most) {
   literal_input(f, x);
   const uint32_t s = literal_value(f, "s", SAMARA_FLOAT32, 1, n);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)x, (int32_t)x),
-               LITERAL_LIST((int32_t)s));
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST((int32_t)s), LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), LITERAL_LIST(s));
+  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(s), LITERAL_LIST(y));
   literal_output(f, y, "y");
   literal_output(f, x, "same");
   literal_output(f, literal_constant(l, f, "k", SAMARA_FLOAT32, constant, 1, BIND_N), "k");
@@ -120,8 +119,7 @@ SMR_TEST(a_value_that_is_two_outputs_is_copied) {
   const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
   literal_input(f, x);
-  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)x, (int32_t)x),
-               LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), LITERAL_LIST(y));
   literal_output(f, y, "y");
   literal_output(f, y, "again");
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
@@ -172,10 +170,8 @@ SMR_TEST(an_input_may_lie_in_the_same_buffer) {
   literal_input(f, b);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
   const uint32_t z = literal_value(f, "z", SAMARA_FLOAT32, 1, n);
-  literal_node(f, op(SMR_CODE_SUB), "first", LITERAL_LIST((int32_t)a, (int32_t)b),
-               LITERAL_LIST((int32_t)y));
-  literal_node(f, op(SMR_CODE_SUB), "second", LITERAL_LIST((int32_t)y, (int32_t)b),
-               LITERAL_LIST((int32_t)z));
+  literal_node(f, op(SMR_CODE_SUB), "first", LITERAL_LIST(a, b), LITERAL_LIST(y));
+  literal_node(f, op(SMR_CODE_SUB), "second", LITERAL_LIST(y, b), LITERAL_LIST(z));
   literal_output(f, y, "y");
   literal_output(f, z, "z");
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
@@ -208,8 +204,7 @@ SMR_TEST(an_output_that_is_a_variable_too) {
   literal_input(f, x);
   literal_input(f, v);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)x, (int32_t)v),
-               LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(x, v), LITERAL_LIST(y));
   literal_output(f, y, "next_v");
   literal_output(f, y, "y");
   const int64_t dims[] = {BIND_N};
@@ -272,7 +267,7 @@ SMR_TEST(buffers_that_cannot_be_bound_are_refused) {
             "the buffer for output 'y' is not aligned to its elements of 4 bytes");
   CHECK_EQ_INT(samara_session_bind_output(s, OUT_Y, mine, bytes), SAMARA_OK);
   CHECK_EQ_INT(samara_session_bind_output(s, OUT_SAME, mine + 5, bytes), SAMARA_BAD_ARGUMENT);
-  CHECK_STR(samara_session_error(s), "the buffer for output 'same' overlaps that of 'y'");
+  CHECK_STR(samara_session_error(s), "the buffer for output 'same' overlaps the buffer of 'y'");
   CHECK_EQ_INT(samara_session_bind_output(s, OUT_SAME, mine + 6, bytes), SAMARA_OK);
   samara_tensor own;
   CHECK_EQ_INT(samara_session_input(s, 0, &own), SAMARA_OK);
@@ -299,9 +294,8 @@ SMR_TEST(an_output_whose_size_depends_on_data_takes_no_buffer) {
   const uint32_t k = literal_expr(f, SMR_EXPR_BORN, 0, 0, 1, (int64_t)n);
   const uint32_t at = literal_value(f, "at", SAMARA_INT64, 2, one, k);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_node(f, op(SMR_CODE_NONZERO), "where", LITERAL_LIST((int32_t)x),
-               LITERAL_LIST((int32_t)at));
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_NONZERO), "where", LITERAL_LIST(x), LITERAL_LIST(at));
+  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(x), LITERAL_LIST(y));
   literal_output(f, at, "at");
   literal_output(f, y, "y");
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
@@ -310,7 +304,8 @@ SMR_TEST(an_output_whose_size_depends_on_data_takes_no_buffer) {
   float mine[4];
   CHECK_EQ_INT(samara_session_bind_output(s, 0, where, sizeof where), SAMARA_BAD_SHAPE);
   CHECK_STR(samara_session_error(s),
-            "axis 1 of output 'at' depends on data: no buffer can be bound");
+            "axis 1 of output 'at' depends on data, so no buffer can be bound: read it with "
+            "samara_session_output");
   CHECK_EQ_INT(samara_session_bind_output(s, 1, mine, sizeof mine), SAMARA_OK);
   CHECK(literal_feed(s, 0, six, 4));
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);

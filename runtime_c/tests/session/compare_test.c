@@ -104,7 +104,8 @@ SMR_TEST(reasons_say_who_was_faster) {
     CHECK(compared);
     CHECK_EQ_INT(samara_session_placement(s, rows, 8, &count), SAMARA_OK);
     CHECK_STR(rows[0].device, wins ? "mirror:0" : "cpu");
-    CHECK_STR(rows[0].reason, wins ? "the device is faster" : "runs on its device took longer");
+    CHECK_STR(rows[0].reason,
+              wins ? "the device is faster" : "runs on its device took longer than on the CPU");
     samara_session_destroy(s);
     samara_session_destroy(cpu);
     samara_backend_close(device);

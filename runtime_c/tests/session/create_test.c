@@ -23,7 +23,7 @@ static struct literal *one_node(void) {
   const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
   literal_input(f, x);
-  literal_node(f, op(SMR_CODE_RELU), "first", LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_RELU), "first", LITERAL_LIST(x), LITERAL_LIST(y));
   literal_output(f, y, "y");
   return l;
 }
@@ -83,7 +83,7 @@ SMR_TEST(a_model_whose_first_shapes_do_not_fit_is_refused_at_creation) {
   const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, literal_int(f, 4));
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, literal_int(f, 5));
   literal_input(f, x);
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(x), LITERAL_LIST(y));
   literal_output(f, y, "y");
   samara_error error;
   CHECK_EQ_INT(create(literal_finish(l), (samara_session_options){0}, &error), SAMARA_BAD_SHAPE);

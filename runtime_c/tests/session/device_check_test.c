@@ -283,7 +283,7 @@ SMR_TEST(steps_that_cannot_be_are_refused) {
   samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
   REQUIRE(cpu != NULL && s != NULL);
   CHECK(rig_same(cpu, s, 1));
-  CHECK_CONTAINS(rig_report(s).failure, "it joins nodes that cannot be one step");
+  CHECK_CONTAINS(rig_report(s).failure, "the backend joined nodes that cannot form one step");
   samara_session_destroy(s);
   samara_session_destroy(cpu);
   samara_backend_close(device);

@@ -17,7 +17,7 @@ SMR_TEST(constants_are_used_in_place) {
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t c = literal_constant(l, f, "c", SAMARA_INT64, &data, 0);
   const uint32_t y = literal_value(f, "y", SAMARA_INT64, 0);
-  literal_node(f, op(SMR_CODE_NEG), "neg", LITERAL_LIST((int32_t)c), LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_NEG), "neg", LITERAL_LIST(c), LITERAL_LIST(y));
   literal_output(f, y, "y");
   literal_output(f, c, "c");
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
@@ -42,16 +42,14 @@ SMR_TEST(views_take_no_memory) {
     uint32_t last = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
     literal_input(f, last);
     uint32_t next = literal_value(f, "negated", SAMARA_FLOAT32, 1, n);
-    literal_node(f, op(SMR_CODE_NEG), "neg", LITERAL_LIST((int32_t)last),
-                 LITERAL_LIST((int32_t)next));
+    literal_node(f, op(SMR_CODE_NEG), "neg", LITERAL_LIST(last), LITERAL_LIST(next));
     if (views) {
       const uint32_t v = literal_value(f, "v", SAMARA_FLOAT32, 2, a, b);
-      const uint32_t node = literal_node(f, op(SMR_CODE_RESHAPE), "reshape",
-                                         LITERAL_LIST((int32_t)next), LITERAL_LIST((int32_t)v));
+      const uint32_t node =
+          literal_node(f, op(SMR_CODE_RESHAPE), "reshape", LITERAL_LIST(next), LITERAL_LIST(v));
       literal_attr_dims(f, node, "shape", 2, a, b);
       next = literal_value(f, "w", SAMARA_FLOAT32, 2, a, b);
-      literal_node(f, op(SMR_CODE_IDENTITY), "identity", LITERAL_LIST((int32_t)v),
-                   LITERAL_LIST((int32_t)next));
+      literal_node(f, op(SMR_CODE_IDENTITY), "identity", LITERAL_LIST(v), LITERAL_LIST(next));
     }
     literal_output(f, next, "y");
     samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});

@@ -170,7 +170,7 @@ uint32_t literal_output(struct literal_function *f, uint32_t value, const char *
 }
 
 uint32_t literal_node(struct literal_function *f, const struct smr_op *op, const char *name,
-                      const int32_t *inputs, const int32_t *outputs) {
+                      const int64_t *inputs, const int64_t *outputs) {
   const uint32_t index = f->f.node_count++;
   literal_need(index < LITERAL_NODES && op != NULL && op->attr_count <= LITERAL_PORTS);
   struct smr_node *node = &f->nodes[index];
@@ -182,10 +182,10 @@ uint32_t literal_node(struct literal_function *f, const struct smr_op *op, const
                             .source = -1};
   for (; inputs[node->input_count] != LITERAL_END; node->input_count++) {
     literal_need(node->input_count < LITERAL_PORTS);
-    f->node_inputs[index][node->input_count] = inputs[node->input_count];
+    f->node_inputs[index][node->input_count] = (int32_t)inputs[node->input_count];
   }
   for (; outputs[node->output_count] != LITERAL_END; node->output_count++) {
-    const int32_t id = outputs[node->output_count];
+    const int64_t id = outputs[node->output_count];
     literal_need(node->output_count < LITERAL_PORTS);
     f->node_outputs[index][node->output_count] = (uint32_t)id;
     f->values[id].producer = (int32_t)index;

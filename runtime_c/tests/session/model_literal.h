@@ -73,9 +73,9 @@ uint32_t literal_output(struct literal_function *f, uint32_t value, const char *
 /// A node; inputs are value ids or -1, both lists end with LITERAL_END.
 #define LITERAL_END (-2)
 uint32_t literal_node(struct literal_function *f, const struct smr_op *op, const char *name,
-                      const int32_t *inputs, const int32_t *outputs);
-#define LITERAL_LIST(...) ((const int32_t[]){__VA_ARGS__, LITERAL_END})
-#define LITERAL_NONE ((const int32_t[]){LITERAL_END})
+                      const int64_t *inputs, const int64_t *outputs);
+#define LITERAL_LIST(...) ((const int64_t[]){__VA_ARGS__, LITERAL_END})
+#define LITERAL_NONE ((const int64_t[]){LITERAL_END})
 /// Set an attribute of a node by name.
 void literal_attr(struct literal_function *f, uint32_t node, const char *name,
                   struct smr_attr value);

@@ -21,8 +21,7 @@ static struct literal *adding(void) {
   literal_input(f, x);
   literal_input(f, y);
   const uint32_t s = literal_value(f, "s", SAMARA_FLOAT32, 1, n);
-  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)x, (int32_t)y),
-               LITERAL_LIST((int32_t)s));
+  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(x, y), LITERAL_LIST(s));
   literal_output(f, s, "sum");
   literal_output(f, y, "same");
   return l;
@@ -135,8 +134,7 @@ SMR_TEST(a_late_output_is_not_fetched) {
   literal_input(f, x);
   const uint32_t k = literal_expr(f, SMR_EXPR_BORN, 0, 0, 1, (int64_t)n);
   const uint32_t at = literal_value(f, "at", SAMARA_INT64, 2, one, k);
-  literal_node(f, smr_op_find(SMR_CODE_NONZERO), "where", LITERAL_LIST((int32_t)x),
-               LITERAL_LIST((int32_t)at));
+  literal_node(f, smr_op_find(SMR_CODE_NONZERO), "where", LITERAL_LIST(x), LITERAL_LIST(at));
   literal_output(f, at, "at");
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
   REQUIRE(s != NULL);

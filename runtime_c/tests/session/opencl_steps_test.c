@@ -62,13 +62,13 @@ static struct literal *l;
 static struct literal_function *f;
 static uint32_t five, three, one;
 
-static uint32_t node(uint16_t code, uint32_t y, const int32_t *inputs) {
-  return literal_node(f, smr_op_find(code), f->values[y].name, inputs, LITERAL_LIST((int32_t)y));
+static uint32_t node(uint16_t code, uint32_t y, const int64_t *inputs) {
+  return literal_node(f, smr_op_find(code), f->values[y].name, inputs, LITERAL_LIST(y));
 }
 
 // A node that makes a value of the dims of `like`.
 static uint32_t make(const char *name, uint16_t code, uint8_t dtype, uint32_t like,
-                     const int32_t *inputs) {
+                     const int64_t *inputs) {
   const uint32_t *dims = f->values[like].dims;
   const uint32_t y = f->values[like].rank == 1 ? literal_value(f, name, dtype, 1, dims[0])
                                                : literal_value(f, name, dtype, 2, dims[0], dims[1]);
@@ -76,9 +76,8 @@ static uint32_t make(const char *name, uint16_t code, uint8_t dtype, uint32_t li
   return y;
 }
 
-#define UNARY(name, code, x) make(name, SMR_CODE_##code, F32, x, LITERAL_LIST((int32_t)(x)))
-#define BINARY(name, code, x, a, b) \
-  make(name, SMR_CODE_##code, F32, x, LITERAL_LIST((int32_t)(a), (int32_t)(b)))
+#define UNARY(name, code, x) make(name, SMR_CODE_##code, F32, x, LITERAL_LIST((x)))
+#define BINARY(name, code, x, a, b) make(name, SMR_CODE_##code, F32, x, LITERAL_LIST((a), (b)))
 #define F32 SAMARA_FLOAT32
 
 static uint32_t input(const char *name, uint8_t dtype, uint32_t rows, uint32_t columns) {
@@ -102,7 +101,7 @@ static void chain(void) {
   const uint32_t s = literal_constant(l, f, "s", F32, &third, 0);
   const uint32_t w = literal_constant(l, f, "w", F32, row, 1, 3);
   const uint32_t a = BINARY("a", MUL, x, x, s), b = BINARY("b", ADD, x, a, w);
-  const uint32_t c = make("c", SMR_CODE_LEAKY_RELU, F32, x, LITERAL_LIST((int32_t)b));
+  const uint32_t c = make("c", SMR_CODE_LEAKY_RELU, F32, x, LITERAL_LIST(b));
   literal_attr(f, f->f.node_count - 1, "alpha", (struct smr_attr){.f = 0.3f});
   const uint32_t d = BINARY("d", MUL, x, c, b), e = UNARY("e", TANH, d);
   literal_output(f, d, "d");
@@ -165,13 +164,12 @@ static void apart(void) {
   const uint32_t x = input("x", F32, five, three);
   const uint32_t a = UNARY("a", EXP, x);
   const uint32_t s = literal_value(f, "s", F32, 2, five, one);
-  literal_attr(f, node(SMR_CODE_REDUCE_SUM, s, LITERAL_LIST((int32_t)a)), "axes",
+  literal_attr(f, node(SMR_CODE_REDUCE_SUM, s, LITERAL_LIST(a)), "axes",
                (struct smr_attr){.ints = axes, .count = 1});
   literal_attr(f, f->f.node_count - 1, "keepdims", (struct smr_attr){.i = 1});
   const uint32_t d = BINARY("d", DIV, x, a, s), e = UNARY("e", NEG, d);
   const uint32_t r = literal_value(f, "r", F32, 2, three, five);
-  literal_attr_dims(f, node(SMR_CODE_RESHAPE, r, LITERAL_LIST((int32_t)e)), "shape", 2, three,
-                    five);
+  literal_attr_dims(f, node(SMR_CODE_RESHAPE, r, LITERAL_LIST(e)), "shape", 2, three, five);
   const uint32_t t = UNARY("t", TANH, r), g = UNARY("g", ABS, e);
   literal_output(f, t, "t");
   literal_output(f, UNARY("h", SQRT, g), "h");

@@ -193,7 +193,7 @@ SMR_TEST(refusals) {
   CHECK_EQ_INT(samara_session_end_audio(s, 0, NULL), SAMARA_BAD_ARGUMENT);
   m.record.audio = NULL;
   CHECK_EQ_INT(samara_session_push_audio(s, 0, &audio, &taken, &ready), SAMARA_NOT_FOUND);
-  CHECK_CONTAINS(samara_session_error(s), "it has no record of sound");
+  CHECK_CONTAINS(samara_session_error(s), "it has no audio record");
   CHECK_EQ_INT(samara_session_end_audio(s, 0, &ready), SAMARA_NOT_FOUND);
   drop(&m, s);
 }

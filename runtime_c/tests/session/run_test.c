@@ -56,9 +56,9 @@ static struct literal *chain(void) {
   const uint32_t b = literal_value(f, "b", SAMARA_FLOAT32, 1, n);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
   literal_input(f, x);
-  literal_node(f, &probe_op, "first", LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)a));
-  literal_node(f, &probe_op, "second", LITERAL_LIST((int32_t)a), LITERAL_LIST((int32_t)b));
-  literal_node(f, &probe_op, "third", LITERAL_LIST((int32_t)b), LITERAL_LIST((int32_t)y));
+  literal_node(f, &probe_op, "first", LITERAL_LIST(x), LITERAL_LIST(a));
+  literal_node(f, &probe_op, "second", LITERAL_LIST(a), LITERAL_LIST(b));
+  literal_node(f, &probe_op, "third", LITERAL_LIST(b), LITERAL_LIST(y));
   literal_output(f, y, "y");
   return l;
 }
@@ -272,7 +272,7 @@ SMR_TEST(a_deadline_stops_inside_a_node) {
   const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
   literal_input(f, x);
-  literal_node(f, &slow, "only", LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)y));
+  literal_node(f, &slow, "only", LITERAL_LIST(x), LITERAL_LIST(y));
   literal_output(f, y, "y");
   const samara_model *model = literal_finish(l);
   for (size_t threads = 1; threads <= 2; threads++) {

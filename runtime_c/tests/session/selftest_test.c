@@ -23,10 +23,9 @@ static struct literal *negation(struct smr_golden *golden, struct smr_golden_ten
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
   const uint32_t d = literal_value(f, "d", SAMARA_INT64, 1, literal_int(f, 1));
   literal_input(f, x);
-  literal_node(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST((int32_t)x),
-               LITERAL_LIST((int32_t)y));
+  literal_node(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST(x), LITERAL_LIST(y));
   const uint32_t node =
-      literal_node(f, smr_op_find(SMR_CODE_DIMS), "dims", LITERAL_NONE, LITERAL_LIST((int32_t)d));
+      literal_node(f, smr_op_find(SMR_CODE_DIMS), "dims", LITERAL_NONE, LITERAL_LIST(d));
   literal_attr_dims(f, node, "values", 1, n);
   literal_attr(f, node, "dtype", (struct smr_attr){.i = SAMARA_INT64});
   literal_output(f, y, "y");

@@ -220,7 +220,7 @@ SMR_TEST(refusals) {
   CHECK_EQ_INT((int)a.count, 77);
   m.literal->functions[0].answer = NULL;
   CHECK_EQ_INT(samara_session_answer(s, &a), SAMARA_NOT_FOUND);
-  CHECK_CONTAINS(samara_session_error(s), "function 'main' has no record of what its outputs mean");
+  CHECK_CONTAINS(samara_session_error(s), "function 'main' has no record for its outputs");
   drop(&m, s);
 }
 

@@ -22,10 +22,8 @@ static struct literal *affine(void) {
   literal_input(f, k);
   const uint32_t p = literal_value(f, "p", SAMARA_FLOAT32, 2, n, three);
   const uint32_t z = literal_value(f, "z", SAMARA_FLOAT32, 2, n, three);
-  literal_node(f, op(SMR_CODE_MUL), "times", LITERAL_LIST((int32_t)x, (int32_t)y),
-               LITERAL_LIST((int32_t)p));
-  literal_node(f, op(SMR_CODE_ADD), "plus", LITERAL_LIST((int32_t)p, (int32_t)k),
-               LITERAL_LIST((int32_t)z));
+  literal_node(f, op(SMR_CODE_MUL), "times", LITERAL_LIST(x, y), LITERAL_LIST(p));
+  literal_node(f, op(SMR_CODE_ADD), "plus", LITERAL_LIST(p, k), LITERAL_LIST(z));
   literal_output(f, z, "z");
   literal_output(f, x, "same");
   return l;
@@ -186,8 +184,7 @@ SMR_TEST(data_dependent_outputs_have_no_shape_and_take_no_buffer) {
   literal_input(f, x);
   const uint32_t k = literal_expr(f, SMR_EXPR_BORN, 0, 0, 1, (int64_t)n);
   const uint32_t at = literal_value(f, "at", SAMARA_INT64, 2, one, k);
-  literal_node(f, op(SMR_CODE_NONZERO), "where", LITERAL_LIST((int32_t)x),
-               LITERAL_LIST((int32_t)at));
+  literal_node(f, op(SMR_CODE_NONZERO), "where", LITERAL_LIST(x), LITERAL_LIST(at));
   literal_output(f, at, "at");
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
   REQUIRE(s != NULL);

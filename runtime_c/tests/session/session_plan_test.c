@@ -24,16 +24,13 @@ static struct literal *picker(bool bounded) {
   const uint32_t flat = literal_value(f, "flat", SAMARA_INT64, 1, k);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, k);
   const uint32_t z = literal_value(f, "z", SAMARA_FLOAT32, 1, k);
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)r));
-  literal_node(f, op(SMR_CODE_NONZERO), "where", LITERAL_LIST((int32_t)r),
-               LITERAL_LIST((int32_t)at));
-  const uint32_t node = literal_node(f, op(SMR_CODE_RESHAPE), "flatten", LITERAL_LIST((int32_t)at),
-                                     LITERAL_LIST((int32_t)flat));
+  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(x), LITERAL_LIST(r));
+  literal_node(f, op(SMR_CODE_NONZERO), "where", LITERAL_LIST(r), LITERAL_LIST(at));
+  const uint32_t node =
+      literal_node(f, op(SMR_CODE_RESHAPE), "flatten", LITERAL_LIST(at), LITERAL_LIST(flat));
   literal_attr_dims(f, node, "shape", 1, k);
-  literal_node(f, op(SMR_CODE_GATHER), "take", LITERAL_LIST((int32_t)x, (int32_t)flat),
-               LITERAL_LIST((int32_t)y));
-  literal_node(f, op(SMR_CODE_ADD), "twice", LITERAL_LIST((int32_t)y, (int32_t)y),
-               LITERAL_LIST((int32_t)z));
+  literal_node(f, op(SMR_CODE_GATHER), "take", LITERAL_LIST(x, flat), LITERAL_LIST(y));
+  literal_node(f, op(SMR_CODE_ADD), "twice", LITERAL_LIST(y, y), LITERAL_LIST(z));
   literal_output(f, z, "z");
   literal_output(f, at, "at");
   return l;

@@ -175,7 +175,7 @@ SMR_TEST(inputs_without_a_record) {
   const float seven = 7;
   CHECK(literal_feed(s, OTHER, &seven, 1));
   CHECK_EQ_INT(samara_session_set_image(s, OTHER, &image), SAMARA_NOT_FOUND);
-  CHECK_CONTAINS(samara_session_error(s), "input 'other': it has no record of a picture");
+  CHECK_CONTAINS(samara_session_error(s), "input 'other': it has no image record");
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   CHECK(literal_expect(s, OTHER, &seven, 1));
   CHECK_EQ_INT(samara_session_set_image(s, 2, &image), SAMARA_BAD_ARGUMENT);

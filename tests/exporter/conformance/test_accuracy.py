@@ -13,7 +13,7 @@ from samara.pybridge import Backend
 def test_a_device_that_passes(mirror: Backend, proven: list[Question]) -> None:
     part = check_accuracy(mirror, proven)
     assert part.state == "passed", part.detail
-    assert "not strict" in part.detail
+    assert "of default accuracy" in part.detail
 
 
 def test_a_lie_is_found(mirror: Backend, proven: list[Question], mirror_hooks: ctypes.CDLL) -> None:

@@ -58,7 +58,10 @@ def test_a_device_whose_functions_are_not_called(
 ) -> None:
     monkeypatch.setattr(Faults, "fail", lambda _self, _function, _at: None)
     _, memory = check_faults(faults, proven)
-    assert (memory.state, memory.detail) == ("NOT RUN", "no session called what was to fail")
+    assert (memory.state, memory.detail) == (
+        "NOT RUN",
+        "no session called a function that was made to fail",
+    )
 
 
 def test_nothing_to_run(faults: Faults) -> None:

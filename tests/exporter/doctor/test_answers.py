@@ -122,8 +122,8 @@ def test_one_label_too_few_may_be_the_background() -> None:
 
 # ---- activations ----
 
-DOUBLED = "numbers are those of a {} already"
-RAW = "scores lie in -4..4"
+DOUBLED = "the net already applies {}"
+RAW = "the scores of a run lie in -4..4"
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_thresholds(last: Any, record: str, fixes: list[str]) -> None:
     ("words", "says"),
     [
         ("", []),
-        ("threshold=0", ["threshold=0 lets all boxes count"]),
+        ("threshold=0", ["threshold=0 keeps all boxes"]),
         ("iou=0.05", ["iou=0.05 drops boxes"]),
         ("iou=1", []),
     ],
@@ -215,7 +215,7 @@ def boxes(largest: float, centre: tuple[float, float] = (44, 28)) -> dict[str, A
     ("units", "largest", "says"),
     [
         ("pixels", 40.0, None),
-        ("pixels", 0.9, "units are pixels, and on the inputs of a run coordinates end at 0.9"),
+        ("pixels", 0.9, "units are pixels, but the coordinates of a run are at most 0.9"),
         ("ratio", 0.9, None),
         ("ratio", 40.0, "units are shares of a side"),
     ],

@@ -171,7 +171,7 @@ def test_what_cannot_be_examined(tmp_path: Path, samara_path: Path) -> None:
     with pytest.raises(SamaraError, match="no samara library"):
         doctor(samara_path, library=tmp_path)
     (tmp_path / "lib.so").write_bytes(b"nothing")
-    with pytest.raises(ModelFormatError, match="no samara manifest"):
+    with pytest.raises(ModelFormatError, match="has no manifest of samara"):
         doctor(samara_path, library=tmp_path / "lib.so")
 
 
@@ -284,7 +284,7 @@ def test_c_files_are_read(target: str, tmp_path: Path) -> None:
     (folder / "net.h").write_text('/* its first line, "samara-manifest 1". */')
     assert_read(folder, net, other)
     (folder / "example.c").write_text('#include "net.h"\n')
-    with pytest.raises(ModelFormatError, match=r"example\.c carries no samara manifest"):
+    with pytest.raises(ModelFormatError, match=r"example\.c has no manifest of samara"):
         doctor(net, library=folder / "example.c")
     (folder / "more_model.c").write_text("")
     with pytest.raises(SamaraError, match=r"holds several: more_model\.c, net_model\.c"):

@@ -31,11 +31,11 @@ def program(dims: dict[str, dict[int, str]] | None = None) -> Program:
         (GOOD.replace("resize=32x24", "resize=40 crop=32x24"), None, ""),
         (GOOD.replace("32x24", "24x32"), "missing", "24 x 32 pixels, and the input takes 32 x 24"),
         (GOOD.replace("resize=32x24", "crop=32"), "missing", "32 x 32 pixels"),
-        (GOOD.replace("resize=32x24", ""), "doubtful", "takes 32 x 24 pixels only"),
-        (GOOD.replace("resize=32x24", "resize=32"), "doubtful", "takes 32 x 24 pixels only"),
+        (GOOD.replace("resize=32x24", ""), "doubtful", "takes only 32 x 24 pixels"),
+        (GOOD.replace("resize=32x24", "resize=32"), "doubtful", "takes only 32 x 24 pixels"),
         ("rgb float32 nchw resize=32x24", "doubtful", "from 0 to 255"),
-        ("rgb float32 nchw resize=32x24 mean=0.5 std=0.25", "doubtful", "more than nets"),
-        ("rgb float32 nchw resize=32x24 scale=0.0000154", "doubtful", "nearly all the same"),
+        ("rgb float32 nchw resize=32x24 mean=0.5 std=0.25", "doubtful", "larger than nets"),
+        ("rgb float32 nchw resize=32x24 scale=0.0000154", "doubtful", "all pixels look alike"),
     ],
 )
 def test_findings(record: str, level: str | None, says: str) -> None:

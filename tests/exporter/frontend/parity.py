@@ -10,6 +10,7 @@ requires no gradients.
 from __future__ import annotations
 
 import copy
+import inspect
 import warnings
 import zlib
 from collections.abc import Callable, Sequence
@@ -33,6 +34,27 @@ class Fixed(NamedTuple):
 
 
 Cases = dict[str, Call]
+
+
+def functional(m: Any) -> Any:
+    """The functions of `nn.functional` of the module `samara` or `torch`."""
+    return m.nn.functional
+
+
+def proofs(cases: Cases, *hows: Callable[..., None]) -> list[Callable[..., None]]:
+    """A test of all cases for each function: `test_gradients, test_float32 = proofs(CASES, gradients, kernels)`."""
+
+    def proof(how: Callable[..., None]) -> Callable[..., None]:
+        @pytest.mark.parametrize("name", cases)
+        def test(name: str, request: pytest.FixtureRequest) -> None:
+            if "folder" in inspect.signature(how).parameters:
+                how(name, cases, request.getfixturevalue("tmp_path"))
+            else:
+                how(name, cases)
+
+        return test
+
+    return [proof(how) for how in hows]
 
 
 def arrays(name: str, inputs: Sequence[Any]) -> list[Any]:
@@ -283,3 +305,9 @@ def _export(
     assert len(found) == len(expected)
     for i, (a, b) in enumerate(zip(found.values(), expected, strict=True)):
         closest(a, b, tolerance, f"{name}: result {i}")
+
+
+# What is proved of functions, of layers, and of a tensor's methods.
+CALLS = (gradients, second_gradients, kernels, exported, against_torch)
+LAYERS = (layer_kernels, layer_exported, layer_as_torch)
+METHODS = (gradients, kernels, against_torch)

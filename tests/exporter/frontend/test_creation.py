@@ -65,19 +65,7 @@ MADE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_gradients(name: str) -> None:
-    parity.gradients(name, CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_float32(name: str) -> None:
-    parity.kernels(name, CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_as_pytorch(name: str) -> None:
-    parity.against_torch(name, CASES)
+test_gradients, test_float32, test_as_pytorch = parity.proofs(CASES, *parity.METHODS)
 
 
 @pytest.mark.parametrize("name", MADE)

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.pages import EVIL, read
 
 import samara.metrics
 from samara.exporter.frontend import metrics as M
 from samara.exporter.frontend.creation import from_numpy
 from samara.exporter.frontend.tape import MODE
-from samara.pybridge.errors import SamaraError, ShapeError
+from samara.pybridge.errors import SamaraError, ShapeError, UnknownNameError
 
 RNG = np.random.default_rng(0)
 SCORES = RNG.random((60, 4))
@@ -175,3 +176,67 @@ def test_evaluate() -> None:
     values = M.evaluate(lambda x: x, loader, {"top1": M.Accuracy(), "top4": M.Accuracy(4)})
     assert values == {"top1": want, "top4": 1.0}
     assert samara.metrics.Accuracy is M.Accuracy
+
+
+def test_a_notebook_shows_the_value() -> None:
+    metric = M.Accuracy()
+    assert read(metric._repr_html_()) == ["Accuracy", "value", "nothing was measured yet"]
+    metric.update(np.eye(4), np.array([0, 1, 2, 0]))
+    assert read(metric._repr_html_()) == ["Accuracy", "value", "0.75"]
+    shares = M.Recall(3, average="none").update(np.array([0, 1, 1]), np.array([0, 1, 2]))
+    texts = read(shares._repr_html_())
+    assert {"class 0", "class 1", "class 2"} <= set(texts)
+    counts = M.ConfusionMatrix(2).update(np.array([0, 1, 1]), np.array([0, 1, 0]))
+    texts = read(counts._repr_html_())
+    assert texts[texts.index("cases") + 1] == "3"
+    assert texts[-6:] == [
+        "0",
+        "1",
+        "1",
+        "1",
+        "0",
+        "1",
+    ]  # row 0 and its counts, row 1 and its counts
+
+
+def test_history_takes_what_a_loop_has() -> None:
+    history = M.History()
+    accuracy = M.Accuracy().update(np.eye(2), np.array([0, 0]))
+    history.add(train_loss=from_numpy(np.array([1.5], np.float32)), accuracy=accuracy)
+    history.add(train_loss=np.float32(0.5), valid_loss=1).add(10, train_loss=0.25)
+    history.add(valid_loss=0.125)
+    assert history.names == ("train_loss", "accuracy", "valid_loss")
+    np.testing.assert_array_equal(history["train_loss"], [1.5, 0.5, 0.25])
+    np.testing.assert_array_equal(history.steps("train_loss"), [0, 1, 10])
+    np.testing.assert_array_equal(history.steps("valid_loss"), [1, 11])
+    np.testing.assert_array_equal(history["accuracy"], [0.5])
+    assert repr(history) == "History(train_loss=0.25, accuracy=0.5, valid_loss=0.125)"
+
+
+def test_history_draws_a_chart_for_names_that_end_alike() -> None:
+    history = M.History()
+    assert "none yet" in read(history._repr_html_())
+    for i in range(3):
+        history.add(train_loss=3.0 - i, valid_loss=3.5 - i, accuracy=i / 3)
+    shown = history._repr_html_()
+    texts = read(shown)
+    assert shown.count("<svg") == 2
+    assert {"loss", "train_loss", "valid_loss", "accuracy"} <= set(texts)
+    one = history.svg("train_loss")
+    assert one.count("<polyline") == 1
+    assert history.svg().count("<polyline") == 3
+    history.add(**{EVIL: 1.0})
+    assert EVIL in "".join(read(history._repr_html_()))
+
+
+def test_history_refuses() -> None:
+    history = M.History()
+    with pytest.raises(ShapeError, match=r"loss is ndarray of shape \[2\], expected one number"):
+        history.add(accuracy=1.0, loss=np.zeros(2))
+    assert history.names == ()  # nothing of a step that failed
+    with pytest.raises(ShapeError, match="loss is str"):
+        history.add(loss="low")
+    with pytest.raises(SamaraError, match="nothing was measured"):
+        history.add(loss=M.MeanSquaredError())
+    with pytest.raises(UnknownNameError, match="no values of 'loss'"):
+        history["loss"]

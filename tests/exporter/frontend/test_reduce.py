@@ -121,19 +121,7 @@ CASES: parity.Cases = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_gradients(name: str) -> None:
-    parity.gradients(name, CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_float32(name: str) -> None:
-    parity.kernels(name, CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_as_pytorch(name: str) -> None:
-    parity.against_torch(name, CASES)
+test_gradients, test_float32, test_as_pytorch = parity.proofs(CASES, *parity.METHODS)
 
 
 def test_mean_of_integers_is_an_error() -> None:

@@ -162,5 +162,5 @@ def test_branches_and_loops(steered_path: Path) -> None:
 def test_wrong_inputs_are_refused(steered_path: Path) -> None:
     with pytest.raises(ShapeError, match="no input 'rat'"):
         inspect(steered_path, inputs={"rat": 1})
-    with pytest.raises(ShapeError, match="does not fit int64"):
+    with pytest.raises(ShapeError, match="that int64 cannot represent"):
         inspect(steered_path, inputs={"rate": "0.5"})

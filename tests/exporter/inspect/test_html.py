@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from xml.etree import ElementTree
+from typing import Any
 
 import pytest
 
-from samara.exporter.inspect.contents import inspect
-from samara.exporter.inspect.html import html_page
+from samara.exporter.inspect.contents import family_of, inspect
+from samara.exporter.inspect.html import _FAMILIES, html_page
+from samara.exporter.inspect.page import asset
 from samara.exporter.ir import ProgramBuilder, save_program
+from samara.exporter.ops import all_ops
 
 
 class _Tags(HTMLParser):
@@ -30,23 +35,29 @@ def _tags(page: str) -> list[tuple[str, dict[str, str | None]]]:
     return parser.tags
 
 
-def _pictures(page: str) -> list[ElementTree.Element]:
-    return [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", page, re.S)]
+def _data(page: str) -> dict[str, Any]:
+    """What the page's script draws."""
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    return dict(json.loads(text))
 
 
-_SVG = "{http://www.w3.org/2000/svg}"
-
-
-def test_graph_has_a_box_per_node_and_a_line_per_tensor(samara_path: Path) -> None:
+def test_graph_has_every_node_and_tensor(samara_path: Path) -> None:
     report = inspect(samara_path)
-    picture, _ = _pictures(html_page(report))  # and the arena
-    nodes = len(report.main.nodes)
-    assert len(picture.findall(f".//{_SVG}rect")) == nodes + 2  # input and output
-    titles = [t.text for p in picture.findall(f"{_SVG}path") for t in p.findall(f"{_SVG}title")]
-    assert len(titles) == nodes + 1
-    assert titles[0] == "image"
-    links = {a.get("href") for a in picture.findall(f"{_SVG}a")}
-    assert links == {f"#f0n{i}" for i in range(nodes)}
+    data = _data(html_page(report))
+    (f,) = data["functions"]
+    assert [n["name"] for n in f["nodes"]] == [n.name for n in report.main.nodes]
+    assert len(f["values"]) == len(report.main.nodes) + 1
+    assert f["values"][f["inputs"][0]][0] == "image"
+    for n, row in zip(f["nodes"], report.main.nodes, strict=True):
+        assert [f["values"][v][0] for v in n["out"]] == [t.name for t in row.outputs]
+        assert n["kernel"] == row.kernel
+        assert data["families"][n["family"]] == row.family
+        held = sum(data["constants"][c] for c in n["consts"])
+        sizes = {c.name: c.size_bytes for c in report.memory.constants}
+        assert held == sum(sizes[name] for name in set(row.inputs) if name in sizes)
+    assert sum(n["share"] for n in f["nodes"]) == pytest.approx(
+        sum(n.share or 0 for n in report.main.nodes), abs=1e-4
+    )
 
 
 def test_table_has_a_row_per_node_that_the_graph_points_at(samara_path: Path) -> None:
@@ -62,12 +73,29 @@ def test_table_has_a_row_per_node_that_the_graph_points_at(samara_path: Path) ->
 def test_page_needs_nothing_from_outside(samara_path: Path) -> None:
     page = html_page(inspect(samara_path))
     for tag, attrs in _tags(page):
-        assert tag not in ("script", "link", "img", "iframe", "object")
+        assert tag not in ("link", "img", "iframe", "object")
         assert "src" not in attrs
         assert not any(name.startswith("on") for name in attrs)
         assert (attrs.get("href") or "#").startswith("#")
-    assert "url(" not in page.replace("url(#arrow)", "")
+    assert "url(" not in page
     assert "@import" not in page
+
+
+def test_no_script_but_its_own_runs(samara_path: Path) -> None:
+    page = html_page(inspect(samara_path))
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
+    (policy,) = [a["content"] for t, a in _tags(page) if t == "meta" and "http-equiv" in a]
+    known = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
+    assert len(scripts) == 1
+    assert policy is not None
+    assert f"default-src 'none'; script-src 'sha256-{known}';" in policy
+
+
+def test_every_family_has_a_colour_in_both_themes() -> None:
+    families = {family_of(op) for op in all_ops()}
+    for name in families | set(_FAMILIES):
+        assert asset("page.css").count(f".k-{name}{{") == 2, name
+    assert families <= set(_FAMILIES)
 
 
 @pytest.mark.parametrize("evil", ['"><script>alert(1)</script>', "</title><b>", "a&b<c>'d\""])
@@ -81,10 +109,12 @@ def test_names_are_escaped_everywhere(tmp_path: Path, evil: str) -> None:
     save_program(done, tmp_path / "m.samara")
     report = inspect(tmp_path / "m.samara", name=f"file{evil}")
     page = html_page(report)
-    assert "<script" not in page
+    assert "<script>alert" not in page
     assert "<b>" not in page
     assert "<c>" not in page
-    assert len(_pictures(page)) == 2
+    assert page.count("</script>") == 2
+    assert page.count("</title>") == 1 + page.count("<title>") - 1
+    assert _data(page)["functions"][0]["nodes"][0]["name"] == f"h{evil}"
     plain = html_page(inspect(_plain(tmp_path), name="file"))
     assert [t for t, _ in _tags(page)] == [t for t, _ in _tags(plain)]
 
@@ -99,12 +129,10 @@ def _plain(folder: Path) -> Path:
     return folder / "plain.samara"
 
 
-def test_state_and_bodies_are_drawn(counter_path: Path) -> None:
-    page = html_page(inspect(counter_path))
-    picture = _pictures(page)[0]
-    texts = [t.text for t in picture.findall(f".//{_SVG}text")]
-    assert {"total", "x", "y", "total_out"} <= set(texts)
-    assert len(picture.findall(f"{_SVG}path")) == 5  # x, total, after twice, more
+def test_state_is_drawn(counter_path: Path) -> None:
+    f = _data(html_page(inspect(counter_path)))["functions"][0]
+    assert {f["values"][v][0] for v in f["inputs"]} == {"total", "x"}
+    assert {name for name, _ in f["outputs"]} == {"y", "total_out"}
 
 
 def test_file_that_was_not_run(samara_path: Path) -> None:

@@ -26,7 +26,7 @@ def test_a_pattern_chooses() -> None:
     text = report.text()
     assert "1 operators of the IR" in text
     assert "1 ONNX operators: 1 by a rule" in text
-    assert operators("no such").text() == "no operator is called so"
+    assert operators("no such").text() == "no operator matches"
 
 
 def test_training_rows_say_so() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -12,7 +13,7 @@ from samara.exporter.inspect.quantization_html import quantization_page
 from samara.exporter.quantize.quantize import quantize
 from samara.exporter.quantize.report import QuantizationReport
 
-_VOID = {"meta", "line", "rect", "br"}
+_VOID = {"meta", "br"}
 
 
 class _Balance(HTMLParser):
@@ -47,15 +48,40 @@ def test_a_bar_and_a_row_for_every_layer() -> None:
     page = _Balance()
     page.feed(quantization_page(report, "small.onnx, int8"))
     assert page.open == []
-    assert page.count["rect"] == len(report.layers)
-    assert all(link.startswith("#l") for link in page.links)
-    assert len(page.links) == len(report.layers)
+    drawn = [x for x in report.layers if x.sqnr_db is not None]
+    assert page.count["rect"] == 1 + len(drawn)  # and the ground
+    assert set(page.links) == {f"#l{i}" for i in range(len(report.layers))}
+    assert len(page.links) == len(report.layers) + len(report.worst())
+
+
+def test_the_worst_layers_are_named_and_bars_say_how_good() -> None:
+    report = _report()
+    layers = tuple(
+        replace(x, sqnr_db=db) for x, db in zip(report.layers, (10.0, 20.0, 40.0), strict=False)
+    )
+    chart = replace(report, layers=layers).layer_bars()
+    assert re.findall(r'<rect class="(\w+)" x', chart) == ["poor", "fair", "good"]
+    text = quantization_page(replace(report, layers=layers), "t")
+    named = text.partition("Least signal is left in ")[2].partition("</p>")[0]
+    assert named.startswith(f'<a href="#l0">{layers[0].name}</a> (10.0 dB), ')
+
+
+def test_a_notebook_shows_the_worst_layers_and_the_bars() -> None:
+    report = _report()
+    shown = report._repr_html_()
+    assert report.worst()[0].name in shown
+    assert report.layer_bars() in shown
+    bad = replace(report.layers[0], name="<script>alert(1)</script>", reason="<b>")
+    shown = replace(report, layers=(bad,), outputs={"<i>": 3.0})._repr_html_()
+    assert "<script>" not in shown
+    assert "<i>" not in shown
+    assert "&lt;b&gt;" in shown
 
 
 def test_names_are_escaped() -> None:
     report = _report()
     bad = replace(report.layers[0], name="<script>alert(1)</script>")
     text = quantization_page(replace(report, layers=(bad,)), "<b>title</b>")
-    assert "<script>" not in text
+    assert "<script>alert" not in text
     assert "<b>title" not in text
     assert "too few calibration samples" in text

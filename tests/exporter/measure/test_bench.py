@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.pages import EVIL, read
 
 from samara.exporter.measure import bench as module
 from samara.exporter.measure import peers
@@ -130,16 +132,28 @@ def test_baseline(samara_path: Path, tmp_path: Path) -> None:
     assert "times the baseline" in second.text()
 
 
+def test_a_notebook_shows_rows_and_the_slowest_nodes(samara_path: Path) -> None:
+    with opened(samara_path) as file:
+        report = bench(file, runs=2, node="", threads=(1, 2))
+    texts = read(report._repr_html_())
+    assert {"samara, 1 thread", "samara, 2 threads"} <= set(texts)
+    assert max(report.nodes, key=lambda n: n.median_us).node in texts
+    failed = replace(report.rows[0], median_ms=None, error=EVIL)
+    texts = read(replace(report, model=EVIL, rows=(failed,), nodes=())._repr_html_())
+    assert texts[0] == f"Benchmark of {EVIL}"
+    assert any(t.startswith("failed: <script>") for t in texts)
+
+
 def test_wrong_requests(samara_path: Path, tmp_path: Path) -> None:
     (tmp_path / "text.json").write_text("{}")
     with opened(samara_path) as file:
-        with pytest.raises(ShapeError, match="is no ONNX model"):
+        with pytest.raises(ShapeError, match="is not an ONNX model"):
             bench(file, against=("onnxruntime",))
         with pytest.raises(ShapeError, match="runs must be at least 1"):
             bench(file, runs=0)
         with pytest.raises(ShapeError, match="no node's path or operator contains 'nothing'"):
             bench(file, runs=1, node="nothing")
-        with pytest.raises(SamaraError, match="is no result of a benchmark"):
+        with pytest.raises(SamaraError, match="is not a result of samara bench"):
             bench(file, runs=1, baseline=tmp_path / "text.json")
         with pytest.raises(SamaraError, match=r"baseline .*: there is no such file"):
             bench(file, runs=1, baseline=tmp_path / "none.json")

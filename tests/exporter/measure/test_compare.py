@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.pages import EVIL, read
 
 from samara.exporter.export import export
 from samara.exporter.importers.onnx import import_onnx
@@ -94,6 +97,22 @@ def test_the_first_wrong_tensor_is_named(tmp_path: Path) -> None:
     again = json.loads(json.dumps(report.to_json(), allow_nan=False))
     assert again["agree"] is False
     assert again["rows"][0]["sqnr_db"] == "inf"
+
+
+def test_a_notebook_shows_where_it_begins(tmp_path: Path) -> None:
+    a, b = _chain(tmp_path, "a", 1.5), _chain(tmp_path, "b", 1.75)
+    report = compare(Side(str(a)), Side(str(b)))
+    shown = report._repr_html_()
+    texts = read(shown)
+    assert any(t.startswith("DIFFER; first beyond the tolerance: b") for t in texts)
+    bars = dict(re.findall(r"<title>(\w+) \(\w+\)[^<]*</title><rect class=\"(\w+)\"", shown))
+    assert bars["a"] == "good"
+    assert bars["b"] == "poor"
+    assert "c (output)" in texts
+    evil = replace(report, a=EVIL, rows=tuple(replace(r, tensor=EVIL) for r in report.rows))
+    assert EVIL in read(evil._repr_html_())
+    rounded = replace(report, bound=replace(report.bound, kind="sqnr"))
+    assert "dB of signal to noise" in read(rounded._repr_html_())
 
 
 def test_integers_must_be_equal(tmp_path: Path) -> None:

@@ -65,9 +65,9 @@ def test_numbers_as_text(text: str, dtype: str, shape: tuple[int | str, ...], wa
 @pytest.mark.parametrize(
     ("value", "dtype", "shape", "said"),
     [
-        ("16000.5", "int64", (), "does not fit int64"),
-        ("300", "uint8", (), "does not fit uint8"),
-        ("2", "bool", (), "does not fit bool"),
+        ("16000.5", "int64", (), "that int64 cannot represent"),
+        ("300", "uint8", (), "that uint8 cannot represent"),
+        ("2", "bool", (), "that bool cannot represent"),
         ("1", "float32", (1, 3), "one number does not fill it"),
         ("[1,2]", "float32", (), r"has shape \[2\]"),
         ("[[1],[2,3]]", "float32", ("n", "m"), "rows of equal length"),
@@ -104,7 +104,7 @@ def test_files_that_cannot_be(tmp_path: Path) -> None:
         read_feeds({}, [str(tmp_path / "a.npy")], specs("x", "y"))
     assert "x=" in (caught.value.fix or "")
     for name in ("objects.npy", "text.npy"):
-        with pytest.raises(SamaraError, match=r"no \.npy or \.npz file"):
+        with pytest.raises(SamaraError, match=r"not a \.npy or \.npz file"):
             read_feeds({"x": str(tmp_path / name)}, [], specs("x"))
     with pytest.raises(SamaraError, match="there is no such file"):
         read_feeds({"x": str(tmp_path / "none.npy")}, [], specs("x"))

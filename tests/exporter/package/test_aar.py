@@ -59,7 +59,7 @@ def _need(need_tool: Tool) -> None:
 
 
 def test_wrong_names(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedError, match=r"is no \.aar"):
+    with pytest.raises(UnsupportedError, match=r"does not end in \.aar"):
         build_android(["none.samara"], out=tmp_path / "a.zip")
     with pytest.raises(UnsupportedError, match="no optimisation"):
         build_android(["none.samara"], out=tmp_path / "a.aar", opt="3")

@@ -67,7 +67,7 @@ def test_a_missing_compiler_is_the_whole_error(
     monkeypatch: pytest.MonkeyPatch, need_tool: Tool, tmp_path: Path
 ) -> None:
     need_tool("java", "javac")
-    with pytest.raises(BackendError, match="is no Android NDK") as caught:
+    with pytest.raises(BackendError, match="is not an Android NDK") as caught:
         find_tools(ndk=tmp_path)
     assert "Java" not in str(caught.value)
 

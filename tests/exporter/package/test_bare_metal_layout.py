@@ -95,7 +95,7 @@ def test_what_only_one_run_has_is_unknown(word: str) -> None:
 def test_words_that_lead_elsewhere_in_each_run_are_refused() -> None:
     runs = said("image @{0x1000} 256 8", "state @{0x2000} 4 {0x1010}")
     other = runs[1][0].replace("00051010", "00051014")
-    with pytest.raises(NotLaidOutError, match="depends on where the program lies"):
+    with pytest.raises(NotLaidOutError, match="depends on the address of the program"):
         read([runs[0], (other, runs[1][1])])
 
 
@@ -109,7 +109,7 @@ def test_a_program_may_refuse_and_must_come_to_its_end() -> None:
     with pytest.raises(NotLaidOutError, match="no layout"):
         read(said("refuse ." + b"no layout".hex()))
     runs = [(text.removesuffix("\nend"), elf) for text, elf in said("image @{0} 1 1 8")]
-    with pytest.raises(NotLaidOutError, match="did not come to its end"):
+    with pytest.raises(NotLaidOutError, match="ended early"):
         read(runs)
 
 

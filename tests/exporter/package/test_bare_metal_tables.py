@@ -103,8 +103,8 @@ def test_states_are_words_and_pointers() -> None:
         (Place("block"), "pointer to its block"),
         (Place("tensor"), "pointer to its tensor"),
         (Place("unknown"), "pointer to its unknown"),
-        (Place("symbol", name="fill.0"), "'fill.0', which only one function can name"),
-        (Place("image", offset=0), "byte 0 of its file, which is no constant"),
+        (Place("symbol", name="fill.0"), "'fill.0', which is static inside a function"),
+        (Place("image", offset=0), "byte 0 of its file, which is not a constant"),
     ],
 )
 def test_pointers_that_no_table_can_hold(place: Place, why: str) -> None:

@@ -74,7 +74,7 @@ def test_definitions_are_told_from_declarations() -> None:
 
 
 def test_a_block_across_an_if_is_refused() -> None:
-    with pytest.raises(SamaraError, match=r"a\.c: 1 braces stay open"):
+    with pytest.raises(SamaraError, match=r"a\.c: 1 braces are not closed"):
         declarations("#if A\nint f(void) {\n#else\nint f(int x) {\n#endif\n}\n", "a.c")
 
 

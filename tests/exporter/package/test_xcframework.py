@@ -168,7 +168,7 @@ def test_it_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     (tmp_path / "model.onnx").write_bytes(small_onnx())
     out = tmp_path / "Mine.xcframework"
     (out / "ios-arm64").mkdir(parents=True)
-    with pytest.raises(FileError, match="no folder that samara build made"):
+    with pytest.raises(FileError, match="not a folder that samara build made"):
         write_swift([tmp_path / "model.onnx"], out=out)
     shutil.rmtree(out)
     for _ in range(2):

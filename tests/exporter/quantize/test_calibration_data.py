@@ -120,7 +120,7 @@ def test_cases_in_an_archive(tmp_path: Path) -> None:
         ([{"y": data(2, 3)}], ONE, "no input 'y'"),
         ([{"a": data(1, 2)}], TWO, "sample 0: input 'b' is missing"),
         ([(data(1, 2),)], TWO, "has 1 arrays"),
-        ([data(2, 3)], TWO, "an array without a name"),
+        ([data(2, 3)], TWO, "a sample is one array"),
         ([data(3, 2)], ONE, r"\.transpose\(0, 2, 1\) fits"),
         ([data(4, 5)], ONE, "as the program takes them"),
         ([data(2)], ONE, "has shape"),

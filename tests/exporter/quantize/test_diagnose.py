@@ -120,5 +120,5 @@ def test_what_is_no_range(limits: Any) -> None:
 
 
 def test_a_range_of_no_input() -> None:
-    with pytest.raises(QuantizationError, match="no input"):
+    with pytest.raises(QuantizationError, match="not an input"):
         declared_ranges(_net(), {"picture": (0.0, 1.0)})

@@ -97,8 +97,8 @@ def test_files(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"recipe .*no\.toml: there is no such file"):
         read_recipe(tmp_path / "no.toml")
     (tmp_path / "bad.toml").write_text("scheme =")
-    with pytest.raises(QuantizationError, match="is no TOML"):
+    with pytest.raises(QuantizationError, match="is not TOML"):
         read_recipe(tmp_path / "bad.toml")
     (tmp_path / "latin.toml").write_bytes(b"scheme = '\xff'")
-    with pytest.raises(ModelFormatError, match="is no text in UTF-8"):
+    with pytest.raises(ModelFormatError, match="is not UTF-8 text"):
         read_recipe(tmp_path / "latin.toml")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conformance kit: whether a device computes what samara's operators say (docs/guides/backends.md)."""
+"""The conformance kit: whether a device computes the results of samara's operators (docs/guides/backends.md)."""

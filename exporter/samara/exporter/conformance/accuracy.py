@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions that are not strict, as most are: a device may then take faster algorithms."""
+"""Sessions with default accuracy, in which a device may use faster algorithms."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ NAME = "default accuracy"
 
 
 def check_accuracy(backend: Backend, questions: Sequence[Question]) -> Part:
-    """Ask those with float32 answers again. Answers may differ as those of whole models may."""
+    """Run those with float32 outputs again. Outputs may differ as those of whole models may."""
     floats = [q for q in questions if any(y.dtype == np.float32 for y in q.want.values())]
     if not floats:
         return Part(NAME, "NOT RUN", "the device supports nothing in float32")
     faults = [f"{q.name}: {fault}" for q in floats if (fault := _fault(q, backend))]
     if faults:
         return Part(NAME, "failed", f"{len(faults)} of {len(floats)}, the first: {faults[0]}")
-    return Part(NAME, "passed", f"{len(floats)} programs in sessions that are not strict")
+    return Part(NAME, "passed", f"{len(floats)} programs in sessions of default accuracy")
 
 
 def _fault(question: Question, backend: Backend) -> str:
-    """What is wrong with the device's answer, or ""."""
+    """What is wrong with the device's outputs, or ""."""
     try:
         session = Session(question.model, threads=1, backend=backend)
         got = session.run(question.feeds)
     except SamaraError as error:
-        return f"the run fails, which a device never may: {error.message}"
+        return f"the run fails instead of being repeated on the CPU: {error.message}"
     failure = session.backend_report().failure
     if failure:
         return failure

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a device answers to a program of one node, and what is right."""
+"""The outputs of a device for a program of one node, and the right ones."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from samara.exporter.testing import Array, assert_close
 from samara.exporter.types import SamaraError
 from samara.pybridge import Backend, Model, Session
 
-# What the runtime says of a kind of node of which it has seen a wrong answer.
+# Part of the runtime's reason after it has seen a wrong result of a kind of node.
 _DISTRUSTED = "gave a wrong answer"
-# Names that programs of one node give to those of the operator.
+# Names of the operator's nodes in programs of one node.
 _NODES = ("node", "again")
 
 
 @dataclass
 class Question:
-    """A program of one node with its inputs; right answers are those of the CPU, within the tolerance
-    table of docs/reference/numerics.md for floats and to the bit for all else.
+    """A program of one node with its inputs. Right outputs are those of the CPU, within the tolerances of
+    docs/reference/numerics.md for floats and bit for bit otherwise.
     """
 
     op: OpSpec
@@ -46,21 +46,21 @@ class Question:
 
     @functools.cached_property
     def want(self) -> dict[str, Array]:
-        """The answer of the CPU. SamaraError where it refuses the inputs."""
-        # Without strict accuracy the CPU may transform convolutions.
+        """The CPU's outputs. SamaraError if it refuses the inputs."""
+        # Strict, because otherwise the CPU may transform convolutions.
         return Session(self.model, accuracy="strict", threads=1).run(self.feeds)
 
     @functools.cached_property
     def reference(self) -> dict[str, Array]:
-        """The answer of the reference interpreter, from which tolerances count."""
+        """The outputs of the reference interpreter, to which tolerances refer."""
         return self.made.program.run(self.feeds)
 
     def session(self, backend: Backend) -> Session:
-        """A session on the device, which has no more freedom than the CPU's."""
+        """A strict session on the device, as on the CPU."""
         return Session(self.model, accuracy="strict", threads=1, backend=backend)
 
     def difference(self, got: Mapping[str, Array]) -> str:
-        """What is wrong with an answer, or ""."""
+        """What is wrong with the outputs, or ""."""
         for name, want in self.want.items():
             y = got[name]
             if y.dtype == want.dtype and y.shape == want.shape and y.tobytes() == want.tobytes():
@@ -73,16 +73,16 @@ class Question:
         return ""
 
     def refused(self, session: Session) -> str:
-        """Why the node runs on the CPU, or "" where the device has it."""
+        """Why the node runs on the CPU, or "" if the device has it."""
         rows = [r for r in session.placement() if r.node in _NODES and r.op == self.op.name]
         return next((row.reason for row in rows if row.device == "cpu"), "")
 
     def asked(self, session: Session) -> str:
-        """What is wrong with the session's answer, or ""."""
+        """What is wrong with the session's outputs, or ""."""
         try:
             got = session.run(self.feeds)
         except SamaraError as error:
-            return f"the run fails, which a device never may: {error.message}"
+            return f"the run fails instead of being repeated on the CPU: {error.message}"
         report = session.backend_report()
         if report.failure:
             return report.failure
@@ -90,5 +90,5 @@ class Question:
 
 
 def is_distrust(reason: str) -> bool:
-    """Whether a node was refused because the device was caught before."""
+    """Whether a node was refused because of an earlier wrong result of the device."""
     return _DISTRUSTED in reason

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device that is lost, and one that runs out of memory: the answers stay right.
+"""Test that outputs stay right if a device is lost or runs out of memory.
 
-Functions of the backend's table fail before they reach it (samara.pybridge.faults), so that every
-backend can be asked, and none needs a way to fail.
+The functions of the backend's table fail before the backend is called (samara.pybridge.faults), so this
+works for every backend, and no backend needs a way to fail.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _QUESTIONS = 12
 
 @dataclass
 class _Seen:
-    """What happened while the device was made to fail."""
+    """The results of the runs with a failing device."""
 
     runs: int = 0
-    failed: int = 0  # sessions on a device that failed, which is what should happen
+    failed: int = 0  # sessions that went over to the CPU, as they should
     wrong: list[str] = field(default_factory=list)
 
     def part(self, name: str) -> Part:
@@ -37,13 +37,13 @@ class _Seen:
                 name, "failed", f"{len(self.wrong)} of {self.runs}, the first: {self.wrong[0]}"
             )
         if not self.failed:
-            return Part(name, "NOT RUN", "no session called what was to fail")
+            return Part(name, "NOT RUN", "no session called a function that was made to fail")
         told = f"{self.failed} of {self.runs} sessions went over to the CPU; all answers are right"
         return Part(name, "passed", told)
 
 
 def check_faults(faults: Faults, questions: Sequence[Question]) -> list[Part]:
-    """Let every function of the device fail, and the device be lost, under some of the questions."""
+    """Make each function of the device fail, and lose the device, while some of the programs run."""
     if not questions:
         return [Part(n, "NOT RUN", "the device supports no operator") for n in (LOST, MEMORY)]
     step = max(1, len(questions) // _QUESTIONS)
@@ -71,7 +71,7 @@ def check_faults(faults: Faults, questions: Sequence[Question]) -> list[Part]:
 def _ask(
     open_device: Callable[[], Backend], questions: Sequence[Question], how: str, seen: _Seen
 ) -> None:
-    """Ask on a device that fails somewhere. Every answer must be right."""
+    """Run on a device that fails somewhere. Every output must be right."""
     backend = open_device()
     for question in questions:
         seen.runs += 1
@@ -88,7 +88,7 @@ def _ask(
 
 
 def _recovered(open_device: Callable[[], Backend], question: Question, seen: _Seen) -> None:
-    """The device opened anew works."""
+    """Check that the device works after it is opened anew."""
     wrong = question.asked(question.session(open_device()))
     if wrong:
         seen.wrong.append(f"opened anew afterwards: {question.name}: {wrong}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All that a device is asked, in order."""
+"""All tests of a device, in order."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def conformance(
     quick: bool = False,
     progress: Progress = lambda _done, _total, _text: None,
 ) -> Scorecard:
-    """Ask a device every case of the op table, in other sizes, in default accuracy, from several
+    """Test a device with every case of the op table, in other sizes, in default accuracy, from several
     threads, and with faults.
 
-    source: a name, "opencl:1", or the path of a library that brings a backend. ops: only these operators.
-    quick: one case of every operator and dtype that the device takes. The same inputs every time.
-    BackendError where there is no such device, UnknownNameError for an operator that is none.
+    source: a name, "opencl:1", or the path of a library with a backend. ops: only these operators. quick:
+    one case of every operator and dtype that the device takes. Inputs are the same every time.
+    BackendError if there is no such device, UnknownNameError for an unknown operator.
 
         card = conformance("libnpu.so")
         print(card.text())
@@ -46,7 +46,7 @@ def conformance(
     name = os.fspath(source)
 
     source = Path(name) if is_library(name) else name
-    # Nothing is kept: what a device answered yesterday says nothing of the driver of today.
+    # No cache: results of an earlier run say nothing about today's driver.
     backend = Backend(source, cache=False)
     rows: list[ScoreRow] = []
     proven: list[Question] = []
@@ -55,7 +55,7 @@ def conformance(
         progress(done, len(chosen), op.name)
         found = examine(op, backend, quick=quick)
         rows += found.rows
-        # A few of each operator: that is enough for threads and faults.
+        # A few programs of each operator are enough for the tests of threads and faults.
         proven += found.proven[: 1 if quick else 3]
         sizes += found.sizes
         wrong_sizes += found.wrong_sizes
@@ -73,7 +73,7 @@ def conformance(
 
 
 def _chosen(names: Sequence[str] | None) -> list[OpSpec]:
-    """The operators to ask; control flow always runs on the CPU."""
+    """The operators to test; control flow always runs on the CPU."""
     every = {op.name: op for op in all_ops() if "control" not in op.flags and op.cases}
     for name in names or ():
         if name not in every:

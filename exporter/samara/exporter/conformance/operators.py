@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every case of the op table on a device, then in other sizes."""
+"""Run every case of the op table on a device, then in other sizes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from samara.exporter.testing import case_id, case_types, infer_case
 from samara.exporter.types import DType, SamaraError, ShapeError
 from samara.pybridge import Backend, Session
 
-_ROUNDS, _QUICK_ROUNDS = 4, 2  # of other sizes, for each case that takes symbols
-_DRAWN = 4  # sizes to draw for a round: some are too large, others the operator refuses
-_TRIED = 4  # cases of a dtype until the device takes one, where one is enough
+_ROUNDS, _QUICK_ROUNDS = 4, 2  # of other sizes, for each case with symbolic dims
+_DRAWN = 4  # sizes to draw per round, because some are too large or refused by the operator
+_TRIED = 4  # cases of a dtype to try until the device takes one, in quick mode
 
 
 @dataclass
 class _Score:
-    """A row that is being counted."""
+    """A row under construction."""
 
     passed: int = 0
     failed: int = 0
@@ -56,10 +56,10 @@ class _Score:
 
 @dataclass
 class Examined:
-    """What examining an operator gave.
+    """The results of an operator.
 
-    proven: programs that the device computed rightly. sizes: runs in other sizes; wrong_sizes: what
-    the first one that failed says.
+    proven: programs that the device computed right. sizes: runs in other sizes; wrong_sizes: the messages
+    of those that failed.
     """
 
     rows: list[ScoreRow]
@@ -75,13 +75,13 @@ def dtype_of(op: OpSpec, case: Case) -> str:
 
 
 def lacks_numpy(op: OpSpec, case: Case) -> set[DType]:
-    """Types of the case that NumPy has no arrays of, as ml_dtypes is not installed."""
+    """Types of the case for which NumPy has no arrays, because ml_dtypes is not installed."""
     types = [*case_types(case), *infer_case(op, case).types]
     return {t.dtype for t in types if t is not None and not t.dtype.has_numpy}
 
 
 def cases_of(op: OpSpec, quick: bool) -> dict[str, list[Case]]:
-    """The cases to run by dtype: all, or a few with the largest inputs, of which one is enough."""
+    """The cases to run by dtype: all, or in quick mode a few with the largest inputs."""
     found: dict[str, list[Case]] = defaultdict(list)
     for case in op.cases:
         if not lacks_numpy(op, case):
@@ -92,14 +92,14 @@ def cases_of(op: OpSpec, quick: bool) -> dict[str, list[Case]]:
 
 
 def _elements(case: Case) -> int:
-    """Of all inputs; 0 where one is empty, for then the outputs may be."""
+    """The elements of all inputs; 0 if one is empty, because then the outputs may be empty."""
     sizes = [math.prod(t.static_shape()) for t in case_types(case) if t is not None]
     return sum(sizes) if all(sizes) else 0
 
 
 def examine(op: OpSpec, backend: Backend, *, quick: bool) -> Examined:
-    """Run the operator's cases in every form on the device; quick: of each dtype the first that the
-    device takes.
+    """Run the operator's cases in every form on the device. quick: the first case of each dtype that the device
+    takes.
     """
     found = Examined([], [])
     for dtype, cases in cases_of(op, quick).items():
@@ -114,11 +114,11 @@ def examine(op: OpSpec, backend: Backend, *, quick: bool) -> Examined:
 
 
 def questions(op: OpSpec, case: Case) -> Iterator[tuple[Form, Question]]:
-    """The case in every form that says something new about it."""
+    """Run the case in every form that tests something new."""
     for form in FORMS:
         try:
             made = one_node(op, case, form)
-        except ShapeError:  # symbols may leave open what a rule must know
+        except ShapeError:  # a rule may need a number where the form has a symbol
             continue
         if made is not None:
             yield form, Question(op, f"{case_id(op, case)} {form}", made, made.feeds)
@@ -139,13 +139,13 @@ def _check(
     except SamaraError as error:
         score.count(question.name, f"there is no session on the device: {error.message}")
         return
-    failure = session.backend_report().failure  # of planning, before anything ran
+    failure = session.backend_report().failure  # a failure of planning, before anything ran
     why = question.refused(session)
     if why and not failure and not is_distrust(why):
         score.refused += 1
         score.reasons[why] = None
         return
-    # Twice: the second run has nothing left to prepare.
+    # Run twice: the second run has nothing left to prepare.
     wrong = failure or why or question.asked(session) or question.asked(session)
     score.count(question.name, wrong)
     if not wrong:
@@ -162,7 +162,7 @@ def _other_sizes(
     found: Examined,
     quick: bool,
 ) -> None:
-    """Resize the session, and back after each size, as a program does that sees pictures of several."""
+    """Resize the session to other sizes and back after each, like a program with pictures of several sizes."""
     r = random.Random(zlib.crc32(question.name.encode()))
     rounds, end = 0, _QUICK_ROUNDS if quick else _ROUNDS
     for _ in range(_DRAWN * end):

@@ -17,10 +17,10 @@ from samara.exporter.ops import Case, OpSpec
 from samara.exporter.testing import Array, case_inputs, case_types, with_symbols
 from samara.exporter.types import TensorType
 
-# static: every input is fed, sizes are numbers. symbols: sizes are symbols. weights: what a file
-# usually holds is constant (weights and biases where there are some, else all but the first input).
-# constants: every input is one. inside: the operator reads and writes tensors of the arena. views:
-# it reads a slice of a concatenation and, where it may, writes into one, so that pixels are strided.
+# static: every input is fed, sizes are numbers. symbols: sizes are symbols. weights: weights and biases
+# are constants, as in most files; if there are none, all inputs but the first. constants: every input is
+# a constant. inside: the operator reads and writes tensors of the arena. views: it reads a slice of a
+# concatenation and, if possible, writes into one, so that pixels are strided.
 Form = Literal["static", "symbols", "weights", "constants", "inside", "views"]
 FORMS: tuple[Form, ...] = ("static", "symbols", "weights", "constants", "inside", "views")
 
@@ -34,27 +34,27 @@ _WEIGHTS = {
     ops.lstm.name: (1, 2, 3, 7),
     ops.gru.name: (1, 2, 3),
 }
-# Of recurrent operators the axes of time and batch, by input; sizes of weights follow `hidden`. Of
-# fold all but the window, whose elements its gradient takes one by one.
+# Axes of recurrent operators that may be symbolic (time and batch), by input; sizes of weights follow
+# `hidden`. For fold all axes but the window, whose elements its gradient reads one by one.
 _FREE: dict[str, dict[int, tuple[int, ...]]] = {
     ops.fold.name: {0: (0, 1)},
     ops.lstm.name: {0: (0, 1), 4: (0,), 5: (1,), 6: (1,)},
     ops.gru.name: {0: (0, 1), 4: (0,), 5: (1,)},
 }
-# The input whose last size decides a rank.
+# The input whose last size determines a rank.
 _RANKED = {ops.gather_nd.name: 1, ops.scatter_nd.name: 1}
 
 
 @dataclass(frozen=True)
 class OneNode:
-    """A program, its feeds, and where its outputs hold those of the operator."""
+    """A program, its feeds, and which outputs are those of the operator."""
 
     program: Program
     feeds: Mapping[str, Array]
 
 
 def one_node(op: OpSpec, case: Case, form: Form) -> OneNode | None:
-    """The case as a program in that form; None where the form says nothing new about the case.
+    """The case as a program in that form; None if the form tests nothing new for the case.
 
     Outputs are named y0, y1 ...
     """
@@ -87,7 +87,7 @@ def one_node(op: OpSpec, case: Case, form: Form) -> OneNode | None:
     if form == "inside":
         outputs = [copied(builder, v) for v in outputs]
     if form == "views" and "strided_out" in op.flags:
-        # The node again, writing to the left of what the first one wrote: it may not touch that.
+        # The node again, writing directly before the first one's output, which it must not touch.
         more = builder.op(op, *values, name="again", **case.attrs)
         lefts: Sequence[Value] = more if isinstance(more, tuple) else (more,)
         both = [
@@ -102,7 +102,7 @@ def one_node(op: OpSpec, case: Case, form: Form) -> OneNode | None:
 def _fixed(
     op: OpSpec, form: Form, present: Sequence[int], types: Sequence[TensorType | None]
 ) -> set[int] | None:
-    """The inputs that are constants; None where the form does not apply."""
+    """The inputs that are constants; None if the form does not apply."""
     if form == "weights":
         wanted = set(_WEIGHTS.get(op.name, present[1:])) & set(present)
         return wanted or None
@@ -119,7 +119,7 @@ def _fixed(
 
 
 def _symbolic(op: OpSpec, types: Sequence[TensorType | None]) -> list[TensorType | None]:
-    """The types with symbols for sizes, but where a size says how many numbers a node holds."""
+    """The types with symbols for sizes, except for sizes that determine how many numbers a node has."""
     made, _ = with_symbols(types)
     for i, (given, t) in enumerate(zip(types, made, strict=True)):
         if given is None or t is None:
@@ -137,18 +137,18 @@ def _symbolic(op: OpSpec, types: Sequence[TensorType | None]) -> list[TensorType
 
 
 def constant_of(builder: Builder, name: str, array: Array, t: TensorType) -> Value:
-    """A constant of exactly that type, quantization included."""
+    """A constant of exactly that type, including quantization."""
     plain = builder.const(array, name, t.dtype)
     return Value(plain.name, t, plain.constant)
 
 
 def copied(builder: Builder, x: Value) -> Value:
-    """x in a tensor of its own, made by a node that no plan may leave out."""
+    """x in a separate tensor, made by a node that no plan may skip."""
     if x.type.quant is not None:
         rank = x.type.rank
         return _value(builder.op(ops.transpose, x, perm=tuple(range(rank)), name="copied"))
     yes = builder.const(np.array(True), "yes")
-    if x.type.dtype.is_packed:  # where does not take what shares a byte
+    if x.type.dtype.is_packed:  # `where` does not take types that share a byte
         wide = _value(builder.op(ops.cast, x, to="i8", name="widened"))
         return _value(builder.op(ops.cast, wide, to=x.type.dtype, name="copied"))
     return _value(builder.op(ops.where, yes, x, x, name="copied"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scorecard of a device: what it was asked, and what it answered."""
+"""The scorecard of a device: the tests and their results."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from samara.pybridge import Device
 
 State = Literal["passed", "failed", "NOT RUN"]
 
-_MOST_FAILURES = 20  # that the text shows
-_MOST_NAMES = 8  # of operators behind a reason
+_MOST_FAILURES = 20  # failures shown in the text
+_MOST_NAMES = 8  # operators named per reason
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
     """An operator in one dtype, that of its first operand (f32, qs8 … as in docs/reference/ops.md).
 
-    supported: checks that ran on the device, of which `passed` and `failed`; refused: those whose node
-    the device left to the CPU, for `reasons`. failure: the first difference, or "".
+    supported: checks that ran on the device, of which `passed` and `failed`; refused: checks whose node the
+    device left to the CPU, with `reasons`. failure: the first difference, or "".
     """
 
     op: str
@@ -37,7 +37,7 @@ class ScoreRow:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A check of the device as a whole. detail: what ran, what differs, or why nothing could run."""
+    """A test of the device as a whole. detail: what ran, what differs, or why nothing could run."""
 
     name: str
     state: State
@@ -46,7 +46,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Scorecard:
-    """What a device was asked and answered; `source` is what named it."""
+    """All tests of a device and their results; `source` is the name or path it was opened by."""
 
     source: str
     device: Device
@@ -62,7 +62,7 @@ class Scorecard:
         return not wrong and any(r.passed for r in self.rows)
 
     def totals(self) -> dict[str, int]:
-        """Sums over the rows, and how many operators the device has in some dtype."""
+        """Sums over the rows, and the number of operators that the device has in some dtype."""
         columns = ("supported", "passed", "failed", "refused")
         sums = {name: sum(getattr(r, name) for r in self.rows) for name in columns}
         asked = {r.op for r in self.rows}
@@ -105,7 +105,7 @@ class Scorecard:
         return "\n".join(lines)
 
     def _reasons(self) -> dict[str, str]:
-        """Why nodes were refused: the operators of each reason, without the dtypes where all have it."""
+        """Why nodes were refused: the operators for each reason, without dtypes if all have it."""
         found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         dtypes = Counter(r.op for r in self.rows)
         for r in self.rows:

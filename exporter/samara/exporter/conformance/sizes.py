@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other sizes for programs of one node with symbols, and data for them."""
+"""Other sizes, and data for them, for programs of one node with symbols."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_ELEMENTS = 6000
 
 
 def drawn(program: Program, case: Case, r: random.Random) -> dict[str, Array] | None:
-    """Feeds of other sizes; None where they would be too large."""
+    """Feeds of other sizes; None if they would be too large."""
     sizes: dict[str, int] = {}
     feeds: dict[str, Array] = {}
     rng = np.random.default_rng(r.randrange(1 << 32))
@@ -42,6 +42,6 @@ def _data(rng: np.random.Generator, dtype: DType, shape: tuple[int, ...], case: 
         return np.asarray(rng.integers(0, 2, shape)).astype(np.bool_)
     if dtype.is_float:
         return np.asarray(rng.uniform(case.low, case.high, shape)).astype(dtype.numpy)
-    # Small, so that they are indices now and then.
+    # Small values, so that some are valid indices.
     low = 0 if dtype is DType.U8 else -2
     return np.asarray(rng.integers(low, 4, shape)).astype(dtype.numpy)

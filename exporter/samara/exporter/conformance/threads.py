@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several threads, each with sessions of its own, on one device."""
+"""Several threads on one device, each with its own sessions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _RUNS = 5  # of every session
 
 
 def check_threads(backend: Backend, questions: Sequence[Question]) -> Part:
-    """Ask all of them from every thread at once, in another order each."""
+    """Run all programs from every thread at once, in a different order in each."""
     if not questions:
         return Part(NAME, "NOT RUN", "the device supports no operator")
-    for question in questions:  # right answers are made before, by one thread
+    for question in questions:  # compute the right outputs first, in one thread
         _ = question.want
     start = threading.Barrier(_THREADS)
     step = max(1, len(questions) // _THREADS)
@@ -42,7 +42,7 @@ def check_threads(backend: Backend, questions: Sequence[Question]) -> Part:
 
 
 def _fault(question: Question, backend: Backend) -> str:
-    """What is wrong with the answers of a session of its own, or ""."""
+    """What is wrong with the outputs of a new session, or ""."""
     try:
         session = question.session(backend)
     except SamaraError as error:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole way on handwritten digits."""
+"""The complete workflow on handwritten digits."""

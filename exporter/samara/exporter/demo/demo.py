@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole way on real data: train a net on handwritten digits, script and export it, run it in
+"""The complete workflow on real data: train a net on handwritten digits, script and export it, run it in
 Python and in C, compare.
 """
 
@@ -39,8 +39,8 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """The net with fewer bits: the scheme, its accuracy on the test images, bytes of its file and
-    median microseconds for one image (all variants measured in turns).
+    """The net with fewer bits: scheme, accuracy on the test images, bytes of the file, and median microseconds
+    for one image (all variants measured in turns).
     """
 
     name: str
@@ -51,10 +51,10 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class DemoReport:
-    """What the demo measured.
+    """The results of the demo.
 
-    Accuracies are shares of the test images; c_accuracy None: no C program was built. variants:
-    the float net and those with fewer bits, side by side.
+    Accuracies are shares of the test images; c_accuracy None: no C program was built. variants: the float
+    net and those with fewer bits.
     """
 
     folder: str
@@ -76,7 +76,7 @@ class DemoReport:
 
     @property
     def ok(self) -> bool:
-        """Whether all ways of running the float net decide alike."""
+        """Whether all ways of running the float net give the same classes."""
         accuracies = {self.trained_accuracy, self.python_accuracy, self.c_accuracy} - {None}
         return len(accuracies) == 1 and self.largest_difference < 1e-4
 
@@ -126,9 +126,9 @@ def demo(
     seed: int = 0,
     progress: Progress = lambda _text, _done, _of: None,
 ) -> DemoReport:
-    """Run the demo, leaving its files in `folder`.
+    """Run the demo; its files stay in `folder`.
 
-    progress(text, done, of) as it goes on; the seed decides what is learned. BackendError when
+    progress(text, done, of) reports each step; the seed determines what is learned. BackendError if
     scikit-learn (for the data) or onnx is not installed.
     """
     require("the demo", "scikit-learn", "onnx", "ml_dtypes", kind=BackendError)
@@ -190,18 +190,18 @@ def demo(
 
 
 def load_digits(train: bool) -> tuple[Floats, Ints]:
-    """Images [N, 1, 8, 8] in 0..1 to train with or to test on, and what they are."""
+    """Images [N, 1, 8, 8] in 0..1 for training or testing, and their labels."""
     images, labels = digits(train).tensors
     return images.numpy(), labels.numpy()
 
 
 def accuracy(probabilities: Floats, labels: Ints) -> float:
-    """The share of rows whose largest element is at the label."""
+    """The share of rows whose largest element has the label's index."""
     return float(np.mean(np.argmax(probabilities, axis=1) == labels))
 
 
 def _write(folder: Path, net: Any, test: Floats) -> dict[str, Path]:
-    """The files that export reads."""
+    """Write the files that export reads."""
     names = {
         "onnx": "digits.onnx",
         "samara": "digits.samara",
@@ -217,7 +217,7 @@ def _write(folder: Path, net: Any, test: Floats) -> dict[str, Path]:
 
 
 def _run_in_c(model: Path, folder: Path, test: Floats) -> Floats | None:
-    """Probabilities of the plain C program on the test set; None where it is not built."""
+    """Probabilities of the plain C program on the test set; None if it is not built."""
     program = program_beside_library("samara-run")
     if program is None:
         return None
@@ -235,7 +235,7 @@ def _run_in_c(model: Path, folder: Path, test: Floats) -> Floats | None:
 def _quantized(
     folder: Path, net: Any, train: tuple[Floats, Ints], seed: int, progress: Progress
 ) -> dict[str, Path]:
-    """Files of the net with fewer bits, by what was done to it."""
+    """Files of the net with fewer bits, by scheme."""
     samples = train[0][:_CALIBRATION]
     write_arrays(folder / "calibration.npz", {"image": samples})
     made: dict[str, Program] = {}
@@ -257,9 +257,7 @@ def _quantized(
 
 
 def _latencies(files: dict[str, Path], image: Floats) -> tuple[dict[str, float], int]:
-    """Median microseconds of bound runs of one image, the files in turns, and the first one's
-    arena.
-    """
+    """Median microseconds of bound runs of one image, with the files in turns, and the arena of the first one."""
     sessions = {name: Session(path, threads=1) for name, path in files.items()}
     runs = {
         name: s.bind(

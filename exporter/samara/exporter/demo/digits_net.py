@@ -28,15 +28,13 @@ CLASSES = 10
 SIDE = 8
 EPOCHS = 12
 _BATCH = 32
-_RATE = 1e-2  # AdamW's at its highest, in the middle of one cycle
+_RATE = 1e-2  # AdamW's maximum, in the middle of one cycle
 QUANTIZED_EPOCHS = 4
-_TUNING_RATE = 1e-3  # to begin with, of a net that is trained already
+_TUNING_RATE = 1e-3  # the initial rate for a net that is already trained
 
 
 class Shifted(TensorDataset):
-    """Images moved by at most one pixel, anew each time, so that the net learns no places by
-    heart.
-    """
+    """Images shifted at random by at most one pixel in every epoch, so that the net does not memorise positions."""
 
     _move = transforms.RandomCrop(SIDE, padding=1)
 
@@ -46,9 +44,7 @@ class Shifted(TensorDataset):
 
 
 def net() -> Any:
-    """[N, 1, 8, 8] images in 0..1 to [N, 10] logits; the convolutions need no bias before
-    batch-norm.
-    """
+    """[N, 1, 8, 8] images in 0..1 to [N, 10] logits. The convolutions need no bias before batch-norm."""
     return nn.Sequential(
         *(nn.Conv2d(1, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU()),
         nn.MaxPool2d(2),
@@ -69,8 +65,8 @@ def fit(
 ) -> Any:
     """A net trained on images [N, 1, 8, 8] in 0..1 and labels, in evaluation mode.
 
-    progress(steps done, steps, mean loss and accuracy of the epoch so far) after each step. The
-    seed decides every bit of the result.
+    progress(steps done, steps, mean loss and accuracy of the epoch so far) is called after each step. The
+    seed determines every bit of the result.
     """
     manual_seed(seed)
     model = net()
@@ -93,10 +89,10 @@ def fit_quantized(
     *,
     epochs: int = QUANTIZED_EPOCHS,
 ) -> Any:
-    """The trained net made quantization-aware and trained on, in evaluation mode.
+    """The trained net after quantization-aware training, in evaluation mode.
 
-    Ranges and batch statistics settle in the first half of the epochs and are fixed in the second.
-    `program` of the result is the int8 Program. Otherwise as `fit`.
+    Ranges and batch statistics are updated in the first half of the epochs and fixed in the second. The
+    result's `program` is the int8 Program. Otherwise as `fit`.
     """
     manual_seed(seed)
     quantized = quantize_aware(model).train()
@@ -118,7 +114,7 @@ def _batches(images: Floats, labels: Ints) -> Any:
 
 @dataclass(slots=True)
 class _Trainer:
-    """What goes on from one epoch to the next."""
+    """The state that continues from one epoch to the next."""
 
     model: Any
     loader: Any
@@ -129,7 +125,7 @@ class _Trainer:
     done: int = 0
 
     def epoch(self) -> None:
-        """All batches once."""
+        """Train on all batches once."""
         loss_sum, right, seen = 0.0, 0, 0
         for x, y in self.loader:
             logits = self.model(x)
@@ -152,7 +148,7 @@ def with_softmax(model: Any) -> Any:
 
 
 def probabilities(model: Any, images: Floats) -> Floats:
-    """What the trained net makes of images, in Python."""
+    """The outputs of the trained net for images, in Python."""
     with no_grad():
         return np.asarray(with_softmax(model)(wrap(images)).numpy(), np.float32)
 
@@ -170,7 +166,7 @@ def program(model: Any) -> Program:
 
 
 def onnx_model(model: Any) -> bytes:
-    """The same as a serialized ONNX model, as other exporters write it."""
+    """The same as a serialized ONNX model, in the form of other exporters."""
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 

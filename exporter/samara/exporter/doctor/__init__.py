@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that keeps a model from running, or that its author should know."""
+"""Find everything that keeps a model from running, or that its author should know."""

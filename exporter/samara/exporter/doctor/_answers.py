@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with the records of answers: outputs that they cannot be in, and numbers that mean something else."""
+"""Faults of answer records: outputs that do not fit, and numbers that mean something else."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from samara.pybridge.answer_record import (
     Part,
 )
 
-# What a net's own last operator makes of its numbers, by the word of a record.
+# Activations that a net may end in, by their words in records.
 _ACTIVATIONS: Final = {
     ops.softmax: "softmax",
     ops.qsoftmax: "softmax",
     ops.sigmoid: "sigmoid",
     ops.hard_sigmoid: "sigmoid",
 }
-_ROUNDED: Final = 0.02  # probabilities of int8 and float16 miss 0, 1 and their sum by less
-_ENOUGH: Final = 64  # numbers that do not lie in 0..1 by chance
-_RATIOS: Final = 2.0  # coordinates below are shares of a side, not pixels
+_ROUNDED: Final = 0.02  # int8 and float16 probabilities deviate from 0, 1 and their sum by less
+_ENOUGH: Final = 64  # this many numbers do not all lie in 0..1 by chance
+_RATIOS: Final = 2.0  # coordinates below this are shares of a side, not pixels
 _SMALL_IOU: Final = 0.1
 
 Outputs = Mapping[str, Output]
 
 
 def answer_findings(program: Program, outputs: Outputs | None = None) -> Iterator[Finding]:
-    """Of every function with a record of an answer. `outputs` are those of a run of the default function, if
-    there was one.
+    """Findings for every function with an answer record. `outputs` are those of a run of the default function,
+    if there was one.
     """
     faults = answer_faults(program)
     for name, record in answers_of(program).items():
@@ -82,14 +82,14 @@ def _labels(program: Program, f: Function, record: AnswerRecord) -> Iterator[Fin
 
 
 def _classes(program: Program, f: Function, record: AnswerRecord) -> int | None:
-    """Classes, or points; None where the shape does not say."""
+    """The number of classes or points; None if the shape does not tell."""
     sizes = sizes_of_pictures(f, image_records_of(program))
     part = _main(record)
     value = _value(f, part.outputs[0])
     dims = value.type.shape
     atom = dims[0].sole_atom() if dims else None
     if isinstance(atom, Sym):
-        sizes = {atom.name: 1, **sizes}  # the batch, which is 1 where there is an answer
+        sizes = {atom.name: 1, **sizes}  # the batch: answers need a batch of 1
     try:
         shape = [dim.evaluate(sizes) for dim in dims]
     except (KeyError, TypeError, OverflowError, ZeroDivisionError):
@@ -125,15 +125,15 @@ def _scores(f: Function, record: AnswerRecord, outputs: Outputs | None) -> Itera
     if said != "none" and own is not None:
         yield _doubt(
             record,
-            f"the record asks for {said}, and the net's numbers are those of a {own} already",
+            f"the record asks for {said}, and the net already applies {own}",
             f"leave {said} out",
         )
     if said == "none" and own is None and rows is not None and not _in_unit(rows):
         yield _doubt(
             record,
-            f"on the inputs of a run the scores lie in {rows.min():.3g}..{rows.max():.3g}; those of a net"
-            " without its last activation do",
-            "add softmax where one class is right, sigmoid where each is judged alone",
+            f"the scores of a run lie in {rows.min():.3g}..{rows.max():.3g}, as those of a net without a"
+            " final activation do",
+            "add softmax if exactly one class is right, sigmoid if each is judged alone",
         )
         return
     bounded = said != "none" or own is not None or (rows is not None and _in_unit(rows))
@@ -146,7 +146,7 @@ def _thresholds(record: ClassifyRecord | BoxesRecord, bounded: bool) -> Iterator
         share = f", as threshold={threshold / 100:g}" if 1 < threshold <= 100 else ""
         yield _doubt(
             record,
-            f"scores end at 1, and threshold={threshold:g}: no answer has anything in it",
+            f"scores are at most 1, so threshold={threshold:g} drops every result",
             f"write it as a share of 1{share}",
         )
     if not isinstance(record, BoxesRecord):
@@ -154,19 +154,19 @@ def _thresholds(record: ClassifyRecord | BoxesRecord, bounded: bool) -> Iterator
     if bounded and record.threshold <= 0:
         yield _doubt(
             record,
-            f"threshold={record.threshold:g} lets all boxes count, however small their scores",
-            "detectors are used with 0.2 to 0.7",
+            f"threshold={record.threshold:g} keeps all boxes, however small their scores",
+            "detectors usually take 0.2 to 0.7",
         )
     if record.iou < _SMALL_IOU:
         yield _doubt(
             record,
             f"iou={record.iou:g} drops boxes that hardly touch a better one",
-            "detectors are used with 0.3 to 0.7; it is a share of 1",
+            "detectors usually take 0.3 to 0.7; iou is a share of 1",
         )
 
 
 def _last_activation(f: Function, value: Value) -> str | None:
-    """The activation that makes an output, behind what only moves or rounds its elements."""
+    """The activation that makes an output, looking through nodes that only move or round elements."""
     makers = {id(v): n for n in f.nodes for v in n.outputs}
     for _ in range(len(f.nodes)):
         node = makers.get(id(value))
@@ -183,7 +183,7 @@ def _last_activation(f: Function, value: Value) -> str | None:
 
 
 def _rows(record: ClassifyRecord | BoxesRecord, outputs: Outputs | None) -> Floats | None:
-    """Numbers of a run that are to become scores, [things, classes]; None where they cannot be had."""
+    """The numbers of a run that become scores, [things, classes]; None if they cannot be read."""
     if outputs is None:
         return None
     try:
@@ -197,7 +197,7 @@ def _rows(record: ClassifyRecord | BoxesRecord, outputs: Outputs | None) -> Floa
 
 
 def _looks_like(rows: Floats) -> str | None:
-    """Whether numbers are those of a softmax or a sigmoid, by themselves."""
+    """Whether numbers look like the result of a softmax or a sigmoid."""
     if not _in_unit(rows):
         return None
     if rows.shape[1] > 1 and bool((np.abs(rows.sum(1) - 1) < _ROUNDED).all()):
@@ -215,7 +215,7 @@ def _in_unit(rows: Floats) -> bool:
 def _coordinates(
     program: Program, f: Function, record: AnswerRecord, outputs: Outputs
 ) -> Iterator[Finding]:
-    """Units of boxes and points, and the input size that anchors are of."""
+    """Check the units of boxes and points, and the input size for which anchors were made."""
     geometry = own_pixels(f, image_records_of(program))
     try:
         numbers = _numbers(record, outputs)
@@ -239,14 +239,14 @@ def _coordinates(
         size = "1 x 1" if full[0] == 1 else f"{geometry.tensor[0]} x {geometry.tensor[1]}"
         yield _doubt(
             record,
-            f"the last anchor is at {ends} of {size}: anchors of another size of the input, or in other"
-            " units",
+            f"the last anchor is at {ends} of {size}: the anchors are for another input size, or in"
+            " other units",
             "make the anchors for this size, or change units=",
         )
 
 
 def _numbers(record: AnswerRecord, outputs: Outputs) -> Floats | None:
-    """Coordinates that a net gives as they are."""
+    """Coordinates that the net outputs directly."""
     if isinstance(record, BoxesRecord) and record.form in ("corners", "center"):
         return rows_of(record.box, record, outputs)
     if isinstance(record, KeypointsRecord) and record.points is not None:
@@ -262,14 +262,14 @@ def _units(record: Any, numbers: Floats) -> Iterator[Finding]:
     if record.units == "pixels" and most <= _RATIOS:
         yield _doubt(
             record,
-            f"units are pixels, and on the inputs of a run coordinates end at {most:.3g}",
-            "add units=ratio where they are shares of the width and height",
+            f"units are pixels, but the coordinates of a run are at most {most:.3g}",
+            "add units=ratio if they are shares of the width and height",
         )
     if record.units == "ratio" and most > 4 * _RATIOS:
         yield _doubt(
             record,
-            f"units are shares of a side, and on the inputs of a run coordinates go to {most:.3g}",
-            "leave units=ratio out where they are pixels",
+            f"units are shares of a side, but the coordinates of a run go up to {most:.3g}",
+            "leave units=ratio out if they are pixels",
         )
 
 
@@ -285,7 +285,7 @@ def _place(record: AnswerRecord) -> str:
 
 
 def _main(record: AnswerRecord) -> Part:
-    """The outputs that hold scores, or points."""
+    """The part that holds scores, or points."""
     if isinstance(record, BoxesRecord):
         return record.score
     if isinstance(record, KeypointsRecord):
@@ -294,7 +294,7 @@ def _main(record: AnswerRecord) -> Part:
 
 
 def _value(f: Function, name: str) -> Value:
-    """The output of a name, or position."""
+    """The output with a name, or at a position."""
     names = f.output_names or tuple(v.name for v in f.outputs)
     kept = [
         (n, v) for i, (n, v) in enumerate(zip(names, f.outputs, strict=True)) if i not in f.writes

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with the records of inputs: pictures or sound that cannot be taken, and numbers that look
-wrong.
-"""
+"""Faults of input records: pictures or sound that do not fit the input, and implausible numbers."""
 
 from __future__ import annotations
 
@@ -14,13 +12,13 @@ from samara.exporter.ir import Program, Value
 from samara.exporter.ir.records import fixed_size, records_of
 from samara.pybridge.image_record import ImageRecord
 
-# Elements of nets lie in -1..1, about -3..3 or 0..255; a thousand is a mean or deviation in other units.
+# Inputs of nets lie in -1..1, about -3..3 or 0..255; larger ones come from a mean or std in other units.
 _LARGE: Final = 300.0
 _NARROW: Final = 0.02
 
 
 def record_findings(program: Program) -> Iterator[Finding]:
-    """Of every input with a record: sizes that never fit, sizes that rarely do, doubtful numbers."""
+    """Findings for every input with a record: sizes that never or rarely fit, implausible numbers."""
     records = records_of(program)
     for value in program.main.inputs:
         record = records.get(value.name)
@@ -43,7 +41,7 @@ def _sizes(value: Value, record: ImageRecord) -> Iterator[Finding]:
             "doubtful",
             "record",
             (value.name,),
-            f"the record leaves pictures their size, and the input takes {asked} pixels only",
+            f"the record does not resize pictures, and the input takes only {asked} pixels",
             f"add resize={asked.replace(' ', '')} to the record"
             if None not in wants
             else "add resize=",
@@ -62,18 +60,18 @@ def _numbers(value: Value, record: ImageRecord) -> Iterator[Finding]:
     if not record.dtype.startswith("float"):
         return
     low, high = record.limits
-    text = f"the record makes numbers from {low:.4g} to {high:.4g}"
+    text = f"the record gives numbers from {low:.4g} to {high:.4g}"
     if not record.mean and not record.scale:
-        why = "", "if the net was trained on 0..1 add scale=0.003921569; if not, all is well"
+        why = "", "add scale=0.003921569 if the net was trained on 0..1"
     elif max(-low, high) > _LARGE:
         why = (
-            ", more than nets are trained on",
-            "mean, std and scale are of pixels 0..255: multiply by 255",
+            ", larger than nets are trained on",
+            "mean, std and scale refer to pixels of 0..255: multiply those for 0..1 by 255",
         )
     elif high - low < _NARROW:
         why = (
-            ", which are nearly all the same",
-            "scale is of pixels 0..255: divide it by 255 only once",
+            ", a range so small that all pixels look alike",
+            "scale refers to pixels of 0..255: divide by 255 only once",
         )
     else:
         return

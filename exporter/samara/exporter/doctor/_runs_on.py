@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a file runs on a library, told from the two files alone."""
+"""Decide whether a file runs on a library, by reading the two files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REBUILD = "build the library with this model: samara build"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing to know: `missing` keeps the model from running, `doubtful` does not."""
+    """One finding: `missing` keeps the model from running, `doubtful` does not."""
 
     level: Level
     subject: str
@@ -37,10 +37,10 @@ def findings(
     library: Selection,
     shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> Iterator[Finding]:
-    """All that keeps the `.samara` file at `path` from running on `library`, and what is not known.
+    """Everything that keeps the `.samara` file at `path` from running on `library`, and what is unknown.
 
-    The very code that a runtime prepares a model with says what the model needs, so that the library
-    refuses exactly what is listed here.
+    The code with which a runtime prepares a model finds out what the model needs, so the library refuses
+    exactly what is listed here.
     """
     newer = list(versions(contents, library))
     yield from newer
@@ -55,7 +55,7 @@ def findings(
 
 
 def unmet(needs: Needs, library: Selection) -> Iterator[Finding]:
-    """What of a model's needs a library lacks, and what is not known of them."""
+    """What the library lacks for these needs, and which needs are unknown."""
     yield from _operators(needs, library)
     yield from _parts(needs, library)
     if library.parts is not None and needs.unknown:
@@ -65,7 +65,7 @@ def unmet(needs: Needs, library: Selection) -> Iterator[Finding]:
 
 
 def versions(contents: ModelFile, library: Selection) -> Iterator[Finding]:
-    """Where a file is newer than a library."""
+    """Findings if a file is newer than a library."""
     if contents.schema_version > library.format:
         reason = (
             f"the file has format {contents.schema_version}, the library reads {library.format}"
@@ -101,7 +101,7 @@ def _operators(needs: Needs, library: Selection) -> Iterator[Finding]:
 def _parts(needs: Needs, library: Selection) -> Iterator[Finding]:
     if library.parts is None:
         return
-    # What a bare-metal build never has it never uses either: its one session is strict and has no pool.
+    # A bare-metal build never uses the parts that it lacks: its one session is strict and has no pool.
     has = library.parts | (HOSTED - {"custom"} if library.target in CPUS else frozenset())
     absent: dict[str, list[str]] = {}
     for node in needs.nodes:
@@ -116,7 +116,7 @@ def _parts(needs: Needs, library: Selection) -> Iterator[Finding]:
 
 
 def library_text(path: str | os.PathLike[str], library: Selection) -> str:
-    """The library in a line: its name, version, operators and instruction sets."""
+    """The library in one line: name, version, operators and instruction sets."""
     sets = ", ".join((library.floor, *library.isa))
     where = f" for {library.target}" if library.target else ""
     if library.target == "source":

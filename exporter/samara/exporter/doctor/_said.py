@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records and labels that the caller asks about, beside those that the model has."""
+"""Records and labels that the caller wants to check, in addition to those of the model."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from samara.pybridge.input_record import as_record
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What `export` would be given under these names; None: nothing."""
+    """The arguments that `export` would get under these names; None: not given."""
 
     preprocess: Records | None = None
     postprocess: Answers | None = None
     labels: str | os.PathLike[str] | Sequence[str] | None = None
 
     def applied(self, program: Program) -> tuple[Program, tuple[Finding, ...]]:
-        """The program with all that fits, and what does not.
+        """The program with everything that fits, and findings for the rest.
 
-        ArgumentError for a text that is no record, UnknownNameError for a name that is not there.
+        ArgumentError for a text that is not a record, UnknownNameError for an unknown name.
         """
         found = []
         for name, given in (self.preprocess or {}).items():

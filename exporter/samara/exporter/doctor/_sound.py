@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with the record of an input of sound: sizes and numbers that look like others."""
+"""Faults of an audio input's record: implausible sizes and numbers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from samara.exporter.ir.records import check_record
 from samara.exporter.types import SamaraError
 from samara.pybridge.audio_record import AudioRecord
 
-# Samples per second that recordings and nets have.
+# Common sampling rates.
 _RATES: Final = (8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 88200, 96000, 192000)
 _WINDOW_MS: Final = (4.0, 260.0)  # of a spectrum: 64 samples at 16 kHz, 4096 at 16 kHz
 _SPEECH_MS: Final = 25  # a usual window
 
 
 def sound_findings(value: Value, record: AudioRecord) -> Iterator[Finding]:
-    """Of an input with a record of sound: shapes that never fit, and doubtful rates, windows and frames."""
+    """Findings for an input with an audio record: shapes that never fit, odd rates, windows and frames."""
     try:
         check_record(record, value)
     except SamaraError as error:
@@ -33,8 +33,8 @@ def _rate(record: AudioRecord) -> Iterator[tuple[str, str]]:
     if record.rate not in _RATES:
         near = min(_RATES, key=lambda rate: abs(rate - record.rate))
         yield (
-            f"rate={record.rate} samples per second is none that recordings have",
-            f"nets are trained at {near} and the like; sound is resampled to the rate of the record",
+            f"rate={record.rate} samples per second is not a common rate of recordings",
+            f"common rates are {near}; sound is resampled to the rate of the record",
         )
 
 
@@ -45,14 +45,14 @@ def _window(record: AudioRecord) -> Iterator[tuple[str, str]]:
     if not _WINDOW_MS[0] <= milliseconds <= _WINDOW_MS[1]:
         usual = _SPEECH_MS * record.rate // 1000
         yield (
-            f"a window of {record.window} samples lasts {milliseconds:.3g} ms at {record.rate} per second",
+            f"a window of {record.window} samples lasts {milliseconds:.3g} ms at {record.rate} samples per second",
             f"window and hop are in samples: {_SPEECH_MS} ms are {usual}",
         )
     if record.hop > record.window:
         yield (
-            f"hop={record.hop} is longer than the window of {record.window}: samples between frames are not"
-            " heard",
-            "nets are trained with a hop of a quarter to all of the window",
+            f"hop={record.hop} is longer than the window of {record.window}: samples between frames are"
+            " skipped",
+            "a usual hop is a quarter of the window up to all of it",
         )
 
 
@@ -63,7 +63,7 @@ def _frames(value: Value, record: AudioRecord) -> Iterator[tuple[str, str]]:
     dim = shape[record.layout.index("t")]
     if not dim.is_static:
         yield (
-            f"the record makes 1 frame, and the input takes any number ({dim}): the net hears"
+            f"the record makes 1 frame, and the input takes any number ({dim}): the net gets"
             f" {1000 * record.window / record.rate:.3g} ms at a time",
-            "say how many it was trained on: frames=98",
+            "give the number that it was trained on, for example frames=98",
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`doctor`: everything that keeps a model from running, or that its author should know, at once."""
+"""`doctor`: find everything that keeps a model from running, or that its author should know."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from samara.exporter.types.text import byte_text, count_text, plain
 from samara.pybridge import Session, TensorSpec
 from samara.pybridge.probe import inspect_library, open_failure
 
-# Computed by portable kernels, an element at a time.
+# Types for which there are only portable kernels, which compute one element at a time.
 _PLAIN_KERNELS = (DType.F64, DType.I16, DType.U16, DType.U32, DType.U64)
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolicDim:
-    """A dim that stays open: the inputs' axes that have it, as `input[axis]`."""
+    """A dim that stays symbolic, with the inputs' axes that have it, as `input[axis]`."""
 
     name: str
     axes: tuple[str, ...]
@@ -50,12 +50,12 @@ class SymbolicDim:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What export gives: bytes of the file, of a session's arena and flops, with these `sizes` of symbolic
-    dims: those that were given, and for the others the first on which the model runs.
+    """The result of an export: bytes of the file, of a session's arena, and flops, for these `sizes` of
+    symbolic dims. Sizes that were not given are the first on which the model runs.
 
-    The arena is that of this installation's runtime, whichever library was asked; None: it could not be
-    run here. `flops` leaves out `unknown_flops` nodes whose sizes depend on data. is_library: another
-    library was asked.
+    The arena is that of this installation's runtime, whichever library was asked; None: it could not run
+    here. `flops` leaves out `unknown_flops` nodes whose sizes depend on data. is_library: another library
+    was asked.
     """
 
     file_bytes: int
@@ -70,7 +70,7 @@ class Prediction:
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport:
-    """What `samara doctor` shows. `library` is the runtime that was asked, with its version."""
+    """The report of `samara doctor`. `library` is the runtime that was asked, with its version."""
 
     path: str
     library: str
@@ -119,15 +119,15 @@ def doctor(
     postprocess: Answers | None = None,
     labels: str | os.PathLike[str] | Sequence[str] | None = None,
 ) -> DoctorReport:
-    """Examine an ONNX model before any conversion, or a `.samara` file for a runtime.
+    """Examine an ONNX model before conversion, or a `.samara` file for a runtime.
 
-    library: the runtime to ask, a library for any machine or the folder of a build, which is read
-    and not run; default: the one of this package. shapes, bounds: as for import and export. run: run
-    the model a few times, to know its arena; inputs, files: what on, as read_feeds takes them, with random
-    data for the other inputs. preprocess, postprocess, labels: as for export; they are examined beside the
+    library: the runtime to ask: a library for any machine, or the folder of a build. It is read, not run;
+    default: the one of this package. shapes, bounds: as for import and export. run: run the model a few
+    times to measure its arena; inputs, files: for that run, as read_feeds takes them; other inputs get
+    random data. preprocess, postprocess, labels: as for export; they are checked in addition to the
     model's own.
 
-    Raises what concerns the file as a whole: ModelFormatError, ShapeError; and ModelFormatError for a
+    Raises errors about the file as a whole: ModelFormatError, ShapeError; and ModelFormatError for a
     library without a manifest.
     """
     given = Path(path)
@@ -149,7 +149,7 @@ def doctor(
         return DoctorReport(given.name, _library_text(), rows_found, (), (), None)
     with tempfile.TemporaryDirectory(prefix="samara-") as folder:
         file = Path(folder) / f"{given.stem}.samara"
-        # With the records that fit, so that inputs may be pictures.
+        # Use the records that fit, so that inputs may be pictures.
         program, _ = Said(preprocess).applied(found.program)
         made = export(program, file, check=False, bounds=bounds)
         report = _examine(file, given.name, library, runs, shapes, asked)
@@ -159,7 +159,7 @@ def doctor(
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """Whether the model is run, and on what."""
+    """Whether the model is run, and with which inputs."""
 
     wanted: bool
     inputs: Given | None
@@ -233,7 +233,7 @@ def _examine(
 def _outputs(
     file: Path, f: Function, run: _Runs, shapes: Mapping[str, Sequence[int]]
 ) -> dict[str, Output] | None:
-    """Outputs of a run; None where it fails."""
+    """The outputs of a run; None if it fails."""
     try:
         session = Session(file)
         given = read_feeds(run.inputs or {}, run.files, session.inputs)
@@ -256,7 +256,7 @@ def _examine_unsound(
     shapes: Mapping[str, Sequence[int]],
     unsound: ModelFormatError,
 ) -> DoctorReport:
-    """Of a file whose types contradict its operators' rules: what the library will do with it."""
+    """Report on a file whose types contradict its operators' rules: how the library treats it."""
     contents = read_file(file, checked=False)
     selection = Selection.of_library(library)
     said = tuple(findings(file, contents, selection, shapes or None))
@@ -272,7 +272,7 @@ def _library_text() -> str:
 
 
 def _missing_here(file: Path, report: Report) -> Iterator[Finding]:
-    """What this installation's own runtime says against the file."""
+    """The finding if this installation's runtime refuses the file."""
     failure = open_failure(file)
     if failure:
         fix = f"it needs runtime {report.min_runtime}"
@@ -313,8 +313,8 @@ def _function_doubts(f: Function, entry: bool) -> Iterator[Finding]:
                 "trap",
                 (n.name + (f" ({place_of(n)})" if place_of(n) else ""),),
                 n.attrs["message"],
-                "check that the inputs never lead there; export settles it where the input that"
-                " decides is frozen (--const NAME=VALUE) or its sizes are fixed (--shape)",
+                "make sure that the inputs never lead there; the export removes the branch if the input"
+                " that decides is frozen (--const NAME=VALUE) or its sizes are fixed (--shape)",
             )
     broken = tuple(_broken_constants(f))
     if broken:
@@ -340,7 +340,7 @@ def _function_doubts(f: Function, entry: bool) -> Iterator[Finding]:
 
 
 def _broken_constants(f: Function) -> Iterator[str]:
-    """Float constants of several elements with a NaN, or with an infinity that is no mask."""
+    """Float constants with several elements and a NaN, or with an infinity that is not a mask."""
     users: dict[int, list[OpSpec]] = {}
     for n in f.nodes:
         for v in n.inputs:
@@ -358,10 +358,10 @@ def _broken_constants(f: Function) -> Iterator[str]:
 
 
 def _slow_nodes(f: Function) -> dict[DType, tuple[str, ...]]:
-    """Nodes that compute on elements of types which only portable kernels know.
+    """Nodes that compute on types for which there are only portable kernels.
 
-    A constant is not what a node computes on: it may be a table that the operator reads, such as the
-    exponentials of an int8 softmax. Copies are as fast for all types.
+    Constants do not count: they may be tables that the operator reads, such as the exponentials of an
+    int8 softmax. Copies do not count either: they are equally fast for all types.
     """
     found: dict[DType, dict[str, None]] = {}
     for n in f.nodes:
@@ -405,7 +405,7 @@ def _symbolic(f: Function) -> Iterator[SymbolicDim]:
 def _given_sizes(
     f: Function, report: Report, shapes: Mapping[str, Sequence[int]]
 ) -> dict[str, int]:
-    """Sizes of the symbols of a function's inputs: those of the run, and what `shapes` says."""
+    """Sizes of the symbols of a function's inputs: those of the run, and those in `shapes`."""
     sizes = dict(report.memory.sizes)
     for v in f.inputs:
         for d, n in zip(v.type.shape, shapes.get(v.name, ()), strict=False):
@@ -416,8 +416,8 @@ def _given_sizes(
 
 
 def _chosen_sizes(program: Program, known: Mapping[str, int]) -> dict[str, int]:
-    """`known`, and sizes for the other symbols of the inputs, which nothing has run with: the first of
-    those that a run would try for which the dims of all tensors can be.
+    """`known`, and sizes for the inputs' other symbols, which no run used: the first of a run's candidates for
+    which the dims of all tensors are valid.
     """
     f = program.main
     axes = [(v.name, tuple(_symbol_or_size(d) for d in v.type.shape)) for v in f.inputs]
@@ -438,7 +438,7 @@ def _symbol_or_size(dim: Dim) -> int | str:
 
 
 def _can_be(dim: Dim, sizes: Mapping[str, int]) -> bool:
-    """Whether a dim may have these sizes; one that depends on data may."""
+    """Whether these sizes give a valid dim; one that depends on data counts as valid."""
     try:
         return dim.evaluate(dict(sizes)) > 0
     except (KeyError, TypeError):
@@ -448,8 +448,8 @@ def _can_be(dim: Dim, sizes: Mapping[str, int]) -> bool:
 
 
 def _flops(program: Program, f: Function, sizes: Mapping[str, int]) -> tuple[int, int]:
-    """(flops, nodes whose flops are not known) of one run: of branches the dearest, of a loop whose
-    trips are not known one.
+    """(flops, nodes with unknown flops) of one run. Of branches the most expensive counts, and a loop with an
+    unknown number of iterations counts once.
     """
     total = unknown = 0
     for n in f.nodes:

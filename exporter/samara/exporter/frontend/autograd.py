@@ -10,6 +10,7 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import engine, tape
+from samara.exporter.frontend.counterparts import name_counterparts
 from samara.exporter.frontend.tape import Node, Saved, SavedOutput, next_order
 from samara.exporter.frontend.tape import enable_grad as enable_grad
 from samara.exporter.frontend.tape import is_grad_enabled as is_grad_enabled
@@ -428,3 +429,10 @@ def gradgradcheck(
 
 def _tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+name_counterparts(
+    globals(),
+    ("Function", "backward", "gradcheck", "gradgradcheck", "detect_anomaly"),
+    "torch.autograd",
+)

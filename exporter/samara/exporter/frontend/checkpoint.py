@@ -60,6 +60,10 @@ def save(
 
     Raises UnsupportedError naming the place of anything else, FileError where the file cannot be
     written.
+
+    >>> samara.save(nn.Linear(4, 2).state_dict(), "linear.pt")
+    >>> sorted(samara.load("linear.pt"))
+    ['bias', 'weight']
     """
     _check_opened(f, "write")
     writer = _Writer()
@@ -102,6 +106,10 @@ def load(
     ModelFormatError for a file that is truncated, damaged or something else, UnsupportedError for
     the dtypes of 4 to 8 bit floats, for sparse and quantized tensors, for pickled classes (whole
     modules) and other devices, FileError (also FileNotFoundError …) where it cannot be read.
+
+    >>> samara.save({"step": 3}, "state.pt")
+    >>> samara.load("state.pt")
+    {'step': 3}
     """
     _check_location(map_location)
     if isinstance(f, (str, os.PathLike)):

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.frontend import creation, dtypes
+from samara.exporter.frontend.counterparts import name_counterparts
 from samara.exporter.frontend.operands import as_tensor, is_tensor
 from samara.exporter.frontend.operands import broadcast_shapes as broadcast_shapes
 from samara.exporter.frontend.tensor import Tensor, wrap
@@ -175,3 +176,6 @@ def iinfo(type: Any) -> _Limits:
     """Limits of an integer dtype."""
     i = np.iinfo(dtypes.as_dtype(type))
     return _Limits(i.bits, int(i.min), int(i.max), i.dtype)
+
+
+name_counterparts(globals(), __all__, "torch")

@@ -10,6 +10,7 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes, memory, tape
+from samara.exporter.frontend.counterparts import name_counterparts
 from samara.exporter.frontend.filling import full as full
 from samara.exporter.frontend.filling import ints, made, or32
 from samara.exporter.frontend.filling import tensor as tensor
@@ -77,7 +78,13 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def from_numpy(array: Any) -> Tensor:
-    """A tensor over the memory of a numpy array; changes show on both sides."""
+    """A tensor over the memory of a numpy array; changes show on both sides.
+
+    >>> a = np.zeros(2, np.float32)
+    >>> samara.from_numpy(a)[0] = 5.0
+    >>> a.tolist()
+    [5.0, 0.0]
+    """
     if not isinstance(array, np.ndarray):
         raise ArgumentError(f"from_numpy needs an array, got {type(array).__name__}")
     dtypes.as_dtype(array.dtype)
@@ -85,7 +92,11 @@ def from_numpy(array: Any) -> Tensor:
 
 
 def from_dlpack(source: Any) -> Tensor:
-    """A tensor over the memory of anything with `__dlpack__`, without a copy."""
+    """A tensor over the memory of anything with `__dlpack__`, without a copy.
+
+    >>> samara.from_dlpack(np.arange(3.0)).tolist()
+    [0.0, 1.0, 2.0]
+    """
     try:
         return from_numpy(np.from_dlpack(source))
     except (BufferError, TypeError, RuntimeError, AttributeError) as error:
@@ -102,7 +113,11 @@ def zeros(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Zeros, float32 unless stated."""
+    """Zeros, float32 unless stated.
+
+    >>> samara.zeros(2, 3).dtype == samara.float32
+    True
+    """
     return full(sizes_of(size), 0, dtype=or32(dtype), device=device, requires_grad=requires_grad)
 
 
@@ -374,7 +389,11 @@ def multinomial(
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors one after the other along `dim`."""
+    """Tensors one after the other along `dim`.
+
+    >>> samara.cat([samara.ones(2, 1), samara.zeros(2, 2)], dim=1).tolist()
+    [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+    """
     given = [_as_tensor(t) for t in tensors]
     if not given:
         raise ShapeError("cat needs at least one tensor")
@@ -466,3 +485,6 @@ def _symbolic_range(start: Any, end: Any, step: Any, dtype: Any) -> Tensor:
     length = dmax(0, ceildiv(as_dim(end) - start, step))
     made: Tensor = tracer.apply(ops.iota, (), {"length": length, "start": start, "step": step})
     return made if dtype is None else cast(made, dtypes.as_dtype(dtype))
+
+
+name_counterparts(globals(), __all__, "torch")

@@ -7,6 +7,7 @@ import string
 from collections.abc import Sequence
 from typing import Any
 
+from samara.exporter.frontend.counterparts import name_counterparts
 from samara.exporter.frontend.operands import as_tensor, axis_of
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.ir import einsum as plan
@@ -78,3 +79,6 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     out = [c for i, c in enumerate(la) if i not in axes_a]
     out += [c for j, c in enumerate(lb) if j not in axes_b]
     return einsum(f"{''.join(la)},{''.join(lb)}->{''.join(out)}", a, b)
+
+
+name_counterparts(globals(), __all__, "torch")

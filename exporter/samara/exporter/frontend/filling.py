@@ -26,7 +26,11 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor over a copy of `data`; Python floats become float32, integers int64."""
+    """A tensor over a copy of `data`; Python floats become float32, integers int64.
+
+    >>> samara.tensor([[1, 2], [3, 4]]).shape
+    (2, 2)
+    """
     if is_tensor(data):
         if data._symbolic:  # a number that a traced loop carries
             return (data if dtype is None else data.to(dtype)).detach().clone()

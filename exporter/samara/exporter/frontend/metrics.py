@@ -16,13 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.exporter.types import ArgumentError
-from samara.pybridge.errors import SamaraError, ShapeError
+from samara.exporter.types.charts import Bar, bars, lines, number_text
+from samara.pybridge.errors import SamaraError, ShapeError, UnknownNameError
+from samara.pybridge.notebook import html_report
 
 __all__ = [
     "AUROC",
     "F1",
     "Accuracy",
     "ConfusionMatrix",
+    "History",
     "MeanAbsoluteError",
     "MeanSquaredError",
     "Metric",
@@ -37,6 +40,7 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 V = TypeVar("V", covariant=True)
 _AVERAGES: Final = ("macro", "micro", "weighted", "none")
+_SHOWN_CLASSES: Final = 40  # of a confusion matrix in a notebook
 
 
 class _Measures(Protocol[V]):
@@ -70,6 +74,16 @@ class Metric(ABC):
     def __call__(self: _Measures[V], preds: Any, target: Any) -> V:
         """Take a batch and give the value so far."""
         return self.update(preds, target).compute()
+
+    def _repr_html_(self) -> str:
+        try:
+            value = self.compute()
+        except SamaraError as error:
+            return html_report(type(self).__name__, {"value": str(error).partition("\n")[0]})
+        if np.ndim(value) == 1:
+            rows = [Bar(f"class {i}", float(v)) for i, v in enumerate(value)]
+            return html_report(type(self).__name__, {}, bars(rows, limit=(0.0, 1.0)))
+        return html_report(type(self).__name__, {"value": f"{value:.6g}"})
 
 
 def _array(value: Any) -> Any:
@@ -163,6 +177,27 @@ class ConfusionMatrix(Metric):
     def compute(self) -> npt.NDArray[np.int64]:
         """A copy of the counts."""
         return self._counts.copy()
+
+    def _matrix_html(self) -> str:
+        """The counts as a table, shaded by their share of the row."""
+        classes = range(self.num_classes)
+        head = "".join(f"<th>{j}</th>" for j in classes)
+        rows = []
+        for i, counts in enumerate(self._counts):
+            total = max(1, int(counts.sum()))
+            cells = "".join(
+                f'<td class="r" style="background:rgba(0,114,178,{0.75 * int(c) / total:.2f})">{int(c)}</td>'
+                for c in counts
+            )
+            rows.append(f"<tr><th>{i}</th>{cells}</tr>")
+        return f"<table><tr><th>true \\ found</th>{head}</tr>{''.join(rows)}</table>"
+
+    def _repr_html_(self) -> str:
+        cases = {"cases": f"{int(self._counts.sum()):,}"}
+        table = self._matrix_html() if self.num_classes <= _SHOWN_CLASSES else ""
+        if type(self) is ConfusionMatrix:
+            return html_report("ConfusionMatrix", cases, table)
+        return Metric._repr_html_(self)
 
 
 class _PerClass(ConfusionMatrix):
@@ -379,6 +414,86 @@ class AUROC(Metric):
         _values, where, counts = np.unique(scores, return_inverse=True, return_counts=True)
         ranks = np.cumsum(counts) - (counts - 1) / 2.0
         return float((ranks[where][truth].sum() - yes * (yes + 1) / 2.0) / (yes * no))
+
+
+class History:
+    """Numbers by step, such as losses by epoch, which a notebook shows as curves.
+
+        history = samara.metrics.History()
+        for epoch in range(10):
+            ...
+            history.add(train_loss=loss, valid_loss=valid_loss, accuracy=accuracy)
+        history
+
+    Names that end alike, as `train_loss` and `valid_loss`, share a chart. `svg()` is the charts' text for a
+    file.
+    """
+
+    def __init__(self) -> None:
+        self._points: dict[str, list[tuple[float, float]]] = {}
+        self._step = -1.0
+
+    def add(self, step: float | None = None, **values: Any) -> Self:
+        """Take the values of a step: numbers, tensors of one element, or metrics, whose value is computed.
+
+        step: None for the next one; the first is 0.
+        """
+        taken = {name: _number(name, value) for name, value in values.items()}
+        self._step = self._step + 1.0 if step is None else float(step)
+        for name, value in taken.items():
+            self._points.setdefault(name, []).append((self._step, value))
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What was added, in the order in which it came first."""
+        return tuple(self._points)
+
+    def __getitem__(self, name: str) -> Floats:
+        """The values of a name, float64 [steps]."""
+        return np.array([value for _, value in self._of(name)])
+
+    def steps(self, name: str) -> Floats:
+        """The steps at which the name has values."""
+        return np.array([step for step, _ in self._of(name)])
+
+    def _of(self, name: str) -> list[tuple[float, float]]:
+        if name not in self._points:
+            known = ", ".join(self._points) or "none yet"
+            raise UnknownNameError(f"no values of {name!r}", fix=f"names are {known}")
+        return self._points[name]
+
+    def svg(self, *names: str) -> str:
+        """One chart of these names, or of all, as the text of an SVG file."""
+        return lines({name: self._of(name) for name in names or self._points}, x_label="step")
+
+    def __repr__(self) -> str:
+        last = ", ".join(f"{n}={number_text(p[-1][1])}" for n, p in self._points.items())
+        return f"History({last})"
+
+    def _repr_html_(self) -> str:
+        alike: dict[str, list[str]] = {}
+        for name in self._points:
+            alike.setdefault(name.rpartition("_")[2], []).append(name)
+        last = {name: number_text(points[-1][1]) for name, points in self._points.items()}
+        charts = [
+            lines({n: self._points[n] for n in names}, title=end, x_label="step", height=240.0)
+            for end, names in alike.items()
+        ]
+        return html_report("History", last or {"values": "none yet"}, *charts)
+
+
+def _number(name: str, value: Any) -> float:
+    """The value as a float."""
+    if isinstance(value, Metric):
+        value = value.compute()
+    array = _array(value)
+    if array.size != 1 or array.dtype.kind not in "biuf":
+        raise ShapeError(
+            f"{name} is {type(value).__name__} of shape {list(array.shape)}, expected one number",
+            fix="add a mean, or each number under a name of its own",
+        )
+    return float(array.reshape(()))
 
 
 def _floats(preds: Any, target: Any) -> tuple[Floats, Floats]:

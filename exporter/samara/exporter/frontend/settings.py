@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn, TypeVar, overload
 import numpy as np
 
 from samara.exporter.frontend import dtypes
+from samara.exporter.frontend.counterparts import name_counterparts
 from samara.exporter.frontend.creation import tensor
 from samara.exporter.frontend.device import CPU, device
 from samara.exporter.frontend.tape import MODE
@@ -234,3 +235,5 @@ HalfTensor: Final = _constructor("HalfTensor", dtypes.float16)
 IntTensor: Final = _constructor("IntTensor", dtypes.int32)
 LongTensor: Final = _constructor("LongTensor", dtypes.int64)
 ShortTensor: Final = _constructor("ShortTensor", dtypes.int16)
+
+name_counterparts(globals(), __all__, "torch")

@@ -114,7 +114,14 @@ class _Switch:
 
 
 class no_grad(_Switch):
-    """Nothing inside is recorded: `with no_grad():`, or `@no_grad` on a function."""
+    """Nothing inside is recorded: `with no_grad():`, or `@no_grad` on a function.
+
+    >>> layer = nn.Linear(4, 2)
+    >>> with samara.no_grad():
+    ...     y = layer(samara.ones(1, 4))
+    >>> y.requires_grad
+    False
+    """
 
     mode = False
 

@@ -19,6 +19,7 @@ from samara.exporter.frontend._pointwise import PointwiseMethods
 from samara.exporter.frontend._python import PythonMethods
 from samara.exporter.frontend._reduce import ReduceMethods
 from samara.exporter.frontend.conversion import ConvertMethods
+from samara.exporter.frontend.counterparts import name_counterparts
 from samara.exporter.frontend.reshaping import ShapeMethods
 from samara.exporter.frontend.size import Size
 from samara.exporter.frontend.tape import (
@@ -75,6 +76,11 @@ class Tensor(
     Names, argument order, defaults and semantics are PyTorch's, NCHW included. The memory is a
     numpy array (`numpy()` shows it without a copy); views share it. `requires_grad` records what
     is done with the tensor, `backward` fills `grad` of the leaves.
+
+    >>> x = samara.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad.tolist()
+    [2.0, 4.0]
     """
 
     __slots__ = (
@@ -348,6 +354,7 @@ class Tensor(
 
 for _alias, _name in ALIASES.items():
     setattr(Tensor, _alias, getattr(Tensor, _name))
+name_counterparts(Tensor, (n for n in dir(Tensor) if not n.startswith("_")), "torch.Tensor")
 
 _SCATTERS: Final = (ops.scatter_elements, ops.scatter_nd)
 _NOTHING: Final[Mapping[str, Any]] = {}

@@ -50,6 +50,10 @@ def trace(
     a whole training step can be traced: `loss.backward()` and `optimizer.step()` are recorded too.
     Python branches on tensor values are frozen, with a FrozenBranchWarning; `samara.script` keeps
     them. Raises ScriptError, ShapeError or UnsupportedError at the user's file and line.
+
+    >>> program = samara.trace(nn.Linear(4, 2), samara.ones(1, 4), dynamic={"input": {0: "batch"}})
+    >>> program.run({"input": np.zeros((3, 4), np.float32)})["output"].shape
+    (3, 2)
     """
     return Capture(f, example_inputs, dynamic, input_names, output_names, variables).program()
 

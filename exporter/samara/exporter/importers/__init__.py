@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Importers: foreign model formats become Programs."""
+"""Importers: convert foreign model formats into Programs."""

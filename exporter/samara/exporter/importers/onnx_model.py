@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`import_onnx`: an ONNX model becomes a Program.
+"""`import_onnx`: convert an ONNX model into a Program.
 
-The function can be named, inspected and documented without the onnx package; calling it needs one.
+The function can be imported and documented without the onnx package; calling it needs the package.
 """
 
 from __future__ import annotations
@@ -33,22 +33,26 @@ def import_onnx(
 ) -> Program:
     """Import an ONNX model (a path, serialized bytes, or a ModelProto) as a Program.
 
-    shapes: shape per input, ints or symbol names, replacing the declared one; equal names are equal
+    shapes: shape per input in ints and symbol names, replacing the declared one; equal names are equal
     dims.
-    inputs, outputs: names of any tensors at which the graph is cut; what no output needs is left
-    out.
-    layout: "NHWC" (or "NWC", "NDHWC") per input or output that is to be channels-last in the
-    Program; default: the model's.
-    state: {output: input} pairs that become variables: read at entry, assigned at exit, initially
-    zero.
-    consts: {input: value} freezes inputs: each is a constant of the Program from here on, and
-    branches that it decides are not imported. A number or a list takes the input's dtype; a number
-    fills a static shape; an array must have dtype and shape.
-    rename: {old: new} names of inputs and outputs of the Program. All other arguments go by the
-    model's own names.
+    inputs, outputs: names of any tensors at which the graph is cut. Nodes and inputs that no output needs
+    are removed.
+    layout: "NHWC" (or "NWC", "NDHWC") per input or output that becomes channels-last in the Program;
+    default: the model's layout.
+    state: {output: input} pairs that become variables, which are read at entry, assigned at exit, and
+    initially zero.
+    consts: {input: value} freezes inputs: each becomes a constant of the Program, and branches that it
+    decides are not imported. A number or a list takes the input's dtype, and a number fills a static shape;
+    an array must have the input's dtype and shape.
+    rename: {old: new} names of inputs and outputs of the Program. All other arguments use the model's own
+    names.
 
     Raises UnsupportedError with a table of *all* problems when some node cannot be imported,
-    ModelFormatError for a file that is no ONNX model, ShapeError for shapes that cannot be.
+    ModelFormatError for a file that is not an ONNX model, ShapeError for invalid shapes.
+
+    >>> program = samara.import_onnx("model.onnx", shapes={"image": (1, 1, 8, 8)})
+    >>> [(v.name, str(v.type)) for v in program.main.outputs]
+    [('probability', 'f32[1, 10]')]
     """
     from samara.exporter.importers.onnx import importer
 

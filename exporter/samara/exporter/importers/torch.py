@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`from_torch`: a PyTorch module becomes a Program, through torch's own ONNX exporter."""
+"""`from_torch`: convert a PyTorch module into a Program, through torch's own ONNX exporter."""
 
 from __future__ import annotations
 
@@ -35,19 +35,22 @@ _COLORS: Final = re.compile(r"\x1b?\[\d+m")
 def from_torch(module: Any, args: Any, *, dynamic_shapes: Any = None) -> Program:
     """The Program of a PyTorch module, captured by `torch.export` and imported through ONNX.
 
-    module: a torch.nn.Module; it is captured in eval mode and left as it was.
+    module: a torch.nn.Module. It is captured in eval mode and not changed.
     args: example inputs of its forward: a tensor, a tuple of positional arguments, or a dict of
         keyword arguments.
-    dynamic_shapes: axes that stay symbolic, as torch.export has them; or names, as `trace` has
-        them: {"x": {0: "batch"}}, where equal names are equal sizes. Inputs left out are static.
+    dynamic_shapes: axes that stay symbolic, in the form of torch.export; or names, in the form of
+        `trace`: {"x": {0: "batch"}}, where equal names are equal sizes. Inputs left out are static.
 
-    Inputs are named after forward's parameters; outputs "output", "output_0" … for a tuple, and
-    the keys of a dict, nested ones joined by a dot. Where onnxscript is not installed, a warning
-    says so and the older TorchScript exporter does the work, which fixes Python branches.
+    Inputs are named after forward's parameters. Outputs are named "output", "output_0" … for a tuple, and by
+    the keys of a dict, with nested keys joined by a dot. If onnxscript is not installed, a warning says so
+    and the older TorchScript exporter is used, which fixes Python branches.
 
-    Raises UnsupportedError where torch cannot capture or convert the module, or the importer has
+    Raises UnsupportedError if torch cannot capture or convert the module, or the importer has
     no rule for what came out, and ShapeError for dynamic_shapes that do not fit; each names the
     line of the module's source and the path of the submodule where these are known.
+
+    >>> import torch  # doctest: +SKIP
+    >>> samara.from_torch(torch.nn.Linear(4, 2), (torch.ones(1, 4),))  # doctest: +SKIP
     """
     torch = _torch()
     if not isinstance(module, torch.nn.Module):
@@ -76,7 +79,7 @@ def _torch() -> Any:
 
 @contextmanager
 def _evaluated(module: Any) -> Iterator[None]:
-    """The module and its parts in eval mode for a while."""
+    """Put the module and its parts into eval mode temporarily."""
     training = [m for m in module.modules() if m.training]
     module.eval()
     try:
@@ -88,7 +91,7 @@ def _evaluated(module: Any) -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what the exporter says of its own insides."""
+    """Suppress warnings that the exporter raises about its own internals."""
     names = ("torch.onnx", "torch.fx", "torch.export", "onnxscript", "onnx_ir")
     loggers = [logging.getLogger(n) for n in names]
     levels = [logger.level for logger in loggers]
@@ -108,7 +111,7 @@ def _quiet() -> Iterator[None]:
 
 
 class _Call:
-    """The example inputs, bound to forward's parameters, and which of their axes are symbolic."""
+    """The example inputs, bound to forward's parameters, and their symbolic axes."""
 
     def __init__(self, torch: Any, module: Any, args: Any, dynamic_shapes: Any) -> None:
         self.torch = torch
@@ -128,7 +131,7 @@ class _Call:
             ) from None
         self.arguments = bound.arguments
         self.dynamic = self._by_name(dynamic_shapes)
-        # (name, tensor, {axis: what was said of it}) of every tensor among the inputs
+        # (name, tensor, {axis: its entry in dynamic_shapes}) of every tensor among the inputs
         self.leaves = [
             leaf
             for name, value in self.arguments.items()
@@ -159,15 +162,15 @@ class _Call:
         return any(axes for _, _, axes in self.leaves)
 
     def torch_dynamic(self) -> dict[str, Any] | None:
-        """dynamic_shapes for torch.export, which has no names of ours."""
+        """dynamic_shapes for torch.export, with its own names."""
         if not self.is_dynamic:
             return None
         return {name: _without_names(self.torch, spec) for name, spec in self.dynamic.items()}
 
     def shapes(self, model: onnx.ModelProto) -> dict[str, list[int | str]]:
-        """The shapes of the model's inputs with the symbols named as the caller names them.
+        """The shapes of the model's inputs, with the caller's names for symbols.
 
-        A symbol without a name is called after the first axis that has it.
+        A symbol without a name is named after the first axis that has it.
         """
         axes = [axes for _, _, axes in self.leaves]
         inputs = list(model.graph.input)
@@ -199,7 +202,8 @@ def _leaves(torch: Any, path: str, value: Any, spec: Any) -> Iterator[tuple[str,
         for axis in axes:
             if not isinstance(axis, int) or not -value.ndim <= axis < value.ndim:
                 raise ShapeError(
-                    f"dynamic_shapes: {path} has no axis {axis!r}, its shape is {list(value.shape)}"
+                    f"dynamic_shapes: {path} has no axis {axis!r}, its shape is {list(value.shape)}",
+                    fix=f"it has axes 0 to {len(value.shape) - 1}",
                 )
         yield path, value, {axis % value.ndim: d for axis, d in axes.items()}
     elif isinstance(value, Mapping):
@@ -256,7 +260,7 @@ def _exported(torch: Any, call: _Call) -> onnx.ModelProto:
 
 
 def _results(program: Any) -> list[str] | None:
-    """Names of the outputs from the structure of what forward returns."""
+    """Names of the outputs, from the structure that forward returns."""
     import torch.utils._pytree as pytree
 
     spec = program.call_spec.out_spec
@@ -271,9 +275,9 @@ def _results(program: Any) -> list[str] | None:
 
 
 def _rename(model: onnx.ModelProto, inputs: Sequence[str], outputs: Sequence[str] | None) -> None:
-    """Give inputs and outputs these names, where they are as many.
+    """Rename inputs and outputs, if their numbers match.
 
-    An output that is an input or a constant, or occurs twice, gets a node of its own.
+    An output that is an input or a constant, or occurs twice, gets its own node.
     """
     import onnx
 
@@ -310,7 +314,7 @@ def _rename(model: onnx.ModelProto, inputs: Sequence[str], outputs: Sequence[str
 
 
 def _nodes(graph: Any) -> Iterator[Any]:
-    """The nodes of a graph and of those in it, which see its names."""
+    """The nodes of a graph and of its subgraphs, which see its names."""
     for node in graph.node:
         yield node
         for a in node.attribute:
@@ -319,7 +323,7 @@ def _nodes(graph: Any) -> Iterator[Any]:
 
 
 def _not_captured(torch: Any, module: Any, error: Exception) -> SamaraError:
-    """The error for a module that torch.export refuses, at the user's line."""
+    """The error for a module that torch.export refuses, with the user's line."""
     text = _COLORS.sub("", str(error)).strip() or type(error).__name__
     said = re.search(r"- You marked L\['(\w+)'\]\.size\(\)\[(\d+)\] as dynamic but (.*?)\.", text)
     if "Constraints violated" in text:
@@ -345,7 +349,7 @@ def _not_captured(torch: Any, module: Any, error: Exception) -> SamaraError:
 
 
 def _user_place(torch: Any, error: BaseException) -> str:
-    """`file:line (in forward): ` of the innermost frame that is neither torch's nor ours."""
+    """`file:line (in forward): ` of the innermost frame outside of torch and this package."""
     outside = (str(Path(torch.__file__).parent), str(Path(__file__).parent))
     frames = [
         f
@@ -357,7 +361,7 @@ def _user_place(torch: Any, error: BaseException) -> str:
 
 
 def _not_converted(program: Any, error: Exception) -> UnsupportedError:
-    """The error for an operation that torch cannot write as ONNX, at the user's line."""
+    """The error for an operation that torch cannot write as ONNX, with the user's line."""
     chain: list[BaseException] = [error]
     while chain[-1].__cause__ is not None:
         chain.append(chain[-1].__cause__)
@@ -382,7 +386,7 @@ def _not_converted(program: Any, error: Exception) -> UnsupportedError:
 
 
 def _node_named(program: Any, name: str) -> Any:
-    """The node of the captured graph, or of its decomposition, which is what is converted."""
+    """The node of the captured graph, or of its decomposition, which is converted."""
     for graph in (program.graph, program.run_decompositions(_decompositions()).graph):
         for node in graph.nodes:
             if node.name == name:
@@ -391,7 +395,7 @@ def _node_named(program: Any, name: str) -> Any:
 
 
 def _decompositions() -> Any:
-    """The table that the exporter decomposes by; None, for torch's default, where it has moved."""
+    """The exporter's decomposition table; None (torch's default) if it has moved."""
     try:
         from torch.onnx._internal.exporter import _decomp, _registration
 
@@ -407,10 +411,10 @@ def _decompositions() -> Any:
 
 
 def _scripted(torch: Any, call: _Call) -> onnx.ModelProto:
-    """As `_exported`, with the exporter that needs nothing but torch."""
+    """As `_exported`, with the exporter that needs only torch."""
     import onnx
 
-    # Past the filter that keeps the exporter quiet: this is for the caller.
+    # Outside of the filter that silences the exporter: this warning is for the caller.
     with warnings.catch_warnings():
         warnings.simplefilter("default", RuntimeWarning)
         warnings.warn(

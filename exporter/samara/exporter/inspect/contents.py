@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is in a `.samara` file, and what the runtime makes of it here: nodes, kernels, memory,
-promises.
+"""Report on a `.samara` file: its content, and how the runtime runs it here (nodes, kernels, memory,
+promises).
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from samara.exporter.ir.relayout import TransposeLeft, transposes_left
 from samara.exporter.measure.costs import flops_of, symbol_sizes
 from samara.exporter.measure.feeds import Given, choose_feeds, read_feeds
 from samara.exporter.measure.inside import Inside, functions_inside
+from samara.exporter.measure.modules import module_path
 from samara.exporter.measure.node_times import run_time_us
 from samara.exporter.ops import OpSpec
 from samara.exporter.package.memory_plan import measure
@@ -51,15 +52,15 @@ from samara.pybridge import Model, ProfileRow, Session
 from samara.pybridge.memory_use import instruction_sets
 from samara.pybridge.tuned import NodeChoice
 
-# Timed runs, and the time after which there are no more.
+# Number of timed runs, and the time after which no more are started.
 _RUNS, _SECONDS = 7, 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class TensorRow:
-    """A tensor: dims as numbers or expressions.
+    """A tensor. dims: numbers or expressions.
 
-    `scale` and `zero_point` where it is quantized per tensor.
+    `scale` and `zero_point` are set if it is quantized per tensor.
     """
 
     name: str
@@ -78,14 +79,14 @@ class NodeRow:
     """A node. `promise` is "exact" (the same bits on every device) or "bounded" (within
     docs/reference/numerics.md).
 
-    path: of a node inside a branch or a loop, the control nodes that lead to it: `If_0/then/conv1`.
-    kernel, microseconds, executions, share: from a run here, times of all executions in it together,
-    and their share of the time of the run; None where the node did not run or nothing was run.
-    algorithms: those that could compute it, each with the microseconds that the cost model gives
-    it, the one in use first; empty where the operator knows one way only.
-    flops: of one execution; None where sizes depend on data, or on symbols and nothing was run.
-    place: the author's line and the module it comes from, as far as the model says it.
-    note: what a trap says: for which inputs the branch runs that cannot, and which lead elsewhere.
+    path: for a node inside a branch or a loop, the control nodes that contain it: `If_0/then/conv1`.
+    kernel, microseconds, executions, share: from a run here; times are sums over all executions in the
+    run, `share` is their share of its time. None if the node did not run. algorithms: those that could
+    compute it, each with the cost model's estimate in microseconds, the one in use first; empty if the
+    operator has only one. flops: of one execution; None if sizes depend on data, or on symbols and
+    nothing was run. place: the author's line and module, if the model has them. module: the path of
+    the module that contains it, as `layers/0`. note: for a trap, which
+    inputs lead to its branch and which avoid it.
     """
 
     name: str
@@ -106,6 +107,7 @@ class NodeRow:
     share: float | None = None
     place: str = ""
     note: str = ""
+    module: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +115,9 @@ class FunctionReport:
     """A function. `reads` and `writes` are the inputs and outputs that are variables, which `state`
     names.
 
-    `results` are the tensors that `outputs` and then `writes` get: an output may be called
-    otherwise than its tensor. `path`: of a branch or the body of a loop, the control nodes of the default
-    function that lead to it, as `If_0/then`; the first path where it has `holders` of them.
+    `results` are the tensors of `outputs` and then of `writes`: an output may have another name than its
+    tensor. `path`: for a branch or the body of a loop, the control nodes of the default function that
+    contain it, as `If_0/then`; the first of `holders` paths.
     """
 
     name: str
@@ -134,10 +136,10 @@ class FunctionReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything that `samara inspect` shows.
+    """The report of `samara inspect`.
 
-    `not_run` says why kernels and arena are unknown, where they are. `checksums`: whether every byte
-    has one, which it matched; the data of files older than 0.6 has none.
+    `not_run` says why kernels and arena are unknown, if they are. `checksums`: whether every byte has a
+    checksum, which it matched; the data of files older than 0.6 has none.
     """
 
     path: str
@@ -154,8 +156,8 @@ class Report:
     memory: MemoryReport
     not_run: str = ""
     checksums: bool = False
-    records: Mapping[str, str] = field(default_factory=dict)  # of inputs, as texts
-    answers: Mapping[str, str] = field(default_factory=dict)  # of functions, as texts
+    records: Mapping[str, str] = field(default_factory=dict)  # texts, by input
+    answers: Mapping[str, str] = field(default_factory=dict)  # texts, by function
 
     @property
     def main(self) -> FunctionReport:
@@ -174,8 +176,8 @@ class Report:
         width: int = 80,
         ascii_only: bool = False,
     ) -> str:
-        """The report for a terminal; `kernels` lists nodes with what runs them, `memory` draws where
-        bytes go, in `width` columns.
+        """The report for a terminal of `width` columns. `kernels` lists all nodes with their kernels, `memory`
+        draws the memory.
         """
         parts = [_head_text(self)]
         parts += [_function_text(f) for f in self.functions if f.entry]
@@ -204,10 +206,9 @@ def inspect(
     """Report on a `.samara` file. `run` runs the default function a few times, for kernels, times and
     memory.
 
-    inputs, files: for these runs, as read_feeds takes them; the other inputs get random data. shapes: of
-    inputs. threads: of its pool. name: what the report calls the file. A file that cannot run
-    here is reported all the same, with the reason in `not_run`; ModelFormatError when it is no
-    model.
+    inputs, files: for these runs, as read_feeds takes them; other inputs get random data. shapes: of
+    inputs. threads: of the session's pool. name: the file's name in the report. A file that cannot run
+    here is reported with the reason in `not_run`; ModelFormatError if it is not a model.
     """
     file = read_file(path)
     report = _static_report(
@@ -216,7 +217,7 @@ def inspect(
     if not run:
         return replace(report, not_run="not asked for")
     given = {}
-    if inputs or files:  # what is wrong with these is an error, not a reason not to run
+    if inputs or files:  # a wrong input is an error, not a reason not to run
         given = read_feeds(inputs or {}, files, Model(path).function(None).inputs)
     try:
         session = Session(path, threads=threads, isa=isa)
@@ -244,12 +245,12 @@ def inspect(
 
 
 def _ceilings(isa: str | None) -> tuple[str, ...]:
-    """The one whose contract is compared: what was asked for, or all that this machine has."""
+    """The instruction set ceilings whose contract is compared: those asked for, or all of this machine."""
     return instruction_sets()[-1:] if isa is None else (isa,)
 
 
 def _with_costs(f: FunctionReport, inside: Inside | None) -> FunctionReport:
-    """A function that a run may enter, its nodes' flops in the sizes there."""
+    """A function that a run may enter, with the flops of its nodes for the sizes there."""
     if inside is None:
         return f
     pairs = zip(f.nodes, inside.function.nodes, strict=True)
@@ -257,7 +258,7 @@ def _with_costs(f: FunctionReport, inside: Inside | None) -> FunctionReport:
 
 
 def _timed(session: Session, feeds: Mapping[str, Array]) -> tuple[list[ProfileRow], float]:
-    """The profile of a warm run and what that took, in microseconds; times are medians of a few."""
+    """The profile of a warm run and its duration in microseconds; times are medians of a few runs."""
     session.run(feeds)
     session.set_profiling(True)
     profiles: list[list[ProfileRow]] = []
@@ -276,8 +277,8 @@ def _timed(session: Session, feeds: Mapping[str, Array]) -> tuple[list[ProfileRo
 
 
 def promise_of(node: Node) -> str:
-    """ "exact" where all devices give the same bits: integers in and out, elements moved, or
-    floats whose every operation is settled (docs/reference/quantized-arithmetic.md); else "bounded".
+    """ "exact" if all devices give the same bits: integers in and out, elements moved, or floats whose every
+    operation is specified (docs/reference/quantized-arithmetic.md); else "bounded".
     """
     values = [v for v in (*node.inputs, *node.outputs) if v is not None]
     integral = all(not v.type.dtype.is_float for v in values)
@@ -286,9 +287,7 @@ def promise_of(node: Node) -> str:
 
 @functools.cache
 def family_of(op: OpSpec) -> str:
-    """The folder of the op table that declares the operator, which is what pages colour nodes
-    by.
-    """
+    """The folder of the op table that declares the operator, by which pages colour nodes."""
     prefix = f"{ops.__name__}."
     for name, module in sorted(sys.modules.items()):
         family, _, rows = name.removeprefix(prefix).partition(".")
@@ -391,6 +390,7 @@ def _node_row(node: Node, path: str) -> NodeRow:
         path=path,
         place=place_of(node),
         note=node.attrs["message"] if node.op is ops.trap else "",
+        module=module_path(node),
     )
 
 
@@ -412,9 +412,7 @@ def _with_kernels(
     run_us: float,
     choices: Sequence[NodeChoice],
 ) -> tuple[FunctionReport, ...]:
-    """The functions with what the profile says about their nodes, matched by function and name
-    in order.
-    """
+    """The functions with the profile's data about their nodes, matched by function and name in order."""
     ran: dict[tuple[str, str, str], list[ProfileRow]] = defaultdict(list)
     for row in rows:
         ran[row.function, row.node, row.op].append(row)
@@ -535,7 +533,7 @@ def _kernels_text(f: FunctionReport, was_run: bool) -> str:
 
 
 def _place_text(f: FunctionReport, was_run: bool) -> str:
-    """A function's name; of a branch or body also where it is and how often it ran."""
+    """A function's title; for a branch or body also its path and how often it ran."""
     if not f.path:
         return f.name
     more = f" and {f.holders - 1} more" if f.holders > 1 else ""
@@ -551,7 +549,7 @@ def _place_text(f: FunctionReport, was_run: bool) -> str:
 
 
 def _estimate(node: NodeRow, rank: int) -> str:
-    """An algorithm and what the cost model gives it."""
+    """An algorithm and the cost model's estimate."""
     if rank >= len(node.algorithms):
         return "-"
     name, us = node.algorithms[rank]

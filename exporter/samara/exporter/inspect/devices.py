@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of `samara devices`: what can run models here, and what is missing."""
+"""The report of `samara devices`: the devices that can run models here, and why others cannot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from samara.pybridge.device import survey
 
 @dataclass(frozen=True, slots=True)
 class DevicesReport:
-    """The devices, and for each backend that has none here a sentence that says why."""
+    """The devices, and for each backend without a device here a sentence why."""
 
     devices: tuple[Device, ...]
     absent: tuple[str, ...]
@@ -23,7 +23,7 @@ class DevicesReport:
         return dict(plain(self))
 
     def text(self) -> str:
-        """A table, and a line for what is missing."""
+        """A table, and a line per missing backend."""
         rows = [
             (
                 d.name,
@@ -41,6 +41,6 @@ class DevicesReport:
 
 
 def devices_report() -> DevicesReport:
-    """What can run models here. Opens the drivers that are installed."""
+    """The devices that can run models here. Opens the installed drivers."""
     found, absent = survey()
     return DevicesReport(tuple(found), tuple(absent))

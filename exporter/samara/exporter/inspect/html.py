@@ -1,65 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inspect report as one self-contained page: the graph drawn as SVG, and every node in a
-table.
+"""The inspect report as one self-contained page: a picture of the graph whose groups open and fold, and
+every node in a table.
 """
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Mapping
 from html import escape
+from typing import Any, Final
 
-from samara.exporter.inspect._drawing import Drawing, draw
-from samara.exporter.inspect.contents import FunctionReport, NodeRow, Report, TensorRow
+from samara.exporter.inspect._groups import fold, to_json
+from samara.exporter.inspect.contents import FunctionReport, Report, TensorRow
 from samara.exporter.inspect.memory_html import memory_section
+from samara.exporter.inspect.page import page
 from samara.exporter.types.text import byte_text, count_text
+from samara.pybridge.notebook import html_facts, html_table
 
-# Fill per family of the op table; everything else is grey.
-_COLOURS = {
-    "linear": "#f4a259",
-    "attention": "#ef8f6b",
-    "pool": "#e9c46a",
-    "pointwise": "#b7d7a8",
-    "norm": "#c9b6e4",
-    "reduce": "#d9ead3",
-    "movement": "#cfd8dc",
-    "indexing": "#bcccdc",
-    "resampling": "#f6bdc0",
-    "recurrent": "#f08a8a",
-    "control": "#ffd166",
-    "quantization": "#a0c4ff",
-}
-_OTHER = "#e0e0e0"
-_TEXT_WIDTH = 6.7  # of one character in the font below
-_LINE = 15.0
-_NAME_LIMIT = 34
-
-_STYLE = """
-body{font:14px/1.45 system-ui,sans-serif;margin:24px;color:#222;background:#fff}
-h1{font-size:20px;margin:0 0 4px}h2{font-size:16px;margin:28px 0 6px}
-p,ul{margin:4px 0}code,svg text,td.m{font-family:ui-monospace,Menlo,Consolas,monospace}
-table{border-collapse:collapse;font-size:12.5px}th,td{padding:3px 9px;
-  border-bottom:1px solid #e5e5e5;text-align:left;vertical-align:top}
-th{position:sticky;top:0;background:#fff}td.r{text-align:right}
-.graph{overflow:auto;max-height:85vh;border:1px solid #ddd;background:#fafafa}
-.key span{display:inline-block;padding:1px 8px;margin:2px 4px 2px 0;border-radius:3px;font-
-size:12px} svg text{font-size:11px;fill:#222}svg .s{fill:#555;font-size:10px} svg a:hover
-rect{stroke:#000;stroke-width:2}tr:target{background:#fff6d6} .muted{color:#666}
-"""
+# Of the op table, each with a colour in page.css.
+_FAMILIES: Final = (
+    *("linear", "attention", "pool", "pointwise", "norm", "reduce", "movement", "indexing"),
+    *(
+        "resampling",
+        "recurrent",
+        "control",
+        "quantization",
+        "columns",
+        "signal",
+        "custom",
+        "training",
+    ),
+    *("random", "other"),
+)
+_SCRIPTS: Final = ("layout.js", "graph.js", "tables.js")
+_OPEN_TABLE_UP_TO: Final = 40  # rows
 
 
 def html_page(report: Report) -> str:
     """One page without any external resource. Everything that comes from the model is escaped."""
-    body = [_summary(report)]
-    for i, f in enumerate(report.functions):
-        body.append(_function(f, f"f{i}"))
-    body.append(memory_section(report.memory))
-    body.append(_constants(report))
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f"<title>{escape(report.path)}</title><style>{_STYLE}</style></head>\n<body>"
-        + "\n".join(body)
-        + "</body></html>\n"
-    )
+    sizes = {c.name: c.size_bytes for c in report.memory.constants}
+    keys = [f"f{i}" for i in range(len(report.functions))]
+    parts = [_summary(report)]
+    parts += [_function(f, key) for f, key in zip(report.functions, keys, strict=True)]
+    parts += [memory_section(report.memory), _constants(report)]
+    data = {
+        "families": _FAMILIES,
+        "constants": list(sizes.values()),
+        "functions": [
+            _graph_data(f, key, sizes) for f, key in zip(report.functions, keys, strict=True)
+        ],
+    }
+    return page(report.path, parts, scripts=_SCRIPTS, data=data)
 
 
 def _summary(report: Report) -> str:
@@ -82,10 +72,7 @@ def _summary(report: Report) -> str:
     facts += [(f"pre-processing of {name}", record) for name, record in report.records.items()]
     facts += [(f"answer of {name}", record) for name, record in report.answers.items()]
     facts += list(report.metadata.items())
-    rows = "".join(
-        f"<tr><th>{escape(k)}</th><td>{escape(_short(v, 400))}</td></tr>" for k, v in facts
-    )
-    return f"<h1>{escape(report.path)}</h1><table>{rows}</table>"
+    return f"<h1>{escape(report.path)}</h1>{html_facts({k: _short(v, 400) for k, v in facts})}"
 
 
 def _function(f: FunctionReport, key: str) -> str:
@@ -98,104 +85,71 @@ def _function(f: FunctionReport, key: str) -> str:
         for a, b in f.state.items()
     )
     place = f", at <code>{escape(f.path)}</code>" if f.path else ""
-    used = sorted({n.family for n in f.nodes})
-    legend = "".join(
-        f'<span style="background:{_COLOURS.get(name, _OTHER)}">{escape(name)}</span>'
-        for name in used
-    )
+    used = {n.family if n.family in _FAMILIES else "other" for n in f.nodes}
+    legend = "".join(f'<span class="k-{name}">{name}</span>' for name in _FAMILIES if name in used)
+    opened = " open" if len(f.nodes) <= _OPEN_TABLE_UP_TO else ""
     return (
-        f"<h2>{kind} <code>{escape(f.name)}</code>{place}</h2><p>{len(f.nodes)} nodes.{growing}</p><ul>{ends}</ul>"
-        f'<p class="key">{legend}</p>{_graph(f, key)}<h2>Nodes of <code>{escape(f.name)}</code></h2>'
-        f"{_nodes(f, key)}"
+        f"<h2>{kind} <code>{escape(f.name)}</code>{place}</h2><p>{len(f.nodes)} nodes.{growing}</p>"
+        f'<ul class="ends">{ends}</ul>'
+        f'<p class="key">{legend}</p><div id="{key}graph"><p class="muted">The picture needs JavaScript. The'
+        " table has all that it shows.</p></div>"
+        f"<details{opened}><summary>{len(f.nodes)} nodes as a table</summary>"
+        f'<div class="wide">{_nodes(f, key)}</div></details>'
     )
 
 
 # ---- the graph ----
 
 
-def _graph(f: FunctionReport, key: str) -> str:
-    """Boxes for inputs, nodes and outputs in this order, and the tensors between them."""
-    sources = [*f.inputs, *f.reads]
-    labels = [_end_label(t) for t in sources]
-    labels += [_node_label(n) for n in f.nodes]
-    labels += [_end_label(t) for t in (*f.outputs, *f.writes)]
-    maker = {t.name: i for i, t in enumerate(sources)}
-    edges: dict[tuple[int, int], str] = {}
-    first = len(sources)
-    for i, n in enumerate(f.nodes):
-        for name in n.inputs:
-            if name in maker:
-                edges.setdefault((maker[name], first + i), name)
-        maker |= {t.name: first + i for t in n.outputs}
-    for i, name in enumerate(f.results):
-        if name in maker:
-            edges.setdefault((maker[name], first + len(f.nodes) + i), name)
-    sizes = [_size(lines) for lines in labels]
-    picture = draw(sizes, list(edges))
-    parts = [
-        _line(points, name) for points, name in zip(picture.lines, edges.values(), strict=True)
-    ]
-    for i, (lines, box) in enumerate(zip(labels, picture.boxes, strict=True)):
-        node = f.nodes[i - first] if first <= i < first + len(f.nodes) else None
-        fill = "#ffffff" if node is None else _COLOURS.get(node.family, _OTHER)
-        drawn = _box(
-            box.x, box.y, box.width, box.height, fill, lines, None if node is None else node.text
-        )
-        parts.append(drawn if node is None else f'<a href="#{key}n{i - first}">{drawn}</a>')
-    return f'<div class="graph">{_svg(picture, "".join(parts))}</div>'
+def _graph_data(f: FunctionReport, key: str, sizes: Mapping[str, int]) -> dict[str, Any]:
+    """What the script draws: tensors by number, nodes with what they read and make, and their groups.
+
+    sizes: bytes of constants by name, in the order of their numbers.
+    """
+    rows = {t.name: t for n in f.nodes for t in n.outputs}
+    rows = {t.name: t for t in (*f.inputs, *f.reads)} | rows
+    number = {name: i for i, name in enumerate(rows)}
+    constant = {name: i for i, name in enumerate(sizes)}
+    for name in f.results:  # a constant that is an output, without a node that makes it
+        number.setdefault(name, len(number))
+    results = zip((*f.outputs, *f.writes), f.results, strict=True)
+    nodes = []
+    for n in f.nodes:
+        node: dict[str, Any] = {
+            "name": n.name,
+            "op": n.op,
+            "family": _FAMILIES.index(n.family if n.family in _FAMILIES else "other"),
+            "in": list(dict.fromkeys(number[x] for x in n.inputs if x in number)),
+            "out": [number[t.name] for t in n.outputs],
+            "consts": [constant[x] for x in dict.fromkeys(n.inputs) if x in constant],
+            "flops": n.flops,
+            "share": None if n.share is None else round(n.share, 6),
+            "us": n.microseconds,
+            "kernel": n.kernel,
+            "from": n.place or n.source,
+            "fused": ", ".join(n.absorbed),
+        }
+        nodes.append({k: v for k, v in node.items() if v is not None and v != ""})
+    unknown = {t.name: t for t in (*f.outputs, *f.writes)}
+    return {
+        "key": key,
+        "name": f.name,
+        "values": [
+            [name, _dims(rows[name] if name in rows else unknown.get(name))] for name in number
+        ],
+        "inputs": [number[t.name] for t in (*f.inputs, *f.reads)],
+        "outputs": [[t.name, number[name]] for t, name in results],
+        "nodes": nodes,
+        "tree": to_json(fold(f.nodes)),
+    }
 
 
-def _svg(picture: Drawing, inner: str) -> str:
-    width, height = picture.width + 24, picture.height + 24
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"'
-        f' viewBox="-12 -12 {width:.0f} {height:.0f}">'
-        '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        '<path d="M0 0L8 4L0 8z" fill="#888"/></marker></defs>'
-        f"{inner}</svg>"
-    )
-
-
-def _line(points: tuple[tuple[float, float], ...], name: str) -> str:
-    """A smooth line through the points: vertical where it meets boxes and bends."""
-    x, y = points[0]
-    path = f"M{x:.1f} {y:.1f}"
-    for (x0, y0), (x1, y1) in itertools.pairwise(points):
-        if abs(x0 - x1) < 0.5:
-            path += f"L{x1:.1f} {y1:.1f}"
-        else:
-            middle = (y0 + y1) / 2
-            path += f"C{x0:.1f} {middle:.1f} {x1:.1f} {middle:.1f} {x1:.1f} {y1:.1f}"
-    return f'<path d="{path}" fill="none" stroke="#999" marker-end="url(#arrow)"><title>{escape(name)}</title></path>'
-
-
-def _box(
-    x: float, y: float, width: float, height: float, fill: str, lines: list[str], title: str | None
-) -> str:
-    small = ' class="s"'
-    texts = "".join(
-        f'<text x="{x + width / 2:.1f}" y="{y + 14 + i * _LINE:.1f}" text-anchor="middle"'
-        f"{small if i else ''}>{escape(line)}</text>"
-        for i, line in enumerate(lines)
-    )
-    tip = "" if title is None else f"<title>{escape(title)}</title>"
-    return (
-        f'<g>{tip}<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="4" fill="{fill}"'
-        f' stroke="#777"/>{texts}</g>'
-    )
-
-
-def _size(lines: list[str]) -> tuple[float, float]:
-    return max(len(line) for line in lines) * _TEXT_WIDTH + 16, len(lines) * _LINE + 6
-
-
-def _node_label(n: NodeRow) -> list[str]:
-    shapes = [_shape(t) for t in n.outputs]
-    return [n.op, _short(n.name, _NAME_LIMIT), _short(" ".join(shapes), _NAME_LIMIT)]
-
-
-def _end_label(t: TensorRow) -> list[str]:
-    return [_short(t.name, _NAME_LIMIT), _short(_shape(t), _NAME_LIMIT)]
+def _dims(t: TensorRow | None) -> str:
+    """`1×112×112×32`, or `int8 1×32`; float32 is not said."""
+    if t is None:
+        return ""
+    dims = "×".join(map(str, t.shape)) or "scalar"
+    return dims if t.dtype == "float32" else f"{t.dtype} {dims}"
 
 
 def _shape(t: TensorRow) -> str:
@@ -208,57 +162,41 @@ def _short(text: str, limit: int) -> str:
 
 # ---- tables ----
 
+_HEADS: Final = (
+    *("", "op", "node", "output", "promise", "flops", "kernel", "µs"),
+    *("share", "from", "fused in", "as text"),
+)
+
 
 def _nodes(f: FunctionReport, key: str) -> str:
-    slowest = max((n.microseconds or 0.0 for n in f.nodes), default=0.0)
-    heads = (
-        "",
-        "op",
-        "node",
-        "output",
-        "promise",
-        "flops",
-        "kernel",
-        "us",
-        "from",
-        "fused in",
-        "as text",
-    )
-    rows = []
-    for i, n in enumerate(f.nodes):
-        time = "" if n.microseconds is None else f"{n.microseconds:.1f}"
-        heat = "" if not slowest or n.microseconds is None else _heat(n.microseconds / slowest)
-        cells = [
-            (f"{i}", "r"),
-            (n.op, "m"),
-            (n.name, "m"),
-            (" ".join(_shape(t) for t in n.outputs), "m"),
-            (n.promise, ""),
-            (count_text(n.flops), "r"),
-            (n.kernel or "", "m"),
-            (time, "r"),
-            (n.source, ""),
-            (", ".join(n.absorbed), ""),
-            (n.text, "m"),
-        ]
-        inner = "".join(
-            f'<td class="{kind}"{heat if h == "us" else ""}>{escape(text)}</td>'
-            for h, (text, kind) in zip(heads, cells, strict=True)
+    rows = [
+        (
+            str(i),
+            n.op,
+            n.name,
+            " ".join(_shape(t) for t in n.outputs),
+            n.promise,
+            count_text(n.flops),
+            n.kernel or "",
+            "" if n.microseconds is None else f"{n.microseconds:.1f}",
+            "" if n.share is None else f"{100 * n.share:.1f} %",
+            n.source,
+            ", ".join(n.absorbed),
+            n.text,
         )
-        rows.append(f'<tr id="{key}n{i}">{inner}</tr>')
-    head = "".join(f"<th>{h}</th>" for h in heads)
-    return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
-
-
-def _heat(share: float) -> str:
-    return f' style="background:rgba(244,162,89,{share:.2f})"'
+        for i, n in enumerate(f.nodes)
+    ]
+    ids = [f"{key}n{i}" for i in range(len(rows))]
+    return html_table(_HEADS, rows, right={0, 5, 7, 8}, ids=ids, sortable=True)
 
 
 def _constants(report: Report) -> str:
-    rows = "".join(
-        f'<tr><td class="m">{escape(c.name)}</td><td>{c.dtype}</td><td class="m">{"x".join(map(str, c.shape))}</td>'
-        f'<td>{escape(c.layout)}</td><td class="r">{c.size_bytes:,}</td></tr>'
+    rows = [
+        (c.name, c.dtype, "x".join(map(str, c.shape)), c.layout, f"{c.size_bytes:,}")
         for c in report.memory.constants
+    ]
+    heads = ("name", "dtype", "shape", "layout", "bytes")
+    return (
+        f"<h2>Constants</h2><details><summary>{len(rows)} constants</summary>"
+        f'<div class="wide">{html_table(heads, rows, right={4}, sortable=True)}</div></details>'
     )
-    head = "".join(f"<th>{h}</th>" for h in ("name", "dtype", "shape", "layout", "bytes"))
-    return f"<h2>Constants</h2><table><tr>{head}</tr>{rows}</table>"

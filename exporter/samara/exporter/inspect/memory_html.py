@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Final
 
 from samara.exporter.inspect.memory_report import MemoryReport, PlanReport, plan_letters
 from samara.exporter.types.text import byte_text
 from samara.pybridge import MemoryRow
+from samara.pybridge.notebook import html_table
 
 _HEIGHT: Final = 340.0
 _WIDTH: Final = 1000.0
@@ -17,8 +17,6 @@ _NODE: Final = (3.0, 42.0)  # narrowest and widest
 _LEFT: Final = 74.0
 _TOP: Final = 12.0
 _BOTTOM: Final = 30.0
-_PEAK: Final = {"tensor": "#2f6f9f", "scratch": "#c8612a"}
-_OTHER: Final = {"tensor": "#a9cbe2", "scratch": "#f3c9a8"}
 _LETTER_ROOM: Final = 11.0  # a piece lower or narrower shows no letter
 
 
@@ -28,7 +26,7 @@ def memory_section(m: MemoryReport) -> str:
     if m.blocks:
         rows = [(r.kind, r.function, r.name, f"{r.size_bytes:,}") for r in m.blocks]
         parts.append("<h2>Bytes of the session</h2>")
-        parts.append(_table(("kind", "function", "name", "bytes"), rows, right={3}))
+        parts.append(html_table(("kind", "function", "name", "bytes"), rows, right={3}))
     if m.contract:
         heads = ["function", "instruction sets", "threads", "arena", "shared scratch"]
         heads += ["scratch per thread", "blocks", "variables", "session", "model", "derived"]
@@ -43,7 +41,7 @@ def memory_section(m: MemoryReport) -> str:
             for r in m.contract
         ]
         parts.append("<h2>Bytes that the file states</h2>")
-        parts.append(_table(heads, numbers, right=range(2, len(heads))))
+        parts.append(html_table(heads, numbers, right=range(2, len(heads))))
         parts += [f"<p>{escape(line)}</p>" for line in m.differences]
     return "\n".join(parts)
 
@@ -70,7 +68,7 @@ def _plan(p: PlanReport) -> str:
         f"<h2>Arena of <code>{escape(p.function)}</code></h2>"
         f"<p>{p.arena_bytes:,} bytes over {len(p.nodes)} nodes. Most live during node {p.peak_node},"
         f" <code>{peak}</code>: {p.peak_bytes:,} bytes.</p>"
-        f'<div class="graph">{_svg(p)}</div>{_table(heads, rows, right={3, 4, 5})}'
+        f'<div class="wide">{_svg(p)}</div>{html_table(heads, rows, right={3, 4, 5})}'
     )
 
 
@@ -82,7 +80,7 @@ def _svg(p: PlanReport) -> str:
     letters = plan_letters(p)
     body = [
         f'<rect x="{_LEFT + p.peak_node * step:.1f}" y="{_TOP}" width="{step:.1f}"'
-        f' height="{_HEIGHT}" fill="#ffe9a8"/>'
+        f' height="{_HEIGHT}" class="mark"/>'
     ]
     for i, r in enumerate(p.pieces):
         body.append(_piece(r, step, scale, i in p.peak_pieces, letters.get(i, "")))
@@ -90,10 +88,10 @@ def _svg(p: PlanReport) -> str:
         f"{_LEFT + (n + 0.5) * step:.1f},{_TOP + _HEIGHT - live * scale:.1f}"
         for n, live in enumerate(p.live)
     )
-    body.append(f'<polyline points="{points}" fill="none" stroke="#333" stroke-dasharray="3 2"/>')
+    body.append(f'<polyline points="{points}" class="live"/>')
     base = _TOP + _HEIGHT
     body.append(
-        f'<path d="M{_LEFT},{_TOP} V{base} H{width - 10}" fill="none" stroke="#888"/>'
+        f'<path d="M{_LEFT},{_TOP} V{base} H{width - 10}" class="axis"/>'
         f'<text x="{_LEFT - 6}" y="{_TOP + 9}" text-anchor="end">{byte_text(p.arena_bytes)}</text>'
         f'<text x="{_LEFT - 6}" y="{base}" text-anchor="end">0</text>'
         f'<text x="{_LEFT}" y="{base + 16}" class="s">node 0</text>'
@@ -101,7 +99,7 @@ def _svg(p: PlanReport) -> str:
         f" dashed: bytes that live</text>"
     )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="arena" width="{width:.0f}" height="{height:.0f}"'
         f' role="img" aria-label="arena of {escape(p.function, quote=True)}">{"".join(body)}</svg>'
     )
 
@@ -115,26 +113,9 @@ def _piece(r: MemoryRow, step: float, scale: float, peak: bool, letter: str) -> 
     mark = ""
     if letter and high > _LETTER_ROOM and wide > _LETTER_ROOM:
         middle = f'x="{x + wide / 2:.1f}" y="{y + high / 2 + 4:.1f}"'
-        mark = f'<text {middle} text-anchor="middle" style="fill:#fff">{letter}</text>'
-    colour = (_PEAK if peak else _OTHER)[r.kind]
+        mark = f'<text {middle} text-anchor="middle" class="letter">{letter}</text>'
+    kind = f"{r.kind} peak" if peak else r.kind
     return (
         f'<g><title>{escape(told)}</title><rect x="{x:.1f}" y="{y:.2f}" width="{wide:.1f}"'
-        f' height="{max(high, 0.5):.2f}" fill="{colour}" stroke="#fff" stroke-width="0.6"/>{mark}</g>'
+        f' height="{max(high, 0.5):.2f}" class="{kind}"/>{mark}</g>'
     )
-
-
-def _table(
-    heads: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = ()
-) -> str:
-    flush = set(right)
-    head = "".join(f"<th>{escape(h)}</th>" for h in heads)
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td class="{"r" if i in flush else "m"}">{escape(cell)}</td>'
-            for i, cell in enumerate(row)
-        )
-        + "</tr>"
-        for row in rows
-    )
-    return f"<table><tr>{head}</tr>{body}</table>"

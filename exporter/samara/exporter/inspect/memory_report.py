@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where bytes go: in the file, and in a session, node by node; drawn as text."""
+"""Memory of a file and of a session, node by node, drawn as text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SIGNS: Final = "▓▒·└│─"
 
 @dataclass(frozen=True, slots=True)
 class ConstantRow:
-    """A constant as it is stored: its size includes the padding of its layout."""
+    """A stored constant. Its size includes the padding of its layout."""
 
     name: str
     dtype: str
@@ -34,11 +34,11 @@ class ConstantRow:
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
-    """The arena of a function over its nodes, as the runtime has laid it out.
+    """The arena of a function over its nodes, as the runtime planned it.
 
-    pieces: tensors and scratch with their offsets and the nodes between which they live. live: bytes
-    alive during each node. peak_bytes: the most of them, first at node `peak_node`, when the pieces
-    `peak_pieces` (indices, largest first) live; no plan of this order is smaller.
+    pieces: tensors and scratch with their offsets and lifetimes (nodes). live: bytes in use during each
+    node. peak_bytes: their maximum, first reached at node `peak_node`, when the pieces `peak_pieces`
+    (indices, largest first) are in use; no plan of this order of nodes is smaller.
     """
 
     function: str
@@ -53,10 +53,10 @@ class PlanReport:
 
 @dataclass(frozen=True, slots=True)
 class MemoryReport:
-    """Bytes in the file, and of one session of the default function in these `sizes` of symbolic
-    dims: what it got from its allocator, and the `plans` of the functions that it runs.
+    """Bytes of the file, and of one session of the default function for these `sizes` of symbolic dims:
+    its allocations, and the `plans` of the functions that it runs.
 
-    contract: what the file states. differences: where this runtime takes something else.
+    contract: the numbers in the file. differences: where this runtime takes other numbers.
     """
 
     weights_bytes: int
@@ -73,7 +73,7 @@ class MemoryReport:
 
 
 def plans_of(program: Program, rows: Sequence[MemoryRow]) -> tuple[PlanReport, ...]:
-    """One plan for each function that has pieces in an arena, callers first."""
+    """One plan for each function with pieces in an arena, callers first."""
     found = []
     for name in dict.fromkeys(r.function for r in rows if r.planned):
         pieces = tuple(r for r in rows if r.planned and r.function == name)
@@ -96,8 +96,8 @@ def plans_of(program: Program, rows: Sequence[MemoryRow]) -> tuple[PlanReport, .
 
 
 def differences(stated: Sequence[Memory], found: Sequence[Memory]) -> tuple[str, ...]:
-    """What this runtime takes otherwise than the file says, by function, threads and instruction
-    set; rows of other machines are not judged.
+    """Where this runtime takes other numbers than the file says, by function, threads and instruction set.
+    Rows of other machines are not compared.
     """
     said = []
     for here in found:
@@ -127,7 +127,7 @@ def _version(m: Memory) -> str:
 
 
 def draws_boxes(encoding: str) -> bool:
-    """Whether an output of this encoding takes the signs of a drawing that is not `ascii_only`."""
+    """Whether an output with this encoding can show the box-drawing characters (else ascii_only)."""
     try:
         _SIGNS.encode(encoding)
     except (UnicodeEncodeError, LookupError):
@@ -156,10 +156,10 @@ def memory_text(m: MemoryReport, *, width: int = 80, ascii_only: bool = False) -
 
 
 def plan_text(p: PlanReport, *, width: int = 80, ascii_only: bool = False) -> str:
-    """The arena drawn, nodes from left to right and addresses upwards, and what sets the peak.
+    """The arena drawn with nodes from left to right and addresses upwards, and the tensors that set the peak.
 
-    A letter is one of the largest pieces at the peak, other pieces are shades; a node is one column
-    or some, or shares one with others where there are more nodes than columns.
+    A letter is one of the largest pieces at the peak; other pieces are shades. A node is one or several
+    columns, or shares a column with others if there are more nodes than columns.
     """
     gap = p.arena_bytes - p.peak_bytes
     rest = "" if not gap else f", {byte_text(gap)} of it unused then"
@@ -216,15 +216,15 @@ def _drawing(p: PlanReport, width: int, ascii_only: bool) -> list[str]:
 
 
 def _grid(p: PlanReport, columns: int) -> list[list[int | None]]:
-    """For each line (the highest addresses first) and column the piece that covers most of the
-    cell; None where most is free.
+    """For each line (highest addresses first) and column the piece that covers most of the cell; None if
+    most of it is free.
     """
     count = len(p.nodes)
     cells: list[list[int | None]] = [[None] * columns for _ in range(_LINES)]
     for c in range(columns):
         first, last = c * count // columns, (c + 1) * count // columns - 1
         last = max(first, last)
-        # One node stands for its column, so that pieces that never meet are not drawn together.
+        # One node represents its column, so that pieces that never coexist are not drawn together.
         node = max(range(first, last + 1), key=lambda n: (n == p.peak_node, p.live[n]))
         alive = [(i, r) for i, r in enumerate(p.pieces) if r.first <= node <= r.last]
         for line in range(_LINES):

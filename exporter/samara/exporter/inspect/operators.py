@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ops`: the operators of the IR, and how those of ONNX import."""
+"""`ops`: the operators of the IR, and how ONNX operators are imported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _STATUSES = {
 
 @dataclass(frozen=True, slots=True)
 class OperatorRow:
-    """An operator of the IR. `here`: the native library of this process has it."""
+    """An operator of the IR. `here`: whether this process's native library has it."""
 
     name: str
     code: int
@@ -47,12 +47,12 @@ class OnnxRow:
 
 @dataclass(frozen=True, slots=True)
 class OperatorsReport:
-    """What `samara ops` shows."""
+    """The report of `samara ops`."""
 
     operators: tuple[OperatorRow, ...]
     onnx: tuple[OnnxRow, ...]
     left_out: str = ""
-    """Why `onnx` is empty, where the packages that it needs are not installed."""
+    """Why `onnx` is empty, if the packages that it needs are not installed."""
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain dicts, lists, strings and numbers."""
@@ -63,13 +63,13 @@ class OperatorsReport:
         parts = [_operators_text(self.operators)] if self.operators else []
         parts += [_onnx_text(self.onnx)] if self.onnx else []
         parts += [self.left_out] if self.left_out else []
-        return "\n\n".join(parts) or "no operator is called so"
+        return "\n\n".join(parts) or "no operator matches"
 
 
 def operators(pattern: str = "") -> OperatorsReport:
-    """The operators whose names hold the regular expression `pattern`, in upper or lower case.
+    """The operators whose names match the regular expression `pattern`, ignoring case.
 
-    ONNX's are left out where the packages onnx and ml_dtypes are not installed; `left_out` says so.
+    ONNX's are left out if the packages onnx and ml_dtypes are not installed; `left_out` says so.
     """
     wanted = re.compile(pattern, re.IGNORECASE)
     here = inspect_library().operators

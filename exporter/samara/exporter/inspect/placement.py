@@ -19,18 +19,18 @@ from samara.exporter.types.text import count_text, plain, table
 from samara.pybridge import PlacementRow, Session
 from samara.pybridge.device import AUTO, BackendChoice
 
-# Whose operations by the table's cost are multiply-adds, two operations each.
+# Their cost in the table counts multiply-adds, which are two operations each.
 _PRODUCTS = (Kind.PRODUCT, Kind.RECURRENT)
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedNode:
-    """A node and its place.
+    """A node and its device.
 
-    path: of a node inside a branch or a loop, the control nodes that lead to it. cost_us: its estimated
-    time there, runner_up_us that at the second best place; 0 where nothing was estimated. region: nodes of
-    one number run as a whole; 0 on the CPU. flops, multiply_adds: of one execution; None where sizes
-    depend on data.
+    path: for a node inside a branch or a loop, the control nodes that contain it. cost_us: its estimated
+    time there, runner_up_us at the second-best place; 0 without an estimate. region: nodes with the same
+    number run as a whole; 0 on the CPU. flops, multiply_adds: of one execution; None if sizes depend on
+    data.
     """
 
     function: str
@@ -49,7 +49,7 @@ class PlacedNode:
 
 @dataclass(frozen=True, slots=True)
 class DeviceTotal:
-    """What a device has. unknown: nodes whose operations depend on data."""
+    """The totals of a device. unknown: nodes whose operations depend on data."""
 
     device: str
     nodes: int
@@ -60,7 +60,7 @@ class DeviceTotal:
 
 @dataclass(frozen=True, slots=True)
 class PlacementReport:
-    """Where every node runs after a run on inputs of `sizes`."""
+    """Where every node runs, after a run on inputs of `sizes`."""
 
     model: str
     backend: str
@@ -120,9 +120,9 @@ def placement(
 ) -> PlacementReport:
     """Where the nodes of a `.samara` file's default function run, on devices as a Session takes them.
 
-    It runs: "auto" decides by the sizes of inputs, and by the times of some runs.
-    inputs, files: as read_feeds takes them; the others get random data. name: what the report calls the
-    file. SamaraError where it cannot run.
+    The function is run, because "auto" decides by the sizes of inputs and by measured times. inputs, files:
+    as read_feeds takes them; other inputs get random data. name: the file's name in the report.
+    SamaraError if it cannot run.
     """
     program = open_program(path)
     session = Session(path, backend=backend, wait=True, isa=isa, threads=threads)
@@ -144,7 +144,7 @@ def placement(
 
 
 def _placed(rows: Sequence[PlacementRow], inside: Mapping[str, Inside]) -> list[PlacedNode]:
-    """The rows with what the program knows of their nodes, matched by name in order."""
+    """The rows together with the program's data about their nodes, matched by name in order."""
     known = {name: keyed(f.function) for name, f in inside.items()}
     seen: dict[tuple[str, str, str], int] = {}
     found = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading what is to be quantized, and writing reports of it to files."""
+"""Read a program for quantization, and write reports of it to files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read_program(
     if os.fspath(model).endswith(".samara"):
         if shapes:
             raise ShapeError(
-                "shapes of a .samara file are settled", fix="give the .onnx file with --shape"
+                "the shapes of a .samara file are fixed", fix="give the .onnx file with --shape"
             )
         return open_program(model)
     from samara.exporter.importers.onnx import import_onnx
@@ -32,7 +32,7 @@ def read_program(
 
 
 def write_report(report: QuantizationReport, path: str | os.PathLike[str], title: str) -> None:
-    """The report as a page, JSON, text or recipe, as the file's name says."""
+    """Write the report as a page, JSON, text or recipe, depending on the file's ending."""
     check_report(path)
     texts = {
         ".html": lambda: quantization_page(report, title),
@@ -44,10 +44,10 @@ def write_report(report: QuantizationReport, path: str | os.PathLike[str], title
 
 
 def check_report(path: str | os.PathLike[str]) -> None:
-    """QuantizationError for a name that says no format."""
+    """QuantizationError for a file name with an unknown ending."""
     suffix = Path(path).suffix
     if suffix not in _FORMATS:
         raise QuantizationError(
-            f"report {os.fspath(path)}: no format for {suffix!r}",
+            f"report {os.fspath(path)}: {suffix!r} is not the ending of a known format",
             fix=f"name it {', '.join(_FORMATS)}",
         )

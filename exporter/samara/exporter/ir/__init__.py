@@ -29,6 +29,7 @@ from samara.exporter.ir.infer import re_infer as re_infer
 from samara.exporter.ir.infer import signature_of as signature_of
 from samara.exporter.ir.interpret import run as run
 from samara.exporter.ir.memory_contract import Memory as Memory
+from samara.exporter.ir.notebook import program_html as _program_html
 from samara.exporter.ir.printer import count_ops as count_ops
 from samara.exporter.ir.printer import print_function as print_function
 from samara.exporter.ir.printer import print_node as print_node
@@ -49,4 +50,4 @@ from samara.exporter.ir.rewriter import Rewriter as Rewriter
 from samara.exporter.ir.verify import verify as verify
 from samara.exporter.ir.verify import verify_function as verify_function
 
-_set_methods(_Methods(run=run, cut=cut, gradient=gradient, text=print_program))
+_set_methods(_Methods(run=run, cut=cut, gradient=gradient, text=print_program, html=_program_html))

@@ -54,6 +54,10 @@ class ModelFile:
 def open_program(path: str | os.PathLike[str]) -> Program:
     """The Program of a file. ModelFormatError says what is malformed, and where; FileError that the
     file cannot be read.
+
+    >>> program = samara.open_program("model.samara")
+    >>> [v.name for v in program.main.inputs]
+    ['image']
     """
     return read_file(path).program
 

@@ -151,6 +151,10 @@ class Program:
     `entries` are the functions a user calls, the first being the default; the others are bodies.
 
     `metadata` maps text to text (producer, licence, preprocessing, labels as JSON …).
+
+    >>> program = samara.import_onnx("model.onnx")
+    >>> program.entries
+    ('main',)
     """
 
     functions: Mapping[str, Function]
@@ -175,23 +179,42 @@ class Program:
         state: MutableMapping[str, Array] | None = None,
         keep: Iterable[str] | bool = (),
     ) -> dict[str, Array]:
-        """Run with numpy, exactly as the operators are defined; outputs by name (interpret.run)."""
+        """Run with numpy, exactly as the operators are defined; outputs by name (interpret.run).
+
+        >>> program = samara.open_program("model.samara")
+        >>> program.run({"image": np.zeros((1, 1, 8, 8), np.float32)})["probability"].shape
+        (1, 10)
+        """
         return _methods.run(self, feeds, function=function, state=state, keep=keep)
 
     def cut(
         self, *, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
     ) -> Program:
-        """The part of the default entry between any of its tensors (cut.cut)."""
+        """The part of the default entry between any of its tensors (cut.cut).
+
+        >>> program = samara.import_onnx("small.onnx")
+        >>> [v.name for v in program.cut(outputs=["mean"]).main.outputs]
+        ['mean']
+        """
         return _methods.cut(self, inputs, outputs)
 
     def gradient(
         self, loss: str, wrt: Sequence[str], *, outputs: Sequence[str] | None = None
     ) -> Program:
-        """With the gradients of `loss` as further outputs "grad/<name>" (gradient.gradient)."""
+        """With the gradients of `loss` as further outputs "grad/<name>" (gradient.gradient).
+
+        >>> program = samara.trace(lambda x: (x * x).sum(), samara.ones(3), output_names=["loss"])
+        >>> step = program.gradient("loss", ["x"])
+        >>> [y.tolist() for y in step.run({"x": np.ones(3, np.float32)}).values()]
+        [3.0, [2.0, 2.0, 2.0]]
+        """
         return _methods.gradient(self, loss, wrt, outputs)
 
     def __str__(self) -> str:
         return _methods.text(self)
+
+    def _repr_html_(self) -> str:
+        return _methods.html(self)
 
     def variable(self, name: str) -> Variable:
         for v in self.variables:
@@ -212,6 +235,7 @@ class Methods:
     cut: Callable[[Program, Sequence[str] | None, Sequence[str] | None], Program]
     gradient: Callable[[Program, str, Sequence[str], Sequence[str] | None], Program]
     text: Callable[[Program], str]
+    html: Callable[[Program], str]
 
 
 _methods: Methods

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running models and measuring them: feeds, one run, latency, comparisons, choices, needs."""
+"""Run models and measure them: inputs, one run, latency, comparisons, choices, needs."""

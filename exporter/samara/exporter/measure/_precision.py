@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The precision of a function, and what an output may differ by between two of them."""
+"""The precision of a function, and how far outputs of two precisions may differ."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from samara.exporter.ir import Array, Function
 from samara.exporter.passes import difference
 from samara.exporter.types import DType
 
-FLOAT16_RANGE: Final = 2e-2  # of the range of an output: docs/reference/numerics.md, float16
-INTEGER_DB: Final = 10.0  # signal to noise of an output; less is no answer any more
+FLOAT16_RANGE: Final = 2e-2  # of an output's range, as in docs/reference/numerics.md for float16
+INTEGER_DB: Final = 10.0  # signal to noise of an output; with less the result is useless
 
 _NAMES: Final[Mapping[DType, str]] = {
     DType.F16: "float16",
@@ -28,9 +28,9 @@ _BITS: Final[Mapping[str, int]] = {"int4": 4, "int8": 8, "bfloat16": 15, "float1
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """What a function computes in beside float32: dtypes, of constants and of what is computed.
+    """The dtypes that a function uses besides float32, for constants and for computed values.
 
-    `coarsest` is the one of fewest bits, "float32" where there is none.
+    `coarsest` is the one with the fewest bits, "float32" if there is none.
     """
 
     weights: frozenset[str] = frozenset()
@@ -42,13 +42,12 @@ class Precision:
 
     @property
     def bits(self) -> int:
-        """Of the coarsest dtype; activations in it count as fewer than weights alone."""
+        """Bits of the coarsest dtype. A dtype of activations counts as coarser than one of weights only."""
         return 2 * _BITS.get(self.coarsest, 32) - (self.coarsest in self.values)
 
 
 def precision_of(function: Function, accuracy: str = "default") -> Precision:
-    """The precision of a function as a session of that accuracy runs it, on a device where that is
-    "float16"."""
+    """The precision of a function in a session of that accuracy; "float16" means on a device."""
     weights: set[str] = set()
     values: set[str] = set()
     for v in function.values():
@@ -64,11 +63,11 @@ def precision_of(function: Function, accuracy: str = "default") -> Precision:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What an output may differ by when two runs are compared.
+    """How far an output may differ when two runs are compared.
 
-    kind: "tolerance" of a model, where both have one precision; "range", a share of the range of
-    the output, where one has float16 or bfloat16 instead of float32; "sqnr", decibels of signal to
-    noise, where one has integers of fewer bits. `name` is the precision that sets it.
+    kind: "tolerance": a model's tolerance, if both have one precision; "range": a share of the output's
+    range, if one has float16 or bfloat16 instead of float32; "sqnr": decibels of signal to noise, if one
+    has integers with fewer bits. `name` is the precision that sets the bound.
     """
 
     kind: str
@@ -76,7 +75,7 @@ class Bound:
     name: str
 
     def used(self, wanted: Array, got: Array, sqnr_db: float) -> float:
-        """How much of the bound the difference of an output takes: within it up to 1."""
+        """The difference of an output as a share of the bound: up to 1 is within."""
         if self.kind == "tolerance" or np.array_equal(
             wanted, got, equal_nan=wanted.dtype.kind == "f"
         ):
@@ -106,7 +105,7 @@ TOLERANCE: Final = Bound("tolerance", 1.0, "float32")
 
 
 def bound_of(a: Precision, b: Precision, min_sqnr: float | None = None) -> Bound:
-    """The bound of the outputs of two runs. min_sqnr: decibels instead of INTEGER_DB."""
+    """The bound for the outputs of two runs. min_sqnr: decibels instead of INTEGER_DB."""
     if min_sqnr is not None:
         coarser = min(a, b, key=lambda p: p.bits)
         return Bound("sqnr", min_sqnr, coarser.coarsest)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The profile of a run as a Chrome trace, with the paths of nodes inside branches and loops and every
+"""The profile of a run as a Chrome trace, with the paths of nodes inside branches and loops, and every
 node's share of the run.
 """
 
@@ -46,8 +46,8 @@ def trace_of(session: Session, program: Program) -> str:
 
 
 def _laid_out(events: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The events of one function. Where they stand for several executions they follow each other:
-    a start and a total would overlap.
+    """The events of one function. If they stand for several executions they are placed one after the other,
+    because their starts and total times would overlap.
     """
     several = any(e["args"]["count"] > 1 for e in events)
     at = min(e["ts"] for e in events)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Latency of a model here, interleaved with peers in one run, as medians and ratios of medians,
-answers checked.
+"""Latency of a model, interleaved with other engines in one run: medians, ratios of medians, and a check
+of the outputs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,23 +34,26 @@ from samara.exporter.measure.peers import open_peer
 from samara.exporter.opening import OpenedFile
 from samara.exporter.passes import difference
 from samara.exporter.types import SamaraError, ShapeError
+from samara.exporter.types.charts import Bar, bars
 from samara.exporter.types.text import plain, table
 from samara.pybridge import Model, Session
 from samara.pybridge import __version__ as samara_version
 from samara.pybridge.device import CPU, BackendChoice, host
 from samara.pybridge.files import read_text
+from samara.pybridge.notebook import html_report, html_table
+
+_SLOWEST: Final = 15  # nodes that a notebook shows
 
 
 @dataclass(frozen=True, slots=True)
 class BenchRow:
-    """One engine in one configuration. Times are milliseconds per inference, `best` the fastest
-    round.
+    """One engine in one configuration. Times are milliseconds per inference; `best` is the fastest round.
 
-    ratio: the median of the samara row with as many threads over this one's, so above 1 means
-    faster than samara. gflops and peak
-    share: None where the cost of the model or the peak is unknown. tolerances: the largest
-    difference of its outputs from those of the first row, in units of the model tolerance; None for
-    that row. error: why it did not run. use: of the devices; None for a row of the CPU alone.
+    ratio: the median of the samara row with the same number of threads divided by this row's; above 1
+    means faster than samara. gflops and peak share: None if the cost of the model or the peak is unknown.
+    tolerances: the largest difference of its outputs from those of the first row, in units of the model
+    tolerance; None for the first row. error: why it did not run. use: of the devices; None for a row of
+    the CPU alone.
     """
 
     engine: str
@@ -68,8 +71,8 @@ class BenchRow:
 
 @dataclass(frozen=True, slots=True)
 class ColdRow:
-    """Medians of what comes before the first answer: opening the file, making the session, the
-    first run, in milliseconds.
+    """Medians of the steps before the first result, in milliseconds: opening the file, creating the session,
+    the first run.
     """
 
     threads: int
@@ -83,9 +86,10 @@ class ColdRow:
 class BenchReport:
     """A benchmark of one model on one machine.
 
-    peak_gflops: fused multiply-adds of one thread, measured in the same run; `roof` likewise, where
-    nodes were timed. nodes_share: the sum of all nodes' times over the time of their run. not_reached:
-    paths of nodes that were asked for and are in branches that the inputs do not take.
+    peak_gflops: fused multiply-adds of one thread, measured in the same run; `roof` likewise, if nodes
+    were timed. nodes_share: the sum of all nodes' times divided by the time of their run. not_reached:
+    paths of requested nodes in branches that the inputs do not take. baseline: medians divided by
+    those of an earlier result, by row; baseline_nodes: its nodes' times in microseconds, by path.
     """
 
     model: str
@@ -102,18 +106,19 @@ class BenchReport:
     not_reached: tuple[str, ...] = ()
     roof: Roof | None = None
     baseline: Mapping[str, float] | None = None
+    baseline_nodes: Mapping[str, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain dicts, which `baseline=` of a later run reads."""
+        """The report as plain dicts, which a later run reads with `baseline=`."""
         return dict(plain(self))
 
     @property
     def answers_agree(self) -> bool:
-        """Whether every engine that ran gave the answers of the first."""
+        """Whether every engine that ran gave the outputs of the first one."""
         return all(r.tolerances is None or r.tolerances <= 1.0 for r in self.rows)
 
-    def text(self) -> str:
-        """Tables, and how they were measured."""
+    def text(self, *, nodes: bool = True) -> str:
+        """Tables, and how they were measured; `nodes`: with that of nodes, where they were timed."""
         lines = [f"{self.model}: {self.runs} interleaved rounds on {self.machine}"]
         if self.sizes:
             lines.append("sizes: " + ", ".join(f"{k}={v}" for k, v in self.sizes.items()))
@@ -132,7 +137,7 @@ class BenchReport:
                     right={2, 3, 4},
                 )
             )
-        if self.nodes:
+        if self.nodes and nodes:
             lines.append(nodes_text(self.nodes, self.nodes_share, self.roof, self.not_reached))
         if self.baseline is not None:
             lines += [
@@ -140,9 +145,39 @@ class BenchReport:
             ]
         return "\n".join(lines)
 
+    def latency_bars(self) -> str:
+        """A chart with a bar per row: its median, and how it compares with samara."""
+        rows = []
+        for r in self.rows:
+            if r.median_ms is None:
+                rows.append(Bar(_name(r), f"failed: {r.error[:60]}", tip=r.error))
+                continue
+            ratio = "" if r.ratio is None else f", {r.ratio:.2f} times as fast as samara"
+            wrong = r.tolerances is not None and not r.tolerances <= 1.0
+            shown = f"{r.median_ms:.3f} ms{ratio}" + (", WRONG ANSWER" if wrong else "")
+            rows.append(Bar(_name(r), r.median_ms, shown=shown))
+        return bars(rows, unit="ms", width=980.0)
+
+    def _repr_html_(self) -> str:
+        facts = {"machine": self.machine, "rounds": str(self.runs)}
+        slow = sorted(self.nodes, key=lambda n: -n.median_us)[:_SLOWEST]
+        rows = [
+            (
+                n.path or n.node,
+                n.op,
+                n.kernel,
+                f"{n.median_us:.1f}",
+                "" if n.share is None else f"{100 * n.share:.1f} %",
+            )
+            for n in slow
+        ]
+        heads = ("slowest nodes", "operator", "kernel", "µs", "of the run")
+        table = html_table(heads, rows, right={3, 4}) if rows else ""
+        return html_report(f"Benchmark of {self.model}", facts, self.latency_bars(), table)
+
     def _rows_text(self) -> str:
         cells = []
-        # Columns about devices, where some row has one.
+        # Columns about devices, if some row has one.
         used = any(r.use is not None for r in self.rows)
         for r in self.rows:
             where = _where(r.use) if used else ()
@@ -185,9 +220,7 @@ class BenchReport:
 
 @dataclass(slots=True)
 class _Contender:
-    """An engine under measurement: what to call, how often per round, and the times of the
-    rounds.
-    """
+    """An engine under measurement: its name, the number of calls per round, and the times of the rounds."""
 
     engine: str
     threads: int
@@ -196,7 +229,7 @@ class _Contender:
     outputs: Mapping[str, Array]
     repeats: int = 1
     seconds: list[float] | None = None
-    session: Session | None = None  # of one on devices
+    session: Session | None = None  # if it runs on devices
 
 
 def bench(
@@ -220,25 +253,25 @@ def bench(
     accuracy: str = "default",
     progress: Progress = lambda _done, _total: None,
 ) -> BenchReport:
-    """Measure the model with every number of threads and ISA ceiling, and the peers in `against`
-    with every number of threads.
+    """Measure the model with every number of threads and ISA ceiling, and the engines in `against` with every
+    number of threads.
 
-    Engines take turns, one round each, so that what else the machine does hits all alike. A peer
-    that cannot be loaded or run becomes a row that says why. cold: also measure open, create and
-    first run. inputs, files: as read_feeds takes them; the other inputs get seeded random data.
-    node: also the nodes that this text names, by a part of their path or operator, or of a tensor that
-    was fused into them; the path of a node in a branch or a loop begins with the control nodes that lead
-    to it. accuracy: as a Session takes it; cold starts are those of the default. backend: devices, as a
-    Session takes them, with which the CPU takes turns; nodes and cold starts are those on the devices.
+    Engines take turns, one round each, so that other load on the machine affects all alike. A peer that
+    cannot be loaded or run becomes a row with the reason. cold: also measure open, create and first run.
+    inputs, files: as read_feeds takes them; other inputs get seeded random data. node: also time the nodes
+    whose path or operator contains this text, or that a tensor of such a name was fused into. The path of
+    a node in a branch or a loop begins with the control nodes that contain it. accuracy: as a Session
+    takes it; cold starts use the default. backend: devices as a Session takes them, in turns with the CPU;
+    nodes and cold starts are measured on the devices.
     """
     if runs < 1:
-        raise ShapeError(f"runs must be at least 1, got {runs}")
+        raise ShapeError(f"runs must be at least 1, got {runs}", fix="leave runs out for 50")
     if against and file.onnx is None:
         raise ShapeError(
-            f"{file.given} is no ONNX model, which {', '.join(against)} would need",
+            f"{file.given} is not an ONNX model, which {', '.join(against)} need",
             fix="give the .onnx file instead",
         )
-    old = None if baseline is None else _read_baseline(baseline)
+    old, old_nodes = (None, None) if baseline is None else _read_baseline(baseline)
     model = Model(file.path)
     first = Session(
         model,
@@ -288,6 +321,7 @@ def bench(
         not_reached=() if timed is None else timed.not_reached,
         roof=roof,
         baseline=None if old is None else _against_baseline(old, rows),
+        baseline_nodes=old_nodes,
     )
 
 
@@ -368,7 +402,7 @@ def _peer(engine: str, file: OpenedFile, threads: int, chosen: Feeds) -> _Conten
     try:
         peer = open_peer(engine, file.onnx, threads)
         outputs = peer.run(feeds)
-    except Exception as error:  # noqa: BLE001  (a peer may raise anything; the row says what)
+    except Exception as error:  # noqa: BLE001  (a peer may raise anything; the row shows it)
         text = str(error).strip().splitlines()
         return BenchRow(
             engine,
@@ -418,8 +452,8 @@ def _result(
 
 
 def _model_flops(file: OpenedFile, session: Session, chosen: Feeds) -> int | None:
-    """Operations of one run of the function, of branches and loops as often as their nodes execute; None
-    where some node's cost is not known from the shapes of inputs.
+    """Operations of one run of the function; branches and loops count as often as their nodes run. None if
+    the cost of some node is unknown for these input shapes.
     """
     program = open_program(file.path)
     f = program.functions[session.function]
@@ -478,26 +512,31 @@ def _cold(
 
 
 def _key(row: Mapping[str, Any]) -> str:
-    use = row.get("use")  # not in files of older versions
+    use = row.get("use")  # missing in files of older versions
     isa = f" isa={row['isa']}" if row["isa"] else ""
     device = f" device={use['device']}" if use else ""
     return f"{row['engine']} threads={row['threads']}{isa}{device}"
 
 
-def _read_baseline(path: str | os.PathLike[str]) -> dict[str, float]:
+def _read_baseline(path: str | os.PathLike[str]) -> tuple[dict[str, float], dict[str, float]]:
+    """The medians of its rows, and those of its nodes; none where it did not time nodes."""
     text = read_text(path, "baseline")
     try:
-        rows = json.loads(text)["rows"]
-        return {_key(r): float(r["median_ms"]) for r in rows if r["median_ms"] is not None}
-    except (ValueError, KeyError, TypeError):
+        result = json.loads(text)
+        rows = {
+            _key(r): float(r["median_ms"]) for r in result["rows"] if r["median_ms"] is not None
+        }
+        nodes = {n["path"] or n["node"]: float(n["median_us"]) for n in result.get("nodes", ())}
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise SamaraError(
-            f"{os.fspath(path)} is no result of a benchmark",
+            f"{os.fspath(path)} is not a result of samara bench",
             fix="write one with samara bench … --json > old.json",
         ) from None
+    return rows, nodes
 
 
 def _against_baseline(old: Mapping[str, float], rows: Sequence[BenchRow]) -> dict[str, float]:
-    """New over old median per row that both have: above 1 is slower than before."""
+    """New divided by old median for each row that both have: above 1 is slower than before."""
     return {
         _key(asdict(r)): r.median_ms / old[_key(asdict(r))]
         for r in rows
@@ -509,6 +548,12 @@ def _where(use: DeviceUse | None) -> tuple[str, ...]:
     if use is None:
         return "cpu", "", "", ""
     return use.device, f"{use.nodes} of {use.of_nodes}", str(use.regions), str(use.launches or "")
+
+
+def _name(r: BenchRow) -> str:
+    threads = f"{r.threads} thread{'s' if r.threads > 1 else ''}"
+    device = r.use.device if r.use is not None else ""
+    return ", ".join(part for part in (r.engine, threads, r.isa, device) if part)
 
 
 def _ms(value: float | None) -> str:

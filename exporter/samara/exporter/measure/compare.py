@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two ways of running a model, compared layer by layer: every tensor that both can show."""
+"""Compare two ways of running a model layer by layer: every tensor that both can keep."""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from html import escape
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,13 +20,16 @@ from samara.exporter.measure.feeds import Feeds, Given, choose_feeds, read_feeds
 from samara.exporter.opening import Note, opened, silent
 from samara.exporter.passes import difference
 from samara.exporter.types import BackendError, SamaraError, ShapeError
+from samara.exporter.types.charts import Bar, bars
 from samara.exporter.types.text import plain, table
 from samara.pybridge import Model, Session
 from samara.pybridge.device import CPU
+from samara.pybridge.notebook import html_report
 
 REFERENCE = "reference"
 _OPTIONS = ("isa", "backend", "threads", "accuracy")
-_NARROW = ".q8"  # how quantization calls the int8 form of a tensor
+_SHOWN: Final = 40  # tensors that a notebook shows
+_NARROW = ".q8"  # suffix that quantization gives to the int8 form of a tensor
 
 Progress = Callable[[str], None]
 
@@ -34,8 +38,8 @@ Progress = Callable[[str], None]
 class Side:
     """One way of running a file.
 
-    backend "reference" is the numpy interpreter, which knows neither ISA nor threads nor accuracy; else
-    what a Session takes: "cpu", "opencl", the path of a library.
+    backend "reference" is the numpy interpreter, which ignores ISA, threads and accuracy; other values are
+    as a Session takes them: "cpu", "opencl", the path of a library.
     """
 
     path: str
@@ -46,7 +50,7 @@ class Side:
 
     @property
     def precision(self) -> str:
-        """The accuracy that it has: float16 is of devices alone."""
+        """The accuracy that takes effect: float16 is for devices only."""
         on_host = self.backend in (CPU, REFERENCE)
         return "default" if on_host and self.accuracy == "float16" else self.accuracy
 
@@ -60,10 +64,9 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class CompareRow:
-    """One tensor on both sides. `tolerances` is the largest difference in units of the model
-    tolerance (integers: 0 or infinite),
-    `sqnr_db` the signal-to-noise ratio of the second side against the first (infinite when equal).
-    `place` is the author's line and the module of its node, as far as the model says it.
+    """One tensor on both sides. `tolerances` is the largest difference in units of the model tolerance
+    (integers: 0 or infinite), `sqnr_db` the signal-to-noise ratio of the second side against the first
+    (infinite if equal). `place` is the author's line and module of its node, if the model has them.
     """
 
     tensor: str
@@ -75,7 +78,9 @@ class CompareRow:
     tolerances: float
     sqnr_db: float
     output: bool
-    of_bound: float | None = None  # of an output: the share of the report's bound, within up to 1
+    of_bound: float | None = (
+        None  # for an output: its share of the report's bound; up to 1 is within
+    )
     place: str = ""
 
 
@@ -83,9 +88,9 @@ class CompareRow:
 class CompareReport:
     """All rows in the order of the first program.
 
-    `uncompared` are its tensors that the second side does not have in that shape. `bound` is what
-    an output may differ by. `rounded`: one side has another precision (an int8 tensor is compared
-    by the numbers it stands for), so that differences are expected.
+    `uncompared` are its tensors that the second side lacks in that shape. `bound` is how far an output
+    may differ. `rounded`: the sides differ in precision (an int8 tensor is compared by the numbers that
+    it stands for), so differences are expected.
     """
 
     a: str
@@ -94,7 +99,7 @@ class CompareReport:
     uncompared: tuple[str, ...]
     sizes: Mapping[str, int]
     bound: Bound = TOLERANCE
-    missing: tuple[str, ...] = ()  # outputs of A that B does not have in that shape
+    missing: tuple[str, ...] = ()  # outputs of A that B lacks in that shape
     # Of the devices of A and of B; None for a side without one.
     uses: tuple[DeviceUse | None, DeviceUse | None] = (None, None)
 
@@ -105,17 +110,17 @@ class CompareReport:
 
     @property
     def agree(self) -> bool:
-        """Whether every output is there and within the bound."""
+        """Whether every output exists and is within the bound."""
         within = all(r.of_bound is None or r.of_bound <= 1.0 for r in self.rows)
         return within and not self.missing
 
     @property
     def first_beyond(self) -> CompareRow | None:
-        """The first tensor beyond the tolerance, where looking for the cause begins."""
+        """The first tensor beyond the tolerance; the search for the cause begins there."""
         return next((r for r in self.rows if not r.tolerances <= 1.0), None)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain dicts; infinities as strings, which JSON has no number for."""
+        """The report as plain dicts; infinities as strings, because JSON has none."""
         return {**plain(self), "rounded": self.rounded, "agree": self.agree}
 
     def text(self, *, worst: int | None = None) -> str:
@@ -154,6 +159,30 @@ class CompareReport:
         lines.append(self._verdict())
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        by = (lambda r: r.sqnr_db) if self.rounded else (lambda r: -r.tolerances)
+        worst = {id(r) for r in sorted(self.rows, key=by)[:_SHOWN]}
+        rows = []
+        for r in self.rows:  # in the order of the program, where the cause comes first
+            if id(r) not in worst:
+                continue
+            tip = (
+                f"{r.tensor} ({r.op}) {r.place}: {r.sqnr_db:.1f} dB, {r.tolerances:.3g} tolerances"
+            )
+            name = f"{r.tensor} (output)" if r.output else r.tensor
+            if self.rounded:
+                rows.append(Bar(name, r.sqnr_db, shown=f"{r.sqnr_db:.1f} dB", tip=tip))
+            else:
+                tone = "good" if r.tolerances <= 1.0 else "poor"
+                rows.append(Bar(name, r.tolerances, tone, f"{r.tolerances:.3g}", tip))
+        unit = "dB of signal to noise" if self.rounded else "of the tolerance"
+        limit = (0.0, 80.0) if self.rounded else (0.0, _most(r.tolerances for r in self.rows))
+        which = f"the worst {_SHOWN} of " if len(self.rows) > _SHOWN else ""
+        facts = {"A": self.a, "B": self.b, "tensors": f"{which}{len(self.rows)}"}
+        verdict = f"<p>{escape(self._verdict())}</p>"
+        chart = bars(rows, unit=unit, limit=limit) if rows else ""
+        return html_report("Comparison", facts, verdict, chart)
+
     def _verdict(self) -> str:
         if self.missing:
             return f"DIFFER: B has no such output: {', '.join(self.missing)}"
@@ -178,6 +207,11 @@ class CompareReport:
         return ("agree in all outputs; " if self.agree else "DIFFER; ") + where
 
 
+def _most(values: Iterable[float]) -> float:
+    """The end of an axis over the finite values, at least the tolerance."""
+    return max(1.2, *(v for v in values if math.isfinite(v)), 0.0)
+
+
 def parse_side(text: str) -> Side:
     """`m.samara`, `m.samara@isa=avx2,threads=2`, `m.samara@backend=reference`."""
     path, found, options = text.rpartition("@")
@@ -188,14 +222,17 @@ def parse_side(text: str) -> Side:
         key, equals, value = part.partition("=")
         if key not in _OPTIONS or not equals or not value:
             raise ShapeError(
-                f"{text}: {part!r} is no option",
+                f"{text}: {part!r} is not an option",
                 fix=f"options after @ are {', '.join(f'{o}=…' for o in _OPTIONS)}",
             )
         values[key] = value
     try:
         threads = int(values.get("threads", "1"))
     except ValueError:
-        raise ShapeError(f"{text}: threads={values['threads']} is no number") from None
+        raise ShapeError(
+            f"{text}: threads={values['threads']} is not a number",
+            fix="options after @ are written as threads=2",
+        ) from None
     backend, accuracy = values.get("backend", "cpu"), values.get("accuracy", "default")
     return Side(path, values.get("isa"), threads, backend, accuracy)
 
@@ -211,14 +248,12 @@ def compare(
     min_sqnr: float | None = None,
     progress: Progress = lambda _text: None,
 ) -> CompareReport:
-    """Run both sides on the same inputs, keep every tensor, compare those of equal name.
+    """Run both sides on the same inputs, keep every tensor, and compare those of equal name.
 
-    b: None means the reference interpreter on the same file. function: None means the first of each
-    file, whatever its name. feeds: arrays; inputs that are missing
-    get seeded random data.
-    shapes: of inputs where the file leaves dims open. min_sqnr: the bound of the outputs in
-    decibels of signal to noise, instead of that of the two precisions (_precision.bound_of).
-    SamaraError when a side cannot run, BackendError when its device fails.
+    b: None means the reference interpreter on the same file. function: None means the first function of
+    each file. feeds: arrays; missing inputs get seeded random data. shapes: of inputs with symbolic dims.
+    min_sqnr: the bound of the outputs in decibels of signal to noise, instead of that of the two precisions
+    (_precision.bound_of). SamaraError if a side cannot run, BackendError if its device fails.
     """
     second = Side(a.path, backend=REFERENCE) if b is None else b
     program = open_program(a.path)
@@ -285,8 +320,8 @@ def compare_files(
     progress: Progress = lambda _text: None,
     note: Note = silent,
 ) -> CompareReport:
-    """`compare` on sides as the command line writes them, ONNX models converted; inputs as
-    read_feeds takes them.
+    """`compare` for sides as the command line writes them, with ONNX models converted; inputs as read_feeds
+    takes them.
     """
     with contextlib.ExitStack() as stack:
         converted: dict[str, str] = {}
@@ -315,8 +350,8 @@ def compare_files(
 
 
 def sqnr_db(signal: Array, got: Array) -> float:
-    """10 log10 of the signal's energy over that of the difference; infinite when there is none,
-    NaN when either is not finite.
+    """10 log10 of the signal's energy divided by that of the difference; infinite without a difference, NaN if
+    either is not finite.
     """
     x, y = signal.astype(np.float64), got.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -337,7 +372,7 @@ def _chosen(
     shapes: Mapping[str, Sequence[int]] | None,
     seed: int,
 ) -> Feeds:
-    """Inputs, found with whichever side runs in C, on the CPU: a session is quick to try sizes with."""
+    """Inputs, found with the side that runs in C on the CPU, because a session is quick to try sizes with."""
     runner = next((s for s in (a, b) if s.backend != REFERENCE), Side(a.path))
     session = Session(runner.path, function=function, threads=1, isa=runner.isa)
     return choose_feeds(session, given=feeds, shapes=shapes, seed=seed)
@@ -346,7 +381,7 @@ def _chosen(
 def _run(
     side: Side, program: Program, function: str, feeds: Mapping[str, Array]
 ) -> tuple[dict[str, Array], DeviceUse | None]:
-    """Every tensor of the function by its name in the program, and what the side's device did."""
+    """Every tensor of the function by its name in the program, and the use of the side's device."""
     f = program.functions[function]
     if side.backend == REFERENCE:
         state: dict[str, Array] = {}
@@ -375,13 +410,13 @@ def _run(
         try:
             kept[v.name] = session.kept(v.name)
         except SamaraError:
-            continue  # a tensor that exists in the file alone, such as one that only dims read
+            continue  # a tensor that is in the file only, such as one that only dims read
     return kept, use
 
 
 def _real(f: Function, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """The tensors of a quantized function under the names they have in the float one, int8 ones as
-    the numbers they stand for.
+    """The tensors of a quantized function under their names in the float one; int8 tensors as the numbers that
+    they stand for.
     """
     found = dict(arrays)
     for v in f.values():
@@ -410,7 +445,7 @@ def _by_output_name(
     bound: Bound,
     swap: bool,
 ) -> list[CompareRow]:
-    """Outputs whose tensors are called otherwise in two files, matched by the output's name."""
+    """Outputs whose tensors have different names in the two files, matched by the output's name."""
     rows = []
     there = dict(zip(b.output_names, b.outputs, strict=False))
     makers = {v: n for n in a.nodes for v in n.outputs}
@@ -426,7 +461,7 @@ def _by_output_name(
 def _row(
     tensor: str, node: Node, a: Array, b: Array, bound: Bound | None, swap: bool
 ) -> CompareRow:
-    """bound: of an output. swap: the first side is the signal, and the second what has noise."""
+    """bound: for an output. swap: the first side is the signal, and the second has the noise."""
     if a.dtype.kind == "b":
         gap = float(np.any(a != b))
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nodes cost by the table's rules, in the sizes of one run."""
+"""The cost of nodes by the table's rules, for the sizes of one run."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from samara.exporter.types import Dim, Sym
 
 
 def flops_of(node: Node, sizes: Mapping[str, int] | None = None) -> int | None:
-    """Floating-point operations of one execution by the table's cost rule; None where dims are
-    not known.
-    """
+    """Floating-point operations of one execution by the table's cost rule; None if dims are unknown."""
     return _evaluated(_cost(node)[0], sizes)
 
 
 def bytes_of(node: Node, sizes: Mapping[str, int] | None = None) -> int | None:
-    """Bytes that one execution reads and writes at least; None where dims are not known."""
+    """Bytes that one execution reads and writes at least; None if dims are unknown."""
     return _evaluated(_cost(node)[1], sizes)
 
 
@@ -35,7 +33,7 @@ def _evaluated(dim: Dim, sizes: Mapping[str, int] | None) -> int | None:
 
 
 def symbol_sizes(f: Function, arrays: Mapping[str, Array]) -> dict[str, int]:
-    """What these inputs say about the symbols of a function."""
+    """Values of a function's symbols, from these inputs."""
     sizes: dict[str, int] = {}
     for v in f.inputs:
         shape = arrays[v.name].shape if v.name in arrays else ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the devices of a session did, for reports."""
+"""How a session used its devices, for reports."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from samara.pybridge.device import CPU
 
 @dataclass(frozen=True, slots=True)
 class DeviceUse:
-    """Which devices a session runs on, "cpu" where it has none or none took part.
+    """The devices that a session runs on; "cpu" if it has none, or none took part.
 
-    nodes: on them, of `of_nodes` that the session has; regions: in how many pieces, each submitted as
-    a whole; launches: kernels that a run launches there, 0 where the backend does not count.
-    repeated: runs that were repeated on the CPU; failure: why, or "". reason: why most nodes are on
-    the CPU where all are.
+    nodes: the number on them, of `of_nodes` nodes of the session; regions: in how many regions, each
+    submitted as a whole; launches: kernels launched per run, 0 if the backend does not count. repeated:
+    runs that were repeated on the CPU; failure: why, or "". reason: why most nodes are on the CPU, if all
+    are.
     """
 
     device: str
@@ -44,14 +44,14 @@ class DeviceUse:
 
 
 def settle(session: Session, arrays: Mapping[str, Array]) -> None:
-    """Run with the inputs until it is decided what runs where, which "auto" compares runs for."""
+    """Run with the inputs until the placement is final; "auto" compares runs to decide it."""
     while not session.backend_report().settled:
         session.run(arrays)
     session.reset()
 
 
 def device_use(session: Session) -> DeviceUse:
-    """What the devices of a session did until now."""
+    """How the devices of a session were used so far."""
     rows, report = session.placement(), session.backend_report()
     placed = [row.device for row in rows if row.device != CPU]
     names = dict.fromkeys(placed if report.active else ())

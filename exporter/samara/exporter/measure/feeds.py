@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs for a session: files, values and arrays that the caller gives, and for the other inputs
-seeded random data in sizes that the model accepts.
+"""Inputs for a session: files, values and arrays from the caller, and seeded random data for the others,
+in sizes that the model accepts.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from samara.pybridge.input_record import InputRecord
 from samara.pybridge.names import unknown
 from samara.pybridge.preprocess import preprocess, tensors_of
 
-# Sizes tried for a symbolic dim that nobody chose: a typical one first, then what strided networks need.
+# Sizes to try for a free symbolic dim: a common one first, then multiples that strided networks need.
 _SIZES = (64, 128, 224, 256, 320, 512, 96, 160, 32, 16, 8, 4, 2, 3, 1)
 _BATCH_NAMES = frozenset({"n", "b", "bs", "batch", "batch_size", "batchsize"})
-# Integers below the first, as bytes and tokens are; below the second where the model refuses those.
+# Random integers are below the first number, as bytes and tokens are; if the model refuses, below the second.
 _TOPS = (256, 2)
 _SUFFIXES = (".npy", ".npz")
-# The largest size tried for a sole free symbol.
+# The largest size tried for a single free symbol.
 _LARGEST = 1024
 # Two free symbols are tried in all pairs; with more, only equal sizes.
 _PAIRED_SYMBOLS = 2
-# Elements of one input beyond which chosen sizes are not tried: four symbols of 224 are 20 GB.
+# No sizes are tried that give one input more elements: four symbols of 224 would be 20 GB.
 _MOST_ELEMENTS = 1 << 26
 
 
@@ -48,7 +48,7 @@ _MOST_ELEMENTS = 1 << 26
 class Feeds:
     """Inputs of one run.
 
-    `sizes` are the symbolic dims that were chosen for random data, `random` says that data is.
+    `sizes` are the symbolic dims that were chosen for random data; `random`: whether some data is random.
     """
 
     arrays: Mapping[str, Array]
@@ -57,21 +57,20 @@ class Feeds:
 
 
 Given = Mapping[str, Any]
-"""Inputs by name: a path of a .npy file, or of an .npz file with one array; where the file of the model
-has a record of the input, a path of a picture or of a WAV file; a text that is a number or
-a list of numbers as JSON writes it, `16000` or `[0.5, 1]`; an array, a number, a list."""
+"""Inputs by name: the path of a .npy file, or of an .npz file with one array; if the model has a record of
+the input, the path of a picture or a WAV file; a text with a number or a JSON list of numbers, `16000`
+or `[0.5, 1]`; an array, a number, a list."""
 
 
 def read_feeds(
     inputs: Given, files: Sequence[str | os.PathLike[str]], specs: Sequence[TensorSpec]
 ) -> dict[str, Array]:
-    """Arrays for the inputs `specs`: from `inputs`, and from files without a name, which are .npz files
-    with inputs as members, one .npy file for a model with one input, or a picture or recording for the one
+    """Arrays for the inputs `specs`: from `inputs`, and from files without a name. These are .npz files with
+    inputs as members, one .npy file for a model with one input, or a picture or recording for the only
     input with a record.
 
-    A number is enough for an input with one element, whatever its rank. ShapeError for a name that no
-    input has, and for what does not fit the input's dtype or shape; SamaraError for a file that cannot be
-    read.
+    A number is enough for an input with one element, whatever its rank. ShapeError for an unknown name, and
+    for a value that does not fit the input's dtype or shape; SamaraError for a file that cannot be read.
     """
     given: dict[str, tuple[Any, str]] = {}
     inputs, files = media_named(inputs, files, specs)
@@ -96,9 +95,7 @@ def read_feeds(
 def media_named(
     inputs: Given, files: Sequence[str | os.PathLike[str]], specs: Sequence[TensorSpec]
 ) -> tuple[Given, Sequence[str | os.PathLike[str]]]:
-    """Inputs and files, a sole file that is a picture or a recording under the name of the sole input that
-    takes it.
-    """
+    """Inputs and files, after moving a single picture or recording to the only input that takes it."""
     takes = [s.name for s in specs if s.record is not None]
     if len(takes) != 1 or len(files) != 1 or takes[0] in inputs or not _is_media(files[0]):
         return inputs, files
@@ -106,7 +103,7 @@ def media_named(
 
 
 def pictures_of(inputs: Given, specs: Sequence[TensorSpec]) -> dict[str, Image]:
-    """The pictures among the inputs, as they are meant to be seen."""
+    """The pictures among the inputs, upright."""
     return {
         name: Image.open(inputs[name]).upright()
         for name, record in _media(inputs, specs).items()
@@ -124,7 +121,7 @@ def sounds_of(inputs: Given, specs: Sequence[TensorSpec]) -> dict[str, Audio]:
 
 
 def _media(inputs: Given, specs: Sequence[TensorSpec]) -> dict[str, InputRecord]:
-    """The records of the inputs that are given as pictures or recordings, by name."""
+    """The records of the inputs given as pictures or recordings, by name."""
     records = {s.name: s.record for s in specs}
     return {
         name: record
@@ -135,19 +132,19 @@ def _media(inputs: Given, specs: Sequence[TensorSpec]) -> dict[str, InputRecord]
 
 
 def _is_media(value: Any) -> bool:
-    """Whether a value for an input with a record is the path of a picture or of a recording."""
+    """Whether a value for an input with a record is the path of a picture or a recording."""
     return isinstance(value, (str, os.PathLike)) and not os.fspath(value).endswith(_SUFFIXES)
 
 
 def check_names(given: Iterable[str], names: Sequence[str]) -> None:
-    """ShapeError for a name that no input has."""
+    """UnknownNameError for a name that is not an input's."""
     for name in given:
         if name not in names:
             raise unknown("the model has no input", name, names, "it takes")
 
 
 def _value(name: str, value: Any, spec: TensorSpec | None) -> tuple[Any, str]:
-    """What stands for an input, and the file it is from, if any."""
+    """The value of an input, and the file it is from, if any."""
     if not isinstance(value, (str, os.PathLike)):
         return value, ""
     text = os.fspath(value)
@@ -166,7 +163,7 @@ def _value(name: str, value: Any, spec: TensorSpec | None) -> tuple[Any, str]:
 
 
 def _from_media(spec: TensorSpec, record: InputRecord, path: str) -> Array:
-    """The tensor of a picture; of sound the one in the middle of the recording."""
+    """The tensor of a picture; for sound the tensor from the middle of the recording."""
     if isinstance(record, ImageRecord):
         return preprocess(record, path)
     audio = Audio.open(path)
@@ -177,7 +174,7 @@ def _from_media(spec: TensorSpec, record: InputRecord, path: str) -> Array:
 
 
 def _number(text: str) -> Any:
-    """A number, a truth value, or nested lists of them; None for another text."""
+    """A number, a bool, or nested lists of them; None for another text."""
     with contextlib.suppress(ValueError):
         return (
             float(text) if text.lower().strip("+-") in ("nan", "inf") else json.loads(text.lower())
@@ -198,7 +195,7 @@ def _fitted(spec: TensorSpec, value: Any, where: str) -> Array:
 
 
 def _numbers(spec: TensorSpec, value: Any) -> Any:
-    """Numbers in nested lists; one number takes the shape of an input with one element."""
+    """Numbers in nested lists. A single number takes the shape of an input with one element."""
     try:
         array = np.asarray(value)
     except ValueError:
@@ -236,11 +233,10 @@ def choose_feeds(
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
 ) -> Feeds:
-    """The given arrays, and seeded random ones for inputs that are not among them, in sizes on
-    which the session runs.
+    """The given arrays, and seeded random ones for the other inputs, in sizes on which the session runs.
 
-    shapes: shapes of inputs; symbolic dims that neither these nor `given` fix are chosen by trying,
-    after which the session has run, its state put back.
+    shapes: shapes of inputs. Symbolic dims that neither these nor `given` fix are found by trying; after
+    that the session has run, and its state is restored.
     """
     arrays = dict(given or {})
     check_names([*arrays, *(shapes or {})], [s.name for s in session.inputs])
@@ -259,7 +255,7 @@ def choose_feeds(
         chosen = {s.name: _shape(s, {**fixed, **sizes}) for s in missing}
         if sizes and any(math.prod(shape) > _MOST_ELEMENTS for shape in chosen.values()):
             continue
-        try:  # before there is data: that takes longer than a refusal
+        try:  # before making data, which takes longer than a refusal
             session.resize({name: a.shape for name, a in arrays.items()} | chosen)
         except SamaraError as error:
             why = error
@@ -291,13 +287,13 @@ def session_feeds(
     shapes: Mapping[str, Sequence[int]] | None = None,
     seed: int = 0,
 ) -> Feeds:
-    """What `read_feeds` reads, and `choose_feeds` for the rest."""
+    """The inputs of `read_feeds`, and those of `choose_feeds` for the rest."""
     given = read_feeds(inputs or {}, files, session.inputs)
     return choose_feeds(session, given=given, shapes=shapes, seed=seed)
 
 
 def random_array(spec: TensorSpec, shape: Sequence[int], seed: int, top: int = _TOPS[-1]) -> Array:
-    """Data for an input, the same in every run: normal floats, coin flips, bytes, integers < `top`."""
+    """Data for an input, the same in every run: normal floats, bools, bytes, integers < `top`."""
     rng = np.random.default_rng([seed, zlib.crc32(spec.name.encode())])
     dtype = spec.numpy_dtype
     if dtype.kind == "f":
@@ -329,9 +325,9 @@ def _is_index(spec: TensorSpec) -> bool:
 def _fixed_sizes(
     specs: Sequence[TensorSpec], shapes: Mapping[str, Sequence[int]]
 ) -> dict[str, int]:
-    """What the shapes say about symbols.
+    """The values of symbols in these shapes.
 
-    ShapeError where two of them, or a shape and the model, disagree.
+    ShapeError if two shapes, or a shape and the model, disagree.
     """
     fixed: dict[str, int] = {}
     for spec in specs:
@@ -356,9 +352,7 @@ def _symbols(specs: Sequence[TensorSpec]) -> list[str]:
 
 
 def _batch_symbols(specs: Sequence[TensorSpec]) -> frozenset[str]:
-    """Symbols that count examples: those that stand first in a shape, and those that are called
-    so.
-    """
+    """Symbols that count examples: those in the first place of a shape, and those named so."""
     first = {
         s.shape[0] for s in specs if s.shape and isinstance(s.shape[0], str) and len(s.shape) > 1
     }
@@ -367,7 +361,7 @@ def _batch_symbols(specs: Sequence[TensorSpec]) -> frozenset[str]:
 
 
 def sizes_to_try(specs: Sequence[TensorSpec], free: Sequence[str]) -> Iterator[dict[str, int]]:
-    """Sizes for the symbols `free` of these inputs, likely ones first."""
+    """Sizes for the symbols `free` of these inputs, the most likely first."""
     batches = _batch_symbols(specs)
     ones = {d: 1 for d in free if d in batches}
     others = [d for d in free if d not in batches]
@@ -379,6 +373,6 @@ def sizes_to_try(specs: Sequence[TensorSpec], free: Sequence[str]) -> Iterator[d
     for n in _SIZES:
         yield dict.fromkeys(free, n)
     if len(others) == 1:
-        # Whatever the symbol is tied to: refusing a size costs microseconds.
+        # The symbol may depend on anything, so try all sizes: a refusal takes microseconds.
         for n in range(1, _LARGEST + 1):
             yield {**ones, others[0]: n}

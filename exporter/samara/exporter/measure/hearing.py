@@ -20,8 +20,8 @@ from samara.pybridge.audio_record import AudioRecord
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a model gave over a recording: runs, seconds of sound of each and from one to the next, and the
-    answers, where the file says what the outputs mean.
+    """The results of a model over a recording: runs, seconds of sound per run and between runs, and the
+    answers, if the file says what the outputs mean.
     """
 
     runs: int
@@ -30,7 +30,7 @@ class Heard:
     answers: tuple[Answer, ...]
 
     def text(self) -> str:
-        """How many runs there were, and the best classes with the time at which they were heard."""
+        """The number of runs, and the best classes with their times."""
         runs = "1 run" if self.runs == 1 else f"{self.runs} runs"
         first = f"{runs}, each on {self.seconds:g} s of sound, one every {self.step_seconds:g} s"
         return "\n".join([first, *self._spans()])
@@ -63,7 +63,7 @@ def hear(
 ) -> tuple[dict[str, Array], float, Heard]:
     """Run on all of a recording: the outputs with an axis of runs in front, seconds per run, and the rest.
 
-    ArgumentError where sound is given for several inputs, ShapeError for a recording that fills no tensor.
+    ArgumentError if sound is given for several inputs, ShapeError if the recording fills no tensor.
     """
     if len(sounds) != 1:
         raise ArgumentError(
@@ -88,9 +88,9 @@ def hear(
 
 
 def too_short(name: str, audio: Audio, record: AudioRecord) -> ShapeError:
-    """Of a recording that fills no tensor."""
+    """The error for a recording that is shorter than one tensor."""
     return ShapeError(
-        f"input {name!r}: {audio!r} fills no tensor, which takes {record.seconds:g} s",
+        f"input {name!r}: {audio!r} is shorter than the {record.seconds:g} s that one tensor takes",
         fix="give a longer recording, or append silence",
     )
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions inside a function: those that its `if`, `loop` and `call` nodes hold, each with the path of
-nodes that leads to it and the sizes that its symbols have there.
+"""Functions inside a function: those of its `if`, `loop` and `call` nodes, with the path of nodes that
+contain each and the sizes of its symbols there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from samara.exporter import ops
 from samara.exporter.ir import Function, Node, Program
 from samara.exporter.types import Sym
 
-# What a path calls the attributes that hold functions, where that is not their name.
+# The names of function attributes in paths, if they differ from the attribute's name.
 _ROLES = {"orelse": "else"}
 
 
@@ -22,10 +22,10 @@ _ROLES = {"orelse": "else"}
 class Inside:
     """A function that a run may enter.
 
-    path: from the function that is run, a control node and which of its functions, as `If_0/then`, and
-    so on inwards; "" for the function that is run. Where several nodes hold the function, the path is
-    that of the first and `holders` is how many they are. sizes: of its symbols, as far as they are the
-    same in every execution.
+    path: from the function that is run, pairs of a control node and one of its functions, as `If_0/then`,
+    from the outside in; "" for the function that is run. If several nodes contain the function, the path is
+    that of the first one, and `holders` is their number. sizes: of its symbols, if they are the same in
+    every execution.
     """
 
     function: Function
@@ -39,7 +39,7 @@ class Inside:
 
 
 def functions_inside(program: Program, name: str, sizes: Mapping[str, int]) -> dict[str, Inside]:
-    """The function `name` and all that a run of it may enter, by name, holders before what they hold.
+    """The function `name` and all functions that a run of it may enter, by name, outer before inner.
 
     sizes: of the symbols of its inputs.
     """
@@ -59,16 +59,16 @@ def functions_inside(program: Program, name: str, sizes: Mapping[str, int]) -> d
 
 
 def held(program: Program, node: Node) -> Iterator[tuple[str, Function]]:
-    """The functions that a node holds, each with its role: then, else, body."""
+    """The functions of a node, each with its role: then, else, body."""
     for attr in node.op.attrs:
         if attr.type == "function":
             yield _ROLES.get(attr.name, attr.name), program.functions[node.attrs[attr.name]]
 
 
 def sizes_inside(node: Node, callee: Function, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Sizes of the callee's symbols, which its inputs get from the node's last inputs.
+    """Sizes of the callee's symbols, whose values come from the node's last inputs.
 
-    What a loop carries and gives another shape has no size that holds for all iterations.
+    A carried value whose shape the loop changes has no size that holds in all iterations.
     """
     found: dict[str, int] = {}
     for given, v in zip(reversed(node.inputs), reversed(callee.inputs), strict=False):
@@ -89,7 +89,7 @@ def sizes_inside(node: Node, callee: Function, sizes: Mapping[str, int]) -> dict
 
 
 def _ordered(program: Program, name: str) -> list[Function]:
-    """Functions in an order in which all that hold one come before it; the call graph has no cycle."""
+    """Functions ordered so that callers come before callees; the call graph has no cycle."""
     done: dict[str, Function] = {}
 
     def visit(f: Function) -> None:
@@ -104,6 +104,6 @@ def _ordered(program: Program, name: str) -> list[Function]:
 
 
 def _agreed(every: list[Mapping[str, int]]) -> dict[str, int]:
-    """The sizes that all of them have, and have alike."""
+    """The sizes that all of them have, with equal values."""
     first, *others = every
     return {s: n for s, n in first.items() if all(o.get(s) == n for o in others)}

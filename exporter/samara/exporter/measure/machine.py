@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measuring: callables in turns, the arithmetic peak of this machine, programs of the build."""
+"""Measure callables in turns, and the arithmetic peak of this machine with programs of the build."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from typing import Any
 from samara.exporter.package.processes import run_text
 from samara.pybridge import library_path
 
-# A round of one engine repeats the run until it takes this long, so that the clock's grain does not matter.
+# A round repeats an engine's run until it takes this long, so that the clock's resolution is negligible.
 _ROUND_SECONDS = 2e-3
 _MAX_REPEATS = 1000
 _PEAK_SECONDS = 0.2
-# What the inner caches hold: larger tensors come from memory.
+# Size of the inner caches: larger tensors come from memory.
 _CACHED_BYTES = 1 << 20
 
 Progress = Callable[[int, int], None]
 
 
 def peak_gflops(isa: str | None = None) -> float | None:
-    """Fused multiply-adds of one thread, two operations each, by the program `fma_peak` beside
-    the library; None without it.
+    """GFLOP/s of fused multiply-adds (two operations each) of one thread, by the program `fma_peak` beside the
+    library; None without it.
     """
     program = program_beside_library("fma_peak")
     if program is None:
@@ -43,8 +43,8 @@ def peak_gflops(isa: str | None = None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Roof:
-    """What one thread can do at most here, measured: 1e9 operations per second of floats and of
-    bytes, two per multiply-add; 1e9 bytes per second read and written in cache and in memory.
+    """The measured limits of one thread here: 1e9 operations per second in floats and in bytes (two per
+    multiply-add); 1e9 bytes per second read and written in cache and in memory.
     """
 
     gflops: float
@@ -54,20 +54,20 @@ class Roof:
 
     @classmethod
     def of(cls, facts: Mapping[str, Any]) -> Roof:
-        """Out of what samara-bench --roof prints; KeyError where that is not in it."""
+        """From the output of samara-bench --roof; KeyError if it lacks a number."""
         return cls(
             *(facts[k] for k in ("peak_gflops", "peak_int8_gops", "cache_gbs", "memory_gbs"))
         )
 
     def microseconds(self, flops: int, size: int, is_int8: bool = False) -> float:
-        """The least time for so many operations and bytes: the longer of computing and moving."""
+        """The minimum time for so many operations and bytes: the longer of computing and moving."""
         computing = flops / (self.int8_gops if is_int8 else self.gflops)
         moving = size / (self.cache_gbs if size <= _CACHED_BYTES else self.memory_gbs)
         return max(computing, moving) / 1e3
 
 
 def measure_roof(isa: str | None = None) -> Roof | None:
-    """By the program `samara-bench` beside the library; None without it."""
+    """Measured by the program `samara-bench` beside the library; None without it."""
     program = program_beside_library("samara-bench")
     if program is None:
         return None
@@ -81,7 +81,7 @@ def measure_roof(isa: str | None = None) -> Roof | None:
 
 
 def program_beside_library(name: str) -> Path | None:
-    """A program that the build has left where the library lies; None where there is none."""
+    """The path of a program that the build put beside the library; None if there is none."""
     path = library_path().resolve().parent / name
     return path if os.access(path, os.X_OK) and path.is_file() else None
 
@@ -92,8 +92,8 @@ def interleave(
     warmup: int = 3,
     progress: Progress = lambda _done, _total: None,
 ) -> list[list[float]]:
-    """Seconds per call of every round of every callable; they take turns, and who begins changes
-    with the round.
+    """Seconds per call of every round of every callable. They take turns, and the first one changes with the
+    round.
     """
     repeats = []
     for call in calls:

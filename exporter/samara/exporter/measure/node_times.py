@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The times of nodes, those of branches and loops included: kernel, algorithm, runner-up, shares of the
-run and of what the machine can do.
+"""Times of nodes, including those in branches and loops: kernel, algorithm, runner-up, shares of the run
+and of the machine's limits.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from samara.exporter.measure.costs import bytes_of, flops_of, symbol_sizes
 from samara.exporter.measure.feeds import Feeds
 from samara.exporter.measure.inside import Inside, functions_inside
 from samara.exporter.measure.machine import Roof
+from samara.exporter.measure.modules import module_path
 from samara.exporter.opening import OpenedFile
 from samara.exporter.types import DType, ShapeError
 from samara.exporter.types.text import table
@@ -24,16 +25,15 @@ from samara.pybridge.tuned import NodeChoice
 
 @dataclass(frozen=True, slots=True)
 class NodeTime:
-    """The median time of one node in microseconds, all its executions in a run together, with the
-    kernel that ran.
+    """The median time of one node in microseconds, summed over its executions in a run, and its kernel.
 
-    algorithm, runner_up: what the operator chose and what came next, "" where it knows one way only;
-    `tuned` says that a measurement decided. estimates_us: what the cost model gives these.
-    roof_share: the least time for its operations and bytes here over the median; None where either
-    is unknown. path: of a node inside a branch or a loop, the control nodes that lead to it, as
-    `If_0/then/conv1`; of another node its name. function: that holds it. executions: in one run.
-    share: of the time of the run; that of a control node includes what runs inside it. source: the
-    author's line and the module's path, `net.py:12 in layers.0.conv`, as far as the model says.
+    algorithm, runner_up: the operator's choice and the next best, "" if it has only one; `tuned`: whether
+    a measurement decided. estimates_us: the cost model's estimates of the two. roof_share: the minimum
+    time for its operations and bytes here divided by the median; None if either is unknown. path: for a node
+    inside a branch or a loop, the control nodes that contain it, as `If_0/then/conv1`; else its name.
+    function: that contains it. executions: in one run. share: of the time of the run; that of a control
+    node includes the nodes inside it. source: the author's line and the module's path, `net.py:12 in
+    layers.0.conv`, if the model has them. module: the modules that contain it, as `layers/0`.
     """
 
     node: str
@@ -51,12 +51,13 @@ class NodeTime:
     executions: int = 1
     share: float | None = None
     source: str = ""
+    module: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeTimes:
-    """The nodes that were asked for; and the share of a run, the best of them, that the nodes of the
-    function that is run account for. not_reached: paths of nodes that were asked for and did not run.
+    """The requested nodes; and the best share of a run that the nodes of its function account for.
+    not_reached: paths of requested nodes that did not run.
     """
 
     nodes: tuple[NodeTime, ...]
@@ -70,7 +71,7 @@ def node_times(
     """Medians over `runs` profiled runs of the nodes that `wanted` names: a part of the path, operator or
     function, or of a tensor that was fused into the node.
 
-    ShapeError where no node is named so, or none of those that are ran.
+    ShapeError if no node has such a name, or none of them ran.
     """
     program = open_program(file.path)
     main = program.functions[session.function]
@@ -108,12 +109,12 @@ def node_times(
 
 
 NodeKey = tuple[str, str, str, int]
-"""A node: function, name, operator, and the how many-th of these, for names need not differ."""
+"""A node: function, name, operator, and its index among equal ones, because names need not be unique."""
 
 
 def named_nodes(inside: Mapping[str, Inside], wanted: str) -> dict[NodeKey, Node]:
-    """The nodes whose path, operator or function contains `wanted`, or that a tensor so named was fused
-    into. ShapeError where there are none.
+    """The nodes whose path, operator or function contains `wanted`, or that a tensor of such a name was fused
+    into. ShapeError if there are none.
     """
     found = {
         key: n
@@ -131,7 +132,7 @@ def named_nodes(inside: Mapping[str, Inside], wanted: str) -> dict[NodeKey, Node
 
 
 def keyed(f: Function) -> dict[NodeKey, Node]:
-    """The nodes of a function by what profile_keys calls them."""
+    """The nodes of a function by the keys of profile_keys."""
     seen: Counter[tuple[str, str, str]] = Counter()
     found: dict[NodeKey, Node] = {}
     for n in f.nodes:
@@ -142,7 +143,7 @@ def keyed(f: Function) -> dict[NodeKey, Node]:
 
 
 def profile_keys(rows: Sequence[ProfileRow]) -> dict[NodeKey, ProfileRow]:
-    """The rows of a profile by the nodes they are of."""
+    """The rows of a profile by the keys of their nodes."""
     seen: Counter[tuple[str, str, str]] = Counter()
     found: dict[NodeKey, ProfileRow] = {}
     for row in rows:
@@ -153,7 +154,7 @@ def profile_keys(rows: Sequence[ProfileRow]) -> dict[NodeKey, ProfileRow]:
 
 
 def run_time_us(profile: Sequence[ProfileRow], function: str) -> float:
-    """What a run of `function` took, by its profile."""
+    """The duration of a run of `function`, by its profile."""
     return max((r.start_us + r.total_us for r in profile if r.function == function), default=0.0)
 
 
@@ -184,19 +185,20 @@ def _node_time(
         executions=last.count,
         share=median / run_us if run_us > 0 else None,
         source=source_of(node),
+        module=module_path(node),
     )
 
 
 def source_of(node: Node) -> str:
-    """Where the author wrote a node, as far as the model says."""
+    """Where the author wrote a node, if the model says it."""
     return "" if node.source is None else node.source.place
 
 
 def node_rates(
     node: Node, kernel: str, us: float, sizes: Mapping[str, int], roof: Roof | None
 ) -> tuple[float | None, float | None]:
-    """1e9 operations per second and the share of the roof of a node of which `kernel` took `us` for one
-    execution; None where they mean nothing.
+    """1e9 operations per second, and the share of the roof, of a node whose `kernel` took `us` per execution;
+    None if they have no meaning for it.
     """
     cost, moved = flops_of(node, sizes), bytes_of(node, sizes)
     if us <= 0 or kernel == "view" or "control" in node.op.flags:
@@ -220,7 +222,7 @@ def nodes_text(
     roof: Roof | None,
     not_reached: Sequence[str] = (),
 ) -> str:
-    """A table of nodes, and what it is measured by."""
+    """A table of nodes, and the limits that it refers to."""
     repeated = any(n.executions > 1 for n in nodes)
     sourced = any(n.source for n in nodes)
     rows = [

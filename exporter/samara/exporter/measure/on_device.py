@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks on another machine: `samara-bench` is built for it, pushed with the model, run there.
+"""Benchmarks on another machine: build `samara-bench` for it, push it with the model, and run it there.
 
 `adb[:SERIAL]` is an Android device, `ssh:HOST` a machine with a shell, `qemu:CPU` a CPU emulated here.
 """
@@ -44,7 +44,7 @@ from samara.pybridge.atomic import put
 from samara.pybridge.dtypes import PACKED, pack_nibbles
 from samara.pybridge.scratch import scratch_folder
 
-# What `uname -m` and Android's ABIs call an architecture, as the target whose static programs run there.
+# `uname -m` or Android's ABI -> the target whose static programs run there.
 _TARGETS = {
     "aarch64": "aarch64-linux-gnu",
     "arm64": "aarch64-linux-gnu",
@@ -62,13 +62,13 @@ _INSTALL = {
 }
 _FEATURES = ("files", "threads", "profile", "choices")
 _TOOL = "samara-bench"
-# A device that says nothing for so long is gone; a benchmark may take its time.
+# A device that does not answer for the first time is taken to be lost; a benchmark may take the second.
 _ASK_SECONDS, _RUN_SECONDS = 60, 3600
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceReport:
-    """What samara-bench measured on `device`, one dict for every number of threads."""
+    """The results of samara-bench on `device`, one dict for every number of threads."""
 
     model: str
     device: str
@@ -81,7 +81,7 @@ class DeviceReport:
         return dict(plain(self))
 
     def text(self) -> str:
-        """Tables, and where they come from."""
+        """Tables, and how they were measured."""
         how = "emulated here: times say little" if self.emulated else self.target
         lines = [f"{self.model} on {self.device} ({how})"]
         heads = (
@@ -141,8 +141,8 @@ def _nodes_text(result: Mapping[str, Any]) -> str:
 def _with_rates(
     result: Mapping[str, Any], inside: Mapping[str, Inside], wanted: str
 ) -> dict[str, Any]:
-    """A result whose nodes are those that `wanted` names, each with its path, its share of the run and
-    what it reaches of what the device can do.
+    """A result with only the nodes that `wanted` names, each with its path, its share of the run and its share
+    of the device's limits.
     """
     roof = Roof.of(result) if "peak_gflops" in result else None
     named = named_nodes(inside, wanted)
@@ -181,13 +181,12 @@ def bench_on(
 ) -> DeviceReport:
     """Measure `model` on `device` with samara-bench and its `arguments`.
 
-    function: that is measured; default: the first. inputs, files: as read_feeds takes them, they go to
-    the device; the other inputs get random data there. shapes: of inputs; open dims get those that
-    `samara bench` would choose here. node: of the nodes that the arguments ask for, those that this
-    names, as node_times says. tool: a samara-bench for that machine; default: one is built for this
-    model, static. progress: told what is being done.
-    UnsupportedError for a device that nobody knows; ShapeError where no node is named so; BackendError
-    where adb, ssh, qemu or a compiler is missing, or the device fails.
+    function: to measure; default: the first. inputs, files: as read_feeds takes them; they are copied to the
+    device, and other inputs get random data there. shapes: of inputs; symbolic dims get the sizes that
+    `samara bench` would choose here. node: keep only the nodes that this names, as in node_times. tool: a
+    samara-bench for that machine; default: a static one is built for this model. progress: called with
+    every step. UnsupportedError for an unknown kind of device; ShapeError if no node has such a name;
+    BackendError if adb, ssh, qemu or a compiler is missing, or the device fails.
     """
     machine = _machine(device)
     session = Session(model, function=function, threads=1)
@@ -198,7 +197,7 @@ def bench_on(
         program = open_program(model)
         f = program.functions[session.function]
         inside = functions_inside(program, f.name, symbol_sizes(f, feeds))
-        named_nodes(inside, node)  # before anything is built
+        named_nodes(inside, node)  # fail before anything is built
     sized = [f"{n}={'x'.join(map(str, a.shape))}" for n, a in feeds.items() if a.ndim]
     words = [*(word for text in sized for word in ("--shape", text)), *arguments]
     if function is not None:
@@ -242,7 +241,7 @@ def _written(session: Session, given: Mapping[str, Array], folder: Path) -> dict
 
 
 def _built(model: Path, target: str, folder: Path, progress: Note) -> Path:
-    """samara-bench with what the model needs, without any shared library."""
+    """A statically linked samara-bench with what the model needs."""
     report = build(
         [model],
         out=folder / "dist",
@@ -267,7 +266,7 @@ def _built(model: Path, target: str, folder: Path, progress: Note) -> Path:
 
 
 class _Machine(abc.ABC):
-    """Somewhere to run programs."""
+    """A machine that can run programs."""
 
     def __init__(self, device: str) -> None:
         self.device = device
@@ -280,7 +279,7 @@ class _Machine(abc.ABC):
     def run(
         self, program: Path, model: Path, arguments: Sequence[str], data: Mapping[str, Path]
     ) -> str:
-        """What the program prints about the model there; data: a file for each of these inputs."""
+        """The output of the program for the model there; data: a file for each of these inputs."""
 
     def _known(self, architecture: str) -> str:
         if architecture not in _TARGETS:
@@ -331,7 +330,7 @@ class _Emulated(_Machine):
                 fix="install qemu-user and put it on PATH",
             )
         for architecture, program in there.items():
-            # Its status says nothing: some versions list and fail.
+            # The exit status is useless: some versions list and fail.
             listed = run_text([program, "-cpu", "help"])
             if self.cpu in (listed.stdout + listed.stderr).split():
                 return architecture, program
@@ -352,13 +351,13 @@ class _Emulated(_Machine):
 
 
 class _Remote(_Machine):
-    """A machine with a shell and a folder for what is pushed, which goes afterwards."""
+    """A machine with a shell, and a temporary folder there for pushed files."""
 
     base = "/tmp"
 
     @abc.abstractmethod
     def shell(self, command: str, seconds: int = _ASK_SECONDS) -> str:
-        """What a command prints there."""
+        """The output of a command there."""
 
     @abc.abstractmethod
     def push(self, file: Path, path: str) -> None:
@@ -389,7 +388,7 @@ class _Remote(_Machine):
                 self.push(file, f"{folder}/{file.name}")
             self.shell(f"chmod 755 {folder}/{_TOOL}")
             command = [f"./{_TOOL}", "model.samara", *arguments, *given]
-            # The number of the process, by which it is ended where this one is stopped.
+            # Keep the process id, to end it there if this process is stopped.
             begin = f"cd {folder} && echo $$ > pid && exec"
             return self.shell(
                 f"sh -c {shlex.quote(f'{begin} {shlex.join(command)}')}", _RUN_SECONDS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other engines that a benchmark runs beside samara. Each is imported only when it is asked for."""
+"""Other engines for comparison. Each is imported only on request."""
 
 from __future__ import annotations
 
@@ -26,9 +26,7 @@ class Peer(Protocol):
 
 
 def open_peer(engine: str, onnx: str | os.PathLike[str], threads: int) -> Peer:
-    """The peer of that name with an ONNX file loaded; BackendError when it is unknown or not
-    installed.
-    """
+    """The peer of that name with an ONNX file loaded. BackendError if it is unknown or not installed."""
     if engine not in _PEERS:
         raise BackendError(f"there is no peer {engine!r}", fix=f"peers are {', '.join(_PEERS)}")
     return _PEERS[engine](os.fspath(onnx), threads)
@@ -48,7 +46,10 @@ class _OnnxRuntime:
         try:
             self._session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         except Exception as error:
-            raise BackendError(f"onnxruntime cannot load {path}: {error}") from error
+            raise BackendError(
+                f"onnxruntime cannot load {path}: {error}",
+                fix="check the model with onnx.checker, or leave this engine out",
+            ) from error
         self._outputs = [o.name for o in self._session.get_outputs()]
 
     def run(self, feeds: Mapping[str, Array]) -> Outputs:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run of a model on files or random data: outputs, the best classes with their labels, the
-time of every node.
+"""One run of a model on files or random data: outputs, the best classes with their labels, and the time
+of every node.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from samara.pybridge.image import Image
 from samara.pybridge.image_record import ImageRecord
 from samara.pybridge.session import no_answer
 
-# What a name of a tensor may have and a name of a file not; samara-run replaces the same.
+# Characters that file names must not have; samara-run replaces the same ones.
 _FORBIDDEN = re.compile(r'[/\\:*?"<>|]')
 # Rows of a batch that --top shows.
 _TOP_ROWS = 8
@@ -59,11 +59,11 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a run gave. `sizes` are symbolic dims that were chosen because nothing fixed them.
+    """The results of a run. `sizes` are symbolic dims that were chosen because nothing fixed them.
 
-    `use`: of the devices, where the run was given some. `answer`: what the outputs mean, where the file
-    says it. `heard`: of a recording, on each part of which the model ran: outputs have an axis of runs in
-    front, and the time is that of one.
+    `use`: of the devices, if the run got some. `answer`: the meaning of the outputs, if the file says it.
+    `heard`: for a recording, on whose parts the model ran one after the other: outputs have an axis of runs
+    in front, and the time is that of one run.
     """
 
     outputs: Mapping[str, Array]
@@ -76,7 +76,7 @@ class RunResult:
     heard: Heard | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Shapes, ranges and the best classes; the arrays themselves belong in a file."""
+        """Shapes, ranges and the best classes; arrays are written to files instead."""
         return {
             "milliseconds": self.milliseconds,
             "random_inputs": self.random_inputs,
@@ -133,14 +133,14 @@ def run(
     profile: str | os.PathLike[str] | None = None,
     draw: str | os.PathLike[str] | None = None,
 ) -> RunResult:
-    """Run a `.samara` file once, or once for each tensor that a recording makes. Inputs that no file gives
-    get seeded random data.
+    """Run a `.samara` file once, or once for each tensor of a recording. Inputs without a file get seeded
+    random data.
 
-    inputs, files: as read_feeds takes them. top: how many classes to rank per row. output: where the
-    outputs go, as write_outputs takes it. profile: a Chrome trace to write. draw: a picture to write, that
-    of the input with the answer on it; UnsupportedError where the file does not say what its outputs mean.
-    backend, wait, accuracy: as a Session takes them. The time is that of a second run, when caches are
-    warm; state is put back in between.
+    inputs, files: as read_feeds takes them. top: how many classes to rank per matrix row. output: where to
+    write the outputs, as write_outputs takes it. profile: a Chrome trace to write. draw: a picture to
+    write, the input with the answer on it; UnsupportedError if the file does not say what its outputs
+    mean. backend, wait, accuracy: as a Session takes them. The time is that of a second run with warm
+    caches; the state is restored in between.
     """
     model = Model(path)
     if output is not None and output_kind(output) != "folder":
@@ -194,7 +194,7 @@ def run(
 
 
 def _check_drawable(session: Session, pictures: Mapping[str, Image]) -> None:
-    """Whether there will be an answer, and one picture to draw it on."""
+    """Check that there will be an answer, and one picture to draw it on."""
     if session.model.function(session.function).answer is None:
         raise no_answer(session.function)
     if len(pictures) != 1:
@@ -246,8 +246,8 @@ def _answer_json(answer: Answer) -> dict[str, Any]:
 
 
 def rank(name: str, array: Array, top: int, labels: Sequence[str]) -> list[Ranked]:
-    """The best `top` of each of the first rows of an output that can be scores: numbers along a
-    last axis of two or more.
+    """The best `top` of each of the first rows of an output that can hold scores: numbers along a last axis of
+    two or more.
     """
     shape = array.shape
     while shape and shape[-1] == 1:
@@ -264,9 +264,7 @@ def rank(name: str, array: Array, top: int, labels: Sequence[str]) -> list[Ranke
 
 
 def summary(array: Array) -> dict[str, Any]:
-    """dtype, shape and range of an array; None for a range of nothing or of what JSON has no
-    number for.
-    """
+    """dtype, shape and range of an array; the range is None if it is empty or has values that JSON lacks."""
     finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
     return {
         "dtype": str(array.dtype),
@@ -278,9 +276,9 @@ def summary(array: Array) -> dict[str, Any]:
 
 
 def output_kind(path: str | os.PathLike[str]) -> str:
-    """What the name of a file of outputs asks for: "npz" for all of them in one file, "npy" for a
-    model with one output, "folder" for a .npy of each in a folder that is there or whose name ends
-    with a slash. A device or pipe gets an .npz. ArgumentError for another name.
+    """How to write outputs to a path: "npz" for all of them in one file, "npy" for a model with one output,
+    "folder" for a .npy of each in a folder that exists or whose name ends with a slash. A device or pipe
+    gets an .npz. ArgumentError for another name.
     """
     name = os.fspath(path)
     if os.path.isdir(path) or name.endswith(("/", os.sep)):
@@ -298,9 +296,7 @@ def output_kind(path: str | os.PathLike[str]) -> str:
 
 
 def write_outputs(path: str | os.PathLike[str], outputs: Mapping[str, Array]) -> None:
-    """Write the outputs of a run, as output_kind says of the name. ShapeError for one .npy and
-    several outputs.
-    """
+    """Write the outputs of a run in the form of output_kind. ShapeError for one .npy and several outputs."""
     kind = output_kind(path)
     if kind == "npz":
         write_arrays(path, outputs)

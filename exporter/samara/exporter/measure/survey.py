@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What models need of a runtime: found by preparing them with the full library's own code."""
+"""Find out what models need of a runtime by preparing them with the full library's own code."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from samara.pybridge import Model, Session
 from samara.pybridge.needs import NodeNeeds, backend_needs, session_needs
 
 _READY = ("prepared", "view", "placed", "control")
-# Parts of which portable C may be enough, and the nanoseconds by which it takes longer for an element
-# than vectors (Zen 4, GCC 12 -Os, rounded up). All instruction sets give the same bits of them.
+# Parts for which portable C may be enough, with the extra nanoseconds per element compared to vectors
+# (Zen 4, GCC 12 -Os, rounded up). All instruction sets give the same bits for them.
 _PORTABLE = {
     "vquant_quantize": 1.0,
     "vquant_dequantize": 1.0,
@@ -29,17 +29,16 @@ _PORTABLE = {
     "q8_vbinary_mul": 2.5,
     "q8_vbinary_scale": 2.5,
 }
-_WORK_PER_NS = 200.0  # multiply-adds of int8 that one fast core does: VNNI, short convolutions
-_FELT = 0.01  # of a run
+_WORK_PER_NS = 200.0  # int8 multiply-adds of one fast core: VNNI, short convolutions
+_FELT = 0.01  # share of a run that is considered noticeable
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What one model needs.
+    """The needs of one model.
 
-    `model_parts` are those that it needs as a whole, `nodes` are those of all its functions. `unknown`
-    are nodes that no run reached and whose sizes only a run can tell: what they need beyond their
-    operator is not known.
+    `model_parts` are the parts that it needs as a whole; `nodes` those of all its functions. `unknown` are
+    nodes that no run reached and whose sizes depend on data: only their operators are known to be needed.
     """
 
     path: Path
@@ -51,7 +50,7 @@ class Needs:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """How the sessions are made that say what a model needs: the arguments of needs_of."""
+    """How to make the sessions that report needs: the arguments of needs_of."""
 
     shapes: Mapping[str, Sequence[int]]
     accuracy: str
@@ -67,17 +66,17 @@ def needs_of(
     backend: str | None = None,
     limits: Mapping[str, float] | None = None,
 ) -> Needs:
-    """What the `.samara` file at `path` needs, whatever instruction sets it will run with.
+    """The needs of the `.samara` file at `path`, for all instruction sets.
 
-    shapes: of inputs with symbolic dims; those not given are chosen by trying. Where sizes depend on
-    data, the model runs once on seeded random inputs. accuracy: of the sessions that the build is for.
-    backend: one of the runtime's own ("opencl") that nodes are to run on, too: with its kernels.
-    limits: of the sessions here, as Session takes them, for files that nobody vouches for.
+    shapes: of inputs with symbolic dims; others are found by trying. If sizes depend on data, the model runs
+    once on seeded random inputs. accuracy: of the sessions that the build is for. backend: one of the
+    runtime's own ("opencl") that nodes will run on too; its kernels are added. limits: of the sessions here,
+    as Session takes them, for files from unknown sources.
     """
     asked = _Asked(shapes or {}, accuracy, backend, limits)
     found: dict[tuple[str, str, int], NodeNeeds] = {}
     model_parts = _entries_needs(path, found, asked)
-    # A file is read as a whole: also the operators of functions that nothing calls.
+    # Include operators of functions that nothing calls, because a runtime reads the whole file.
     program = read_file(path, checked=False).program
     named = [n.op.name for f in program.functions.values() for n in f.nodes]
     ops = dict.fromkeys(named, frozenset[str]())
@@ -94,12 +93,12 @@ def needs_of(
 
 
 def portable_parts(nodes: Sequence[NodeNeeds]) -> frozenset[str]:
-    """Parts for whose kernels portable C is enough: all of them together take less than a hundredth
-    of a run longer, of every function. That is known where every node runs once, and judged at the
-    sizes that the nodes were prepared for: others change the products as well."""
+    """Parts for whose kernels portable C is enough: together they add less than a hundredth to the time of
+    every function. This requires that every node runs exactly once, and holds for the sizes for which the
+    nodes were prepared; other sizes scale the products as well."""
     if any(node.state == "control" for node in nodes):
         return frozenset()
-    # By function, nanoseconds; what is lost by part, too.
+    # Nanoseconds by function, and the loss by part.
     runs: defaultdict[str, float] = defaultdict(float)
     longer: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     for node in nodes:
@@ -108,7 +107,7 @@ def portable_parts(nodes: Sequence[NodeNeeds]) -> frozenset[str]:
         for part in node.parts & _PORTABLE.keys():
             lost[part] += node.elements * _PORTABLE[part]
     chosen = {part for lost in longer.values() for part in lost}
-    # The part that costs most goes first, until what is left is not felt.
+    # Remove the part with the largest loss until the rest is not noticeable.
     for part in sorted(chosen, key=lambda p: -max(lost[p] for lost in longer.values())):
         if any(
             sum(lost[each] for each in chosen) > _FELT * runs[name] for name, lost in longer.items()
@@ -122,9 +121,9 @@ def _entries_needs(
     found: dict[tuple[str, str, int], NodeNeeds],
     asked: _Asked,
 ) -> frozenset[str]:
-    """Put the nodes of all functions into `found`; the model's own parts.
+    """Put the nodes of all functions into `found`; returns the model's own parts.
 
-    Keys are the function, the node's name, which others may have too, and the how many-th of that name.
+    Keys are the function, the node's name, and its index among nodes of that name.
     """
     model = Model(path)
     model_parts: frozenset[str] = frozenset()
@@ -146,8 +145,8 @@ def _bodies_needs(
     found: dict[tuple[str, str, int], NodeNeeds],
     asked: _Asked,
 ) -> frozenset[str]:
-    """Prepare the bodies that no run reached as functions of their own: they are closed. What they
-    need as models."""
+    """Prepare bodies that no run reached as functions of their own. Returns the parts that they need as
+    models."""
     parts: frozenset[str] = frozenset()
     for name in program.functions:
         if all(n.state in _READY for (function, *_), n in found.items() if function == name):
@@ -168,8 +167,8 @@ def survey(
     accuracy: str = "default",
     backend: str | None = None,
 ) -> tuple[Selection, list[Needs]]:
-    """What all the models need together, and each alone. accuracy: of the sessions that run them.
-    backend: as for needs_of."""
+    """The needs of all models together, and of each. accuracy: of the sessions that run them. backend: as for
+    needs_of."""
     found = [needs_of(path, accuracy=accuracy, backend=backend) for path in models]
     selection = Selection()
     for needs in found:
@@ -183,7 +182,7 @@ def _function_needs(
     session = Session(
         model, function=function, threads=1, accuracy=asked.accuracy, limits=asked.limits
     )
-    # Kernels do not depend on sizes that only a run tells: such nodes stay on the CPU.
+    # Kernels do not depend on sizes that only a run determines: such nodes stay on the CPU.
     kernels = frozenset[str]()
     if asked.backend is not None:
         kernels = backend_needs(session, asked.backend)
@@ -196,7 +195,7 @@ def _function_needs(
         session.run(choose_feeds(session, shapes=asked.shapes).arrays)
     except SamaraError:
         if open_sizes:
-            raise  # it was not even prepared
+            raise  # not even preparing succeeded
         # Nodes that the run did not reach stay unknown.
     whole, nodes = session_needs(session)
     return whole | kernels, nodes

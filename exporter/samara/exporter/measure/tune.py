@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measuring what could compute each node here, and keeping the winners for sessions to use."""
+"""Measure the algorithms of each node here, and keep the winners for sessions."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from samara.pybridge.atomic import make_folder, write_text
 from samara.pybridge.device import CPU, BackendChoice
 from samara.pybridge.tuned import NodeChoice, cache_path, tuned_header
 
-# What another algorithm must save to displace the cost model's: less is noise.
+# Another algorithm must save this share to replace the cost model's choice; less is noise.
 _LEAST_GAIN = 0.03
 
-# Node by function and name.
+# Function and name of a node.
 _Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class TunedNode:
-    """A node that could be computed in several ways: microseconds of each, and the one to take.
+    """A node with several possible algorithms: microseconds of each, and the winner.
 
-    `default` is the cost model's; it stays where nothing is faster by 3 %. microseconds: empty for a
-    node of a branch that the inputs do not take. path: the node's name, inside a branch or a loop after
-    the control nodes that lead to it.
+    `default` is the cost model's choice; it stays unless another one is 3 % faster. microseconds: empty for
+    a node of a branch that the inputs do not take. path: the node's name, with the control nodes that
+    contain it in front.
     """
 
     function: str
@@ -50,11 +50,10 @@ class TunedNode:
 
 @dataclass(frozen=True, slots=True)
 class TuneReport:
-    """What was measured, and where the winners are: `path`, for sessions with the lines `key`.
+    """The measurements, and the file of the winners: `path`, for sessions with the lines `key`.
 
-    tolerances: the largest difference of the tuned answers from those of the cost model's choices,
-    in units of the model tolerance. use: of the devices, where there were some: nodes on them take none
-    of these algorithms.
+    tolerances: the largest difference of the tuned outputs from those of the cost model's choices, in units
+    of the model tolerance. use: of the devices, if there were some; nodes on them are not measured.
     """
 
     model: str
@@ -76,7 +75,7 @@ class TuneReport:
         """A table of the nodes, and what the changes save."""
         changed = [n for n in self.nodes if n.winner != n.default]
         where = "" if self.use is None else f"; {self.use.text()}"
-        lines = [f"{self.model}: {len(self.nodes)} nodes could be computed in several ways{where}"]
+        lines = [f"{self.model}: {len(self.nodes)} nodes have several algorithms{where}"]
         if self.nodes:
             rows = [
                 (
@@ -92,7 +91,7 @@ class TuneReport:
             lines.append(table(("node", "op", "cost model", "measured best", "us of each"), rows))
         lines.append(
             f"{len(changed)} change: {self.before_us:.1f} us of these nodes become"
-            f" {self.after_us:.1f} us; answers differ by {self.tolerances:.2g} of the tolerance"
+            f" {self.after_us:.1f} us; outputs differ by {self.tolerances:.2g} of the tolerance"
         )
         lines.append(f"stored in {self.path}; sessions use it with tuned=True or SAMARA_TUNED")
         return "\n".join(lines)
@@ -113,15 +112,15 @@ def tune(
     out: str | os.PathLike[str] | None = None,
     progress: Progress = lambda _done, _total: None,
 ) -> TuneReport:
-    """Measure every algorithm that each node of the function could take, and write the winners.
+    """Measure every algorithm of each node of the function, and write the winners.
 
-    inputs, files: what to run on, as read_feeds takes them; the other inputs get seeded random data.
-    Nodes of branches that these inputs do not take keep the cost model's choice. backend: devices, as a
-    Session takes them; only the nodes that they leave to the CPU are measured.
+    inputs, files: for these runs, as read_feeds takes them; other inputs get seeded random data. Nodes of
+    branches that these inputs do not take keep the cost model's choice. backend: devices, as a Session
+    takes them; only nodes that stay on the CPU are measured.
 
-    Sessions that differ in the algorithm of every node take turns, so what else the machine does
-    hits all alike; a node's time is its least. out: the file; default: the cache, where
-    Session(tuned=True) looks. SamaraError when the tuned answers leave the tolerance.
+    Sessions that differ in the algorithms of their nodes take turns, so that other load on the machine
+    affects all alike; a node's time is its minimum. out: the file; default: the cache, where
+    Session(tuned=True) looks. SamaraError if the tuned outputs exceed the tolerance.
     """
     model = Model(file.path)
     header = tuned_header(model, isa)
@@ -183,14 +182,14 @@ def _text(header: str, winners: Mapping[_Key, str]) -> str:
 def _forced(
     model: Model, header: str, winners: Mapping[_Key, str], common: Mapping[str, Any]
 ) -> Session:
-    """A session whose nodes take these algorithms."""
+    """A session whose nodes use these algorithms."""
     return Session(model, tuned=_text(header, winners).encode(), **common)
 
 
 def _measured(
     sessions: Sequence[Session], feeds: Mapping[str, Array], runs: int, progress: Progress
 ) -> dict[_Key, dict[str, float]]:
-    """The least time of every node by algorithm, over `runs` rounds in which all take turns."""
+    """The minimum time of every node by algorithm, over `runs` rounds in which all take turns."""
     taken = []
     for session in sessions:
         session.run(feeds)
@@ -212,7 +211,7 @@ def _measured(
 
 def _decided(choice: NodeChoice, times: Mapping[_Key, Mapping[str, float]], path: str) -> TunedNode:
     winner = default = _names(choice)[0]
-    # A node of a branch that was not taken has no times: the cost model keeps it.
+    # A node of a branch that was not taken has no times and keeps the cost model's choice.
     found = times.get(_key(choice), {})
     if found:
         best = min(found, key=lambda name: found[name])

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packages for applications: the runtime that holds what given models need, as library or as source."""
+"""Packages for applications: a runtime with what given models need, as a library or as sources."""

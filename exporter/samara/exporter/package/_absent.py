@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Takes code of parts that a build leaves out of the text of a C file, where SMR_HAS guards it.
+"""Remove from the text of a C file the code that SMR_HAS guards for parts that a build leaves out.
 
-The compiler drops such code anyway, but it would name functions whose files are not needed then.
-Three forms of guards are taken away, and any other stays as it is:
+The compiler would drop such code anyway, but it may name functions whose files are then not included.
+Three forms of guards are handled; others stay unchanged:
 
     if (… && SMR_HAS(part) && …) statement    with or without else
     = SMR_HAS(part) ? a : b                   also after return, ( and ,
@@ -20,7 +20,7 @@ _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
 def without_absent(text: str, absent: Collection[str]) -> str:
-    """`text`, without comments, without what is guarded by one of the parts `absent`."""
+    """`text`, which has no comments, without code that is guarded by one of the parts `absent`."""
     at = len(text)
     while True:
         found = [m for m in _GUARD.finditer(text, 0, at) if m[1] in absent]
@@ -47,13 +47,13 @@ def _without(text: str, guard: re.Match[str]) -> str:
     other = _ELSE.match(text, end)
     if other:
         return text[:start] + text[other.end() :]
-    # The body of another statement, or of none.
+    # Whether it is the body of another statement, so that something must remain.
     lone = text[:start].rstrip().endswith((")", "else"))
     return text[:start] + ("{}" if lone else "") + text[end:]
 
 
 def _enclosing(text: str, at: int) -> int:
-    """The parenthesis that is open at `at`; -1 for none in the statement."""
+    """The index of the parenthesis that encloses `at`; -1 if the statement has none."""
     depth = 0
     for i in range(at - 1, -1, -1):
         depth += (text[i] == ")") - (text[i] == "(")
@@ -65,7 +65,7 @@ def _enclosing(text: str, at: int) -> int:
 
 
 def _closing(text: str, opening: int) -> int:
-    """Where the bracket at `opening` is closed."""
+    """The index at which the bracket at `opening` is closed."""
     close = _PAIRS[text[opening]]
     depth = 0
     for i in _code(text, opening):
@@ -76,7 +76,7 @@ def _closing(text: str, opening: int) -> int:
 
 
 def _code(text: str, at: int) -> Iterator[int]:
-    """Positions from `at` on that are in no string and no character."""
+    """Positions from `at` on that are outside of strings and characters."""
     while at < len(text):
         char = text[at]
         if char in "\"'":
@@ -89,7 +89,7 @@ def _code(text: str, at: int) -> Iterator[int]:
 
 
 def _is_conjunct(text: str, begin: int, end: int, guard: re.Match[str]) -> bool:
-    """Whether the condition is false when the guard is: it is one of several joined by &&."""
+    """Whether the condition is false if the guard is: the guard is one of several terms joined by &&."""
     condition = text[begin:end]
     flat, depth = "", 0
     for char in condition:
@@ -103,7 +103,7 @@ def _is_conjunct(text: str, begin: int, end: int, guard: re.Match[str]) -> bool:
 
 
 def _statement_end(text: str, at: int) -> int:
-    """Behind the statement that begins at `at`."""
+    """The end of the statement that begins at `at`."""
     at += len(text[at:]) - len(text[at:].lstrip())
     if text[at] == "{":
         return _closing(text, at) + 1
@@ -125,7 +125,7 @@ def _semicolon(text: str, at: int) -> int:
 
 
 def _colon(text: str, at: int) -> int:
-    """The colon that belongs to a question mark before `at`."""
+    """The colon that belongs to the question mark before `at`."""
     depth = questions = 0
     for i in _code(text, at):
         char = text[i]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes a program of a bare-metal model: start-up, linker script, and the lines that run it."""
+"""The files that turn a bare-metal model into a program: start-up, linker script, and make rules."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _INCLUDES = "#include <stddef.h>\n#include <stdint.h>\n"
 
 
 def board_files(name: str, cpu: Cpu, figures: Figures, runtime: Path) -> dict[str, str]:
-    """The files by name: board.h, startup.c, link.ld, Makefile, and strings.c for a compiler that
-    has no C library. runtime: the folder runtime_c."""
+    """The files by name: board.h, startup.c, link.ld, Makefile, and strings.c for a compiler without a C
+    library. runtime: the folder runtime_c."""
     board = runtime / "bare_metal" / "board"
     found = {each: (board / each).read_text("utf-8") for each in ("board.h", "startup.c")}
     found["link.ld"] = _link((board / "link.ld").read_text("utf-8"), cpu, figures)
@@ -28,14 +28,14 @@ def board_files(name: str, cpu: Cpu, figures: Figures, runtime: Path) -> dict[st
 
 
 def program_line(name: str, cpu: Cpu) -> str:
-    """The compiler's line from sources to NAME.elf."""
+    """The compiler command that makes NAME.elf from the sources."""
     return " ".join(
         (cpu.compiler, *cpu.flags, *cpu.freestanding, "-Os", *_sources(name, cpu), *cpu.link_flags, *cpu.libraries)
     ) + f" -o {name}.elf"  # fmt: skip
 
 
 def run_line(name: str, cpu: Cpu) -> str:
-    """The emulator's line that runs NAME.elf."""
+    """The emulator command that runs NAME.elf."""
     return " ".join(cpu.machine.command(f"{name}.elf"))
 
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a bare-metal model looks like once it is open, as its own code shows it: the dump of
-runtime_c/bare_metal/layout.c, read.
+"""Read the structures of an opened bare-metal model from the dump of runtime_c/bare_metal/layout.c.
 
-The same program is linked at two places and run at both. A word that is the same in both is a number.
-A word that differs must be a pointer that leads to the same thing in both, or the model is not laid
-out when it is built: nothing is guessed.
+The same program is linked at two base addresses and run at both. A word that is equal in both dumps is a
+number. A word that differs must be a pointer to the same object in both; otherwise the model is not laid
+out at build time, because nothing is guessed.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ _TEXT = re.compile(rb"[\x20-\x7e]*\Z")
 
 
 class NotLaidOutError(Exception):
-    """Why a model's structures are made when it is opened instead of when it is built."""
+    """Why a model's structures are made at open() instead of at build time."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """What a pointer leads to. kind: `null`; `image`: byte `offset` of the model's file; `symbol`
-    and `function`: `name`; `string`: `name` is its text; `quant`, `ints`, `state`, `copy`, `block`,
-    `tensor`: byte `offset` of object `index` of its kind, in the dump's order; `unknown`."""
+    """The target of a pointer. kind: `null`; `image`: byte `offset` of the model's file; `symbol` and
+    `function`: `name`; `string`: `name` is its text; `quant`, `ints`, `state`, `copy`, `block`, `tensor`:
+    byte `offset` of object `index` of this kind, in the dump's order; `unknown`."""
 
     kind: str
     index: int = 0
@@ -42,7 +41,7 @@ Word = int | Place
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a dump: its kind, its fields (numbers, texts, places), and the words behind them."""
+    """A line of a dump: its kind, its fields (numbers, texts, places), and further words."""
 
     kind: str
     fields: tuple[int | str | Place, ...]
@@ -58,7 +57,7 @@ class _Range:
 
 @dataclass(slots=True)
 class _Run:
-    """One run of the program: its lines, and what lies where."""
+    """One run of the program: its lines, and the address ranges of its objects."""
 
     lines: list[list[str]]
     elf: Elf
@@ -81,10 +80,12 @@ class _Run:
                 continue
             index = seen[kind] = seen.get(kind, -1) + 1
             self.ranges.append(_Range(at, size, Place(kind, index)))
-        self.ranges.sort(key=lambda each: each.place.kind != "ints")  # some lie in the image
+        self.ranges.sort(
+            key=lambda each: each.place.kind != "ints"
+        )  # some ints lie inside the image
 
     def _objects(self) -> Iterator[tuple[str, int, int]]:
-        """Kind, address and size of each object that the dump names."""
+        """Record kind, address and size of each object in the dump."""
         for line in self.lines:
             if line[0] == "quant":
                 yield "quant", _address(line[1]), 16
@@ -98,14 +99,14 @@ class _Run:
     def resolve(self, address: int) -> Place:
         if address == 0:
             return NULL
-        for last in (0, 1):  # the end of one thing may be the beginning of another
+        for last in (0, 1):  # the end of one object may be the start of another
             for each in self.ranges:
                 if each.start <= address < each.start + each.size + last:
                     return Place(each.place.kind, each.place.index, address - each.start)
         return self._in_program(address)
 
     def _in_program(self, address: int) -> Place:
-        # Of an address in Thumb code bit 0 is set.
+        # Bit 0 of an address of Thumb code is set.
         name = self.functions.get(address & ~1)
         if name is not None:
             return Place("function", name=name)
@@ -120,15 +121,15 @@ class _Run:
 
 
 def read(runs: Sequence[tuple[str, Elf]]) -> list[Row]:
-    """The rows that the two runs of a program agree on. NotLaidOutError where they do not, or where
-    the program itself says so."""
+    """The rows on which the two runs of a program agree. NotLaidOutError if they do not, or if the program
+    reports a reason."""
     read_runs = [_Run([line.split() for line in text.splitlines()], elf) for text, elf in runs]
     first = read_runs[0]
     for line in first.lines:
         if line[0] == "refuse":
             raise NotLaidOutError(_text(line[1]))
     if not first.lines or first.lines[-1] != ["end"]:
-        raise NotLaidOutError("the program that shows its layout did not come to its end")
+        raise NotLaidOutError("the program that prints its layout ended early")
     if len({len(run.lines) for run in read_runs}) != 1:
         raise NotLaidOutError("two runs of the program have a different number of objects")
     together = zip(*(run.lines for run in read_runs), strict=True)
@@ -140,7 +141,7 @@ def _row(*runs: tuple[_Run, list[str]]) -> Row:
     head = 3 if kind in ("state", "copy") else len(runs[0][1])
     fields = {tuple(_field(run, token) for token in line[1:head]) for run, line in runs}
     if len(fields) != 1 or len({(line[0], len(line)) for _, line in runs}) != 1:
-        raise NotLaidOutError(f"a {kind} depends on where the program lies")
+        raise NotLaidOutError(f"a {kind} depends on the address of the program")
     words: list[Word] = []
     for tokens in zip(*(line[head:] for _, line in runs), strict=True):
         values = [int(token, 16) for token in tokens]
@@ -149,7 +150,7 @@ def _row(*runs: tuple[_Run, list[str]]) -> Row:
             continue
         places = {run.resolve(value) for (run, _), value in zip(runs, values, strict=True)}
         if len(places) != 1:
-            raise NotLaidOutError(f"a word of a {kind} depends on where the program lies")
+            raise NotLaidOutError(f"a word of a {kind} depends on the address of the program")
         words.append(places.pop())
     return Row(kind, fields.pop(), tuple(words))
 
@@ -171,5 +172,5 @@ def _text(token: str) -> str:
 
 
 def is_nameable(name: str) -> bool:
-    """Whether C can name it at the file's end: not what is static inside of a function."""
+    """Whether C can name it at the end of the file, unlike a static inside a function."""
     return _NAME.match(name) is not None

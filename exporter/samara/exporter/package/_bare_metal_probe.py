@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a bare-metal model takes: its code compiled for the CPU, and run once in an emulator.
+"""Measure a bare-metal model: compile its code for the CPU, and run it once in an emulator.
 
-Arena and stack are measured by runtime_c/bare_metal/probe.c. Without the CPU's compiler or emulator
-the same code runs as a 32-bit program of an x86-64 machine: pointers, integers and alignments are as
-on the CPU, so the arena is the same to the byte.
+runtime_c/bare_metal/probe.c measures arena and stack. Without a compiler or emulator for the CPU the same
+code runs as a 32-bit program on an x86-64 machine: pointers, integers and alignments are as on the
+CPU, so the arena has the same size.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from samara.pybridge import BackendError
 from samara.pybridge.atomic import put
 from samara.pybridge.scratch import raise_if_full
 
-_SHOWN = 12  # lines of what a compiler says
+_SHOWN = 12  # lines of compiler output in an error
 _TIMEOUT_S = 300.0
-_ROOM = 16 << 20  # of the probe's arena: untouched pages of it cost nothing
+_ROOM = 16 << 20  # bytes of the probe's arena; pages that are not touched cost nothing
 # 32-bit x86 with the alignments and sizes of the embedded ABIs, and with IEEE arithmetic.
 _X86 = (
     "-m32", "-malign-double", "-msse2", "-mfpmath=sse", "-fno-pie", "-fno-stack-protector",
     "-DSMR_LIKE_EMBEDDED=1",
 )  # fmt: skip
-# Two bases of a program whose pointers are looked for.
+# Two base addresses: words that differ between them are pointers.
 _PLACES = (0x0010_0000, 0x0234_0000)
-# Two functions with the same body keep their names, and padding of structs is 0.
+# Keep functions with equal bodies distinct, and padding of structs 0.
 _LAYOUT_FLAGS = ("-Os", "-fno-ipa-icf", "-ftrivial-auto-var-init=zero")
 _NO_LIBRARY = ("-ffreestanding", "-fbuiltin", "-DPROBE_NO_LIBRARY=1")
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Bytes, and in a sentence each how they are known; None: not known."""
+    """Bytes, and for each a sentence about how they were found; None: unknown."""
 
     arena_bytes: int
     arena_doc: str
@@ -50,8 +50,8 @@ class Figures:
     flash_doc: str = ""
     stack_bytes: int | None = None
     stack_doc: str = ""
-    needs: tuple[str, ...] = ()  # functions that the program has to bring along; (): not known
-    answers: tuple[str, ...] = ()  # numbers of the outputs of runs on made-up inputs
+    needs: tuple[str, ...] = ()  # functions that the program must supply; (): unknown
+    answers: tuple[str, ...] = ()  # outputs of runs on made-up inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class _Use:
     open_stack: int
     run_stack: int
     answers: tuple[str, ...]
-    layout: str  # what layout.c says
+    layout: str  # the output of layout.c
 
     @property
     def stack(self) -> int:
@@ -68,13 +68,13 @@ class _Use:
 
 
 def compiler_of(cpu: Cpu) -> str | None:
-    """The path of the CPU's compiler, where it is installed."""
+    """The path of the CPU's compiler, if it is installed."""
     return shutil.which(cpu.compiler)
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Bytes of each input and output of the caller's."""
+    """Bytes of each input and output in the caller's memory."""
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
@@ -83,8 +83,8 @@ class Sizes:
 def measure(
     name: str, cpu: Cpu, folder: Path, sources: Path, sizes: Sizes | None = None
 ) -> Figures | None:
-    """Arena and stack of `folder`/NAME_model.c, written for an arena of any size; None where nothing
-    can run it. BackendError when the CPU's compiler fails. sizes: to have answers, too.
+    """Arena and stack of `folder`/NAME_model.c, written for an arena of any size; None if nothing can run it.
+    BackendError if the CPU's compiler fails. sizes: given to get answers, too.
     """
     for how, machine in _machines(name, cpu, folder, sources, sizes):
         use = machine.run()
@@ -96,7 +96,7 @@ def measure(
 def look_inside(
     name: str, cpu: Cpu, folder: Path, sources: Path, sizes: Sizes
 ) -> tuple[Figures, list[tuple[str, Elf]]] | None:
-    """The same, with what layout.c says of the model in two programs that lie at different places."""
+    """The same, with the output of layout.c for two programs at different base addresses."""
     for how, machine in _machines(name, cpu, folder, sources, sizes):
         uses = machine.run_with_layout()
         if uses is not None:
@@ -107,7 +107,7 @@ def look_inside(
 def _machines(
     name: str, cpu: Cpu, folder: Path, sources: Path, sizes: Sizes | None
 ) -> Iterator[tuple[str, _Probe]]:
-    """What may run the model, best first, and in words how it is known then."""
+    """What can run the model, best first, with a sentence about how the figures were found."""
     compiler, emulator = compiler_of(cpu), shutil.which(cpu.emulator[0])
     if compiler is not None and emulator is not None:
         own = () if cpu.has_library else _NO_LIBRARY
@@ -116,7 +116,7 @@ def _machines(
         how = f"measured with {_version(compiler)} -Os{alike} in {cpu.emulator[0]}"
         run = (emulator, *cpu.emulator[1:])
         yield how, _Probe(name, folder, sources, sizes, command, cpu.libraries, run, True)
-    # 32-bit code of this machine: where it is x86-64 Linux with a compiler that makes such code.
+    # 32-bit code on this machine, if it is x86-64 Linux with a compiler for such code.
     if platform.machine() not in ("x86_64", "AMD64") or not sys.platform.startswith("linux"):
         return
     enums = ("-fshort-enums",) if cpu.short_enums else ()
@@ -139,8 +139,8 @@ def _figures(use: _Use, how: str) -> Figures:
 
 
 def compile_object(name: str, cpu: Cpu, folder: Path) -> tuple[Path, int, str] | None:
-    """Compile NAME_model.c to NAME_model.o: its path, the bytes of flash of a program that has the
-    model and nothing else, and how they are known. None without the CPU's compiler.
+    """Compile NAME_model.c to NAME_model.o: its path, the flash bytes of a program with only the model, and
+    how they were found. None without a compiler for the CPU.
     """
     compiler = compiler_of(cpu)
     if compiler is None:
@@ -163,8 +163,8 @@ def compile_object(name: str, cpu: Cpu, folder: Path) -> tuple[Path, int, str] |
 
 @dataclass(frozen=True, slots=True)
 class _Probe:
-    """probe.c with a model, for one machine. command: its compiler with flags; emulator: what runs the
-    program. A compiler that fails is an error where `strict`, else there is no answer."""
+    """probe.c with a model, for one machine. command: its compiler with flags; emulator: runs the program. If
+    `strict`, a failing compiler is an error; else there is no result."""
 
     name: str
     folder: Path
@@ -181,14 +181,14 @@ class _Probe:
         return done[0][0] if done else None
 
     def run_with_layout(self) -> list[tuple[_Use, Elf]] | None:
-        """Twice, at two places; the programs come along for their symbols."""
+        """The same program at two base addresses; the programs are returned for their symbols."""
         text = (self.sources / "bare_metal/layout.c").read_text("utf-8")
         both = self.folder / f"{self.name}_layout.c"
         put(both, f'#include "{self.name}_model.c"\n{renamer(self.name)(text)}')
         places = tuple((f"-Wl,-Ttext-segment={place:#x}",) for place in _PLACES)
         try:
             return self._build_and_run(both, _LAYOUT_FLAGS, {"LAYOUT": "1"}, places)
-        except BackendError:  # an old compiler: the model is measured without
+        except BackendError:  # an old compiler lacks the flags: skip the layout
             return None
         finally:
             both.unlink()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C tables of a bare-metal model that is laid out when it is built: runtime_c/bare_metal/
-bare_steps.h has their types."""
+"""Write the C tables of a bare-metal model that is laid out at build time. Their types are in
+runtime_c/bare_metal/bare_steps.h."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from samara.exporter.package._bare_metal_layout import (
     is_nameable,
 )
 
-_ROW_BYTES = 64  # of the model's file, kept or left out together; so much is it aligned to
+_ROW_BYTES = 64  # unit of the model's file that is kept or left out, and its alignment
 _MOST_VALUES = 0xFFFF  # operands have 16 bits
 _HOMES = ("none", "constant", "input", "output", "arena", "own")  # enum smr_home
 _OP_FIELDS = (
@@ -28,16 +28,16 @@ _OP_FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """`text` goes to the end of the model's file; `image` takes the place of the model's file in
-    it: tables and what they refer to, or all of it, by SMR_LAID_OUT."""
+    """`text` is appended to the model's file. `image` replaces the file's bytes in it: with SMR_LAID_OUT the
+    tables and the constants that they refer to, else the complete file."""
 
     text: str
     image: str
 
 
 def tables(rows: Sequence[Row], data: bytes) -> Tables:
-    """The tables of a model whose file is `data`. NotLaidOutError where something is in it that no
-    table can hold."""
+    """The tables of a model whose file is `data`. NotLaidOutError if it has something that tables cannot
+    express."""
     return _Writer(rows, data).tables()
 
 
@@ -57,10 +57,10 @@ class _Writer:
     rows: Sequence[Row]
     data: bytes
     out: list[str] = field(default_factory=list)
-    extents: list[tuple[int, int]] = field(default_factory=list)  # of the image that is used
-    known: list[tuple[int, int]] = field(default_factory=list)  # that may be
-    kept: list[int] = field(default_factory=list)  # rows of the image
-    memory: dict[int, int] = field(default_factory=dict)  # offset of each block
+    extents: list[tuple[int, int]] = field(default_factory=list)  # used ranges of the image
+    known: list[tuple[int, int]] = field(default_factory=list)  # ranges of constants
+    kept: list[int] = field(default_factory=list)  # kept rows of the image
+    memory: dict[int, int] = field(default_factory=dict)  # block -> its offset
     memory_bytes: int = 0
     alignment: int = 8
     by_kind: dict[str, list[Row]] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class _Writer:
             raise NotLaidOutError(f"it has {len(used)} tensors")
         numbers = {value: i for i, value in enumerate(used)}
         self._find_extents()
-        # Twice: what of the image is used is known only when all has been written.
+        # Write twice: the used ranges of the image are complete only after the first time.
         for _ in range(2):
             self.out, self.memory, self.memory_bytes = [], {}, 0
             self._write(nodes, [values[each] for each in used], numbers, outputs)
@@ -131,14 +131,16 @@ class _Writer:
             self.known.append((place.offset, place.offset + size))
 
     def _use(self, offset: int) -> int:
-        """Where byte `offset` of the file is among the rows that are kept."""
+        """The offset of byte `offset` of the file among the kept rows."""
         for last in (0, 1):
             for begin, end in self.known:
                 if begin <= offset < end + last:
                     if (begin, end) not in self.extents:
                         self.extents.append((begin, end))
                     return self._moved(offset)
-        raise NotLaidOutError(f"a pointer leads to byte {offset} of its file, which is no constant")
+        raise NotLaidOutError(
+            f"a pointer refers to byte {offset} of its file, which is not a constant"
+        )
 
     def _moved(self, offset: int) -> int:
         row, rest = divmod(offset, _ROW_BYTES)
@@ -204,7 +206,7 @@ class _Writer:
     # ---- pointers ----
 
     def _pointer(self, place: Place) -> str:
-        """A constant expression of type const void *, or of a function's."""
+        """A constant expression of type const void *, or of a function pointer."""
         at = place.offset
         if place == NULL:
             return "NULL"
@@ -214,7 +216,7 @@ class _Writer:
             return quoted(place.name)
         if place.kind in ("function", "symbol"):
             if not is_nameable(place.name):
-                raise NotLaidOutError(f"it uses {place.name!r}, which only one function can name")
+                raise NotLaidOutError(f"it uses {place.name!r}, which is static inside a function")
             name = place.name
             return f"(void (*)(void)){name}" if place.kind == "function" else _address(name, at)
         if place.kind in ("quant", "ints", "state", "copy"):
@@ -223,7 +225,7 @@ class _Writer:
         raise NotLaidOutError(f"an operator's state has a pointer to its {place.kind}")
 
     def _words(self, name: str, words: Sequence[Word]) -> None:
-        """A constant of these words, of which some are pointers."""
+        """A constant made of these words, some of which are pointers."""
         members: list[str] = []
         values: list[str] = []
         at = 0
@@ -324,7 +326,7 @@ return &plan;
             self.out += [",\n".join(listed), "};"]
 
     def _distinct(self, rows: Sequence[Row]) -> list[Row]:
-        """In the order of their numbers."""
+        """Attributes in the order of their indices."""
         found: dict[int, Row] = {}
         for row in rows:
             found.setdefault(_place(row.fields[0]).index, row)
@@ -383,7 +385,9 @@ return &plan;
             own = f".data = (void *){self._pointer(place)}, " if place != NULL else ""
         elif kind in ("input", "output"):
             if _number(distance) < 0:
-                raise NotLaidOutError(f"tensor {name!r} lies in no part of what it is a view of")
+                raise NotLaidOutError(
+                    f"tensor {name!r} is not inside the tensor that it is a view of"
+                )
             index = self._input(_number(root)) if kind == "input" else self._spare(_number(output))
             home_name = "BARE_INPUT" if kind == "input" else "BARE_SPARE"
             fields = [home_name, _number(distance), index]
@@ -402,11 +406,11 @@ return &plan;
         )
 
     def _input(self, value: int) -> int:
-        """The position of the input that value is."""
+        """The position of a value among the inputs."""
         for i, row in enumerate(self._of("input")):
             if row.fields[0] == value:
                 return i
-        raise NotLaidOutError("a tensor is a view of nothing that the model is given")
+        raise NotLaidOutError("a tensor is a view of something that is not an input")
 
     def _spare(self, output: int) -> int:
         return _number(self._of("output")[output].fields[1])
@@ -477,7 +481,7 @@ def _int64(value: int) -> str:
 
 
 def _float(bits: int) -> str:
-    """A float32 by its bits, as a C constant of the same value."""
+    """A float32, given as bits, as a C constant of the same value."""
     (value,) = struct.unpack("<f", struct.pack("<I", bits))
     if value != value:
         return "NAN"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The texts of a bare-metal build: the header with its figures, the example, the README."""
+"""Texts of a bare-metal build: the header with its figures, the example, the README."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BODY = re.compile(r"^#define SAMARA_ARENA_ALIGNMENT.*(?=^#endif)", re.MULTILINE
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """An input or output as C sees it."""
+    """An input or output in C."""
 
     name: str  # of the parameter
     spec: TensorSpec
@@ -56,11 +56,11 @@ class Tensor:
 
     @property
     def items(self) -> int:
-        """Elements of its C type."""
+        """The number of elements of its C type."""
         return self.size_bytes if self.spec.dtype in ("int4", "uint4") else self.size
 
     def macros(self) -> list[tuple[str, str]]:
-        """The macros about it, without the model's prefix."""
+        """Its macros, without the model's prefix."""
         stem = self.name.upper()
         rows = [(f"{stem}_SIZE", str(self.items)), (f"{stem}_BYTES", str(self.size_bytes))]
         if self.spec.scale is not None:
@@ -82,8 +82,8 @@ class Tensor:
 def tensors(
     specs: Sequence[TensorSpec], kind: str, others: Collection[Tensor] = ()
 ) -> tuple[Tensor, ...]:
-    """Inputs or outputs with the names of their parameters: `kind` for a single one, else their own
-    names where C and C++ take all of them beside those of `others`, else numbers."""
+    """Inputs or outputs with the names of their parameters: `kind` if there is only one; else their names, if
+    they are valid in C and C++ and distinct, also from `others`; else numbered names."""
     if len(specs) == 1:
         return (Tensor(kind, specs[0]),)
     names = [spec.name for spec in specs]
@@ -196,7 +196,7 @@ def example(name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> s
 #include "board.h"
 #include "{name}.h"
 
-/* All memory that the model uses beside the stack, of which it takes {upper}_STACK_BYTES. */
+/* All memory of the model except its stack, which is {upper}_STACK_BYTES. */
 static uint64_t arena[({upper}_ARENA_BYTES + 7) / 8];
 {results}
 int main(void) {{
@@ -216,7 +216,7 @@ int main(void) {{
 
 
 def _show(upper: str, output: Tensor) -> str:
-    """The lines of the example that show an output's beginning."""
+    """The lines of the example that print the beginning of an output."""
     is_real = output.c_type in ("float", "double")
     call = (
         f"board_real((float){output.name}[i])"
@@ -234,8 +234,8 @@ def _show(upper: str, output: Tensor) -> str:
 
 
 def readme(name: str, cpu: Cpu, figures: Figures, layout: str) -> str:
-    """README.md: what to compile and run, what it needs and what it takes. layout: in words, where
-    the model's structures are."""
+    """README.md: how to compile and run, what is needed, and the figures. layout: where the model's
+    structures are, in words."""
     upper = name.upper()
 
     def row(what: str, value: int | None, doc: str) -> str:
@@ -285,7 +285,7 @@ nothing. Compile your program with the same setting of `-fshort-enums` as this f
 
 
 def _needed(figures: Figures) -> str:
-    """What the compiled model asks of others, or where it was not compiled what it may ask."""
+    """The functions that the compiled model calls, or, if it was not compiled, those that it may call."""
     if not figures.needs:
         return "`memcpy memmove memset memcmp strlen strcmp` and the compiler's arithmetic helpers (libgcc)."
     helpers = [each for each in figures.needs if each.startswith("__")]

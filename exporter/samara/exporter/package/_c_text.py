@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """C source as text: comments, logical lines, tokens, declarations at file scope, prefixes.
 
-Enough of C to rewrite the runtime's own sources; what it does not understand it leaves as it is, and
-the compiler has the last word.
+It understands enough of C to rewrite the runtime's own sources. Anything else is left unchanged, and the
+compiler decides.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A directive, or the run of text lines between two directives."""
+    """A directive, or the text lines between two directives."""
 
     start: int  # where it begins in the text
-    text: str  # as it is written, spliced lines included, without the last newline
+    text: str  # unchanged, with spliced lines, without the last newline
     directive: str = ""  # "define", "if", ...; "" for text
-    rest: str = ""  # of a directive, spliced lines joined
+    rest: str = ""  # the rest of a directive, with spliced lines joined
 
 
 def strip_comments(text: str) -> str:
@@ -58,7 +58,7 @@ _LINES = re.compile(
 
 
 def logical_lines(text: str) -> Iterator[Line]:
-    """The directives of a text without comments, and what stands between them."""
+    """The directives of a text without comments, and the text between them."""
     for match in _LINES.finditer(text):
         written = match[0]
         if match["directive"] is None:
@@ -83,7 +83,7 @@ def split_define(rest: str) -> tuple[str, tuple[str, ...] | None, str]:
 
 # ---- declarations at file scope ----
 
-# What shows that a declaration has its linkage already, or that a statement is none.
+# Words that show that a declaration already has its linkage, or that a statement is not one.
 _SETTLED = frozenset(
     {
         "static",
@@ -102,13 +102,13 @@ _TYPE_WORDS = frozenset({"struct", "union", "enum"})
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A function or object that a text declares at file scope, external as it is written."""
+    """A function or object that a text declares at file scope with external linkage."""
 
     start: int  # where it begins in the text
     first_end: int  # end of its first word
     first: str
-    name: str  # with ## where it is pasted
-    defines: bool  # a definition, as far as one sees before its body
+    name: str  # with ## if it is pasted
+    defines: bool  # whether it is a definition, as far as is visible before the body
 
 
 class _Scanner:
@@ -119,8 +119,8 @@ class _Scanner:
         self._settled = _SETTLED.union(settled)
         self.braces = 0
         self._parens = 0
-        self._words: list[tuple[str, int, int]] = []  # of the declaration being read
-        self._named = False  # its name has been seen
+        self._words: list[tuple[str, int, int]] = []  # of the current declaration
+        self._named = False  # whether its name was read
 
     def feed(self, text: str, offset: int) -> None:
         for match in TOKEN.finditer(text):
@@ -150,26 +150,26 @@ class _Scanner:
         elif token == ")":
             self._parens -= 1
             if self._parens == 0 and self._words[1][0] == "(":
-                self._begin()  # a macro's call or an attribute, standing alone
+                self._begin()  # a macro call or an attribute on its own
 
     def _begin(self) -> None:
         self._words = []
         self._named = False
 
     def _is_type(self) -> bool:
-        """Whether the words so far head the members of a type."""
+        """Whether the words so far begin a type definition with members."""
         qualifiers = ("const", "static", "typedef", "extern")
         kinds = [word for word, _, _ in self._words if word not in qualifiers]
         return bool(kinds) and kinds[0] in _TYPE_WORDS
 
     def _defines(self) -> None:
-        """The last declaration found turns out to have a body."""
+        """The last declaration has a body."""
         last = self.found[-1]
         if last.start == self._words[0][1]:
             self.found[-1] = Declaration(last.start, last.first_end, last.first, last.name, True)
 
     def _name(self, ends: str) -> None:
-        """The words so far are a type and a name, if this declares something."""
+        """Record the words so far as a type and a name, if they declare something."""
         if self._named or not self._words:
             return
         words = [word for word, _, _ in self._words]
@@ -191,21 +191,21 @@ class _Scanner:
 
 
 def declarations(text: str, where: str) -> list[Declaration]:
-    """What a text without comments declares at file scope with external linkage."""
+    """The declarations of a text without comments at file scope with external linkage."""
     scanner = _Scanner(_STATIC_MACRO.findall(text))
     for line in logical_lines(text):
         if not line.directive:
             scanner.feed(line.text, line.start)
     if scanner.braces:
         raise SamaraError(
-            f"{where}: {scanner.braces} braces stay open",
+            f"{where}: {scanner.braces} braces are not closed",
             fix="a block that opens in one branch of an #if must end in it",
         )
     return scanner.found
 
 
 def macro_declarations(line: Line) -> list[Declaration]:
-    """What the body of a #define declares where it stands at file scope: smr_ and samara_ names."""
+    """The smr_ and samara_ names that the body of a #define declares when it is used at file scope."""
     head = _DEFINE_HEAD.match(line.text)
     if head is None:
         return []
@@ -222,7 +222,7 @@ def macro_declarations(line: Line) -> list[Declaration]:
 
 
 def make_static(text: str, where: str, public: Collection[str]) -> str:
-    """`text` with internal linkage for all it declares at file scope but the names `public`."""
+    """`text` with internal linkage for all declarations at file scope except the names in `public`."""
     found = declarations(text, where)
     for line in logical_lines(text):
         if line.directive == "define":
@@ -240,7 +240,7 @@ def make_static(text: str, where: str, public: Collection[str]) -> str:
 
 
 def renamer(prefix: str) -> Callable[[str], str]:
-    """Gives every identifier of the public interface, outside of string literals, another prefix."""
+    """Replace the prefix of every public identifier, outside of string literals."""
     if prefix == "samara":
         return lambda text: text
     swap: Mapping[str, str] = {"samara_": f"{prefix}_", "SAMARA_": f"{prefix.upper()}_"}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which source files a set of functions needs: a fixpoint over the names they use.
+"""Find the source files that a set of functions needs, as a fixpoint over the names that they use.
 
-Names come out of lists by pasting (smr_op_##name##_funcs), so that macros are expanded here; of
-conditionals every branch is read. What is over is what the compiler drops anyway: a branch that is
-never taken still counts as a use.
+Names may be pasted in lists (smr_op_##name##_funcs), so macros are expanded here; all branches of
+conditionals are read. The result may be too large, since a branch that is never taken counts as a use; the
+compiler drops the excess.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _EXTERN = re.compile(
     r"^extern\b(?:\s+const)?(?:\s+(?:struct|enum|union))?\s+\w+([^;#]*);", re.MULTILINE
 )
 _INCLUDED = re.compile(r'["<]([^">]+)[">]')
-# A list of kernels compiles the file that this macro names, for every instruction set.
+# A list of kernels includes the file that this macro names, for every instruction set.
 BODY = "SMR_SIMD_BODY"
-# Helpers of the vector vocabulary stay inside their file: there is nothing to find in their names.
+# Names of vector helpers, which are defined in the same file, are not searched for.
 _OPAQUE = frozenset({"N", "SMR_PASTE"})
 
 
@@ -46,7 +46,7 @@ Macros = dict[str, _Macro]
 
 
 def _included(line: Line) -> str:
-    """The file that a line brings in by its path, "" if it does not."""
+    """The file that a line names for inclusion, or ""."""
     rest = line.rest.removeprefix(f"{BODY} ") if line.directive == "define" else line.rest
     match = _INCLUDED.match(rest)
     return match[1] if match and line.directive in ("include", "define") else ""
@@ -64,7 +64,7 @@ def _macro(rest: str) -> tuple[str, _Macro]:
 def expand(
     tokens: Iterable[str], macros: Macros, hidden: frozenset[str] = frozenset()
 ) -> list[str]:
-    """`tokens` with macros replaced, as the C standard has it but for calls split over a list's end."""
+    """`tokens` with macros expanded as in the C standard, except for calls that span the end of a list."""
     source = list(tokens)
     out: list[str] = []
     at = 0
@@ -86,7 +86,7 @@ def expand(
 
 
 def _arguments(source: list[str], at: int) -> tuple[list[list[str]], int]:
-    """The arguments of a call, and where what follows it begins."""
+    """The arguments of a call, and the index after it."""
     arguments: list[list[str]] = [[]]
     depth = 1
     while at < len(source):
@@ -141,7 +141,7 @@ def _paste(tokens: Iterable[str]) -> list[str]:
 
 
 class _Source:
-    """One file that is compiled, with what it includes for its content."""
+    """One compiled file, with the files that it includes for their content."""
 
     def __init__(self, path: str, library: Library) -> None:
         self.path = path
@@ -149,7 +149,7 @@ class _Source:
 
     @cached_property
     def headers(self) -> set[str]:
-        """The guarded headers it includes, directly or not."""
+        """The headers with guards that it includes, directly or indirectly."""
         found: set[str] = set()
         self._collect(self.path, found)
         return found
@@ -164,12 +164,12 @@ class _Source:
 
     @cached_property
     def exact(self) -> frozenset[str]:
-        """Names that it defines as they are written."""
+        """Names that it defines literally (without pasting)."""
         return _defined(self._library.read(self.path), self.path)
 
     @cached_property
     def spelled(self) -> tuple[set[str], re.Pattern[str]]:
-        """Names in its text, its content files included, and a pattern of those it pastes."""
+        """Names in its text, including content files, and a pattern of the names that it pastes."""
         words: set[str] = set()
         pasted: set[str] = set()
         for path in self._content(self.path):
@@ -210,7 +210,7 @@ class _Source:
         self._walk(self.path, macros, tokens)
         defined: set[str] = set()
         depth = 0
-        # A file whose text is for another architecture has no tokens.
+        # A file for another architecture has no tokens.
         for token, after in zip_longest(tokens, tokens[1:], fillvalue=""):
             depth += (token == "{") - (token == "}")
             if depth == 0 and after in ("(", "[", "=") and _NAME.match(token):
@@ -235,10 +235,10 @@ class _Source:
                     self._walk(each, macros, tokens)
 
 
-# What only a file's own text says is kept for the next library made of the same sources.
+# Results that depend only on a file's text are cached for further libraries of the same sources.
 @cache
 def _defined(text: str, path: str) -> frozenset[str]:
-    """The smr_ and samara_ names that a text defines as they are written."""
+    """The smr_ and samara_ names that a text defines literally."""
     found = declarations(text, path)
     return frozenset(each.name for each in found if each.defines and _NAME.match(each.name))
 
@@ -256,7 +256,7 @@ def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def _pattern(pasted: str) -> str:
-    """A pattern of what smr_a##b##_c may become: parts that begin with an underscore stay."""
+    """A pattern of the names that smr_a##b##_c may become; parts that begin with an underscore are kept."""
     parts = pasted.split("##")
     fixed = [re.escape(p) if p.startswith(("smr_", "samara_", "_")) else r"\w*" for p in parts]
     return "".join(fixed)
@@ -290,8 +290,8 @@ class Library:
         return self._guarded[path]
 
     def is_content(self, path: str) -> bool:
-        """Whether a file is included for its text, which is then part of who includes it. The vector
-        vocabulary does not count: it defines nothing for other files."""
+        """Whether a file is included for its content, which then belongs to the including file. The vector
+        helpers do not count, because they define nothing for other files."""
         return self.has(path) and not self.is_guarded(path) and not path.startswith("simd/")
 
     def includes(self, path: str) -> list[str]:
@@ -327,7 +327,7 @@ class Library:
 
     @cached_property
     def _external(self) -> tuple[set[str], re.Pattern[str]]:
-        """Names that headers declare, and a pattern of those that they paste."""
+        """Names that headers declare, and a pattern of the names that they paste."""
         exact: set[str] = set()
         pasted: set[str] = set()
         for header in self._has:
@@ -378,6 +378,6 @@ class Library:
         return [source.path for source in self.sources if source.path in files]
 
     def _search(self, name: str) -> list[_Source]:
-        """The sources that define a name by macros."""
+        """The sources that may define a name with macros."""
         found = [source for source in self.sources if source.may_define(name)]
         return [source for source in found if name in source.names[1]]

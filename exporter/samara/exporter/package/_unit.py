@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes C files into one text: quoted includes are replaced by what they name.
+"""Write C files into one text, with quoted includes replaced by their content.
 
-The preprocessor's work stays the compiler's, with one exception: macros by which a file remembers
-that it was read before (include guards, the SMR_SIMD_ ones and the vector width) are followed, so
-that nothing is written twice where the compiler would skip it.
+Preprocessing is left to the compiler, with one exception: macros that record that a file was read before
+(include guards, the SMR_SIMD_ ones and the vector width) are evaluated, so that nothing that the
+compiler would skip is written twice.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from samara.pybridge import SamaraError
 _INCLUDE = re.compile(r'"([^"]+)"|<([^>]+)>')
 _REGION = re.compile(r"simd/(?:(\w+)_begin|end)\.h\Z")
 _GUARD = re.compile(r"\s*#\s*ifndef (\w+)\n\s*#\s*define \1\n")
-# Macros that ask the system for declarations, before the first of its headers.
+# Macros that request declarations from the system, defined before its first header.
 _FEATURE = re.compile(r"_\w+_SOURCE\Z|__USE_MINGW_ANSI_STDIO\Z")
 _STANDARD_NAMES = """
 assert ctype errno float inttypes limits math stdarg stdatomic stdbool stddef stdint stdio
@@ -28,7 +28,7 @@ _STANDARD = frozenset(f"{name}.h" for name in _STANDARD_NAMES.split())
 _OPERATORS = {"&&": " and ", "||": " or ", "!": " not "}
 _CONDITION = re.compile(r"&&|\|\||[<>=!]=|" + TOKEN.pattern)
 
-Read = Callable[[str], str]  # text of a file by its path under the sources
+Read = Callable[[str], str]  # returns the text of a file, given its path in the sources
 
 
 def guard_of(text: str) -> str | None:
@@ -39,32 +39,32 @@ def guard_of(text: str) -> str | None:
 
 @dataclass(slots=True)
 class _Group:
-    """An #if and what follows it up to its #endif."""
+    """An #if and its branches, up to its #endif."""
 
     is_open: bool = False  # left to the compiler
-    counts: bool = False  # an open one whose condition what is inside depends on
-    active: bool = True  # lines of the current branch are written
-    done: bool = False  # a branch was taken
+    counts: bool = False  # an open one whose condition matters for definitions inside it
+    active: bool = True  # whether lines of the current branch are written
+    done: bool = False  # whether a branch was taken
 
 
 @dataclass(slots=True)
 class Unit:
-    """A translation unit being written. `read` finds a file, with its comments taken out."""
+    """A translation unit under construction. `read` returns a file without its comments."""
 
     read: Read
     system: list[str] = field(default_factory=list)  # standard headers that all need
     features: dict[str, str] = field(default_factory=dict)  # _GNU_SOURCE and the like
     text: list[str] = field(default_factory=list)
-    _source: str = ""  # whose text is being written
+    _source: str = ""  # the file that is being written
     _conditions: list[str] = field(default_factory=list)  # open ones, around the current line
-    # What was defined, and under which conditions: name -> {conditions: value}.
+    # Macros and the conditions of their definitions: name -> {conditions: value}.
     _defined: dict[str, dict[tuple[str, ...], str]] = field(default_factory=dict)
     _followed: set[str] = field(default_factory=lambda: {"VF", "__cplusplus"})
 
     def add_source(self, path: str) -> None:
-        """Append a file that is compiled, behind a line that names it.
+        """Append a compiled file, after a line with its name.
 
-        The regions of instruction sets in it have such lines too, as PATH:ISA.
+        Regions of instruction sets in it get such lines too, as PATH:ISA.
         """
         self._source = path
         self._mark("")
@@ -135,7 +135,7 @@ class Unit:
         return known or _FEATURE.match(name) is not None
 
     def _lookup(self, name: str) -> str | bool | None:
-        """The value of a macro here, False where it is not defined, None where that is open."""
+        """The value of a macro here; False if it is undefined, None if that depends on open conditions."""
         entries = self._defined.get(name)
         if not entries:
             return False
@@ -154,7 +154,7 @@ class Unit:
         self._defined[name] = kept
 
     def _evaluate(self, condition: str) -> bool | None:
-        """A condition's value, None where the compiler has to find it."""
+        """A condition's value, None if the compiler must evaluate it."""
         words: list[str] = []
         asks = 0  # 1 after `defined`, 2 after its parenthesis
         for token in _CONDITION.findall(condition):
@@ -172,7 +172,7 @@ class Unit:
                 asks = 2 if asks == 2 else 0
             else:
                 words.append(_OPERATORS.get(token, token))
-        return bool(eval("".join(words), {"__builtins__": {}}))  # integers and operators alone
+        return bool(eval("".join(words), {"__builtins__": {}}))  # only integers and operators
 
     # ---- conditionals ----
 
@@ -212,7 +212,7 @@ class Unit:
             self._branch(group, f"#if {condition}", condition, counts=True)
 
     def _branch(self, group: _Group, text: str, condition: str, *, counts: bool) -> None:
-        """Begin the branch of `condition`; `text` is what the compiler reads if it must decide."""
+        """Begin the branch of `condition`; `text` is written if the compiler must decide."""
         value = self._evaluate(condition)
         group.active = value is not False
         group.done = group.active

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An AAR without Gradle: the classes of android/samara, and its native library for every ABI with what
+"""Build an AAR without Gradle: the classes of android/samara, and for every ABI its native library with what
 given models need.
 """
 
@@ -27,7 +27,7 @@ from samara.pybridge import sources as runtime_sources
 from samara.pybridge.atomic import make_folder, put, replacing, write_bytes
 from samara.pybridge.scratch import scratch_folder
 
-# What the Java classes offer of every model.
+# Features that the Java classes offer for every model.
 _FEATURES: Final = ("files", "callbacks", "threads", "metadata")
 LIBRARY: Final = "libsamara_jni.so"
 _SHOWN: Final = "{ global: JNI_OnLoad; JNI_OnUnload; local: *; };\n"
@@ -35,11 +35,10 @@ _SHOWN: Final = "{ global: JNI_OnLoad; JNI_OnUnload; local: *; };\n"
 
 @dataclass(frozen=True, slots=True)
 class AarReport:
-    """What was built: the AAR, its native libraries with their bytes, the compilers, and what the user
-    should know.
+    """The result: the AAR, its native libraries with their bytes, the compilers, and remarks for the user.
 
-    classes: what the Java classes were compiled against. maven: the folder of the repository that holds
-    the AAR, too.
+    classes: what the Java classes were compiled against. maven: the folder of the repository that also
+    has the AAR.
     """
 
     out: Path
@@ -90,11 +89,11 @@ def build_aar(
     maven: Path | None = None,
     say: Callable[[str], None] = lambda _text: None,
 ) -> AarReport:
-    """Write the AAR `out` for the models of a selection, whole or not at all.
+    """Write the AAR `out` for the models of a selection, as a whole or not at all.
 
-    isa: each ABI takes those that it has, and its default where it has none of them. wanted: features
-    beside what models and classes need. maven: a folder that becomes a Maven repository with the AAR.
-    UnsupportedError for a feature that nobody knows, BackendError for a compiler that fails.
+    isa: each ABI takes those that it has, or its default if it has none of them. wanted: features in
+    addition to those of models and classes. maven: a folder that becomes a Maven repository with the
+    AAR. UnsupportedError for an unknown feature, BackendError if a compiler fails.
     """
     libraries: dict[str, bytes] = {}
     compilers: dict[str, str] = {}
@@ -128,14 +127,14 @@ def _said_of(abi: str, say: Callable[[str], None]) -> Callable[[str], None]:
 def _with_features(
     selection: Selection, target: Target, isa: Sequence[str] | None, wanted: Sequence[str] | None
 ) -> Selection:
-    """The selection for a target, with what the classes call."""
+    """The selection for a target, with the features that the classes call."""
     own = selection.features or ()
     state = ("checkpoints",) if "state" in own else ()
     return for_target(selection, target, isa=isa, wanted=(*_FEATURES, *state, *(wanted or ())))
 
 
 class _Library:
-    """libsamara_jni.so of one ABI with a runtime that holds a selection."""
+    """libsamara_jni.so of one ABI, with a runtime that contains a selection."""
 
     def __init__(
         self,
@@ -151,7 +150,7 @@ class _Library:
         self.chain = replace(tools.for_target(target, folder), say=say)
 
     def build(self) -> bytes:
-        """The file, which is laid out for all devices."""
+        """The file, with segments aligned for all devices."""
         self._write_runtime()
         made = self.folder / LIBRARY
         libraries = bionic.LIBRARIES if self.tools.own else ("-lm", "-ldl", "-llog")
@@ -186,7 +185,7 @@ class _Library:
         root, own = self.tools.root, self.tools.own
         jni = sorted((root / "samara" / "src" / "main" / "jni").glob("*.c"))
         arithmetic = [root / "bionic" / bionic.ARITHMETIC] if own else []
-        # The NDK has its own jni.h. What nobody calls, the linker leaves out by sections.
+        # The NDK has its own jni.h. The linker drops unused sections.
         flags = (
             *self.chain.compile_flags(self.opt),
             f"-I{self.folder / 'include'}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The texts of an AAR: its manifest, what Gradle reads of it, and the description for a Maven repository."""
+"""The texts of an AAR: manifest, files that Gradle reads, and the description for a Maven repository."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ GROUP: Final = "dev.samara"
 ARTIFACT: Final = "samara"
 METADATA: Final = "META-INF/com/android/build/gradle/aar-metadata.properties"
 
-# What an app must be compiled against: HardwareBuffer, which the classes name, is of API level 26, the
-# element of the manifest for libraries of the vendor of 31.
+# The API level that apps must be compiled against: the classes name HardwareBuffer, of API level 26. The
+# manifest's element for libraries of the vendor is of level 31.
 _COMPILE_SDK: Final = 26
 _COMPILE_SDK_OF_VENDORS: Final = 31
 _USES_SDK: Final = f'<uses-sdk android:minSdkVersion="{MIN_SDK}" />'
@@ -27,8 +27,8 @@ _VENDORS: Final = "uses-native-library"
 def texts(module: Path, *, has_opencl: bool) -> dict[str, bytes]:
     """The entries of an AAR that are texts. module: android/samara.
 
-    has_opencl: whether the libraries hold the OpenCL backend, for which apps must name the libraries of
-    vendors that it opens.
+    has_opencl: whether the libraries contain the OpenCL backend; apps must then declare the vendor
+    libraries that it opens.
     """
     rules = (module / "proguard.txt").read_bytes()
     whole = (module / "src" / "main" / "AndroidManifest.xml").read_text(encoding="utf-8")
@@ -43,19 +43,19 @@ def texts(module: Path, *, has_opencl: bool) -> dict[str, bytes]:
 
 
 def _manifest(module: str, *, has_opencl: bool) -> str:
-    """The module's manifest with what Gradle puts in when it builds the module: package and SDK."""
+    """The module's manifest with the additions of Gradle's build: package and SDK."""
     text = module if has_opencl else _APPLICATION.sub("", module)
     text, count = _OPENING.subn(rf'\1 package="{GROUP}">\n  {_USES_SDK}', text)
     if count != 1 or (_VENDORS in text) != has_opencl:
         raise BackendError(
-            "the manifest of android/samara is not as this version knows it",
+            "the manifest of android/samara differs from what this version expects",
             fix="reinstall samara",
         )
     return text
 
 
 def maven_files(version: str, aar: bytes) -> dict[str, bytes]:
-    """The files of a Maven repository, by path, from which Gradle takes the AAR."""
+    """The files of a Maven repository, by path, so that Gradle can use the AAR."""
     folder = f"{GROUP.replace('.', '/')}/{ARTIFACT}/{version}"
     stem = f"{folder}/{ARTIFACT}-{version}"
     return {f"{stem}.aar": aar, f"{stem}.pom": _POM.format(version=version).encode()}

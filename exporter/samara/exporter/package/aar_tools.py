@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an AAR is compiled by: Java's compiler and platform, and a C compiler for every ABI."""
+"""The tools that build an AAR: Java's compiler and platform, and a C compiler for every ABI."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from samara.exporter.package.targets import Target, find_target
 from samara.exporter.package.toolchain import Toolchain, find_toolchain, names_ndk
 from samara.pybridge import BackendError, UnsupportedError
 
-# Android's names of its ABIs, in the order in which devices are many.
+# Android's names of its ABIs, the most common first.
 ABIS: Final = {
     "arm64-v8a": "aarch64-linux-android24",
     "armeabi-v7a": "armv7a-linux-androideabi24",
@@ -29,11 +29,11 @@ _ToolsFor = Callable[[Target, Path], Toolchain]  # with a folder of the tools' o
 
 @dataclass(frozen=True, slots=True)
 class AarTools:
-    """Programs and sources that an AAR is made with.
+    """Programs and sources for building an AAR.
 
-    targets: by ABI. for_target: the C compiler of one, with a folder of its own. own: whether that takes
-    samara's declarations of the C library, with whose stubs it links, in place of the NDK's.
-    platform: android.jar; None stands for samara's declarations. root: the folder android/.
+    targets: by ABI. for_target: makes the C compiler of one, with its own folder. own: whether it uses
+    samara's declarations of the C library and stub libraries, instead of the NDK's. platform: android.jar;
+    None means samara's declarations. root: the folder android/.
     """
 
     targets: Mapping[str, Target]
@@ -44,9 +44,9 @@ class AarTools:
     root: Path
 
     def classes(self, scratch: Path) -> bytes:
-        """classes.jar of android/samara; `scratch` is an empty folder for what is compiled on the way."""
+        """classes.jar of android/samara; `scratch` is an empty folder for intermediate files."""
         declared = self.root / "stubs"
-        # The annotations are in no platform.
+        # No platform contains the annotations.
         self.jdk.compile(declared / "androidx" if self.platform else declared, scratch / "stubs")
         path = [*([] if self.platform is None else [self.platform]), scratch / "stubs"]
         sources = self.root / "samara" / "src" / "main" / "java"
@@ -71,10 +71,10 @@ def find_tools(
     isa: Sequence[str] | None = None,
     ndk: str | os.PathLike[str] | None = None,
 ) -> AarTools:
-    """The tools for these ABIs, by default all: the NDK where one is named, else clang.
+    """The tools for these ABIs (default: all): the NDK if one is named, else clang.
 
-    UnsupportedError for an ABI or an instruction set that nobody knows, BackendError that names all that
-    is missing.
+    UnsupportedError for an unknown ABI or instruction set, BackendError with everything that is
+    missing.
     """
     targets = _targets(abis, isa)
     root = android_sources()
@@ -83,7 +83,7 @@ def find_tools(
 
 
 def _targets(abis: Sequence[str] | None, isa: Sequence[str] | None) -> dict[str, Target]:
-    """The targets by ABI. UnsupportedError for an ABI, or an instruction set, that nobody knows."""
+    """The targets by ABI. UnsupportedError for an unknown ABI or instruction set."""
     chosen = list(ABIS) if abis is None else list(dict.fromkeys(abis))
     for abi in chosen:
         if abi not in ABIS:
@@ -102,12 +102,12 @@ def _targets(abis: Sequence[str] | None, isa: Sequence[str] | None) -> dict[str,
 
 
 def isa_of(target: Target, isa: Sequence[str] | None) -> list[str] | None:
-    """Those of the named sets that a target has; None stands for its default."""
+    """Those of the named sets that a target has; None for its default."""
     return [name for name in isa or () if name in target.isa_names] or None
 
 
 def _both(jdk: Callable[[], Jdk], compiler: Callable[[], _T]) -> tuple[Jdk, _T]:
-    """What both find. BackendError that names all that is missing."""
+    """The results of both. BackendError with everything that is missing."""
     try:
         found = jdk()
     except BackendError as error:
@@ -124,7 +124,7 @@ def _both(jdk: Callable[[], Jdk], compiler: Callable[[], _T]) -> tuple[Jdk, _T]:
 def _compiler(
     targets: Iterable[Target], root: Path, ndk: str | os.PathLike[str] | None
 ) -> _ToolsFor:
-    """The NDK where one is named, else clang with our declarations. BackendError where there is none."""
+    """The NDK if one is named, else clang with samara's declarations. BackendError if there is none."""
     if names_ndk(ndk):
         of = {target.name: find_toolchain(target, ndk=ndk) for target in targets}
         return lambda target, _folder: of[target.name]

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runtime as one C file in which everything but the functions asked for has internal linkage.
+"""The runtime as one C file in which only the exported functions have external linkage.
 
-What nothing refers to is then gone by construction: the compiler sees all of it, and no linker has
-to be told anything. A shorter list of operators or kernels, put in the place of one of the sources'
-own lists, is all that a smaller runtime takes.
+The compiler sees the whole program, so it drops everything that is not referenced, without help from the
+linker. A smaller runtime needs only shorter lists of operators or kernels in place of the sources' own.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from samara.pybridge import SamaraError
 
 _LICENCE = "// SPDX-License-Identifier: Apache-2.0"
 _CPLUSPLUS = re.compile(r"^#ifdef __cplusplus\n(?:(?!#).*\n)*#endif\n", re.MULTILINE)
-# Parts with sources of their own, which builds without them do not even hold.
+# Parts with separate sources, which builds without them do not contain.
 _WITH_SOURCES = frozenset(
     {"backends", "backends_auto", "backend_opencl", "async", "image", "audio", "answer"}
 )
 _PART = re.compile(r"^SMR_PART\((\w+), 0\)", re.MULTILINE)
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
-# Functions and tables that this build does not use are meant to be dropped. GCC, with everything in
-# one file, takes failures for successes and warns of what only these leave unset.
+# Unused functions and tables are meant to be dropped. With everything in one file, GCC cannot tell
+# failures from successes, and warns about variables that are only unset after failures.
 _PRAGMAS = """\
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wunused-function"
@@ -52,8 +51,8 @@ PUBLIC_HEADERS = ("samara.h", "samara_media.h", "samara_backend.h", "samara_expe
 class Amalgam:
     """A runtime as two files.
 
-    `source` needs no other file and no flags. `header` is samara.h cut to what it exports; `others`
-    are those of the other public headers of which it exports something, cut so, by file name.
+    `source` needs no other file and no flags. `header` is samara.h with only its exported declarations;
+    `others` are the other public headers with exports, reduced in the same way, by file name.
     """
 
     source: str
@@ -63,7 +62,7 @@ class Amalgam:
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """The C sources, with lists put in the place of theirs."""
+    """The C sources, with some of their lists replaced."""
 
     root: Path
     lists: Mapping[str, str]
@@ -71,7 +70,7 @@ class _Sources:
     _read: dict[str, str] = field(default_factory=dict)
 
     def bare(self, path: str) -> str:
-        """A file's text without comments and without what is there for C++."""
+        """A file's text without comments and C++ parts."""
         if path not in self._read:
             own = self.lists.get(path)
             text = _bare(self.find(path)) if own is None else strip_comments(own)
@@ -80,7 +79,7 @@ class _Sources:
 
     @property
     def absent(self) -> frozenset[str]:
-        """Parts with sources of their own that this build leaves out."""
+        """Parts with separate sources that this build leaves out."""
         parts = self.lists.get("base/parts.inc", "")
         return _WITH_SOURCES & frozenset(_PART.findall(parts))
 
@@ -144,13 +143,12 @@ def amalgamate(
     """Write the runtime under `sources` (the folder of src/ and include/) as one C file.
 
     `lists` replaces files by their path under src/: {"ops/table/opdefs.inc": text}. `exports` are the
-    public functions that stay visible, by their samara_ names; with another `prefix` they, and all
-    types, macros and constants of the header, begin with it instead. `extra_sources` (custom
-    operators) join with the headers beside them, their own functions made internal unless they are
-    exported. `embed` becomes
+    public functions that stay visible, by their samara_ names. With another `prefix` they, and all types,
+    macros and constants of the header, begin with it. `extra_sources` (custom operators) are added with
+    the headers beside them; their functions become internal unless exported. `embed` becomes
     `smr_model_image`, aligned constant data of `smr_model_image_bytes` bytes, for the extra sources.
-    `defines` are macros set before everything else. `packs_texts`: formats of failures take half the
-    bytes (package/texts.py).
+    `defines` are macros set before everything else. `packs_texts`: compress the formats of failures to
+    half their bytes (package/texts.py).
     """
     if not _PREFIX.match(prefix):
         raise SamaraError(
@@ -162,10 +160,10 @@ def amalgamate(
     files = _Sources(sources, lists, extra)
     library = Library(files.bare, [*files.compiled(), *extra], files.all())
     needed = library.reached([*public, *_used_by(library, extra)])
-    # Names of an extra source need not be the runtime's, so that none may lead to it.
+    # Names in an extra source need not belong to the runtime, so they may be undefined.
     reached = [*(path for path in needed if path not in extra), *extra]
 
-    # Last comes what includes the system's headers: Windows' define words like `far` and `small`.
+    # Files with system headers come last: Windows' headers define words like `far` and `small`.
     unit = Unit(lambda path: _linkage(files.bare(path), path, public))
     for path in sorted(reached, key=lambda path: path.startswith("base/os_")):
         if path in extra and embed is not None:
@@ -190,7 +188,7 @@ def amalgamate(
 
 
 def _used_by(library: Library, extra: Mapping[str, Path]) -> set[str]:
-    """All that the extra sources name, for the caller wants all of them."""
+    """All names in the extra sources, because all of these are needed."""
     found = (source for source in library.sources if source.path in extra)
     return {name for source in found for name in source.names[0]}
 
@@ -200,7 +198,7 @@ def _linkage(text: str, path: str, public: frozenset[str]) -> str:
 
 
 def _head(unit: Unit, defines: Mapping[str, str]) -> Iterator[str]:
-    """What stands before the first source."""
+    """The lines before the first source."""
     yield _LICENCE
     for name, value in defines.items():
         yield f"#define {name} {value}".rstrip()
@@ -211,7 +209,7 @@ def _head(unit: Unit, defines: Mapping[str, str]) -> Iterator[str]:
 
 
 def image(data: bytes) -> str:
-    """`data` as aligned constant words, the form that compilers read fastest for its length."""
+    """`data` as aligned constant words, the form that compilers read fastest."""
     padded = data + bytes(-len(data) % 8)
     words = [f"0x{int.from_bytes(padded[i : i + 8], 'little'):x}" for i in range(0, len(padded), 8)]
     rows = ",\n".join(",".join(words[i : i + 8]) for i in range(0, len(words), 8))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models for microcontrollers: one C file that holds runtime and model and runs in one buffer."""
+"""Models for microcontrollers: one C file with runtime and model, which runs in one buffer."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from samara.pybridge.scratch import scratch_folder
 EXPORTS = tuple(
     f"samara_{name}" for name in ["open", "run_with", "input", "reset", "message", "arena_used"]
 )
-# Parts that no bare-metal program can use; everything else is as the models need it.
-# The transforms of convolutions go too: they keep several times the weights in memory, and a
-# bare-metal session has strict accuracy, which excludes them.
-# `verify`: the model is declared constant, and nothing asks for its checksums.
+# Parts that no bare-metal program can use; other parts depend on the models. The transforms of
+# convolutions are among them: they need several times the memory of the weights, and bare-metal sessions
+# have strict accuracy, which excludes them. `verify`: the model is declared constant, and nothing
+# compares its checksums.
 HOSTED = frozenset({"survey", "eager", "verify", "threads", "keep", "profile", "custom"}) | {
     "async",
     "image",
@@ -51,17 +51,17 @@ HOSTED = frozenset({"survey", "eager", "verify", "threads", "keep", "profile", "
     "f32_winograd_f23",
     "f32_winograd_f43",
 }
-# Convolutions that read pixels through pointers do so in smaller blocks here than in the library that
-# was asked what the model needs (ops/conv/indirect.c): the last block may have few rows.
+# Convolutions that read pixels through pointers use smaller blocks here than in the library that
+# determined the needs (ops/conv/indirect.c), so the last block may have few rows.
 _SMALL_BLOCKS = {"f32_gemm_indirect": "f32_gemm_short"}
 _SUPPORT = ("bare_model.h", "bare_model.c", "bare_steps.h", "bare_steps.c")
 _SYSTEM_FILES = ("base/os_posix.c", "base/os_windows.c")
-# Of a C library; bare_metal/bare_libc.h says in their place what is used of it.
+# Headers of a C library; bare_metal/bare_libc.h declares what is used of them.
 _LIBRARY_HEADER = re.compile(
     r"^#include <(?:assert|errno|inttypes|math|stdio|stdlib|string|time)\.h>\n", re.MULTILINE
 )
-# The runtime's own types: an enum takes as many bytes as its values whatever the compiler's flags, so
-# that structures are alike for all. Those of the interface are as the flags have it.
+# Make the runtime's own enums as short as their values allow, whatever the compiler's flags, so that
+# structures are equal for all compilers. Enums of the interface follow the flags.
 _ENUM = re.compile(r"^( *)(typedef )?enum( \w+)? \{", re.MULTILINE)
 _SMALL = """\
 #if defined(__GNUC__)
@@ -75,13 +75,13 @@ _PART = re.compile(r"^SMR_PART\((\w+),", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class BareMetalReport:
-    """What was written, and what it takes of the machine."""
+    """The files that were written, and their memory figures."""
 
     name: str
     cpu: Cpu
     files: tuple[Path, ...]
     figures: Figures
-    layout: str  # in words: where the model's structures are, and why
+    layout: str  # where the model's structures are, and why, in words
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -126,13 +126,13 @@ def write(
     selection: Selection,
     embed: bool = True,
 ) -> BareMetalReport:
-    """Write NAME_model.c, NAME.h, example.c and README.md for one model into the folder `out`, and
-    what makes a program of them: startup.c, board.h, link.ld, Makefile. Where the CPU's compiler is
-    installed, NAME_model.o too.
+    """Write NAME_model.c, NAME.h, example.c and README.md for one model into the folder `out`, and the files
+    that make a program of them: startup.c, board.h, link.ld, Makefile. If the CPU's compiler is installed,
+    also NAME_model.o.
 
-    cpu: a name of _bare_metal_cpus.CPUS. selection: what the model needs of the runtime. The model is
-    always embedded. Raises UnsupportedError for a CPU that is not known and for a model whose sizes
-    are not all known, BackendError when a compiler fails.
+    cpu: a name of _bare_metal_cpus.CPUS. selection: what the model needs of the runtime. The model is always
+    embedded. UnsupportedError for an unknown CPU, and for a model with sizes that are not fixed;
+    BackendError if a compiler fails.
     """
     core = find_cpu(cpu)
     if len(models) != 1 or not embed:
@@ -155,7 +155,7 @@ def write(
             figures = measure(name, core, folder, runtime)
     if figures is None:
         figures = _bound(models[0])
-        notes.append("nothing here can run the model, so that its arena is an upper bound")
+        notes.append("nothing here can run the model, so its arena is only an upper bound")
     with replacing_files(out) as fresh:
         put(fresh / files[0], source.text(figures.arena_bytes))
         made = compile_object(name, core, fresh)
@@ -183,8 +183,8 @@ def write(
 _ARENA = "SMR_ARENA_BYTES_GOES_HERE"
 _ANY = 0  # an arena of any size
 _NOT_LAID_OUT = "#define SMR_LAID_OUT 0\n"
-# Machines whose structures are those of the tables: 32 bits, the low byte first, and integers of 64
-# bits aligned to 8 bytes, as everywhere but on x86.
+# Machines with the structures of the tables: 32 bits, little-endian, and 64-bit integers aligned to 8
+# bytes, as everywhere except on x86.
 _LAID_OUT = """\
 #if UINTPTR_MAX == 0xffffffffu && (!defined(__i386__) || defined(SMR_LIKE_EMBEDDED)) && \\
     (!defined(__BYTE_ORDER__) || __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
@@ -197,7 +197,7 @@ _LAID_OUT = """\
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """NAME_model.c as it is being made. why: in words, how its structures are made."""
+    """NAME_model.c under construction. why: how its structures are made, in words."""
 
     whole: str
     model: bytes
@@ -215,8 +215,8 @@ class _Source:
 def _laid_out(
     source: _Source, name: str, cpu: Cpu, folder: Path, runtime: Path, sizes: Sizes
 ) -> tuple[_Source, Figures | None]:
-    """The source with its tables and what it takes then. As it was, where its structures cannot be
-    laid out; it says why. The figures are None where they are not known."""
+    """The source with its tables, and its figures. If its structures cannot be laid out, the source is
+    unchanged except for the reason. The figures are None if they are unknown."""
     found = look_inside(name, cpu, folder, runtime, sizes)
     if found is None:
         return replace(source, why=f"{_OPENED}: nothing here runs 32-bit programs"), None
@@ -241,7 +241,7 @@ _OPENED = "structures are made in the arena by open"
 
 
 def _interface(path: Path) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """Inputs and outputs of the first function; UnsupportedError where a size is open."""
+    """Inputs and outputs of the first function. UnsupportedError if a size is symbolic."""
     function = Model(path).function(None)
     for spec in (*function.inputs, *function.outputs):
         if not all(isinstance(dim, int) for dim in spec.shape):
@@ -292,7 +292,7 @@ def _source(model: Path, name: str, cpu: Cpu, selection: Selection, runtime: Pat
 
 
 def _bound(path: Path) -> Figures:
-    """What the model takes in this 64-bit library: never less than on a 32-bit machine."""
+    """The model's memory in this 64-bit library, which is never less than on a 32-bit machine."""
     with CountedModel(path) as model:
         function = next(iter(Model(path).functions))
         counted = model.session(function=function, threads=1, isa="scalar", strict=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The microcontrollers that a bare-metal build knows, and what compiles and emulates for them."""
+"""The microcontrollers that a bare-metal build supports, with their compilers and emulators."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _RISCV = "riscv64-unknown-elf-gcc"
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A board of qemu with the core, or with one that runs its instructions: the emulator, its name
-    there, and where code and data lie."""
+    """A qemu board with the core, or with one that runs its instructions: the emulator, the board's name,
+    and the addresses of code and data."""
 
     emulator: str
     name: str
@@ -26,7 +26,7 @@ class Machine:
     options: tuple[str, ...] = ()
 
     def command(self, image: str) -> tuple[str, ...]:
-        """What runs a program: its text is shown, and its status is the emulator's."""
+        """The command that runs a program, printing its text and returning its exit status."""
         return (
             self.emulator, "-M", self.name, *self.options, "-nographic", "-semihosting", "-kernel", image,
         )  # fmt: skip
@@ -36,9 +36,9 @@ class Machine:
 class Cpu:
     """A core: the compiler's flags for it, and the emulator that runs its instructions on Linux.
 
-    `emulated` are the flags of a core like it whose instructions the emulator knows, where it does not
-    know this one's. `has_library` says whether the compiler comes with a C library for it. `short_enums`: enums are
-    as short as their values, as the Arm bare-metal ABI has it.
+    `emulated`: flags of a similar core, if the emulator does not know this core's instructions.
+    `has_library`: whether the compiler comes with a C library for the core. `short_enums`: enums are
+    as short as their values, as in the Arm bare-metal ABI.
     """
 
     name: str
@@ -58,22 +58,22 @@ class Cpu:
 
     @property
     def freestanding(self) -> tuple[str, ...]:
-        """For a compiler without a C library: its own headers, and memcpy as it knows it."""
+        """For a compiler without a C library: use only its own headers, but its knowledge of memcpy."""
         return () if self.has_library else ("-ffreestanding", "-fbuiltin")
 
     @property
     def link_flags(self) -> tuple[str, ...]:
-        """Behind the sources, for a program with a start-up of its own."""
+        """Flags after the sources, for a program with its own start-up code."""
         own = () if self.has_library else ("-nostdlib",)
         return ("-nostartfiles", "-static", "-T", "link.ld", *own)
 
     @property
     def libraries(self) -> tuple[str, ...]:
-        """What the program needs of the compiler's."""
+        """The compiler's libraries that a program needs."""
         return ("-lm", "-lc", "-lgcc") if self.has_library else ("-lgcc",)
 
 
-# qemu-arm runs the A profile, which knows all of Thumb as far as v7E-M and its FPU go.
+# qemu-arm emulates the A profile, which has all of Thumb up to v7E-M with its FPU.
 _V7EM = ("-mcpu=cortex-m7", "-mfloat-abi=hard", "-mfpu=fpv5-sp-d16", "-mthumb")
 
 
@@ -138,7 +138,7 @@ CPUS: dict[str, Cpu] = {cpu.name: cpu for cpu in _ALL}
 
 
 def find_cpu(name: str) -> Cpu:
-    """The core called `name`. UnsupportedError with the names close to it."""
+    """The core called `name`. UnsupportedError with similar names."""
     if name in CPUS:
         return CPUS[name]
     close = difflib.get_close_matches(name, CPUS, n=3, cutoff=0.4)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiling for Android without its NDK: clang and lld, of the system or of ziglang, our own declarations
-of what the C library has, and stub libraries that define exactly that.
+"""Compile for Android without its NDK: with clang and lld (of the system or of ziglang), samara's own
+declarations of the C library, and stub libraries that define exactly these.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from samara.exporter.types import is_installed
 from samara.pybridge import BackendError
 from samara.pybridge.atomic import put
 
-# What a library may take from Android 7.0 (API level 24) on, by library: a subset of what Bionic exports
-# to apps on every ABI. Whatever else is called is an error of the link.
+# Symbols that a library may use from Android 7.0 (API level 24) on, by library: a subset of those that
+# Bionic exports to apps on every ABI. Any other symbol is a link error.
 ALLOWED: Final[Mapping[str, str]] = {
     "c": """
         __errno __sched_cpucount abort abs atoi calloc clock_gettime close fclose fflush fgets fopen fread free
@@ -48,29 +48,27 @@ ALLOWED: Final[Mapping[str, str]] = {
     "dl": "dladdr dlclose dlerror dlopen dlsym",
     "log": "__android_log_write",
 }
-# What clang calls by itself, where a sine and a cosine of the same number are needed.
+# Calls that clang inserts for a sine and a cosine of the same number.
 OF_CLANG: Final = "sincos sincosf"
-# The same on arm: memory functions of its ABI, which the C library has.
+# Calls that clang inserts on arm: memory functions of its ABI, which the C library has.
 _OF_ARM: Final = (
     "__aeabi_memclr __aeabi_memclr4 __aeabi_memclr8 __aeabi_memcpy __aeabi_memcpy4 __aeabi_memcpy8"
     " __aeabi_memmove __aeabi_memmove4 __aeabi_memmove8 __aeabi_memset __aeabi_memset4 __aeabi_memset8"
 )
-ARITHMETIC: Final = (
-    "arithmetic.c"  # of android/bionic: what CPUs of 32 bits have no instruction for
-)
+ARITHMETIC: Final = "arithmetic.c"  # of android/bionic: operations that 32-bit CPUs lack
 LIBRARIES: Final = tuple(f"-l{name}" for name in ALLOWED)
 
-# What clang tells the linker of Android.
+# Linker flags that clang passes for Android.
 _LINKED: Final = ("-z", "now", "-z", "relro", "--hash-style=gnu", "--build-id", "--eh-frame-hdr")
 _LINKED_FOR: Final[Mapping[str, tuple[str, ...]]] = {"aarch64": ("--fix-cortex-a53-843419",)}
 
-_VERSIONS: Final = range(25, 15, -1)  # clang knows regions of instruction sets from 16 on
+_VERSIONS: Final = range(25, 15, -1)  # clang supports regions of instruction sets from 16 on
 _VERSION: Final = re.compile(r"clang version (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Clang:
-    """A clang and its linker, as commands; `ld` is () where clang calls it."""
+    """A clang and its linker, as commands; `ld` is () if clang calls it."""
 
     cc: tuple[str, ...]
     ar: tuple[str, ...]
@@ -78,7 +76,7 @@ class Clang:
 
 
 def find_clang() -> Clang:
-    """A clang from version 16 on with its lld, else that of ziglang. BackendError with what to install."""
+    """A clang of version 16 or later with its lld, else that of ziglang. BackendError with what to install."""
     for version in (*(f"-{number}" for number in _VERSIONS), ""):
         clang = shutil.which(f"clang{version}")
         if clang is None or shutil.which(f"ld.lld{version}") is None:
@@ -90,34 +88,34 @@ def find_clang() -> Clang:
         return _clang_of_zig()
     raise BackendError(
         "no compiler for Android: no NDK is named, and neither clang with lld of version 16 or later"
-        " nor the Python package ziglang is here",
+        " nor the Python package ziglang is installed",
         fix="set ANDROID_NDK_HOME, or apt install clang-19 lld-19 (Debian, Ubuntu), or"
         " pip install ziglang",
     )
 
 
 def _clang_of_zig() -> Clang:
-    """clang and lld as zig carries them: `zig cc` itself knows no C library of Android."""
+    """The clang and lld in zig. `zig cc` itself has no C library for Android."""
     zig = (sys.executable, "-m", "ziglang")
-    # clang's own headers, which it looks for beside a program of its name.
+    # clang's own headers, which it expects beside a program of its name.
     resources = Path(str(importlib.resources.files("ziglang"))) / "lib"
     return Clang((*zig, "clang", "-resource-dir", str(resources)), (*zig, "ar"), (*zig, "ld.lld"))
 
 
 def tools_for(clang: Clang, target: Target, declarations: Path, folder: Path) -> Toolchain:
-    """The tools of a target of Android. declarations: android/bionic; folder: where stub libraries are put.
+    """The tools of an Android target. declarations: android/bionic; folder: for stub libraries.
 
-    A library is linked with `ARITHMETIC` compiled for it. BackendError for a compiler that fails.
+    `ARITHMETIC` is compiled for it and linked into each library. BackendError if a compiler fails.
     """
     flags = [f"--target={target.triple}", "-nostdlibinc", "-isystem", str(declarations / "include")]
     if target.arch == "aarch64":
-        flags.append("-mno-outline-atomics")  # functions of a library of the NDK's
+        flags.append("-mno-outline-atomics")  # they would call functions of an NDK library
     found = f"-L{folder}"
     if clang.ld:
         linker = (*clang.ld, *_LINKED, *_LINKED_FOR.get(target.arch, ()), found)
         tools = Toolchain(target, (*clang.cc, *flags), clang.ar, linker)
     else:
-        # One command compiles and links: what belongs to the other of the two is not used.
+        # One command compiles and links, so some flags are unused in either step.
         link = ("-nostdlib", found, "-Wno-unused-command-line-argument")
         tools = Toolchain(target, (*clang.cc, *flags, *link), clang.ar)
     for name, symbols in ALLOWED.items():
@@ -127,7 +125,7 @@ def tools_for(clang: Clang, target: Target, declarations: Path, folder: Path) ->
 
 
 def _write_stub(tools: Toolchain, folder: Path, name: str, symbols: str) -> None:
-    """lib`name`.so, which defines `symbols` and nothing else."""
+    """lib`name`.so, which defines exactly `symbols`."""
     source = folder / f"{name}.c"
     put(source, "".join(f"void {symbol}(void) {{}}\n" for symbol in symbols.split()))
     made = folder / f"{name}.o"

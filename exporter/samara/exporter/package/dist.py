@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The texts in the folder of a build: pkg-config, CMake, the custom operators' header; and putting
-a whole folder in its place at once.
+"""Texts in the folder of a build (pkg-config, CMake, the header of custom operators), and replacing the
+folder as a whole.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILIN
 
 
 def whole_folder(out: Path) -> contextlib.AbstractContextManager[Path]:
-    """A new folder to fill, which becomes `out` when the block ends well and vanishes when it raises.
+    """Yield a new folder to fill. It becomes `out` when the block ends, and is removed if the block raises.
 
-    An earlier build at `out` is replaced; FileError for anything else that is there.
+    An earlier build at `out` is replaced; FileError for anything else there.
     """
     return replacing_folder(out, ours=_foreign)
 
 
 def _foreign(out: Path) -> str | None:
-    """Why `out` is no earlier build; None where it is one."""
+    """Why `out` is not an earlier build; None if it is."""
     with contextlib.suppress(OSError), (out / MANIFEST).open("rb") as file:
         if file.readline().strip() == MAGIC.encode():
             return None
-    return "is no folder that samara build made"
+    return "is not a folder that samara build made"
 
 
 def pkg_config(version: str, libraries: Sequence[str]) -> str:
-    """lib/pkgconfig/samara.pc, which finds its folder wherever it is moved."""
+    """lib/pkgconfig/samara.pc, which still works after the folder is moved."""
     return f"""\
 prefix=${{pcfiledir}}/../..
 libdir=${{prefix}}/lib
@@ -57,8 +57,8 @@ Libs.private: {" ".join(libraries)}
 
 
 def cmake_config(target: Target, version: str, libraries: Sequence[str]) -> str:
-    """lib/cmake/samara/samaraConfig.cmake: the imported targets samara::samara (shared where there
-    is a shared library) and samara::static.
+    """lib/cmake/samara/samaraConfig.cmake: the imported targets samara::samara (shared if there is a shared
+    library) and samara::static.
     """
     shared = target.shared_file(version)
     lines = [
@@ -122,9 +122,9 @@ endif()
 
 
 def cmake_lists(version: str, sources: Sequence[str], threads: bool, devices: bool = False) -> str:
-    """The CMakeLists.txt that compiles src/ in somebody else's project, with its compiler and flags.
+    """The CMakeLists.txt that compiles src/ in another project, with its compiler and flags.
 
-    devices: the runtime loads their drivers.
+    devices: whether the runtime loads drivers of devices.
     """
     loader = " ${CMAKE_DL_LIBS}" if devices else ""
     found = "find_package(Threads REQUIRED)\n" if threads else ""
@@ -152,21 +152,21 @@ endif()
 
 
 def custom_names(sources: Sequence[Path]) -> list[str]:
-    """The custom operators that C files define. SamaraError for a file that defines none."""
+    """The custom operators that C files define. SamaraError for a file without one."""
     names: list[str] = []
     for source in sources:
         found = _CUSTOM_OP.findall(read_text(source))
         if not found:
             raise SamaraError(
                 f"{source} defines no custom operator",
-                fix="at file scope: const samara_custom_op my_op = {.struct_size = …};",
+                fix="define one at file scope: const samara_custom_op my_op = {.struct_size = …};",
             )
         names += found
     return names
 
 
 def custom_header(sources: Sequence[Path]) -> tuple[str, list[str]]:
-    """A header that declares the custom operators of `sources`, and their names; SamaraError as
+    """A header that declares the custom operators of `sources`, and their names. SamaraError as in
     custom_names().
     """
     names = custom_names(sources)
@@ -198,16 +198,18 @@ extern const samara_custom_op {declared};
 
 
 def copy_sources(sources: Sequence[Path], folder: Path) -> list[str]:
-    """Copy C sources, and the headers beside them that they include by quotes; their names there.
+    """Copy C sources, and the headers beside them that they include; returns their new names.
 
-    SamaraError where two files would have one name.
+    SamaraError if two files would get the same name.
     """
     origin: dict[str, Path] = {}
     waiting = [(source.name, source) for source in sources]
     while waiting:
         name, path = waiting.pop(0)
         if origin.setdefault(name, path.resolve()) != path.resolve():
-            raise SamaraError(f"two files are called {name}: {origin[name]}, {path}")
+            raise SamaraError(
+                f"two files are called {name}: {origin[name]}, {path}", fix="rename one of them"
+            )
         text = read_text(path)
         put(folder / name, text)
         for included in _LOCAL_INCLUDE.findall(text):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading ELF files: sections, symbols and segments of little-endian libraries, 32 and 64-bit."""
+"""Read ELF files: sections, symbols and segments of little-endian libraries, 32- and 64-bit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STT_OBJECT, _STT_FUNC, _STT_TLS = 1, 2, 6
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the file; `flags` are SHF_ bits."""
+    """A section of the file; `flags` are SHF_ bits."""
 
     name: str
     kind: int
@@ -37,7 +37,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A function or a datum of `size` bytes at `address`, in section number `section`."""
+    """A function or a data object of `size` bytes at `address`, in section number `section`."""
 
     name: str
     address: int
@@ -48,7 +48,7 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What a loader maps: alignment and bytes in the file."""
+    """A segment that a loader maps: alignment and bytes in the file."""
 
     kind: int
     alignment: int
@@ -56,17 +56,17 @@ class Segment:
 
 
 class Elf:
-    """An ELF file in memory. BackendError for what is none, or is cut off."""
+    """An ELF file in memory. BackendError for another or truncated file."""
 
     def __init__(self, data: bytes, name: str = "the file") -> None:
         if data[:4] != b"\x7fELF" or data[4:6] not in (b"\x01\x01", b"\x02\x01"):
-            raise BackendError(f"{name} is no little-endian ELF file")
+            raise BackendError(f"{name} is not a little-endian ELF file")
         self._data = data
         self._wide = data[4] == 2
         try:
             self.sections = self._read_sections()
             self.segments = self._read_segments()
-            self.undefined: list[str] = []  # names of what other files are to define
+            self.undefined: list[str] = []  # names that other files must define
             self.symbols = self._read_symbols()
         except (error, IndexError):
             raise BackendError(f"{name} is cut off") from None
@@ -114,7 +114,7 @@ class Elf:
                 if section == 0 and name != 0:
                     self.undefined.append(self._text(strings + name))
                 if kind in (_STT_OBJECT, _STT_FUNC, _STT_TLS) and 0 < section < len(self.sections):
-                    # Bit 0 of an Arm function's address says that it is Thumb code.
+                    # Bit 0 of an Arm function's address marks Thumb code.
                     is_function = kind == _STT_FUNC
                     low = 1 if is_function and not self._wide else 0
                     symbol = Symbol(
@@ -127,7 +127,7 @@ class Elf:
         return self._data[at : self._data.index(b"\0", at)].decode("utf-8", "replace")
 
     def text_at(self, address: int) -> bytes | None:
-        """The bytes up to the next 0 at an address of what the file holds and is only read; None
+        """The bytes up to the next 0 at an address of read-only file content; None
         elsewhere."""
         for section in self.sections:
             if not section.is_loaded or not section.in_file or section.flags & SHF_WRITE:
@@ -138,5 +138,5 @@ class Elf:
         return None
 
     def page_alignment(self) -> int:
-        """The least alignment among what a loader maps."""
+        """The smallest alignment of the segments that a loader maps."""
         return min((s.alignment for s in self.segments if s.kind == PT_LOAD), default=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Features: groups of public functions that a runtime has or lacks, and the header that says so."""
+"""Features: groups of public functions that a runtime has or lacks, and headers that declare them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from samara.pybridge.image_planes import FORMATS
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """Public functions that come together.
+    """Public functions that belong together.
 
-    `parts` are the parts of the runtime (base/parts.inc) that they need beside those that the models
-    bring along. `implies` are features that come with it.
+    `parts` are the parts of the runtime (base/parts.inc) that they need in addition to those of the
+    models. `implies` are features that are added with it.
     """
 
     doc: str
@@ -133,7 +133,7 @@ IMAGE_FORMATS = tuple(f"image_{name}" for name in FORMATS)
 
 
 def closed(features: Iterable[str]) -> tuple[str, ...]:
-    """These features and those that they bring along, in the order of FEATURES."""
+    """These features and those that they imply, in the order of FEATURES."""
     names = dict.fromkeys(features)
     _of(names)
     names |= dict.fromkeys(each for name in names for each in FEATURES[name].implies)
@@ -146,7 +146,7 @@ def _of(features: Iterable[str]) -> list[Feature]:
     unknown = [name for name in features if name not in FEATURES]
     if unknown:
         raise SamaraError(
-            f"there is no feature {', '.join(unknown)}", fix=f"there are {', '.join(FEATURES)}"
+            f"there is no feature {', '.join(unknown)}", fix=f"give one of {', '.join(FEATURES)}"
         )
     return [FEATURES[name] for name in dict.fromkeys(("core", *features))]
 
@@ -169,7 +169,7 @@ _PIECE = re.compile(
     r"(?P<comment>^/\*(?:(?!\*/).)*\*/\n)|(?P<declared>^SAMARA_API [^;]*?\b(?P<name>samara_\w+)\([^;]*;\n)",
     re.MULTILINE | re.DOTALL,
 )
-# The program at the top of the header, which is there for those who have its functions.
+# The program at the top of the header; it is kept if all its functions are declared.
 _EXAMPLE = re.compile(r"^ \* In twelve lines.*?^ \*   \}\n \*\n", re.MULTILINE | re.DOTALL)
 _VERSION = re.compile(r"^#define SAMARA_VERSION .*\n", re.MULTILINE)
 
@@ -183,22 +183,22 @@ _INSIDE = re.compile(r'extern "C" \{\n#endif\n(.*)\n#ifdef __cplusplus\n\}', re.
 
 
 def declarations_of(header: str) -> str:
-    """What stands between the guards of a public header, "" for an empty one."""
+    """The text between the guards of a public header, "" for an empty one."""
     inside = _INSIDE.search(header)
     return inside[1] if inside else ""
 
 
 def public_header(text: str, exports: Collection[str]) -> str:
-    """A public header, `text`, with the declarations of the functions `exports` alone.
+    """A public header, `text`, with only the declarations of the functions `exports`.
 
-    A cut samara.h defines SAMARA_SELECTIVE, and SAMARA_WITH_<FEATURE> for every feature it has whole.
+    A reduced samara.h defines SAMARA_SELECTIVE, and SAMARA_WITH_<FEATURE> for every complete feature.
     """
     out: list[str] = []
     comment, at, kept, dropped = "", 0, False, False
     for match in [*_PIECE.finditer(text), None]:
         between = text[at : match.start() if match else len(text)]
         if between or match is None or match["comment"]:
-            # What the comment spoke of is over: it stays unless all of it was dropped.
+            # A comment stays unless all declarations that it covers were dropped.
             out.append(comment * (kept or not dropped))
             comment, kept, dropped = "", False, False
             out.append(between)
@@ -213,7 +213,7 @@ def public_header(text: str, exports: Collection[str]) -> str:
         else:
             dropped = True
     cut = re.sub(r"\n{3,}", "\n\n", "".join(out))
-    # samara.h says what all headers have: it may declare all that it ever does, and another may not.
+    # samara.h has the macros for all headers: it may be complete although another header was cut.
     if cut == text and (not _VERSION.search(text) or functions(FEATURES) <= set(exports)):
         return text
     example = _EXAMPLE.search(cut)

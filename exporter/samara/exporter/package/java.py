@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Java's compiler, and jars of what it makes."""
+"""Java's compiler, and jars of its output."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ from typing import Final
 from samara.exporter.package.processes import run_text
 from samara.pybridge import BackendError
 
-_RELEASE: Final = "8"  # what every Android since 7.0 runs after its dexer
-# The earliest time of a zip: the same files give the same bytes.
+_RELEASE: Final = "8"  # runs on every Android from 7.0 on, after its dexer
+# The earliest time in a zip, so that the same files give the same bytes.
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
-_SHOWN_LINES: Final = 12  # of what a compiler says
+_SHOWN_LINES: Final = 12  # of compiler output in an error
 _SDK_FOLDERS: Final = ("ANDROID_HOME", "ANDROID_SDK_ROOT")
 _PLATFORM: Final = re.compile(r"android-(\d+)(?:\.(\d+))?(?:-ext(\d+))?")
-_LEAST_API: Final = 26  # has android.hardware.HardwareBuffer, the youngest class that ours call
+_LEAST_API: Final = (
+    26  # has android.hardware.HardwareBuffer, the newest class that samara's classes call
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Jdk:
-    """A Java development kit: its compiler, and the headers of JNI."""
+    """A Java development kit: its compiler, and the JNI headers."""
 
     javac: str
     include: Path
@@ -40,10 +42,10 @@ class Jdk:
         return tuple(f"-I{folder}" for folder in (self.include, *found))
 
     def compile(self, root: Path, out: Path, classpath: Sequence[Path] = ()) -> None:
-        """All sources below `root`. BackendError with what the compiler said."""
+        """Compile all sources below `root`. BackendError with the compiler's output."""
         sources = sorted(map(str, root.rglob("*.java")))
         given = ("-cp", os.pathsep.join(map(str, classpath))) if classpath else ()
-        # Newer compilers remark that releases before 9 will go.
+        # Newer compilers warn that releases before 9 will be removed.
         options = ("--release", _RELEASE, "-encoding", "UTF-8", "-Xlint:-options", *given)
         done = run_text([self.javac, *options, "-d", str(out), *sources])
         if done.returncode != 0:
@@ -55,7 +57,7 @@ class Jdk:
 
 
 def find_jdk() -> Jdk:
-    """That of JAVA_HOME, else of the first javac there is. BackendError with what to install."""
+    """The JDK of JAVA_HOME, else of the first javac found. BackendError with what to install."""
     fix = "apt install openjdk-17-jdk-headless (Debian, Ubuntu), or set JAVA_HOME to a JDK"
     home = os.environ.get("JAVA_HOME", "")
     javac = shutil.which("javac", path=str(Path(home) / "bin")) if home else shutil.which("javac")
@@ -69,8 +71,8 @@ def find_jdk() -> Jdk:
 
 
 def find_platform() -> Path | None:
-    """android.jar of the newest platform of the SDK that ANDROID_HOME names; None without one that has
-    all classes that ours call.
+    """android.jar of the newest platform in the SDK of ANDROID_HOME; None if none has all classes that samara's
+    classes call.
     """
     found: list[tuple[tuple[int, ...], Path]] = []
     for home in filter(None, (os.environ.get(name) for name in _SDK_FOLDERS)):
@@ -84,7 +86,7 @@ def find_platform() -> Path | None:
 
 
 def zipped(entries: Mapping[str, bytes]) -> bytes:
-    """A zip (a jar, an AAR) with these entries, in this order; the same entries give the same bytes."""
+    """A zip (a jar, an AAR) with these entries in this order. The same entries give the same bytes."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for name, data in entries.items():

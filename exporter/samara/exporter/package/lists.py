@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lists of a selective build: the runtime's X-macro lists, cut to what a selection holds.
+"""The lists of a selective build: the runtime's X-macro lists, reduced to a selection.
 
-Everything that can be left out of the runtime stands in a list: operators (ops/table/opdefs.inc), their
+Everything that can be left out of the runtime is in a list: operators (ops/table/opdefs.inc), their
 attributes (ops/table/opattrs.inc), instruction sets of kernels (kernels/*.inc for many families,
-kernels/*/kernels*.inc for one), parts (base/parts.inc). A selective build is the same sources with
+kernels/*/kernels*.inc for one), parts (base/parts.inc). A selective build compiles the same sources with
 shorter lists.
 """
 
@@ -21,8 +21,8 @@ _ROW = re.compile(r"^SMR_\w+\(")
 _ISA_ROW = re.compile(r'^#include "simd/(\w+)\.inc"$')
 _PART = re.compile(r"^(SMR_PART\((\w+), )1(\).*)$")
 _TYPE = "type_"
-# Families that small work needs no more than portable C of, all with the same bits, and the part
-# of the models that need more.
+# Families for which portable C is fast enough for small work, with equal bits, and the part of the models
+# that need vectors.
 _FLOOR_FAMILIES = {"i8_softmax": "q8_softmax_above_floor"}
 # What each instruction set implies: a CPU that has it runs kernels of these too.
 _IMPLIED = {
@@ -34,15 +34,15 @@ _IMPLIED = {
     "neon-i8mm": {"neon", "neon-dot"},
     "neon-bf16": {"neon"},
 }
-# The instruction sets that a row `#include "simd/NAME.inc"` stands for; v128 for one or the other.
+# The instruction sets of a row `#include "simd/NAME.inc"`; v128 is one or the other.
 _ISA_FILES = {
     "v128": {"wasm-simd", "rvv"},
     **{re.sub("-", "_" if name.startswith("neon") else "", name): {name} for name in ISA_NAMES},
 }
 _COMPUTED_IN_FLOAT32 = frozenset({"float16", "bfloat16"})
-# Parts that only the full library has: eager operators, and listing what a model needs.
+# Parts of the full library only: eager operators, and listing what a model needs.
 _FULL_ONLY = frozenset({"survey", "eager"})
-# Parts that follow a feature also where all parts are kept.
+# Parts that depend on a feature even if all parts are kept.
 _OF_FEATURES = {
     "image": "images",
     "audio": "audio",
@@ -54,7 +54,7 @@ _OF_FEATURES = {
     "backend_opencl": "opencl",
     **{part: name for name in IMAGE_FORMATS for part in FEATURES[name].parts},
 }
-# The backend's kernels by the prefix of the parts of their files, and of their own names among parts.
+# Prefix of parts for a backend's kernels and their files -> the backend.
 _KERNELS_OF = {"cl_": "opencl"}
 _KERNEL = "opencl."
 # The OpenCL backend's kernels: a row's name, file and defines, and the operator of a function's row.
@@ -63,14 +63,14 @@ _CL_FUNCTIONS = "backends/opencl/kernels/functions.inc"
 _CL_KERNEL = re.compile(r'\bSMR_CL_KERNEL\(([^,"]+), (\w+), ((?:"[^"]*"|[^"()])*)\)')
 _CL_FUNCTION = re.compile(r"^SMR_CL_(?:UNARY|BINARY|COMPARE|INTEGER)\((\w+),")
 _CL_CAST = re.compile(r"^SMR_CL_CAST\((\w+), (\w+),")
-# A name that each function of elements fills in.
+# The part of a name that each pointwise function fills in.
 _CL_FILLED = re.compile(r"##\w+##|##\w+$")
 
 
 def lists(selection: Selection, sources: Path) -> dict[str, str]:
-    """The lists of a build with just `selection`, by path under runtime_c/src.
+    """The lists of a build with only `selection`, by path under runtime_c/src.
 
-    sources: the folder runtime_c. ModelFormatError for a part that this version does not have.
+    sources: the folder runtime_c. ModelFormatError for a part that this version lacks.
     """
     src = sources / "src"
     defs, attrs, parts = "ops/table/opdefs.inc", "ops/table/opattrs.inc", "base/parts.inc"
@@ -141,13 +141,13 @@ def _parts(text: str, selection: Selection) -> str:
     if unknown:
         raise ModelFormatError(
             f"part {unknown[0]}: this version of samara has no such part",
-            fix="make the list anew from the models",
+            fix="make the list again from the models with samara build",
         )
     return "\n".join(lines) + "\n"
 
 
 def _is_offered(part: str, features: tuple[str, ...] | None) -> bool:
-    """Whether a build with all parts has this one: code of devices is for those who ask for it."""
+    """Whether a build with all parts has this one. Code for devices is only added on request."""
     prefixes = _KERNELS_OF | {steps: _OF_FEATURES[part] for steps, part in STEPS.items()}
     steps = (feature for prefix, feature in prefixes.items() if part.startswith(prefix))
     feature = _OF_FEATURES.get(part) or next(steps, None)
@@ -166,12 +166,12 @@ def _wanted_parts(selection: Selection) -> frozenset[str] | None:
 
 
 def is_of_device(part: str) -> bool:
-    """Whether a part is a file of a backend's kernels, or one of these."""
+    """Whether a part is a kernel of a backend, or a file of its kernels."""
     return part.startswith((_KERNEL, *_KERNELS_OF))
 
 
 def _cl_rows(text: str, selection: Selection) -> str:
-    """The kernels that are among the parts; the others keep their names."""
+    """The rows of kernels, with those that are not among the parts reduced to their names."""
     kernels = _kernels_of_devices(selection)
 
     def row(match: re.Match[str]) -> str:
@@ -193,7 +193,7 @@ def _cl_rows(text: str, selection: Selection) -> str:
 
 
 def _cl_functions(text: str, selection: Selection) -> str:
-    """The functions of elements that are operators of the models."""
+    """The pointwise functions that are operators of the models."""
     kernels = _kernels_of_devices(selection)
 
     def has(line: str) -> bool:
@@ -207,7 +207,7 @@ def _cl_functions(text: str, selection: Selection) -> str:
 
 
 def _kernels_of_devices(selection: Selection) -> frozenset[str] | None:
-    """Those among the parts; None for all."""
+    """The kernels among the parts; None for all."""
     if selection.parts is None:
         return None
     return frozenset(p.removeprefix(_KERNEL) for p in selection.parts if p.startswith(_KERNEL))
@@ -240,8 +240,8 @@ def _c_name(isa: str) -> str:
 
 
 def _with_rows(family: str, selection: Selection) -> Selection:
-    """`selection` with the instruction sets that a family of kernels has rows for: where the
-    models do not need its part, portable C is enough."""
+    """`selection` with the instruction sets for which a family of kernels gets rows. If the models do not need
+    its part, portable C is enough."""
     part = _FLOOR_FAMILIES.get(family)
     if selection.parts is None or part is None or part in selection.parts:
         return selection
@@ -249,9 +249,9 @@ def _with_rows(family: str, selection: Selection) -> Selection:
 
 
 def _kernels(text: str, selection: Selection) -> str:
-    """The rows that a CPU of one of the build's instruction sets would choose: the best come first.
+    """The rows that a CPU with one of the build's instruction sets would choose; the best come first.
 
-    What a row's kernels build on does not matter here: families compile that by other lists.
+    Code that a row's kernels build on is selected by other lists.
     """
     lines = text.splitlines()
     rows = {i: match[1] for i, line in enumerate(lines) if (match := _ISA_ROW.match(line))}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory contract of a file, asked of the runtime that runs it: sessions are made on the file
-itself, through an allocator that counts.
+"""The memory contract of a file, measured with the runtime: sessions are made on the file itself with a
+counting allocator.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ THREADS: Final = (
     1,
     2,
     4,
-)  # pools that a contract is stored for; 4 is what a session takes by itself
+)  # pool sizes with a stored contract; 4 is a session's default maximum
 
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The node of a plan during which most bytes live, and what lives then, largest first."""
+    """The node of a plan with the most bytes in use, and the pieces in use then, largest first."""
 
     node: int
     bytes: int
@@ -32,7 +32,7 @@ class Peak:
 
 
 def live_bytes(rows: Sequence[MemoryRow]) -> list[int]:
-    """Bytes of one function's plan that live during each node, up to its last row's."""
+    """Bytes of one function's plan in use during each node, up to its last row's."""
     steps = [0] * (max((r.last for r in rows), default=-1) + 2)
     for r in rows:
         steps[r.first] += r.size_bytes
@@ -45,7 +45,7 @@ def live_bytes(rows: Sequence[MemoryRow]) -> list[int]:
 
 
 def peak_of(rows: Sequence[MemoryRow]) -> Peak:
-    """The first node at which most lives. No rows give a peak of 0."""
+    """The first node with the most bytes in use. No rows give a peak of 0."""
     live = live_bytes(rows)
     if not live:
         return Peak(0, 0, ())
@@ -62,12 +62,11 @@ def measure(
     isas: Sequence[str] | None = None,
     refused: Callable[[str, SamaraError], None] | None = None,
 ) -> tuple[Memory, ...]:
-    """What the functions that a user calls take, per instruction set (all that this machine has) and
-    number of threads; equal numbers of several instruction sets make one row. `source` is the file,
-    or its bytes.
+    """The memory of the functions that users call, per instruction set (all that this machine has) and number
+    of threads; equal numbers of several instruction sets share a row. `source` is the file, or its bytes.
 
-    Functions that grow, or whose inputs have no bounds, have none. `refused` hears of those that
-    this machine cannot make sessions of, such as those with custom operators that are not here.
+    Growing functions, and those whose inputs have no bounds, have no rows. `refused` is called for functions
+    for which this machine cannot make sessions, for example because of missing custom operators.
     """
     found: dict[Memory, list[str]] = {}
     for name in program.entries:
@@ -87,7 +86,7 @@ def measure(
 def _of_function(
     source: Path | memoryview, name: str, threads: Sequence[int], isa: str
 ) -> Iterator[Memory]:
-    """Rows without their instruction set, of a model that nothing was derived for yet."""
+    """Rows without their instruction set, for a model without derived layouts."""
     with CountedModel(source) as model:
         if model.is_growing(name):
             return

@@ -23,7 +23,7 @@ _ENUMERATORS = {
     DType.U16: "UINT16", DType.I32: "INT32", DType.U32: "UINT32", DType.I64: "INT64",
     DType.U64: "UINT64", DType.BOOL: "BOOL", DType.I4: "INT4", DType.U4: "UINT4",
 }  # fmt: skip
-# What a parameter may not be called: words of C and C++, and what generated code calls its own.
+# Names that parameters must not have: words of C and C++, and names in the generated code.
 _TAKEN_WORDS = """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t
 char32_t class compl concept const consteval constexpr constinit const_cast continue co_await
@@ -45,8 +45,8 @@ Kind = Literal["input", "output"]
 class Port:
     """One input or output of a function.
 
-    `size` is its number of `ctype` elements. Where dims are not constants it is None: a `sized`
-    output follows from the inputs' dims, a `late` one from data.
+    `size` is its number of `ctype` elements, None if dims are symbolic. The size of a `sized` output then
+    follows from the inputs' dims, that of a `late` one from data.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Port:
 
     @property
     def macro(self) -> str:
-        """What its macros begin with after the model's prefix: INPUT_IMAGE."""
+        """The beginning of its macros after the model's prefix: INPUT_IMAGE."""
         return f"{self.kind}_{self.word.rstrip('_')}".upper()
 
     @property
@@ -82,7 +82,7 @@ class Port:
         return not all(isinstance(atom, (Sym, Op)) for atom in atoms)
 
     def elements(self, symbols: dict[str, int]) -> int:
-        """Elements of `ctype` when symbols have these values."""
+        """The number of `ctype` elements for these values of symbols."""
         count = 1
         for dim in self.shape:
             count *= dim.evaluate(symbols)
@@ -90,19 +90,19 @@ class Port:
         return (count + 1) // 2 if packed else count
 
     def describe(self) -> str:
-        """dtype and shape: float32 [1, 3, 224, 224]."""
+        """dtype and shape, as in float32 [1, 3, 224, 224]."""
         dims = ", ".join(str(dim) for dim in self.shape)
         return f"{_ENUMERATORS[self.dtype].lower()} [{dims}]"
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A function of a model as C sees it."""
+    """A function of a model as seen from C."""
 
     name: str
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
-    symbols: tuple[tuple[str, str], ...]  # of the inputs' dims: name in the model, C name
+    symbols: tuple[tuple[str, str], ...]  # symbols of the inputs' dims: name in the model, C name
     has_state: bool
 
 
@@ -138,13 +138,13 @@ def signatures(program: Program) -> list[Signature]:
 
 
 def c_word(text: str) -> str:
-    """A name of the model as part of a C name: lower case, words and digits."""
+    """A name of the model as part of a C name: lower-case letters, digits, underscores."""
     word = re.sub(r"[^0-9a-z]+", "_", text.lower()).strip("_")
     return word if word else "x"
 
 
 def _word(name: str, words: set[str]) -> str:
-    """A parameter's name that nothing in `words`, which it joins, has yet."""
+    """A parameter's name that is not in `words` yet; it is added there."""
     base = c_word(name)
     if base[0].isdigit():
         base = f"x{base}"
@@ -170,7 +170,7 @@ def _port(name: str, kind: Kind, of: TensorType, words: set[str]) -> Port:
 
 
 def macros(signature: Signature, prefix: str) -> str:
-    """#defines of what is constant of a function's inputs and outputs; `prefix` ends in _."""
+    """#defines for the constants of a function's inputs and outputs; `prefix` ends in _."""
     lines = []
     for port in (*signature.inputs, *signature.outputs):
         lines.append(f"/* {port.kind} '{port.name}': {port.describe()} */".replace("*/*", "* / *"))
@@ -183,6 +183,6 @@ def macros(signature: Signature, prefix: str) -> str:
 
 
 def c_float(value: float) -> str:
-    """A float32 as a C constant that has its very bits."""
+    """A float32 as a C constant with exactly its bits."""
     text = f"{value:.9g}"
     return f"{text}f" if any(c in text for c in ".e") else f"{text}.0f"

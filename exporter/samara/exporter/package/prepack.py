@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layouts of weights that sessions would derive, made ahead of time to be stored in the file."""
+"""Weight layouts that sessions would derive, computed ahead of time and stored in the file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from samara.pybridge.memory_use import CountedModel, DerivedLayout, instruction_
 def derived_layouts(
     program: Program, source: Path | memoryview, isas: Sequence[str]
 ) -> tuple[DerivedLayout, ...]:
-    """What sessions of the file's entries derive on these instruction sets, each layout once.
+    """The layouts that sessions of the file's entries derive on these instruction sets, each once.
 
-    Entries whose inputs have no known sizes derive nothing before they meet some: they add nothing.
-    Raises UnsupportedError for an instruction set that this machine does not run.
+    Entries with inputs of unknown sizes derive nothing before a run, so they add nothing. UnsupportedError
+    for an instruction set that this machine does not have.
     """
     check_sets(isas)
     with CountedModel(source) as model:
@@ -29,12 +29,12 @@ def derived_layouts(
 
 
 def check_sets(isas: Sequence[str]) -> None:
-    """Raises UnsupportedError for an instruction set that this machine does not run."""
+    """UnsupportedError for an instruction set that this machine does not have."""
     known = instruction_sets()
     for isa in isas:
         if isa not in known:
             raise UnsupportedError(
-                f"prepack: layouts for {isa!r} are made by its kernels, which this machine does not run",
+                f"prepack: only kernels of {isa!r} can make its layouts, and this machine does not have it",
                 fix=f"instruction sets here are {', '.join(known)}; leave prepack out for others, "
-                "whose sessions derive what they need",
+                "so that sessions derive their layouts",
             )

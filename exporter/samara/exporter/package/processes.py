@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running other programs, such that none of them outlives a command that is stopped.
+"""Run other programs so that none of them outlives a stopped command.
 
-A compiler starts processes of its own, which a signal to this one does not reach. So each program gets a
-process group, and whatever ends the wait (Ctrl-C, SIGTERM, a timeout) ends the group.
+A compiler starts further processes, which a signal to this one does not reach. So each program gets a process
+group, and whatever ends the wait (Ctrl-C, SIGTERM, a timeout) ends the group.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
-# What a group is given to end by itself before it is killed, and how often a wait is reported.
+# The time that a group has to end before it is killed, and the interval of reports while waiting.
 _GRACE_SECONDS: Final = 2.0
 WAITING_SECONDS: Final = 10.0
 
@@ -31,11 +31,11 @@ def run_program(
     waiting: Waiting | None = None,
     folder: Path | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a program to its end and keep what it prints.
+    """Run a program to its end and capture its output.
 
-    folder: where it runs, the current folder if None.
-    waiting: told the seconds so far, about every ten. TimeoutExpired after `timeout` seconds, OSError
-    where the program cannot be started; the process and those that it started have ended then.
+    folder: the working directory; None: the current one. waiting: called about every ten seconds with the
+    seconds so far. TimeoutExpired after `timeout` seconds, OSError if the program cannot be started; the
+    process and its children have ended then.
     """
     start = time.monotonic()
     with subprocess.Popen(
@@ -73,15 +73,15 @@ def run_text(
     waiting: Waiting | None = None,
     folder: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """As run_program, with what is printed as text."""
+    """As run_program, with the output as text."""
     done = run_program(command, timeout=timeout, waiting=waiting, folder=folder)
     out, err = (data.decode("utf-8", "replace") for data in (done.stdout, done.stderr))
     return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process and its group: politely, for compilers remove their temporary files, then for
-    sure.
+    """End the process and its group: first politely, because compilers remove their temporary files, then by
+    force.
     """
     if os.name != "posix":
         process.kill()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A runtime for one target that holds what a selection names: libraries, header, programs, bill."""
+"""Build the runtime of a selection for one target: libraries, header, programs, size bill."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _FLOAT16 = frozenset(("float16",))
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What was built. `files` are the folder's contents with their bytes; `libraries` what a program
-    must be linked with besides the static library; `notes` what the user should know."""
+    """The result. `files` are the folder's contents with their bytes; `libraries` those that a program must be
+    linked with besides the static library; `notes` are remarks for the user."""
 
     out: Path
     selection: Selection
@@ -71,7 +71,7 @@ class BuildReport:
         lines.append(f"  features: {', '.join(s.features or ()) or 'none beside the core'}")
         if s.portable:
             lines.append(
-                f"  in portable C, since vectors gain nothing: {', '.join(sorted(s.portable))}"
+                f"  in portable C, because vectors would gain nothing: {', '.join(sorted(s.portable))}"
             )
         weight = self.bill.counted or self.bill.file
         what = "of code and data in the shared library" if self.bill.counted else self.bill.note
@@ -93,11 +93,11 @@ def for_target(
     isa: Sequence[str] | None = None,
     wanted: Sequence[str] | None = None,
 ) -> Selection:
-    """`selection` with what only the target and the user decide: instruction sets and features.
+    """Complete `selection` with the choices of target and user: instruction sets and features.
 
-    wanted: features beside those that the models need; default: files and threads, where the target
-    has them. A list made for this very target keeps its own instruction sets.
-    UnsupportedError for a name that nobody knows.
+    wanted: features in addition to those that the models need; default: files and threads, if the target
+    has them. A list made for the same target keeps its own instruction sets. UnsupportedError for an
+    unknown name.
     """
     own = isa is None and selection.target == target.name
     if own:
@@ -109,7 +109,7 @@ def for_target(
     for name in chosen:
         if name not in features.FEATURES:
             raise UnsupportedError(
-                f"there is no feature {name!r}", fix=f"there are {', '.join(features.FEATURES)}"
+                f"there is no feature {name!r}", fix=f"give one of {', '.join(features.FEATURES)}"
             )
     own_features = features.FEATURES if selection.features is None else selection.features
     names = features.closed((*chosen, *own_features))
@@ -125,7 +125,7 @@ def for_target(
 
 
 def default_features(target: Target) -> tuple[str, ...]:
-    """What a library offers beside running models, where the system has it."""
+    """The default features of a library, if the system supports them."""
     return ("files", "threads") if target.has_system else ()
 
 
@@ -138,10 +138,10 @@ def build_dist(
     custom: Sequence[Path] = (),
     programs: bool = True,
 ) -> BuildReport:
-    """Build a runtime that holds `selection`, which for_target has completed, into the folder `out`.
+    """Build a runtime of `selection`, completed by for_target, into the folder `out`.
 
-    opt: `s` for the smallest code, `2` for the fastest. custom: C files with custom operators, which
-    join the library. The folder appears whole or not at all. BackendError when a compiler fails.
+    opt: `s` for the smallest code, `2` for the fastest. custom: C files with custom operators to add. The
+    folder appears as a whole or not at all. BackendError if a compiler fails.
     """
     root = runtime_sources()
     if opt != "s":
@@ -172,7 +172,7 @@ def build_dist(
 
 
 class _Build:
-    """One build on its way: sources first, then libraries, then what makes them easy to use."""
+    """One build in progress: first sources, then libraries, then the files that make them easy to use."""
 
     def __init__(
         self,
@@ -207,9 +207,9 @@ class _Build:
         self._write(dist.MANIFEST, self.selection.text())
 
     def compile(self, text: Amalgam) -> tuple[tuple[str, ...], SizeBill]:
-        """The libraries; what else they need, and the bill."""
+        """Build the libraries; returns the libraries that they need, and the size bill."""
         objects = [self._object("samara.c", self.flags)]
-        # Authors write their operators without our visibility in mind.
+        # Custom operators are written without hidden visibility in mind.
         flags = [flag for flag in self.flags if flag != "-fvisibility=hidden"]
         objects += [self._object(name, flags) for name in self.custom]
         lib = self.folder / "lib"
@@ -240,7 +240,7 @@ class _Build:
         return libraries, self._bill(size_bill(whole.read_bytes(), named, file_bytes))
 
     def write_packages(self, libraries: Sequence[str]) -> None:
-        """What pkg-config, CMake and Xcode read."""
+        """Write the files for pkg-config, CMake and Xcode."""
         version = self.selection.version
         sources = [f"src/{name}" for name in ("samara.c", *self.custom)]
         self._write("lib/pkgconfig/samara.pc", dist.pkg_config(version, libraries))
@@ -261,7 +261,7 @@ class _Build:
             self._write_xcframework()
 
     def write_programs(self, libraries: Sequence[str], has_custom: bool) -> None:
-        """samara-run and samara-bench, linked with this build's static library."""
+        """Build samara-run and samara-bench, linked with this build's static library."""
         (self.folder / "bin").mkdir()
         flags = [*self.flags, *(["-DTOOL_CUSTOM_OPS"] if has_custom else [])]
         for name in _PROGRAMS:
@@ -292,7 +292,7 @@ class _Build:
             )
 
     def _write_xcframework(self) -> None:
-        """samara.xcframework with this target's slice; xcodebuild joins several."""
+        """samara.xcframework with this target's slice; xcodebuild can join several."""
         platform = "macos" if self.target.system == "macos" else "ios"
         arch = {"aarch64": "arm64"}.get(self.target.arch, self.target.arch)
         simulator = self.target.name.endswith("-simulator")
@@ -314,8 +314,8 @@ class _Build:
         self._write(f"{base}/Info.plist", plistlib.dumps(plist).decode("utf-8"))
         headers = f"{base}/{slice_name}/Headers"
         shutil.copytree(self.folder / "include", self.folder / headers, dirs_exist_ok=True)
-        # Xcode copies the headers of all frameworks into one folder: module maps in folders of their
-        # own do not meet there, and clang looks into that of the module's name.
+        # Xcode copies the headers of all frameworks into one folder. Module maps in separate folders do not
+        # collide there, and clang searches the folder with the module's name.
         found = sorted(path.name for path in (self.folder / headers / "samara").glob("*.h"))
         lines = "".join(f'  header "{name}"\n' for name in found)
         self._write(
@@ -328,7 +328,7 @@ class _Build:
 
 
 def link_beside(file: Path, name: str) -> None:
-    """`name` beside `file`, a link to it; a copy where the system makes no links."""
+    """`name` beside `file` as a link to it; a copy if the system has no links."""
     link = file.with_name(name)
     try:
         link.symlink_to(file.name)
@@ -337,7 +337,7 @@ def link_beside(file: Path, name: str) -> None:
 
 
 def merged(selections: Iterable[Selection]) -> Selection:
-    """What holds all of them; target and instruction sets of the first."""
+    """The union of all selections, with target and instruction sets of the first."""
     first, *others = selections
     for other in others:
         first = first.merge(other)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a runtime holds, or a model needs: the text that a library carries and `ops.txt` is."""
+"""What a runtime contains, or a model needs: the text of `ops.txt` and of a library's manifest."""
 
 from __future__ import annotations
 
@@ -30,22 +30,23 @@ ISA_NAMES = (
     "wasm-simd",
     "rvv",
 )
-"""Instruction sets, each after those it builds on; `scalar` is portable C."""
+"""Instruction sets, each after those that it builds on; `scalar` is portable C."""
 
 STEPS = MappingProxyType({"image_": "image", "audio_": "audio", "answer_": "answer"})
-"""What parts begin with that are steps of another: of these it has those that its models, and formats of
-pictures, need."""
+"""Prefixes of parts that are steps of another part; of these a runtime has those that its models, and formats
+of pictures, need."""
 
 _LIBRARIES = ("libsamara.so", "libsamara.dylib", "samara.dll", "libsamara.a")
 _ALL = "all"
 _SOURCES = ("*_model.c", "src/samara.c")
 _CARRIED = re.compile(re.escape(MAGIC).encode() + rb"\n[\n -~]*")
-# The manifest in C: string literals, a line each, which a backslash may join.
+_AGAIN = "make the list again from the models with samara build"
+# The manifest in C: one string literal per line, possibly joined by backslashes.
 _LITERALS = re.compile(r'"' + re.escape(MAGIC) + r'\\n"(?:[\s\\]*"[^"\n]*")*')
 
 
 def dtype_name(dtype: DType) -> str:
-    """As the runtime and its lists say it: `float32`, `qint8` for quantized bytes."""
+    """The name of a dtype in manifests: `float32`, `qint8` for quantized bytes."""
     return "qint8" if dtype is DType.QS8 else dtype.public_name
 
 
@@ -54,13 +55,12 @@ DTYPE_NAMES = {dtype_name(dtype): dtype for dtype in DType}
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Operators with the element types they meet, parts of the runtime, instruction sets, features.
+    """Operators with their element types, parts of the runtime, instruction sets, features.
 
-    ops: by operator the names of element types (`float32`, `qint8`), None for all of them.
-    parts: names of runtime_c/src/base/parts.inc, None for all of them.
-    portable: those of the parts whose kernels are portable C alone: vectors would not be felt.
-    isa: instruction sets that have kernels beyond `floor`, the one that every CPU must have.
-    features: groups of public functions (package/features.py), None for all.
+    ops: for each operator the names of element types (`float32`, `qint8`), None for all. parts: names of
+    runtime_c/src/base/parts.inc, None for all. portable: parts whose kernels are portable C only, because
+    vectors would not be noticeable. isa: instruction sets with kernels beyond `floor`, the one that every CPU
+    must have. features: groups of public functions (package/features.py), None for all.
     """
 
     ops: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
@@ -77,8 +77,8 @@ class Selection:
 
     @classmethod
     def parse(cls, text: str, name: str = "the list") -> Selection:
-        """Read the text of a manifest or an `ops.txt`; # starts a comment. ModelFormatError with the
-        line that is wrong."""
+        """Read the text of a manifest or an `ops.txt`; # starts a comment. ModelFormatError with the wrong
+        line."""
         lines = [line.split("#")[0].strip() for line in text.splitlines()]
         if not lines or lines[0] != MAGIC:
             raise ModelFormatError(
@@ -92,7 +92,7 @@ class Selection:
         return reader.selection()
 
     def text(self) -> str:
-        """The manifest: what parse reads, the same for equal selections."""
+        """The manifest, which `parse` reads; equal selections have equal texts."""
         lines = [MAGIC, f"version {self.version or runtime_version()}", f"format {self.format}"]
         if self.target:
             lines.append(f"target {self.target}")
@@ -111,10 +111,10 @@ class Selection:
 
     @classmethod
     def of_library(cls, path: str | os.PathLike[str]) -> Selection:
-        """What a library holds, read from its file, whatever machine it is for.
+        """The contents of a library, read from its file, for any machine.
 
-        path: a shared or static library, the C file or header of a build with single_file or bare_metal,
-        or the folder of any build. ModelFormatError where it carries no manifest.
+        path: a shared or static library, the C file or header of a build with single_file or bare_metal, or the
+        folder of any build. ModelFormatError if it has no manifest.
         """
         file = library_file(path)
         data = read_bytes(file)
@@ -124,7 +124,7 @@ class Selection:
         literals = _LITERALS.search(data.decode("utf-8", "replace"))
         if literals is None:
             raise ModelFormatError(
-                f"{file} carries no samara manifest",
+                f"{file} has no manifest of samara",
                 fix="give a libsamara of version 0.5.0 or later, the NAME_model.c of samara build"
                 " --single-file, or the folder of a build",
             )
@@ -133,14 +133,14 @@ class Selection:
 
     @classmethod
     def of_binary(cls, data: bytes, name: str) -> Selection | None:
-        """What the runtime in a program or a library holds; None where no manifest is in its bytes."""
+        """The contents of the runtime in a program or a library; None if its bytes have no manifest."""
         found = _CARRIED.search(data)
         return None if found is None else cls.parse(found[0].decode("ascii"), name)
 
     # ---- sets
 
     def merge(self, other: Selection) -> Selection:
-        """What holds both; target, version and format are this one's."""
+        """The union of both; target, version and format are this one's."""
         ops = dict(self.ops)
         for op, dtypes in other.ops.items():
             own = ops.get(op, frozenset())
@@ -154,14 +154,14 @@ class Selection:
         isa = tuple(name for name in ISA_NAMES if name in self.isa or name in other.isa)
         portable = self.portable | other.portable
         for each in (self, other):
-            # What the one calls portable, the other may need vectors of.
+            # A part that is portable in one selection may need vectors in the other.
             portable &= each.portable | (
                 portable - (portable if each.parts is None else each.parts)
             )
         return replace(self, ops=ops, parts=parts, portable=portable, features=features, isa=isa)
 
     def lacks(self, needed: Selection) -> list[str]:
-        """What of `needed` this one does not hold, a sentence each; operators, types and parts."""
+        """What this selection lacks of `needed`, one sentence each: operators, types and parts."""
         missing: list[str] = []
         for op, dtypes in needed.ops.items():
             if op not in self.ops:
@@ -174,22 +174,24 @@ class Selection:
         if self.parts is not None:
             wanted = needed.parts if needed.parts is not None else frozenset()
             idle = tuple(steps for steps, part in STEPS.items() if part not in self.parts)
-            wanted = frozenset(part for part in wanted if not part.startswith(idle))  # it runs
+            wanted = frozenset(
+                part for part in wanted if not part.startswith(idle)
+            )  # it runs without them
             missing += [f"part {part}" for part in sorted(wanted - self.parts)]
         return missing
 
 
 def everything() -> Selection:
-    """All operators and parts, and all features that are not of devices beside the CPU."""
+    """All operators and parts, and all features except those of devices."""
     devices = {"backends", "backend_auto", *BACKENDS}
     offered = ",".join(name for name in FEATURES if name not in devices)
     return Selection.parse(f"{MAGIC}\nfeatures {offered}\nops {_ALL}\nparts {_ALL}\n")
 
 
 def library_file(path: str | os.PathLike[str]) -> Path:
-    """The library at `path`, or in the folder of a build there; of C sources the file with the runtime.
+    """The library at `path`, or in the folder of a build there; for C sources the file with the runtime.
 
-    SamaraError where there is none.
+    SamaraError if there is none.
     """
     given = Path(path)
     if not given.is_dir():
@@ -212,7 +214,7 @@ def library_file(path: str | os.PathLike[str]) -> Path:
 
 
 def runtime_version() -> str:
-    """Of the runtime in this installation, as text."""
+    """The version of this installation's runtime, as text."""
     from samara.exporter.ir.schema import RUNTIME_VERSION
 
     return ".".join(map(str, RUNTIME_VERSION))
@@ -227,7 +229,7 @@ def _ordered(dtypes: Iterable[str]) -> list[str]:
 
 
 class _Reader:
-    """Takes the lines of a manifest one by one."""
+    """Reads the lines of a manifest one by one."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -250,10 +252,12 @@ class _Reader:
             self.parts = None
         elif word in ("version", "format", "target", "isa", "floor", "features", "ops"):
             if len(rest) != 1 or word in self.fields:
-                raise ModelFormatError(f"{where}: '{word}' stands once, with one value: {line!r}")
+                raise ModelFormatError(
+                    f"{where}: '{word}' may occur once, with one value: {line!r}", fix=_AGAIN
+                )
             self.fields[word] = rest[0]
         else:
-            raise ModelFormatError(f"{where}: cannot be read: {line!r}")
+            raise ModelFormatError(f"{where}: cannot be read: {line!r}", fix=_AGAIN)
 
     def op(self, where: str, op: str, dtypes: str) -> None:
         if op not in self.known:
@@ -263,16 +267,18 @@ class _Reader:
         names = frozenset(dtypes.split(","))
         if dtypes != _ALL and not names <= DTYPE_NAMES.keys():
             wrong = ", ".join(sorted(names - DTYPE_NAMES.keys()))
-            raise ModelFormatError(f"{where}: {wrong}: no such element type")
+            raise ModelFormatError(f"{where}: {wrong}: no such element type", fix=_AGAIN)
         self.ops[op] = None if dtypes == _ALL else names
 
     def selection(self) -> Selection:
         version = self.fields.get("version", runtime_version())
         if not re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}\.[0-9]{1,9}", version):
-            raise ModelFormatError(f"{self.name}: version {version!r} is not like 1.2.3")
+            raise ModelFormatError(
+                f"{self.name}: version {version!r} is not like 1.2.3", fix=_AGAIN
+            )
         layout = self.fields.get("format", "1")
         if not re.fullmatch(r"[0-9]{1,9}", layout):
-            raise ModelFormatError(f"{self.name}: format {layout!r} is no number")
+            raise ModelFormatError(f"{self.name}: format {layout!r} is not a number", fix=_AGAIN)
         whole = self.fields.get("ops")
         for op in self.known.values() if whole is not None else ():
             old_enough = version_tuple(op.since) <= version_tuple(version)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One model as two C files: NAME_model.c, which needs nothing else, and NAME.h, made for this model.
+"""One model as two C files: NAME_model.c, which is complete, and NAME.h, made for this model.
 
-Every public name begins with NAME, so that any number of such models link into one program.
+Every public name begins with NAME, so any number of such models can be linked into one program.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from samara.pybridge import SamaraError, Session, UnsupportedError, sources
 from samara.pybridge.atomic import put, replacing_files
 from samara.pybridge.scratch import scratch_folder
 
-# What a file that goes anywhere can choose from at run time; neon-fp16 joins for float16 data.
+# Instruction sets of a file for any machine, selected at run time; float16 data adds neon-fp16.
 _EVERYWHERE = ("avx2", "avx512", "avx512-vnni", "neon", "neon-dot", "neon-i8mm")
-_TRIED = (1, 8, 16, 32, 64, 128, 224, 256, 512, 1024)  # sizes for an example, smallest first
+_TRIED = (1, 8, 16, 32, 64, 128, 224, 256, 512, 1024)  # sizes to try for an example, smallest first
 
 
 @dataclass(frozen=True, slots=True)
 class SingleFile:
-    """What was written: files by name with their bytes, and the calls that run the model."""
+    """The result: files by name with their bytes, and the calls that run the model."""
 
     out: Path
     name: str
@@ -78,11 +78,11 @@ def write(
 ) -> SingleFile:
     """Write NAME_model.c, NAME.h and example.c for one `.samara` file into the folder `out`.
 
-    `selection` is what the model needs. embed: the file itself joins as constant data. isa: the
-    instruction sets above portable C; default: all of x86-64 and aarch64. features: groups of public
-    functions beside the model's own (features.FEATURES). custom: C files with custom operators.
+    `selection` is what the model needs. embed: add the file as constant data. isa: the instruction
+    sets above portable C; default: all of x86-64 and aarch64. features: groups of public functions in
+    addition to the model's (features.FEATURES). custom: C files with custom operators.
 
-    Raises UnsupportedError for other than one model, and for names that are not known.
+    UnsupportedError unless exactly one model is given, and for unknown names.
     """
     if len(models) != 1:
         raise UnsupportedError(
@@ -93,7 +93,7 @@ def write(
     data = models[0].read_bytes()
     functions = signatures(open_program(models[0]))
     ops = custom_names(custom)
-    # Without the model inside it comes from a file.
+    # A model that is not embedded is read from a file.
     names = feature_table.closed((*features, *(() if embed else ("files",))))
     public = feature_table.functions(names)
     whole = _completed(selection, isa, names)
@@ -112,7 +112,7 @@ def write(
             defines={"SMR_NET_FILES": str(int("files" in names))},
         )
     rename = renamer(name)
-    # samara_experimental.h is for those who have the library.
+    # samara_experimental.h is only for users of the library.
     others = "".join(
         feature_table.declarations_of(text)
         for name, text in amalgam.others.items()
@@ -155,14 +155,14 @@ def _check_name(name: str) -> None:
 def _completed(
     selection: Selection, isa: Sequence[str] | None, names: tuple[str, ...]
 ) -> Selection:
-    """`selection` for all machines at once: portable C at the bottom, vectors where they are."""
+    """`selection` for all machines at once: portable C, with vectors where available."""
     if isa is None:
         float16 = any(types is None or "float16" in types for types in selection.ops.values())
         isa = (*_EVERYWHERE, "neon-fp16") if float16 else _EVERYWHERE
     for each in isa:
         if each not in ISA_NAMES:
             raise UnsupportedError(
-                f"there is no instruction set {each!r}", fix=f"there are {', '.join(ISA_NAMES)}"
+                f"there is no instruction set {each!r}", fix=f"give one of {', '.join(ISA_NAMES)}"
             )
     return replace(
         selection,
@@ -176,7 +176,7 @@ def _completed(
 
 
 def _example_size(model: Path, function: Signature) -> int:
-    """A value that all symbols of the inputs' dims may have at once, for the example."""
+    """A value that all symbols of the inputs' dims may have at the same time, for the example."""
     names = [name for name, _ in function.symbols]
     if not names:
         return 1

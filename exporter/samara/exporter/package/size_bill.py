@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The size bill of a library: every byte of its sections, by room, operator, kernel and instruction set."""
+"""The size bill of a library: every byte of its sections, by group, operator, kernel and instruction set."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 from samara.exporter.package.elf import SHF_EXEC, SHF_WRITE, Elf, Section, Symbol
 
 REST = "strings, constants, alignment"
-_TOOLCHAIN = "compiler"  # start-up code and helpers that the linker adds
+_TOOLCHAIN = "compiler"  # start-up code and helpers added by the linker
 
-# Compilers split and copy functions, and number what is static inside one.
+# Compilers split and copy functions, and number statics inside functions.
 _SUFFIX = re.compile(
     r"(\.(isra|part|constprop|cold|lto_priv|llvm|localalias|str)\b|\.\d+|\.__uniq).*\Z"
 )
@@ -23,7 +23,7 @@ _FILE_MARKER = re.compile(r"// ---- (\S+) ----$", re.MULTILINE)
 _ISA_SUFFIX = re.compile(
     r"[:_](scalar|avx2|avx512vnni|avx512bf16|avx512|neon_fp16|neon_dot|neon_i8mm|neon_bf16|neon|v128)(\.c)?\Z"
 )
-_SWITCH_TABLE = "CSWTCH."  # gcc does not say of which function
+_SWITCH_TABLE = "CSWTCH."  # gcc does not tell the function
 _NO_NAMES = frozenset(
     ("__attribute__", "__declspec", "_Alignas", "alignas", "__asm__", "_Static_assert", "__pragma")
 )
@@ -31,8 +31,8 @@ _NO_NAMES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Bytes of one part of the runtime: `group` is an operator, a kernel family or a source file, and
-    `isa` the instruction set of a kernel ("" for what has none)."""
+    """Bytes of one part of the runtime: `group` is an operator, a kernel family or a source file, `isa` the
+    instruction set of a kernel ("" for other code)."""
 
     room: str
     group: str
@@ -47,12 +47,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class SizeBill:
-    """What a library weighs.
+    """The size of a library.
 
-    `sections` are those of code and data, whose sizes sum to `counted`, as the rows do; `overhead`
-    those that only the loader and debuggers of a device read. `bss` takes memory, not space in the
-    file. `file` is the stripped library. Where the object format is not understood there are no
-    rows, and `note` says so.
+    `sections` are those of code and data; their sizes add up to `counted`, and so do the rows. `overhead` are
+    sections that only loader and debuggers read. `bss` takes memory, but no space in the file. `file` is
+    the size of the stripped library. If the object format is not supported there are no rows, and `note`
+    says so.
     """
 
     file: int
@@ -106,15 +106,15 @@ class SizeBill:
 
 
 def totals_only(file_bytes: int, form: str) -> SizeBill:
-    """The bill of a library whose symbols are not read."""
+    """The bill of a library whose symbols cannot be read."""
     return SizeBill(file_bytes, note=f"no rows: symbols of {form} files are not read")
 
 
 def size_bill(library: bytes, files: Mapping[str, str], file_bytes: int) -> SizeBill:
-    """The bill of an unstripped ELF library; `files` says in which source each symbol is defined.
+    """The bill of an unstripped ELF library; `files` maps each symbol to its source.
 
-    `file_bytes` is the size of the stripped file. The rows sum to the sections: bytes that no
-    symbol covers have a row of their own.
+    `file_bytes` is the size of the stripped file. The rows add up to the sections: bytes without a symbol have
+    their own row.
     """
     elf = Elf(library, "the library")
     counted = {
@@ -148,10 +148,10 @@ def size_bill(library: bytes, files: Mapping[str, str], file_bytes: int) -> Size
 
 
 def symbol_files(preprocessed: str, source: str, source_name: str) -> dict[str, str]:
-    """By function and table of an amalgam: the source it is from.
+    """The source of each function and table of an amalgam.
 
-    `preprocessed` is what the compiler's -E makes of `source`, a file called `source_name`, whose
-    parts begin with a line `// ---- path ----`. What is static inside a function counts too.
+    `preprocessed` is the output of the compiler's -E for `source`, a file called `source_name`, whose parts
+    begin with a line `// ---- path ----`. Statics inside functions are included.
     """
     starts = [(source.count("\n", 0, m.start()) + 1, m[1]) for m in _FILE_MARKER.finditer(source)]
     found: dict[str, str] = {}
@@ -166,8 +166,8 @@ def symbol_files(preprocessed: str, source: str, source_name: str) -> dict[str, 
 
 
 class _Scanner:
-    """Finds the functions and tables that C text defines, also statics inside functions, line by
-    line; declarations without a body or a value are passed over."""
+    """Finds the functions and tables that C text defines, including statics inside functions, line by line.
+    Declarations without a body or a value are skipped."""
 
     def __init__(self) -> None:
         self.depth = 0  # of braces
@@ -204,7 +204,7 @@ class _Scanner:
                 self.is_static |= token == "static"
 
     def _declare(self, function: bool) -> None:
-        """Take the last word as the name that is being declared, unless there is one already."""
+        """Take the last word as the declared name, unless there is one already."""
         if self.name or not self.words or (self.depth and (function or not self.is_static)):
             return
         word = self.words[-1]
@@ -217,7 +217,7 @@ class _Scanner:
 
 
 def _own_lines(preprocessed: str, name: str) -> Iterator[tuple[int, str]]:
-    """The lines of a preprocessed text that come from the file `name` itself, numbered as there."""
+    """The lines of a preprocessed text that come from the file `name`, with their numbers there."""
     line, own = 0, False
     for text in preprocessed.splitlines():
         marker = _LINE_MARKER.match(text)
@@ -230,7 +230,7 @@ def _own_lines(preprocessed: str, name: str) -> Iterator[tuple[int, str]]:
 
 
 def _extents(symbols: list[Symbol], index: int, section: Section) -> Iterator[tuple[str, int]]:
-    """Each symbol of a section with the bytes that no symbol before it has."""
+    """Each symbol of a section with the bytes that no earlier symbol has."""
     end = section.address
     own = (s for s in symbols if s.section == index and s.size)
     for symbol in sorted(own, key=lambda s: (s.address, -s.size, s.name)):
@@ -242,7 +242,7 @@ def _extents(symbols: list[Symbol], index: int, section: Section) -> Iterator[tu
 
 
 def _is_counted(section: Section) -> bool:
-    """Code, constants and data, not what the loader reads."""
+    """Whether a section is code, constants or data, not something for the loader."""
     if section.flags & SHF_EXEC:
         return section.name.startswith(".text")
     return section.name.startswith((".rodata", ".data", ".tdata", ".sdata")) or (
@@ -251,7 +251,7 @@ def _is_counted(section: Section) -> bool:
 
 
 def _plain_name(section: Section) -> str:
-    """.data.rel.ro.local counts as .data.rel.ro, .text.unlikely as .text."""
+    """The main section's name: .data.rel.ro.local counts as .data.rel.ro, .text.unlikely as .text."""
     for name in (".text", ".rodata", ".data.rel.ro", ".data"):
         if section.name.startswith(name):
             return name
@@ -259,7 +259,7 @@ def _plain_name(section: Section) -> str:
 
 
 def _place(source: str) -> tuple[str, str, str]:
-    """Room, group and instruction set of a source."""
+    """Folder, group and instruction set of a source."""
     if not source:
         return _TOOLCHAIN, "", ""
     parts = source.split("/")
@@ -274,7 +274,7 @@ def _place(source: str) -> tuple[str, str, str]:
 
 
 def _overhead(sections: Mapping[str, int]) -> dict[str, int]:
-    """Sections that are neither code nor data of the runtime, by what reads them."""
+    """Sections that are neither code nor data of the runtime, by their readers."""
     found: dict[str, int] = {}
     for name, size in sections.items():
         if name.startswith((".eh_frame", ".ARM.ex", ".gcc_except")):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A runtime as a Swift package, `Samara`: its API in Swift over the C sources that the models need.
+"""A runtime as a Swift package, `Samara`: its Swift API over the C sources that the models need.
 
-The app's build compiles the C code for devices, simulators and Macs alike; or it is compiled here, as an
-XCFramework in the package or by itself.
+The app's build compiles the C code for devices, simulators and Macs; or it is compiled here, as an
+XCFramework in the package or alone.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from samara.exporter.types import UnsupportedError
 from samara.pybridge import sources, swift_sources
 from samara.pybridge.atomic import put
 
-# What the Swift code calls, whatever the models need of it.
+# Features that the Swift code calls, whatever the models need.
 FEATURES = (
     *("files", "metadata", "selftest", "threads", "state", "checkpoints", "bind", "keep"),
     *("profile", "async", "images", "audio", "answers"),
 )
-# Of arm64 devices and Macs, and of Macs and simulators with x86-64; neon-fp16 joins for float16 data.
+# Of arm64 devices and Macs, and of Macs and simulators with x86-64; float16 data adds neon-fp16.
 _ISA = ("avx2", "avx512", "avx512-vnni", "neon", "neon-dot", "neon-i8mm")
 _C = Path("Sources", "CSamara")
 _TESTS = re.compile(r"^ *\.testTarget\(.*\),\n", re.MULTILINE)
@@ -35,7 +35,7 @@ _TESTS = re.compile(r"^ *\.testTarget\(.*\),\n", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class SwiftPackage:
-    """What was written: the folder, and its files with their bytes; `compiler` of an XCFramework."""
+    """The result: the folder, its files with their bytes, and the `compiler` of an XCFramework."""
 
     out: Path
     selection: Selection
@@ -74,7 +74,7 @@ class SwiftPackage:
 
 
 def is_framework(out: Path) -> bool:
-    """Whether a path names an XCFramework, not a package."""
+    """Whether a path names an XCFramework rather than a package."""
     return out.suffix == ".xcframework"
 
 
@@ -90,15 +90,15 @@ def write(
 ) -> SwiftPackage:
     """Write a Swift package with the operators of `selection` into the folder `out`.
 
-    isa: instruction sets above portable C; default: all of arm64 and x86-64. binary: compile the C code
-    now, by `opt`, for devices, simulators and Macs; where `out` is an .xcframework, that is all there
-    is. say: told every step of it. The folder appears whole or not at all. UnsupportedError for
-    custom operators, which Swift has no way to hand over, and for names that are not known;
-    BackendError for a compiler that is missing or fails.
+    isa: instruction sets above portable C; default: all of arm64 and x86-64. binary: compile the C code now,
+    by `opt`, for devices, simulators and Macs; if `out` ends in .xcframework, write only that. say: called
+    with every step. The folder appears as a whole or not at all. UnsupportedError for custom operators,
+    which the Swift API cannot register, and for unknown names; BackendError if a compiler is missing or
+    fails.
     """
     if custom:
         raise UnsupportedError(
-            "a Swift package takes no custom operators",
+            "a Swift package cannot have custom operators",
             fix="leave out --custom, or add the files of --single-file to the app",
         )
     binary = binary or is_framework(out)
@@ -139,14 +139,14 @@ def _is_linked(path: Path, folder: Path) -> bool:
 
 
 def _completed(selection: Selection, isa: Sequence[str] | None) -> Selection:
-    """`selection` for all of Apple's machines at once, with what the Swift code calls."""
+    """`selection` for all of Apple's machines at once, with the features that the Swift code calls."""
     if isa is None:
         float16 = any(types is None or "float16" in types for types in selection.ops.values())
         isa = (*_ISA, "neon-fp16") if float16 else _ISA
     for each in isa:
         if each not in ISA_NAMES:
             raise UnsupportedError(
-                f"there is no instruction set {each!r}", fix=f"there are {', '.join(ISA_NAMES)}"
+                f"there is no instruction set {each!r}", fix=f"give one of {', '.join(ISA_NAMES)}"
             )
     names = feature_table.closed(FEATURES)
     return replace(
@@ -161,7 +161,7 @@ def _completed(selection: Selection, isa: Sequence[str] | None) -> Selection:
 
 
 def _put_sources(amalgam: Amalgam, folder: Path) -> None:
-    """The C target's sources, which its other files are beside."""
+    """Write the C target's sources beside its other files."""
     put(folder / "samara.c", amalgam.source)
     put(folder / "include" / "samara" / "samara.h", amalgam.header)
     for name, text in amalgam.others.items():
@@ -169,24 +169,24 @@ def _put_sources(amalgam: Amalgam, folder: Path) -> None:
 
 
 def _copy_swift(ios: Path, folder: Path, *, binary: bool) -> None:
-    """The package's own files, without what tests it; of the C target only where it is compiled."""
+    """The package's own files without its tests; those of the C target only if it is compiled there."""
     manifest = _TESTS.sub("", (ios / "Package.swift").read_text("utf-8"))
     put(folder / "Package.swift", _of_binary(manifest) if binary else manifest)
     for path in sorted((ios / "Sources").rglob("*")):
         name = path.relative_to(ios)
-        # A checkout may have been filled for its own tests.
+        # A checkout may contain generated sources for its own tests.
         if not path.is_file() or "samara" in (path.parent.name, path.stem):
             continue
         if binary and name.is_relative_to(_C):
             if name.suffix != ".xcprivacy":
                 continue
-            # Not every Xcode looks into static frameworks.
+            # Some versions of Xcode do not look for resources in static frameworks.
             name = Path("Sources", "Samara", name.name)
         put(folder / name, path.read_bytes())
 
 
 def _of_binary(manifest: str) -> str:
-    """Package.swift over a C target that is compiled: an XCFramework beside it, of fewer systems."""
+    """Package.swift with an XCFramework, which supports fewer systems, in place of the C target."""
     for pattern, text in (
         (r", \.tvOS\(\.v\d+\), \.watchOS\(\.v\d+\)\]", "]"),
         (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machines that `samara build` makes libraries for: how each is called, compiled for and linked."""
+"""The machines for which `samara build` makes libraries: their names, compilers and linkers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 from samara.pybridge import UnsupportedError
 
-# Instruction sets by architecture, least first; docs/internals/building.md says what each one means.
+# Instruction sets by architecture, lowest first; docs/internals/building.md explains each.
 ISA_NAMES: dict[str, tuple[str, ...]] = {
     "x86_64": ("scalar", "avx2", "avx512", "avx512-vnni", "avx512-bf16"),
     "aarch64": ("scalar", "neon", "neon-fp16", "neon-dot", "neon-i8mm", "neon-bf16"),
-    "wasm32-simd128": ("wasm-simd",),  # no dispatch there: a module with SIMD runs with it or not
+    "wasm32-simd128": ("wasm-simd",),  # no dispatch: a module either needs SIMD or does not use it
 }
 _PORTABLE = ("scalar",)
-# What a set has beneath it and cannot be without.
+# The sets below a set, which it always includes.
 _IMPLIED: dict[str, tuple[str, ...]] = {
     "avx512": ("avx2",),
     "avx512-vnni": ("avx512",),
@@ -37,8 +37,8 @@ _DEFAULT_ISA: dict[str, tuple[str, ...]] = {
 
 
 def series(version: str) -> str:
-    """The versions whose libraries take each other's place (docs/reference/abi.md): one minor version before
-    1.0, one major version after.
+    """The versions whose libraries are compatible (docs/reference/abi.md): before 1.0 those of one minor version, then
+    those of one major version.
     """
     major, minor, _ = version.split(".")
     return f"{major}.{minor}" if major == "0" else major
@@ -48,11 +48,10 @@ def series(version: str) -> str:
 class Target:
     """A machine and the tools that make programs for it.
 
-    `tools` names the kind of compiler (toolchain.py knows them): `gcc` is one program called
-    `triple`-gcc, `zig` the cross compiler of the package ziglang, `ndk` Android's, `xcode` Apple's,
-    `host` whatever this machine compiles its own programs with. `libraries` are those that a program
-    may need beside libsamara, in the order in which they are tried; `sdk` is Apple's name for what
-    `xcode` compiles against.
+    `tools` is the kind of compiler (see toolchain.py): `gcc` is a program called `triple`-gcc, `zig` the
+    cross compiler of the package ziglang, `ndk` Android's, `xcode` Apple's, `host` this machine's own
+    compiler. `libraries` are those that a program may need besides libsamara, in the order in which they
+    are tried; `sdk` is Apple's name of the SDK for `xcode`.
     """
 
     name: str
@@ -68,7 +67,7 @@ class Target:
 
     @property
     def shared_name(self) -> str | None:
-        """The file name of a shared library; None where there are none."""
+        """The file name of a shared library; None if the target has none."""
         return {
             "macos": "libsamara.dylib",
             "ios": "libsamara.dylib",
@@ -77,8 +76,8 @@ class Target:
         }.get(self.system, "libsamara.so")
 
     def shared_file(self, version: str) -> str | None:
-        """The shared library of this version as it lies in a build: on Linux under the name that
-        programs ask the loader for, beside which `shared_name` is a link to it.
+        """The file name of this version's shared library in a build: on Linux the name that programs ask the loader
+        for; `shared_name` is a link to it.
         """
         if self.system != "linux":
             return self.shared_name
@@ -90,7 +89,7 @@ class Target:
 
     @property
     def has_system(self) -> bool:
-        """Whether there are files, threads and a clock for the runtime."""
+        """Whether the runtime has files, threads and a clock."""
         return self.system != "wasi"
 
     @property
@@ -99,7 +98,7 @@ class Target:
 
     @property
     def isa_names(self) -> tuple[str, ...]:
-        """The instruction sets that libraries for this target can hold, least first."""
+        """The instruction sets for this target, lowest first."""
         return ISA_NAMES.get(self.arch, _PORTABLE)
 
 
@@ -121,7 +120,7 @@ def _android(name: str, arch: str, *flags: str) -> Target:
         name, arch, "android", "ndk", name,
         package="the Android NDK",
         flags=flags,
-        # Devices with pages of 16 KiB load only what is laid out for them.
+        # Devices with pages of 16 KiB load only libraries with this alignment.
         shared_flags=("-Wl,-z,max-page-size=16384",),
         libraries=("-lm", "-ldl"),
     )  # fmt: skip
@@ -166,7 +165,7 @@ _SYSTEMS = {"darwin": "macos", "win32": "windows"}
 
 
 def host_target() -> Target:
-    """The machine that this process runs on, with the compiler that it calls its own."""
+    """The machine of this process, with its default compiler."""
     machine = platform.machine().lower()
     arch = _ARCHES.get(machine, machine)
     system = _SYSTEMS.get(sys.platform, "linux")
@@ -183,7 +182,7 @@ def host_target() -> Target:
 
 
 def find_target(name: str) -> Target:
-    """The target called `name`, `host` included. UnsupportedError with the names close to it."""
+    """The target called `name`, or `host`. UnsupportedError with similar names."""
     if name == "host":
         return host_target()
     if name in TARGETS:
@@ -200,9 +199,9 @@ def choose_isa(
 ) -> tuple[str, tuple[str, ...]]:
     """The instruction sets of a build: the floor, which every CPU must have, and those above it.
 
-    The least set that is named is the floor: `avx2,avx512` asks for a CPU with AVX2, and
-    `scalar,avx2` for none. By default all that the target has; `float16` says whether the models
-    hold float16 data. UnsupportedError for a name that the target does not know.
+    The lowest named set is the floor: `avx2,avx512` requires a CPU with AVX2, `scalar,avx2` does not. The
+    default is all sets of the target; `float16`: whether the models have float16 data. UnsupportedError for a
+    name that the target does not have.
     """
     known = target.isa_names
     if asked is None:
@@ -220,7 +219,7 @@ def choose_isa(
                 )
         if not names:
             raise UnsupportedError(
-                "no instruction set is left", fix=f"name one of {', '.join(known)}"
+                "no instruction set is named", fix=f"name one of {', '.join(known)}"
             )
     chosen = [name for name in known if name in names]
     floor = chosen[0]
@@ -237,5 +236,5 @@ def _beneath(name: str) -> set[str]:
 
 
 def _wanted(name: str, chosen: Sequence[str], floor: set[str]) -> bool:
-    """Whether a set is one of the chosen, or beneath one without being in the floor."""
+    """Whether a set is one of the chosen, or below one of them but not in the floor."""
     return name in chosen or any(name in _beneath(c) for c in chosen if c not in floor)

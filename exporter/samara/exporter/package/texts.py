@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packs the texts of failures in a C file: bytes from 128 on stand for pairs of bytes.
+"""Compress the error texts in a C file: bytes from 128 on stand for pairs of bytes.
 
-English in hundreds of short sentences has few different pairs of letters. The pair that occurs most
-often becomes a byte of its own, and so on until there are none left (Gage, A New Algorithm for Data
-Compression, 1994). The table goes into the file as SMR_TEXT_PAIRS, with which base/error.c unpacks a
-format before it fills it in. Macros between two literals, such as PRId64, stay as they are: every
-literal is packed by itself, but all with one table.
+English in hundreds of short sentences has few different pairs of letters. The most frequent pair becomes a
+byte, and so on until no pair is frequent enough (Gage, A New Algorithm for Data Compression, 1994). The
+table is written to the file as SMR_TEXT_PAIRS; base/error.c uses it to unpack a format before filling
+it in. Macros between two literals, such as PRId64, are unchanged: every literal is packed separately,
+with one table for all.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from itertools import pairwise
 
 from samara.exporter.package._c_text import TOKEN
 
-# What writes a failure, and which of its arguments is the format.
+# Functions that write a failure, and the index of their format argument.
 FORMATS = {
     "SMR_FAIL": 2,
     "SMR_FRAME_FAIL": 2,
@@ -29,15 +29,15 @@ FORMATS = {
 _CALL = re.compile(rf"(?<!define )\b({'|'.join(FORMATS)})\(")
 _CHARACTER = re.compile(r"\\(?:[0-7]{1,3}|x[0-9a-fA-F]+|.)|[^\\]")
 _ESCAPED = {'"': '\\"', "\\": "\\\\", "\n": "\\n"}
-_FIRST = 128  # packed bytes; texts have none of these themselves
-_LEAST = 4  # occurrences that are worth two bytes of the table
-_DEEPEST = 30  # pairs within pairs, for which error.c has room
+_FIRST = 128  # first packed byte; texts contain none of these themselves
+_LEAST = 4  # occurrences of a pair that justify two bytes of the table
+_DEEPEST = 30  # limit of nested pairs, for which error.c has room
 
 Pair = tuple[int, int]
 
 
 def pack_texts(source: str) -> str:
-    """`source` with the formats of its failures packed, and the table before everything else."""
+    """`source` with the formats of its failures packed, and the table in front."""
     spans = [
         span
         for call in _CALL.finditer(source)
@@ -61,7 +61,7 @@ def pack_texts(source: str) -> str:
 
 
 def unpacked(text: Sequence[int], pairs: Sequence[Pair]) -> bytes:
-    """What base/error.c makes of packed bytes."""
+    """Unpack bytes as base/error.c does."""
     todo, out = list(reversed(text)), bytearray()
     while todo:
         byte = todo.pop()
@@ -74,7 +74,7 @@ def unpacked(text: Sequence[int], pairs: Sequence[Pair]) -> bytes:
 
 
 def _literals(source: str, at: int, wanted: int) -> Iterator[tuple[int, int]]:
-    """Where the string literals of an argument of a call are; `at` is behind its parenthesis."""
+    """The positions of the string literals of a call's argument; `at` is after its parenthesis."""
     depth, argument = 0, 0
     for token in TOKEN.finditer(source, at):
         word = token[0]
@@ -91,7 +91,7 @@ def _literals(source: str, at: int, wanted: int) -> Iterator[tuple[int, int]]:
 
 
 def _bytes(literal: str) -> list[int] | None:
-    """The bytes of a literal, None where it holds other than ASCII and simple escapes."""
+    """The bytes of a literal, None if it has anything but ASCII and simple escapes."""
     out: list[int] = []
     for each in _CHARACTER.findall(literal):
         plain = {escaped: char for char, escaped in _ESCAPED.items()}.get(each, each)
@@ -102,7 +102,7 @@ def _bytes(literal: str) -> list[int] | None:
 
 
 def _pack(texts: Sequence[list[int]]) -> list[Pair]:
-    """Pack all texts in place; the pairs that bytes from _FIRST on stand for."""
+    """Pack all texts in place; returns the pairs of the bytes from _FIRST on."""
     pairs: list[Pair] = []
     depths = [0] * _FIRST
     while len(depths) < 256 and max(depths) < _DEEPEST:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding a target's compiler, and calling it; what is missing is one sentence with its package."""
+"""Find a target's compiler and call it. If it is missing, one sentence names its package."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from samara.pybridge.scratch import raise_if_full, scratch_folder
 
 _NDK_FOLDERS = ("ANDROID_NDK_HOME", "ANDROID_NDK_ROOT", "ANDROID_NDK")
 _FAULT = re.compile(r"\berror:|undefined (reference|symbol)|cannot find")
-_SHOWN_LINES = 12  # of what a compiler says
+_SHOWN_LINES = 12  # of compiler output in an error
 
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
     """Programs that compile, archive and link for `target`; `cc` and `ar` are commands.
 
-    say: told every step before it is taken, and now and then while it takes long.
-    ld: the command that links shared libraries; () where the compiler does it.
+    say: called with every step before it starts, and repeatedly while it takes long. ld: the command that
+    links shared libraries; () if the compiler does it.
     """
 
     target: Target
@@ -40,26 +40,26 @@ class Toolchain:
 
     @property
     def version(self) -> str:
-        """What the compiler calls itself."""
+        """The compiler's name and version."""
         return _version_of(self.cc)
 
     def compile_flags(self, opt: str) -> tuple[str, ...]:
-        """Flags of every source: `opt` is s or 2. The sources themselves need none of them."""
+        """Flags of every source: `opt` is s or 2. The sources do not depend on them."""
         flags = [f"-O{opt}", "-DNDEBUG", "-fvisibility=hidden"]
         if self.target.system not in ("windows", "wasi"):
             flags.append("-fPIC")
         if self.target.tools == "zig":
-            flags.append("-fno-sanitize=undefined")  # which zig turns on by itself
+            flags.append("-fno-sanitize=undefined")  # on by default in zig
         return (*self.target.flags, *flags)
 
     def compile(self, source: Path, out: Path, flags: Sequence[str]) -> None:
-        """One source to one object. BackendError with what the compiler said."""
+        """Compile one source to one object. BackendError with the compiler's output."""
         self._call(
             [*self.cc, *flags, "-c", str(source), "-o", str(out)], f"compiling {source.name}", out
         )
 
     def preprocess(self, source: Path, flags: Sequence[str]) -> str:
-        """The source with its macros expanded and line markers."""
+        """The source with its macros expanded, with line markers."""
         return self._call([*self.cc, *flags, "-E", str(source)], f"preprocessing {source.name}")
 
     def archive(self, objects: Sequence[Path], out: Path) -> None:
@@ -77,8 +77,8 @@ class Toolchain:
         strip: bool = False,
         what: str | None = None,
     ) -> None:
-        """A shared library; what is undefined is an error. strip: leave out the symbols that only a
-        debugger reads."""
+        """A shared library; undefined symbols are an error. strip: leave out symbols that only debuggers
+        read."""
         system = self.target.system
         if system in ("macos", "ios"):
             flags = ["-shared", f"-Wl,-install_name,@rpath/{out.name}"]
@@ -88,7 +88,7 @@ class Toolchain:
             flags = ["-shared", "-Wl,-z,defs", f"-Wl,-soname,{out.name}"]
         flags += [*self.target.shared_flags, *(["-s"] if strip else [])]
         arguments = [*flags, *map(str, objects), *libraries]
-        # A compiler passes on what stands behind -Wl, with commas in place of spaces.
+        # A compiler passes on the words behind -Wl, with commas in place of spaces.
         plain = [part for word in arguments for part in _passed_on(word)] if self.ld else arguments
         self._call(
             [*(self.ld or self.cc), *plain, "-o", str(out)], what or f"linking {out.name}", out
@@ -105,10 +105,10 @@ class Toolchain:
         )
 
     def libraries_needed(self, objects: Sequence[Path], folder: Path) -> tuple[str, ...]:
-        """The shortest list of the target's own libraries with which everything is defined.
+        """The shortest list of the target's libraries that defines all symbols.
 
-        A model without mathematical functions links without -lm, and new C libraries hold the
-        threads. BackendError when all of them are not enough.
+        A model without mathematical functions links without -lm, and recent C libraries contain threads.
+        BackendError if all of them are not enough.
         """
         everything = self.target.libraries
         for count in range(len(everything)):
@@ -127,18 +127,21 @@ class Toolchain:
             self.link_shared(objects, out, libraries, what=asked)
 
     def _call(self, command: Sequence[str], what: str, out: Path | None = None) -> str:
-        """What the command prints. OSError where `out` or its temporary files find a full disk."""
+        """The command's output. OSError if the disk of `out` or of temporary files is full."""
 
         def waiting(seconds: float) -> None:
-            # Whose first use for a target is the slowest thing that a build does.
-            why = f"; zig compiles its C library for {self.target.triple} when that is first used"
+            # zig compiles its C library on first use, which is the slowest step of a build.
+            why = f"; zig compiles its C library for {self.target.triple} on first use"
             self.say(f"{what}, {seconds:.0f} s" + why * (self.target.tools == "zig"))
 
         self.say(what)
         try:
             done = run_text(command, waiting=waiting)
         except OSError as error:
-            raise BackendError(f"{what}: {command[0]}: {error.strerror}") from None
+            raise BackendError(
+                f"{what}: {command[0]}: {error.strerror}",
+                fix=f"check that {command[0]} can be started",
+            ) from None
         if done.returncode == 0:
             return done.stdout
         raise_if_full(done.stderr, *([] if out is None else [out.parent]))
@@ -185,13 +188,13 @@ def find_toolchain(
 def _given(target: Target, cc: tuple[str, ...]) -> Toolchain:
     if not cc or shutil.which(cc[0]) is None:
         raise BackendError(
-            f"the compiler {' '.join(cc) or '(empty)'} is not there", fix="check --cc or $CC"
+            f"the compiler {' '.join(cc) or '(empty)'} was not found", fix="check --cc or $CC"
         )
     return Toolchain(target, cc, _archiver(cc[0]))
 
 
 def _archiver(compiler: str) -> tuple[str, ...]:
-    """The archiver that belongs to a compiler, else whichever is there: archives are all alike."""
+    """The archiver that belongs to a compiler, else any other: archives do not depend on it."""
     if compiler.endswith("gcc") and shutil.which(f"{compiler[:-3]}ar"):
         return (f"{compiler[:-3]}ar",)
     beside = Path(shutil.which(compiler) or compiler).resolve().parent
@@ -236,7 +239,7 @@ def _ndk(target: Target, ndk: str | os.PathLike[str] | None) -> Toolchain:
                     target, (str(clang), f"--target={target.triple}"), (str(archiver),)
                 )
         raise BackendError(
-            f"{folder} is no Android NDK: it holds no toolchains/llvm/prebuilt/*/bin/clang",
+            f"{folder} is not an Android NDK: it has no toolchains/llvm/prebuilt/*/bin/clang",
             fix="name the folder of an unpacked NDK, r26 or newer",
         )
     raise BackendError(
@@ -258,7 +261,7 @@ def _ndk_folders(ndk: str | os.PathLike[str] | None) -> Iterator[Path]:
 def _xcode(target: Target) -> Toolchain:
     if shutil.which("xcrun") is None:
         raise BackendError(
-            f"no compiler for {target.name}: xcrun is not there",
+            f"no compiler for {target.name}: xcrun was not found",
             fix="build on a Mac with Xcode, or compile the output of --single-file there",
         )
     run = ("xcrun", "--sdk", target.sdk)
@@ -268,6 +271,6 @@ def _xcode(target: Target) -> Toolchain:
 @functools.cache
 def _version_of(cc: tuple[str, ...]) -> str:
     program = os.path.abspath(cc[0]) if os.path.dirname(cc[0]) else cc[0]
-    with scratch_folder() as folder:  # zig leaves an a.o where it runs, for macOS
+    with scratch_folder() as folder:  # for macOS zig leaves an a.o in the working directory
         done = run_text([program, *cc[1:], "--version"], folder=folder)
     return done.stdout.splitlines()[0].strip() if done.stdout else cc[0]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C functions that are made for one model: declarations, definitions and an example.
+"""C functions made for one model: declarations, definitions and an example.
 
-All is written with the prefix samara_, which the single file then exchanges for the model's.
+They are written with the prefix samara_, which the single file then replaces by the model's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _COLUMNS = 100
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A function of the model with the names that its C functions have."""
+    """A function of the model with the names of its C functions."""
 
     signature: Signature
     prefix: str  # samara_, or samara_<function>_ for all but the first
@@ -31,7 +31,7 @@ class _Call:
         return all(port.size is not None for port in ports)
 
     def room(self, port: Port) -> bool:
-        """Whether an output's parameter is followed by the number of elements it has room for."""
+        """Whether an output's parameter is followed by its capacity in elements."""
         return port.size is None and not port.is_late
 
     def parameters(self) -> list[str]:
@@ -53,14 +53,14 @@ class _Call:
 
 
 def _array(call: _Call, port: Port) -> str:
-    """`name[SIZE]`, which tells readers and compilers more than a pointer does."""
-    if not port.size:  # none, or an empty tensor
+    """`name[SIZE]`, which tells readers and compilers more than a pointer."""
+    if not port.size:  # unknown, or an empty tensor
         return f"*{port.word}"
     return f"{port.word}[{call.prefix.upper()}{port.macro}_SIZE]"
 
 
 class TypedApi:
-    """`taken` are public functions whose names the model's own must not have."""
+    """`taken` are public functions, whose names the model's functions must not have."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class TypedApi:
             self._calls.append(_Call(signature, prefix))
 
     def exported(self) -> set[str]:
-        """The functions that the definitions leave visible."""
+        """The functions that the definitions make visible."""
         shared = {"samara_close", "samara_message", "samara_net_session"}
         if self._has_state:
             shared.add("samara_forget")
@@ -93,7 +93,7 @@ class TypedApi:
         }
 
     def calls(self) -> list[str]:
-        """The prototypes that run the model, a line each."""
+        """The prototypes of the functions that run the model, one per line."""
         return [call.run() for call in self._calls]
 
     @property
@@ -103,7 +103,7 @@ class TypedApi:
     # ---- declarations ----
 
     def header(self) -> str:
-        """What the header says of the model."""
+        """The declarations in the header for the model."""
         out = ["/* ---- the model ---- */\n"]
         out += [
             "/* The model, opened for one of its functions. One thread at a time; open it again for",
@@ -214,7 +214,7 @@ class TypedApi:
                     yield f"static const struct smr_net_port {table}_{kind}[] = {{"
                     yield from (f"  {_port_row(port)}," for port in each)
                     yield "};"
-            # An array cannot be empty: where there is none, nothing looks at it either.
+            # C has no empty arrays: without elements pass any array, which is not read.
             ins = f"{table}_inputs" if signature.inputs else f"{table}_outputs"
             outs = f"{table}_outputs" if signature.outputs else f"{table}_inputs"
             ports = f"{ins}, {outs}"
@@ -281,7 +281,7 @@ class TypedApi:
     # ---- the example ----
 
     def example(self, value: int) -> str:
-        """A program that runs the model once on zeros; its header is HEADER. Symbols are `value`."""
+        """A program that runs the model once on zeros; its header is HEADER. All symbols have `value`."""
         call = self._calls[0]
         signature = call.signature
         symbols = {name: value for name, _ in signature.symbols}
@@ -356,7 +356,7 @@ def _comment(text: str) -> str:
 
 
 def _string(text: str) -> str:
-    """A C string literal of `text` in UTF-8."""
+    """`text` as a C string literal in UTF-8."""
     plain = "".join(
         chr(b) if 32 <= b < 127 and b not in b'"\\?' else f"\\{b:03o}" for b in text.encode()
     )
@@ -364,7 +364,7 @@ def _string(text: str) -> str:
 
 
 def wrapped(text: str) -> str:
-    """`text` with lines that are too long broken after commas and before operators."""
+    """`text` with long lines broken after commas and before operators."""
     out = []
     for line in text.split("\n"):
         if line.startswith(("#", " *", "/*")):
@@ -382,7 +382,7 @@ def wrapped(text: str) -> str:
 
 
 def joined(header: str, typed: str, about: str) -> str:
-    """The public header with what is made for a model at its end, and what it is at its top."""
+    """The public header with the model's declarations at its end, and a description at its top."""
     first, rest = header.split("\n", 1)
     tail = "\n#ifdef __cplusplus\n}\n#endif\n"
     before, after = rest.rsplit(tail, 1)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An XCFramework: the C runtime as static frameworks for iOS devices, their simulator and Macs, joined.
+"""An XCFramework: the C runtime as static frameworks for iOS devices, their simulator and Macs.
 
-Xcode and SwiftPM take such a folder as a binary target. No program of Apple's is needed to make one:
-frameworks are folders, and a library for two architectures is two libraries behind a header.
+Xcode and SwiftPM use such a folder as a binary target. No program of Apple is needed to make it: frameworks
+are folders, and a library for two architectures is two libraries with a header in front.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from samara.pybridge.atomic import put
 from samara.pybridge.scratch import scratch_folder
 
 NAME = "CSamara"
-"""Of the framework and of its module."""
+"""The name of the framework and of its module."""
 
 Say = Callable[[str], None]
 
-# Of <mach/machine.h>: CPU type and subtype.
+# From <mach/machine.h>: CPU type and subtype.
 _CPUS = {"arm64": (0x0100000C, 0), "x86_64": (0x01000007, 3)}
 _FAT_MAGIC = 0xCAFEBABE
 _FAT_ALIGN = 3  # 2**3 bytes, as lipo lays out static libraries
@@ -35,8 +35,8 @@ _FAT_ALIGN = 3  # 2**3 bytes, as lipo lays out static libraries
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A system that a framework is for: `platform` as Apple's property lists call it, with its oldest
-    version; `sdk` is Xcode's name for it.
+    """A system of a framework: `platform` as in Apple's property lists, with its oldest version; `sdk` is Xcode's
+    name for it.
     """
 
     platform: str
@@ -55,7 +55,7 @@ class Slice:
         return "-".join(filter(None, (self.platform, "_".join(self.arches), self.variant)))
 
     def target(self, arch: str, tools: str) -> Target:
-        """The machine, as a compiler of that kind calls it."""
+        """The target for a compiler of that kind."""
         arch_of_zig = {"arm64": "aarch64"}.get(arch, arch)
         tail = f"-{self.variant}" * bool(self.variant)
         triple = {
@@ -76,7 +76,7 @@ SLICES = (
 
 
 def compiler() -> str:
-    """The kind of compiler that is there: `xcode`, else `zig`. BackendError where none is."""
+    """The kind of compiler that is installed: `xcode`, else `zig`. BackendError if there is none."""
     if shutil.which("xcrun") is not None:
         return "xcode"
     if is_installed("ziglang"):
@@ -97,10 +97,10 @@ def fill(
     opt: str = "s",
     say: Say = lambda _text: None,
 ) -> str:
-    """Write the XCFramework of `amalgam` into `folder`; what the compiler calls itself.
+    """Write the XCFramework of `amalgam` into `folder`; returns the compiler's name.
 
-    own: the folder of the Swift package's C target, with its privacy manifest and its header.
-    tools: what compiler() says. opt: `s` small or `2` fast. BackendError when the compiler fails.
+    own: the folder of the Swift package's C target, with its privacy manifest and header. tools: the result of
+    compiler(). opt: `s` small or `2` fast. BackendError if the compiler fails.
     """
     headers = _headers(amalgam, own / "include")
     named = ""
@@ -126,7 +126,7 @@ def fill(
 
 
 def fat(libraries: Mapping[str, bytes]) -> bytes:
-    """One file that holds a library for each architecture; the library itself where there is one."""
+    """One file with a library per architecture; with a single one, the library itself."""
     if len(libraries) == 1:
         return next(iter(libraries.values()))
     step = 1 << _FAT_ALIGN
@@ -152,7 +152,7 @@ def _library(tools: Toolchain, source: Path, opt: str) -> bytes:
 
 
 def _header_flags() -> tuple[str, ...]:
-    """zig comes with Darwin's headers, and takes them by itself for macOS alone."""
+    """The folder of Darwin's headers in zig, which uses them by default only for macOS."""
     found = importlib.util.find_spec("ziglang")
     assert found is not None, "compiler() has seen it"
     assert found.origin is not None
@@ -164,7 +164,7 @@ def _header_flags() -> tuple[str, ...]:
 
 
 def _headers(amalgam: Amalgam, include: Path) -> dict[str, str]:
-    """The headers as a framework has them, with one that includes all, and the module's map."""
+    """The headers of a framework, with an umbrella header, and the module map."""
     found = {"samara.h": amalgam.header, **amalgam.others}
     found |= {path.name: path.read_text("utf-8") for path in sorted(include.glob("*.h"))}
     lines = "".join(f"#include <{NAME}/{name}>\n" for name in found)
@@ -178,7 +178,7 @@ def _headers(amalgam: Amalgam, include: Path) -> dict[str, str]:
 
 
 def _resources(part: Slice, version: str, manifest: bytes) -> dict[str, bytes]:
-    """What is neither code nor header; Macs have a folder for it."""
+    """Files other than code and headers; on Macs they have a folder."""
     folder = "Resources/" if part.is_mac else ""
     return {
         f"{folder}Info.plist": plistlib.dumps(_information(part, version)),
@@ -187,7 +187,7 @@ def _resources(part: Slice, version: str, manifest: bytes) -> dict[str, bytes]:
 
 
 def _write_framework(bundle: Path, part: Slice, files: Mapping[str, str | bytes]) -> None:
-    """The bundle of one slice. On a Mac its files are those of a version, and it links to them."""
+    """The bundle of one slice. On a Mac the files belong to a version, and links point to them."""
     inside = bundle / "Versions" / "A" if part.is_mac else bundle
     for name, data in files.items():
         put(inside / name, data)
@@ -198,7 +198,7 @@ def _write_framework(bundle: Path, part: Slice, files: Mapping[str, str | bytes]
 
 
 def _link(link: Path, to: str) -> None:
-    """A link to a neighbour; a copy where the system makes no links."""
+    """A link to a neighbour; a copy if the system has no links."""
     try:
         link.symlink_to(to)
     except OSError:
@@ -231,7 +231,7 @@ def _information(part: Slice, version: str) -> dict[str, object]:
 
 
 def _index() -> dict[str, object]:
-    """The Info.plist of the whole, which says what it holds."""
+    """The Info.plist of the XCFramework, which lists its contents."""
     return {
         "AvailableLibraries": [
             {

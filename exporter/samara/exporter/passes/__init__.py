@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passes: named steps Program -> Program that keep every answer."""
+"""Passes: named steps Program -> Program that preserve all outputs."""
 
 from samara.exporter.passes import (
     deduplicate,
@@ -27,7 +27,7 @@ from samara.exporter.passes._manager import run_passes as run_passes
 from samara.exporter.passes._pass import Pass as Pass
 from samara.exporter.passes._samples import sample_inputs as sample_inputs
 
-# Every pass, each once.
+# Every pass once.
 REGISTRY: tuple[Pass, ...] = (
     simplify_shapes.PASS,
     fold_constants.PASS,
@@ -47,8 +47,8 @@ REGISTRY: tuple[Pass, ...] = (
     reorder.PASS,
 )
 
-# The order in which `export` runs them: clean up, settle the layout, clean up what that uncovered,
-# make integer operators of quantized ones, fuse what stays float, clean up.
+# The order in which `export` runs them: clean up, settle the layout, clean up again, make integer
+# operators of quantized ones, fuse what stays float, clean up.
 PIPELINE: tuple[Pass, ...] = (
     simplify_shapes.PASS,
     fold_constants.PASS,
@@ -75,5 +75,5 @@ PIPELINE: tuple[Pass, ...] = (
     eliminate_dead.PASS,
 )
 
-# What `export` runs: the order of the nodes comes last, when nothing else moves them any more.
+# The passes of `export`. Reordering comes last, when nothing moves nodes any more.
 EXPORT: tuple[Pass, ...] = (*PIPELINE, reorder.PASS)

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a pass kept the answers: the program runs before and after it on sample inputs.
+"""Check whether a pass preserved the outputs, by running the program before and after it on samples.
 
-A pass that rounds nothing is judged by the outputs, number by number (`difference`).
+If a pass changes no rounding, the outputs are compared element by element (`difference`).
 
-Where tensors are rounded to few bits that is wrong twice. Float32 sums in another order, or integer
-operators in the place of float ones, put a number that lies near the middle of two steps on the other
-one: rightly so, and rarely. But each such step moves everything behind it, so that through fifty
-layers the outputs of two right programs differ by several steps; how many depends on the net. And a
-wrong zero point in the middle of a net, which moves *every* number of one tensor by a step, does no
-more harm at the outputs than that. No bound on the outputs lets the one through and stops the other.
+If tensors are rounded to few bits, comparing outputs does not work, for two reasons. First, float32 sums
+in another order, or integer operators in place of float ones, may round a value near the middle of two
+steps to the other step. That is correct and rare, but each such step affects everything behind it:
+after fifty layers the outputs of two correct programs differ by several steps, depending on the net.
+Second, a wrong zero point inside a net moves *every* value of a tensor by a step, and does not change
+the outputs more than that. So no bound on the outputs separates correct from wrong programs.
 
-So such a pass is judged tensor by tensor. The run before it records every quantized tensor. The run
-after it compares each quantized tensor of the same name and form, and then goes on with the recorded
-one: what is compared is what one part of the net does to equal inputs, whatever its depth. What
-rounding may do there is known (`moved`). Parts without such a tensor in common are bounded by the
-program's own sensitivity: by what rounding noise alone does to the outputs (`_noise`).
+Such a pass is therefore checked tensor by tensor. The run before it records every quantized tensor. The
+run after it compares each quantized tensor of the same name and form, and then continues with the
+recorded one. Each comparison thus covers one part of the net with equal inputs, at any depth, and the
+effect of rounding on one part is known (`moved`). Parts without a common quantized tensor are bounded
+by the program's sensitivity: the effect of rounding noise on the outputs (`_noise`).
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from samara.exporter.types import SamaraError
 
 __all__ = ["Checker", "Verdict", "checker_of", "difference", "moved"]
 
-# The share of numbers that may move by a step. Sums of few quantized numbers lie in the middle of two
-# steps half the time; the last bit of a float32 then decides, which is right half the time. That is
-# also the share that an error as large as the rounding's own moves: the mean of |e| over -1/2..1/2.
-# Counted over n numbers, a share is off by chance; a limit adds so many standard deviations.
+# The share of values that may move by a step. A sum of few quantized values lies in the middle of two
+# steps half the time; then the last bit of a float32 decides, either way equally often. An error as
+# large as the rounding error moves the same share: the mean of |e| over -1/2..1/2. The share over n
+# values varies by chance, so a limit adds this many standard deviations.
 _SHARE, _DEVIATIONS, _DEVIATIONS_OF_CHANNELS = 0.25, 3.0, 4.0
-_MOST = 0.5  # that of two roundings; a wrong zero point moves all
-# Numbers that may move by more than one step, but by no more than two: two roundings may fall together.
+_MOST = 0.5  # share moved by two roundings; a wrong zero point moves all values
+# The share that may move by more than one step, up to two, because two roundings may coincide.
 _FAR = 1e-3
-# The root mean square, in steps, of the noise that one rounding adds by that share.
+# Root mean square, in steps, of the noise of one rounding that moves this share.
 _NOISE_OF_ONE = _SHARE**0.5
-# Runs with rounding noise: the outputs of a small net are few, and so is what one run says of them.
+# Runs with rounding noise: a small net has few outputs, so one run would not be representative.
 _NOISY_RUNS = 3
 
 Answers = list[dict[str, dict[str, Array]]]  # per sample: {entry: outputs}
@@ -53,10 +53,10 @@ Recorded = dict[tuple[str, int, str], tuple[Value, Array]]  # by function, execu
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How far a pass moved the answers, in tolerances (1.0 = at it), where, and the new answers.
+    """How far a pass moved the outputs, in tolerances (1.0 = the limit), where, and the new outputs.
 
-    by_parts: equal parts were compared, whose small differences may add up in the new answers: they
-    are the ones to keep from here on.
+    by_parts: parts with equal inputs were compared. Their small differences may add up in the outputs, so
+    later passes must be compared with the new outputs.
     """
 
     difference: float
@@ -71,13 +71,13 @@ class Verdict:
 
 @dataclass(slots=True)
 class Checker:
-    """Sample inputs, and the answers to keep on them."""
+    """Sample inputs, and the outputs to preserve on them."""
 
     samples: list[dict[str, Mapping[str, Array]]]  # per sample: {entry: feeds}
     reference: Answers = field(default_factory=list)
 
     def afresh(self, program: Program) -> Checker:
-        """The same samples with the answers of another program to keep."""
+        """The same samples with the outputs of another program as reference."""
         answers = [
             {e: run(program, dict(f), function=e) for e, f in s.items()} for s in self.samples
         ]
@@ -113,8 +113,8 @@ class Checker:
 def checker_of(
     program: Program, samples: Sequence[Mapping[str, Array]] | None
 ) -> tuple[Checker | None, str]:
-    """A checker, or why there is none. Samples are inputs of the default entry; where there are
-    none, and for the other entries, inputs are drawn.
+    """A checker, or the reason why there is none. Samples are inputs of the default entry; without samples,
+    and for the other entries, inputs are random.
     """
     given = [dict(s) for s in samples or ()]
     default = program.entries[0]
@@ -125,16 +125,16 @@ def checker_of(
         drawn = sample_inputs(program, name)
         if drawn is None:
             return None, (
-                f"no sizes were found for the symbolic dims of {name!r} that run; the check runs on"
-                " golden inputs where they are given"
+                f"no sizes were found for the symbolic dims of {name!r} on which it runs; give golden"
+                " inputs to check the passes"
             )
         feeds[0][name] = drawn
     try:
         return Checker(feeds).afresh(program), ""
     except SamaraError as error:
         return None, (
-            f"the program does not run on the samples: {error.message}; the check runs on golden"
-            " inputs where they are given"
+            f"the program does not run on the samples: {error.message}; give golden inputs to check the"
+            " passes"
         )
 
 
@@ -142,11 +142,11 @@ def checker_of(
 
 
 def difference(got: Array, want: Array, steps: int = 0) -> float:
-    """Largest |got - want| over 1e-4 + 1e-3 |want| + 2e-5 range(want); integers must be equal (inf
-    when not), NaN meets NaN.
+    """The largest |got - want| divided by 1e-4 + 1e-3 |want| + 2e-5 range(want). Integers must be equal (else
+    inf), and NaN must meet NaN.
 
-    steps: of answers that depend on roundings to 8 bits, the root mean square of |got - want| over
-    that many steps instead: of 1 for bytes, of 1/255 of the range for floats.
+    steps: for outputs that depend on roundings to 8 bits, the root mean square of |got - want| in units
+    of this many steps instead; a step is 1 for bytes and 1/255 of the range for floats.
     """
     if got.shape != want.shape or got.dtype != want.dtype:
         return float("inf")
@@ -171,8 +171,8 @@ def difference(got: Array, want: Array, steps: int = 0) -> float:
 
 
 def _stepwise(a: Array, b: Array, want: Array, steps: int, slack: Array | float) -> float:
-    """The root mean square of a difference that comes from roundings, over what `steps` steps of
-    8 bits make; numbers that count or choose are not judged, for they may jump.
+    """The root mean square of a difference caused by rounding, in units of `steps` steps of 8 bits. Integers
+    that count or choose are not compared, because they may jump.
     """
     if want.dtype.kind == "f":
         finite = np.isfinite(a) & np.isfinite(b)
@@ -189,16 +189,17 @@ def _stepwise(a: Array, b: Array, want: Array, steps: int, slack: Array | float)
 
 
 def moved(got: Array, want: Array, steps: int = 1, roundings: int = 1) -> float:
-    """How far a quantized tensor, made of equal inputs in two ways, is from being rounded otherwise.
+    """How far a quantized tensor differs from the same tensor computed another way from equal inputs.
 
-    1.0 is at the limit: a quarter of the numbers moved, in the tensor and in each channel (its last
-    axis), beside what chance adds; one number in a thousand by more than `steps`; any by twice as
-    much. A right pass stays below, as measured: a share of 0.03, of 0.12 where half of all numbers
-    lie in the middle of two steps, and one step. A wrong zero point moves all numbers, and in the
-    layer that reads it each channel by its own share; a wrong scale or a missing clamp moves some far.
-    Numbers at the ends of the tensor's range that stayed there were clamped and say nothing.
+    1.0 is the limit: a quarter of the values moved, in the tensor and in each channel (its last axis),
+    plus an allowance for chance; one value in a thousand moved by more than `steps`; any by twice as
+    much. Correct passes were measured below it: a share of 0.03, or 0.12 if half of all values lie in
+    the middle of two steps, and one step. A wrong zero point moves all values, and in the layer that
+    reads them each channel by another share; a wrong scale or a missing clamp moves some values far.
+    Values that stayed at an end of the tensor's range were clamped and do not count.
 
-    roundings: how many lie between the equal inputs and this tensor, each allowed its quarter.
+    roundings: the number of roundings between the equal inputs and this tensor; each is allowed its
+    quarter.
     """
     if got.shape != want.shape or got.dtype != want.dtype:
         return float("inf")
@@ -218,7 +219,7 @@ def moved(got: Array, want: Array, steps: int = 1, roundings: int = 1) -> float:
 def _share(
     changed: Array, told: Array, axes: tuple[int, ...] | None, limit: float, deviations: float
 ) -> float:
-    """The largest share of numbers changed among those that tell, over the share allowed."""
+    """The largest share of changed values among those that count, divided by the allowed share."""
     count = np.maximum(told.sum(axis=axes), 1)
     allowed = limit + deviations * np.sqrt(limit * (1 - limit) / count)
     return float(np.max(changed.sum(axis=axes) / count / allowed))
@@ -245,7 +246,7 @@ def _output(entry: str, name: str, program: Program) -> str:
 
 
 class _Recorder:
-    """Keeps every quantized tensor of a run."""
+    """Records every quantized tensor of a run."""
 
     def __init__(self) -> None:
         self.tensors: Recorded = {}
@@ -264,7 +265,7 @@ class _Recorder:
 
 
 class _Follower:
-    """Compares the quantized tensors of a run with recorded ones, and goes on with these."""
+    """Compares the quantized tensors of a run with recorded ones, and continues with the recorded ones."""
 
     def __init__(self, tensors: Recorded, steps: int) -> None:
         self.worst, self.where = 0.0, ""
@@ -293,8 +294,8 @@ class _Follower:
         return watch
 
     def _rounded_twice(self, function: Function) -> set[Value]:
-        """Tensors that are made of a quantized one that the other program has not: a softmax in its
-        own steps, say, which is then requantized. What only moves numbers does not round.
+        """Tensors made of a quantized tensor that the other program lacks: for example a softmax that is
+        rounded in its own steps and then requantized. Operators that only move values do not round.
         """
         apart: set[Value] = set()
         twice: set[Value] = set()
@@ -312,8 +313,8 @@ class _Follower:
 def _by_parts(
     before: Program, after: Program, entry: str, feeds: Mapping[str, Array], steps: int
 ) -> tuple[float, str]:
-    """The largest difference over the quantized tensors and the outputs, each made of equal inputs,
-    and where it is.
+    """The largest difference over the quantized tensors and the outputs, each computed from equal inputs, and
+    where it is.
     """
     recorder = _Recorder()
     want = run(before, dict(feeds), function=entry, observe=recorder)
@@ -338,14 +339,14 @@ def _by_parts(
 
 
 def _loose(program: Program, entry: str, known: set[tuple[str, str]]) -> set[str]:
-    """Outputs that depend on a rounding that the two programs do not share: on the way to them lies
-    a quantized tensor that was not compared, or an operator that rounds inside.
+    """Outputs that depend on a rounding that the two programs do not share: on the way to them is a quantized
+    tensor that was not compared, or an operator that rounds inside.
     """
     f = program.functions[entry]
     loose: set[Value] = set()
     for node in f.nodes:
         given = [v for v in node.inputs if v is not None]
-        # Bodies are not looked into. Real numbers times quantized ones may be rounded for that.
+        # Bodies are not analysed. Reals multiplied by quantized values may be rounded for that.
         inside = any(a.type == "function" for a in node.op.attrs) or (
             any(v.type.dtype.is_quantized for v in given)
             and any(v.type.dtype.is_float and not v.is_constant for v in given)
@@ -363,8 +364,8 @@ def _loose(program: Program, entry: str, known: set[tuple[str, str]]) -> set[str
 def _noise(
     program: Program, entry: str, feeds: Mapping[str, Array], want: Mapping[str, Array], steps: int
 ) -> dict[str, float]:
-    """What rounding noise does to each output, in units of `difference`: the program runs with an
-    error of up to half a step before each rounding, which is as large as that of the rounding.
+    """The effect of rounding noise on each output, in units of `difference`: the program runs with a random
+    error of up to half a step before each rounding, which is as large as the rounding error.
     """
     found = dict.fromkeys(want, 0.0)
     for seed in range(_NOISY_RUNS):
@@ -375,7 +376,7 @@ def _noise(
 
 
 class _Disturber:
-    """Moves what lies anywhere within a step by up to half of one before it is rounded."""
+    """Adds an error of up to half a step to values that are not at a step, before they are rounded."""
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)

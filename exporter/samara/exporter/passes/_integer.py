@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the rules of fuse_quantized share: the wanted form of a tensor, int8 forms of real ones."""
+"""Shared by the rules of fuse_quantized: the target form of a tensor, and int8 forms of real tensors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["DEEPEST", "Integers", "Row", "Target", "data_inputs", "given_of", "p
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The form a tensor is wanted in: qs8 with these parameters, clamped to lo..hi."""
+    """The target form of a tensor: qs8 with these parameters, clamped to lo..hi."""
 
     quant: Quant
     lo: int = -128
@@ -35,12 +35,12 @@ class Target:
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """Attributes of a row that makes such a tensor."""
+        """Attributes of an operator that makes such a tensor."""
         form = {"scale": self.quant.scale, "zero_point": self.quant.zero_point}
         return {**form, "lo": self.lo, "hi": self.hi}
 
     def of(self, x: Array) -> Array:
-        """Numbers in this form, as the row `quantize` and the clamp make it."""
+        """Values in this form, as the operator `quantize` and the clamp compute them."""
         with np.errstate(over="ignore", invalid="ignore"):
             p = np.asarray(x, np.float32) / np.float32(self.quant.scale)
         return np.clip(quantized(p, np.asarray(self.quant.zero_point)), self.lo, self.hi).astype(
@@ -48,10 +48,9 @@ class Target:
         )
 
     def clamped(self, lo: float, hi: float) -> Target:
-        """The form in which a tensor has to be, whose real clamp to lo..hi is wanted in this one.
+        """The form for a tensor whose real clamp to lo..hi follows, if the clamp's result has this form.
 
-        Rounding keeps order, so that clamping what was rounded gives what rounding does to what was
-        clamped.
+        Rounding preserves order, so clamping rounded values equals rounding clamped values.
         """
         low, high = (int(q) for q in self.of(np.array([lo, hi])))
         return Target(self.quant, low, high)
@@ -59,7 +58,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A node to be made: in the place of the `quantize`, or before it."""
+    """A node to be made in place of the `quantize`, or before it."""
 
     op: OpSpec
     inputs: tuple[Value | None, ...]
@@ -76,20 +75,20 @@ class Row:
 
 _BYTES = (DType.I8, DType.U8)
 
-# Operators behind which a tensor is still the int8 one.
+# Operators that keep the int8 tensor recognisable.
 _SEEN_THROUGH = frozenset({ops.dequantize, ops.reinterpret})
-# Through so many operators in a row a question is passed on.
+# A question is passed on through at most this many operators in a row.
 DEEPEST = 100
 
 
 def data_inputs(node: Node) -> tuple[int, ...] | None:
-    """Places of the inputs whose elements a node moves; None where it computes."""
+    """Positions of the inputs whose elements a node moves; None if it computes."""
     rule = node.op.integer
     return None if rule is None or rule.moves is None else rule.moves(given_of(node))
 
 
 def given_of(node: Node) -> Given:
-    """The node as the rules of integer forms see it; what is constant in it is plainly so."""
+    """The node as the rules of integer forms see it, with dequantized constants as plain constants."""
 
     def known(index: int) -> Array | None:
         value = node.inputs[index] if index < len(node.inputs) else None
@@ -99,7 +98,7 @@ def given_of(node: Node) -> Given:
 
 
 def _fills(node: Node) -> bool:
-    """Whether a node mixes a number in where it moves elements."""
+    """Whether a node that moves elements also inserts a value, such as padding."""
     return node.op.integer is not None and node.op.integer.fill is not None
 
 
@@ -112,7 +111,7 @@ def parameters(quant: Quant) -> dict[str, Any]:
 class Integers:
     """int8 forms of the real tensors of a function that is being edited.
 
-    imported: it came quantized from a file, so ties fall as they do in the engine of that file.
+    imported: the model was quantized before its import, so ties round as in the engine it was made for.
     """
 
     def __init__(self, r: Rewriter, imported: bool = False) -> None:
@@ -120,16 +119,16 @@ class Integers:
         self.imported = imported
         self._quants: dict[Value, Quant | None] = {}
         self._sources: dict[Value, Value] = {}
-        self._depths: dict[Value, int] = {}  # how many moves lie behind a value
+        self._depths: dict[Value, int] = {}  # number of moves between a value and its source
 
     # ---- tensors that are int8 already, seen through what moves them
 
     def quant_of(self, value: Value | None) -> Quant | None:
-        """The parameters of a real tensor that is a dequantized one, moved or not; None of others."""
+        """The parameters of a real tensor that is a dequantized one, possibly moved; None for others."""
         return self._known_quant(value) if value is None or value.type.dtype is DType.F32 else None
 
     def quant_of_bytes(self, value: Value | None) -> Quant | None:
-        """The same of an int8 or uint8 tensor whose bytes are those of a quantized one."""
+        """The same for an int8 or uint8 tensor whose bytes are those of a quantized one."""
         return self._known_quant(value) if value is None or value.type.dtype in _BYTES else None
 
     def _known_quant(self, value: Value | None) -> Quant | None:
@@ -140,7 +139,7 @@ class Integers:
         return self._quants[value]
 
     def look(self) -> None:
-        """Find all parameters now, in order: then nothing has to look far back."""
+        """Compute all parameters now, in order, so that later look-ups are short."""
         for node in self.r.nodes():
             for v in node.outputs:
                 if v.type.dtype is DType.F32 or v.type.dtype in _BYTES:
@@ -155,7 +154,7 @@ class Integers:
             return node.inputs[0].type.quant
         places = data_inputs(node)
         if places is None or (_fills(node) and value.type.dtype in _BYTES):
-            return None  # bytes are padded by what is no zero point
+            return None  # padding of bytes with another value than the zero point
         moved = [v for v in (node.inputs[i] for i in places) if v is not None]
         self._depths[value] = 1 + max((self._depths.get(v, 0) for v in moved), default=0)
         if self._depths[value] > DEEPEST:
@@ -173,12 +172,12 @@ class Integers:
         return quant
 
     def whole(self, value: Value | None) -> Quant | None:
-        """The same, where there is one scale for the tensor."""
+        """The same, if the tensor has a single scale."""
         quant = self.quant_of(value)
         return quant if quant is not None and quant.is_per_tensor else None
 
     def source(self, value: Value, before: Node) -> Value:
-        """The int8 tensor of which `value`, whose parameters are known, is another form."""
+        """The int8 tensor from which `value`, whose parameters are known, was made."""
         if value in self._sources:
             return self._sources[value]
         node = self.r.producer(value)
@@ -210,7 +209,7 @@ class Integers:
             self._sources[real] = integer
 
     def moved(self, node: Node, inputs: list[Value | None], target: Target, before: Node) -> Row:
-        """`node`, which moves elements, over int8 tensors of the wanted form."""
+        """`node`, which moves elements, applied to int8 tensors of the target form."""
         rule = node.op.integer
         if rule is not None and rule.on_bytes:
             plain = self.place(Row(ops.reinterpret, (inputs[0],), {"to": DType.I8}), before)
@@ -222,14 +221,14 @@ class Integers:
             q = target.of(np.array(number))
             plain = int(q) == target.quant.zero_point
             inputs = [inputs[0], None if plain else self.constant(q, target.quant, node)]
-        # Named after the tensor: node names say nothing of what was done to their results.
+        # Named after the tensor, because node names do not tell what was done to the results.
         made = Row.of(node, node.op, *inputs, **node.attrs)
         return replace(made, name=f"{node.outputs[0].name.removesuffix('.q8')}.q8")
 
     # ---- constants
 
     def known(self, value: Value | None) -> Array | None:
-        """The numbers of a constant, dequantized where it is a dequantized one."""
+        """The values of a constant, dequantized if it is a dequantized one."""
         if value is None or value.constant is not None:
             return None if value is None else value.constant
         node = self.r.producer(value)
@@ -254,7 +253,7 @@ class Integers:
     # ---- use
 
     def is_consumed(self, value: Value) -> bool:
-        """Whether nothing but quantization, or one node that is being replaced, uses the value."""
+        """Whether only quantization, or one node that is being replaced, uses the value."""
         r = self.r
         if r.is_output(value) or r.is_read(value):
             return False
@@ -262,7 +261,7 @@ class Integers:
         return len(users) == 1 or all(u.op is ops.quantize for u in users)
 
     def place(self, row: Row, before: Node, outputs: int = 1) -> Any:
-        """Make the node now; its value, or values."""
+        """Make the node now; returns its value or values."""
         return self.r.op(
             row.op,
             *row.inputs,
@@ -275,7 +274,7 @@ class Integers:
         )
 
     def replace(self, node: Node, row: Row) -> bool:
-        """Put a row where `node` is; whether the operator's rule let it."""
+        """Put a row in place of `node`; returns whether the operator's rule accepted it."""
         try:
             self.r.replace_node(
                 node,

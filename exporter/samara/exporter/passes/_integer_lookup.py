@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any function of one dequantized value as a table of its 256 results."""
+"""Functions of one dequantized value as a table of their 256 results."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ _MOST_NODES: Final = 64
 
 
 def lookup(ctx: Integers, value: Value, target: Target, before: Node) -> Row | None:
-    """The cluster of pointwise operators that makes `value` out of one dequantized tensor and
-    scalars.
-    """
+    """The cluster of pointwise operators that computes `value` from one dequantized tensor and scalars."""
     cluster = _Cluster(ctx)
     if not cluster.add(value) or cluster.leaf is None or not cluster.nodes:
         return None
@@ -43,7 +41,7 @@ def lookup(ctx: Integers, value: Value, target: Target, before: Node) -> Row | N
 
 
 def table_row(ctx: Integers, node: Node, x: Value, table: Array, target: Target) -> Row:
-    """The row of a table; the clamp is part of it."""
+    """The row of a table, with the clamp applied to it."""
     data = np.clip(table, target.lo, target.hi).astype(np.int8)
     form = {"scale": target.quant.scale, "zero_point": target.quant.zero_point}
     return Row.of(node, ops.qlookup, x, ctx.r.const(data, f"{node.name}.table"), **form)
@@ -66,7 +64,7 @@ class _Cluster:
         self._met = 0
 
     def add(self, value: Value) -> bool:
-        """Take in what makes `value`; False where it is no function of one element."""
+        """Add the nodes that make `value`; False if it is not a function of one element."""
         if value in self._seen:
             return True
         number = self.ctx.known(value)

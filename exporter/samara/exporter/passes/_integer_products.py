@@ -28,7 +28,7 @@ def is_product(node: Node) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Operands:
-    """A product that can be one of integers."""
+    """A product that can be computed in integers."""
 
     node: Node
     x: Quant
@@ -37,8 +37,8 @@ class _Operands:
 
 
 def product(ctx: Integers, value: Value, target: Target, before: Node) -> Row | None:
-    """The product that makes `value`, a constant per channel perhaps added to it, as an integer
-    row with the wanted result.
+    """The product that makes `value`, possibly with a constant per channel added, as an integer row with the
+    target result.
     """
     found = _behind_sum(ctx, value) or _operands(ctx, value, None)
     if found is None:
@@ -55,7 +55,7 @@ def product(ctx: Integers, value: Value, target: Target, before: Node) -> Row | 
 
 
 def _row(ctx: Integers, found: _Operands, before: Node) -> Row | None:
-    """The sums, the bias in steps of them; None where they may leave int32."""
+    """The sums, with the bias in steps of them; None if they may overflow int32."""
     node, bias = found.node, None
     x, w = node.inputs[0], node.inputs[1]
     assert x is not None
@@ -85,7 +85,7 @@ def _clamps(node: Node) -> bool:
 
 
 def _behind_sum(ctx: Integers, value: Value) -> _Operands | None:
-    """product + constant per channel, where nothing stands between them."""
+    """product + constant per channel, with nothing in between."""
     node = ctx.r.producer(value)
     if node is None or node.op not in (ops.add, ops.sub):
         return None
@@ -129,14 +129,14 @@ def _operands(ctx: Integers, value: Value, added: Array | None) -> _Operands | N
 
 
 def _output_axis(node: Node, w: Value) -> int:
-    """The axis of w that output channels run along."""
+    """The axis of w for output channels."""
     if node.op is not ops.matmul:
         return 0
     return w.type.rank - 2 if node.attrs["transpose_w"] else w.type.rank - 1
 
 
 def _room(found: _Operands) -> int | None:
-    """How large a bias may be so that no sum leaves int32; None where the sums alone may."""
+    """The largest bias with which no sum overflows int32; None if the sums alone may overflow."""
     w = found.node.inputs[1]
     assert w is not None
     summed = w.type.shape[1:]
@@ -150,12 +150,12 @@ def _room(found: _Operands) -> int | None:
 
 
 def _steps(found: _Operands) -> Array:
-    """What a step of the sums means, per output channel or [1]."""
+    """The value of one step of the sums, per output channel or [1]."""
     return np.asarray(np.float64(found.x.scale) * found.w.scale_array().astype(np.float64))
 
 
 def _on_grid(found: _Operands) -> bool:
-    """Whether the bias is whole in steps of the sums, as an int32 one of a file is."""
+    """Whether the bias is a whole number of steps of the sums, as the int32 one of a file is."""
     assert found.bias is not None
     steps, bias = _steps(found), found.bias.astype(np.float64)
     with np.errstate(invalid="ignore"):

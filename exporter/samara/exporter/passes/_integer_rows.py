@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What computes over dequantized tensors as integer rows, as the op table says that they are made."""
+"""Integer rows of nodes that compute on dequantized tensors, by the rules of the op table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SMALLEST, _LARGEST = (float(v) for v in (np.finfo(np.float32).tiny, np.finfo(np
 
 
 def integer_row(ctx: Integers, node: Node, target: Target, before: Node) -> Row | None:
-    """The integer form of a node that computes, with the wanted result; None where it has none."""
+    """The integer form of a computing node, with the target result; None if it has none."""
     rule, given = node.op.integer, ctx.given(node)
     if rule is None or rule.role is not Role.COMPUTED or not rule.fits(given):
         return None
@@ -43,8 +43,8 @@ def integer_row(ctx: Integers, node: Node, target: Target, before: Node) -> Row 
 
 
 def _quants(ctx: Integers, node: Node, rule: Integer, target: Target) -> list[Quant] | None:
-    """Parameters of the operands. A constant beside a tensor has its own, unless they are too coarse
-    for a term of a sum in steps of the result.
+    """Parameters of the operands. A constant beside a tensor has its own parameters, unless they are too
+    coarse for a term of a sum in steps of the result.
     """
     values = [node.inputs[i] for i in rule.operands]
     quants = []
@@ -92,7 +92,7 @@ def _operand(ctx: Integers, node: Node, index: int, quant: Quant, before: Node) 
 
 
 def _own_grid(numbers: Array) -> Quant | None:
-    """The finest parameters that hold a constant; equal numbers are held exactly."""
+    """The finest parameters that represent a constant; equal values are represented exactly."""
     wide = numbers.astype(np.float64)
     if not wide.size or not np.isfinite(wide).all():
         return None
@@ -109,7 +109,7 @@ def _own_grid(numbers: Array) -> Quant | None:
 
 
 def _on_grid(numbers: Array, step: float) -> Quant | None:
-    """The same of a term of a sum in steps of `step`; None where its own are too coarse for that."""
+    """The same for a term of a sum in steps of `step`; None if its own parameters are too coarse."""
     grid = _own_grid(numbers)
     if grid is None:
         return None

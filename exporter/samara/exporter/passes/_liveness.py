@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tensors of a function share bytes, and between which nodes those bytes are needed: a model of
-the runtime's plan (docs/internals/memory.md) that is good enough to compare orders of the nodes by.
+"""Which tensors of a function share bytes, and between which nodes the bytes are needed: a model of the
+runtime's plan (docs/internals/memory.md) that is accurate enough to compare orders of the nodes.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ _ALIGNMENT = 64
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Bytes that one or several tensors share. `makers` and `users` are sets of nodes as bits, the
-    makers among the users; `pinned` ones live to the end.
+    """Bytes that one or several tensors share. `makers` and `users` are sets of nodes as bits, makers
+    included in users; `pinned` bytes live to the end.
     """
 
     size: int
@@ -28,8 +28,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Lives:
-    """The groups of a function, by node: which it touches, which it makes, and (dying, made) where
-    its output may take the place of an input that dies with it.
+    """The groups of a function, by node: those that it uses, those that it makes, and (dying, made) if its
+    output may take the place of an input that dies with it.
     """
 
     groups: tuple[Group, ...]
@@ -38,7 +38,7 @@ class Lives:
     in_place: tuple[tuple[int, int] | None, ...]
 
     def live(self, order: Sequence[int]) -> list[int]:
-        """Bytes that live during each node of an order."""
+        """Bytes in use during each node of an order."""
         done = total = 0
         found = []
         for n in order:
@@ -49,8 +49,8 @@ class Lives:
         return found
 
     def step(self, n: int, done: int, total: int) -> tuple[int, int]:
-        """Bytes that live during node `n` and after it, with the nodes `done` behind and `total`
-        bytes alive.
+        """Bytes in use during node `n` and after it, when the nodes `done` have run and `total` bytes are in
+        use.
         """
         during = total
         for g in self.made[n]:
@@ -70,7 +70,7 @@ class Lives:
 
 
 def lives_of(f: Function, *, is_entry: bool) -> Lives | None:
-    """None where some tensor has no upper bound: then no order can be said to take less."""
+    """None if some tensor has no upper bound: then orders cannot be compared."""
     nodes = f.nodes
     maker = {v: i for i, n in enumerate(nodes) for v in n.outputs}
     users: dict[Value, list[int]] = {}
@@ -134,8 +134,8 @@ def _bytes(v: Value) -> int | None:
 def _planned_bytes(
     f: Function, head: Value, values: Sequence[Value], maker: dict[Value, int], is_entry: bool
 ) -> int | None:
-    """Bytes that the group takes of the arena: none where its place is an input, the caller's or a
-    variable's. None: no upper bound.
+    """The group's bytes in the arena: 0 if it lies in an input, in the caller's memory or in a variable. None:
+    no upper bound.
     """
     size = 0
     for v in values:
@@ -157,8 +157,8 @@ def _planned_bytes(
 def _heads(
     f: Function, maker: dict[Value, int], users: dict[Value, list[int]]
 ) -> Callable[[Value], Value]:
-    """The head of the group that a value belongs to: views decided as runtime_c's views.c does,
-    but for rare cases that it refuses.
+    """The head of the group that a value belongs to. Views are decided as in runtime_c's views.c, except for
+    rare cases that it refuses.
     """
     head: dict[Value, Value] = {}
 
@@ -201,7 +201,7 @@ def _heads(
 
 
 def _is_cut(n: Node, whole: Value, strided: bool) -> bool:
-    """Whether parts of `whole` lie in it without gaps, or with gaps that everybody minds."""
+    """Whether parts of `whole` lie in it without gaps, or with gaps that all users accept."""
     shape = whole.type.shape
     if n.op is ops.slice_:
         part = n.outputs[0].type.shape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running passes: switchable, checked on sample inputs, left off when they change an answer."""
+"""Run passes: they can be disabled, are checked on samples, and are undone if they change an output."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from samara.exporter.types import ArgumentError, SamaraError
 class PassReport:
     """What one pass did: nodes before and after, and the largest difference it made on the samples.
 
-    `difference` is in units of the tolerance (1.0 = at it), None when the pass was not checked (it
-    changed nothing, or there are no samples). `failed` says why the pass was left off; it has then
-    changed nothing.
+    `difference` is in units of the tolerance (1.0 = the limit), None if the pass was not checked (it changed
+    nothing, or there are no samples). `failed` says why the pass was undone; then it has changed nothing.
     """
 
     name: str
@@ -32,14 +31,14 @@ class PassReport:
 
 @dataclass(frozen=True, slots=True)
 class OptimizeReport:
-    """Rows of the passes that ran, and why they could not be checked when they could not."""
+    """Rows of the passes that ran, and why they were not checked if they were not."""
 
     rows: tuple[PassReport, ...] = ()
     unchecked: str = ""
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """Why passes were left off, a text for each."""
+        """Why passes were undone, one text for each."""
         return tuple(r.failed for r in self.rows if r.failed)
 
 
@@ -59,17 +58,17 @@ def run_passes(
 ) -> tuple[Program, OptimizeReport]:
     """Run `passes` in order; returns the Program and what each did.
 
-    check: run the reference interpreter on sample inputs before the first pass and after every one
-    that changed something. A pass that fails (an answer leaves the tolerance, or what it makes is no
-    program) is left off from there on: its row says why, and the others go on. "strict" raises
-    SamaraError instead, at the first. With bisect the reason also says whether that pass alone, run
-    on the original program, is to blame. samples: inputs of the default entry; None draws random
-    ones. Names in `disable` are skipped; an unknown one is an error.
+    check: run the reference interpreter on sample inputs before the first pass and after every pass that
+    changed something. A pass that fails (an output exceeds the tolerance, or the result is not a valid
+    program) is undone: its row says why, and the others continue. "strict" raises SamaraError at the first
+    failure instead. With bisect the reason also says whether that pass alone, run on the original program,
+    is to blame. samples: inputs of the default entry; None draws random ones. Names in `disable` are
+    skipped; an unknown one is an error.
 
-    Unchecked, a pass that fails to make a program raises.
+    Without checks, a pass that makes an invalid program raises.
     """
     if check not in (True, False, "strict"):
-        raise ArgumentError(f"there is no check {check!r}", fix='it is True, False or "strict"')
+        raise ArgumentError(f"there is no check {check!r}", fix='give True, False or "strict"')
     known = {p.name for p in passes}
     for name in disable:
         if name not in known:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searching an order of a function's nodes in which fewer bytes live at once.
+"""Search an order of a function's nodes that needs fewer bytes at once.
 
-The function is cut where every order passes: between two nodes of which all that lie before are
-needed by all that come after. What lives there does not depend on the order of a segment, so
-segments are searched one by one, and only those that set the peak.
+The function is cut where every order must pass: between two nodes where everything before is needed
+by everything after. The bytes in use there do not depend on the order of a segment, so segments are
+searched one by one, and only those that set the peak.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dataclasses import dataclass
 
 from samara.exporter.passes._liveness import Lives
 
-_STATES = 20_000  # of the exact search of one segment, which then gives way to the beam
+_STATES = 20_000  # limit of the exact search of one segment; beyond it the beam search takes over
 _BEAM = 48
-_BEAM_STEPS = 40_000  # states that the beam keeps in all: narrower on longer segments
+_BEAM_STEPS = 40_000  # states that the beam keeps in total, so it is narrower on longer segments
 
 
 def lower_order(lives: Lives, needs: Sequence[int], fences: Collection[int]) -> list[int] | None:
-    """An order with a lower peak, or None where none was found.
+    """An order with a lower peak, or None if none was found.
 
-    needs: for each node the nodes that come before it, as bits. fences: nodes that nothing may be
-    moved over.
+    needs: for each node the nodes that must come before it, as bits. fences: nodes across which nothing
+    may be moved.
     """
     order = list(range(len(needs)))
     live = lives.live(order)
@@ -50,9 +50,9 @@ def lower_order(lives: Lives, needs: Sequence[int], fences: Collection[int]) -> 
 
 
 def _segments(needs: Sequence[int], fences: Collection[int]) -> Iterator[tuple[int, int]]:
-    """Runs of nodes [a, b) outside of which nothing can be moved."""
+    """Runs of nodes [a, b) that nothing can leave or enter."""
     count = len(needs)
-    before = [0] * count  # all that must come before, not only directly
+    before = [0] * count  # all nodes that must come before, also indirectly
     for n in range(count):
         reach, left = needs[n], needs[n]
         while left:
@@ -61,7 +61,7 @@ def _segments(needs: Sequence[int], fences: Collection[int]) -> Iterator[tuple[i
             reach |= before[k]
             left &= ~before[k]
         before[n] = reach
-    common = [0] * count + [(1 << count) - 1]  # what all nodes from here on need
+    common = [0] * count + [(1 << count) - 1]  # nodes that all nodes from here on need
     for n in range(count - 1, -1, -1):
         common[n] = common[n + 1] & before[n]
     start = 0
@@ -74,8 +74,8 @@ def _segments(needs: Sequence[int], fences: Collection[int]) -> Iterator[tuple[i
 
 @dataclass(slots=True)
 class _State:
-    """Nodes of the segment that have run: the most that lived during one, what lives now, which may
-    run next, and the way here.
+    """Nodes of the segment that have run: the peak of bytes so far, the bytes in use now, which nodes may
+    run next, and the path to this state.
     """
 
     done: int
@@ -116,7 +116,7 @@ class _Search:
         self._start = _State(done, 0, total, ready, -1, None)
 
     def below(self, bound: int) -> tuple[int, list[int]] | None:
-        """(peak, order) with a peak under `bound`; the lowest there is, or what a beam finds."""
+        """(peak, order) with a peak below `bound`: the best one, or what a beam search finds."""
         if self._size < 3:
             return None
         found, complete = self._best_first(bound)
@@ -140,7 +140,7 @@ class _Search:
             yield _State(done, max(state.peak, during), after, ready, n, state)
 
     def _best_first(self, bound: int) -> tuple[_State | None, bool]:
-        """The state that has run all with the lowest peak; whether the search was complete."""
+        """The final state with the lowest peak, and whether the search was complete."""
         heap = [(0, 0, 0, self._start)]
         best = {self._start.done: 0}
         pushed = 0
@@ -156,7 +156,7 @@ class _Search:
                     continue
                 best[child.done] = child.peak
                 pushed += 1
-                # Among equals the further one, then the one nearer to the author's order.
+                # Of equal states take the one with more nodes, then the one nearer to the author's order.
                 heapq.heappush(heap, (child.peak, count - 1, pushed, child))
             if pushed > _STATES:
                 return None, False

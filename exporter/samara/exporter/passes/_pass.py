@@ -15,10 +15,10 @@ from samara.exporter.types import DType
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A named step Program -> Program that keeps every answer. `doc` is one line for users.
+    """A named step Program -> Program that preserves all outputs. `doc` is one line for users.
 
-    steps: a pass that rounds elsewhere may move quantized tensors by this many of their steps, and
-    what is computed from them; 0 for all others.
+    steps: a pass that changes roundings may move quantized tensors by this many of their steps, and values
+    computed from them; 0 for all others.
     """
 
     name: str
@@ -28,9 +28,7 @@ class Pass:
 
 
 def per_function(rewrite: Callable[[Rewriter], None]) -> Callable[[Program], Program]:
-    """A pass body that edits each function on its own. An untouched Program comes back as the same
-    object.
-    """
+    """A pass that edits each function separately. A Program that is not changed is returned as the same object."""
 
     def run(program: Program) -> Program:
         for function in list(program.functions.values()):
@@ -44,7 +42,7 @@ def per_function(rewrite: Callable[[Rewriter], None]) -> Callable[[Program], Pro
 
 
 def scalar_of(value: Value | None) -> float | None:
-    """The number in a constant whose elements are all the same one; None otherwise."""
+    """The value of a constant whose elements are all equal; None otherwise."""
     if value is None or value.constant is None or value.constant.size == 0:
         return None
     data = value.constant.reshape(-1)
@@ -55,7 +53,7 @@ def scalar_of(value: Value | None) -> float | None:
 
 
 def is_fusable(value: Value) -> bool:
-    """Whether fused operators compute in the dtype: the others are those of single operators."""
+    """Whether fused operators compute in the dtype; other dtypes need single operators."""
     return value.type.dtype in (DType.F32, DType.F16)
 
 
@@ -87,5 +85,5 @@ def per_channel(value: Value, channels: int, rank: int) -> Array | None:
 
 
 def fused_name(node: Node) -> tuple[str, ...]:
-    """Names of the tensors that vanish when `node` is absorbed by another."""
+    """Names of the tensors that disappear when another node absorbs `node`."""
     return tuple(v.name for v in node.outputs)

@@ -20,9 +20,9 @@ class Group:
 
 
 def reshape_groups(before: Sequence[Dim], after: Sequence[Dim]) -> list[Group] | None:
-    """The finest grouping of a reshape; None when symbolic dims leave it open.
+    """The finest grouping of a reshape; None if symbolic dims do not determine it.
 
-    Axes of 1 that have no counterpart form groups with an empty side.
+    Axes of 1 without a counterpart form groups with an empty side.
     """
     groups: list[Group] = []
     i = j = 0
@@ -69,7 +69,7 @@ def reshape_groups(before: Sequence[Dim], after: Sequence[Dim]) -> list[Group] |
 
 
 def _grow(left: Dim, right: Dim, more_left: bool, more_right: bool) -> bool | None:
-    """Which side to multiply on: True the left, False the right, None when it cannot be told."""
+    """Which side to multiply on: True the left, False the right, None if that is undetermined."""
     if left.is_static and right.is_static:
         smaller_left = left.as_int() < right.as_int()
         if smaller_left:
@@ -77,8 +77,7 @@ def _grow(left: Dim, right: Dim, more_left: bool, more_right: bool) -> bool | No
         return False if more_right else None
     if compare(left, right) is Tri.NO and not (more_left or more_right):
         return None
-    # A symbolic side is complete when it divides the other; otherwise the side with fewer factors
-    # grows.
+    # A symbolic side is complete if it divides the other; otherwise the side with fewer factors grows.
     if more_right and _divides(right, left):
         return False
     if more_left and _divides(left, right):

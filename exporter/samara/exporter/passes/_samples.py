@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sample inputs for checking passes: seeded random data in sizes that the program's guards accept."""
+"""Sample inputs for checking passes: seeded random data in sizes that satisfy the program's guards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from samara.exporter.ir.program import Array, Program, Value
 from samara.exporter.types import DType, SamaraError, Sym
 
-# Sizes tried for symbolic dims, all the same first, then in pairs.
+# Sizes to try for symbolic dims: first the same for all, then in pairs.
 _SIZES = (2, 1, 3, 4, 8, 16, 32, 64, 96, 128, 160, 224, 256, 320, 512, 1024)
 _MAX_ELEMENTS = 1 << 22
 
@@ -28,7 +28,7 @@ def symbols_of(program: Program, function: str) -> list[Sym]:
 
 
 def random_input(value: Value, sizes: dict[str, int], seed: int = 0) -> Array:
-    """Random data for an input: normal floats, small non-negative integers, coin flips."""
+    """Random data for an input: normal floats, small non-negative integers, random bools."""
     rng = np.random.default_rng([seed, zlib.crc32(value.name.encode())])
     shape = tuple(d.evaluate(sizes) for d in value.type.shape)
     dtype = value.type.dtype
@@ -43,7 +43,7 @@ def random_input(value: Value, sizes: dict[str, int], seed: int = 0) -> Array:
 
 
 def sample_inputs(program: Program, function: str) -> dict[str, Array] | None:
-    """Feeds of a function on which it runs, or None when no tried sizes of its symbols work."""
+    """Feeds with which a function runs, or None if none of the tried sizes works."""
     f = program.functions[function]
     fed = [v for v in f.inputs if v.name not in f.reads]
     symbols = symbols_of(program, function)

@@ -30,7 +30,7 @@ def _rewrite(r: Rewriter) -> None:
             seen[key] = node
             continue
         if any(r.is_output(v) for v in node.outputs) and any(r.is_output(v) for v in first.outputs):
-            continue  # two outputs of the function stay two tensors
+            continue  # two outputs of the function must stay two tensors
         for old, new in zip(node.outputs, first.outputs, strict=True):
             r.replace_value(old, new)
         r.remove(node)

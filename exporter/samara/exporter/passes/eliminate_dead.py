@@ -26,7 +26,7 @@ def _run(program: Program) -> Program:
 
 
 def _dead_nodes(function: Function) -> list[Node]:
-    """Nodes that neither an output nor a dim that is still read needs, in order."""
+    """Nodes that no output and no dim in use needs, in order."""
     finished = Rewriter(function)
     finished.set_outputs(function.outputs)
     live = {v.name for n in finished.finish().nodes for v in n.outputs}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Constant folding: nodes over constants become constants.
 
-Dequantized constants wait for fuse_quantized, which may use them as they are.
+Dequantized constants are left for fuse_quantized, which may use them in int8.
 """
 
 from __future__ import annotations

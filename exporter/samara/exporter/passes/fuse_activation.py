@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Activation fusion: what follows a product of floats elementwise becomes its epilogue."""
+"""Activation fusion: elementwise operators after a float product become its epilogue."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _rewrite(r: Rewriter) -> None:
 
 
 def _epilogue(node: Node, linear: Node) -> dict[str, Any] | None:
-    """Attributes that make `linear` do what `node` does to its result, or None."""
+    """Attributes with which `linear` also computes `node`, or None."""
     if node.op.clamps is None:
         return node.op.as_post(node.attrs)
     lo, hi = linear.attrs["lo"], linear.attrs["hi"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Affine fusion: multiplying or adding per-channel constants after conv, conv_transpose or matmul
-goes into weights and bias; both after anything else become a depthwise conv of one tap.
+"""Affine fusion: a multiplication or addition of per-channel constants after conv, conv_transpose or
+matmul goes into weights and bias; both together after anything else become a depthwise conv of one tap.
 
 Batch normalization arrives here as mul and add (Jacob et al., "Quantization and Training of Neural
 Networks for Efficient Integer-Arithmetic-Only Inference", 2018, section 3.2, describes the same
@@ -21,7 +21,7 @@ from samara.exporter.passes._integer_products import is_product
 from samara.exporter.passes._pass import Pass, fused_name, is_fusable, per_channel, per_function
 from samara.exporter.types import DType
 
-# Fewer channels, those of images, would leave most of a depthwise kernel's lanes empty.
+# With fewer channels, as images have, most lanes of a depthwise kernel would be empty.
 _LEAST_CHANNELS = 8
 
 
@@ -34,7 +34,7 @@ def _rewrite(r: Rewriter) -> None:
 
 
 def _absorb(r: Rewriter, node: Node) -> bool:
-    """Whether the product before `node` took it in."""
+    """Fuse `node` into the product before it; returns whether that was possible."""
     for data, other in ((node.inputs[0], node.inputs[1]), (node.inputs[1], node.inputs[0])):
         linear = r.producer(data)
         if linear is None or not is_product(linear) or other is None or data is None:
@@ -57,9 +57,9 @@ def _absorb(r: Rewriter, node: Node) -> bool:
 
 
 def _to_depthwise(r: Rewriter, node: Node) -> None:
-    """mul by a constant per channel of images, which an add of such a constant follows: a depthwise
-    conv of one tap, whose bias that becomes. Normalization before a layer is like this. Not in three
-    spatial dimensions, where depthwise convs go over pointers.
+    """A mul by a constant per channel of images and an add of such a constant behind it become a depthwise
+    conv of one tap with bias. Normalization before a layer has this form. Not in three spatial dimensions,
+    where depthwise convs read through pointers.
     """
     y = node.outputs[0]
     after = r.only_user(y)
@@ -94,14 +94,14 @@ def _to_depthwise(r: Rewriter, node: Node) -> None:
 
 
 def _busy(linear: Node) -> bool:
-    """Whether something follows the bias already."""
+    """Whether the product already has something behind its bias."""
     a = linear.attrs
     has_residual = len(linear.inputs) > 3 and linear.inputs[3] is not None
     return has_residual or a["lo"] != -math.inf or a["hi"] != math.inf or a["post"] != "none"
 
 
 def _channels(linear: Node) -> int | None:
-    """Output channels of a node with constant weights."""
+    """The number of output channels of a node with constant weights."""
     w = linear.inputs[1]
     if w is None or w.constant is None or (linear.op is ops.matmul and w.type.rank != 2):
         return None

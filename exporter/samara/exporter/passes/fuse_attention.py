@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention fusion: softmax(q kᵀ · scale + mask) v becomes one operator that never holds all scores.
 
-Factors may stand before or after the first product; what follows the scores may be used nowhere
-else. Transposes that swap rows and heads of all operands are absorbed: the operator reads and
-writes [..., rows, heads, size] as it lies.
+Factors may stand before or after the first product. The scores, and tensors computed from them, must
+have no other users. Transposes that swap rows and heads of all operands are absorbed: the operator reads
+and writes [..., rows, heads, size] directly.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from samara.exporter.types import Dim
 
 Perm = tuple[int, ...]
 
-# A mask entry below this weighs exactly 0 beside an entry of 0.
+# A mask value below this has a weight of exactly 0 beside a value of 0.
 _HIDDEN = -1e30
-# Nodes between the first product and softmax, that product included.
+# Maximum number of nodes from the first product (included) to softmax.
 _STEPS = 6
 
 
@@ -50,7 +50,7 @@ class _Operand:
 
 @dataclass(frozen=True, slots=True)
 class _Scores:
-    """q kᵀ * scale + mask, and the tensors on the way."""
+    """q kᵀ * scale + mask, and the intermediate tensors."""
 
     product: Node
     scale: float = 1.0
@@ -91,12 +91,12 @@ def _plain(node: Node) -> bool:
 
 
 def _added(product: Node) -> list[Value]:
-    """Bias and residual of a product, where it has them."""
+    """Bias and residual of a product, if it has them."""
     return [v for v in product.inputs[2:] if v is not None]
 
 
 def _scores(r: Rewriter, value: Value | None, user: Node, left: int = _STEPS) -> _Scores | None:
-    """Walk up from the argument of softmax to the first product, `left` nodes at most."""
+    """Walk up from the argument of softmax to the first product, over at most `left` nodes."""
     node = r.producer(value)
     if value is None or node is None or not left or r.only_user(value) is not user:
         return None
@@ -105,7 +105,7 @@ def _scores(r: Rewriter, value: Value | None, user: Node, left: int = _STEPS) ->
     step = _factor(node)
     if step is not None:
         inner = _scores(r, step[0], node, left - 1)
-        # A mask that is scaled afterwards is another one.
+        # A mask that is scaled afterwards is a different mask.
         if inner is None or inner.mask is not None:
             return None
         absorbed = (*inner.absorbed, *fused_name(node))
@@ -145,8 +145,8 @@ def _factor(node: Node) -> tuple[Value, float] | None:
 
 
 def _operand(r: Rewriter, value: Value | None, flipped: bool, *, scaled: bool) -> _Operand | None:
-    """What an operand of a product is made of. `flipped`: it is [..., size, rows], which only a
-    transpose before it can put right without another copy.
+    """The decomposition of a product's operand. `flipped`: it is [..., size, rows], which needs a transpose
+    before it to avoid another copy.
     """
     assert value is not None
     perm = tuple(range(value.type.rank))
@@ -167,7 +167,7 @@ def _operand(r: Rewriter, value: Value | None, flipped: bool, *, scaled: bool) -
 
 
 def _fit(q: _Operand, k: _Operand, v: _Operand) -> bool:
-    """Whether the operator takes them: no broadcasting, and nothing that is packed ahead of time."""
+    """Whether the operator takes them: no broadcasting, and no operand that is packed ahead of time."""
     rank = len(q.perm)
     if k.value.is_constant or v.value.is_constant or not 2 <= rank <= 5:
         return False
@@ -175,7 +175,7 @@ def _fit(q: _Operand, k: _Operand, v: _Operand) -> bool:
 
 
 def _is_causal(mask: Array) -> bool:
-    """Whether a mask hides exactly the keys after each row's own."""
+    """Whether a mask hides exactly the keys after each query row."""
     if mask.ndim < 2 or any(n != 1 for n in mask.shape[:-2]) or min(mask.shape[-2:]) < 2:
         return False
     rows = mask.reshape(mask.shape[-2:])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pad fusion: zero padding of the spatial axes before a conv becomes the conv's own padding; so
-does that of a qconv by the zero point.
+"""Pad fusion: zero padding of the spatial axes before a conv becomes the conv's own padding, and so does
+padding of a qconv with the zero point.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _rewrite(r: Rewriter) -> None:
 
 
 def _zero_spatial(pad: Node) -> bool:
-    """Constant zeros, around spatial axes only, none negative."""
+    """Whether it pads with constant zeros, around spatial axes only, by no negative amount."""
     value = pad.inputs[1] if len(pad.inputs) > 1 else None
     quant = pad.outputs[0].type.quant
     zero = 0.0 if quant is None else float(quant.zero_point)

@@ -14,7 +14,11 @@ from samara.exporter.types import as_dim
 
 
 def _rewrite(r: Rewriter) -> None:
-    for last in (ops.add, ops.mul, ops.div):  # the longest form first: its parts are shorter forms
+    for last in (
+        ops.add,
+        ops.mul,
+        ops.div,
+    ):  # the longest pattern first, because its parts match shorter ones
         for node in r.nodes():
             if node.op is last:
                 _layer_norm(r, node)
@@ -110,7 +114,7 @@ def _gelu(r: Rewriter, node: Node) -> bool:
 
 
 def _factors(r: Rewriter, node: Node) -> tuple[list[Value], float] | None:
-    """(tensor factors, product of scalar factors) of a chain of multiplications used nowhere else."""
+    """(tensor factors, product of scalar factors) of a chain of multiplications without other users."""
     tensors: list[Value] = []
     scale = 1.0
     stack: list[Value] = [v for v in node.inputs if v is not None]

@@ -3,9 +3,9 @@
 
     quantize(conv(dequantize(x), dequantize(w), bias))    becomes    qconv(x, w, bias)
 
-Whatever has no integer operator stays float between its dequantize and its quantize. The walk goes
-by `quantize` nodes: each asks for its operand in its own parameters, and what only moves or clamps
-elements passes the question on to what it is made of.
+Operators without an integer form stay float between their dequantize and quantize. The walk goes by
+`quantize` nodes: each asks for its operand in its own parameters, and operators that only move or clamp
+elements pass the question on to their inputs.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def _rewrite(r: Rewriter, imported: bool) -> None:
 
 
 def _fuse(ctx: Integers, node: Node) -> None:
-    """Make the result of a `quantize` by integer rows, where there are such."""
+    """Make the result of a `quantize` with integer rows, if possible."""
     x, quant = node.inputs[0], node.outputs[0].type.quant
     if x is None or quant is None or not quant.is_per_tensor or x.type.dtype is not DType.F32:
         return
     try:
         made = _made(ctx, x, Target(quant), node, alone=True)
-    except SamaraError:  # the rule of a row refuses: float it stays
+    except SamaraError:  # an operator's rule refuses, so it stays float
         return
     if isinstance(made, Row):
         gone = (x.name,) if ctx.r.only_user(x) is not None else ()
@@ -66,7 +66,7 @@ def _fuse(ctx: Integers, node: Node) -> None:
 
 
 def _turn_bytes(ctx: Integers, node: Node, x: Value, target: Target) -> None:
-    """A transpose before `quantize` moves behind it: there it has a quarter to move."""
+    """Move a transpose before `quantize` behind it, where it moves a quarter of the bytes."""
     turn = ctx.r.producer(x)
     if turn is None or turn.op is not ops.transpose or ctx.r.only_user(x) is not node:
         return
@@ -75,7 +75,7 @@ def _turn_bytes(ctx: Integers, node: Node, x: Value, target: Target) -> None:
 
 
 def _join(ctx: Integers, node: Node) -> None:
-    """Bytes of a quantized tensor, moved, that become one again: the tensor itself, moved."""
+    """Bytes of a quantized tensor that were moved and become a quantized tensor again: move the tensor."""
     x, result = node.inputs[0], node.outputs[0]
     if x is None or ctx.quant_of_bytes(x) != result.type.quant:
         return
@@ -86,16 +86,16 @@ def _join(ctx: Integers, node: Node) -> None:
 
 
 def _keeps_tensor(r: Rewriter, node: Node, value: Value) -> bool:
-    """Whether a result is an output of the function that cannot be another tensor of it."""
+    """Whether a result is an output of the function that cannot be replaced by another tensor of it."""
     return r.is_output(node.outputs[0]) and (r.producer(value) is None or r.is_output(value))
 
 
 def _made(
     ctx: Integers, value: Value, target: Target, before: Node, alone: bool, depth: int = 0
 ) -> Row | Value | None:
-    """`value` in the wanted form, by integer rows; None where that cannot be.
+    """`value` in the target form, computed by integer rows; None if that is impossible.
 
-    alone: nothing but `before` needs what `value` goes into.
+    alone: nothing but `before` needs the user of `value`.
     """
     quant = ctx.whole(value)
     if quant is not None:
@@ -119,7 +119,7 @@ def _made(
 def _changed(
     ctx: Integers, value: Value, quant: Quant, target: Target, before: Node
 ) -> Row | Value:
-    """An int8 tensor under other parameters."""
+    """An int8 tensor converted to other parameters."""
     x = ctx.source(value, before)
     if target.is_whole:
         if quant == target.quant:
@@ -147,8 +147,8 @@ def _clamped(
 def _moved(
     ctx: Integers, node: Node, target: Target, before: Node, alone: bool, depth: int
 ) -> Row | Value | None:
-    """What moves elements of tensors that are not all int8 yet, or in other parameters: of all of
-    them in the wanted ones.
+    """A node that moves elements of tensors that are not all int8 yet, or have other parameters: convert all
+    of them to the target form first.
     """
     places = data_inputs(node)
     assert places is not None
@@ -171,7 +171,7 @@ def _moved(
 
 
 def _sums_only(ctx: Integers, node: Node) -> None:
-    """A product of dequantized tensors that nothing quantizes."""
+    """A product of dequantized tensors whose result is not quantized."""
     r, old = ctx.r, node.outputs[0]
     try:
         if node.attrs["post"] != "none":
@@ -185,7 +185,7 @@ def _sums_only(ctx: Integers, node: Node) -> None:
 
 
 def _fold_rest(r: Rewriter, node: Node) -> None:
-    """Constants that stay dequantized are real ones."""
+    """Constants that are still dequantized become real ones."""
     if node.op is not ops.dequantize or node.inputs[0] is None or not node.inputs[0].is_constant:
         return
     if not r.users(node.outputs[0]):
@@ -197,7 +197,7 @@ def _fold_rest(r: Rewriter, node: Node) -> None:
 
 
 def _join_tables(r: Rewriter) -> None:
-    """A table behind a table is one; one that only clamps goes into the row before it."""
+    """Merge a table with a table behind it; put a table that only clamps into the row before it."""
     for node in r.nodes():
         x = node.inputs[0] if node.op is ops.qlookup else None
         before = r.producer(x)
@@ -232,8 +232,8 @@ _clean = per_function(_join_tables)
 
 
 def _run(program: Program) -> Program:
-    """A program of quantization-aware training has its integers; what it computes in float between
-    them was simulated so. One that was imported quantized answers as the engine it was made for.
+    """A program of quantization-aware training already has its integers; its float parts simulated them. An
+    imported quantized program must round as the engine it was made for.
     """
     how = program.metadata.get(QUANTIZATION)
     if how != "aware":

@@ -18,7 +18,7 @@ def _rewrite(r: Rewriter) -> None:
         if node.op is not ops.add:
             continue
         a, b = node.inputs
-        # The product that comes last absorbs the sum: its operand is there by then.
+        # The later product absorbs the sum, because the other operand exists by then.
         pairs = [(a, b), (b, a)]
         pairs.sort(key=lambda pair: -_place(order, pair[0]))
         for data, other in pairs:

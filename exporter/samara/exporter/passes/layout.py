@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layout: transposes are moved towards the outputs, merged and cancelled; no axis is ever
-reinterpreted.
+"""Layout: transposes are moved towards the outputs, merged and cancelled. Axes are never reinterpreted.
 
-An importer emits transpose → channels-last operator → transpose around every spatial operator. One
-walk in order *sinks* each transpose through its user by the `permute` rule that the user's operator
-declares, so that it meets the next one and both cancel; an operator without a rule is a barrier.
-Then one walk backwards *hoists* what is left towards the inputs, where that does not add any.
+An importer emits transpose → channels-last operator → transpose around every spatial operator. One walk
+in order *sinks* each transpose through its user by the `permute` rule of the user's operator, so that it
+meets the next transpose and both cancel. An operator without a rule is a barrier. Then one backward walk
+*hoists* the remaining ones towards the inputs if that adds no transposes.
 
     transpose(p) → relu → transpose(p⁻¹)    becomes    relu
 """
@@ -78,8 +77,8 @@ def _settle(r: Rewriter, node: Node) -> bool:
 
 
 def _unit_move(r: Rewriter, node: Node) -> None:
-    """A transpose that moves only dims of 1 is a reshape. Last of all: as a transpose it still
-    cancels with others.
+    """A transpose that moves only dims of 1 becomes a reshape. This comes last, because a transpose can still
+    cancel with others.
     """
     x = node.inputs[0]
     assert x is not None
@@ -93,24 +92,22 @@ def _unit_move(r: Rewriter, node: Node) -> None:
 
 @dataclass(slots=True)
 class _Operand:
-    """An operand as it is behind its transpose: `value` is transpose⁻¹(operand), made when it is
-    needed.
-    """
+    """An operand behind its transpose: `value` is transpose⁻¹(operand), made on demand."""
 
     value: Value
     perm: Perm | None  # of the transpose it came through; None: a constant or a tensor without one
 
 
 def _sink(r: Rewriter, node: Node) -> None:
-    """Move the transposes before `node` behind it, if all operands that must move come from equal
-    ones or are constants.
+    """Move the transposes before `node` behind it, if all operands that must be moved come from equal
+    transposes or are constants.
     """
     perm = _common_perm(r, node)
     if perm is None:
         return
     inputs = _same_rank(r, node, len(perm))
     types = [None if v is None else v.type for v in inputs]
-    # Operand i is transpose(x_i, perm); the node over x_i is the node under the permutation that undoes
+    # Operand i is transpose(x_i, perm). The node over x_i equals the node under the permutation that undoes
     # perm.
     undo = inverse(perm)
     rule = _rule(node, types, undo)
@@ -138,8 +135,8 @@ def _sink(r: Rewriter, node: Node) -> None:
 def _restore(
     r: Rewriter, node: Node, results: Sequence[Value], perms: Sequence[Perm | None]
 ) -> None:
-    """Give each user of the old results the new ones, transposed back. The names of the old results
-    go to the transposes.
+    """Give the users of the old results the new ones, transposed back. The transposes take over the names of
+    the old results.
     """
     for old, new, p in zip(node.outputs, results, perms, strict=True):
         if p is None or is_identity_perm(p):
@@ -153,8 +150,8 @@ def _restore(
 
 
 def _common_perm(r: Rewriter, node: Node) -> Perm | None:
-    """The permutation of the transposes that feed `node`, when all operands that are not constants
-    or of one element come from equal ones.
+    """The permutation of the transposes before `node`, if all operands except constants and single elements
+    come from equal ones.
     """
     perm: Perm | None = None
     for v in node.inputs:
@@ -172,12 +169,12 @@ def _common_perm(r: Rewriter, node: Node) -> Perm | None:
 
 
 def _is_parameter(node: Node, value: Value) -> bool:
-    """Operands that stand beside the data: the indices of gather, the scale of a norm."""
+    """Operands that are parameters rather than data: the indices of gather, the scale of a norm."""
     return bool(node.op.parameters) and value is not node.inputs[0]
 
 
 def _constant_of(r: Rewriter, v: Value) -> Value | None:
-    """The constant that v is, or is dequantized of: it moves at no cost."""
+    """The constant that v is, or is dequantized from; it can be moved for free."""
     before = r.producer(v)
     if before is not None and before.op is ops.dequantize:
         v = before.inputs[0] if before.inputs[0] is not None else v
@@ -185,7 +182,7 @@ def _constant_of(r: Rewriter, v: Value) -> Value | None:
 
 
 def _like(r: Rewriter, node: Node, v: Value, moved: Value) -> Value:
-    """A moved constant as v is one: plain, or dequantized."""
+    """A moved constant in the form of v: plain, or dequantized."""
     if v.is_constant:
         return moved
     made: Value = r.op(ops.dequantize, moved, before=node, name=moved.name)
@@ -197,7 +194,7 @@ def _one_element(v: Value) -> bool:
 
 
 def _same_rank(r: Rewriter, node: Node, rank: int) -> list[Value | None]:
-    """The operands of a broadcasting node, those of lower rank with dims of 1 in front."""
+    """The operands of a broadcasting node, with dims of 1 in front of those of lower rank."""
     if not node.op.broadcasts:
         return list(node.inputs)
     out: list[Value | None] = []
@@ -222,7 +219,7 @@ def _same_rank(r: Rewriter, node: Node, rank: int) -> list[Value | None]:
 def _rule(node: Node, types: Sequence[TensorType | None], perm: Perm) -> Permuted | None:
     outputs = [v.type for v in node.outputs]
     if any(t is not None and t.dtype.is_packed for t in (*types, *outputs)):
-        return None  # elements that share a byte are not moved
+        return None  # elements that share a byte cannot be moved
     if node.op.permute == "any":
         if any(t is not None and t.rank != len(perm) for t in types) or any(
             t.rank != len(perm) for t in outputs
@@ -236,9 +233,7 @@ def _rule(node: Node, types: Sequence[TensorType | None], perm: Perm) -> Permute
 
 
 def _undone(r: Rewriter, node: Node, value: Value, perm: Perm) -> Value:
-    """transpose(value, perm), where a transpose that made `value` cancels and a constant is moved
-    now.
-    """
+    """transpose(value, perm). A transpose that made `value` cancels, and a constant is moved now."""
     known = _constant_of(r, value)
     if known is not None and known.constant is not None:
         quant = known.type.quant
@@ -287,7 +282,7 @@ def _sink_through_reshape(r: Rewriter, node: Node) -> None:
         return
     order, inner = plan
     if order == sorted(order):
-        return  # nothing would move behind the reshape
+        return  # no transpose would be left behind the reshape
     x = source
     if not is_identity_perm(inner):
         x = r.op(ops.transpose, source, before=node, name=f"{node.name}.inner", perm=inner)
@@ -302,10 +297,10 @@ def _sink_through_reshape(r: Rewriter, node: Node) -> None:
 def _plan_groups(
     groups: list[Group], perm: Perm, moved: TensorType
 ) -> tuple[list[int], Perm] | None:
-    """(order of the groups in the source, transpose of the source that makes each group contiguous
-    and in order).
+    """(order of the groups in the source, transpose of the source that makes each group contiguous and in
+    order).
 
-    None when a group's axes do not lie together in the source. Axes of one element lie anywhere.
+    None if a group's axes are not adjacent in the source. Axes of one element may be anywhere.
     """
     owner = {a: g for g, group in enumerate(groups) for a in group.inputs}
     real = [a for a in range(len(perm)) if moved.shape[a] != as_dim(1)]
@@ -320,7 +315,7 @@ def _plan_groups(
         if g in order:
             return None
         order.append(g)
-    for g in range(len(groups)):  # groups of one element: where they stand in the result
+    for g in range(len(groups)):  # groups of one element keep their position in the result
         if g not in order:
             order.insert(min(g, len(order)), g)
     inner = tuple(perm[a] for g in order for a in groups[g].inputs)
@@ -331,9 +326,7 @@ def _plan_groups(
 
 
 def _sink_through_matmul(r: Rewriter, node: Node) -> None:
-    """transpose → reshape to rows → matmul with constant weights: the weights' rows take the
-    permutation.
-    """
+    """transpose → reshape to rows → matmul with constant weights: permute the rows of the weights instead."""
     x, w = node.inputs[0], node.inputs[1]
     flat = r.producer(x)
     if (
@@ -361,12 +354,12 @@ def _sink_through_matmul(r: Rewriter, node: Node) -> None:
     sizes = [moved.type.shape[a].as_int() for a in tail]
     rows = np.arange(int(np.prod(sizes))).reshape(sizes)
     undo = inverse(tuple(p - head for p in perm[head:]))
-    # Row k of the new weights is the row of the element that lies at k in the source.
+    # Row k of the new weights is the row for the element at k in the source.
     pick = rows.transpose(undo).reshape(-1)
     axis = 1 if node.attrs["transpose_w"] else 0
     quant = known.type.quant
     if quant is not None and quant.axis == axis:
-        return  # rows of a scale each
+        return  # each row has a scale
     rows = np.ascontiguousarray(np.take(known.constant, pick, axis=axis))
     moved = r.const(rows, f"{w.name}.moved", known.type.dtype, quant)
     weights = _like(r, node, w, moved)
@@ -384,8 +377,8 @@ def _sink_through_matmul(r: Rewriter, node: Node) -> None:
 
 
 def _hoist(r: Rewriter, node: Node) -> list[Node]:
-    """transpose(op(x…)) becomes op(transpose(x)…), where every transpose that this needs ends by
-    cancelling or at an input or a constant. Returns the transposes it made.
+    """transpose(op(x…)) becomes op(transpose(x)…) if every transpose that this needs cancels or ends at an
+    input or a constant. Returns the transposes it made.
     """
     value = node.inputs[0]
     maker = r.producer(value)
@@ -394,7 +387,7 @@ def _hoist(r: Rewriter, node: Node) -> list[Node]:
         maker is None
         or value is None
         or maker.op is ops.transpose
-        or _one_element(value)  # its maker was never asked
+        or _one_element(value)  # it was not sunk through its maker either
         or not _is_free(r, value, perm, len(r.users(value)))
     ):
         return []
@@ -421,7 +414,7 @@ def _hoist(r: Rewriter, node: Node) -> list[Node]:
 
 
 def _hoist_rule(maker: Node, perm: Perm) -> Permuted | None:
-    """The rule by which `maker` moves behind a transpose of its result, or None."""
+    """The rule with which `maker` moves behind a transpose of its result, or None."""
     if maker.op.permute is None or len(maker.outputs) != 1:
         return None
     types = _same_rank_types(maker, len(perm))
@@ -430,8 +423,8 @@ def _hoist_rule(maker: Node, perm: Perm) -> Permuted | None:
 
 
 def _is_free(r: Rewriter, value: Value, perm: Perm, uses: int = 1) -> bool:
-    """Whether a transpose of `value` costs nothing: it is a constant, an input, of one element, or
-    its maker can take the transpose over in turn.
+    """Whether a transpose of `value` costs nothing: it is a constant, an input or a single element, or its
+    maker can take over the transpose in turn.
     """
     if _constant_of(r, value) is not None or _one_element(value) or value in r.inputs:
         return True
@@ -455,7 +448,7 @@ def _is_free(r: Rewriter, value: Value, perm: Perm, uses: int = 1) -> bool:
 
 
 def _same_rank_types(node: Node, rank: int) -> list[TensorType | None]:
-    """Types of the operands as `_same_rank` will make them."""
+    """Types of the operands after `_same_rank`."""
     if not node.op.broadcasts:
         return [None if v is None else v.type for v in node.inputs]
     out: list[TensorType | None] = []

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Order of nodes: where another one needs a smaller arena, that one.
+"""Reorder nodes if another order needs a smaller arena.
 
-A model of the plan proposes (_liveness, _order), the runtime's own planner decides: an order is
-taken only where the arena shrinks for some instruction set and number of threads, and grows for
-none.
+A model of the plan proposes an order (_liveness, _order), and the runtime's own planner decides: the order
+is taken only if the arena shrinks for some instruction set and number of threads, and grows for none.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def _run(program: Program) -> Program:
         try:
             before = _arenas(program) if before is None else before
             after = _arenas(candidate)
-        except SamaraError:  # nothing can be said of it here: the author's order stays
+        except SamaraError:  # it cannot be planned here, so the author's order stays
             return program
         if after < before and all(a <= b for a, b in zip(after, before, strict=True)):
             program, before = candidate, after
@@ -51,7 +50,7 @@ def _proposal(program: Program, f: Function, effects: set[str]) -> list[int] | N
 
 
 def _arenas(program: Program) -> list[int]:
-    """What the runtime plans for every entry, instruction set and number of threads."""
+    """The arena that the runtime plans for every entry, instruction set and number of threads."""
     data = to_bytes(program)
     found = []
     with CountedModel(data) as model:
@@ -64,7 +63,7 @@ def _arenas(program: Program) -> list[int]:
 
 
 def _with_effects(program: Program) -> set[str]:
-    """Functions that stop a run or call code that is not ours, themselves or in what they call."""
+    """Functions that may stop a run or call foreign code, directly or in functions that they call."""
     found: set[str] = set()
     changed = True
     while changed:
@@ -83,8 +82,8 @@ def _has_effect(n: Node, effects: set[str]) -> bool:
 
 
 def _needs(f: Function, effects: set[str]) -> list[int]:
-    """For each node those that have to run before it, as bits: makers of its inputs, and where both
-    have effects the one before.
+    """For each node the nodes that must run before it, as bits: the makers of its inputs, and for a node with
+    effects the previous one with effects.
     """
     maker: dict[Value, int] = {}
     found, last = [], 0
@@ -103,8 +102,8 @@ def _needs(f: Function, effects: set[str]) -> list[int]:
 
 
 def _fences(f: Function) -> set[int]:
-    """Nodes at which a dim that is known only by running is needed for the first time: a new stage
-    begins there at the latest.
+    """Nodes that are the first to need a dim that is known only after a node has run; a new stage begins there
+    at the latest.
     """
     known: set[Atom] = set()
     found = set()

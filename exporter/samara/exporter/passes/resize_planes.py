@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A nearest resize between two transposes that nothing cancelled goes plane by plane instead."""
+"""A nearest resize between two transposes that were not cancelled works plane by plane instead."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _rewrite(r: Rewriter) -> None:
         x = before.inputs[0]
         assert x is not None
         batch, channels, *sizes = x.type.shape
-        # The channels become part of the batch, and each pixel has one of them.
+        # The channels become part of the batch, so that each pixel has one channel.
         planes = r.op(ops.reshape, x, before=node, shape=(batch * channels, *sizes, as_dim(1)))
         resized = r.op(ops.resize, planes, before=node, name=node.outputs[0].name, **node.attrs)
         r.replace_node(after, ops.reshape, resized, shape=after.outputs[0].type.shape)

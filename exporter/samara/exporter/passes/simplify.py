@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Algebraic simplification: one rule per operator; float answers keep their bits (but for the sign
-of a zero).
+"""Algebraic simplification: one rule per operator. Float results keep their bits (except for the sign of
+a zero).
 """
 
 from __future__ import annotations
@@ -24,15 +24,13 @@ from samara.exporter.passes._pass import (
 )
 from samara.exporter.types import Dim, as_dim
 
-# What a rule returns: the value that now stands for the node's result, None when the rule does not
-# apply.
+# A rule returns the value that replaces the node's result, or None if it does not apply.
 Rule = Callable[[Rewriter, Node], Value | None]
 
 
 def _forward(r: Rewriter, node: Node, value: Value | None) -> Value | None:
-    """Replace the node's result by `value`, if their types agree. A result that is an output of the
-    function keeps its node when the value is an input or constant: the output needs a tensor of its
-    own.
+    """Replace the node's result by `value` if their types agree. If the result is an output of the function and
+    the value an input or constant, the node stays: the output needs its own tensor.
     """
     if value is None:
         return None
@@ -92,7 +90,7 @@ def _idempotent(op: OpSpec) -> Rule:
 
 
 def _relu(r: Rewriter, node: Node) -> Value | None:
-    """relu over relu, and relu over a clamp as one clamp."""
+    """relu after relu, and relu after a clamp as one clamp."""
     if (known := _idempotent(ops.relu)(r, node)) is not None:
         return known
     inner = r.producer(node.inputs[0])
@@ -124,7 +122,7 @@ def _clamp(r: Rewriter, node: Node) -> Value | None:
     else:
         return None
 
-    # clamp(clamp(x, low, high), lo, hi): both bounds of the inner one go through the outer one.
+    # clamp(clamp(x, low, high), lo, hi): the outer clamp also applies to both bounds of the inner one.
     def through(v: float) -> float:
         return float(min(max(v, lo), hi))
 
@@ -169,7 +167,7 @@ def _transpose(r: Rewriter, node: Node) -> Value | None:
 
 
 def _reinterpret(r: Rewriter, node: Node) -> Value | None:
-    """There and back between int8 and uint8."""
+    """int8 to uint8 and back."""
     inner = r.producer(node.inputs[0])
     return (
         _forward(r, node, inner.inputs[0])
@@ -207,7 +205,7 @@ def _tile(r: Rewriter, node: Node) -> Value | None:
 
 
 def _concat(r: Rewriter, node: Node) -> Value | None:
-    """One part is the whole; empty parts go."""
+    """A concat of one part is the part; empty parts are removed."""
     axis = node.attrs["axis"]
     parts = [v for v in node.inputs if v is not None]
     kept = [v for v in parts if v.type.shape[axis] != as_dim(0)]
@@ -224,7 +222,7 @@ def _split(r: Rewriter, node: Node) -> Value | None:
 
 
 def _untrained(plain: OpSpec) -> Rule:
-    """Without what only a gradient reads it is the plain operator, which any runtime has."""
+    """Without outputs that only a gradient reads it is the plain operator, which every runtime has."""
 
     def rule(r: Rewriter, node: Node) -> Value | None:
         if any(r.users(v) or r.is_output(v) for v in node.outputs[plain.max_outputs :]):
@@ -247,7 +245,7 @@ def _untrained(plain: OpSpec) -> Rule:
 
 
 def _pow(r: Rewriter, node: Node) -> Value | None:
-    """Whole and half powers that have operators of their own."""
+    """Exponents 0.5, 1 and 2 have simpler operators."""
     x, exponent = node.inputs[0], scalar_of(node.inputs[1])
     if x is None or not x.type.dtype.is_float or node.outputs[0].type.shape != x.type.shape:
         return None
@@ -271,7 +269,7 @@ def _where(r: Rewriter, node: Node) -> Value | None:
 
 
 def _unit_reduce(r: Rewriter, node: Node) -> Value | None:
-    """A sum, mean, max, min or product over dims of 1 only reshapes."""
+    """A sum, mean, max, min or product over dims of 1 is a reshape."""
     x = node.inputs[0]
     if x is None or any(x.type.shape[a] != as_dim(1) for a in node.attrs["axes"]):
         return None
@@ -282,7 +280,7 @@ def _unit_reduce(r: Rewriter, node: Node) -> Value | None:
 
 
 def _mul_chain(r: Rewriter, node: Node) -> Value | None:
-    """(x * a) * b with scalar constants, a power of two among them (exact), as x * (a * b)."""
+    """(x * a) * b with scalar constants, one of them a power of two (exact), as x * (a * b)."""
     if node.op is not ops.mul:
         return None
     x, b = node.inputs
@@ -322,7 +320,7 @@ def _mul(r: Rewriter, node: Node) -> Value | None:
 
 
 def _unexpanded(r: Rewriter, node: Node) -> Value | None:
-    """An operand that is expanded first, where another one has the result's shape anyway."""
+    """Remove an expand of an operand if another operand has the result's shape anyway."""
     shape = node.outputs[0].type.shape
     for i, v in enumerate(node.inputs):
         inner = r.producer(v)
@@ -337,7 +335,7 @@ def _unexpanded(r: Rewriter, node: Node) -> Value | None:
 
 
 def _broadcasting(rule: Rule | None = None) -> Rule:
-    """The rule of an operator that broadcasts its operands: `rule`, or an expand less."""
+    """The rule of an operator that broadcasts: `rule`, or removing an expand."""
 
     def either(r: Rewriter, node: Node) -> Value | None:
         made = None if rule is None else rule(r, node)
@@ -390,10 +388,9 @@ _RULES: dict[OpSpec, Rule] = {
 
 
 def simplify(r: Rewriter) -> None:
-    """Apply the rules in one walk in order: what lies before a node has been simplified when it is
-    reached.
+    """Apply the rules in one walk in order, so that everything before a node is simplified when it is reached.
 
-    A node that a rule made is looked at again.
+    A node that a rule made is visited again.
     """
     for node in r.nodes():
         current: Node | None = node

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shape simplification: tensors of dims, and dims read from tensors, become expressions or
-constants.
-"""
+"""Shape simplification: tensors of dims, and dims read from tensors, become expressions or constants."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ def _run(program: Program) -> Program:
 
 
 def _known_dims(r: Rewriter, node: Node) -> None:
-    """Reads of a dims tensor are its expressions; a static one is a constant."""
+    """Reads of a dims tensor become its expressions; a static dims tensor becomes a constant."""
     values: tuple[Dim, ...] = node.attrs["values"]
     result = node.outputs[0]
     if r.is_read(result):
@@ -44,7 +42,7 @@ def _known_dims(r: Rewriter, node: Node) -> None:
 
 
 def _known_iota(r: Rewriter, node: Node) -> None:
-    """A short static range is a constant."""
+    """A short static range becomes a constant."""
     length, start, step = (as_dim(node.attrs[k]) for k in ("length", "start", "step"))
     result = node.outputs[0]
     if not (length.is_static and start.is_static and step.is_static) or length.as_int() > 4096:

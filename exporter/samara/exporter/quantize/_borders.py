@@ -12,8 +12,8 @@ from samara.exporter.types import DType, TensorType
 
 
 def int8_borders(program: Program, recipe: Recipe) -> Program:
-    """A program with quantize and dequantize in it, those at its inputs and outputs left to the
-    caller, as the recipe says. Inputs and outputs that are not quantized stay float.
+    """The program with the outermost quantize and dequantize left to the caller where the recipe asks for
+    int8 inputs or outputs. Inputs and outputs that are not quantized stay float.
     """
     function = program.main
     if recipe.inputs == "int8":
@@ -26,7 +26,7 @@ def int8_borders(program: Program, recipe: Recipe) -> Program:
 
 
 def _inputs(function: Function) -> Function:
-    """Inputs that only a quantize uses become what that makes."""
+    """Turn inputs that only a quantize reads into quantized inputs."""
     users: dict[Value, list[Node | None]] = {}
     for node in function.nodes:
         for v in node.inputs:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibration data in whatever form it comes: one feed after the other, never all at once."""
+"""Read calibration data in any of its forms, one feed at a time, never all at once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from samara.pybridge.preprocess import tensors_of
 Feeds = dict[str, Array]
 
 _SUFFIXES = (".npz", ".npy")
-# Files that a record makes tensors of.
+# Endings of files that a record turns into tensors.
 _MEDIA = {
     ImageRecord: (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".ppm", ".pgm"),
     AudioRecord: (".wav",),
@@ -36,14 +36,14 @@ def read_samples(
 ) -> Iterator[Feeds]:
     """The feeds in calibration data for a function with these inputs.
 
-    calibration: an iterable of {input: array}, of arrays (a function with one input) or of tuples
-    in the order of the inputs, what follows them (labels) being passed over; one array or one
-    dict of arrays with an axis of samples in front; the path of an .npz with such arrays, or with
-    names `case/input`; the path of an .npy for a function with one input; or a folder of such
-    files, read in the order of their names. A sample without the batch axis gets one of 1.
+    calibration: an iterable of {input: array}, of arrays (a function with one input) or of tuples in
+    the order of the inputs, with further items (labels) ignored; one array or one dict of arrays with
+    an axis of samples in front; the path of an .npz with such arrays, or with names `case/input`; the
+    path of an .npy for a function with one input; or a folder of such files, read in the order of
+    their names. A sample without a batch axis gets one of size 1.
 
-    records: of inputs that may be pictures or sound instead (whatever samara.preprocess takes; each tensor
-    of the sound is a sample); a folder may hold pictures, or WAV files, for the sole input.
+    records: of inputs that may be given as pictures or sound (anything that samara.preprocess takes; each
+    tensor of the sound is a sample). A folder may hold pictures, or WAV files, for the only input.
     """
     if isinstance(calibration, (str, os.PathLike)):
         yield from _from_path(Path(calibration), inputs, records or {})
@@ -63,7 +63,7 @@ def read_samples(
 
 
 def _by_name(sample: Any, inputs: Sequence[Value], number: int) -> dict[str, Any]:
-    """A sample as {input: what was given}."""
+    """A sample as {input: value}."""
     if isinstance(sample, Mapping):
         return {str(k): v for k, v in sample.items()}
     if not isinstance(sample, (tuple, list)):
@@ -79,8 +79,8 @@ def _by_name(sample: Any, inputs: Sequence[Value], number: int) -> dict[str, Any
 def _made(
     given: Mapping[str, Any], inputs: Sequence[Value], records: Mapping[str, InputRecord]
 ) -> Iterator[Feeds]:
-    """The feeds of a sample whose pictures and sound become tensors by their records: one, or as many as
-    the sound makes.
+    """The feeds of a sample after its pictures and sound became tensors by their records: one feed, or one
+    per tensor of the sound.
     """
     ranks = {v.name: v.type.rank for v in inputs}
     made: dict[str, list[Array]] = {}
@@ -102,7 +102,7 @@ def _made(
 def _named(arrays: Sequence[Any], inputs: Sequence[Value]) -> dict[str, Any]:
     if len(arrays) != len(inputs):
         raise QuantizationError(
-            f"an array without a name, the program has {len(inputs)} inputs",
+            f"a sample is one array, the program has {len(inputs)} inputs",
             fix=f"name them: {', '.join(v.name for v in inputs)}",
         )
     return {v.name: a for v, a in zip(inputs, arrays, strict=True)}
@@ -117,7 +117,7 @@ def _array(given: Any) -> Array:
 
 
 def _fitted(feeds: Feeds, inputs: Sequence[Value], where: str) -> Feeds:
-    """The feeds in the order of the inputs, in their dtypes, with a batch axis."""
+    """The feed in the order of the inputs, in their dtypes, with a batch axis."""
     known = [v.name for v in inputs]
     for name in feeds:
         if name not in known:
@@ -159,7 +159,7 @@ def _one_input(array: Array, v: Value, where: str) -> Array:
 
 
 def _layout_fix(shape: tuple[int, ...], v: Value) -> str | None:
-    """How to turn a sample whose axes are in another order; images in the usual ways first."""
+    """How to transpose a sample whose axes are in another order; common image layouts come first."""
     rank = len(shape)
     usual = [(0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)] if rank > 2 else []
     others = itertools.permutations(range(rank)) if rank <= 5 else iter(())
@@ -180,7 +180,7 @@ def _is_batch(v: Value) -> bool:
 
 
 def _from_arrays(arrays: Feeds, inputs: Sequence[Value], where: str) -> Iterator[Feeds]:
-    """Samples along the first axis of every array; arrays that are one sample are one."""
+    """Samples along the first axis of every array. Arrays of one sample give that sample."""
     start = f"{where}: " if where else ""
     fitted = {v.name: v for v in inputs}
     for name in arrays:
@@ -206,7 +206,7 @@ def _from_arrays(arrays: Feeds, inputs: Sequence[Value], where: str) -> Iterator
 
 
 def _sample_count(array: Array, v: Value) -> int | None:
-    """Samples along the first axis; None for an array that is one sample."""
+    """Samples along the first axis; None for an array that is a single sample."""
     if array.ndim == v.type.rank + 1:
         return int(array.shape[0])
     if array.ndim == v.type.rank and array.ndim and _is_batch(v):
@@ -252,7 +252,7 @@ def _from_path(
 
 
 def _from_archive(archive: Any, inputs: Sequence[Value], where: str) -> Iterator[Feeds]:
-    """Samples of an .npz. Cases are read one by one."""
+    """Samples of an .npz. Named cases are read one by one."""
     known = {v.name for v in inputs}
     names: list[str] = list(archive.files)
     if all(n in known for n in names):
@@ -267,7 +267,7 @@ def _from_archive(archive: Any, inputs: Sequence[Value], where: str) -> Iterator
         )
     cases: dict[str, dict[str, str]] = {}
     for name in names:
-        # Names of inputs may hold slashes themselves.
+        # Names of inputs may contain slashes too.
         found = next((k for k in known if name.endswith(f"/{k}")), None)
         if found is None:
             raise QuantizationError(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pointwise functions of one tensor, written out in several operators: one table does them all.
+"""Clusters: pointwise functions of one tensor that several operators compute. One table replaces them.
 
-x * sigmoid(x), or a gelu of eight operators, rounds once on the way in and once on the way out,
-whatever lies between; the values within need no int8 form.
+x * sigmoid(x), or a gelu of eight operators, then rounds only its input and its result. The values in
+between need no int8 form.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _MOST_NODES: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Nodes that compute functions of `leaf` alone, in order, and those of their results that
-    others use.
+    """Nodes that compute functions of `leaf` only, in order, and those of their results that other nodes
+    use.
     """
 
     leaf: Value
@@ -37,8 +37,8 @@ def find_clusters(
 ) -> list[Cluster]:
     """The clusters of two or more nodes.
 
-    clamps: of a node, the clamp that goes into it, which then belongs to no cluster, unless the
-    node itself does. allowed: whether a node may be in one.
+    clamps: for a node, the clamp that is fused into it. Such a clamp belongs to no cluster unless its
+    node does. allowed: whether a node may be in a cluster.
     """
     leaves: dict[Value, Value] = {}
     found: dict[Value, list[Node]] = {}
@@ -63,7 +63,7 @@ def find_clusters(
 
 
 def _leaf_of(node: Node, leaves: Mapping[Value, Value]) -> Value | None:
-    """The one tensor that the node's result is a pointwise function of; None where it is none."""
+    """The tensor that the node's result is a pointwise function of; None if there is not exactly one."""
     if not node.op.is_tabular or len(node.outputs) != 1:
         return None
     out = node.outputs[0].type

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The float program that is observed: optimized, its clamps still separate, in float32."""
+"""The float program that calibration observes: optimized, in float32, its clamps still separate."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from samara.exporter.passes import PIPELINE, run_passes
 from samara.exporter.quantize.scheme import is_product
 from samara.exporter.types import DType, TensorType
 
-# These make one operator of what integer operators have separate forms of; they run afterwards on
-# what stays float.
+# These passes fuse operators that have separate integer forms. They run later, on nodes that stay
+# float.
 _LATER: Final = frozenset({"fuse_attention", "fuse_residual", "fuse_activation", "fuse_quantized"})
 FLOAT_PASSES: Final = tuple(p for p in PIPELINE if p.name not in _LATER)
 
 
 def float_program(program: Program) -> Program:
-    """The program after the float passes, its default entry computing in float32. One that was
-    optimized before is taken apart as far as fusion had gone.
+    """The program after the float passes, its default entry in float32. Fusions of a program that was
+    optimized before are undone.
     """
     return run_passes(widen(unfuse(program)), FLOAT_PASSES)[0]
 
 
 def unfuse(program: Program) -> Program:
-    """The program with the residuals, clamps and activations of products as nodes of their own."""
+    """The program with residuals, clamps and activations of products as separate nodes."""
     for function in list(program.functions.values()):
         r = Rewriter(function, program)
         for node in r.nodes():
@@ -74,7 +74,7 @@ def _unfuse(r: Rewriter, node: Node) -> None:
 
 
 def _steps(node: Node) -> list[tuple[OpSpec, tuple[Value, ...], dict[str, Any]]]:
-    """What the product's epilogue does, as operators with further operands and attributes."""
+    """The operators of a product's epilogue, with their further operands and attributes."""
     a = node.attrs
     steps: list[tuple[OpSpec, tuple[Value, ...], dict[str, Any]]] = []
     residual = node.inputs[3] if len(node.inputs) > 3 else None
@@ -91,8 +91,8 @@ def _steps(node: Node) -> list[tuple[OpSpec, tuple[Value, ...], dict[str, Any]]]
 
 
 def widen(program: Program) -> Program:
-    """The program with its default entry in float32 where it was float16; its inputs and outputs
-    stay what they are. Functions that call others, or have state in float16, are left alone.
+    """The program with a float16 default entry computed in float32. Its inputs and outputs keep their
+    types. Functions that call others, or have state in float16, are unchanged.
     """
     f = program.main
     if not any(v.type.dtype is DType.F16 for v in f.values()):
@@ -150,7 +150,7 @@ class _Widener:
         if unchanged:
             self.nodes.append(node)
             return
-        # Shapes stay: only dtypes are taken from the rule.
+        # Only dtypes are taken from the rule; shapes stay.
         types = infer_node(
             node.op,
             inputs,

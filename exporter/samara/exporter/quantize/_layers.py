@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What quantization saw and chose, layer by layer: what reports and searches work on."""
+"""What calibration observed and quantization chose for each layer; reports and searches use it."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(slots=True)
 class TensorStats:
-    """What calibration saw in one float tensor of the entry function.
+    """Statistics of one float tensor of the entry function, from calibration.
 
-    `channel_minimum`, `channel_maximum`, `channel_sum` and `channel_squares` (their sum) are per
-    index of the last axis (empty where that axis changes in size or has no end of indices), `rows`
-    how many values each of them has seen. `histogram` counts values (a regular subset of large tensors); `minimum` and
-    `maximum` are of all finite ones.
+    `channel_minimum`, `channel_maximum`, `channel_sum` and `channel_squares` (sum of squares) are per
+    index of the last axis (empty if that axis changes its size or has too many indices); `rows` is the
+    number of values per index. `histogram` counts values (a regular subset for large tensors);
+    `minimum` and `maximum` cover all finite values.
     """
 
     name: str
@@ -49,11 +49,11 @@ class TensorStats:
     _ranges: dict[str, Range] = field(default_factory=dict)
 
     def forget(self) -> None:
-        """Something new was seen: ranges are chosen anew."""
+        """New values were observed: ranges must be chosen again."""
         self._ranges.clear()
 
     def range_by(self, observer: str) -> Range:
-        """What an observer of that name chooses; remembered, since searches ask again and again."""
+        """The range that the observer of that name chooses; cached, because searches ask often."""
         if observer not in self._ranges:
             extremes = (self.minimum, self.maximum)
             name = parse_observer(observer)
@@ -66,17 +66,17 @@ class TensorStats:
         return self.channel_sum / max(1, self.rows)
 
     def saturation(self, quant: Quant) -> float:
-        """The fraction of seen values that lie beyond what `quant` can represent."""
+        """The fraction of observed values outside the range of `quant`."""
         lo = (-128 - quant.zero_point) * quant.scale
         hi = (127 - quant.zero_point) * quant.scale
-        # Values that still round to the last step are within; bins are known by their centres.
+        # Values that round to the last step are inside; bins count at their centres.
         slack = quant.scale / 2 + self.histogram.width
         return self.histogram.outside(lo - slack, hi + slack)
 
 
 @dataclass(frozen=True, slots=True)
 class RangeRecord:
-    """The range that an activation was given, and the parameters that follow from it.
+    """The range of an activation, and the quantization parameters that follow from it.
 
     `shared_with` are other tensors that must have the same parameters (concat, reshape, …).
     """
@@ -91,8 +91,8 @@ class RangeRecord:
 
 @dataclass(frozen=True, slots=True)
 class WeightRecord:
-    """A constant that was given fewer bits, and how (`kind`: "int8 per channel", "int4 in blocks
-    of 32", …). `sqnr_db` is that of the stored values alone.
+    """A constant in fewer bits. `kind` says how: "int8 per channel", "int4 in blocks of 32", ….
+    `sqnr_db` is the signal-to-noise ratio of the stored values alone.
     """
 
     tensor: str
@@ -108,12 +108,12 @@ class WeightRecord:
 
 @dataclass(frozen=True, slots=True)
 class LayerRecord:
-    """One node of the float program, by its name in recipes.
+    """One node of the float program, under its name in recipes.
 
-    `scheme` is what was done with it ("float": left alone) and `reason` why that is not what the
-    recipe asks for, or what goes with it. `output` is the tensor at which its result is observed:
-    its own, or that of the clamp behind it. `quantized` is the int8 tensor that carries that
-    result in the quantized program, None where the result stays float.
+    `scheme` is what was done with it ("float": unchanged), `reason` why that differs from the recipe,
+    or a remark. `output` is the tensor at which its result is observed: its own, or that of the clamp
+    behind it. `quantized` is the int8 tensor with that result in the quantized program, None if the
+    result stays float.
     """
 
     name: str
@@ -129,11 +129,10 @@ class LayerRecord:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A float program made ready, and what calibration saw in it; recipes are tried on it.
+    """A float program ready for quantization, with its calibration statistics. Recipes are tried on it.
 
-    `program` is the optimized float program (its clamps still separate), `original` what the user
-    gave. `samples` are the first few feeds, kept for measuring. `notes` are sentences for the
-    report.
+    `program` is the optimized float program (its clamps still separate), `original` the user's program.
+    `samples` are the first few feeds, kept for measuring. `notes` are sentences for the report.
     """
 
     original: Program
@@ -148,10 +147,10 @@ class Prepared:
 class Applied:
     """A recipe carried out on a Prepared: the program with integer operators, and its layers.
 
-    `simulated` is the same before its clusters became integer operators: the float program with
-    quantize and dequantize in it, every float tensor still there under its name (with `.f32` for
-    the rounded one). Both take and give what the float program does, whatever the recipe says of
-    inputs and outputs, so that they can be compared with it.
+    `simulated` is the program before clusters became integer operators: the float program with
+    quantize and dequantize in it, in which every float tensor still has its name (`.f32` is appended
+    to that of the rounded one). Both have the inputs and outputs of the float program, whatever the
+    recipe says of them, so that they can be compared with it.
     """
 
     prepared: Prepared

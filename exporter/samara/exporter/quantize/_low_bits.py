@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemes without integer activations: a node gets narrower constants, or an operator that takes
+"""Schemes without integer activations: a node gets narrower constants, or another operator that takes
 them.
 """
 
@@ -34,8 +34,8 @@ Unique = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """The nodes that stand for one, the scheme that was carried out, and why it is not the one
-    that was asked for.
+    """The nodes that replace one, the scheme that was carried out, and why it differs from the one asked
+    for.
     """
 
     nodes: tuple[Node, ...]
@@ -47,9 +47,9 @@ class Narrowed:
 def rewritten(
     node: Node, layer: LayerRecipe, unique: Unique, seen: TensorStats | None
 ) -> Narrowed | None:
-    """The node under its layer's scheme; None where the scheme has nothing to do with it.
+    """The node under its layer's scheme; None if the scheme does not apply to it.
 
-    seen: statistics of the node's first input, from which its bias is corrected.
+    seen: statistics of the node's first input, for the correction of its bias.
     """
     if is_product(node.op):
         return _product(node, layer, unique, seen)
@@ -93,8 +93,8 @@ def _product(
 
 
 def _is_scale(node: Node) -> bool:
-    """Whether a convolution is a factor per channel, without sums: as few bytes as its bias, and
-    nothing to gain by rounding what it multiplies.
+    """Whether a convolution is one factor per channel, without sums: it has as few bytes as its bias, so
+    that rounding saves nothing.
     """
     w = node.inputs[1]
     return node.op is ops.conv and w is not None and all(d == 1 for d in w.type.shape[1:])
@@ -124,7 +124,7 @@ def _block_product(
 
 
 def _recurrent(node: Node, layer: LayerRecipe, unique: Unique) -> Narrowed | None:
-    """int8 input and recurrent weights, a scale per gate unit, whatever the int8 scheme."""
+    """int8 input and recurrent weights with a scale per gate unit, for every int8 scheme."""
     if layer.scheme == FP16:
         return _half(node, (1, 2), unique)
     inputs = list(node.inputs)
@@ -150,7 +150,7 @@ def _recurrent(node: Node, layer: LayerRecipe, unique: Unique) -> Narrowed | Non
 
 
 def _embedding(node: Node, layer: LayerRecipe, unique: Unique) -> Narrowed | None:
-    """Rows of a constant table, dequantized as they are fetched."""
+    """Rows of a constant table, dequantized when they are read."""
     table, indices = node.inputs[0], node.inputs[1]
     if table is None or indices is None or not _is_float_constant(table):
         return None
@@ -211,7 +211,7 @@ def _with_bias(
     unique: Unique,
     seen: TensorStats | None,
 ) -> list[Value | None]:
-    """The inputs with a bias that makes up for weights that read back as `back`."""
+    """The inputs with a bias that compensates weights that dequantize to `back`."""
     fixed = bias.corrected(node, back, seen)
     if fixed is None:
         return inputs
@@ -219,8 +219,8 @@ def _with_bias(
 
 
 def _made(node: Node, spec: OpSpec, inputs: Sequence[Value | None], **more: Any) -> Node | None:
-    """`node` with another operator and inputs, its attributes as far as that operator has them;
-    None where the operator refuses them.
+    """`node` with another operator and inputs, and those attributes that this operator has. None if the
+    operator refuses them.
     """
     args = list(inputs)
     while args and args[-1] is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a float program to a quantized one in two steps: observe once, carry out any recipe."""
+"""Quantize a float program in two steps: observe once, then carry out any number of recipes."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from samara.exporter.quantize.recipe import Recipe
 from samara.exporter.quantize.scheme import INT8, INT8_DYNAMIC, INT8_WEIGHTS, role_of, takes_clamp
 from samara.exporter.types import DType, QuantizationError
 
-# Samples by which channels are equalized: their largest values need not be exact.
+# Samples for equalization, which needs only approximate channel maxima.
 _EQUALIZED_BY: Final = 16
 
 
 def prepare(
     program: Program, calibration: Any, recipe: Recipe, *, progress: Progress | None = None
 ) -> Prepared:
-    """The float program optimized (and equalized, if the recipe says so) and observed.
+    """Optimize the float program, equalize it if the recipe says so, and observe it.
 
-    calibration: see `read_samples`; None is enough where no layer needs ranges.
+    calibration: see `read_samples`; may be None if no layer needs ranges.
     """
     _refuse_quantized(program)
     ready = float_program(program)
@@ -67,7 +67,7 @@ def prepare(
 def _equalized(
     program: Program, recipe: Recipe, samples: Iterator[Feeds] | None
 ) -> tuple[Program, int, Iterator[Feeds] | None]:
-    """The equalized program, how many pairs were, and the samples, of which it has seen a few."""
+    """The equalized program, the number of equalized pairs, and the samples, a few already consumed."""
     if recipe.granularity == "per-tensor" and recipe.scheme in (INT8, INT8_DYNAMIC, INT8_WEIGHTS):
         return (*equalize(program), samples)
     if samples is None or recipe.scheme not in (INT8, INT8_DYNAMIC):
@@ -90,15 +90,15 @@ def _refuse_quantized(program: Program) -> None:
 
 
 def needs_ranges(program: Program, recipe: Recipe) -> bool:
-    """Whether some layer is to compute in int8 throughout."""
+    """Whether some layer computes in int8 throughout."""
     layers = resolve_layers(program.functions.values(), recipe)
     asked = {recipe.scheme, *(x.scheme for x in layers.values())}
     return INT8 in asked
 
 
 def observed_tensors(function: Function) -> list[str]:
-    """The float tensors that may become int8, by name: what operators with a role take and make,
-    and what else has weights takes; except what a clamp alone uses.
+    """The float tensors that may become int8, by name: inputs and results of operators with an integer
+    role, and inputs of other operators with weights; but no tensor that only a clamp uses.
     """
     users: dict[Value, list[Node | None]] = {}
     for node in function.nodes:
@@ -126,7 +126,7 @@ def observed_tensors(function: Function) -> list[str]:
 
 
 def apply(prepared: Prepared, recipe: Recipe) -> Applied:
-    """Carry out a recipe on a prepared program. Nothing is observed again: recipes that differ in
+    """Carry out a recipe on a prepared program. Nothing is observed again, so recipes that differ in
     anything but `equalize` may be tried on one Prepared.
     """
     program = prepared.program
@@ -147,7 +147,7 @@ def apply(prepared: Prepared, recipe: Recipe) -> Applied:
 
 
 def _unobserved(recipe: Recipe) -> Recipe:
-    """The recipe for functions whose tensors nobody saw: int8 rounds inputs while running."""
+    """The recipe for functions that were not observed: int8 layers round their inputs at run time."""
 
     def own(scheme: str | None) -> str | None:
         return INT8_DYNAMIC if scheme == INT8 else scheme
@@ -158,6 +158,6 @@ def _unobserved(recipe: Recipe) -> Recipe:
     )
 
 
-# Clusters become integer operators first, while constants are still int8; then what stays float is
-# fused as always.
+# Clusters become integer operators first, while constants are still int8; then the float rest is
+# fused as usual.
 INTEGER_PASSES: Final[tuple[Pass, ...]] = (fuse_quantized.PASS, *PIPELINE)

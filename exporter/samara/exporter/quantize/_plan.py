@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which nodes become integer ones, which tensors int8, and which of those share parameters.
+"""Plan which nodes become integer ones, which tensors int8, and which tensors share parameters.
 
-Products (convolutions, matrix products) are quantized for their own sake. Other operators follow
-where an input is int8 already, so that a chain between products stays int8. The results of the
-last products are not rounded, and what comes behind them stays float, where it costs little and
-would lose most.
+Products (convolutions, matrix products) are quantized because that pays. Other operators follow if an
+input is int8 already, so that a chain between products stays int8. The results of the last products
+are not rounded, and everything behind them stays float: it costs little there, and rounding would
+lose most accuracy.
 """
 
 from __future__ import annotations
@@ -38,12 +38,11 @@ _UNSEEN: Final = "calibration saw no finite value there"
 class Plan:
     """The choice for one function.
 
-    `layers`: what the recipe says of each node. `roles`: nodes that become integer ones. `clamps`:
-    of a node, the clamp behind it that goes into it. `carried`: tensors that get int8 values;
-    `made_int8` are those of them that exist in no other form. `float_results`: products whose sums
-    are int32 and whose result is float, since no int8 follows. `clustered`: what nodes of role
-    "inner" and "table" make, and the tensor it is a function of. `reasons`: why a node stays float
-    although it was to be int8.
+    `layers`: the recipe of each node. `roles`: nodes that become integer ones. `clamps`: for a node, the
+    clamp behind it that is fused into it. `carried`: tensors that get int8 values; `made_int8` are those
+    of them without a float form. `float_results`: products with int32 sums and a float result, because
+    no int8 operator follows. `clustered`: results of nodes with role "inner" or "table", with the
+    tensor each is a function of. `reasons`: why a node stays float although the recipe says int8.
     """
 
     function: Function
@@ -59,25 +58,25 @@ class Plan:
     _parent: dict[Value, Value] = field(default_factory=dict)
 
     def result_of(self, node: Node) -> Value:
-        """Where the node's result is observed."""
+        """The tensor at which the node's result is observed."""
         return self.clamps.get(node, node).outputs[0]
 
     def group(self, value: Value) -> Value:
-        """The tensor that stands for all that share parameters with `value`."""
+        """The representative of all tensors that share parameters with `value`."""
         while value in self._parent:
             value = self._parent[value]
         return value
 
     def tie(self, a: Value, b: Value) -> None:
-        """Let two tensors share parameters."""
+        """Make two tensors share parameters."""
         a, b = self.group(a), self.group(b)
         if a is not b:
             self._parent[b] = a
 
 
 def layer_names(functions: Iterable[Function]) -> dict[Node, str]:
-    """What recipes and reports call each node: its name, or where several have that, the name of
-    the tensor it makes.
+    """The names of nodes in recipes and reports: the node's name, or that of its result if several nodes
+    have the same name.
     """
     nodes = [n for f in functions for n in f.nodes]
     counts = Counter(n.name for n in nodes)
@@ -91,8 +90,8 @@ def _plain(name: str) -> str:
 
 
 def resolve_layers(functions: Iterable[Function], recipe: Recipe) -> dict[str, LayerRecipe]:
-    """The recipe's layers by what layer_names calls them; they may be spelled as tensors that nodes
-    make or have absorbed. QuantizationError for a name that nothing has.
+    """The recipe's layers by the names of layer_names. A recipe may also use names of tensors that nodes
+    make or have absorbed. QuantizationError for an unknown name.
     """
     names = layer_names(functions)
     known: dict[str, str] = {}
@@ -122,9 +121,9 @@ def make_plan(
     names: Mapping[Node, str],
     seen: Callable[[Value], bool],
 ) -> Plan:
-    """Choose for a function; `recipe` has its layers by these names (resolve_layers).
+    """Plan a function. `recipe` has its layers by the names of resolve_layers.
 
-    seen: whether calibration knows a tensor's values.
+    seen: whether calibration observed a tensor.
     """
     plan = Plan(function, {n: recipe.of(names[n]) for n in function.nodes})
     users = _users(function)
@@ -162,14 +161,14 @@ def make_plan(
 
 
 def _used_by(forced: set[Node], node: Node, users: Mapping[Value, list[Node | None]]) -> bool:
-    """Whether a node that the recipe names uses the result, clamped or not."""
+    """Whether a node that the recipe names uses the result, with or without a clamp."""
     after = [u for u in users.get(node.outputs[0], []) if u is not None]
     behind = [u for c in after if c.op.clamps is not None for u in users.get(c.outputs[0], [])]
     return any(u in forced for u in (*after, *behind))
 
 
 def _users(function: Function) -> dict[Value, list[Node | None]]:
-    """Who uses each value, once per use; None stands for the function's outputs."""
+    """The users of each value, one entry per use; None stands for the function's outputs."""
     users: dict[Value, list[Node | None]] = {}
     for node in function.nodes:
         for v in node.inputs:
@@ -190,7 +189,7 @@ def _find_clamps(plan: Plan, users: Mapping[Value, list[Node | None]]) -> None:
 
 
 def _find_clusters(plan: Plan, users: Mapping[Value, list[Node | None]]) -> dict[Node, Cluster]:
-    """The cluster of each node that is in one; their clamps stay in them."""
+    """The cluster of each node that is in one. Clamps stay in their cluster."""
     found = find_clusters(
         plan.function, users, plan.clamps, lambda n: plan.layers[n].scheme == INT8
     )
@@ -201,7 +200,7 @@ def _find_clusters(plan: Plan, users: Mapping[Value, list[Node | None]]) -> dict
 
 
 def _decide_cluster(plan: Plan, cluster: Cluster, ahead: set[Node], forced: set[Node]) -> None:
-    """Make tables of a cluster over an int8 tensor, of those of its results that int8 follows."""
+    """Make tables of a cluster over an int8 tensor, for those of its results that int8 nodes use."""
     makers = {n.outputs[0]: n for n in cluster.nodes}
     if cluster.leaf not in plan.made_int8 or cluster.nodes[0] in plan.roles:
         return
@@ -231,7 +230,7 @@ def _is_steep(node: Node) -> bool:
 
 
 def _needed(values: Iterable[Value], makers: Mapping[Value, Node]) -> set[Node]:
-    """The nodes among these makers that the values need."""
+    """Those of `makers` that the values need."""
     found: set[Node] = set()
     stack = [makers[v] for v in values]
     while stack:
@@ -245,9 +244,7 @@ def _needed(values: Iterable[Value], makers: Mapping[Value, Node]) -> set[Node]:
 def _before_products(
     plan: Plan, users: Mapping[Value, list[Node | None]], borders: bool
 ) -> set[Node]:
-    """Nodes from which an int8 product (or an int8 output) can be reached through nodes that may
-    be int8.
-    """
+    """Nodes from which an int8 product (or an int8 output) can be reached through nodes that may be int8."""
     found: set[Node] = set()
     for node in reversed(plan.function.nodes):
         for after in (u for v in node.outputs for u in users.get(v, [])):
@@ -265,7 +262,7 @@ def _before_products(
 
 
 def _refusal(plan: Plan, node: Node, role: Role, ahead: bool, forced: bool) -> str | None:
-    """Why the node stays float ("" when that goes without saying); None when it becomes int8."""
+    """Why the node stays float ("" if that needs no remark); None if it becomes int8."""
     data = [node.inputs[i] for i in role.inputs]
     moving = [v for v in data if v is not None and not v.is_constant]
     if not moving:
@@ -311,7 +308,7 @@ def _accept(plan: Plan, node: Node, role: Role, stays_float: bool = False) -> No
 def _prune(
     plan: Plan, users: Mapping[Value, list[Node | None]], forced: set[Node], borders: bool
 ) -> None:
-    """Let what only float operators use stay float: rounding it would win nothing."""
+    """Let results that only float operators use stay float: rounding them would save nothing."""
     for node in reversed(plan.function.nodes):
         role = plan.roles.get(node)
         if role is None or role.kind == "inner" or node in plan.float_results or node in forced:
@@ -337,7 +334,7 @@ def _prune(
 
 
 def _is_shared(plan: Plan, node: Node, users: Mapping[Value, list[Node | None]]) -> bool:
-    """Whether a moving node's operands are int8 for others anyway."""
+    """Whether the operands of a moving node are int8 for other nodes anyway."""
     return all(
         any(u is not None and u is not node and _takes(plan, u, v) for u in users.get(v, []))
         for v in node.inputs[:1]
@@ -346,7 +343,7 @@ def _is_shared(plan: Plan, node: Node, users: Mapping[Value, list[Node | None]])
 
 
 def _shrink(plan: Plan, leaf: Value) -> None:
-    """Take out of a cluster what none of its remaining tables needs."""
+    """Remove nodes of a cluster that none of its remaining tables needs."""
     nodes = [n for n in plan.roles if plan.clustered.get(n.outputs[0]) is leaf]
     makers = {n.outputs[0]: n for n in nodes}
     needed = _needed([n.outputs[0] for n in nodes if plan.roles[n].kind == "table"], makers)
@@ -357,9 +354,7 @@ def _shrink(plan: Plan, leaf: Value) -> None:
 
 
 def _pull_moves(plan: Plan, users: Mapping[Value, list[Node | None]]) -> None:
-    """Let values be rounded before they move rather than behind it, where only integer nodes
-    use them.
-    """
+    """Round values before they move instead of afterwards, if only integer nodes use them."""
     for node in reversed(plan.function.nodes):
         role = role_of(node)
         if node in plan.roles or role is None or role.kind != "moving" or len(role.inputs) > 1:
@@ -375,7 +370,7 @@ def _pull_moves(plan: Plan, users: Mapping[Value, list[Node | None]]) -> None:
 
 
 def _takes(plan: Plan, node: Node, value: Value) -> bool:
-    """Whether `node` is an integer one that takes `value` as int8."""
+    """Whether `node` is an integer one that reads `value` as int8."""
     role = plan.roles.get(node)
     if role is None:
         return False
@@ -398,8 +393,8 @@ def _carry(plan: Plan) -> None:
 
 
 def _tie_moves(plan: Plan) -> None:
-    """Tensors that only move share parameters with what they come from, the parts of a concat
-    with each other; a softmax, whose parameters are given, keeps out of the latter.
+    """Make tensors that only move share parameters with their source, and the parts of a concat with each
+    other. A softmax has fixed parameters, so it is not joined with other parts.
     """
     given = {n.outputs[0] for n in plan.roles if given_quant(n.op) is not None}
     joined = [n for n, role in plan.roles.items() if role.kind == "moving"]

@@ -22,7 +22,7 @@ def channel_axis(node: Node) -> int:
 
 
 def channels_of(node: Node) -> int | None:
-    """Output channels of a product with constant weights that a bias [N] fits; else None."""
+    """The number of output channels of a product with constant weights and room for a bias [N]; else None."""
     w = node.inputs[1] if len(node.inputs) > 1 else None
     if w is None or w.constant is None or (node.op is ops.matmul and w.type.rank != 2):
         return None
@@ -30,8 +30,8 @@ def channels_of(node: Node) -> int | None:
 
 
 def by_input(node: Node, weights: Array) -> Floats:
-    """Weights summed over places, as [output channel, input channel of all groups]: what a
-    constant image with these channels is multiplied by.
+    """Weights summed over the filter's taps, as [output channel, input channel of all groups]: the factor of
+    an image that is constant in each channel.
     """
     wide = weights.astype(np.float64)
     if node.op is ops.matmul:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signal against noise: how far the tensors of two programs are apart on the same samples."""
+"""Signal-to-noise ratios: how far the tensors of two programs differ on the same samples."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import numpy as np
 from samara.exporter.ir import Array, Program, Value, to_bytes
 from samara.pybridge import Model, Session
 
-_MOST: Final = 1 << 17  # elements of an array that are looked at
+_MOST: Final = 1 << 17  # elements of an array that are compared
 
 
 @dataclass(slots=True)
 class Noise:
-    """Sums of squares of a reference, and of what differs from it."""
+    """Sums of squares of a reference, and of the differences from it."""
 
     signal: float = 0.0
     noise: float = 0.0
 
     def add(self, want: Array, got: Array) -> None:
-        """Take two arrays into account; elements that are not finite in the reference are left out,
-        and of large arrays all but every so many.
+        """Add two arrays. Elements that are not finite in the reference are left out; large arrays are read
+        with a stride.
         """
         a, b = want.ravel(), got.ravel()
         if a.size > _MOST:
@@ -48,12 +48,12 @@ class Noise:
 
     @property
     def share(self) -> float:
-        """Noise by signal."""
+        """Noise power divided by signal power."""
         return self.noise / self.signal if self.signal > 0 else float(self.noise > 0)
 
 
 class Probe:
-    """A program in a session, with some of its tensors kept."""
+    """A program in a session that keeps some of its tensors."""
 
     def __init__(self, program: Program, tensors: Iterable[str] = ()) -> None:
         main = program.main
@@ -90,7 +90,7 @@ def output_noise(
     program: Program,
     samples: Sequence[Mapping[str, Array]],
 ) -> dict[str, Noise]:
-    """How far the float outputs of `program` are from those recorded, by name."""
+    """The noise of the float outputs of `program` against the recorded ones, by name."""
     probe = Probe(program)
     noise: dict[str, Noise] = {}
     for want, feeds in zip(reference, samples, strict=True):
@@ -110,7 +110,7 @@ def reference_outputs(
 
 
 def worst_db(noise: Mapping[str, Noise]) -> float:
-    """The SQNR of the worst output; inf where there is none in float."""
+    """The SQNR of the worst output; inf if no output is float."""
     return min((n.sqnr_db for n in noise.values()), default=math.inf)
 
 

@@ -19,13 +19,13 @@ Floats = npt.NDArray[np.float64]
 
 _PIECE: Final = 1 << 20
 
-# Steps of 4-bit blocks that are tried, in parts of what holds the largest value.
+# Steps that are tried for 4-bit blocks, as fractions of the one that covers the largest value.
 _SHRUNK: Final = (1.0, 0.95, 0.9, 0.875, 0.85, 0.8, 0.75)
 
 
 @dataclass(frozen=True, slots=True)
 class Rounded:
-    """An int8 constant, what it stands for, and its record."""
+    """An int8 constant, the values that it stands for, and its record."""
 
     value: Value
     back: Floats
@@ -35,7 +35,7 @@ class Rounded:
 def int8_weights(
     w: Value, name: str, axis: int | None, least: npt.NDArray[np.float64] | None = None
 ) -> Rounded:
-    """Symmetric int8 in [-127, 127], a scale per index of `axis` (None: one).
+    """Symmetric int8 in [-127, 127], with a scale per index of `axis` (None: one scale).
 
     least: the smallest allowed scale per index, which keeps biases within int32.
     """
@@ -65,7 +65,7 @@ def _finite(w: Value) -> Floats:
 
 
 def along(values: Floats, axis: int | None, rank: int) -> Floats:
-    """Values shaped so that they broadcast along an axis."""
+    """Values in the shape that broadcasts along an axis."""
     if axis is None:
         return values.reshape(())
     return values.reshape([-1 if a == axis else 1 for a in range(rank)])
@@ -81,7 +81,7 @@ def dead_channels(data: Array, axis: int | None) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """Rows [N, K] in blocks along K: low-bit values, scales, zero points if any, and what they
+    """Rows [N, K] in blocks along K: low-bit values, scales, zero points if any, and the values that they
     stand for.
     """
 
@@ -95,10 +95,10 @@ class Blocks:
 def block_weights(
     source: Value, rows: Array, name: str, block: int, bits: int, zero_points: bool
 ) -> Blocks:
-    """4- or 8-bit values of rows [N, K], `block` neighbours sharing a float16 scale.
+    """4- or 8-bit values of rows [N, K], with a float16 scale per `block` neighbours.
 
-    Symmetric (int4: [-8, 7], int8: [-127, 127]) or, for 4 bits, unsigned with a zero point that
-    is one of the 16 values. A scale beyond float16 makes all of them float32.
+    Symmetric (int4: [-8, 7], int8: [-127, 127]) or, for 4 bits, unsigned with a zero point out of the
+    16 values. If one scale exceeds float16, all scales are float32.
     """
     _finite(source)
     data = rows.astype(np.float64)
@@ -131,15 +131,15 @@ def _in_pieces(blocks: Floats, bits: int, shifted: bool) -> tuple[Floats, Array,
         _least_error(blocks[i : i + each], bits, shifted)
         for i in range(0, max(1, len(blocks)), each)
     ]
-    # All scales of a tensor have one type: float32 as soon as one of them needs it.
+    # All scales of a tensor have one type: float32 if one of them needs it.
     steps, scales = (np.concatenate([f[k] for f in found]) for k in (0, 1))
     zeros = [z for _, _, z in found if z is not None]
     return steps, scales, np.concatenate(zeros) if zeros else None
 
 
 def _least_error(blocks: Floats, bits: int, shifted: bool) -> tuple[Floats, Array, Floats | None]:
-    """Steps, scales and zero points of blocks along the last axis. With 4 bits, the largest values
-    may be clipped where the finer steps for all others are worth it.
+    """Steps, scales and zero points of blocks along the last axis. With 4 bits the largest values may be
+    clipped if the finer steps reduce the total error.
     """
     tries = _SHRUNK if bits == 4 else (1.0,)
     found = [_steps(blocks, bits, shifted, f) for f in tries]
@@ -158,12 +158,12 @@ def _least_error(blocks: Floats, bits: int, shifted: bool) -> tuple[Floats, Arra
 def _steps(
     blocks: Floats, bits: int, shifted: bool, factor: float
 ) -> tuple[Floats, Array, Floats | None]:
-    """The same for steps of `factor` times what holds everything."""
+    """The same for steps of `factor` times the one that covers all values."""
     if not shifted:
         top = 7 if bits == 4 else 127
         scales = _storable(np.abs(blocks).max(axis=2) * (factor / top))
         steps = np.rint(blocks / scales[..., None].astype(np.float64))
-        # -8 is there too; the other end has no counterpart to it.
+        # -8 is available too, +8 is not.
         return np.clip(steps, -top - (bits == 4), top), scales, None
     lo = np.minimum(blocks.min(axis=2), 0.0) * factor
     hi = np.maximum(blocks.max(axis=2), 0.0) * factor
@@ -174,7 +174,7 @@ def _steps(
 
 
 def _storable(scales: Floats) -> Array:
-    """Scales in float16 where each is exact enough there, else in float32; zeros become 1."""
+    """Scales in float16 if each is exact enough there, else in float32; zeros become 1."""
     filled = np.where(scales > 0, scales, 1.0)
     half = np.finfo(np.float16)
     if filled.max(initial=1.0) < float(half.max) and filled.min(initial=1.0) >= float(
@@ -185,7 +185,7 @@ def _storable(scales: Floats) -> Array:
 
 
 def half_weights(w: Value, name: str) -> Rounded | None:
-    """A float16 constant; None where a value would become infinite."""
+    """A float16 constant; None if a value would become infinite."""
     assert w.constant is not None
     with np.errstate(over="ignore"):
         half = w.constant.astype(np.float16)
@@ -200,7 +200,7 @@ def half_weights(w: Value, name: str) -> Rounded | None:
 
 
 def constant_operand(v: Value, name: str, quant: Quant) -> Value:
-    """A constant of a sum or product under per-tensor parameters."""
+    """A constant operand of a sum or product, under per-tensor parameters."""
     assert v.constant is not None
     data = np.rint(v.constant.astype(np.float64) / quant.scale) + quant.zero_point
     return _constant(name, np.clip(data, -128, 127).astype(np.int8), DType.QS8, quant)

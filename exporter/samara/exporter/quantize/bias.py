@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bias correction: what rounded weights add to a layer's results on average is taken off its bias.
+"""Bias correction: subtract from a layer's bias the mean error that its rounded weights cause.
 
-Rounding errors of weights do not cancel when inputs have a mean: each output channel is shifted
-by the errors times the mean input (Nagel et al., "Data-Free Quantization Through Weight
-Equalization and Bias Correction", 2019, section 4.2). Calibration has seen that mean, so the shift
-is known without another run. Padding is counted as if it were image.
+Rounding errors of weights do not cancel if inputs have a mean: each output channel is shifted by the
+errors times the mean input (Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias
+Correction", 2019, section 4.2). Calibration has observed that mean, so the shift is known without
+another run. Padding is treated as if it were image.
 """
 
 from __future__ import annotations
@@ -21,20 +21,18 @@ from samara.exporter.quantize._shapes import by_input, channels_of
 
 @dataclass(frozen=True, slots=True)
 class Bias:
-    """A new bias and the name it should have, or nearly."""
+    """A new bias, and its preferred name."""
 
     name: str
     data: Array
 
     def renamed(self, name: str) -> Value:
-        """The constant under a name that is free."""
+        """The constant under a free name."""
         return constant(name, self.data)
 
 
 def shift(node: Node, back: Array, seen: TensorStats | None) -> Array | None:
-    """What weights that read back as `back` add to each output channel on average; None where that
-    is not known.
-    """
+    """The mean error per output channel of weights that dequantize to `back`; None if it is unknown."""
     channels = channels_of(node)
     w = node.inputs[1]
     if channels is None or seen is None or w is None or w.constant is None:
@@ -50,9 +48,7 @@ def shift(node: Node, back: Array, seen: TensorStats | None) -> Array | None:
 
 
 def corrected(node: Node, back: Array, seen: TensorStats | None) -> Bias | None:
-    """The bias that makes up for weights that read back as `back`; None where there is nothing to
-    correct.
-    """
+    """The bias that compensates weights that dequantize to `back`; None if there is nothing to correct."""
     moved = shift(node, back, seen)
     if moved is None or not np.isfinite(moved).all() or not np.any(moved):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calibration: run a float program on samples in the runtime and gather what its tensors hold."""
+"""Calibration: run a float program on samples in the runtime and collect statistics of its tensors."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from samara.exporter.quantize.observers import Histogram, MovingAverage, finite,
 from samara.exporter.types import QuantizationError, SamaraError
 from samara.pybridge import Model, Session
 
-# What is kept of the data for measuring afterwards.
+# Samples that are kept for measuring afterwards.
 _KEPT_SAMPLES: Final = 16
 _KEPT_BYTES: Final = 64 << 20
-# Statistics per channel are kept up to so many.
+# Statistics per channel are collected up to this number of channels.
 _MAX_CHANNELS: Final = 1 << 16
 
 Progress = Callable[[str, int], None]
@@ -28,7 +28,7 @@ Progress = Callable[[str, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Statistics by tensor name, the first few samples, and how many there were."""
+    """Statistics by tensor name, the first few samples, and the number of samples."""
 
     stats: Mapping[str, TensorStats]
     samples: tuple[Mapping[str, Array], ...]
@@ -36,7 +36,7 @@ class Calibration:
 
 
 def fed_inputs(program: Program) -> tuple[Value, ...]:
-    """The inputs of the default entry that a caller gives."""
+    """The inputs of the default entry that callers give."""
     f = program.main
     return tuple(v for v in f.inputs if v.name not in f.reads)
 
@@ -49,17 +49,17 @@ def calibrate(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Calibration:
-    """Run the default entry on every sample and look at `tensors`.
+    """Run the default entry on every sample and collect statistics of `tensors`.
 
-    data: what `read_samples` takes; an iterable is gone through once, and only a few samples are
-    kept. Variables go on from sample to sample, as in a stream. progress("calibrate", samples
-    done). QuantizationError for data that does not fit, or when there is none.
+    data: as for `read_samples`; an iterable is consumed once, and only a few samples are kept.
+    Variables keep their values from sample to sample, as in a stream. progress("calibrate", samples
+    done). QuantizationError if the data does not fit, or has no sample.
     """
     names = list(dict.fromkeys(tensors))
     inputs = {v.name for v in fed_inputs(program)}
     wanted = [n for n in names if n not in inputs]
     stats = {n: TensorStats(n, Histogram(), MovingAverage()) for n in names}
-    # A tensor that leaves the function under another name is an output to the runtime.
+    # A tensor that leaves the function under another name is an output in the runtime.
     output_of = _output_names(program)
     keep = [n for n in wanted if n not in output_of]
     session = Session(
@@ -83,7 +83,7 @@ def calibrate(
             observe(stats[name], array)
         if count % every == 0:
             kept.append(feeds)
-            # Evenly over all of them: half go when there are too many.
+            # Keep samples evenly: when there are too many, drop every second.
             bytes_kept = sum(a.nbytes for f in kept for a in f.values())
             if len(kept) > 1 and (len(kept) > _KEPT_SAMPLES or bytes_kept > _KEPT_BYTES):
                 kept, every = kept[::2], 2 * every
@@ -98,7 +98,7 @@ def calibrate(
 
 
 def observe(stats: TensorStats, array: Array) -> None:
-    """Take one sample of a tensor into account."""
+    """Add one sample of a tensor."""
     stats.forget()
     seen = finite(array)
     stats.samples += 1

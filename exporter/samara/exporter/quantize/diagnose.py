@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad calibration data, named before it costs accuracy."""
+"""Find faults of calibration data before they cost accuracy."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from samara.exporter.quantize._layers import Prepared, TensorStats
 from samara.exporter.quantize.calibration import fed_inputs
 from samara.exporter.types import QuantizationError
 
-FEWEST: Final = 16  # examples below which ranges are a matter of luck
+FEWEST: Final = 16  # examples below which the ranges depend on chance
 _IMAGE_CHANNELS: Final = (2, 3, 4)
 _IMAGE_SIDE: Final = 8
-# Neighbours in an image are alike; where elements a channel count apart are so much more alike
-# than neighbours, channels lie where pixels should.
+# Neighbours in an image are similar. If elements one channel count apart are this much more similar
+# than neighbours, the memory holds channels where the shape says pixels.
 _INTERLEAVED: Final = 0.6
-_NARROW: Final = 1 / 16  # of the declared range: data in other units
-_BEYOND: Final = 0.01  # of the declared range, for rounding
+_NARROW: Final = 1 / 16  # of the declared range: below it the data seems to have other units
+_BEYOND: Final = 0.01  # of the declared range: tolerance for rounding
 _METADATA: Final = "preprocessing"
 
 Ranges = Mapping[str, tuple[float, float]]
@@ -32,9 +32,7 @@ Ranges = Mapping[str, tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong with the calibration data. `kind` is "few", "constant", "range",
-    "layout" or "finite".
-    """
+    """One fault of the calibration data. `kind` is "few", "constant", "range", "layout" or "finite"."""
 
     kind: str
     input: str
@@ -48,9 +46,9 @@ class Finding:
 def declared_ranges(
     program: Program, given: Ranges | None = None
 ) -> dict[str, tuple[float, float]]:
-    """The range of each input: as given, else as the metadata entry "preprocessing" says, JSON
-    {input: {"range": [lo, hi]}}, else what the record of the input can make. QuantizationError for
-    what is no range of an input.
+    """The range of each input: the given one, else that of the metadata entry "preprocessing", JSON
+    {input: {"range": [lo, hi]}}, else the values that the input's record can make. QuantizationError
+    for a name that is not an input, or limits that are not a range.
     """
     found: dict[str, tuple[float, float]] = {}
     try:
@@ -67,7 +65,8 @@ def declared_ranges(
     for name, limits in (given or {}).items():
         if name not in names:
             raise QuantizationError(
-                f"a range for {name!r}, which is no input", fix=f"inputs are {', '.join(names)}"
+                f"a range is given for {name!r}, which is not an input",
+                fix=f"inputs are {', '.join(names)}",
             )
         found[name] = _range(name, limits)
     return found
@@ -86,7 +85,7 @@ def _range(name: str, limits: Any) -> tuple[float, float]:
 
 
 def diagnose(prepared: Prepared, ranges: Ranges | None = None) -> list[Finding]:
-    """What is wrong with the data that a program was calibrated with; nothing without data."""
+    """The faults of a program's calibration data; none without data."""
     if not prepared.sample_count:
         return []
     declared = declared_ranges(prepared.original, ranges)
@@ -108,12 +107,12 @@ def diagnose(prepared: Prepared, ranges: Ranges | None = None) -> list[Finding]:
 
 
 def _is_state(program: Program, v: Value) -> bool:
-    """Whether the program also gives a tensor of this shape: a state that is fed back."""
+    """Whether the program has an output of this shape too: then it may be a state that is fed back."""
     return any(o.type.shape == v.type.shape for o in program.main.outputs)
 
 
 def examples_of(prepared: Prepared) -> int:
-    """How many examples calibration saw: a sample whose inputs share a leading batch holds many."""
+    """The number of examples in calibration. Samples whose inputs share a leading batch axis hold many."""
     inputs = fed_inputs(prepared.program)
     batches = [v for v in inputs if v.type.rank > 1 and not v.type.shape[0].is_static]
     if not batches or not prepared.samples:
@@ -236,8 +235,8 @@ def _wrong_layout(v: Value, arrays: Sequence[Array]) -> Finding | None:
 
 
 def _likeness(images: Array, channels: int, planar: bool) -> float:
-    """How alike neighbours would be if memory were filled in the other order, by how alike they are
-    as the shape says.
+    """The similarity of neighbours if memory were filled in the other order, divided by that in the order
+    of the shape.
     """
     n = images.shape[0]
     flat = images.astype(np.float64).reshape(n, -1)

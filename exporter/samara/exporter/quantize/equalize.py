@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cross-layer equalization: range moves between the channels of consecutive products.
 
-When what lies between two products passes a positive factor through (relu, pooling, nothing),
-channel i of the first may be divided by any s_i and the weights of the second that read it
-multiplied by it.
+If everything between two products commutes with a positive factor (relu, pooling, nothing), channel
+i of the first may be divided by any s_i, and the weights of the second that read it multiplied by s_i.
 
-Where weights have one scale per tensor, s_i = sqrt(r1_i / r2_i) makes the largest magnitudes r1_i
-and r2_i of channel i's weights on both sides equal (Nagel et al., "Data-Free Quantization Through
-Weight Equalization and Bias Correction", 2019, section 4.1).
+With one scale per weight tensor, s_i = sqrt(r1_i / r2_i) makes the largest magnitudes r1_i and r2_i of
+channel i's weights on both sides equal (Nagel et al., "Data-Free Quantization Through Weight
+Equalization and Bias Correction", 2019, section 4.1).
 
-Where they have a scale per output channel, the first product does not care, and it is the tensor
-between, with one scale for all channels, that profits: s_i = a_i^k / r2_i^(1-k), with the largest
-value a_i that was seen in the channel and the largest share r2_i of it in any row of the second's
-weights (Xiao et al., "SmoothQuant", 2023, section 4). k is the one, or none at all, for which
-rounding that tensor and those weights makes least noise in the second product.
+With a scale per output channel the first product is unaffected, and the tensor between them, which
+has one scale for all channels, profits: s_i = a_i^k / r2_i^(1-k), where a_i is the largest observed
+value of the channel and r2_i the largest share of it in any row of the second product's weights (Xiao
+et al., "SmoothQuant", 2023, section 4). k is chosen, or the pair left alone, so that rounding that
+tensor and those weights makes the least noise in the second product.
 """
 
 from __future__ import annotations
@@ -33,23 +32,23 @@ from samara.exporter.quantize.scheme import is_product
 
 Floats = npt.NDArray[np.float64]
 
-# Chains converge fast; the ranges are within a percent long before.
+# Chains converge fast: the ranges are within a percent long before this.
 _ROUNDS: Final = 20
 _CLOSE: Final = 1e-3
-# Exponents that are tried, and how much less noise is worth a change. A channel that was hardly
-# seen is not blown up beyond this share of the largest.
+# Exponents to try, and the noise reduction that is worth a change. A channel with hardly any values is
+# scaled up to at most this share of the largest.
 _EXPONENTS: Final = (0.25, 0.5, 0.75, 1.0)
 _WORTHWHILE: Final = 0.98
 _SMALLEST_SHARE: Final = 1 / 64
-# Channel by channel, a positive factor goes through these unchanged.
+# A positive factor per channel passes through these unchanged.
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two products of which the second alone uses the first, through homogeneous operators.
+    """Two products where only the second uses the result of the first, through homogeneous operators.
 
-    `places`: where what lies between flattens pixels, the second reads every channel that often,
-    channels side by side.
+    `places`: if an operator between them flattens pixels, the number of times that the second product
+    reads every channel, with channels side by side.
     """
 
     first: Node
@@ -60,12 +59,13 @@ class Pair:
 def equalize(
     program: Program, stats: Mapping[str, TensorStats] | None = None
 ) -> tuple[Program, int]:
-    """The program with the chains of the default entry equalized, and how many pairs of products
-    were. Answers stay, up to float rounding; tensors whose channels were scaled are called
+    """Equalize the chains of the default entry; returns the program and the number of equalized pairs.
+
+    Results stay the same up to float rounding. Tensors whose channels were scaled are renamed to
     `<name>.equalized`.
 
-    stats: what was seen in the tensors, for weights with a scale per channel; None for weights
-    with one per tensor.
+    stats: observed values of the tensors, for weights with a scale per channel; None for weights with
+    one per tensor.
     """
     pairs = find_pairs(program.main)
     weights, biases = _data(pairs)
@@ -115,8 +115,8 @@ def find_pairs(function: Function) -> list[Pair]:
 
 
 def _flattened(node: Node) -> int:
-    """How many pixels' channels a reshape puts side by side in the last axis; 0 where it does
-    something else.
+    """The number of pixels whose channels a reshape puts side by side in the last axis; 0 for other
+    reshapes.
     """
     x, y = node.inputs[0], node.outputs[0]
     assert x is not None
@@ -136,7 +136,7 @@ def _flattened(node: Node) -> int:
 
 
 def _is_open(node: Node, users: Mapping[Value, list[Node | None]]) -> bool:
-    """Whether the node's output channels can be scaled in its own constants."""
+    """Whether the node's output channels can be scaled in its constants."""
     if not is_product(node.op) or channels_of(node) is None or not _is_plain(node):
         return False
     bias = node.inputs[2] if len(node.inputs) > 2 else None
@@ -158,7 +158,7 @@ def _owns_weights(node: Node, users: Mapping[Value, list[Node | None]]) -> bool:
 def _reads_channels(
     node: Node, channels: int | None, places: int, users: Mapping[Value, list[Node | None]]
 ) -> bool:
-    """Whether the node's weights have a part per channel (and place) of its input."""
+    """Whether the node's weights have separate values for each channel (and place) of its input."""
     if channels is None or channels_of(node) is None or not _owns_weights(node, users):
         return False
     if node.op is ops.conv_transpose or node.attrs.get("transpose_x", False):
@@ -192,7 +192,7 @@ def _data(pairs: list[Pair]) -> tuple[dict[Node, Floats], dict[Node, Floats]]:
 
 
 def _balance(pair: Pair, weights: dict[Node, Floats], biases: dict[Node, Floats]) -> float:
-    """One step on a pair; how far the largest factor was from 1."""
+    """One step on a pair; returns how far the largest factor was from 1."""
     r1 = _largest_out(pair.first, weights[pair.first])
     r2 = _largest_in(pair.second, weights[pair.second]).reshape(pair.places, -1).max(axis=0)
     alive = (r1 > 0) & (r2 > 0)
@@ -202,7 +202,7 @@ def _balance(pair: Pair, weights: dict[Node, Floats], biases: dict[Node, Floats]
 
 
 def _move(pair: Pair, s: Floats, weights: dict[Node, Floats], biases: dict[Node, Floats]) -> None:
-    """Divide the channels of the first product, multiply what reads them."""
+    """Divide the channels of the first product, and multiply the weights that read them."""
     w = weights[pair.first]
     weights[pair.first] = w / _shaped(s, channel_axis(pair.first), w.ndim)
     if pair.first in biases:
@@ -218,7 +218,7 @@ def _smooth(
     weights: dict[Node, Floats],
     biases: dict[Node, Floats],
 ) -> bool:
-    """Move range where that makes less noise; whether it did."""
+    """Scale the channels of a pair if that reduces noise; returns whether it did."""
     x = pair.second.inputs[0]
     seen = None if x is None else stats.get(x.name)
     if seen is None or not len(seen.channel_sum):
@@ -246,15 +246,15 @@ def _smooth(
 
 
 def _noise(pair: Pair, w: Floats, largest: Floats, power: Floats, s: Floats) -> float:
-    """The power of what rounding adds to the second product's results, in proportion: steps of
-    one scale for its input, steps of a scale per output channel for its weights.
+    """The noise power, up to a constant factor, that rounding adds to the second product's results: its
+    input is rounded with one scale, its weights with a scale per output channel.
     """
     wide = np.tile(s, pair.places)
     scaled = _scaled_inputs(pair.second, w, wide)
     step = float((largest / wide).max()) / 255
     rows = _largest_out(pair.second, scaled) / 127
     taps = float(np.prod(w.shape[1:-1])) if pair.second.op is not ops.matmul else 1.0
-    # Every output channel reads its own group's inputs only: their mean power stands for them.
+    # Every output channel reads only its group's inputs, represented by their mean power.
     groups = 1 if pair.second.op is ops.matmul else int(pair.second.attrs["groups"])
     reads = (power / wide**2).sum() / groups * taps
     return float(step**2 * np.square(scaled).sum() + np.square(rows).sum() * reads)
@@ -295,7 +295,7 @@ def _written(
     weights: Mapping[Node, Floats],
     biases: Mapping[Node, Floats],
 ) -> Function:
-    """The function with new constants, and new names for the tensors whose channels differ now."""
+    """The function with new constants, and new names for the tensors whose channels were scaled."""
     renamed = _between(function, pairs)
     taken = {v.name for v in function.values()}
     now: dict[Value, Value] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How good a program is: a user's function, or labelled data and a metric; and how much it may lose."""
+"""Measure the quality of a program with a user's function, or labelled data and a metric."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ Metric = Callable[[Array, Array], float]
 
 
 def top1(outputs: Array, labels: Array) -> float:
-    """The share of rows whose largest element is the labelled one: outputs [N, classes]."""
+    """The share of rows whose largest element has the label's index: outputs [N, classes]."""
     return float(np.mean(outputs.reshape(len(labels), -1).argmax(axis=1) == labels.reshape(-1)))
 
 
 def top5(outputs: Array, labels: Array) -> float:
-    """The share of rows with the labelled element among the five largest."""
+    """The share of rows in which the label is among the five largest elements."""
     best = np.argsort(-outputs.reshape(len(labels), -1), axis=1, kind="stable")[:, :5]
     return float(np.mean((best == labels.reshape(-1, 1)).any(axis=1)))
 
 
 def negative_mse(outputs: Array, labels: Array) -> float:
-    """Minus the mean squared difference, so that more is better."""
+    """The negative mean squared difference, so that larger is better."""
     wide = outputs.astype(np.float64) - labels.astype(np.float64).reshape(outputs.shape)
     return -float(np.mean(wide * wide))
 
@@ -48,7 +48,7 @@ METRICS: Mapping[str, Metric] = {"top1": top1, "top5": top5, "mse": negative_mse
 
 
 def metric_of(metric: str | Metric) -> Metric:
-    """A metric by name, as "module:function", or itself. QuantizationError for what is none."""
+    """A metric by name, as "module:function", or a function. QuantizationError for other values."""
     if callable(metric):
         return metric
     if metric in METRICS:
@@ -66,7 +66,10 @@ def metric_of(metric: str | Metric) -> Metric:
             f"metric {metric!r}: {error}", fix="name an importable module and a function in it"
         ) from None
     if not callable(found):
-        raise QuantizationError(f"metric {metric!r} is no function")
+        raise QuantizationError(
+            f"metric {metric!r} is not a function",
+            fix="name a function of (outputs, labels) in that module",
+        )
     made: Metric = found
     return made
 
@@ -74,28 +77,27 @@ def metric_of(metric: str | Metric) -> Metric:
 def evaluator_of(
     evaluate: Any, labels: Any = None, metric: str | Metric | None = None
 ) -> Evaluator | None:
-    """The function Program -> float, more is better, or None.
+    """The function Program -> float, or None.
 
-    evaluate: a function of a Session (open on the program) that gives a number; or data as
-    calibration takes it, with `labels` (an array, one row per sample, a path to .npy, or the name
-    of an array in the .npz that `evaluate` is) and `metric`, "top1" unless given, of the first
-    output.
+    evaluate: a function of a Session (open on the program) that returns a number; or data as
+    calibration takes it, with `labels` (an array, one row per sample, a path to .npy, or the name of an
+    array in the .npz that `evaluate` is) and `metric` of the first output, "top1" by default.
     """
     if evaluate is None:
         if labels is not None or metric is not None:
             raise QuantizationError(
-                "labels and metric belong to evaluation data", fix="give evaluate= as well"
+                "labels and metric need evaluation data", fix="give evaluate= as well"
             )
         return None
     if callable(evaluate):
         if labels is not None:
             raise QuantizationError(
-                "evaluate is a function, which knows its labels itself", fix="leave labels out"
+                "evaluate is a function, which takes no labels", fix="leave labels out"
             )
         return lambda program: _number(evaluate(Session(Model(to_bytes(program)), threads=1)))
     if labels is None:
         raise QuantizationError(
-            "evaluation data without labels", fix="give labels=, or a function as evaluate="
+            "the evaluation data has no labels", fix="give labels=, or a function as evaluate="
         )
     data, truth = _data_and_labels(evaluate, labels)
     score = metric_of("top1" if metric is None else metric)
@@ -106,14 +108,20 @@ def _number(value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise QuantizationError(f"evaluation gave {value!r}, expected a number") from None
+        raise QuantizationError(
+            f"evaluation gave {value!r}, expected a number",
+            fix="return a number; more must be better",
+        ) from None
     if not math.isfinite(number):
-        raise QuantizationError(f"evaluation gave {number}, expected a finite number")
+        raise QuantizationError(
+            f"evaluation gave {number}, expected a finite number",
+            fix="return a number; more must be better",
+        )
     return number
 
 
 def _data_and_labels(evaluate: Any, labels: Any) -> tuple[Any, Array]:
-    """The data without its labels, in a form that can be gone through again, and the labels."""
+    """The data without its labels, in a form that can be iterated again, and the labels."""
     path = Path(evaluate) if isinstance(evaluate, (str, os.PathLike)) else None
     if isinstance(labels, str) and path is not None and path.suffix == ".npz":
         arrays = read_arrays(path, "evaluation data")
@@ -153,7 +161,9 @@ def _outputs(program: Program, data: Any, count: int) -> Array:
         for feeds in read_samples(data, inputs, records_of(program))
     ]
     if not rows:
-        raise QuantizationError("there is no evaluation sample")
+        raise QuantizationError(
+            "the evaluation data holds no sample", fix="give at least one sample with its label"
+        )
     joined = np.concatenate([r.reshape(1, *r.shape) if r.ndim == 0 else r for r in rows])
     if len(joined) != count:
         raise QuantizationError(
@@ -165,7 +175,7 @@ def _outputs(program: Program, data: Any, count: int) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """How much a metric may fall: `amount` of its own units, or a share of the float value."""
+    """How much a metric may fall: `amount` in its own units, or as a share of the float value."""
 
     amount: float
     relative: bool
@@ -183,9 +193,9 @@ _DROP = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(pt|%)\s*")
 
 
 def parse_drop(text: Any) -> Drop:
-    """ "0.5pt": half a point of a percentage, 0.005; "0.5%": that share of the float value.
+    """ "0.5pt": half a percentage point, 0.005; "0.5%": that share of the float value.
 
-    A bare number is refused: nobody can tell which of the two it means.
+    A bare number is refused because it could mean either.
     """
     found = _DROP.fullmatch(text) if isinstance(text, str) else None
     if found is None:

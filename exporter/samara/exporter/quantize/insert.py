@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Insertion: a float function becomes one with quantize and dequantize around what is int8.
+"""Insertion: put quantize and dequantize around the int8 parts of a float function.
 
-Every operator in it is still a float one, so the result runs anywhere and rounds exactly where
-integer operators would; the pass `fuse_quantized` then turns each cluster into one of those.
+Every operator in the result is still a float one, so it runs anywhere, and it rounds exactly where the
+integer operators would. The pass `fuse_quantized` then turns each cluster into an integer operator.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from samara.exporter.quantize.scheme import (
 )
 from samara.exporter.types import DType, Quant
 
-# A softmax's result: 256 steps of 1/256 from 0.
+# Result of a softmax: 256 steps of 1/256 from 0.
 _SOFTMAX = Quant.per_tensor(1 / 256, -128)
-# |bias| in steps of s_x * s_w stays below this: half of int32 is left to the sum of products.
+# |bias| in steps of s_x * s_w stays below this, which leaves half of int32 for the sum of products.
 _MAX_BIAS = float(1 << 29)
 
 
@@ -47,7 +47,7 @@ _IN_TABLE = "one table with the pointwise operators behind it"
 
 @dataclass(slots=True)
 class Inserted:
-    """The function with its pairs, and a record per layer."""
+    """The function with quantize and dequantize pairs, and a record per layer."""
 
     function: Function
     layers: list[LayerRecord] = field(default_factory=list)
@@ -59,9 +59,9 @@ def insert(
     stats: Mapping[str, TensorStats],
     names: Mapping[Node, str],
 ) -> Inserted:
-    """Carry out a recipe (its layers by these names) on a function whose tensors were observed.
+    """Carry out a recipe (its layers by `names`) on a function whose tensors were observed.
 
-    Tensors without statistics stay float, and so does all that depends on them.
+    Tensors without statistics stay float, and so does everything that depends on them.
     """
     return _Inserter(function, recipe, stats, names).run()
 
@@ -78,12 +78,12 @@ class _Inserter:
         self.plan: Plan = make_plan(function, recipe, layers, lambda v: _is_seen(stats, v.name))
         self.names = {v.name for v in function.values()}
         self.nodes: list[Node] = []
-        self.current: dict[Value, Value] = {}  # what everyone uses instead of a value
-        self.rounded: dict[Value, Value] = {}  # what integer nodes use instead of a float value
-        self.eight: dict[Value, Value] = {}  # the int8 form of a value
+        self.current: dict[Value, Value] = {}  # value -> its replacement for all users
+        self.rounded: dict[Value, Value] = {}  # float value -> its replacement for integer nodes
+        self.eight: dict[Value, Value] = {}  # value -> its int8 form
         self.ranges = self._ranges()
         self.records: list[LayerRecord] = []
-        self.results: list[Value] = []  # what each record's layer makes
+        self.results: list[Value] = []  # the result of each record's layer
 
     def run(self) -> Inserted:
         inputs = [self._input(v) for v in self.function.inputs]
@@ -111,7 +111,7 @@ class _Inserter:
     # ---- parameters
 
     def _ranges(self) -> dict[Value, RangeRecord]:
-        """Range and parameters of every group of tensors, by the one that stands for it."""
+        """Range and parameters of every group of tensors, by the group's representative."""
         plan = self.plan
         members: dict[Value, list[Value]] = {}
         for v in plan.carried:
@@ -125,7 +125,7 @@ class _Inserter:
                     root.name, "fixed", 0.0, 255 / 256, _SOFTMAX, _others(root, group)
                 )
                 continue
-            # What only moves adds nothing to the range of what it comes from.
+            # Moving values adds nothing to the range of their source.
             sources = [
                 v for v in group if v not in makers or plan.roles[makers[v]].kind != "moving"
             ]
@@ -143,9 +143,7 @@ class _Inserter:
         return found
 
     def _owners(self) -> dict[Value, Node]:
-        """The layer whose recipe decides about a tensor: the one that makes it, else the first
-        that uses it.
-        """
+        """The layer whose recipe applies to a tensor: the one that makes it, else the first that uses it."""
         owners: dict[Value, Node] = {}
         for node in self.plan.roles:
             owners[self.plan.result_of(node)] = node
@@ -201,7 +199,7 @@ class _Inserter:
         return v
 
     def _pair(self, v: Value) -> None:
-        """quantize and dequantize behind a value."""
+        """Insert quantize and dequantize behind a value."""
         quant = self._quant(v)
         eight = self._node(
             ops.quantize,
@@ -221,7 +219,7 @@ class _Inserter:
 
     def _integer(self, node: Node) -> None:
         role = self.plan.roles[node]
-        # Within a cluster values are what they are: only its results are rounded.
+        # Values within a cluster are not rounded, only its results are.
         inside = node.outputs[0] in self.plan.clustered
         inputs = [v if inside and v in self.plan.clustered else self._use(v) for v in node.inputs]
         weights: list[WeightRecord] = []
@@ -254,7 +252,7 @@ class _Inserter:
         return self._node(ops.dequantize, [eight], f"{v.name}.f32")
 
     def _weight(self, node: Node, w: Value, inputs: list[Value | None]) -> WeightRecord:
-        """Put int8 weights into `inputs`, and a bias that makes up for their errors."""
+        """Put int8 weights into `inputs`, and a bias that compensates their errors."""
         layer = self.plan.layers[node]
         axis = channel_axis(node) if layer.granularity == "per-channel" else None
         x = node.inputs[0]
@@ -276,7 +274,7 @@ class _Inserter:
         return made.record
 
     def _round_bias(self, inputs: list[Value | None], x: Quant, w: Quant | None) -> None:
-        """Make the bias a whole number of steps, so that the int32 sums can begin with it."""
+        """Round the bias to whole steps, so that the int32 sums can start with it."""
         old = inputs[2] if len(inputs) > 2 else None
         if old is None or old.constant is None or w is None:
             return
@@ -359,7 +357,7 @@ def _others(root: Value, group: Sequence[Value]) -> tuple[str, ...]:
 
 
 def _moved_constants(node: Node) -> list[Array]:
-    """Constants that a moving node mixes in."""
+    """Add constants that a moving node combines with its operands."""
     rule = node.op.integer
     if rule is not None and rule.fill is not None:
         value = node.inputs[rule.fill] if len(node.inputs) > rule.fill else None

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An estimate of what a program costs on processors that are not here.
+"""Estimate the time of a program on processors that are not here.
 
-A node takes the longer of its arithmetic and its memory traffic, plus what starting it costs. The
-figures are for a core at 3 GHz (2.4 GHz for Arm) and carry the share of the peak that this
-runtime's kernels reach: product rates of x86 were measured and scaled to 3 GHz, those of Arm are
-its instructions' rates times a guessed share, never timed; rates of elements and of memory are
-round guesses everywhere. Good for deciding whether int8 pays, not for planning a frame rate: `samara bench` measures.
+A node takes the longer of its arithmetic and its memory traffic, plus a start-up time. The figures
+are for one core at 3 GHz (2.4 GHz for Arm), at the share of the peak that this runtime's kernels
+reach: product rates of x86 were measured and scaled to 3 GHz; those of Arm are instruction rates
+times a guessed share, never timed; rates of elements and of memory are round guesses. This is good
+enough to decide whether int8 pays, not to plan a frame rate: measure that with `samara bench`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _NODE_SECONDS: Final = 0.4e-6
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """One core, per second: operations of float32 and int8 products (two per multiply-add), results
-    that int8 products convert, elements that other operators read and write in float32 and int8,
-    bytes of weights from memory. depthwise: how int8 compares with float32 there.
+    """Rates of one core per second: operations of float32 and int8 products (two per multiply-add),
+    results of int8 products converted, elements that other operators read and write in float32 and
+    int8, bytes of weights from memory. depthwise: the speed of int8 relative to float32 there.
     """
 
     isa: str
@@ -47,14 +47,14 @@ CORES: Final = (
     Core("neon-dot", 32e9, 130e9, 2e9, 8e9, 10e9, 8e9, 1.0),
     Core("neon-i8mm", 32e9, 190e9, 2e9, 8e9, 10e9, 8e9, 1.0),
 )
-_DEPTHWISE: Final = 0.4  # of the rate of other products: bound by loads
+_DEPTHWISE: Final = 0.4  # of the rate of other products, because loads limit it
 
-# Operators whose time is that of their arithmetic.
+# Operators whose time is dominated by arithmetic.
 _ARITHMETIC: Final = (Kind.PRODUCT, Kind.RECURRENT, Kind.TRANSFORM)
 
 
 def sizes_of(function: Function, feeds: Mapping[str, Array]) -> dict[str, int]:
-    """What the shapes of these inputs say about the symbols of a function."""
+    """Values of a function's symbols, from the shapes of these inputs."""
     sizes: dict[str, int] = {}
     for v in function.inputs:
         for d, n in zip(v.type.shape, feeds[v.name].shape if v.name in feeds else (), strict=False):
@@ -65,7 +65,7 @@ def sizes_of(function: Function, feeds: Mapping[str, Array]) -> dict[str, int]:
 
 
 def cost_of(node: Node, sizes: Mapping[str, int]) -> tuple[int, int] | None:
-    """(operations, bytes) of one execution; None where a size is not known."""
+    """(operations, bytes) of one execution; None if a size is unknown."""
     if node.op.cost is None:
         return None
     flops, moved = node.op.cost(
@@ -80,7 +80,7 @@ def cost_of(node: Node, sizes: Mapping[str, int]) -> tuple[int, int] | None:
 
 
 def node_seconds(node: Node, sizes: Mapping[str, int], core: Core) -> float:
-    """The estimate for one node; one whose size is unknown costs its start only."""
+    """The estimate for one node. A node of unknown size counts with its start-up time only."""
     if node.op.is_alias:
         return 0.0
     cost = cost_of(node, sizes)
@@ -98,7 +98,7 @@ def node_seconds(node: Node, sizes: Mapping[str, int], core: Core) -> float:
 def _work_seconds(
     node: Node, sizes: Mapping[str, int], core: Core, flops: int, moved: int
 ) -> float:
-    """What arithmetic takes."""
+    """The time of the arithmetic."""
     y = node.outputs[0]
     whole = node.op.int8_sums and _has_int8(node)
     if node.op.kind not in _ARITHMETIC:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Observers: they see a tensor in pieces and say which range its 8-bit form should cover.
+"""Observers: they read a tensor's values chunk by chunk and choose the range that its 8-bit form covers.
 
-All are streaming with bounded memory. What an observer keeps depends on the values alone, not on
-their order or how they were cut into pieces; the moving average, whose point is the order, is the
-exception.
+All are streaming with bounded memory. Their result depends on the values only, not on their order or on
+how they were split; the exception is the moving average, which depends on the order by design.
 """
 
 from __future__ import annotations
@@ -24,35 +23,35 @@ Floats = npt.NDArray[np.float64]
 Range = tuple[float, float]
 
 _BINS: Final = 4096
-# A larger piece is read with a stride; a prime above it avoids the periods of images and channels.
+# A larger chunk is read with a prime stride, which avoids the periods of images and channels.
 _LARGEST_PIECE: Final = 1 << 18
 _STRIDES: Final = (1, 3, 7, 13, 29, 61, 127, 251, 509, 1021, 2039, 4093)
 _LEVELS: Final = 256
 _CANDIDATES: Final = 100
-# m = (s_a * s_w) / s_y must stay a normal float32 whatever meets: scales are kept within these.
+# m = (s_a * s_w) / s_y must be a normal float32 for any combination, so scales stay within these.
 _SMALLEST_SCALE: Final = 2.0**-60
 _LARGEST_SCALE: Final = 2.0**60
 
 
 class Observer(Protocol):
-    """Sees arrays, then gives the range (lo, hi) that is worth covering."""
+    """Reads arrays, then gives the range (lo, hi) to cover."""
 
     def update(self, array: Array) -> None:
-        """Take another piece into account; NaN and infinities are passed over."""
+        """Read another chunk; NaN and infinities are skipped."""
 
     def range(self) -> Range:
-        """The chosen range; QuantizationError before any finite value was seen."""
+        """The chosen range; QuantizationError if no finite value was read."""
 
 
 def choose_parameters(lo: float, hi: float, symmetric: bool = False) -> Quant:
-    """Per-tensor parameters for values in lo..hi, widened to hold 0, which is exact.
+    """Per-tensor parameters for values in lo..hi, widened to contain 0, which is exact.
 
-    Asymmetric: -128..127 spans the range. Symmetric: -127..127, zero point 0. A range of nothing
-    but 0 gets scale 1.
+    Asymmetric: -128..127 spans the range. Symmetric: -127..127, zero point 0. A range of only 0 gets
+    scale 1.
     """
     if not (math.isfinite(lo) and math.isfinite(hi)) or lo > hi:
         raise QuantizationError(
-            f"{lo} to {hi} is no range", fix="calibrate with data that is finite"
+            f"{lo} to {hi} is not a range", fix="calibrate with data that is finite"
         )
     lo, hi = min(lo, 0.0), max(hi, 0.0)
     if symmetric:
@@ -100,7 +99,7 @@ class Histogram:
         return int(self.counts.sum())
 
     def edges(self) -> Floats:
-        """The counts' borders, one more than counts."""
+        """The bin edges, one more than bins."""
         return np.asarray((self.first + np.arange(len(self.counts) + 1)) * self.width)
 
     def centres(self) -> Floats:
@@ -117,13 +116,13 @@ class Histogram:
         self.counts += np.bincount(bins, minlength=len(self.counts))
 
     def outside(self, lo: float, hi: float) -> float:
-        """The fraction of values below lo or above hi, taking bins by their centres."""
+        """The fraction of values below lo or above hi; bins count at their centres."""
         centres = self.centres()
         beyond = int(self.counts[(centres < lo) | (centres > hi)].sum())
         return beyond / max(1, self.total)
 
     def _cover(self, lo: float, hi: float) -> None:
-        """Make the bins reach over lo..hi."""
+        """Extend the bins over lo..hi."""
         if not len(self.counts):
             span = max(hi - lo, max(abs(lo), abs(hi)) * 2.0**-20, 2.0**-100)
             self.exponent = math.frexp(span / _BINS)[1]
@@ -158,7 +157,7 @@ def finite(array: Array) -> Array:
 
 
 def thinned(flat: Array) -> Array:
-    """At most about a quarter of a million values, at regular places."""
+    """At most about a quarter of a million values, at regular distances."""
     wanted = -(-flat.size // _LARGEST_PIECE)
     stride = next((s for s in _STRIDES if s >= wanted), wanted | 1)
     return flat[::stride]
@@ -181,7 +180,7 @@ class MinMax:
 
 
 class MovingAverage:
-    """The smallest and largest value of each piece, averaged over pieces with a decaying weight."""
+    """The smallest and largest value of each chunk, averaged over chunks with a decaying weight."""
 
     def __init__(self, momentum: float = 0.1) -> None:
         if not 0 < momentum <= 1:
@@ -195,7 +194,7 @@ class MovingAverage:
             self.add(float(seen.min()), float(seen.max()))
 
     def add(self, lo: float, hi: float) -> None:
-        """Take a piece with these extremes into account."""
+        """Add a chunk with these extremes."""
         if self.lo > self.hi:
             self.lo, self.hi = lo, hi
         else:
@@ -207,7 +206,7 @@ class MovingAverage:
 
 
 class _FromHistogram:
-    """Counts values, chooses at the end."""
+    """Counts values in a histogram and chooses at the end."""
 
     def __init__(self) -> None:
         self.histogram = Histogram()
@@ -220,7 +219,7 @@ class _FromHistogram:
 
 
 class Percentile(_FromHistogram):
-    """What is left when as many values are cut off at either end: 99.99 cuts off one in 20,000
+    """The range after cutting off the same number of values at both ends: 99.99 cuts off one in 20,000
     above, and below.
     """
 
@@ -233,7 +232,7 @@ class Percentile(_FromHistogram):
 
 
 class Entropy(_FromHistogram):
-    """The range whose 256 levels lose least information about the distribution (Kullback-Leibler;
+    """The range whose 256 levels lose the least information about the distribution (Kullback-Leibler;
     Migacz, "8-bit Inference with TensorRT", 2017).
     """
 
@@ -249,7 +248,7 @@ class Mse(_FromHistogram):
 
 
 def percentile_range(histogram: Histogram, extremes: Range, percentile: float) -> Range:
-    """Percentile's choice from counts. Within a bin, values are taken as evenly spread."""
+    """Percentile's choice from counts. Values are assumed to be evenly distributed within a bin."""
     cumulative = np.concatenate(([0.0], np.cumsum(histogram.counts))) / max(1, histogram.total)
     edges, tail = histogram.edges(), (1 - percentile / 100) / 2
     lo = float(np.interp(tail, cumulative, edges))
@@ -272,14 +271,14 @@ Loss = Callable[[Histogram, float, float], float]
 
 
 def _best(histogram: Histogram, extremes: Range, loss: Loss) -> Range:
-    """The least loss among shrunken ranges: both ends by one factor, then each end on its own."""
+    """The range with the least loss among smaller ranges: both ends scaled alike, then each separately."""
     lo, hi = min(extremes[0], 0.0), max(extremes[1], 0.0)
     if lo == hi:
         return extremes
     factors = [i / _CANDIDATES for i in range(1, _CANDIDATES + 1)]
 
     def pick(pairs: list[Range]) -> Range:
-        # Ties go to the wider range, which comes last.
+        # Of equal losses the wider range wins, which comes last.
         losses = [loss(histogram, a, b) for a, b in pairs]
         return min(reversed(list(zip(losses, pairs, strict=True))), key=lambda p: p[0])[1]
 
@@ -295,7 +294,7 @@ def _squared_error(histogram: Histogram, lo: float, hi: float) -> float:
     scale = (hi - lo) / (_LEVELS - 1)
     centres = histogram.centres()
     back = np.clip(np.rint(centres / scale), np.rint(lo / scale), np.rint(hi / scale)) * scale
-    # A bin wider than a step hides rounding errors that are there: the uniform part comes on top.
+    # Bins wider than a step hide rounding errors, so add those of a uniform distribution.
     spread = min(histogram.width, scale) ** 2 / 12
     inside = (centres >= lo) & (centres <= hi)
     error = (centres - back) ** 2 + np.where(inside, spread, 0.0)
@@ -305,8 +304,8 @@ def _squared_error(histogram: Histogram, lo: float, hi: float) -> float:
 def _divergence(histogram: Histogram, lo: float, hi: float) -> float:
     """Kullback-Leibler divergence of the 256-level distribution from the clipped one.
 
-    What lies beyond the range piles up at its ends in the reference distribution only, and is
-    missing from the other: normalized, a range of one bin would be perfect.
+    Values beyond the range are added to its ends in the reference distribution only. If they were in
+    both, a range of one bin would be perfect after normalization.
     """
     edges = histogram.edges()
     first = int(np.clip(np.searchsorted(edges, lo, "right") - 1, 0, len(histogram.counts) - 1))
@@ -318,7 +317,7 @@ def _divergence(histogram: Histogram, lo: float, hi: float) -> float:
     groups = np.arange(len(inside)) * min(_LEVELS, len(inside)) // len(inside)
     zero = -histogram.first - first
     if 0 <= zero < len(inside):
-        # Zeros, of which there are many behind a relu, are exact: they are no one's neighbours.
+        # Zeros, which are frequent behind a relu, are exact, so they form their own group.
         groups[zero] = groups[-1] + 1
     used = (inside > 0).astype(np.float64)
     mass = np.bincount(groups, weights=inside)
@@ -327,7 +326,7 @@ def _divergence(histogram: Histogram, lo: float, hi: float) -> float:
     total = max(reference.sum(), 1)
     p, q = reference / total, spread / total
     seen = p > 0
-    # A bin that only clipped values fill has no counterpart: it costs as if nearly impossible.
+    # A bin that only clipped values fill has no counterpart; it counts as nearly impossible.
     return float((p[seen] * np.log(p[seen] / np.maximum(q[seen], 1e-9))).sum())
 
 
@@ -367,7 +366,7 @@ OBSERVERS: Final = tuple(_KINDS)
 
 
 def parse_observer(text: str) -> ObserverName:
-    """An observer's name with its number, if any; QuantizationError for what there is not."""
+    """An observer's name with its number, if any; QuantizationError for an unknown observer."""
     kind, colon, number = text.partition(":")
     if kind not in _KINDS or (colon and kind != "percentile"):
         near = difflib.get_close_matches(kind, OBSERVERS, n=1)
@@ -383,7 +382,7 @@ def parse_observer(text: str) -> ObserverName:
         name = ObserverName(kind, float(number))
     except ValueError:
         raise QuantizationError(
-            f"observer {text!r}: {number!r} is no number", fix="write percentile:99.9"
+            f"observer {text!r}: {number!r} is not a number", fix="write percentile:99.9"
         ) from None
     make_observer(name)
     return name
@@ -396,7 +395,7 @@ def make_observer(name: ObserverName | str) -> Observer:
 
 
 def range_of(name: ObserverName, histogram: Histogram, extremes: Range, moving: Range) -> Range:
-    """What an observer of that name would choose, from what was kept of a tensor."""
+    """The range that an observer would choose from the stored statistics of a tensor."""
     if name.kind == "minmax":
         return extremes
     if name.kind == "moving-average":

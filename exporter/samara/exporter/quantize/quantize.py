@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`quantize`: a float Program becomes one with fewer bits, by a recipe, with a report."""
+"""`quantize`: turn a float Program into one with fewer bits, by a recipe, with a report."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ class QuantizedProgram(Program):
     report: QuantizationReport = None  # type: ignore[assignment]  # `quantize` gives one
     recipe: Recipe = field(default_factory=Recipe)
 
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
 
 def quantize(
     program: Program,
@@ -46,24 +49,30 @@ def quantize(
     ranges: Mapping[str, tuple[float, float]] | None = None,
     progress: Progress | None = None,
 ) -> QuantizedProgram:
-    """The program with fewer bits: what integer operators can do in int8, the rest in float.
+    """Quantize a program: operators with an integer form compute in int8, the rest in float.
 
-    calibration: typical inputs: an iterable of {input: array} (tuples, or arrays for a program of
-    one input), an .npz, an .npy or a folder of them; gone through once. Schemes without integer
-    activations do without, but correct biases with it.
-    scheme: "int8", "int8-dynamic", "int8-weights", "int4-weights" or "fp16". recipe: a Recipe, a
-    dict or a TOML file that says more, layer by layer; its scheme goes first.
-    evaluate: a function of a Session on the program, more being better, or data for `metric` ("top1", or a
-    function of the outputs and labels) with `labels` (an array, or its name in the .npz).
-    max_drop, min_sqnr, max_kb: limits within which a mixed recipe is looked for: loss by
-    `evaluate` ("0.5pt" absolute, "0.5%" of the float value), least SQNR of the outputs in dB, size of the file.
-    ranges: (lo, hi) of inputs as the program wants them, against which calibration data is checked.
-    progress(step, count done).
+    calibration: typical inputs, iterated once: an iterable of {input: array} (or of tuples, or of arrays
+    for a program with one input), an .npz, an .npy, or a folder of them. Schemes without integer
+    activations do not need it, but use it to correct biases.
+    scheme: "int8", "int8-dynamic", "int8-weights", "int4-weights" or "fp16". recipe: a Recipe, a dict or a
+    TOML file with more settings, also per layer; its scheme takes precedence.
+    evaluate: a function of a Session on the program (larger results are better), or data for `metric`
+    ("top1", or a function of the outputs and labels) with `labels` (an array, or its name in the .npz).
+    max_drop, min_sqnr, max_kb: limits for which a mixed recipe is searched: the loss by `evaluate` ("0.5pt"
+    absolute, "0.5%" of the float value), the minimum SQNR of the outputs in dB, the size of the file.
+    ranges: (lo, hi) of inputs as the program expects them; calibration data is checked against them.
+    progress: called with (step, count done).
 
     Raises QuantizationError for recipes, data and limits that cannot be met, FileError for files that
-    cannot be read, ArgumentError for what is no Program.
+    cannot be read, ArgumentError if `program` is not a Program.
+
+    >>> program = samara.import_onnx("model.onnx")
+    >>> images = np.random.default_rng(0).random((8, 1, 1, 8, 8), np.float32)
+    >>> small = samara.quantize(program, [{"image": x} for x in images])
+    >>> samara.export(small, "small.samara").size_bytes < 40_000
+    True
     """
-    # Only a quantization needs these; they need much of the package.
+    # Imported here because they load much of the package, and only quantization needs them.
     from samara.exporter.quantize import diagnose, report, search
 
     program = as_program(program, "quantize")

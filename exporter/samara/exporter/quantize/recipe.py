@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recipes: how to quantize, for the whole program and layer by layer; as a dict, or as TOML with
-one line per layer.
-"""
+"""Recipes: how to quantize the program and each layer; as a dict, or as TOML with a line per layer."""
 
 from __future__ import annotations
 
@@ -25,7 +23,7 @@ BORDERS: Final = ("float", "int8")
 
 @dataclass(frozen=True, slots=True)
 class LayerRecipe:
-    """What one layer does otherwise than the rest; None: as the rest."""
+    """The settings of one layer; None means those of the program."""
 
     scheme: str | None = None
     observer: str | None = None
@@ -38,13 +36,12 @@ class LayerRecipe:
 class Recipe:
     """How to quantize a program.
 
-    scheme: one of SCHEMES. observer: how activation ranges are chosen. granularity: of int8
-    weights. block: values per scale of 4-bit weights, zero_points: whether those have zero points
-    too. equalize: move range between the channels of consecutive products first (where activations
-    become int8, or int8 weights have one scale per tensor).
-    bias_correction: shift biases by the mean error that rounded weights make. inputs, outputs:
-    whether the program takes and gives float, or int8 with the parameters in its TensorSpecs.
-    layers: by node name (or the name of the tensor it makes).
+    scheme: one of SCHEMES. observer: how activation ranges are chosen. granularity: of int8 weights.
+    block: values per scale of 4-bit weights; zero_points: whether blocks also have zero points. equalize:
+    first balance the ranges of channels between consecutive products (if activations become int8, or int8
+    weights have one scale per tensor). bias_correction: compensate the mean error of rounded weights in the
+    bias. inputs, outputs: whether the program takes and returns float, or int8 with the parameters in its
+    TensorSpecs. layers: settings by node name (or the name of the tensor that the node makes).
     """
 
     scheme: str = "int8"
@@ -62,7 +59,7 @@ class Recipe:
         object.__setattr__(self, "layers", dict(self.layers))
 
     def of(self, layer: str) -> LayerRecipe:
-        """The layer's own part with everything filled in from the whole."""
+        """The layer's settings, completed from the program's."""
         own = self.layers.get(layer, LayerRecipe())
         return LayerRecipe(
             *(
@@ -97,12 +94,12 @@ class Recipe:
         return "\n".join(lines) + "\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the recipe as TOML. FileError where it cannot be written."""
+        """Write the recipe as TOML. FileError if it cannot be written."""
         write_text(path, self.to_toml())
 
     @staticmethod
     def from_dict(given: Mapping[str, Any]) -> Recipe:
-        """A checked recipe; QuantizationError for keys, values and schemes that there are not."""
+        """A checked recipe. QuantizationError for unknown keys, values and schemes."""
         known = [f.name for f in fields(Recipe)]
         _check_keys(given, known, "recipe")
         whole = {k: v for k, v in given.items() if k != "layers"}
@@ -126,7 +123,10 @@ class Recipe:
         try:
             return Recipe.from_dict(tomllib.loads(text))
         except tomllib.TOMLDecodeError as error:
-            raise QuantizationError(f"{where} is no TOML: {error}") from None
+            raise QuantizationError(
+                f"{where} is not TOML: {error}",
+                fix="samara quantize --save-recipe writes a recipe to begin with",
+            ) from None
 
 
 RecipeLike = Recipe | Mapping[str, Any] | str | os.PathLike[str]
@@ -143,7 +143,7 @@ def read_recipe(given: RecipeLike | None) -> Recipe | None:
 
 
 def nearest(name: str, known: Iterable[str], what: str) -> str:
-    """A fix that names what `name` may have been meant to be."""
+    """A fix that suggests known names similar to `name`."""
     every = list(known)
     close = difflib.get_close_matches(name, every, n=3, cutoff=0.5)
     if close:
@@ -192,7 +192,7 @@ def _check_values(given: Mapping[str, Any], where: str) -> None:
             parse_observer(value)
             continue
         allowed = _CHOICES.get(key, ())
-        # 1 == True, and a list is in no tuple of scalars: the type must fit as well.
+        # Compare the types too: 1 == True, and a list must not match a scalar.
         if not any(type(value) is type(a) and value == a for a in allowed):
             names = [a for a in allowed if isinstance(a, str)]
             listed = ", ".join(str(a).lower() if isinstance(a, bool) else str(a) for a in allowed)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What quantization did to a program, layer by layer: always made, and the recipe to change it."""
+"""The report of a quantization, layer by layer, with the recipe to edit."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any, Final
 
 import numpy as np
@@ -18,9 +19,14 @@ from samara.exporter.quantize.evaluation import Evaluator
 from samara.exporter.quantize.latency import CORES, cost_of, estimate, node_seconds, sizes_of
 from samara.exporter.quantize.recipe import Recipe
 from samara.exporter.quantize.scheme import FLOAT, INT8
+from samara.exporter.types.charts import Bar, bars
 from samara.exporter.types.text import byte_text, count_text, plain, table
+from samara.pybridge.notebook import html_report, html_table
 
-_POOR_DB: Final = 15.0  # below, a layer is pointed out
+_POOR_DB: Final = 15.0  # layers below this are pointed out
+_FAIR_DB: Final = 25.0
+_FULL_DB: Final = 60.0  # a bar of this SQNR is full
+_WORST: Final = 5  # layers that a picture names
 _SATURATED: Final = 0.01
 _UNUSED: Final = 0.25
 _SLOWER: Final = 1.02
@@ -32,15 +38,14 @@ _NAME: Final = 44  # characters of a layer's name in the text
 class LayerReport:
     """One layer of the float program.
 
-    sqnr_db: of its result against the float program's, everything before it quantized as well;
-    None where there was nothing to measure with. saturation: the share of calibration values
-    beyond the range of the result. range_used: the share of the 256 steps that the seen values
-    span. dead_channels: output channels whose weights became 0. constant_channels: channels of the
-    result that never changed. channel_spread: how many times larger the widest channel of the
-    result is than the median one; what is rounded on one scale loses that much of most channels.
-    flops: operations of one run, None where sizes are open. bytes:
-    of its weights. place: the author's line and the module, as far as the model says it.
-    seconds: estimates by instruction set, float and as it is now.
+    sqnr_db: of its result against the float program's, with everything before it quantized too; None
+    if nothing could be measured. saturation: the share of calibration values outside the result's range.
+    range_used: the share of the 256 steps that the observed values span. dead_channels: output channels
+    whose weights became 0. constant_channels: channels of the result that never changed.
+    channel_spread: the range of the widest channel of the result divided by the median range; with one
+    scale for all, most channels lose that factor in resolution. flops: operations of one run, None if
+    sizes are symbolic. bytes: of its weights. place: the author's line and the module, if the model has
+    them. seconds: estimates by instruction set, float and quantized.
     """
 
     name: str
@@ -62,7 +67,7 @@ class LayerReport:
 
     @property
     def remarks(self) -> list[str]:
-        """What is worth looking at."""
+        """Remarks about the layer."""
         said = [self.reason] if self.reason else []
         if self.sqnr_db is not None and self.sqnr_db < _POOR_DB:
             said.append("little signal is left")
@@ -83,7 +88,7 @@ class LayerReport:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """One recipe that the search tried: what differed, what it costs, what came out."""
+    """One recipe that the search tried: its differences, its cost, its results."""
 
     number: int
     layers: Mapping[str, str]
@@ -126,7 +131,7 @@ class QuantizationReport:
         return [isa for isa, s in self.seconds_after.items() if s > _SLOWER * before[isa]]
 
     def layer(self, name: str) -> LayerReport:
-        """The report of a layer; KeyError when there is none."""
+        """The report of a layer; KeyError if there is none."""
         for found in self.layers:
             if found.name == name:
                 return found
@@ -149,12 +154,54 @@ class QuantizationReport:
         return json.dumps(self.to_json(), indent=1)
 
     def to_toml(self) -> str:
-        """The recipe, one line per layer with its figures behind it."""
+        """The recipe with one line per layer and its figures as a comment."""
         comments = {x.name: _comment(x) for x in self.layers}
         return self.recipe.to_toml(comments)
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
+
+    def summary(self) -> dict[str, str]:
+        """What came out, as texts by name."""
+        ratio = self.bytes_after / max(1, self.bytes_before)
+        size = f"{byte_text(self.bytes_before)} → {byte_text(self.bytes_after)} ({ratio:.2f}x)"
+        said = {"scheme": self.scheme, "calibration samples": str(self.samples), "file": size}
+        if self.metric_before is not None and self.metric_after is not None:
+            said["metric"] = f"{self.metric_before:.4f} → {self.metric_after:.4f}"
+        said |= {f"output {name}": f"{_db(db)} dB" for name, db in self.outputs.items()}
+        if self.slower:
+            said["slower than float on"] = ", ".join(self.slower)
+        return said
+
+    def layer_bars(self, *, links: bool = False) -> str:
+        """A chart with a bar per layer, in their order: how much signal is left in its result, in dB.
+
+        links: to the elements `l0`, `l1` and so on of a page.
+        """
+        worst = {x.name for x in self.worst(_WORST)}
+        rows = []
+        for i, x in enumerate(self.layers):
+            db, tone = x.sqnr_db, "none"
+            if db is not None and x.scheme != FLOAT:
+                tone = "poor" if db < _POOR_DB else "fair" if db < _FAIR_DB else "good"
+            shown = "–" if db is None else f"{_db(db).replace('inf', '∞')} dB"
+            if x.name in worst:
+                shown += ", among the worst"
+            tip = f"{x.name}: {x.op}, {x.scheme}, {_db(db)} dB" + "".join(
+                f"; {remark}" for remark in x.remarks
+            )
+            rows.append(Bar(x.name, db, tone, shown, tip, f"#l{i}" if links else ""))
+        return bars(rows, unit="dB", limit=(0.0, _FULL_DB), width=900.0)
+
+    def _repr_html_(self) -> str:
+        heads = ("worst layers", "operator", "scheme", "SQNR dB", "weights dB", "remarks")
+        rows = [
+            (x.name, x.op, x.scheme, _db(x.sqnr_db), _db(x.weights_db), "; ".join(x.remarks))
+            for x in self.worst(_WORST)
+        ]
+        parts = [f"<p>{escape(str(f))}</p>" for f in self.findings]
+        parts += [html_table(heads, rows, right={3, 4}), self.layer_bars()]
+        return html_report("Quantization", self.summary(), *parts)
 
 
 def build(
@@ -198,13 +245,13 @@ def build(
 
 
 def _place(node: Node) -> tuple[str, tuple[str, ...]]:
-    """What a layer's record says of its node: node names need not be unique."""
+    """The details of a layer's node. Node names need not be unique."""
     data = (v.name for v in node.inputs if v is not None and not v.is_constant)
     return node.op.name, tuple(data)
 
 
 def explicit(applied: Applied) -> Recipe:
-    """The recipe with a line for every layer, as it was carried out."""
+    """The recipe that was carried out, with a line for every layer."""
     recipe = applied.recipe
     for record in applied.layers:
         recipe = recipe.with_layer(record.name, scheme=record.scheme)
@@ -212,8 +259,8 @@ def explicit(applied: Applied) -> Recipe:
 
 
 def _noise(applied: Applied) -> tuple[dict[str, Noise], dict[str, Noise]]:
-    """Noise by layer, in the simulation (where every tensor has its name still), and by output of
-    the program itself.
+    """Noise by layer in the simulation (where every tensor still has its name), and by output in the
+    quantized program.
     """
     prepared = applied.prepared
     if not prepared.samples:
@@ -266,7 +313,7 @@ def _layer(
 
 
 def _used(own: RangeRecord, seen: TensorStats) -> float:
-    """The share of the steps between the least and the largest seen value."""
+    """The share of the steps between the smallest and the largest observed value."""
     least = (-128 - own.quant.zero_point) * own.quant.scale
     most = (127 - own.quant.zero_point) * own.quant.scale
     lo, hi = max(seen.minimum, least), min(seen.maximum, most)
@@ -281,7 +328,7 @@ def _constant_channels(seen: TensorStats | None) -> tuple[int, ...]:
 
 
 def _channel_spread(seen: TensorStats | None) -> float | None:
-    """The widest channel by the median one, of those that are not always 0."""
+    """The widest channel's range divided by the median one, without channels that are always 0."""
     if seen is None or seen.channel_minimum.size < 2:
         return None
     widths = np.maximum(np.abs(seen.channel_minimum), np.abs(seen.channel_maximum))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemes: what each does with a layer, and which operators it knows."""
+"""Schemes: their effect on a layer, and the operators that they know."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INT8_WEIGHTS: Final = "int8-weights"
 INT4_WEIGHTS: Final = "int4-weights"
 FP16: Final = "fp16"
 
-# What each scheme does, in a sentence for users.
+# One sentence per scheme, for users.
 SCHEMES: Final[Mapping[str, str]] = {
     INT8: "activations and weights in int8, integer arithmetic",
     INT8_DYNAMIC: "int8 weights; activations are rounded to int8 while running, a scale per row",
@@ -36,9 +36,9 @@ PROGRAM_SCHEMES: Final = tuple(s for s in SCHEMES if s != FLOAT)
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """How int8 treats a node, over these of its inputs (positions).
+    """How int8 treats a node with these inputs (positions).
 
-    kind: a value of ops.integer.Role; in a plan also "inner", within a table of several operators.
+    kind: a value of ops.integer.Role; in a plan also "inner", inside a table of several operators.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class Role:
 
 
 def role_of(node: Node) -> Role | None:
-    """The node's role under int8; None where it stays float whatever surrounds it."""
+    """The node's role under int8; None if it always stays float."""
     rule = node.op.integer
     data = node.inputs[0] if node.inputs else None
     if rule is None or not rule.planned or data is None or not node.outputs:
@@ -66,7 +66,7 @@ def role_of(node: Node) -> Role | None:
 
 
 def _moves_numbers(node: Node, inputs: tuple[int, ...]) -> bool:
-    """Whether what moves is no constant table alone, and what is mixed in has a place on a grid."""
+    """Whether a single moved tensor is not constant, and a fill value, if any, is a finite constant."""
     rule = node.op.integer
     if len(inputs) == 1:
         moved = node.inputs[inputs[0]]
@@ -84,13 +84,13 @@ def is_product(op: OpSpec) -> bool:
 
 
 def is_recurrent(op: OpSpec) -> bool:
-    """Whether it has weights that may be int8, and steps along a sequence."""
+    """Whether it steps along a sequence with weights that may be int8."""
     return op.kind is Kind.RECURRENT and op.int8_sums
 
 
 def takes_clamp(node: Node) -> bool:
-    """Whether a clamp behind the node is given to it: its integer form has one, or what it moves
-    comes from a row that has.
+    """Whether a clamp behind the node is fused into it: its integer form has a clamp, or it moves the
+    result of an operator that has one.
     """
     rule = node.op.integer
     if rule is None or not rule.form or role_of(node) is None:
@@ -99,15 +99,15 @@ def takes_clamp(node: Node) -> bool:
 
 
 def stays_late(op: OpSpec) -> bool:
-    """Whether int8 loses accuracy and wins little behind the last product."""
+    """Whether int8 behind the last product loses accuracy and saves little."""
     return op.integer is not None and op.integer.late
 
 
 def joins(op: OpSpec) -> bool:
-    """Whether results hold the elements of several inputs, which then share parameters."""
+    """Whether results combine elements of several inputs, which then share parameters."""
     return op.integer is not None and op.integer.joins
 
 
 def given_quant(op: OpSpec) -> Quant | None:
-    """The parameters that results of the integer form always have."""
+    """The fixed parameters of the integer form's results; None if they are free."""
     return None if op.integer is None else op.integer.result

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cheapest mixed-precision recipe that keeps enough accuracy, or fits a size.
 
-Each layer with weights is either as the recipe says or on another rung of a ladder: float
-arithmetic on int8 weights, or float, where accuracy is short, 4-bit weights where space is. The
-noise that a layer adds to the outputs is measured with that layer alone quantized; noise of
-several layers adds up (they are nearly uncorrelated), which orders the choices. Every recipe that
-is returned has been evaluated.
+Each layer with weights either follows the recipe or takes another step of a ladder: if accuracy is
+short, float arithmetic on int8 weights, or float; if space is short, 4-bit weights. The noise that a
+layer adds to the outputs is measured with only that layer quantized. Noise of several layers adds up
+(it is nearly uncorrelated), which gives the order of the choices. Every recipe that is returned has
+been evaluated.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from samara.exporter.quantize.scheme import (
 )
 from samara.exporter.types import QuantizationError
 
-# Where int8 arithmetic pays, cost is the estimated time on a phone's core; else it is bytes.
+# If int8 arithmetic pays, cost is the estimated time on a phone's core; else it is bytes.
 _CORE: Final = "neon-dot"
-_MOST_SUBSETS: Final = 10  # layers up to which the cost of every choice is looked at
-_REFINEMENTS: Final = 40  # recipes measured to get cheaper than the first good one
-_BETTER: Final = 0.995  # a candidate must cost less than this share of what is held
+_MOST_SUBSETS: Final = 10  # layers up to which the cost of every combination is computed
+_REFINEMENTS: Final = 40  # recipes measured after the first good one, to find cheaper ones
+_BETTER: Final = 0.995  # a candidate must cost less than this share of the present best
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a recipe must meet; None: no limit."""
+    """Limits of a recipe; None: no limit."""
 
     max_drop: Drop | None = None
     min_sqnr: float | None = None
@@ -68,7 +68,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """The recipe that was found, carried out, and everything that was tried on the way."""
+    """The recipe that was found, carried out, and all recipes that were tried."""
 
     applied: Applied
     evaluations: tuple[Evaluation, ...]
@@ -96,7 +96,7 @@ class _Search:
         return recipe
 
     def raised(self, names: Iterable[str], start: Mapping[str, str]) -> dict[str, str]:
-        """`start` with these layers on the better rung."""
+        """`start` with these layers on the better step of the ladder."""
         return {**start, **dict.fromkeys(names, self.rung)}
 
     def evaluate(self, changes: Mapping[str, str]) -> tuple[Applied, Evaluation]:
@@ -116,7 +116,7 @@ class _Search:
         sqnr = worst_db(noise)
         metric = None
         good = self._fits(kilobytes) and self._clear(sqnr)
-        # The metric is the dear part: it is asked only where the rest is met.
+        # The metric is expensive: evaluate it only if all other limits are met.
         if good and self.evaluator is not None:
             metric = self.evaluator(applied.program)
             good = self._keeps(metric)
@@ -134,7 +134,7 @@ class _Search:
         return drop is None or self.baseline is None or drop.allows(self.baseline, metric)
 
     def cost(self, applied: Applied) -> float:
-        """Microseconds on the reference core, or bytes where arithmetic stays float."""
+        """Microseconds on the reference core, or bytes if arithmetic stays float."""
         if self.recipe.scheme in (INT8, INT8_DYNAMIC):
             feeds = self.prepared.samples[0] if self.prepared.samples else {}
             return 1e6 * estimate(applied.program, feeds)[_CORE]
@@ -148,7 +148,7 @@ class _Search:
         return self.cost(apply(self.prepared, self.with_layers(changes)))
 
     def share_alone(self, names: Sequence[str], alone: str) -> float:
-        """The noise at the outputs with every layer in float but one."""
+        """The noise at the outputs with all layers but one in float."""
         changes = {n: FLOAT for n in names if n != alone}
         applied = apply(self.prepared, self.with_layers(changes))
         return joint_share(output_noise(self.reference, applied.program, self.prepared.samples))
@@ -163,13 +163,14 @@ def solve(
 ) -> Solution:
     """The cheapest recipe found that meets the limits, starting from `recipe`.
 
-    Cost is the estimated time on a core with int8 dot products for schemes that compute in int8,
-    and the file's bytes for the others. Raises QuantizationError where no recipe meets the limits,
-    saying how near the best came.
+    Cost is the estimated time on a core with int8 dot products for schemes that compute in int8, and the
+    file's bytes for the others. QuantizationError if no recipe meets the limits; the message says how
+    near the best one came.
     """
     if limits.max_drop is not None and evaluator is None:
         raise QuantizationError(
-            "max_drop needs something to measure", fix="give evaluate=, or data with labels="
+            "max_drop needs data to measure the loss with",
+            fix="give evaluate=, or data with labels=",
         )
     if not prepared.samples:
         raise QuantizationError(
@@ -199,7 +200,7 @@ def solve(
         raise QuantizationError(
             _nearest_miss(search), fix="loosen the limits, or train with samara.quantize_aware"
         )
-    # A mixed program may cost more than one that is float throughout: borders are not free.
+    # Quantizing at borders costs time, so a mixed program may cost more than an all-float one.
     best = min(good, key=lambda e: e.cost)
     return Solution(search.evaluate(best.layers)[0], tuple(search.rows))
 
@@ -218,14 +219,14 @@ def _nearest_miss(search: _Search) -> str:
 
 
 def _shrink(search: _Search, layers: Sequence[LayerRecord]) -> dict[str, str]:
-    """The layers to give 4-bit weights, so that the file fits: those first whose weights lose
-    least for the bytes they save.
+    """The layers that get 4-bit weights so that the file fits, beginning with those that lose the least
+    accuracy per byte saved.
     """
     changes: dict[str, str] = {}
     if search._fits(search.evaluate(changes)[1].kilobytes):
         return changes
     candidates = [r for r in layers if r.op in ("matmul", "gather") and r.scheme != INT4_WEIGHTS]
-    # Large matrices have the most to save and average the most noise away.
+    # Large matrices save most, and average out the most noise.
     candidates.sort(key=lambda r: -sum(w.bytes_after for w in r.weights))
     for layer in candidates:
         changes[layer.name] = INT4_WEIGHTS
@@ -234,7 +235,7 @@ def _shrink(search: _Search, layers: Sequence[LayerRecord]) -> dict[str, str]:
     smallest = min(search.rows, key=lambda e: e.kilobytes)
     raise QuantizationError(
         f"the file takes {smallest.kilobytes:.1f} KiB at least, max_kb is {search.limits.max_kb:g}",
-        fix="allow more, or give the model fewer weights",
+        fix="raise max_kb, or give the model fewer weights",
     )
 
 
@@ -242,11 +243,11 @@ def _shrink(search: _Search, layers: Sequence[LayerRecord]) -> dict[str, str]:
 
 
 def _raise(search: _Search, names: Sequence[str], start: Mapping[str, str]) -> None:
-    """Evaluate recipes with some layers raised, until a cheap one is good; nothing more where even
-    all of them in float are not.
+    """Evaluate recipes with more and more raised layers until one is good; stop if even all of them in
+    float are not.
 
-    Layers that computed in int8 are raised to float arithmetic on int8 weights, which costs no
-    bytes, where that is enough for all of them together, else to float.
+    Layers that computed in int8 are raised to float arithmetic on int8 weights, which costs no bytes, if
+    that is enough when all of them are raised; else to float.
     """
     whole = search.recipe.scheme in (INT8, INT8_DYNAMIC)
     for search.rung in (INT8_WEIGHTS, FLOAT) if whole else (FLOAT,):
@@ -265,7 +266,7 @@ def _raise(search: _Search, names: Sequence[str], start: Mapping[str, str]) -> N
 
 
 def _bisect(search: _Search, order: Sequence[str], start: Mapping[str, str]) -> list[str]:
-    """The shortest run of raised layers from the front that does; more is taken to be no worse."""
+    """The fewest layers from the front that must be raised. More raised layers are assumed no worse."""
     low, high = 0, len(order)
     while high - low > 1:
         middle = (low + high) // 2
@@ -279,7 +280,7 @@ def _bisect(search: _Search, order: Sequence[str], start: Mapping[str, str]) -> 
 def _trim(
     search: _Search, kept: list[str], price: Mapping[str, float], start: Mapping[str, str]
 ) -> None:
-    """Try to lower again what was raised, dearest first."""
+    """Try to lower raised layers again, the most expensive first."""
     for name in sorted(kept, key=lambda n: -price[n]):
         fewer = [n for n in kept if n != name]
         if search.evaluate(search.raised(fewer, start))[1].accepted:
@@ -287,9 +288,9 @@ def _trim(
 
 
 def _cheaper(search: _Search, names: Sequence[str], start: Mapping[str, str]) -> None:
-    """Go through all choices from the cheapest up to what is good already.
+    """Go through all combinations from the cheapest up to the best known cost.
 
-    Fewer raised layers than in a choice that failed are taken to fail as well.
+    If a combination failed, subsets of its raised layers are assumed to fail as well.
     """
     held = min(e.cost for e in search.rows if e.accepted)
     choices = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samara.utils.data.distributed: the sampler of one of several processes."""
+"""samara.utils.data.distributed: a sampler that gives each process its share of a dataset."""
 
 from samara.exporter.frontend.utils.data.distributed import *
 from samara.exporter.frontend.utils.data.distributed import __all__ as __all__

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Float product in bfloat16 for AVX-512 BF16: tiles up to 8x48, two terms of a sum an instruction.
+// Float product in bfloat16 for AVX-512 BF16: tiles up to 8x48, two terms of a sum per instruction.
 
 #define GEMM_NAME(name) N(bf16_gemm_##name)
 #include "kernels/f32_gemm/core.h"
@@ -7,10 +7,10 @@
 
 enum {
   BF16_512_MR = 8,
-  BF16_512_CHUNK = 512,  // elements of a row that are rounded together: 8 KB of all rows, in L1
+  BF16_512_CHUNK = 512,  // elements of a row that are rounded at once: 8 KB for all rows, in L1
 };
 
-// `count` elements of a row as pairs, in whole vectors: what is beyond them is zero.
+// Rounds `count` elements of a row to pairs, in whole vectors padded with zeros.
 SMR_INLINE void N(bf16_gemm_round)(const float *x, size_t count, uint32_t *pairs) {
   for (; count >= 32; count -= 32, x += 32, pairs += 16) {
     const __m512bh both = _mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + 16), _mm512_loadu_ps(x));
@@ -23,7 +23,7 @@ SMR_INLINE void N(bf16_gemm_round)(const float *x, size_t count, uint32_t *pairs
   _mm512_storeu_si512(pairs, (__m512i)_mm512_cvtne2ps_pbh(high, low));
 }
 
-// mr rows, all of which exist, by nv panels; `columns` of them are stored.
+// mr rows, all existing, by nv panels; `columns` columns are stored.
 SMR_INLINE void N(bf16_gemm_pairs)(const size_t mr, const size_t nv, size_t columns, const float *a,
                                    const float *const *pointers, const void *w, const float *bias,
                                    void *out, const void *residual,

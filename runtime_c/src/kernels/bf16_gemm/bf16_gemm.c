@@ -8,7 +8,7 @@
 #include "kernels/rows.h"
 #include "simd/half.h"
 
-// What every instruction set's file ends in.
+// The configuration at the end of each instruction set's file.
 #define BF16_CONFIG(rows, columns)                                                      \
   static const struct smr_f32_gemm_config N(bf16_gemm_config) = {                       \
       .isa = SMR_SIMD_NAME,                                                             \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles of bfloat16, which every instruction set has its own of.
+// Selects the bfloat16 tiles of the instruction set.
 #if defined(SMR_SIMD_AVX512BF16)
 #include "kernels/bf16_gemm/avx512bf16.h"
 #elif defined(SMR_SIMD_NEON_BF16)

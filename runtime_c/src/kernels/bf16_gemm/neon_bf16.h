@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Float product in bfloat16 for AArch64: tiles up to 8x8 on half panels, as the float32 ones, with
-// two terms of a sum an instruction.
+// Float product in bfloat16 for AArch64: tiles up to 8x8 on half panels, as in float32, with two
+// terms of a sum per instruction.
 
 #define GEMM_NAME(name) N(bf16_gemm_##name)
 #include "kernels/f32_gemm/finish.h"
@@ -9,10 +9,10 @@
 enum {
   BF16_NEON_MR = 8,
   BF16_NEON_NR = 8,
-  BF16_NEON_CHUNK = 256,  // elements of a row that are rounded together: 4 KB of all rows
+  BF16_NEON_CHUNK = 256,  // elements of a row that are rounded at once: 4 KB for all rows
 };
 
-// `count` elements of a row as bfloat16, in whole vectors: what is beyond them is zero.
+// Rounds `count` elements of a row to bfloat16, in whole vectors padded with zeros.
 SMR_INLINE void N(bf16_gemm_round)(const float *x, size_t count, uint16_t *out) {
   for (; count >= 8; count -= 8, x += 8, out += 8) {
     const bfloat16x8_t low = vcvtq_low_bf16_f32(vld1q_f32(x));
@@ -36,8 +36,7 @@ SMR_INLINE void N(bf16_gemm_round)(const float *x, size_t count, uint16_t *out) 
     }                                                                                           \
   } while (0)
 
-// mr rows, of which there are `rows`, times the eight columns at `wp`: `count` terms added to
-// `acc`.
+// mr rows, of which `rows` exist, times the eight columns at `wp`: adds `count` terms to `acc`.
 SMR_INLINE void N(bf16_gemm_chunk)(const size_t mr, size_t count,
                                    uint16_t (*chunk)[BF16_NEON_CHUNK], const uint16_t *wp,
                                    float32x4_t (*acc)[2]) {
@@ -61,7 +60,7 @@ SMR_INLINE void N(bf16_gemm_chunk)(const size_t mr, size_t count,
   }
 }
 
-// mr rows by eight columns at `w`; rows <= mr of them exist, the others repeat the last.
+// mr rows by eight columns at `w`. Only rows <= mr rows exist; the others repeat the last.
 SMR_INLINE void N(bf16_gemm_pairs)(const size_t mr, size_t rows, size_t columns, const float *a,
                                    const float *const *pointers, const uint16_t *w,
                                    const float *bias, void *out, const void *residual,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all kernels of the family share: where rows of A lie, and one row times all panels.
+// What all kernels of the family share: addresses of A's rows, and one row times all panels.
 //
 // N(x) and GEMM_NAME(x) name the including file's functions.
 
-// Row i of A's part for `tap`.
+// The elements of row i of A for `tap`.
 SMR_INLINE const float *N(bf16_gemm_row)(size_t i, size_t tap, const float *a,
                                          const float *const *pointers,
                                          const struct smr_f32_gemm_params *params) {
@@ -14,7 +14,7 @@ SMR_INLINE const float *N(bf16_gemm_row)(size_t i, size_t tap, const float *a,
              : (const float *)(const void *)((const char *)p + params->a_offset_bytes);
 }
 
-// One row times any number of columns, `nr` at a time by a kernel of tiles.
+// One row times any number of columns; calls a tile kernel for `nr` columns at a time.
 SMR_INLINE void N(bf16_gemm_gemv)(smr_f32_gemm_ukernel tile, size_t nr, size_t columns,
                                   const float *a, const void *w, const float *bias, void *out,
                                   const void *residual, const struct smr_f32_gemm_params *params) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Float product in bfloat16, in portable C: what the others are tested against. Not fast.
+// Float product in bfloat16 in portable C: the reference of the other kernels. Slow.
 
 #define GEMM_NAME(name) N(bf16_gemm_##name)
 #include "kernels/f32_gemm/finish.h"

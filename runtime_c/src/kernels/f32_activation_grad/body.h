@@ -2,7 +2,7 @@
 // Gradients of activations over the vocabulary.
 #include "simd/math.h"
 
-// `value` says dx in terms of g (dy), v, a and b.
+// `value` gives dx in terms of g (dy), v, a and b.
 #define ACTIVATION_GRAD(name, value)                                                               \
   SMR_INLINE N(vf) N(f32_activation_grad_value_##name)(N(vf) g, N(vf) v, N(vf) a, N(vf) b) {       \
     (void)a, (void)b;                                                                              \
@@ -37,7 +37,7 @@ SMR_INLINE N(vf) N(f32_activation_grad_slope_gelu_tanh)(N(vf) x) {
   const N(vf) u = N(mul)(x, N(fma)(square, N(set1)(0.0356774081f), root));
   const N(vf) slope = N(fma)(square, N(set1)(0.1070322243f), root);
   const N(vf) t = N(tanh)(u);
-  // 0 first: far out x times the slope leaves the floats.
+  // Select 0 first: for large |x|, x times the slope overflows.
   const N(vf) curve = N(mul)(N(mul)(x, N(f32_activation_grad_rest)(t, t)), slope);
   return N(mul)(N(add)(N(add)(one, t), curve), N(set1)(0.5f));
 }

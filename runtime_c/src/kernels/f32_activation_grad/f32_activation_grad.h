@@ -13,8 +13,8 @@
 typedef void (*smr_f32_activation_grad_ukernel)(size_t n, const float *dy, const float *v,
                                                 float *dx, const float *params);
 
-/// The activations. v is the activation's operand x, but its result y for RELU, SIGMOID, TANH and
-/// HARD_SIGMOID. At kinks f' is
+/// The activations. v is the operand x; for RELU, SIGMOID, TANH and HARD_SIGMOID it is the result
+/// y. At kinks f' is
 ///
 ///     RELU          0 where y <= 0
 ///     LEAKY_RELU    a where x <= 0 or NaN
@@ -23,7 +23,7 @@ typedef void (*smr_f32_activation_grad_ukernel)(size_t n, const float *dy, const
 ///     HARD_SWISH    0 where x <= -3, 1 where x >= 3
 ///     CLAMP         1 where a <= x <= b, else 0
 ///
-/// Where f' is given as 0 or 1, dx is 0 or dy whatever dy is.
+/// Where f' is given as 0 or 1, dx is exactly 0 or dy, even if dy is infinite or NaN.
 enum smr_f32_activation_grad {
 #define SMR_F32_ACTIVATION(NAME, name) SMR_F32_ACTIVATION_GRAD_##NAME,
 #include "kernels/f32_activation_grad/functions.inc"

@@ -88,7 +88,8 @@ static void N(f32_cell_gru)(size_t n, float clip, const float *zr, const float *
 
 // ---- gradients ----
 
-// A gate at an end of its range, sigmoid or tanh of `clip`, was cut there: nothing flows through.
+// Ends of the range of a gate: sigmoid or tanh of `clip`. A gate at an end was clipped, so its
+// gradient is 0.
 struct N(f32_cell_ends) {
   bool cut;
   N(vf) sigmoid_low, sigmoid_high, tanh_high;
@@ -115,7 +116,7 @@ SMR_INLINE N(vf) N(f32_cell_tanh_grad)(N(vf) d, N(vf) t, const struct N(f32_cell
   return N(select)(N(ge)(N(abs)(t), ends->tanh_high), N(zero)(), out);
 }
 
-// The gradient of h: what came from later steps and what came from outside.
+// The gradient of h: the sum of those from later steps and from the output.
 SMR_INLINE N(vf) N(f32_cell_dh)(size_t at, size_t lanes, const float *dy, const float *dh) {
   const N(vf) later = N(f32_cell_get)(dh + at, lanes);
   return dy ? N(add)(later, N(f32_cell_get)(dy + at, lanes)) : later;

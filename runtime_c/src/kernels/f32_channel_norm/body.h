@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Columns over the vocabulary.
 //
-// Columns go four vectors at a time, so that sums do not wait for each other, then one by one; `n`
-// is the lanes of a single vector, and VF where there are four.
+// Columns are processed four vectors at a time, so that their sums are independent, then one by
+// one. `n` is the number of lanes of a single vector, and VF with four vectors.
 
-#define CHANNEL_BLOCK 64  // rows whose sum is complete before it meets the others
+#define CHANNEL_BLOCK 64  // rows that are summed up before they are added to the total
 #define CHANNEL_WIDE 4    // vectors side by side
 
 SMR_INLINE N(vf) N(f32_channel_load)(const float *p, size_t n) {
@@ -18,8 +18,7 @@ SMR_INLINE void N(f32_channel_store)(float *p, N(vf) v, size_t n) {
     N(store_n)(p, v, n);
 }
 
-// total[j] = sum of x - shift[j] (0 where shift is NULL), and squares[j] of its squares, unless
-// that is NULL.
+// total[j] = sum of x - shift[j] (shift NULL: 0); squares[j], unless NULL, = sum of its squares.
 SMR_INLINE void N(f32_channel_sum)(size_t rows, const size_t vectors, size_t n, size_t stride,
                                    const float *x, const N(vf) * shift, N(vf) * total,
                                    N(vf) * squares) {
@@ -117,7 +116,7 @@ static void N(f32_channel_products)(size_t rows, size_t columns, size_t stride, 
                                   product + j);
 }
 
-// y from x, or with `dy` given dx from both.
+// y from x; if `dy` is given, dx from both.
 SMR_INLINE void N(f32_channel_map_lanes)(size_t rows, const size_t vectors, size_t n, size_t stride,
                                          const float *dy, const float *x,
                                          const struct smr_f32_channel_map *map, size_t at,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics and normalisation of columns, in pieces: the contract.
+// Statistics and normalisation of columns, one tile at a time: the contract.
 //
-// A piece is `rows` >= 1 rows of `columns` >= 1 adjacent elements, `stride` apart. Sums are added
-// up in blocks of rows, so errors do not grow with the number of rows; callers join pieces in
+// A tile is `rows` >= 1 rows of `columns` >= 1 adjacent elements, `stride` apart. Sums are added up
+// in blocks of rows, so errors do not grow with the number of rows; callers combine tiles in
 // double. Orders of addition depend on the extents and the ISA only. Nothing outside the elements
 // is touched; per-column arrays have `columns` elements.
 #ifndef SMR_KERNELS_F32_CHANNEL_NORM_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// mean[j] of column j, rounded; rest[j] = sum of x - mean[j], which rounding left; and square[j] =
-/// sum of (x - mean[j])^2. Reads x twice.
+/// mean[j] of column j, rounded; rest[j] = sum of x - mean[j], the rounding error; square[j] = sum
+/// of (x - mean[j])^2. Reads x twice.
 typedef void (*smr_f32_channel_moments)(size_t rows, size_t columns, size_t stride, const float *x,
                                         float *mean, float *rest, float *square);
 
@@ -21,7 +21,7 @@ typedef void (*smr_f32_channel_products)(size_t rows, size_t columns, size_t str
                                          const float *dy, const float *x, const float *shift,
                                          float *sum, float *product);
 
-/// What a column is mapped by. y = (x - shift) * factor + bias, or
+/// The map of a column: y = (x - shift) * factor + bias, or
 /// dx = dy * factor + (x - shift) * slope + bias.
 struct smr_f32_channel_map {
   const float *shift, *factor, *slope, *bias;
@@ -42,7 +42,7 @@ struct smr_f32_channel_norm {
   smr_f32_channel_apply apply;
 };
 
-/// A table of its own, so that a library that only runs models can leave it out.
+/// A separate table, so that a library that only runs models can leave it out.
 struct smr_f32_channel_norm_grad {
   smr_f32_channel_products products;
   smr_f32_channel_grad grad;

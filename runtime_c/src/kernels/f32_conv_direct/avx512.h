@@ -13,7 +13,7 @@ GEMM_TILE_OFFSETS(tile_8x16h, 8, 1, 0, 1)
 GEMM_TILE_OFFSETS(tile_8x32h, 8, 2, 0, 1)
 GEMM_TILE_OFFSETS(tile_8x48h, 8, 3, 0, 1)
 
-// By half panels, by panels.
+// [half panels - 1]; for float16 weights [panels - 1]
 static const smr_f32_conv_direct_ukernel N(f32_conv_direct_tiles)[6] = {
     SMR_HAS(conv_direct_half) ? N(f32_conv_direct_tile_8x8) : NULL,
     N(f32_conv_direct_tile_8x16),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles over a table of offsets, which every instruction set has its own of.
+// Selects the tiles over a table of offsets of the instruction set.
 #if defined(SMR_SIMD_AVX512)
 #include "kernels/f32_conv_direct/avx512.h"
 #elif defined(SMR_SIMD_AVX2)

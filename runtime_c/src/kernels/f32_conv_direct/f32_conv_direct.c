@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The direct convolution: its kernels for every instruction set, and what they are given. Tiles at
-// the image's border read a zero-padded copy, and all tiles of a small image one of the whole.
+// The direct convolution: its kernels for every instruction set, and their driver. Tiles at the
+// image's border read a zero-padded copy; all tiles of a small image read a padded copy of the
+// whole image.
 #include "base/fp.h"
 
 #include "kernels/f32_conv_direct/f32_conv_direct.h"
@@ -12,7 +13,7 @@
 #include "kernels/rows.h"
 #include "simd/common.h"
 
-// What every instruction set's file ends in.
+// The configuration at the end of each instruction set's file.
 #define CONV_DIRECT_CONFIG(rows, columns)                                      \
   static const struct smr_f32_conv_direct_config N(f32_conv_direct_config) = { \
       "f32_conv_direct_" #rows "x" #columns "__" SMR_SIMD_NAME,                \
@@ -44,7 +45,7 @@ static size_t f32_conv_direct_k(const struct smr_f32_conv_direct_args *args) {
   return args->kernel_h * args->kernel_w * args->in_c;
 }
 
-// The piece of an image that one tile reads, as a copy: channels first if the image is.
+// A copy of the part of an image that one tile reads; channels first if the image is.
 struct f32_conv_direct_window {
   size_t width;  // pixels
   size_t pixel_stride, row_stride, channel_stride;
@@ -63,7 +64,7 @@ static struct f32_conv_direct_window f32_conv_direct_window_of(
   return w;
 }
 
-// The copy of an image with its padding, for images that fit half of an L1 cache; else size 0.
+// Size of a padded copy of an image that fits half of an L1 cache; otherwise 0.
 enum { F32_CONV_DIRECT_SMALL = SMR_LEAN(4096, 0) };  // floats; not where memory is scarce
 
 static struct f32_conv_direct_window f32_conv_direct_whole_of(
@@ -92,11 +93,11 @@ bool smr_f32_conv_direct_is_small(const struct smr_f32_conv_direct_args *args) {
   return f32_conv_direct_whole_of(args).size != 0;
 }
 
-// A unit is a row of pixels, or a part of one where a row would be too much work.
+// A unit is a row of pixels, or part of a row that would be too much work.
 enum { F32_CONV_DIRECT_UNIT_WORK = 1 << 24 };  // multiply-adds, and floats of windows copied
 
 static size_t f32_conv_direct_row_units(const struct smr_f32_conv_direct_args *args) {
-  // A tile of the widest kernel; both terms are sizes of memory.
+  // Work of a tile of the widest kernel. No overflow: both factors are sizes in memory.
   const size_t mr = F32_CONV_DIRECT_MAX_MR, k = f32_conv_direct_k(args);
   const size_t tile =
       mr * k * smr_panels(args->n) * SMR_PANEL + f32_conv_direct_window_of(args, mr).size;
@@ -110,7 +111,7 @@ size_t smr_f32_conv_direct_units(const struct smr_f32_conv_direct_args *args) {
   return args->batch * args->out_h * f32_conv_direct_row_units(args);
 }
 
-// Scratch: offsets into the image, offsets into the window, the window or the whole image.
+// Scratch: offsets in the image, offsets in the window, then the window or the whole image.
 size_t smr_f32_conv_direct_scratch_bytes(const struct smr_f32_conv_direct_config *config,
                                          const struct smr_f32_conv_direct_args *args) {
   const size_t window = f32_conv_direct_window_of(args, config->mr).size;
@@ -130,8 +131,8 @@ static void f32_conv_direct_offsets(const struct smr_f32_conv_direct_args *args,
   }
 }
 
-// Copy what the image has of the window whose first pixel is (y0, x0), both from the image's
-// corner and possibly negative; the rest becomes zero.
+// Copy the part of the window that lies in the image; the rest becomes zero. The window's first
+// pixel is (y0, x0), relative to the image's corner and possibly negative.
 SMR_HOT static void f32_conv_direct_copy(const struct smr_f32_conv_direct_args *args,
                                          const float *image, ptrdiff_t y0, ptrdiff_t x0,
                                          const struct f32_conv_direct_window *window, float *copy) {
@@ -165,7 +166,7 @@ SMR_HOT static void f32_conv_direct_copy(const struct smr_f32_conv_direct_args *
   }
 }
 
-// `all` things cut into parts of nearly equal size: the first `larger` have `size` + 1.
+// A range divided into nearly equal parts: the first `larger` have `size` + 1 elements.
 struct f32_conv_direct_cut {
   size_t parts, size, larger;
 };
@@ -175,7 +176,7 @@ static struct f32_conv_direct_cut f32_conv_direct_cut(size_t all, size_t most) {
   return (struct f32_conv_direct_cut){parts, all / parts, all % parts};
 }
 
-// Where part `i` begins.
+// Start of part `i`.
 static size_t f32_conv_direct_cut_at(struct f32_conv_direct_cut cut, size_t i) {
   return cut.size * i + (i < cut.larger ? i : cut.larger);
 }
@@ -200,8 +201,8 @@ SMR_HOT static void f32_conv_direct_tile(const struct smr_f32_conv_direct_config
   }
 }
 
-// Rows [begin, end) of a small image. Rows of output follow each other, and so do tiles, across
-// their ends: few pixels fill tiles only together.
+// Rows [begin, end) of a small image. Tiles extend over the ends of output rows, which are
+// contiguous, because single rows would not fill tiles.
 SMR_HOT static void f32_conv_direct_small(const struct smr_f32_conv_direct_config *config,
                                           const struct smr_f32_conv_direct_args *args,
                                           const struct f32_conv_direct_window *whole, size_t b,
@@ -209,7 +210,7 @@ SMR_HOT static void f32_conv_direct_small(const struct smr_f32_conv_direct_confi
                                           struct f32_conv_direct_cut groups, float *copy,
                                           const struct smr_f32_gemm_params *params) {
   const size_t out_bytes = args->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
-  struct smr_f32_conv_direct_args rows = *args;  // a window as high as these rows reach
+  struct smr_f32_conv_direct_args rows = *args;  // a window over all these rows
   rows.kernel_h = (end - begin - 1) * args->stride_h + (args->kernel_h - 1) * args->dilation_h + 1;
   rows.dilation_h = 1;
   f32_conv_direct_copy(&rows, args->in + b * args->in_batch_stride,
@@ -275,7 +276,7 @@ SMR_HOT void smr_f32_conv_direct_run(const struct smr_f32_conv_direct_config *co
                                             tiles.parts % row_units};
   const struct f32_conv_direct_cut groups =
       f32_conv_direct_cut(smr_panels(args->n), config->nr / SMR_PANEL);
-  // Rows of output that follow each other.
+  // Whether output rows are contiguous.
   const int whole_rows =
       args->out_row_stride == args->out_w * args->out_pixel_stride &&
       (!args->residual || args->residual_row_stride == args->out_w * args->residual_pixel_stride);
@@ -307,7 +308,7 @@ SMR_HOT void smr_f32_conv_direct_run(const struct smr_f32_conv_direct_config *co
             : NULL;
     const ptrdiff_t y0 = (ptrdiff_t)(y * args->stride_h) - (ptrdiff_t)args->pad_top;
     const int rows_inside = y0 >= 0 && y0 + reach_h < (ptrdiff_t)args->in_h;
-    // Whole tiles of the row, so that they are the same however many units it has.
+    // Divide the row at whole tiles, so that tiles do not depend on the number of units.
     const size_t tile_begin = f32_conv_direct_cut_at(parts, part);
     const size_t tile_end = f32_conv_direct_cut_at(parts, part + 1);
     const size_t x_begin = f32_conv_direct_cut_at(tiles, tile_begin);

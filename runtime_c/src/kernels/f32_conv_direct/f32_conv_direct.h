@@ -62,7 +62,7 @@ const struct smr_f32_conv_direct_config *smr_f32_conv_direct_config(uint32_t isa
 /// Length of the 1-D range to split: batch * out_h rows.
 size_t smr_f32_conv_direct_units(const struct smr_f32_conv_direct_args *args);
 
-/// Whether the image, with its padding, is small enough to be copied whole: part conv_direct_small.
+/// Whether the padded image is small enough to be copied whole: part conv_direct_small.
 bool smr_f32_conv_direct_is_small(const struct smr_f32_conv_direct_args *args);
 
 /// Bytes of scratch (4-byte aligned) each concurrent call of run needs.

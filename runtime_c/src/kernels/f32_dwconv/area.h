@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver of depthwise convolution asks of its kernels.
+// What the driver of depthwise convolution passes to its kernels.
 #ifndef SMR_KERNELS_F32_DWCONV_AREA_H
 #define SMR_KERNELS_F32_DWCONV_AREA_H
 
 #include "kernels/f32_dwconv/f32_dwconv.h"
 
-/// A rectangle of output pixels that all see the same rectangle of taps, and nothing outside the
-/// image. Strides in elements.
+/// A rectangle of output pixels that all use the same rectangle of taps and read nothing outside
+/// the image. Strides are in elements.
 struct smr_f32_dwconv_area {
   size_t rows, pixels, channels;
   size_t taps_h, taps_w;      ///< the rectangle of taps

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution over the vocabulary.
 //
-// Wide areas are walked one vector of channels at a time, four pixels together: weights stay in
+// Wide areas are processed one vector of channels at a time, four pixels together: weights stay in
 // registers, neighbouring pixels share loads, and rows of input stay in L1 for the next row of
-// output. Narrow ones (borders) are walked pixel by pixel, four vectors of channels together, which
-// hides the latency of the sums.
+// output. Narrow areas (borders) are processed pixel by pixel, four vectors of channels together,
+// which hides the latency of the sums.
 
-#define DW_REGISTERS (VF == 16 || VF == 4 ? 32 : 16)  // of vectors
+#define DW_REGISTERS (VF == 16 || VF == 4 ? 32 : 16)  // vector registers
 #define DW_PIXELS 4                                   // pixels together
 #define DW_MAX_TAPS_W 5                               // widest row of taps that is unrolled
 #define DW_STAGED_TAPS 49  // largest kernel whose float16 weights are widened once per area
 
-// Vector of channels from c of a panel's tap row: the byte position of its first weight.
+// Byte offset of the first weight of the vector of channels from c on, in a tap of a panel.
 SMR_INLINE size_t N(dwconv_w_at)(size_t c, size_t panel_stride, size_t element_bytes) {
   return c / SMR_PANEL * panel_stride + c % SMR_PANEL * element_bytes;
 }
@@ -21,8 +21,8 @@ SMR_INLINE N(vf) N(dwconv_end)(N(vf) v, const float *residual, size_t n, N(vf) l
   return N(clamp)(v, lo, hi);
 }
 
-// What a walk over an area needs, for one vector of channels. Functions keep a copy of their own:
-// what they store cannot change it, so it stays in registers.
+// State of an area for one vector of channels. Functions make a local copy: stores cannot change
+// it, so it stays in registers.
 struct N(dwconv_walk) {
   size_t rows, pixels, taps_h, taps_w;
   const float *in, *w, *residual;
@@ -31,7 +31,7 @@ struct N(dwconv_walk) {
   float *out;
   size_t out_row, out_step, residual_row, residual_step;
   N(vf) bias, lo, hi;
-  size_t n;  // channels of the vector that exist
+  size_t n;  // existing channels of the vector
 };
 
 // The inputs of one row of taps: `count` neighbours.
@@ -43,8 +43,8 @@ SMR_INLINE void N(dwconv_inputs)(const float *at, size_t tap, const size_t count
   }
 }
 
-// Some output pixels from `in` to `out`. With taps_w > 0 rows of taps are unrolled and pixels,
-// `step` taps apart, share loads; with taps_h > 0 all weights are `held`.
+// Some output pixels from `in` to `out`. If taps_w > 0, rows of taps are unrolled, and pixels,
+// `step` taps apart, share loads. If taps_h > 0, all weights are in `held`.
 SMR_INLINE void N(dwconv_pixels)(const struct N(dwconv_walk) * walk, const float *in, float *out,
                                  const float *residual, const size_t pixels, const size_t taps_h,
                                  const size_t taps_w, const size_t step, const int full,
@@ -142,7 +142,7 @@ DW_RUN(x3s2, 0, 3, 2)
 DW_RUN(x5s1, 0, 5, 1)
 DW_RUN(x5s2, 0, 5, 2)
 DW_RUN(any, 0, 0, 0)
-// Channels that do not fill a vector, and what is rarely met: a residual.
+// Partial vectors of channels, and the rare case of a residual.
 static void N(dwconv_run_part)(const struct N(dwconv_walk) * walk) {
   N(dwconv_run)(walk, 0, 0, 0, 0, 1);
 }
@@ -176,7 +176,7 @@ static N(dwconv_run_function) N(dwconv_choose)(const struct smr_f32_dwconv_area 
   return N(dwconv_run_any);
 }
 
-// An area, vector of channels by vector of channels.
+// An area, one vector of channels at a time.
 static void N(dwconv_long)(const struct smr_f32_dwconv_area *area) {
   const int f16 = SMR_HAS(f32_dwconv_f16w) && area->w_type == SMR_GEMM_F16;
   const size_t bytes = f16 ? sizeof(uint16_t) : sizeof(float);
@@ -219,8 +219,8 @@ static void N(dwconv_long)(const struct smr_f32_dwconv_area *area) {
   }
 }
 
-// nv vectors of channels from c of one pixel; the last `n` channels of the last vector exist.
-// Taps come from `pointers` (per tap) or from the rectangle at `in`.
+// nv vectors of channels of one pixel, from c on; the last vector has `n` channels. Taps are read
+// through `pointers` (per tap) or from the rectangle at `in`.
 SMR_INLINE void N(dwconv_pixel)(const size_t nv, const int full,
                                 const struct smr_f32_dwconv_area *area, const float *in, size_t c,
                                 size_t n, const float *const *pointers, const float *zero,
@@ -276,14 +276,14 @@ static void N(dwconv_channels)(const struct smr_f32_dwconv_area *area, const flo
 static void N(dwconv_kernel_area)(const struct smr_f32_dwconv_area *area) {
   const int stageable =
       area->w_type == SMR_GEMM_F32 || area->taps_h * area->taps_w <= DW_STAGED_TAPS;
-  // Two pixels that share taps are worth more than four that do not.
+  // Two pixels that share taps are faster than four that do not.
   const int shares = area->pixels >= 2 && N(dwconv_choose)(area, 1) != N(dwconv_run_any);
   if ((area->pixels >= DW_PIXELS || shares) && stageable) {
     N(dwconv_long)(area);
     return;
   }
   if (area->rows >= DW_PIXELS && stageable) {
-    // A border column: walk down it as if it were a row. Pixels then share no taps.
+    // A border column: treat it as a row. Its pixels then share no taps.
     struct smr_f32_dwconv_area turned = *area;
     turned.rows = area->pixels, turned.pixels = area->rows;
     turned.in_row = area->in_step, turned.in_step = area->in_row;
@@ -303,7 +303,7 @@ static void N(dwconv_kernel_area)(const struct smr_f32_dwconv_area *area) {
 }
 
 // Quads for one vector of channels, of which `n` exist. A row of quads reads two rows of input once
-// and writes two rows of output from end to end.
+// and writes two rows of output sequentially.
 SMR_INLINE void N(dwconv_quad_rows)(const struct smr_f32_dwconv_quads *given, size_t c,
                                     const int full, size_t n) {
   const struct smr_f32_dwconv_quads quads = *given;
@@ -371,7 +371,7 @@ static void N(dwconv_kernel_indirect)(const struct smr_f32_dwconv_indirect_args 
                                            .lo = args->lo,
                                            .hi = args->hi};
   for (size_t p = begin; p < end; p++) {
-    // With pointers the rectangle is not read; any address stands for it (its strides are 0).
+    // With pointers the rectangle is not read, so any address will do (its strides are 0).
     N(dwconv_channels)(&area, args->out, args->indirect + p * args->taps, args->zero,
                        args->in_offset_bytes, args->out + p * args->out_stride,
                        args->residual ? args->residual + p * args->residual_stride : NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The depthwise convolution: its kernels for every instruction set, and its cut into areas of
-// pixels that see equal taps.
+// The depthwise convolution: its kernels for every instruction set, and the division into areas of
+// pixels that use the same taps.
 #include "base/fp.h"
 
 #include "kernels/f32_dwconv/f32_dwconv.h"
@@ -53,14 +53,14 @@ const char *smr_f32_dwconv_kernel(const struct smr_f32_dwconv_config *config,
   return config->names[2];
 }
 
-// A unit is a block of rows by a block of channels: rows share input in L1, channels are split so
-// that small images give enough units. Very wide rows, or very large windows, are split too.
+// A unit is a block of rows by a block of channels. Rows share input in L1; channels are split so
+// that small images give enough units. Very wide rows and very large windows are split too.
 enum {
   F32_DWCONV_ROWS = 8,
-  F32_DWCONV_LEAST_ROWS = 3,  // that are worth a block of their own
+  F32_DWCONV_LEAST_ROWS = 3,  // fewest rows of a block
   F32_DWCONV_CHANNELS = 4 * SMR_PANEL,
-  F32_DWCONV_TAPS = 1 << 15,  // of a row of a unit
-  F32_DWCONV_COPY_ROWS = 4,   // fewer rows copy too many lines twice
+  F32_DWCONV_TAPS = 1 << 15,  // most taps per row of a unit
+  F32_DWCONV_COPY_ROWS = 4,   // with fewer rows, too many lines are copied twice
 };
 
 static size_t f32_dwconv_blocks(size_t all, size_t block) {
@@ -74,20 +74,20 @@ static size_t f32_dwconv_columns(const struct smr_f32_dwconv_args *args) {
   return taps < F32_DWCONV_TAPS && taps != 0 ? F32_DWCONV_TAPS / taps : 1;
 }
 
-// Pixels of a line of input that meets a row of output.
+// Pixels of an input line that a row of output reads.
 static size_t f32_dwconv_copied_width(const struct smr_f32_dwconv_args *args) {
   return (args->out_w - 1) * args->stride_w + (args->kernel_w - 1) * args->dilation_w + 1;
 }
 
-// Some images are copied with their padding, a panel of channels at a time: those whose pixels lie
-// a power of two apart, where they would evict each other from L1 (14x14x512: 31 us instead of 77),
-// and those that are mostly borders. Elsewhere the copy takes as long as it saves.
+// Some images are copied with their padding, a panel of channels at a time: images whose pixels are
+// a power of two apart and would evict each other from L1 (14x14x512: 31 us instead of 77), and
+// images that are mostly borders. For others the copy costs as much as it saves.
 enum {
   F32_DWCONV_COPY = SMR_LEAN(384, 0),          // pixels: 24 KiB of stack
-  F32_DWCONV_FAR = 1024 / (int)sizeof(float),  // strides of which there are four places in L1
+  F32_DWCONV_FAR = 1024 / (int)sizeof(float),  // pixels a multiple of this apart share few L1 sets
 };
 
-// Rows of output whose inputs are copied together; 0: nothing is copied.
+// Rows of output whose inputs are copied at once; 0: no copy.
 static size_t f32_dwconv_copied_rows(const struct smr_f32_dwconv_args *args) {
   const size_t most = F32_DWCONV_COPY;
   if (args->out_w > most || args->kernel_h > most || args->kernel_w > most ||
@@ -106,8 +106,8 @@ static size_t f32_dwconv_copied_rows(const struct smr_f32_dwconv_args *args) {
   return f32_dwconv_blocks(args->out_h, f32_dwconv_blocks(args->out_h, rows));
 }
 
-// Rows of taps by their width and the step between pixels in taps are chosen in body.h: what
-// dwconv_choose asks of an area is asked of the whole window here.
+// The kernel depends on the width of a row of taps and on the step between pixels in taps
+// (dwconv_choose in body.h). Here that is asked for the whole window instead of an area.
 samara_status smr_f32_dwconv_need(const struct smr_f32_dwconv_args *args, bool sizes_vary,
                                   bool weights_vary, struct smr_parts *parts, samara_error *error) {
   const bool any = weights_vary, by3 = any || args->kernel_w == 3, by5 = any || args->kernel_w == 5;
@@ -124,8 +124,8 @@ samara_status smr_f32_dwconv_need(const struct smr_f32_dwconv_args *args, bool s
   return SAMARA_OK;
 }
 
-// Rows of a unit: blocks are of nearly equal height. What is copied is cut for threads only where
-// channels give too few units, for blocks copy what they share twice.
+// Rows of a unit: blocks have nearly equal heights. Copied images are divided for threads only if
+// channels give too few units, because lines shared by two blocks are copied twice.
 static size_t f32_dwconv_rows(const struct smr_f32_dwconv_args *args) {
   const size_t copied = SMR_HAS(f32_dwconv_copied) ? f32_dwconv_copied_rows(args) : 0;
   const size_t most = copied != 0 ? copied : F32_DWCONV_ROWS;
@@ -144,7 +144,7 @@ size_t smr_f32_dwconv_units(const struct smr_f32_dwconv_args *args) {
          f32_dwconv_blocks(args->channels, F32_DWCONV_CHANNELS);
 }
 
-// Taps [begin, end) of one axis that fall inside the image for output position `at`.
+// Taps [begin, end) of one axis that are inside the image for output position `at`.
 struct f32_dwconv_span {
   size_t begin, end;
 };
@@ -174,8 +174,8 @@ static int f32_dwconv_same(struct f32_dwconv_span a, struct f32_dwconv_span b) {
   return a.begin == b.begin && a.end == b.end;
 }
 
-// Rows [y, y + area->rows) that see the rows of taps ky, from column `x` to `x_stop`, piece by
-// piece; area holds what is common.
+// Rows [y, y + area->rows), which use the tap rows ky, from column `x` to `x_stop`, one area at a
+// time. `area` holds the common fields.
 SMR_HOT static void f32_dwconv_strip(const struct smr_f32_dwconv_config *config,
                                      const struct smr_f32_dwconv_args *args, size_t y, size_t x,
                                      size_t x_stop, struct f32_dwconv_span ky,
@@ -206,7 +206,7 @@ SMR_HOT static void f32_dwconv_strip(const struct smr_f32_dwconv_config *config,
   }
 }
 
-// What the areas of a rectangle have in common.
+// The common fields of the areas of a rectangle.
 SMR_HOT static struct smr_f32_dwconv_area f32_dwconv_area_of(
     const struct smr_f32_dwconv_args *args, const struct smr_f32_dwconv_rect *rect) {
   const size_t channels = args->channels - rect->channel, b = rect->image;
@@ -253,12 +253,12 @@ SMR_HOT void smr_f32_dwconv_run_rect(const struct smr_f32_dwconv_config *config,
   }
 }
 
-// Copy `channels` of the panel at `in`, what there is of the `lines` that rows from `y` on meet,
-// into `copy`.
+// Copy to `copy`, for `channels` of the panel at `in`, those of the `lines` read by rows from `y`
+// on that exist.
 SMR_HOT static void f32_dwconv_copy(const struct smr_f32_dwconv_args *args, const float *in,
                                     size_t channels, size_t y, size_t lines, size_t width,
                                     float *copy) {
-  const size_t right = args->in_w + args->pad_left;  // where the padding goes on
+  const size_t right = args->in_w + args->pad_left;  // where the padding resumes
   const size_t columns = right < width ? right : width;
   for (size_t i = 0; i < lines; i++) {
     const size_t line = y * args->stride_h + i;
@@ -277,7 +277,7 @@ SMR_HOT static void f32_dwconv_copy(const struct smr_f32_dwconv_args *args, cons
   }
 }
 
-// A unit of whole rows by way of `copy`, which holds the padding already if it is not `fresh`.
+// A unit of whole rows through `copy`. Unless `fresh`, the copy already holds the padding.
 SMR_HOT static void f32_dwconv_run_copied(const struct smr_f32_dwconv_config *config,
                                           const struct smr_f32_dwconv_args *args,
                                           struct smr_f32_dwconv_rect rect, bool fresh,

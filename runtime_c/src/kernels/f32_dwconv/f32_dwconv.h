@@ -9,7 +9,8 @@
 //               + residual, lo, hi)
 //
 // where taps outside the image are skipped or count as zeros. Each output is accumulated in the
-// order (ky, kx) from the bias, however the work is split. NaN propagates through the clamp.
+// order (ky, kx), starting from the bias, however the work is divided. NaN propagates through the
+// clamp.
 //
 // Weights: panels `[ceil(channels / 16)][taps][16]` of float32 or float16, panel p at
 // `w + p * panel_stride_bytes`, channels beyond `channels` zero. Bias: [channels rounded up to 16].
@@ -34,7 +35,8 @@ struct smr_f32_dwconv_args {
   size_t kernel_h, kernel_w;  ///< 1-D convolution: height 1
   size_t stride_h, stride_w, dilation_h, dilation_w;
   size_t pad_top, pad_left;  ///< the other end follows from out_h, out_w
-  size_t pieces;             ///< blocks of rows that threads want, if they are not too low; or 0
+  size_t pieces;             ///< number of row blocks wanted for threads, subject to a minimal
+                             ///< height; or 0
   const float *in;
   size_t in_pixel_stride, in_row_stride, in_batch_stride;
   const void *w;
@@ -46,17 +48,17 @@ struct smr_f32_dwconv_args {
   const float *residual;  ///< NULL, or added before the clamp
   size_t residual_pixel_stride, residual_row_stride, residual_batch_stride;
   float lo, hi;            ///< clamp; -INFINITY and INFINITY for none
-  smr_f32_gemm_post post;  ///< NULL, or run on every finished piece of a row of pixels
+  smr_f32_gemm_post post;  ///< NULL, or called on every finished run of pixels of a row
   void *post_context;
 };
 
-/// Length of the 1-D range to split: blocks of a few rows (all, of images that are copied) by a few
-/// panels of channels, and no more columns than keep the work of a block bounded.
+/// Length of the range to divide. A unit is a few rows (all rows of copied images) by a few panels
+/// of channels, with limited columns to bound the work.
 size_t smr_f32_dwconv_units(const struct smr_f32_dwconv_args *args);
 
-/// Note the parts that a convolution needs, whatever the instruction set. Fails where this build
-/// lacks one. `sizes_vary`: its images may be of any size; `weights_vary`: its weights of any dims,
-/// too. A residual is known by its stride.
+/// Record the parts that a convolution needs on any instruction set. Fails if this build lacks one.
+/// `sizes_vary`: images may have any size; `weights_vary`: weights may have any dims, too. A
+/// residual is recognised by its stride.
 samara_status smr_f32_dwconv_need(const struct smr_f32_dwconv_args *args, bool sizes_vary,
                                   bool weights_vary, struct smr_parts *parts, samara_error *error);
 
@@ -69,23 +71,24 @@ const struct smr_f32_dwconv_config *smr_f32_dwconv_config(uint32_t isa);
 const char *smr_f32_dwconv_kernel(const struct smr_f32_dwconv_config *config,
                                   const struct smr_f32_dwconv_args *args);
 
-/// Compute units [begin, end). Disjoint ranges may run at the same time; needs no scratch but up to
-/// 24 KiB of stack, none of it on bare metal.
+/// Compute units [begin, end). Disjoint ranges may run concurrently. Needs up to 24 KiB of stack
+/// (none on bare metal) and no scratch.
 void smr_f32_dwconv_run(const struct smr_f32_dwconv_config *config,
                         const struct smr_f32_dwconv_args *args, size_t begin, size_t end);
 
-/// Outputs [y0, y1) by [x0, x1) of an image, of up to 64 channels from `channel`, a multiple of 16.
+/// Outputs [y0, y1) by [x0, x1) of an image, for up to 64 channels from `channel`, a multiple of
+/// 16.
 struct smr_f32_dwconv_rect {
   size_t image, channel, y0, y1, x0, x1;
 };
 
-/// Compute a rectangle; any cut gives the same bits.
+/// Compute a rectangle. Any division into rectangles gives the same bits.
 void smr_f32_dwconv_run_rect(const struct smr_f32_dwconv_config *config,
                              const struct smr_f32_dwconv_args *args,
                              const struct smr_f32_dwconv_rect *rect);
 
-/// The gradient of a 3x3 convolution with strides of 2 with respect to its input, where nothing
-/// lies outside: quad (i, j) is the outputs, with p, q, r, s the inputs (i, j), (i, j + 1),
+/// The gradient of a 3x3 convolution with strides of 2 with respect to its input, for pixels that
+/// read nothing outside. Quad (i, j) is the outputs, with p, q, r, s the inputs (i, j), (i, j + 1),
 /// (i + 1, j) and (i + 1, j + 1),
 ///
 ///   (2i, 2j)     = p * W[0] + q * W[1] + r * W[2] + s * W[3]
@@ -115,7 +118,7 @@ struct smr_f32_dwconv_indirect_args {
   size_t pixels, taps, channels;
   const float *const *indirect;  ///< [pixels][taps] pointers to [channels] floats
   size_t in_offset_bytes;        ///< added to every pointer but `zero`
-  const float *zero;             ///< [channels] zeros, the pointer that means padding, or NULL
+  const float *zero;             ///< [channels] zeros, or NULL; pointers equal to it mean padding
   const void *w;
   smr_gemm_type w_type;
   size_t panel_stride_bytes;
@@ -127,7 +130,7 @@ struct smr_f32_dwconv_indirect_args {
   float lo, hi;
 };
 
-/// Compute pixels [begin, end) in tap order, any split giving the same bits.
+/// Compute pixels [begin, end) in tap order. Any division gives the same bits.
 void smr_f32_dwconv_indirect_run(const struct smr_f32_dwconv_config *config,
                                  const struct smr_f32_dwconv_indirect_args *args, size_t begin,
                                  size_t end);

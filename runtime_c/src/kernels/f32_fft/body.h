@@ -115,7 +115,7 @@ FFT_RADIX(4)
 FFT_RADIX(5)
 #undef FFT_RADIX
 
-// Any radix, by the sums that define the transform.
+// Any radix, by the definition of the transform.
 static void N(fft_pass_any)(const struct smr_f32_fft_pass *f) {
   const size_t r = f->radix, m = f->n / r, s = f->s, apart = m * s, turn = m * f->step;
   for (size_t p = 0; p < m; p++) {

@@ -47,7 +47,7 @@ bool smr_f32_fft_plan_make(size_t n, struct smr_f32_fft_plan *plan) {
 }
 
 void smr_f32_fft_roots(size_t n, struct smr_f32_fft_parts w) {
-  enum { FINE = 64 };  // roots between two that the C library computes
+  enum { FINE = 64 };  // roots between two roots from the C library
   const double turn = -6.283185307179586476925 / (double)n;
   double re[FINE], im[FINE];
   for (size_t k = 0; k < FINE && k < n; k++) {

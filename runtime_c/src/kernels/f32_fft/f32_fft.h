@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 enum {
-  SMR_F32_FFT_PASSES = 32,  // 2^31 is beyond any length that is transformed
-  SMR_F32_FFT_PRIME = 31,   // the largest radix; a longer prime goes by a convolution
+  SMR_F32_FFT_PASSES = 32,  // 2^31 exceeds any length that is transformed
+  SMR_F32_FFT_PRIME = 31,   // the largest radix; larger primes need a convolution
 };
 
 /// A complex vector.
@@ -22,7 +22,7 @@ struct smr_f32_fft_parts {
   float *re, *im;
 };
 
-/// One pass. roots[k] = e^(-2 pi i k / (n step)): those of the whole transform.
+/// One pass. roots[k] = e^(-2 pi i k / (n step)), the roots of the whole transform.
 struct smr_f32_fft_pass {
   size_t radix, n, s, step;
   struct smr_f32_fft_parts roots, x, y;  // y overlaps neither of the others
@@ -57,8 +57,8 @@ bool smr_f32_fft_plan_make(size_t n, struct smr_f32_fft_plan *plan);
 /// w[k] = e^(-2 pi i k / n) for k < n, each rounded from double.
 void smr_f32_fft_roots(size_t n, struct smr_f32_fft_parts w);
 
-/// The transforms of x [plan->n][s], none of them scaled; x and `work`, of the same size, are used
-/// up, and the result is in the one that is returned.
+/// The transforms of x [plan->n][s], without scaling. Overwrites x and `work`, which has the same
+/// size. Returns the one that holds the result.
 struct smr_f32_fft_parts smr_f32_fft_run(const struct smr_f32_fft_kernels *kernels,
                                          const struct smr_f32_fft_plan *plan, size_t s,
                                          struct smr_f32_fft_parts roots, struct smr_f32_fft_parts x,

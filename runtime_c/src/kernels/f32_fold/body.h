@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folds over the vocabulary.
+// Adding runs of floats, over the vocabulary.
 
 static void N(f32_fold)(size_t count, size_t turns, size_t length, const float *from,
                         size_t from_step, float *to, size_t to_step) {

@@ -34,7 +34,7 @@ static void N(f32_gemm_kernel)(size_t rows, size_t columns, const float *a,
   tiles[rows - 1](rows, columns, a, indirect, w, bias, out, residual, params);
 }
 
-// float16 weights: fewer instances, rows that do not exist repeat the last one.
+// float16 weights: fewer instances; missing rows repeat the last one.
 GEMM_TILE(tile_2x16h, 2, 2, 0, 1, 0)
 GEMM_TILE(tile_4x16h, 4, 2, 0, 1, 0)
 GEMM_TILE(tile_5x16h, 5, 2, 0, 1, 0)

@@ -45,7 +45,7 @@ static void N(f32_gemm_kernel)(size_t rows, size_t columns, const float *a,
   tiles[rows - 1](rows, columns, a, indirect, w, bias, out, residual, params);
 }
 
-// float16 weights: fewer instances, rows that do not exist repeat the last one.
+// float16 weights: fewer instances; missing rows repeat the last one.
 #define TILES_OF_ROWS_F16(mr)                \
   GEMM_TILE(tile_##mr##x16h, mr, 1, 0, 1, 0) \
   GEMM_TILE(tile_##mr##x32h, mr, 2, 0, 1, 0) \

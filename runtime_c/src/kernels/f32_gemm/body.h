@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles, which every instruction set has its own of.
+// Selects the register tiles of the instruction set.
 #if defined(SMR_SIMD_AVX512)
 #include "kernels/f32_gemm/avx512.h"
 #elif defined(SMR_SIMD_AVX2)

@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // The register tile of the float product, for ISAs that broadcast an element of A from memory.
 //
-// Written once over the vocabulary; the row and vector counts are constants at every call, so the
-// loops marked SMR_UNROLL vanish and the arrays live in registers. GEMM_NAME(x) names the including
-// file's functions.
+// Written once over the simd vocabulary. Row and vector counts are constants at every call, so
+// loops marked SMR_UNROLL vanish and the arrays are in registers. GEMM_NAME(x) names the functions
+// of the including file.
 #include <math.h>
 
 #include "kernels/f32_gemm/finish.h"
 
-// Where A's elements come from: rows of pointers computed or read per tap, or one pointer per row
-// and a table of offsets per k.
+// How A is addressed: rows computed or read as pointers per tap; or a pointer per row and a table
+// of offsets per k.
 #define GEMM_ROWS 0
 #define GEMM_OFFSETS 1
 #define GEMM_STRIDED \
-  2  // rows computed only, three to a pointer: tiles taller than there are registers
+  2  // computed rows only, one pointer per three rows: for tiles with more rows than registers
 
 #define GEMM_MAX_MR 14
 #define GEMM_MAX_NV 3
 #define GEMM_PANEL_VECTORS (SMR_PANEL / VF)
 
-// Byte position of vector j of a row of weights, panels `stride` bytes apart.
+// Byte offset of vector j of a row of weights. Panels are `stride` bytes apart.
 SMR_INLINE size_t GEMM_NAME(column)(size_t j, size_t stride, size_t element_bytes) {
   return j / GEMM_PANEL_VECTORS * stride + j % GEMM_PANEL_VECTORS * VF * element_bytes;
 }
 
-// The end of a tile: what GEMM_NAME(tile) says of its arguments holds.
+// The end of a tile. For the arguments see GEMM_NAME(tile).
 SMR_INLINE void GEMM_NAME(tile_end)(const size_t mr, const size_t nv, const int half,
                                     const int exact, size_t rows, size_t columns,
                                     N(vf) (*acc)[GEMM_MAX_NV], N(hf) * acc_half, void *out,
                                     const void *residual,
                                     const struct smr_f32_gemm_params *params) {
-  // A whole tile goes where it belongs; what needs more is finished from a copy of the sums.
+  // A whole tile is stored directly; other tiles are finished from a copy of the sums.
   const size_t width = nv * VF + (half ? VF / 2 : 0);
   const int whole =
       !residual && params->out_type == SMR_GEMM_F32 && columns == width && (exact || rows == mr);
   float sums[GEMM_MAX_MR * GEMM_MAX_NV * VF + VF];
   float *p = whole ? (float *)out : sums;
   const size_t out_stride = whole ? params->out_stride : width;
-  // Limits that cannot bite are skipped: on some cores they compete with the multiply-adds.
+  // Skip infinite limits: on some cores min and max compete with the multiply-adds.
   if (whole && params->lo != -INFINITY) {
     const N(vf) lo = N(set1)(params->lo);
     SMR_UNROLL for (size_t i = 0; i < mr; i++) {
@@ -60,8 +60,8 @@ SMR_INLINE void GEMM_NAME(tile_end)(const size_t mr, const size_t nv, const int 
   if (!whole) GEMM_NAME(finish)(exact ? mr : rows, columns, sums, width, out, residual, params);
 }
 
-// A tile of mr rows by nv vectors (and half a vector). If not `exact`, rows <= mr of it exist and
-// the others repeat the last. `columns` of it are stored. GEMM_ROWS: `a` or `pointers`
+// A tile of mr rows by nv vectors (and half a vector). Unless `exact`, only rows <= mr rows exist;
+// the others repeat the last. `columns` columns are stored. GEMM_ROWS: `a`, or `pointers`
 // [rows][taps]; GEMM_OFFSETS: `pointers` [mr] and `offsets` [k]; GEMM_STRIDED: `a`, exact.
 SMR_INLINE void GEMM_NAME(tile)(const size_t mr, const size_t nv, const int half, const int f16,
                                 const int mode, const int exact, size_t rows, size_t columns,
@@ -131,8 +131,8 @@ SMR_INLINE void GEMM_NAME(tile)(const size_t mr, const size_t nv, const int half
   (mr, nv, half, exact, rows, columns, acc, acc_half, out, residual, params);
 }
 
-// One instance over rows of A, with the signature of a micro-kernel: mr rows, nv vectors, with or
-// without a half, rows == mr if exact.
+// One instance over rows of A, with the signature of a micro-kernel: mr rows, nv vectors,
+// optionally half a vector more; if exact, rows == mr.
 typedef smr_f32_gemm_ukernel GEMM_NAME(tile_function);
 #define GEMM_TILE(name, mr, nv, half, f16, exact)                                             \
   static void GEMM_NAME(name)(size_t rows, size_t columns, const float *a,                    \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes back the macros of core.h.
+// Undefines the macros of core.h.
 #undef GEMM_ROWS
 #undef GEMM_OFFSETS
 #undef GEMM_STRIDED

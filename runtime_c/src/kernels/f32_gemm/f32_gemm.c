@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles the float product, and the order in which its tiles are visited for every instruction
-// set, and chooses.
+// Compiles the float product for every instruction set, chooses one, and visits the tiles.
 #include "base/fp.h"
 
 #include "kernels/f32_gemm/f32_gemm.h"
@@ -12,7 +11,7 @@
 #include <float.h>
 #include <math.h>
 
-// What every instruction set's file ends in.
+// The configuration at the end of each instruction set's file.
 #define GEMM_IN(part, name) SMR_HAS(part) ? N(name) : NULL
 #define GEMM_CONFIG(rows, columns, ...)                                                      \
   static const struct smr_f32_gemm_config N(f32_gemm_config) = {                             \
@@ -29,7 +28,7 @@
       .gemv_names = {"f32_gemm_gemv__" SMR_SIMD_NAME, "f32_gemm_gemv_f16w__" SMR_SIMD_NAME}, \
       __VA_ARGS__}
 
-// Tiles in float16 arithmetic call those of NEON, which come first.
+// Tiles in float16 arithmetic call those of NEON, so NEON comes first.
 #define SMR_SIMD_BODY "kernels/f32_gemm/body.h"
 #define SMR_SIMD_HOT
 #include "kernels/float.inc"
@@ -58,19 +57,21 @@ const struct smr_f32_gemm_config *smr_f32_gemm_config(uint32_t isa) {
 
 enum {
   F32_GEMM_A_BLOCK_BYTES = 128 * 1024,    // rows of A read once per column group: a share of L2
-  F32_GEMM_OUT_BLOCK_BYTES = 256 * 1024,  // the block of output they give: lines are written once
-  F32_GEMM_PAGE = 4096,                   // rows this far apart share a set of the L1 cache
-  F32_GEMM_HALF_PANELS = 2,  // rounding rows of A to float16 pays off where they meet so many
-  F32_GEMM_HALF_SUM = 32,    // panels in sums so long
-  F32_GEMM_SHORT_ROWS = 8,   // from here on tiles have four rows at least, on every ISA
+  F32_GEMM_OUT_BLOCK_BYTES = 256 * 1024,  // output of one block: each line is written once
+  F32_GEMM_PAGE = 4096,                   // rows this far apart fall into the same set of the L1
+                                          // cache
+  F32_GEMM_HALF_PANELS = 2,  // fewest panels for which rounding rows of A to float16 pays off
+  F32_GEMM_HALF_SUM = 32,    // fewest terms of such sums
+  F32_GEMM_SHORT_ROWS = 8,   // with at least so many rows, tiles have four rows or more on every
+                             // ISA
 };
 
-// Whether the rows are few enough to go one by one.
+// Whether there are so few rows that they are computed one by one.
 static bool f32_gemm_is_vector(const struct smr_f32_gemm_args *args) {
   return !args->indirect && args->m <= (args->source.rows > 1 ? args->source.rows : 1);
 }
 
-// Whether the columns fill one panel, and more than half of it.
+// Whether there is one panel, more than half filled.
 static bool f32_gemm_is_narrow(const struct smr_f32_gemm_args *args) {
   return !args->indirect && args->n <= SMR_PANEL && args->n > SMR_PANEL / 2;
 }
@@ -86,7 +87,7 @@ samara_status smr_f32_gemm_need(const struct smr_f32_gemm_args *args, bool rows_
     if (tiles) SMR_NEED_IN(parts, error, f32_gemm_f16w);
     return SAMARA_OK;
   }
-  // A CPU without products in bfloat16 computes those in float32.
+  // A CPU without bfloat16 products computes these in float32.
   if (vector) SMR_NEED_IN(parts, error, f32_gemv);
   if (!tiles) return SAMARA_OK;
   SMR_NEED_IN(parts, error, f32_gemm);
@@ -120,25 +121,25 @@ void smr_f32_gemm_plan_make(const struct smr_f32_gemm_config *config,
     plan->group_panels = config->gemv_nr[args->w_type] / SMR_PANEL;
   } else if (config->tall_mr && f32_gemm_is_narrow(args) && args->w_type == SMR_GEMM_F32 &&
              args->a_stride * sizeof(float) % F32_GEMM_PAGE != 0) {
-    // Taller tiles hide more of the loads, but that many rows a page apart evict each other.
+    // Taller tiles hide more loads, but so many rows a page apart would evict each other.
     mr = config->tall_mr;
     plan->ukernel = config->tall;
     plan->kernel = config->tall_name;
   }
   const size_t row_tiles = smr_ceil_div(args->m, mr);
 
-  // Rows per block: A's rows stay in L2 while all column groups pass over them.
+  // Rows per block: A's rows stay in L2 while all column groups read them.
   const size_t depth = sum > 0 ? sum : 1;
   size_t rows = F32_GEMM_A_BLOCK_BYTES / sizeof(float) / depth;
   const size_t out_rows = F32_GEMM_OUT_BLOCK_BYTES / sizeof(float) / args->n;
   if (out_rows < rows) rows = out_rows;
-  // Unfolding panels costs as much as some rows: more of them share it.
+  // Unfolding panels costs as much as some rows, so let more rows share it.
   const size_t least = args->source.rows ? 16 : 4;
   size_t tiles = rows / mr < least ? least : rows / mr;
   if (tiles > row_tiles) tiles = row_tiles;
   plan->rows = smr_tile_blocks_make(row_tiles, smr_ceil_div(row_tiles, tiles));
 
-  // Column groups of nearly equal width: four panels are 2 + 2, not 3 + 1.
+  // Choose column groups of nearly equal width: four panels are 2 + 2, not 3 + 1.
   plan->groups = smr_ceil_div(panels, plan->group_panels);
   plan->units = args->batch * plan->rows.count * plan->groups;
 }
@@ -152,7 +153,7 @@ size_t smr_f32_gemm_source_bytes(const struct smr_f32_gemm_config *config, size_
   return config->nr[SMR_GEMM_F32] / SMR_PANEL * stride;
 }
 
-// The rows of a column group one by one, through panels that are never unfolded.
+// The rows of a column group one by one, over panels that are not unfolded.
 static void f32_gemm_source_rows(const struct smr_f32_gemm_plan *plan,
                                  const struct smr_f32_gemm_args *args,
                                  const struct smr_f32_gemm_params *params, size_t b, size_t column,
@@ -160,7 +161,7 @@ static void f32_gemm_source_rows(const struct smr_f32_gemm_plan *plan,
                                  const float *bias, char *out, const char *residual) {
   const size_t out_bytes = args->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
   struct smr_f32_gemm_params none = *params;
-  none.k = 0;  // what is left is the end of a row: its sums come as the bias
+  none.k = 0;  // only the end of a row is left: its sums are passed as bias
   for (size_t j = 0; j < columns; j += SMR_PANEL, w += args->panel_stride_bytes) {
     const size_t n = columns - j < SMR_PANEL ? columns - j : SMR_PANEL;
     for (size_t i = first; i < last; i++) {
@@ -175,7 +176,8 @@ static void f32_gemm_source_rows(const struct smr_f32_gemm_plan *plan,
   }
 }
 
-// Column groups [group, group_end) over one block of rows: one, but for matrix-vector products.
+// Column groups [group, group_end) over one block of rows. Several groups only in matrix-vector
+// products.
 static void f32_gemm_unit(const struct smr_f32_gemm_plan *plan,
                           const struct smr_f32_gemm_args *args, size_t b, size_t block,
                           size_t group, size_t group_end) {
@@ -217,7 +219,7 @@ static void f32_gemm_unit(const struct smr_f32_gemm_plan *plan,
   size_t row = first;
   if (SMR_HAS(f32_gemm_source) && args->source.expand &&
       plan->ukernel == plan->config->gemv[args->w_type]) {
-    row += (tile_end - tile_begin) * height;  // tiles of one row
+    row += (tile_end - tile_begin) * height;  // register tiles of one row
     f32_gemm_source_rows(plan, args, &params, b, column, columns, w, first, row, bias, out,
                          residual);
     tile_begin = tile_end;
@@ -249,7 +251,7 @@ void smr_f32_gemm_run(const struct smr_f32_gemm_plan *plan, const struct smr_f32
   for (size_t unit = begin, count; unit < end; unit += count) {
     const size_t group = unit % plan->groups, rest = unit / plan->groups;
     const size_t left = plan->groups - group;
-    // A row's panels in one call: what comes before each takes longer than a short panel does.
+    // Pass all panels of a row in one call: the cost of a call exceeds that of a short panel.
     count = !vector ? 1 : left < end - unit ? left : end - unit;
     f32_gemm_unit(plan, args, rest / plan->rows.count, rest % plan->rows.count, group,
                   group + count);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// One row times all panels: weights in sequence, one panel or two at a time, bound by memory.
+// One row times all panels: reads weights sequentially, one or two panels at a time; memory-bound.
 //
-// Eight accumulators hide the latency of the multiply-add: with P = VF / 16 vectors to a panel,
-// element k goes to accumulator k mod (8 / P) and the partial sums are added pairwise, which is the
-// order of this kernel whatever range of columns it is given.
+// Eight accumulators hide the latency of the multiply-add. With P = VF / 16 vectors per panel,
+// element k is added to accumulator k mod (8 / P), and the partial sums are added pairwise. This
+// order does not depend on the range of columns.
 
 #define GEMV_VECTORS (SMR_PANEL / VF)
 #define GEMV_SPLIT (GEMV_VECTORS <= 4 ? 8 / GEMV_VECTORS : 2)
-// Panels side by side, where there are registers for their sums: an element of A is loaded once.
-// Not in builds for size: it gains 1 to 10 % for 1.4 KB of code.
+// Panels computed side by side if there are enough registers: an element of A is loaded once. Not
+// in builds for size: 1.4 KB of code for 1 to 10 %.
 #if defined(SMR_FOR_SIZE)
 #define GEMV_TOGETHER 1
 #else
@@ -20,7 +20,7 @@ SMR_INLINE N(vf) GEMM_NAME(gemv_load)(const char *w, size_t j, const int f16) {
              : N(load)((const float *)(const void *)w + j * VF);
 }
 
-// `panels` panels from `w`, `stride` bytes apart: their sums before the clamp, into `sums`.
+// Sums, before the clamp, of `panels` panels from `w`, `stride` bytes apart.
 SMR_INLINE void GEMM_NAME(gemv_panels)(const size_t panels, const int f16, size_t k, const float *a,
                                        const char *w, size_t stride, const float *bias,
                                        N(vf) (*sums)[GEMV_VECTORS]) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Float product for AArch64: tiles up to 8x8 on half panels (GCC keeps those free of spills).
+// Float product for AArch64: tiles up to 8x8 on half panels (GCC spills no registers there).
 //
-// A is read four elements at a time and multiplied by lane, which needs no broadcast.
+// Four elements of A are loaded at a time and multiplied by lane, without broadcasts.
 
 #define GEMM_NAME(name) N(f32_gemm_##name)
 #include "kernels/f32_gemm/finish.h"
@@ -25,7 +25,7 @@ SMR_INLINE float32x4_t N(f32_gemm_weights)(const char *w, size_t j, const int f1
     }                                                                       \
   } while (0)
 
-// mr rows by eight columns at `w`; rows <= mr of them exist, the others repeat the last.
+// mr rows by eight columns at `w`. Only rows <= mr rows exist; the others repeat the last.
 SMR_INLINE void N(f32_gemm_tile)(const size_t mr, const int f16, size_t rows, size_t columns,
                                  const float *a, const float *const *pointers, const void *w,
                                  const float *bias, void *out, const void *residual,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Float product over float16 weights in float16 arithmetic: tiles up to 8x16, A by lane.
 //
-// A is taken in chunks of 32 steps of the sum. A power of two brings the largest magnitude of a
-// row's chunk to [8, 16), then its elements are rounded to float16, so small ones keep their digits
-// and large ones do not overflow. A chunk's sums are float16, what they add up to is float32. Where
-// that is not finite (weights too large for a chunk's sum, infinities, NaN), the element is what
-// the float32 kernel gives. An element depends on its row of A and its column of weights alone.
+// A is processed in chunks of 32 terms. A power of two scales the largest magnitude of a row's
+// chunk to [8, 16) before the elements are rounded to float16, so small elements keep their digits
+// and large ones do not overflow. Sums of a chunk are float16; the total is float32. If it is not
+// finite (weights too large for a chunk's sum, infinities, NaN), the element is recomputed by the
+// float32 kernel. An element depends only on its row of A and its column of weights.
 
 #define GEMM_NAME(name) N(f32_gemm_##name)
 #include "kernels/f32_gemm/finish.h"
@@ -15,11 +15,11 @@
 #define HALF_STEPS 32
 #define HALF_TOP 3  // exponent of the largest magnitude of a chunk
 
-// Up to eight rows of A, HALF_STEPS steps of the sum; rows that do not exist are zero.
+// HALF_STEPS terms of up to eight rows of A; missing rows are zero.
 struct N(f32_gemm_chunk) {
   uint16_t row[HALF_MR][HALF_STEPS];
   uint16_t step[HALF_STEPS][HALF_MR];  // the same, transposed; not filled for a single row
-  float unit[HALF_MR];                 // what 1.0 stands for
+  float unit[HALF_MR];                 // the scale: value of 1.0
 };
 
 SMR_INLINE float16x8_t N(f32_gemm_halves)(const uint16_t *p) {
@@ -35,7 +35,7 @@ SMR_INLINE const float *N(f32_gemm_row)(size_t i, size_t tap, const float *a,
   return (const float *)(const void *)((const char *)p + params->a_offset_bytes);
 }
 
-// HALF_STEPS floats to float16, scaled; the return value is what 1.0 stands for.
+// Scale HALF_STEPS floats and round to float16. Returns the value of 1.0.
 SMR_INLINE float N(f32_gemm_narrow)(const float *x, uint16_t *out) {
   float32x4_t v[HALF_STEPS / 4];
   SMR_UNROLL for (size_t j = 0; j < HALF_STEPS / 4; j++) v[j] = N(load)(x + 4 * j);
@@ -45,7 +45,7 @@ SMR_INLINE float N(f32_gemm_narrow)(const float *x, uint16_t *out) {
   const float most = N(reduce_max)(N(max)(top[0], top[1]));
   uint32_t bits;
   memcpy(&bits, &most, sizeof bits);
-  // The exponents of scale and unit: normal numbers both. Infinity and NaN stay what they are.
+  // Exponents of scale and unit; both are normal numbers. Infinity and NaN are kept.
   uint32_t exponent = 2 * 127 + HALF_TOP - (bits >> 23);
   if (exponent > 253) exponent = 253;
   const uint32_t scale_bits = exponent << 23, unit_bits = (254 - exponent) << 23;
@@ -65,7 +65,7 @@ SMR_INLINE float N(f32_gemm_narrow)(const float *x, uint16_t *out) {
 SMR_INLINE void N(f32_gemm_turn)(const uint16_t *row, uint16_t *step) {
   uint16x8_t v[8], w[8];
   SMR_UNROLL for (size_t i = 0; i < 8; i++) v[i] = vld1q_u16(row + i * HALF_STEPS);
-  // Each round interleaves rows i and i + 4: three of them transpose.
+  // Each pass interleaves rows i and i + 4; three passes transpose.
   SMR_UNROLL for (size_t i = 0; i < 4; i++) {
     w[2 * i] = vzip1q_u16(v[i], v[i + 4]);
     w[2 * i + 1] = vzip2q_u16(v[i], v[i + 4]);
@@ -81,7 +81,7 @@ SMR_INLINE void N(f32_gemm_turn)(const uint16_t *row, uint16_t *step) {
   SMR_UNROLL for (size_t i = 0; i < 8; i++) vst1q_u16(step + 8 * i, w[i]);
 }
 
-// `count` <= HALF_STEPS steps from step `c` of tap `tap` on.
+// Load `count` <= HALF_STEPS terms, starting at step `c` of tap `tap`.
 static void N(f32_gemm_fill)(size_t rows, size_t count, size_t tap, size_t c, const float *a,
                              const float *const *pointers, const struct smr_f32_gemm_params *params,
                              struct N(f32_gemm_chunk) * chunk) {
@@ -113,8 +113,8 @@ SMR_INLINE void N(f32_gemm_widen)(float16x8_t v, float unit, float *sums) {
   N(store)(sums + 4, vfmaq_n_f32(N(load)(sums + 4), high, unit));
 }
 
-// acc + b * lane `lane` of x. GCC 12 copies a lane that is used twice into a register of its own,
-// or loads it again; lanes of halves come from v0 to v15.
+// acc + b * lane `lane` of x. GCC 12 would copy or reload a lane that is used twice; lanes of
+// halves must be in v0 to v15.
 #if defined(__clang__)
 #define HALF_MULTIPLY(acc, b, x, lane) acc = vfmaq_laneq_f16(acc, b, x, lane)
 #else
@@ -127,7 +127,7 @@ SMR_INLINE void N(f32_gemm_widen)(float16x8_t v, float unit, float *sums) {
     HALF_MULTIPLY(acc[i][1], b1, x, i); \
   }
 
-// mr rows of a chunk times a panel: added to sums [mr][HALF_NR].
+// mr rows of a chunk times a panel, added to sums [mr][HALF_NR].
 SMR_INLINE void N(f32_gemm_tile)(const size_t mr, size_t count,
                                  const struct N(f32_gemm_chunk) * chunk, const uint16_t *w,
                                  float *sums) {
@@ -205,7 +205,7 @@ static int N(f32_gemm_is_finite)(size_t rows, size_t padded, const float *sums) 
   return N(all)(N(eq)(all, all));
 }
 
-// Puts the float32 kernel's elements in the place of those that are not finite.
+// Replace elements that are not finite by those of the float32 kernel.
 static __attribute__((noinline)) void N(f32_gemm_repair)(size_t rows, size_t padded, const float *a,
                                                          const float *const *pointers,
                                                          const char *w, const float *bias,
@@ -229,7 +229,7 @@ static __attribute__((noinline)) void N(f32_gemm_repair)(size_t rows, size_t pad
   }
 }
 
-// Whole vectors of float32 here, the rest where every kernel ends.
+// Store whole vectors of float32; the general code stores the rest.
 static void N(f32_gemm_end)(size_t rows, size_t columns, const float *sums, void *out,
                             const void *residual, const struct smr_f32_gemm_params *params) {
   const float32x4_t lo = N(set1)(params->lo), hi = N(set1)(params->hi);
@@ -244,7 +244,7 @@ static void N(f32_gemm_end)(size_t rows, size_t columns, const float *sums, void
     }
   }
   if (whole == columns) return;
-  const size_t bytes = whole * sizeof(float);  // nothing, if out is float16
+  const size_t bytes = whole * sizeof(float);  // 0 if out is float16
   GEMM_NAME(finish)
   (rows, columns - whole, sums + whole, HALF_NR, (char *)out + bytes,
    residual ? (const char *)residual + bytes : NULL, params);
@@ -299,7 +299,7 @@ static void N(f32_gemm_gemv_kernel_f16w)(size_t rows, size_t columns, const floa
   }
 }
 
-// float32 weights take the kernels of NEON.
+// float32 weights use the kernels of NEON.
 static const struct smr_f32_gemm_config N(f32_gemm_config) = {
     .isa = SMR_SIMD_NAME,
     .mr = HALF_MR,

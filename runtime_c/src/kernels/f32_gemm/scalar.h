@@ -6,8 +6,8 @@
 
 enum { F32_GEMM_SCALAR_MR = 4, F32_GEMM_SCALAR_NR = 4 };
 
-// mr rows by four columns at `w`; rows <= mr of them exist, the others repeat the last. The sums
-// go to `sums` [mr][SMR_PANEL].
+// mr rows by four columns at `w`. Only rows <= mr rows exist; the others repeat the last. The sums
+// are written to `sums` [mr][SMR_PANEL].
 SMR_INLINE void N(f32_gemm_tile)(const size_t mr, const int f16, size_t rows, const float *a,
                                  const float *const *pointers, const void *w, const float *bias,
                                  float *sums, const struct smr_f32_gemm_params *params) {

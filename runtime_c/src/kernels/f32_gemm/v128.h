@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Float product for vectors of 128 bits: tiles up to 6x8 on half panels, which 16 registers hold,
-// and matrix-vector.
+// Float product for 128-bit vectors: tiles up to 6x8 on half panels, which fit 16 registers, and
+// matrix-vector.
 
 #define GEMM_NAME(name) N(f32_gemm_##name)
 #include "kernels/f32_gemm/core.h"
@@ -14,7 +14,7 @@ GEMM_TILE(tile_3x8, 3, 2, 0, 0, 1)
 GEMM_TILE(tile_4x8, 4, 2, 0, 0, 1)
 GEMM_TILE(tile_5x8, 5, 2, 0, 0, 1)
 GEMM_TILE(tile_6x8, 6, 2, 0, 0, 1)
-// float16 weights: fewer instances, rows that do not exist repeat the last one.
+// float16 weights: fewer instances; missing rows repeat the last one.
 GEMM_TILE(tile_2x8h, 2, 2, 0, 1, 0)
 GEMM_TILE(tile_4x8h, 4, 2, 0, 1, 0)
 GEMM_TILE(tile_6x8h, 6, 2, 0, 1, 0)

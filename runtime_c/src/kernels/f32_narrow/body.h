@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weights of 8 or 4 bits, once over the vocabulary.
 //
-// A vector holds VF columns. NARROW_VECTORS of them make a panel; every loop over them is unrolled.
+// A vector holds VF columns, and NARROW_VECTORS of them form a panel. Every loop over them is
+// unrolled.
 
 #define NARROW_VECTORS (SMR_NARROW_COLUMNS / VF)
 #define NARROW_GROUP_BYTES 64  // [16][4]
 
-// Without vectors a float16 takes many instructions, which stand once instead of for every column.
+// Without vectors, reading a float16 takes many instructions, so it is a function instead of code
+// per column.
 #if VF == 1
 #define NARROW_LOADS static __attribute__((noinline))
 #else
 #define NARROW_LOADS SMR_INLINE
 #endif
 
-// Scales and zero points of a block, a vector for VF columns.
+// Scales and zero points of a block: one vector for VF columns.
 NARROW_LOADS N(vf) N(narrow_scale)(const struct smr_f32_narrow_panel *p, size_t block, size_t v) {
   const size_t at = block * SMR_NARROW_COLUMNS + v * VF;
   return p->scales_are_f16 ? N(load_f16)((const uint16_t *)p->scales + at)
@@ -28,7 +30,7 @@ SMR_INLINE N(vi) N(narrow_load)(const char *w, size_t group, size_t v) {
   return N(iload)((const int32_t *)(const void *)(w + group * NARROW_GROUP_BYTES + v * VF * 4));
 }
 
-// Row `i` of the four (or, of 4 bits, of the eight) in a vector, as floats.
+// Row `i` of the four (with 4 bits: eight) in a vector, as floats.
 SMR_INLINE N(vf) N(narrow_value)(const smr_narrow_type type, N(vi) q, const int i) {
   if (type == SMR_NARROW_I8) return N(to_float)(N(isra)(N(ishl)(q, 24 - 8 * i), 24));
   const int left = (i < 4 ? 28 : 24) - 8 * (i & 3);
@@ -38,7 +40,7 @@ SMR_INLINE N(vf) N(narrow_value)(const smr_narrow_type type, N(vi) q, const int 
 
 // ---- unfolding ----
 
-// One row, wherever it lies in its group.
+// One row at any position in its group.
 SMR_INLINE void N(narrow_expand_one)(const smr_narrow_type type,
                                      const struct smr_f32_narrow_panel *p, size_t row, float *out) {
   const size_t block = row / p->block;
@@ -62,8 +64,8 @@ SMR_INLINE void N(narrow_expand_one)(const smr_narrow_type type,
   }
 }
 
-// Group `group` of vectors, whose rows `i` go to out + place(i) rows, in one block or (high half of
-// 4 bits) two.
+// Group `group` of vectors. Its row `i` is written to row place(i) of `out`; the group belongs to
+// one block or, with 4 bits and different high halves, two.
 SMR_INLINE void N(narrow_expand_rows)(const smr_narrow_type type,
                                       const struct smr_f32_narrow_panel *p, size_t group,
                                       size_t block, const int first, const int rows, float *out) {
@@ -104,12 +106,12 @@ SMR_INLINE void N(narrow_expand)(const smr_narrow_type type, const struct smr_f3
 
 // ---- one row of x ----
 
-// Sums of the rows of one block: [halves][two chains][vectors].
+// Sums over the rows of one block: [halves][two chains][vectors].
 struct N(narrow_sums) {
   N(vf) v[2][2][NARROW_VECTORS];
 };
 
-// One vector group: rows a[0..3] (and a[16..19] of 4 bits) of the panel.
+// One group of vectors: rows a[0..3] of the panel (with 4 bits also a[16..19]).
 SMR_INLINE void N(narrow_multiply)(const smr_narrow_type type, const char *w, size_t group,
                                    const float *a, const N(vf) * zero, const int has_zero,
                                    struct N(narrow_sums) * sums) {
@@ -130,8 +132,8 @@ SMR_INLINE void N(narrow_multiply)(const smr_narrow_type type, const char *w, si
   }
 }
 
-// Adds the sums of a block times its scale, and clears them. Of 4 bits, `high` is the block of the
-// high halves.
+// Adds the sums of a block times its scale, and clears them. With 4 bits, `high` is the block of
+// the high halves.
 SMR_INLINE void N(narrow_flush)(const smr_narrow_type type, const struct smr_f32_narrow_panel *p,
                                 size_t low, size_t high, struct N(narrow_sums) * sums,
                                 N(vf) * total) {
@@ -149,7 +151,7 @@ SMR_INLINE void N(narrow_flush)(const smr_narrow_type type, const struct smr_f32
 SMR_INLINE void N(narrow_row)(const smr_narrow_type type, const int has_zero,
                               const struct smr_f32_narrow_panel *p, const float *a, float *out) {
   const size_t together = type == SMR_NARROW_I8 ? SMR_NARROW_ROWS_8 : SMR_NARROW_ROWS_4;
-  const size_t groups = type == SMR_NARROW_I8 ? 1 : 4;  // of vectors, in `together` rows
+  const size_t groups = type == SMR_NARROW_I8 ? 1 : 4;  // of vectors; they contain `together` rows
   const char *w = p->w;
   struct N(narrow_sums) sums;
   N(vf) total[NARROW_VECTORS], zero[2 * NARROW_VECTORS];
@@ -158,14 +160,14 @@ SMR_INLINE void N(narrow_row)(const smr_narrow_type type, const int has_zero,
     SMR_UNROLL for (int i = 0; i < 4; i++) sums.v[i / 2][i % 2][v] = N(zero)();
   }
   for (size_t row = 0; row < p->rows;) {
-    // Rows up to the end of the block, or the two blocks of a group of 4 bits.
+    // Rows up to the end of the block; with 4 bits, of the two blocks of a group.
     const size_t low = row / p->block,
                  high = type == SMR_NARROW_I8 || p->block > 16 ? low : low + 1;
     const size_t last = (high + 1) * p->block, end = last < p->rows ? last : p->rows;
     if (has_zero) {
       SMR_UNROLL for (size_t v = 0; v < NARROW_VECTORS; v++) {
         zero[v] = N(narrow_zero)(p, low, v);
-        // The last group of two blocks may have one: the other meets zeros of x.
+        // The last group may lack its second block; that one is multiplied by zeros of x.
         zero[NARROW_VECTORS + v] = high * p->block < p->rows ? N(narrow_zero)(p, high, v) : zero[v];
       }
     }
@@ -175,7 +177,7 @@ SMR_INLINE void N(narrow_row)(const smr_narrow_type type, const int has_zero,
                            &sums);
       }
     }
-    if (row < end) {  // the last rows of all: a group that is not full
+    if (row < end) {  // the last rows: a partial group
       float rest[SMR_NARROW_ROWS_4] = {0};
       for (size_t i = 0; row + i < end; i++) rest[i] = a[row + i];
       for (size_t j = 0; j < groups; j++) {

@@ -5,14 +5,14 @@
 //
 //   (q[r][n] - zero[r / block][n]) * scale[r / block][n]
 //
-// 8 bits: `[ceil(rows / 4)][16][4]` of int8, as products of integers read it. 4 bits:
-// `[ceil(rows / 32)][4][16][4]` bytes; of the 32 rows of a group, byte [j][n][i] holds row 4 * j +
-// i in its low half and row 16 + 4 * j + i in its high half. So a column is a lane of int32, and a
-// row comes out of a vector by shifts. What fills up the last group is never used.
+// 8 bits: `[ceil(rows / 4)][16][4]` of int8, as integer products read it. 4 bits: `[ceil(rows /
+// 32)][4][16][4]` bytes; in a group of 32 rows, byte [j][n][i] holds row 4 * j + i in its low half
+// and row 16 + 4 * j + i in its high half. So a column is a lane of int32, and shifts extract a row
+// from a vector. The padding of the last group is never used.
 //
-// Kernels write floats that a product reads, or take one row of x through a panel and never write
-// them. Both round each step to float32: `expand` gives the same bits on all instruction sets, the
-// order of `row`'s sums depends on the instruction set and on nothing else.
+// `expand` writes floats for a product to read. `row` multiplies one row of x by a panel without
+// writing floats. Both round each step to float32. `expand` gives the same bits on all instruction
+// sets; the order of the sums of `row` depends only on the instruction set.
 #ifndef SMR_KERNELS_F32_NARROW_H
 #define SMR_KERNELS_F32_NARROW_H
 
@@ -20,8 +20,8 @@
 #include <stdint.h>
 
 enum {
-  SMR_NARROW_COLUMNS = 16,  // of a panel
-  SMR_NARROW_ROWS_8 = 4,    // that lie together
+  SMR_NARROW_COLUMNS = 16,  // per panel
+  SMR_NARROW_ROWS_8 = 4,    // rows in a group
   SMR_NARROW_ROWS_4 = 32,
 };
 
@@ -30,9 +30,9 @@ typedef enum { SMR_NARROW_I8 = 0, SMR_NARROW_I4 = 1, SMR_NARROW_U4 = 2 } smr_nar
 struct smr_f32_narrow_panel {
   const void *w;
   size_t rows;
-  size_t block;           ///< rows that share a scale: a multiple of 16; of 4 for 8 bits
+  size_t block;           ///< rows that share a scale: a multiple of 16; with 8 bits of 4
   const void *scales;     ///< [ceil(rows / block)][16] of float32, or of float16
-  const uint16_t *zeros;  ///< the same of float16; NULL where all are 0
+  const uint16_t *zeros;  ///< the same, float16; NULL if all are 0
   int scales_are_f16;
 };
 
@@ -54,7 +54,7 @@ struct smr_f32_narrow_config {
 /// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.
 const struct smr_f32_narrow_config *smr_f32_narrow_config(uint32_t isa);
 
-/// Rows as they are stored: a whole number of groups.
+/// Rows stored for `rows` rows: whole groups.
 size_t smr_narrow_stored_rows(smr_narrow_type type, size_t rows);
 /// Bytes of a panel of `rows` rows, rounded up to 64.
 size_t smr_narrow_panel_bytes(smr_narrow_type type, size_t rows);

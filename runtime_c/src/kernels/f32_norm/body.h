@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Normalisation over the vocabulary.
 
-#define NORM_BLOCK 256  // vectors whose sum is complete before it meets the others
+#define NORM_BLOCK 256  // vectors that are summed up before they are added to the total
 
 // Sum of x - shift, or of its square, over n elements.
 SMR_INLINE float N(f32_norm_sum)(size_t n, const float *x, float shift, const int square) {

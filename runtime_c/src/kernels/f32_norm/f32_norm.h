@@ -3,9 +3,9 @@
 //
 //   y = (x - mean) / sqrt(mean of (x - mean)^2 + eps) * scale + bias
 //
-// or, not centred, with 0 for the mean. `scale` and `bias` may be NULL. `y` may be `x`; otherwise
+// or with 0 for the mean if not centred. `scale` and `bias` may be NULL. `y` may be `x`; otherwise
 // nothing overlaps. Nothing outside the elements is touched. Orders of addition depend on the
-// extents and the ISA only; sums are blocked, so errors do not grow with the length.
+// extents and the ISA only. Sums are blocked, so errors do not grow with the length.
 #ifndef SMR_KERNELS_F32_NORM_H
 #define SMR_KERNELS_F32_NORM_H
 

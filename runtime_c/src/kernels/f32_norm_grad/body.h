@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradients of normalised rows over the vocabulary.
 
-#define NORM_GRAD_BLOCK 256  // vectors whose sums are complete before they meet the others
+#define NORM_GRAD_BLOCK 256  // vectors that are summed up before they are added to the total
 
 struct N(f32_norm_grad_sums) {
-  N(vf) square, plain, product;  // of u * u, h and h * u
+  N(vf) square, plain, product;  // sums of u * u, h and h * u
 };
 
 static const float N(f32_norm_grad_lanes)[16] = {0, 1, 2,  3,  4,  5,  6,  7,
@@ -21,7 +21,7 @@ SMR_INLINE N(vf) N(f32_norm_grad_first)(N(vf) v, size_t n) {
   return N(select)(inside, v, N(zero)());
 }
 
-// Elements of a block that starts at i, of `whole` in full vectors.
+// End of the block that starts at i; `whole` elements are in full vectors.
 SMR_INLINE size_t N(f32_norm_grad_end)(size_t whole, size_t i) {
   return whole - i < NORM_GRAD_BLOCK * VF ? whole : i + NORM_GRAD_BLOCK * VF;
 }
@@ -85,8 +85,9 @@ SMR_INLINE struct N(f32_norm_grad_sums)
   return total;
 }
 
-// What is the same for all elements of a row: dx = (h - plain) * r + u * slope. The difference is
-// taken before r, which is large where a row hardly varies, can make its rounding large.
+// Values shared by the elements of a row: dx = (h - plain) * r + u * slope. The difference is taken
+// before the product with r, because a large r (a row that hardly varies) would amplify rounding
+// errors.
 struct N(f32_norm_grad_line) {
   N(vf) mean, r, slope, plain;
 };

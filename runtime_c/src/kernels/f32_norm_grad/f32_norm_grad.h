@@ -8,10 +8,10 @@
 //   dx = r * (h - mean of h - u * r^2 * mean of (h * u))
 //   dscale += dy * u * r      dbias += dy
 //
-// or, not centred, with 0 for both plain means. `scale` may be NULL (1), and so may `dscale` and
-// `dbias` (not wanted). `dx` may be `dy` or `x`; otherwise nothing overlaps. Sums along the row are
-// blocked, so errors do not grow with its length; dscale and dbias add one row at a time, and the
-// caller bounds how many. Orders of addition depend on the extents and the ISA only.
+// or with 0 for both plain means if not centred. `scale` may be NULL (1); `dscale` and `dbias` may
+// be NULL (not wanted). `dx` may be `dy` or `x`; otherwise nothing overlaps. Sums along the row are
+// blocked, so errors do not grow with its length. dscale and dbias add one row at a time, and the
+// caller limits the number of rows. Orders of addition depend on the extents and the ISA only.
 #ifndef SMR_KERNELS_F32_NORM_GRAD_H
 #define SMR_KERNELS_F32_NORM_GRAD_H
 

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // One step of an optimiser over n parameters: the contract.
 //
-// Every function walks its arrays once, element by element. A result may lie where the input of the
-// same name lies; otherwise arrays do not overlap. No alignment beyond that of a float.
+// Every function processes its arrays once, element by element. A result may share the buffer of
+// the input of the same name; otherwise arrays do not overlap. Alignment: that of a float.
 #ifndef SMR_KERNELS_F32_OPTIM_H
 #define SMR_KERNELS_F32_OPTIM_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/// What all of them do first: d = sign * g + weight_decay * p.
+/// The first step of all functions: d = sign * g + weight_decay * p.
 struct smr_f32_optim_gradient {
   const float *p, *g;
   float sign;          // 1 or -1
-  float weight_decay;  // 0: p is not added, whatever it holds
+  float weight_decay;  // 0: p is not added, even if infinite or NaN
 };
 
-/// Stochastic gradient descent: b = momentum * buffer + keep * d (d where `buffer` is NULL),
-/// p_new = p - lr * (nesterov ? d + momentum * b : b). Without momentum b is d and is not stored.
+/// Stochastic gradient descent: b = momentum * buffer + keep * d (d if `buffer` is NULL), p_new = p
+/// - lr * (nesterov ? d + momentum * b : b). Without momentum, b is d and is not stored.
 struct smr_f32_sgd {
   struct smr_f32_optim_gradient gradient;
   const float *buffer;
@@ -36,9 +36,9 @@ struct smr_f32_adam {
   float decay, step, root, epsilon;
 };
 
-/// RMSprop: a = alpha * average + (1 - alpha) * d^2; centred: c = alpha * mean + (1 - alpha) * d
-/// and max(a - c^2, 0) takes the place of a below; q = d / (sqrt(a) + epsilon); with momentum b =
-/// momentum * buffer + q, p_new = p - lr * b; without p_new = p - lr * q.
+/// RMSprop: a = alpha * average + (1 - alpha) * d^2. Centred: c = alpha * mean + (1 - alpha) * d,
+/// and max(a - c^2, 0) replaces a below. q = d / (sqrt(a) + epsilon). With momentum: b = momentum *
+/// buffer + q, p_new = p - lr * b; otherwise p_new = p - lr * q.
 struct smr_f32_rmsprop {
   struct smr_f32_optim_gradient gradient;
   const float *average, *mean, *buffer;  // mean: centred only; buffer: momentum only

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outer products over the vocabulary. OUTER_MR and OUTER_NV are the largest tile in rows and
-// vectors, OUTER_MASKED says whether part of a vector costs no more to load than all of it;
-// OUTER_TILES(X, nv) lists X(rows, nv) for all rows. Where there is an OUTER_TALL_TILES, tiles of
-// one vector may have the further rows that it lists.
+// Outer products over the vocabulary. OUTER_MR and OUTER_NV are the rows and vectors of the largest
+// tile. OUTER_MASKED: loading part of a vector costs no more than loading all of it. OUTER_TILES(X,
+// nv) lists X(rows, nv) for all rows. If OUTER_TALL_TILES is defined, it lists further rows for
+// tiles of one vector.
 #if defined(SMR_SIMD_AVX512)
 #define OUTER_MR 12
 #define OUTER_NV 3
@@ -24,7 +24,7 @@
 #define OUTER_CONFIG(X) X(6, 16, 6, 16)
 #endif
 
-// mr rows by nv vectors, of the last of which `lanes` exist if it is only a `part`.
+// mr rows by nv vectors. If `part`, only `lanes` of the last vector exist.
 SMR_INLINE void N(outer_tile)(const size_t mr, const size_t nv, const int part, size_t lanes,
                               const struct smr_f32_outer_walk *walk) {
   N(vf) acc[OUTER_MR][OUTER_NV];
@@ -118,7 +118,7 @@ static void N(outer_kernel)(size_t height, size_t width, const struct smr_f32_ou
 #endif
 }
 
-// One vector of channels for `taps` taps: `pixels` sums of each, which hides their latency.
+// One vector of channels for `taps` taps: `pixels` partial sums of each, to hide their latency.
 SMR_INLINE void N(outer_diagonal)(const size_t taps, const size_t pixels, const int part,
                                   size_t lanes, size_t b_tap,
                                   const struct smr_f32_outer_walk *walk) {
@@ -196,7 +196,7 @@ static void N(outer_diagonal_kernel)(size_t taps, size_t channels, size_t b_tap,
   }
 }
 
-// Up to `nr` columns have up to `mr` rows, up to `narrow` columns up to `tall` rows.
+// Up to `nr` columns with up to `mr` rows; up to `narrow` columns with up to `tall` rows.
 #define OUTER_KERNELS(mr, nr, tall, narrow)                        \
   static const struct smr_f32_outer_config N(f32_outer_config) = { \
       "f32_outer_" #mr "x" #nr "__" SMR_SIMD_NAME,                 \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pools over the vocabulary.
 
-// One tap's vector, all of it or its first `lanes`.
+// Loads the vector of one tap, whole or its first `lanes`.
 SMR_INLINE N(vf) N(f32_pool_load)(int half, const char *x, size_t lanes) {
   const float *f = (const float *)(const void *)x;
   const uint16_t *h = (const uint16_t *)(const void *)x;
@@ -24,7 +24,7 @@ SMR_INLINE void N(f32_pool_store)(int half, char *y, N(vf) v, size_t lanes) {
 
 SMR_INLINE N(vf) N(f32_pool_step)(int kind, N(vf) sum, N(vf) x) {
   switch (kind) {
-    // max keeps a NaN in its second operand, the select one in its first.
+    // max returns a NaN of its second operand; the select handles one of its first.
     case SMR_POOL_MAX:
       return N(select)(N(ne)(x, x), x, N(max)(x, sum));
     case SMR_POOL_AVG:
@@ -36,7 +36,7 @@ SMR_INLINE N(vf) N(f32_pool_step)(int kind, N(vf) sum, N(vf) x) {
   }
 }
 
-// `vectors` of channels; the last of them has `lanes`. Everything but the window is a constant.
+// `vectors` vectors of channels; the last has `lanes`. All arguments but the window are constants.
 SMR_INLINE void N(f32_pool_block)(int kind, int half, size_t vectors, size_t lanes,
                                   const struct smr_pool_window *window, size_t channel,
                                   float divisor, char *y) {

@@ -7,19 +7,19 @@
 #include <stdint.h>
 
 enum smr_f32_pool_kind {
-  SMR_POOL_MAX,  // the largest; NaN wins
+  SMR_POOL_MAX,  // the largest; NaN counts as largest
   SMR_POOL_AVG,  // sum / divisor
   SMR_POOL_L1,   // sum of |x|
   SMR_POOL_L2,   // sqrt(sum of x^2)
   SMR_POOL_VECTOR_KINDS,
-  SMR_POOL_POWER = SMR_POOL_VECTOR_KINDS,  // (sum of |x|^p)^(1/p), p the divisor
+  SMR_POOL_POWER = SMR_POOL_VECTOR_KINDS,  // (sum of |x|^p)^(1/p), with p passed as the divisor
   SMR_POOL_KINDS
 };
 
 enum smr_f32_pool_type { SMR_POOL_F32, SMR_POOL_F16, SMR_POOL_TYPES };
 
-/// The taps of a window that lie inside the tensor: a box of them. `x` is the first one's first
-/// channel, strides are elements. n[i] >= 1.
+/// The taps of a window that lie inside the tensor: a box. `x` points to the first channel of the
+/// first tap; strides are in elements. n[i] >= 1.
 struct smr_pool_window {
   const void *x;
   size_t n[3];
@@ -27,8 +27,8 @@ struct smr_pool_window {
 };
 
 /// y[c] = the pool of x[tap][c] over the window, for c < channels, in float32; float16 is rounded
-/// once. Taps are added in row-major order, so a result does not depend on the ISA but for the sign
-/// of a zero among equal maxima. `y` does not overlap the window.
+/// once. Taps are added in row-major order, so results do not depend on the ISA, except for the
+/// sign of zero among equal maxima. `y` does not overlap the window.
 typedef void (*smr_f32_pool_ukernel)(size_t channels, const struct smr_pool_window *window,
                                      float divisor, void *y);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools by any other norm, with the C library's powers.
+// Pools by any other norm, with the C library's pow.
 #include "base/fp.h"
 
 #include "kernels/f32_pool/f32_pool.h"

@@ -5,7 +5,7 @@ SMR_INLINE N(vf) N(pool_grad_load)(const float *p, size_t lanes) {
   return lanes == VF ? N(load)(p) : N(load_n)(p, lanes);
 }
 
-// One vector of channels; `lanes` is VF as a constant, or fewer.
+// One vector of channels; `lanes` is the constant VF, or fewer.
 SMR_INLINE void N(pool_grad_where_block)(const struct smr_pool_grad_window *w, size_t c,
                                          size_t lanes, int32_t *taps) {
   N(vf) best = N(pool_grad_load)(w->x + c, lanes);
@@ -35,8 +35,8 @@ static void N(pool_grad_where)(size_t channels, const struct smr_pool_grad_windo
   if (c < channels) N(pool_grad_where_block)(w, c, channels - c, taps);
 }
 
-// Adds to one vector of channels of every tap of the box: `dy` where `at` is its number, or
-// everywhere.
+// Adds `dy` to one vector of channels of each tap in the box: everywhere if `all`, otherwise where
+// `at` equals the tap's number.
 SMR_INLINE void N(pool_grad_add_block)(int all, const struct smr_pool_grad_window *w, size_t c,
                                        size_t lanes, N(vf) dy, N(vi) at) {
   for (size_t i = w->begin[0]; i < w->end[0]; i++) {

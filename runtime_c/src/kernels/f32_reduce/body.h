@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Float reductions over the vocabulary.
 
-// Vectors of a block: partial results of this many are added up before they meet the others.
+// Vectors that are summed up before they are added to the total.
 #define REDUCE_BLOCK 64
 
 SMR_INLINE N(vf) N(f32_reduce_join_sum)(N(vf) a, N(vf) b) { return N(add)(a, b); }
 SMR_INLINE N(vf) N(f32_reduce_join_prod)(N(vf) a, N(vf) b) { return N(mul)(a, b); }
-// The vocabulary passes on a NaN of the second operand only.
+// The vocabulary's max and min only propagate a NaN of the second operand.
 SMR_INLINE N(vf) N(f32_reduce_join_max)(N(vf) a, N(vf) b) {
   return N(select)(N(ne)(a, a), a, N(max)(a, b));
 }
@@ -14,7 +14,7 @@ SMR_INLINE N(vf) N(f32_reduce_join_min)(N(vf) a, N(vf) b) {
   return N(select)(N(ne)(a, a), a, N(min)(a, b));
 }
 
-// smr_f32_reduce_join, in the loop.
+// smr_f32_reduce_join for use in loops.
 SMR_INLINE float N(f32_reduce_scalar_sum)(float a, float b) { return a + b; }
 SMR_INLINE float N(f32_reduce_scalar_prod)(float a, float b) { return a * b; }
 SMR_INLINE float N(f32_reduce_scalar_max)(float a, float b) { return a > b || a != a ? a : b; }
@@ -63,7 +63,7 @@ SMR_INLINE float N(f32_reduce_scalar_min)(float a, float b) { return a < b || a 
     }                                                                                              \
     float lanes[VF];                                                                               \
     N(store)(lanes, total);                                                                        \
-    /* Halves meet halves. */                                                                      \
+    /* Combine halves with halves. */                                                              \
     SMR_UNROLL for (size_t width = VF / 2; width > 0; width /= 2)                                  \
         SMR_UNROLL for (size_t i = 0; i < width; i++) lanes[i] =                                   \
             N(f32_reduce_scalar_##name)(lanes[i], lanes[i + width]);                               \

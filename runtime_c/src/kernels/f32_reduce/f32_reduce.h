@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folding floats into one: the contract.
+// Reducing floats: the contract.
 //
 // The order of additions depends on n (or rows) and the ISA only, never on alignment or threads.
-// Long sums are cut into blocks whose partial sums are added in turn, so the error does not grow
-// with the length. MAX and MIN give NaN if any element is NaN. Nothing outside the elements is
+// Long sums are divided into blocks whose partial sums are added in turn, so the error does not
+// grow with the length. MAX and MIN give NaN if any element is NaN. Nothing outside the elements is
 // read.
 #ifndef SMR_KERNELS_F32_REDUCE_H
 #define SMR_KERNELS_F32_REDUCE_H
@@ -35,7 +35,7 @@ struct smr_f32_reduce {
 /// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.
 const struct smr_f32_reduce *smr_f32_reduce_config(uint32_t isa);
 
-/// What `op` starts from: 0, -infinity, infinity, 1.
+/// The neutral element of `op`: 0, -infinity, infinity, 1.
 float smr_f32_reduce_start(enum smr_f32_reduce_op op);
 
 /// a op b.

@@ -21,7 +21,7 @@ SMR_INLINE void N(f32_resize_store)(int half, char *y, N(vf) v, size_t lanes) {
     N(store_n)(f, v, lanes);
 }
 
-// `vectors` from element `at` on; the last of them has `lanes`.
+// `vectors` vectors from element `at` on; the last has `lanes`.
 SMR_INLINE void N(f32_resize_blend_block)(int half, size_t vectors, size_t lanes, size_t at,
                                           const struct smr_resize_rows *rows, float *y) {
   const size_t element = half ? sizeof(uint16_t) : sizeof(float);
@@ -53,7 +53,7 @@ SMR_INLINE void N(f32_resize_blend_any)(int half, size_t n, const struct smr_res
   if (i < n) N(f32_resize_blend_block)(half, 1, n - i, i, rows, y);
 }
 
-// One pixel's channels from `at` on.
+// The channels of one pixel, from `at` on.
 SMR_INLINE void N(f32_resize_pixel_block)(int half, size_t vectors, size_t lanes, size_t at,
                                           size_t taps, const float *weights, const float *x,
                                           size_t x_stride, char *y) {

@@ -8,8 +8,8 @@
 
 enum smr_f32_resize_type { SMR_RESIZE_F32, SMR_RESIZE_F16, SMR_RESIZE_TYPES };
 
-/// Where the outputs along an axis come from: output o is the sum of weights[o * width + t] times
-/// input first[o] + t, for t < count[o]; a count of 0 says that it lies outside.
+/// The inputs of each output along an axis: output o is the sum of weights[o * width + t] times
+/// input first[o] + t, for t < count[o]. A count of 0 means that the output is outside.
 struct smr_resize_axis {
   const int32_t *first;
   const int32_t *count;
@@ -17,8 +17,8 @@ struct smr_resize_axis {
   size_t width;
 };
 
-/// The rows that meet in an output row: `count[0]` x `count[1]` of them, each `stride_bytes` apart,
-/// weighing the product of their weights.
+/// The rows that are blended to an output row: `count[0]` x `count[1]`, each `stride_bytes` apart.
+/// The weight of a row is the product of its two weights.
 struct smr_resize_rows {
   const void *x;
   size_t count[2];
@@ -29,8 +29,8 @@ struct smr_resize_rows {
 /// y[i] = the weighted sum of element i of the rows, for i < n. Input of the table's type.
 typedef void (*smr_f32_resize_blend)(size_t n, const struct smr_resize_rows *rows, float *y);
 
-/// Pixels of one output row from the blended row `x`. Strides are elements between pixels of
-/// `channels`. Output of the table's type. Pixels outside are left alone.
+/// Pixels of one output row from the blended row `x`. Strides are in elements, between pixels of
+/// `channels`. Output has the table's type. Pixels outside are not written.
 typedef void (*smr_f32_resize_row)(size_t pixels, size_t channels,
                                    const struct smr_resize_axis *axis, const float *x,
                                    size_t x_stride, void *y, size_t y_stride);

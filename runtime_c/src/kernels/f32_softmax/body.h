@@ -10,14 +10,14 @@ SMR_INLINE float N(f32_softmax_max)(size_t n, const float *x) {
   return best;
 }
 
-// Sum of e^(x - max), which are also stored where y is given.
+// Sum of e^(x - max). Stores the terms if y is given.
 SMR_INLINE float N(f32_softmax_exp)(size_t n, const float *x, float best, float *y) {
   const N(vf) shift = N(set1)(best);
   N(vf) sum = N(zero)();
   while (n) {
     const size_t lanes = n < VF ? n : VF;
     N(vf) e = N(exp)(N(sub)(lanes == VF ? N(load)(x) : N(load_n)(x, lanes), shift));
-    if (lanes < VF) {  // what does not exist adds nothing
+    if (lanes < VF) {  // missing lanes add nothing
       float some[VF] = {0};
       N(store_n)(some, e, lanes);
       e = N(load)(some);

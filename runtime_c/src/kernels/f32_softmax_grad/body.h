@@ -2,7 +2,7 @@
 // Gradients of softmax over the vocabulary.
 #include "simd/math.h"
 
-#define SOFTMAX_GRAD_BLOCK 256  // vectors whose sum is complete before it meets the others
+#define SOFTMAX_GRAD_BLOCK 256  // vectors that are summed up before they are added to the total
 
 SMR_INLINE N(vf) N(f32_softmax_grad_load)(const float *p, size_t n) {
   return n == VF ? N(load)(p) : N(load_n)(p, n);
@@ -24,7 +24,7 @@ SMR_INLINE N(vf) N(f32_softmax_grad_first)(N(vf) v, size_t n, N(vf) other) {
   return N(select)(N(lt)(N(load)(N(f32_softmax_grad_numbers)), N(set1)((float)n)), v, other);
 }
 
-// Elements of a block that starts at i, of `whole` in full vectors.
+// End of the block that starts at i; `whole` elements are in full vectors.
 SMR_INLINE size_t N(f32_softmax_grad_end)(size_t whole, size_t i) {
   return whole - i < SOFTMAX_GRAD_BLOCK * VF ? whole : i + SOFTMAX_GRAD_BLOCK * VF;
 }
@@ -181,7 +181,7 @@ static float N(f32_cross_distance)(size_t n, const float *x, const float *w, flo
   return N(reduce_add)(total);
 }
 
-// What all elements of a row share.
+// Values shared by the elements of a row.
 struct N(f32_cross_line) {
   N(vf) from, factor, share;
 };

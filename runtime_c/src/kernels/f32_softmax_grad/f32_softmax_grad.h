@@ -26,7 +26,7 @@ struct smr_f32_softmax_grad {
   /// Index 0: softmax, 1: log_softmax.
   smr_f32_softmax_grad_row row[2];
   smr_f32_softmax_grad_columns columns[2];
-  /// ln of the sum of e^(x - best) over n >= 1 elements, of which *best is the largest.
+  /// ln of the sum of e^(x - best) over n >= 1 elements. Writes their largest to *best.
   float (*log_sum)(size_t n, const float *x, float *best);
   /// Sum of w * (best - x + log_sum); w NULL: 1.
   float (*distance)(size_t n, const float *x, const float *w, float best, float log_sum);

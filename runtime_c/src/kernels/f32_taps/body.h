@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over pixels that lie anywhere, over the vocabulary.
+// Sums over pixels at arbitrary offsets, over the vocabulary.
 
 SMR_INLINE N(vf) N(f32_taps_load)(const float *x, size_t lanes) {
   return lanes == VF ? N(load)(x) : N(load_n)(x, lanes);
@@ -52,7 +52,7 @@ SMR_INLINE void N(f32_taps_largest_block)(size_t lanes, size_t taps, const size_
   N(vf) best = N(f32_taps_load)(y, lanes);
   for (size_t k = 0; k < taps; k++) {
     const N(vf) product = N(mul)(N(set1)(weights[k]), N(f32_taps_load)(x + offsets[k], lanes));
-    // A NaN in the second operand comes out; one in the first needs the selection.
+    // max returns a NaN of its second operand; the select handles one of its first.
     best = N(select)(N(eq)(product, product), N(max)(product, best), product);
   }
   if (lanes == VF)

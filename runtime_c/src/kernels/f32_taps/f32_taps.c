@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles sums over pixels that lie anywhere for every instruction set, and chooses.
+// Compiles sums over pixels at arbitrary offsets for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/f32_taps/f32_taps.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weighted sums (and maxima) of a few pixels that lie anywhere, and what their gradients need: the
-// contract.
+// Weighted sums (and maxima) of a few pixels at arbitrary offsets, and the sums for their
+// gradients: the contract.
 //
-// A pixel is n floats from x + offsets[k] on, for k < taps; pixels may coincide. No alignment
-// beyond that of a float.
+// A pixel is n floats from x + offsets[k] on, for k < taps; pixels may coincide. Alignment: that of
+// a float.
 #ifndef SMR_KERNELS_F32_TAPS_H
 #define SMR_KERNELS_F32_TAPS_H
 
@@ -20,7 +20,8 @@ struct smr_f32_taps_kernels {
   /// dots[k] = sum over i < n of x[offsets[k] + i] * y[i].
   void (*dots)(size_t n, size_t taps, const size_t *offsets, const float *x, const float *y,
                float *dots);
-  /// y[i] = the largest of y[i] and, over k, weights[k] * x[offsets[k] + i]; NaN wins.
+  /// y[i] = the largest of y[i] and weights[k] * x[offsets[k] + i] over all k; NaN counts as
+  /// largest.
   void (*largest)(size_t n, size_t taps, const size_t *offsets, const float *weights,
                   const float *x, float *y);
   const char *name;  // for profiles, e.g. "f32_taps__avx2"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise float arithmetic over the vocabulary.
 
-// The loop for constant steps; `value` says f in terms of a and b.
+// The loop for constant steps. `value` gives f in terms of a and b.
 #define VBINARY_LOOP(name, a_step, b_step)                                                         \
   for (; n >= VF; n -= VF, pa += (a_step) * VF, pb += (b_step) * VF, y += VF)                      \
     N(store)(y,                                                                                    \

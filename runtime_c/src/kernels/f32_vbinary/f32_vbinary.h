@@ -12,7 +12,7 @@
 typedef void (*smr_f32_vbinary_ukernel)(size_t n, const float *a, size_t a_step, const float *b,
                                         size_t b_step, float *y);
 
-/// The functions; functions.inc says what they are of a and b.
+/// The functions; functions.inc defines them in terms of a and b.
 enum smr_f32_vbinary {
 #define SMR_F32_BINARY(NAME, name, DTYPES, value, value_f64) SMR_F32_VBINARY_##NAME,
 #include "kernels/f32_vbinary/functions.inc"

@@ -2,8 +2,8 @@
 // The elementwise float functions over the vocabulary.
 #include "simd/trig.h"
 
-// `value` says f in terms of x, a and b. Long ones appear once: the loop does whole vectors and the
-// last part of one alike, which costs them nothing that can be measured.
+// `value` gives f in terms of x, a and b. Long functions are expanded once: one loop handles both
+// whole vectors and the last partial one, at no measurable cost.
 #define VUNARY_LONG(name, value)                                                               \
   static void N(f32_vunary_##name)(size_t n, const float *px, float *y, const float *params) { \
     const N(vf) a = N(set1)(params[0]), b = N(set1)(params[1]);                                \

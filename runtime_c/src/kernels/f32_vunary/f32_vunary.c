@@ -36,6 +36,6 @@ smr_f32_vunary_ukernel smr_f32_vunary_kernel(uint32_t isa, enum smr_f32_vunary f
 }
 
 const char *smr_f32_vunary_kernel_name(uint32_t isa, enum smr_f32_vunary function) {
-  (void)function;  // a table has one name
+  (void)function;  // one name for all functions
   return f32_vunary_rows[f32_vunary_row(isa)].name;
 }

@@ -12,8 +12,8 @@
 /// position.
 typedef void (*smr_f32_vunary_ukernel)(size_t n, const float *x, float *y, const float *params);
 
-/// The functions; functions.inc says what they are of x, with a and b for params. NaN in gives NaN
-/// out for all of them.
+/// The functions; functions.inc defines them in terms of x, with params a and b. All return NaN for
+/// NaN.
 enum smr_f32_vunary {
 #define SMR_F32_FUNCTION(NAME, name, LENGTH, value, value_f64) SMR_F32_##NAME,
 #include "kernels/f32_vunary/functions.inc"
@@ -22,8 +22,8 @@ enum smr_f32_vunary {
 #undef SMR_F32_FUNCTION
 };
 
-/// The best kernel for `function` among the instruction sets `isa` (SMR_ISA_* bits); NULL where
-/// this build leaves it out: part f32_vunary_neg + function.
+/// The best kernel for `function` among the instruction sets `isa` (SMR_ISA_* bits); NULL if this
+/// build lacks it (part f32_vunary_neg + function).
 smr_f32_vunary_ukernel smr_f32_vunary_kernel(uint32_t isa, enum smr_f32_vunary function);
 /// Its name for profiles, e.g. "f32_vunary__avx2".
 const char *smr_f32_vunary_kernel_name(uint32_t isa, enum smr_f32_vunary function);

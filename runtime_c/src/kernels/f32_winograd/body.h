@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transforms over the vocabulary. `form` is a
-// constant at every call, so that what it chooses vanishes.
+// The transforms over the vocabulary. `form` is a constant at every call, so its branches vanish.
 
-// The finite points of F(4, 3) but 0 are +-A and +-B.
+// The finite points of F(4, 3) other than 0 are +-A and +-B.
 #define WINOGRAD_A 0.625
 #define WINOGRAD_B 1.5
 #define WINOGRAD_AA (WINOGRAD_A * WINOGRAD_A)
 #define WINOGRAD_BB (WINOGRAD_B * WINOGRAD_B)
 
-// A line of input to its points: coefficients of the polynomials that are 0 at all other points.
+// Transform a line of input to points. The coefficients are those of the polynomials that are 0 at
+// all other points.
 SMR_INLINE void N(f32_winograd_to)(int form, const N(vf) * d, N(vf) * v) {
   if (form == SMR_WINOGRAD_F23) {
     v[0] = N(sub)(d[2], d[0]);
@@ -32,7 +32,7 @@ SMR_INLINE void N(f32_winograd_to)(int form, const N(vf) * d, N(vf) * v) {
   v[5] = N(fma)(product, d[1], N(fma)(sum, d[3], d[5]));
 }
 
-// A line of points to outputs: values at the points times their powers.
+// Transform a line of points to outputs: values at the points times their powers.
 SMR_INLINE void N(f32_winograd_from)(int form, const N(vf) * m, N(vf) * y) {
   if (form == SMR_WINOGRAD_F23) {
     y[0] = N(add)(m[0], N(add)(m[1], m[2]));
@@ -51,9 +51,10 @@ SMR_INLINE void N(f32_winograd_from)(int form, const N(vf) * m, N(vf) * y) {
   y[3] = N(fma)(aaa, difference_a, N(fma)(bbb, difference_b, m[5]));
 }
 
-// `lanes` channels, VF of them if `whole`. That is a constant, as is the form: a test at every load
-// would be a copy of what follows for each outcome, and a count from a function that GCC does not
-// inline into these (-Os into -O2) one of each loop for each number of turns: 470 kB.
+// Load `lanes` channels, VF of them if `whole`. Both `whole` and `form` are constants: a run-time
+// test at every load would duplicate the following code for each outcome, and a count from a
+// function that GCC does not inline here (-Os into -O2) one copy of each loop per number of
+// iterations: 470 kB.
 SMR_INLINE N(vf) N(f32_winograd_load)(int whole, const float *p, size_t lanes) {
   return whole ? N(load)(p) : N(load_n)(p, lanes);
 }
@@ -130,13 +131,13 @@ SMR_INLINE void N(f32_winograd_output)(int form, const struct smr_f32_winograd_o
   if (c < t->channels) N(f32_winograd_output_part)(form, 0, c, t->channels - c, t);
 }
 
-// Lanes of a panel at a time: what float64 has registers for.
+// Lanes of a panel at a time, limited by the registers for float64.
 #define WINOGRAD_LANES (VF > 8 ? 8 : VF > 4 ? 4 : 2)
 typedef double N(winograd_d) __attribute__((vector_size(WINOGRAD_LANES * sizeof(double))));
 typedef float N(winograd_f) __attribute__((vector_size(WINOGRAD_LANES * sizeof(float))));
 
-// Three weights to points: powers of the point by the product of its distances to the others, which
-// is the same for a point and its opposite.
+// Transform three weights to points: powers of the point divided by the product of its distances to
+// the others, which is the same for a point and its opposite.
 SMR_INLINE void N(f32_winograd_points)(int form, N(winograd_d) w0, N(winograd_d) w1,
                                        N(winograd_d) w2, N(winograd_d) * v) {
   const double aa = WINOGRAD_AA, bb = WINOGRAD_BB;
@@ -183,8 +184,8 @@ SMR_INLINE void N(f32_winograd_weight)(int form, const float *taps, size_t tap_s
   }
 }
 
-// Points of as many channels as follow each other in a panel are gathered before they are written:
-// from one point to the next it is a power of two, mostly, and such lines push each other out.
+// Collect the points of several consecutive channels before writing them: points are usually a
+// power of two apart, so single writes would evict each other's cache lines.
 SMR_INLINE void N(f32_winograd_weights)(int form, const struct smr_f32_winograd_weights *a,
                                         size_t begin, size_t end) {
   enum { CHANNELS = 8, POINT = CHANNELS * SMR_PANEL };

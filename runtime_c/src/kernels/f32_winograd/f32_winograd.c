@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Winograd convolution: cutting into blocks of tiles, and the steps of a block.
+// Winograd convolution: the division into blocks of tiles, and the steps of a block.
 #include "base/fp.h"
 
 #include "kernels/f32_winograd/f32_winograd.h"
@@ -18,11 +18,12 @@
 
 enum {
   WINOGRAD_ROOM_BYTES = 512 * 1024,  // points and products of a block: half of an L2
-  WINOGRAD_FEWEST_TILES = 24,        // of a block: what passes over the weights once,
-  WINOGRAD_ENOUGH_TILES = 64,        // and where there are many weights
-  WINOGRAD_SHARED_TILES = 8,         // of a block that is made smaller for threads
-  WINOGRAD_LINE = 16,                // floats of a cache line
-  WINOGRAD_PAGE = 1024,              // floats; rows this far apart share a set of the L1 cache
+  WINOGRAD_FEWEST_TILES = 24,        // fewest tiles per block: each block reads the weights once
+  WINOGRAD_ENOUGH_TILES = 64,        // the same if there are many weights
+  WINOGRAD_SHARED_TILES = 8,         // fewest tiles of a block that is made smaller for threads
+  WINOGRAD_LINE = 16,                // floats per cache line
+  WINOGRAD_PAGE = 1024,              // floats; rows this far apart fall into the same set of the L1
+                                     // cache
 };
 
 static const struct {
@@ -53,9 +54,9 @@ size_t smr_f32_winograd_tiles(const struct smr_f32_winograd_plan *plan, size_t b
   return f32_winograd_first(plan, block + 1) - f32_winograd_first(plan, block);
 }
 
-// What a block has at most.
+// Most tiles of a block.
 static size_t f32_winograd_most(enum smr_winograd_form form, size_t channels, size_t n) {
-  // Reading the weights again, or keeping points in the next cache: what moves fewer bytes.
+  // Rereading the weights or keeping points in the next cache level: choose what moves fewer bytes.
   size_t most = 2 * channels * n / (5 * (channels + n));
   most = most > WINOGRAD_ENOUGH_TILES   ? WINOGRAD_ENOUGH_TILES
          : most < WINOGRAD_FEWEST_TILES ? WINOGRAD_FEWEST_TILES
@@ -72,13 +73,13 @@ size_t smr_f32_winograd_block_tiles(enum smr_winograd_form form, size_t tiles, s
   return smr_ceil_div(tiles, smr_ceil_div(tiles, most));
 }
 
-// Rows of `width` floats: not a page apart.
+// Stride of rows of `width` floats; not a page.
 static size_t f32_winograd_stride(size_t width) {
   return width % WINOGRAD_PAGE == 0 ? width + WINOGRAD_LINE : width;
 }
 
-// Points of `tiles` rows: an odd number of lines apart, so that the same tile of all points does
-// not fall into one set.
+// Stride of points with `tiles` rows: an odd number of cache lines, so that the same tile of all
+// points does not fall into one set.
 static size_t f32_winograd_point(size_t tiles, size_t stride) {
   return (smr_ceil_div(tiles * stride, WINOGRAD_LINE) | 1) * WINOGRAD_LINE;
 }
@@ -169,9 +170,9 @@ size_t smr_f32_winograd_units(const struct smr_f32_winograd_plan *plan, size_t b
   return f32_winograd_plan_of(plan, block)->units;
 }
 
-// Where tile `tile` of all lies.
+// Position of tile `tile`, counted over all images.
 struct f32_winograd_place {
-  size_t image, y, x;  // of the first output
+  size_t image, y, x;  // y, x: its first output
 };
 
 static struct f32_winograd_place f32_winograd_place(const struct smr_f32_winograd_plan *plan,
@@ -191,7 +192,7 @@ void smr_f32_winograd_input(const struct smr_f32_winograd_plan *plan,
     const float *image = args->in + at.image * args->in_batch_stride;
     const float *pixels[SMR_WINOGRAD_MOST_POINTS];
     for (size_t i = 0; i < side; i++) {
-      const size_t y = at.y + i - args->pad_top;  // wraps where it is above the image
+      const size_t y = at.y + i - args->pad_top;  // wraps above the image
       for (size_t j = 0; j < side; j++) {
         const size_t x = at.x + j - args->pad_left;
         pixels[i * side + j] = y < args->in_h && x < args->in_w

@@ -4,17 +4,18 @@
 //   out[b][y][x][n] = clamp(bias[n] + sum_t sum_c in[b][y + ty - pad_top][x + tx - pad_left][c] *
 //                           w[t][c][n] + residual[b][y][x][n], lo, hi)
 //
-// A form F(m, 3) makes m x m outputs from (m + 2) x (m + 2) inputs: both are moved to (m + 2)^2
-// points, where a window is one product per channel. Outputs are cut into tiles of m x m from the
-// top left corner, tiles into blocks; of a block, every point is one matrix product, tiles x
-// channels by channels x outputs, over weights that were transformed before.
+// A form F(m, 3) computes m x m outputs from (m + 2) x (m + 2) inputs. Inputs and weights are
+// transformed to (m + 2)^2 points, where a window becomes one product per channel. Outputs are
+// divided into tiles of m x m, starting in the top left corner, and tiles into blocks. In a block,
+// each point is one matrix product, tiles x channels by channels x outputs, with weights that were
+// transformed beforehand.
 //
-// Points are 0, +-1 and infinity in F(2, 3); 0, +-5/8, +-3/2 and infinity in F(4, 3): of all
-// sixteenths those that lose least (docs/internals/kernels.md has the errors). Transformed weights
-// are computed in float64 and rounded once, the same bits on every ISA.
+// Points are 0, +-1 and infinity in F(2, 3); 0, +-5/8, +-3/2 and infinity in F(4, 3), which lose
+// least among all multiples of 1/16 (errors: docs/internals/kernels.md). Transformed weights are
+// computed in float64 and rounded once; they have the same bits on every ISA.
 //
-// Each output is a sum in one order, fixed by the form and the channels, whatever its tile, block
-// or thread. An infinity or NaN in the input reaches all outputs of the tiles that it is part of.
+// The order of each sum depends only on the form and the channels, not on tile, block or thread. An
+// infinity or NaN in the input affects all outputs of the tiles that read it.
 //
 // No pointer needs alignment beyond 4 bytes. Nothing outside the tensors is read or written.
 #ifndef SMR_KERNELS_F32_WINOGRAD_H
@@ -37,7 +38,7 @@ static inline size_t smr_winograd_points(enum smr_winograd_form form) {
   return (smr_winograd_side(form) + 2) * (smr_winograd_side(form) + 2);
 }
 
-/// One tile of output: rows x columns of it exist, each at most the form's side.
+/// One tile of output. rows x columns of it exist, each at most the form's side.
 struct smr_f32_winograd_output {
   size_t channels, rows, columns;
   const float *products;  ///< of the tile's first point
@@ -59,24 +60,25 @@ struct smr_f32_winograd_weights {
   float *dst;  ///< [points][ceil(n / 16)][channels][16], zeros beyond n
 };
 
-/// What an instruction set has for one form.
+/// The functions of an instruction set for one form.
 struct smr_f32_winograd_ukernels {
-  /// A tile of input to its points. `pixels`: the (m + 2)^2 pixels of the tile, row by row, each
-  /// [channels]; out[point * point_stride + c].
+  /// Transform a tile of input to points. `pixels`: the (m + 2)^2 pixels of the tile, row by row,
+  /// each [channels]; out[point * point_stride + c].
   void (*input)(size_t channels, const float *const *pixels, float *out, size_t point_stride);
   void (*output)(const struct smr_f32_winograd_output *tile);
   /// Panels [begin, end) of the weights.
   void (*weights)(const struct smr_f32_winograd_weights *args, size_t begin, size_t end);
 };
 
-/// A convolution, as the caller sees it. Strides in elements.
+/// The arguments of a convolution. Strides are in elements.
 struct smr_f32_winograd_args {
   size_t batch, in_h, in_w, channels, out_h, out_w, n;
   size_t pad_top, pad_left;
-  size_t threads;  ///< blocks are a multiple of it, if that leaves them tiles enough; or 0
+  size_t threads;  ///< the number of blocks is a multiple of it if that leaves enough tiles per
+                   ///< block; or 0
   const float *in;
   size_t in_pixel_stride, in_row_stride, in_batch_stride;
-  const float *zero;     ///< [channels] zeros: the padding
+  const float *zero;     ///< [channels] zeros, read as padding
   const float *weights;  ///< transformed
   const float *bias;     ///< NULL, or [ceil(n / 16) * 16]
   float *out;
@@ -88,18 +90,17 @@ struct smr_f32_winograd_args {
   void *post_context;
 };
 
-/// How a convolution is cut; made once at session creation. Nothing but the products depends on
-/// the ISA.
+/// How a convolution is divided; made once per session. Only the products depend on the ISA.
 struct smr_f32_winograd_plan {
   enum smr_winograd_form form;
   const struct smr_f32_winograd_ukernels *ukernels;
   size_t tiles_h, tiles_w, tiles;       ///< of an image, of all images
   size_t blocks;                        ///< of tiles, of nearly equal size
-  size_t block_tiles;                   ///< in the largest; the smallest has one less or as many
+  size_t block_tiles;                   ///< in the largest; the others have as many or one less
   size_t in_stride, in_point;           ///< floats between tiles and between points of the input
   size_t out_stride, out_point;         ///< and of the products
-  struct smr_f32_gemm_plan products;    ///< of a block of block_tiles
-  struct smr_f32_gemm_plan products_1;  ///< of one less
+  struct smr_f32_gemm_plan products;    ///< of a block with block_tiles
+  struct smr_f32_gemm_plan products_1;  ///< of a block with one tile less
   const char *kernel;                   ///< name for profiles, e.g. "f32_winograd_f43__avx512"
 };
 
@@ -108,26 +109,26 @@ void smr_f32_winograd_plan_make(enum smr_winograd_form form, uint32_t isa,
                                 const struct smr_f32_winograd_args *args,
                                 struct smr_f32_winograd_plan *plan);
 
-/// Tiles in the largest block, for counting before there is a plan.
+/// Tiles in the largest block; needs no plan.
 size_t smr_f32_winograd_block_tiles(enum smr_winograd_form form, size_t tiles, size_t channels,
                                     size_t n);
 
-/// Floats of a block's points and products, its room.
+/// Floats of a block's buffers: points and products.
 size_t smr_f32_winograd_block_floats(const struct smr_f32_winograd_plan *plan);
 
-/// The most floats that a block takes where there are `tiles` tiles or fewer.
+/// The most floats of a block with `tiles` tiles or fewer in total.
 size_t smr_f32_winograd_most_floats(enum smr_winograd_form form, size_t tiles, size_t channels,
                                     size_t n);
 
-/// Bytes of transformed weights, and making them: panels [begin, end) of ceil(n / 16).
+/// Bytes of transformed weights; and transforming panels [begin, end) of ceil(n / 16).
 size_t smr_f32_winograd_weight_bytes(enum smr_winograd_form form, size_t channels, size_t n);
 void smr_f32_winograd_weights(enum smr_winograd_form form, uint32_t isa,
                               const struct smr_f32_winograd_weights *args, size_t begin,
                               size_t end);
 
-/// The three steps of block `block` in `room` (64-byte aligned by preference): tiles [begin, end)
-/// of it, units [begin, end) of its products, tiles again. Any split of a step gives the same bits;
-/// each needs all of the one before.
+/// The three steps of block `block`, in buffers at `room` (preferably 64-aligned): transform tiles
+/// [begin, end) of it; compute units [begin, end) of its products; transform tiles back. Any
+/// division of a step gives the same bits. Each step must be complete before the next.
 void smr_f32_winograd_input(const struct smr_f32_winograd_plan *plan,
                             const struct smr_f32_winograd_args *args, size_t block, float *room,
                             size_t begin, size_t end);
@@ -139,7 +140,7 @@ void smr_f32_winograd_output(const struct smr_f32_winograd_plan *plan,
                              const struct smr_f32_winograd_args *args, size_t block,
                              const float *room, size_t begin, size_t end);
 
-/// Tiles of block `block`.
+/// Number of tiles of block `block`.
 size_t smr_f32_winograd_tiles(const struct smr_f32_winograd_plan *plan, size_t block);
 
 #endif

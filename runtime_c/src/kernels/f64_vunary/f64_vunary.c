@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one double: the C library's, and what is made of them.
+// Functions of one double: those of the C library, and formulas over them.
 #include "base/fp.h"
 
 #include "kernels/f64_vunary/f64_vunary.h"
 
 #include "kernels/f64_formula.h"
 
-// One kernel: `value` in terms of x, and of the params a and b.
+// One kernel: `value` in terms of x and of the params a and b.
 #define F64_VUNARY(name, value)                                                            \
   static void f64_vunary_##name(size_t n, const void *x_, void *y_, const float *params) { \
     const double *px = (const double *)x_;                                                 \

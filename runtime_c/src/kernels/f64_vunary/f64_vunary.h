@@ -9,7 +9,7 @@
 /// `params` holds two floats, as for float32.
 typedef void (*smr_f64_vunary_ukernel)(size_t n, const void *x, void *y, const float *params);
 
-/// The kernel for `function`, which means what it means for float32; never NULL.
+/// The kernel for `function`, defined as for float32; never NULL.
 smr_f64_vunary_ukernel smr_f64_vunary_kernel(enum smr_f32_vunary function);
 
 #endif

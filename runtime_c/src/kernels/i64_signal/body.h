@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transforms in 64-bit fixed point: plain loops, which the compiler turns into vectors where the
-// instruction set has products of 64 bits.
+// Transforms in 64-bit fixed point: plain loops, which the compiler vectorizes if the instruction
+// set has 64-bit products.
 //
-// A product of 43 and 41 bits does not fit 64. x is cut into x >> 22 and the rest, whose products
-// do; rounding down twice is rounding down once, so the result is that of the whole product.
+// A product of 43 and 41 bits does not fit 64, so x is split into x >> 22 and the rest, whose
+// products fit. Rounding down twice equals rounding down once, so the result is that of the whole
+// product.
 
 #define I64_SIGNAL_CUT 22
 #define I64_SIGNAL_LOW ((INT64_C(1) << I64_SIGNAL_CUT) - 1)

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the driver of int8 depthwise convolution asks of its kernels.
+// What the driver of int8 depthwise convolution passes to its kernels.
 #ifndef SMR_KERNELS_I8_DWCONV_AREA_H
 #define SMR_KERNELS_I8_DWCONV_AREA_H
 
 #include "kernels/i8_dwconv/i8_dwconv.h"
 
-/// A rectangle of output pixels that see all taps of an area, in memory. Strides in elements.
+/// A rectangle of output pixels that use all taps of an area, all in memory. Strides are in
+/// elements.
 struct smr_i8_dwconv_piece {
   size_t rows, pixels;
   const int8_t *in;           ///< the first pixel's first tap
   size_t in_row, in_step;     ///< from row to row, from pixel to pixel of output
   size_t in_tap_row, in_tap;  ///< from row of taps to row of taps, from tap to tap
-  size_t out;                 ///< the first pixel, from the area's `out` on
+  size_t out;                 ///< the first pixel, relative to the area's `out`
   size_t out_row, out_step;
 };
 
-/// Pieces that see the same taps.
+/// Rectangles that use the same taps.
 struct smr_i8_dwconv_area {
   const struct smr_i8_dwconv_piece *pieces;
   size_t count;
   size_t first, channels;  ///< channels [first, channels) are computed; first is a multiple of 16
-  size_t taps_h, taps_w;   ///< both 0 where nothing is seen
+  size_t taps_h, taps_w;   ///< both 0 if no tap is inside
   int32_t x_zero;
   const int8_t *w;  ///< the first tap in the first panel
   size_t w_taps;    ///< taps in a row of the whole kernel

@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // int8 depthwise convolution for AVX-512 with VNNI: four taps of a channel by one instruction.
 //
-// Inputs become unsigned by an offset of 128, which goes the way of their zero point: out of the
-// bias. 64 channels of four neighbouring taps are interleaved to four vectors; within a 128-bit
-// lane, vector i holds channels 4i to 4i + 3, and packing the sums puts them back in order:
-//
+// Inputs become unsigned by an offset of 128, which the bias compensates together with their zero
+// point. 64 channels of four neighbouring taps are interleaved to four vectors. Within a 128-bit
+// lane, vector i holds channels 4i to 4i + 3, and packing the sums restores the order:
 //   taps  a0 a1 … a15   b0 b1 …   c0 …   d0 …     (of a lane)
 //   pairs a0 b0 a1 b1 … a7 b7,  a8 b8 …           c0 d0 …
 //   quads a0 b0 c0 d0 … a3 b3 c3 d3,  a4 …,  a8 …,  a12 …
 //
-// At strides of one, even and odd pixels share the quads, the odd ones with weights shifted by a
-// tap; at strides of two, neighbours share the pairs.
+// With strides of one, even and odd pixels share the quads, the odd ones with weights shifted by a
+// tap; with strides of two, neighbours share the pairs.
 #if defined(SMR_SIMD_AVX512VNNI)
 #define I8DV_PIXELS 4    // pixels together
 #define I8DV_STAGED 192  // vectors of weights that an area may need
 #define I8DV_CHANNELS 64
 #define I8DV_NONE SIZE_MAX
 
-// How a vector is filled: with 64 channels, with those that exist, or with two rows of at most 32
-// channels, whose second half comes from (and goes to) 32 bytes before the second row.
+// Use of a vector: 64 channels; only the existing ones; or two rows of at most 32 channels, the
+// second of which is read from (and written to) 32 bytes before its start.
 enum i8dv_mode { I8DV_FULL, I8DV_PART, I8DV_ROWS };
 
-// What a walk over an area needs, for one block of channels. Functions keep a copy of their own.
+// State of an area for one block of channels. Functions make a local copy.
 struct i8dv_walk {
   struct smr_i8_dwconv_piece piece;  // of these channels
   size_t taps_h, taps_w;
   void *out;
   enum i8dv_mode mode;
-  size_t n;                  // channels of the block that exist
-  __mmask64 mask;            // of them, in both halves with two rows
+  size_t n;                  // existing channels of the block
+  __mmask64 mask;            // for them; in both halves with two rows
   size_t next_in, next_out;  // from row to row of the two
   const __m512i *w;          // [taps_h][shifts][quads][4]
   size_t w_row, w_shift;     // vectors between rows of taps, between shifts
@@ -83,8 +82,8 @@ SMR_INLINE void i8dv_transpose(const __m512i *x, __m512i *y) {
   y[3] = _mm512_shuffle_i32x4(b, d, 0xdd);
 }
 
-// The clamp from above comes before rounding; the one from below may follow it, since conversion
-// and saturation keep values that are too small small.
+// Clamp from above before rounding. Clamping from below may follow, because conversion and
+// saturation keep small values small.
 SMR_INLINE __m512i i8dv_round(__m512i acc, __m512i multiplier, __m512 hi) {
   const __m512 p = _mm512_mul_ps(_mm512_cvtepi32_ps(acc), _mm512_castsi512_ps(multiplier));
   return _mm512_cvtps_epi32(_mm512_min_ps(p, hi));
@@ -135,7 +134,7 @@ SMR_INLINE void i8dv_row(const struct i8dv_walk *walk, const int8_t *in, const _
   SMR_OPAQUE(in);
   i8dv_pair(i8dv_load(in, walk, mode), i8dv_load(in + walk->piece.in_tap, walk, mode), ab);
   SMR_UNROLL for (size_t t = 0; t <= last + 2 * (of_pixel - 1); t++) {
-    const size_t next = 2 * t + 2;  // an input that is not there meets weights of 0
+    const size_t next = 2 * t + 2;  // a missing input is multiplied by weights of 0
     if (next < inputs) {
       const __m512i a = i8dv_load(in + next * walk->piece.in_tap, walk, mode);
       i8dv_pair(a,
@@ -153,7 +152,7 @@ SMR_INLINE void i8dv_row(const struct i8dv_walk *walk, const int8_t *in, const _
   }
 }
 
-// Some output pixels; taps_w == 0: of any geometry.
+// Some output pixels. taps_w == 0: any geometry.
 SMR_INLINE void i8dv_pixels(const struct i8dv_walk *walk, const int8_t *in, size_t out_at,
                             const size_t pixels, const size_t taps_w, const size_t step,
                             const enum i8dv_mode mode) {
@@ -230,7 +229,7 @@ I8DV_RUN(rows_any, 0, 0, I8DV_ROWS)
 
 typedef void (*i8dv_run_function)(const struct i8dv_walk *walk);
 
-// Whether some function for a piece of `taps` wants weights for odd pixels.
+// Whether a function for a rectangle of `taps` needs weights for odd pixels.
 static int i8dv_shares(const struct smr_i8_dwconv_area *area) {
   const size_t taps = area->taps_w;
   if (taps != 3 && taps != 5 && taps != 7) return 0;
@@ -239,7 +238,7 @@ static int i8dv_shares(const struct smr_i8_dwconv_area *area) {
   return 0;
 }
 
-// What this build has no part for is done by the function for any geometry: the same sums.
+// If this build lacks the special function, the general one computes the same sums.
 static i8dv_run_function i8dv_choose(const struct smr_i8_dwconv_piece *piece, size_t taps,
                                      enum i8dv_mode mode) {
 #define I8DV_MODE(all, part, rows)                                 \
@@ -263,7 +262,7 @@ static i8dv_run_function i8dv_choose(const struct smr_i8_dwconv_piece *piece, si
 #undef I8DV_MODE
 }
 
-// Weights of tap (ky, kx) of the channels from `c` on; taps beyond the row are 0.
+// Weights of tap (ky, kx) of the channels from `c` on; 0 for taps after the end of the row.
 SMR_INLINE __m512i i8dv_weight(const struct smr_i8_dwconv_area *area, size_t c,
                                const size_t *panels, bool half, size_t ky, size_t kx) {
   if (kx >= area->taps_w) return _mm512_setzero_si512();
@@ -281,7 +280,7 @@ SMR_INLINE __m512i i8dv_weight(const struct smr_i8_dwconv_area *area, size_t c,
   return _mm512_inserti32x4(_mm512_inserti32x4(low, p[2], 2), p[3], 3);
 }
 
-// Panels of words of four bytes, in the order of the quads; `half`: of their first eight, twice.
+// Panels of 32-bit words, in the order of the quads. `half`: only their first eight, twice.
 SMR_INLINE void i8dv_spread(const void *x, const size_t *panels, bool half, __m512i *to) {
   __m512i natural[4];
   for (size_t i = 0; i < 4; i++) {
@@ -292,12 +291,12 @@ SMR_INLINE void i8dv_spread(const void *x, const size_t *panels, bool half, __m5
   i8dv_transpose(natural, to);
 }
 
-// Make ready what depends on the channels from `c` on; their weights go to `staged`.
+// Prepare everything that depends on the channels from `c` on. Writes their weights to `staged`.
 static void i8dv_prepare(const struct smr_i8_dwconv_area *area, size_t c, __m512i *staged,
                          struct i8dv_walk *walk) {
   const size_t n = walk->n, there = (n + SMR_I8_PANEL - 1) / SMR_I8_PANEL;
   const bool half = walk->mode == I8DV_FULL && n <= SMR_I8_PANEL / 2;
-  size_t panels[4];  // those that the vector's quarters hold
+  size_t panels[4];  // panels of the four quarters of the vector
   walk->mask = UINT64_MAX >> (I8DV_CHANNELS - n);
   if (walk->mode == I8DV_ROWS) walk->mask |= walk->mask << 32;
   for (size_t i = 0; i < 4; i++) {
@@ -305,7 +304,7 @@ static void i8dv_prepare(const struct smr_i8_dwconv_area *area, size_t c, __m512
     if (walk->mode == I8DV_FULL) panels[i] %= there;
     if (panels[i] >= there) panels[i] = I8DV_NONE;
   }
-  // What is added to every input, as an unsigned byte.
+  // Added to every input, as an unsigned byte.
   const __m512i offset = _mm512_set1_epi8((char)(uint8_t)(area->x_zero + 128));
   __m512i sums[4], bias[4], ab[2], cd[2];
   for (size_t i = 0; i < 4; i++) sums[i] = bias[i] = _mm512_setzero_si512();
@@ -334,8 +333,8 @@ static void i8dv_prepare(const struct smr_i8_dwconv_area *area, size_t c, __m512
     i8dv_spread(area->end.multiplier + c, panels, half, walk->multiplier);
 }
 
-// Whether a piece is so narrow and dense that a vector may hold several of its pixels: with steps
-// of one, channels of a tap lie beside those of the next pixel's.
+// Whether a rectangle is so narrow and dense that a vector can hold several pixels: with steps of
+// one, the channels of neighbouring pixels are adjacent.
 static bool i8dv_dense(const struct smr_i8_dwconv_area *area,
                        const struct smr_i8_dwconv_piece *piece) {
   const size_t n = area->channels;
@@ -344,7 +343,7 @@ static bool i8dv_dense(const struct smr_i8_dwconv_area *area,
          piece->out_step == n && piece->pixels * n >= I8DV_CHANNELS;
 }
 
-// Such a piece: the last vector may overlap the one before.
+// Such a rectangle. The last vector may overlap the one before.
 static void i8dv_run_dense(struct i8dv_walk *walk) {
   const size_t bytes = walk->piece.pixels * walk->piece.in_step;
   walk->piece.in_step = walk->piece.out_step = I8DV_CHANNELS;
@@ -396,7 +395,7 @@ static void i8dv_area(const struct smr_i8_dwconv_area *area) {
 }
 
 static void N(i8_dwconv_area)(const struct smr_i8_dwconv_area *area) {
-  // Weights less their zero points are wider than a byte.
+  // Weights minus their zero points do not fit a byte.
   const size_t most = I8DV_STAGED / 8;
   if (area->w_zero || area->taps_h > most || area->taps_w > I8DV_STAGED ||
       area->taps_h * ((area->taps_w + 3) / 4) > (area->taps_w <= 7 ? most : 2 * most))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of an instruction set that others may build on. All leave some cases to portable C,
+// The kernels of an instruction set that others may extend. All leave some cases to portable C,
 // which i8_dwconv.c compiles before them.
 #if defined(SMR_SIMD_AVX512)
 #include "kernels/i8_dwconv/avx512.h"

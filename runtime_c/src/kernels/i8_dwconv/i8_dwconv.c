@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The int8 depthwise convolution: its kernels for every instruction set, and its cut into areas of
-// pixels that see equal taps.
+// The int8 depthwise convolution: its kernels for every instruction set, and the division into
+// areas of pixels that use the same taps.
 #include "base/fp.h"
 
 #include "kernels/i8_dwconv/i8_dwconv.h"
@@ -15,12 +15,13 @@
 #include "simd/tail.h"
 #include "simd/common.h"
 
-// Vector kernels leave some cases to portable C, whose row a selective build may lack.
+// Vector kernels leave some cases to portable C, which must exist even if a selective build drops
+// its row.
 #include "simd/scalar_begin.h"
 #include "kernels/i8_dwconv/scalar.h"
 #include "simd/end.h"
 
-// Those of VNNI leave some to AVX-512, which is compiled before them.
+// VNNI kernels leave some cases to AVX-512, which is compiled before them.
 #define SMR_SIMD_HOT
 #define SMR_SIMD_BODY "kernels/i8_dwconv/body.h"
 #include "kernels/int8.inc"
@@ -60,13 +61,13 @@ const char *smr_i8_dwconv_kernel(const struct smr_i8_dwconv_config *config,
   return config->names[2];
 }
 
-// A unit is a block of rows by a block of channels: rows share input in L1, channels are split so
-// that small images give enough units. Very wide rows, or very large windows, are split too.
+// A unit is a block of rows by a block of channels. Rows share input in L1; channels are split so
+// that small images give enough units. Very wide rows and very large windows are split too.
 enum {
   I8_DWCONV_ROWS = 8,
-  I8_DWCONV_LEAST_ROWS = 3,  // that are worth a block of their own
+  I8_DWCONV_LEAST_ROWS = 3,  // fewest rows of a block
   I8_DWCONV_CHANNELS = 4 * SMR_I8_PANEL,
-  I8_DWCONV_TAPS = 1 << 15,  // of a row of a unit
+  I8_DWCONV_TAPS = 1 << 15,  // most taps per row of a unit
 };
 
 // Pixels of a row of a unit.
@@ -76,7 +77,7 @@ static size_t i8_dwconv_columns(const struct smr_i8_dwconv_args *args) {
   return taps < I8_DWCONV_TAPS && taps != 0 ? I8_DWCONV_TAPS / taps : 1;
 }
 
-// Rows of a unit: blocks are of nearly equal height.
+// Rows of a unit: blocks have nearly equal heights.
 static size_t i8_dwconv_rows(const struct smr_i8_dwconv_args *args) {
   size_t blocks = smr_ceil_div(args->out_h, I8_DWCONV_LEAST_ROWS);
   if (blocks > args->pieces) blocks = args->pieces;
@@ -91,7 +92,7 @@ size_t smr_i8_dwconv_units(const struct smr_i8_dwconv_args *args) {
          smr_ceil_div(args->channels, I8_DWCONV_CHANNELS);
 }
 
-// Taps [begin, end) of one axis that fall inside the image for output position `at`.
+// Taps [begin, end) of one axis that are inside the image for output position `at`.
 struct i8_dwconv_span {
   size_t begin, end;
 };
@@ -126,13 +127,13 @@ static void *i8_dwconv_out(const struct smr_i8_dwconv_args *args, void *out, siz
   return (int8_t *)out + elements;
 }
 
-// Outputs [y0, y1) by [x0, x1) of an image, of up to 64 channels from `channel`.
+// Outputs [y0, y1) by [x0, x1) of an image, for up to 64 channels from `channel`.
 struct i8_dwconv_rect {
   size_t image, channel, y0, y1, x0, x1;
 };
 
-// Weights are made ready once for as many pieces as can be: pixels whose windows leave the image
-// are computed from a copy of what they see, padding and all.
+// Weights are prepared once for as many rectangles as possible. Pixels whose windows leave the
+// image read a padded copy of their inputs.
 enum {
   I8_DWCONV_PATCH = 24 * 1024,  // bytes of such copies
   I8_DWCONV_PIECES = 8,
@@ -143,7 +144,7 @@ struct i8_dwconv_batch {
   const struct smr_i8_dwconv_args *args;
   struct smr_i8_dwconv_area area;
   struct smr_i8_dwconv_piece pieces[I8_DWCONV_PIECES];
-  const int8_t *in;  // of the image and its first channel
+  const int8_t *in;  // address of the image at the first channel
   size_t reach_h, reach_w, used;
   int8_t patch[I8_DWCONV_PATCH];
 };
@@ -153,8 +154,7 @@ SMR_HOT static void i8_dwconv_flush(struct i8_dwconv_batch *batch) {
   batch->area.count = batch->used = 0;
 }
 
-// A piece whose `in` and strides say where it sees its taps. A border column is walked down as if
-// it were a row.
+// Add a rectangle; its `in` and strides address its taps. A border column is treated as a row.
 SMR_HOT static void i8_dwconv_add(struct i8_dwconv_batch *batch, struct smr_i8_dwconv_piece piece) {
   if (batch->area.count == I8_DWCONV_PIECES) i8_dwconv_flush(batch);
   if (piece.pixels < 4 && piece.rows >= 4) {
@@ -193,7 +193,7 @@ SMR_HOT static void i8_dwconv_inside(struct i8_dwconv_batch *batch,
   i8_dwconv_add(batch, piece);
 }
 
-// Copy what a rectangle sees, of which it is known that it fits.
+// Copy the inputs of a rectangle, which must fit the patch.
 SMR_HOT static void i8_dwconv_copied(struct i8_dwconv_batch *batch,
                                      const struct i8_dwconv_rect *rect, size_t rows,
                                      size_t columns) {
@@ -202,10 +202,10 @@ SMR_HOT static void i8_dwconv_copied(struct i8_dwconv_batch *batch,
   int8_t *to = batch->patch + batch->used;
   struct smr_i8_dwconv_piece piece = i8_dwconv_piece_at(args, rect, columns * pitch, pitch);
   piece.in = to;
-  int8_t padding[16];  // pieces of this length are copied in registers, whatever is compiled for
+  int8_t padding[16];  // runs of this length are copied in registers by any compiler target
   memset(padding, args->x_zero, sizeof padding);
   for (size_t r = 0; r < rows; r++) {
-    const size_t y = rect->y0 * args->stride_h + r - args->pad_top;  // wraps when outside
+    const size_t y = rect->y0 * args->stride_h + r - args->pad_top;  // wraps outside the image
     const size_t x0 = rect->x0 * args->stride_w - args->pad_left;
     for (size_t i = 0; i < columns; i++, to += pitch) {
       const size_t x = x0 + i;
@@ -224,13 +224,13 @@ SMR_HOT static void i8_dwconv_copied(struct i8_dwconv_batch *batch,
   i8_dwconv_add(batch, piece);
 }
 
-// The most outputs of at most `all` whose inputs along an axis are at most `most`, at least 1.
+// The most outputs, between 1 and `all`, whose inputs along an axis number at most `most`.
 static size_t i8_dwconv_fitting(size_t all, size_t most, size_t reach, size_t stride) {
   const size_t n = most > reach ? (most - reach) / stride + 1 : 1;
   return n < all ? n : all;
 }
 
-// The same for a rectangle, or for its parts one after another; a window fits.
+// Compute a rectangle through copies, in parts if needed. A single window must fit.
 SMR_HOT static void i8_dwconv_outside(struct i8_dwconv_batch *batch,
                                       const struct i8_dwconv_rect *rect) {
   const struct smr_i8_dwconv_args *args = batch->args;
@@ -252,7 +252,7 @@ SMR_HOT static void i8_dwconv_outside(struct i8_dwconv_batch *batch,
   }
 }
 
-// Outputs [begin, end) along an axis, of [from, to), whose windows lie inside the image.
+// Outputs [begin, end) of [from, to) along an axis whose windows are inside the image.
 static void i8_dwconv_interior(size_t pad, size_t in, size_t stride, size_t reach, size_t from,
                                size_t to, size_t *begin, size_t *end) {
   *begin = (pad + stride - 1) / stride;
@@ -263,12 +263,12 @@ static void i8_dwconv_interior(size_t pad, size_t in, size_t stride, size_t reac
   if (*end < *begin) *end = *begin;
 }
 
-// A rectangle whose windows are small enough to be copied.
+// A rectangle with windows small enough to be copied.
 SMR_HOT static void i8_dwconv_run_small(const struct smr_i8_dwconv_config *config,
                                         const struct smr_i8_dwconv_args *args,
                                         const struct smr_i8_dwconv_area *common,
                                         const struct i8_dwconv_rect *rect) {
-  struct i8_dwconv_batch batch;  // its patch is set piece by piece
+  struct i8_dwconv_batch batch;  // its patch is filled when used
   batch.config = config;
   batch.args = args;
   batch.area = *common;
@@ -288,11 +288,12 @@ SMR_HOT static void i8_dwconv_run_small(const struct smr_i8_dwconv_config *confi
   const int whole = xb - xa == rect->x1 - rect->x0 && yb - ya == rect->y1 - rect->y0;
   const int fits = columns <= I8_DWCONV_PATCH / I8_DWCONV_CHANNELS / rows;
   const size_t outputs = (rect->y1 - rect->y0) * (rect->x1 - rect->x0);
-  // One piece has full vectors of pixels, which is worth a copy that is little work by comparison.
+  // A single rectangle fills vectors of pixels, which pays for the copy if that is little work in
+  // comparison.
   if (!whole && fits && 4 * rows * columns <= outputs * args->kernel_h * args->kernel_w) {
     i8_dwconv_outside(&batch, rect);
   } else {
-    if (ya == yb || xa == xb) ya = yb = rect->y1;  // no window lies inside
+    if (ya == yb || xa == xb) ya = yb = rect->y1;  // no window is completely inside
     part.y0 = ya, part.y1 = yb, part.x0 = xa, part.x1 = xb;
     i8_dwconv_inside(&batch, &part);
     part.x1 = xa, part.x0 = rect->x0;
@@ -308,7 +309,7 @@ SMR_HOT static void i8_dwconv_run_small(const struct smr_i8_dwconv_config *confi
   i8_dwconv_flush(&batch);
 }
 
-// A rectangle whose windows are large: pieces that see equal taps of the image, each on its own.
+// A rectangle with large windows: separate areas of pixels that use the same taps.
 static void i8_dwconv_run_large(const struct smr_i8_dwconv_config *config,
                                 const struct smr_i8_dwconv_args *args,
                                 const struct smr_i8_dwconv_area *common,
@@ -345,7 +346,7 @@ static void i8_dwconv_run_large(const struct smr_i8_dwconv_config *config,
   }
 }
 
-// Whether a window's inputs fit a patch.
+// Whether the inputs of a window fit a patch.
 static int i8_dwconv_small(const struct smr_i8_dwconv_args *args) {
   const size_t most = I8_DWCONV_PATCH / I8_DWCONV_CHANNELS;
   if (args->kernel_h > most || args->kernel_w > most) return 0;

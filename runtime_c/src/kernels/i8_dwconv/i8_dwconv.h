@@ -14,14 +14,14 @@
 //   SMR_I8_TO_I32  out = acc
 //
 // float() rounds half to even and the product is rounded once, so all instruction sets give the
-// same bits, however the work is split.
+// same bits, however the work is divided.
 //
 // Weights: panels `[ceil(channels / 16)][taps][16]` of int8, panel p at `w + p *
 // panel_stride_bytes`, of any values. bias, w_zero and multiplier: [channels rounded up to 16].
 //
-// No pointer needs alignment but for bias, w_zero, multiplier and an int32 out: 4 bytes. Nothing
-// outside the tensors, the panels and the padded arrays is read or written. `out` must not overlap
-// anything else.
+// bias, w_zero, multiplier and an int32 out must be 4-aligned; other pointers need no alignment.
+// Nothing outside the tensors, the panels and the padded arrays is read or written. `out` must not
+// overlap anything else.
 #ifndef SMR_KERNELS_I8_DWCONV_H
 #define SMR_KERNELS_I8_DWCONV_H
 
@@ -30,7 +30,7 @@
 
 #include "kernels/i8_gemm/i8_gemm.h"
 
-/// What becomes of a channel's sum.
+/// The conversion of a channel's sum.
 struct smr_i8_dwconv_end {
   const int32_t *bias;      ///< NULL, or padded to 16
   const float *multiplier;  ///< finite, padded to 16; not with SMR_I8_TO_I32
@@ -45,20 +45,21 @@ struct smr_i8_dwconv_args {
   size_t kernel_h, kernel_w;  ///< 1-D convolution: height 1
   size_t stride_h, stride_w, dilation_h, dilation_w;
   size_t pad_top, pad_left;  ///< the other end follows from out_h, out_w
-  size_t pieces;             ///< blocks of rows that threads want, if they are not too low; or 0
+  size_t pieces;             ///< number of row blocks wanted for threads, subject to a minimal
+                             ///< height; or 0
   const int8_t *in;
   size_t in_pixel_stride, in_row_stride, in_batch_stride;
   int32_t x_zero;  ///< within [-128, 127]
   const int8_t *w;
   size_t panel_stride_bytes;  ///< usually smr_i8_dwconv_panel_stride_bytes(taps)
-  const int32_t *w_zero;      ///< within [-128, 127], padded to 16; NULL where all are 0
+  const int32_t *w_zero;      ///< within [-128, 127], padded to 16; NULL if all are 0
   void *out;
   size_t out_pixel_stride, out_row_stride, out_batch_stride;
   struct smr_i8_dwconv_end end;
 };
 
-/// Length of the 1-D range to split: blocks of a few rows by a few panels of channels, and no more
-/// columns than keep the work of a block bounded.
+/// Length of the range to divide. A unit is a few rows by a few panels of channels, with limited
+/// columns to bound the work.
 size_t smr_i8_dwconv_units(const struct smr_i8_dwconv_args *args);
 
 struct smr_i8_dwconv_config;
@@ -79,7 +80,8 @@ struct smr_i8_dwconv_indirect_args {
   size_t pixels, taps, channels;
   const int8_t *const *indirect;  ///< [pixels][taps] pointers to [channels] bytes
   size_t in_offset_bytes;         ///< added to every pointer but `pad`
-  const int8_t *pad;              ///< [channels] bytes of x_zero, the pointer for padding, or NULL
+  const int8_t *pad;              ///< [channels] bytes of x_zero, or NULL; pointers equal to it
+                                  ///< mean padding
   int32_t x_zero;
   const int8_t *w;
   size_t panel_stride_bytes;
@@ -89,8 +91,8 @@ struct smr_i8_dwconv_indirect_args {
   struct smr_i8_dwconv_end end;
 };
 
-/// Compute pixels [begin, end), any split giving the same bits. Long ranges cost less per pixel:
-/// weights are made ready once per call.
+/// Compute pixels [begin, end). Any division gives the same bits. Long ranges cost less per pixel:
+/// each call prepares the weights once.
 void smr_i8_dwconv_indirect_run(const struct smr_i8_dwconv_config *config,
                                 const struct smr_i8_dwconv_indirect_args *args, size_t begin,
                                 size_t end);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // int8 depthwise convolution for NEON: inputs and weights are widened to int16 and their products
-// summed in int32, a panel of 16 channels at a time. Nothing can saturate, whatever the weights.
+// summed in int32, one panel of 16 channels at a time. No weights can cause saturation.
 
-#define I8DN_PIXELS 4  // pixels together
-#define I8DN_TAPS 200  // whose weights an area may need
+#define I8DN_PIXELS 4  // pixels at a time
+#define I8DN_TAPS 200  // taps whose weights are prepared at once
 #define I8DN_CHANNELS 16
 
-// What a walk over an area needs, for one panel of channels.
+// State of an area for one panel of channels.
 struct i8dn_walk {
   struct smr_i8_dwconv_piece piece;  // of these channels
   size_t taps_h, taps_w;
   void *out;
-  size_t n;            // channels of the panel that exist
+  size_t n;            // existing channels of the panel
   const int16x8_t *w;  // [taps_h][taps_w][2]
   int32x4_t start[4];
   float32x4_t multiplier[4];
@@ -41,8 +41,8 @@ SMR_INLINE void i8dn_mac(int32x4_t *acc, const int16x8_t *x, const int16x8_t *w)
   acc[3] = vmlal_high_s16(acc[3], x[1], w[1]);
 }
 
-// The clamp from above comes before rounding; the one from below may follow it, since conversion
-// and narrowing saturate.
+// Clamp from above before rounding. Clamping from below may follow, because conversion and
+// narrowing saturate.
 SMR_INLINE int32x4_t i8dn_round(int32x4_t acc, float32x4_t multiplier, float32x4_t hi) {
   return vcvtnq_s32_f32(vminq_f32(vmulq_f32(vcvtq_f32_s32(acc), multiplier), hi));
 }
@@ -71,7 +71,7 @@ SMR_INLINE void i8dn_finish(const struct i8dn_walk *walk, const int32x4_t *acc, 
   }
 }
 
-// Some output pixels. With taps_w > 0 rows of taps are unrolled and pixels, `step` taps apart,
+// Some output pixels. If taps_w > 0, rows of taps are unrolled, and pixels, `step` taps apart,
 // share inputs.
 SMR_INLINE void i8dn_pixels(const struct i8dn_walk *walk, const int8_t *in, size_t out_at,
                             const size_t pixels, const size_t taps_w, const size_t step,
@@ -106,7 +106,7 @@ SMR_INLINE void i8dn_pixels(const struct i8dn_walk *walk, const int8_t *in, size
       i8dn_finish(walk, acc + 4 * p, out_at + p * walk->piece.out_step, full);
 }
 
-// All pixels of a piece for one panel of channels.
+// All pixels of a rectangle for one panel of channels.
 SMR_INLINE void i8dn_run(const struct i8dn_walk *given, const size_t taps_w, const size_t step,
                          const int full) {
   const struct i8dn_walk walk = *given;
@@ -139,7 +139,7 @@ I8DN_RUN(part_any, 0, 0, 0)
 
 typedef void (*i8dn_run_function)(const struct i8dn_walk *walk);
 
-// What this build has no part for is done by the function for any geometry: the same sums.
+// If this build lacks the special function, the general one computes the same sums.
 static i8dn_run_function i8dn_choose(const struct smr_i8_dwconv_piece *piece, size_t taps,
                                      int full) {
   const int part = SMR_HAS(i8_dwconv_rest_16) && !full;
@@ -153,7 +153,7 @@ static i8dn_run_function i8dn_choose(const struct smr_i8_dwconv_piece *piece, si
   return part ? i8dn_run_part_any : i8dn_run_any;
 }
 
-// Make ready what depends on the panel of channels at `c`; its weights go to `staged`.
+// Prepare everything that depends on the panel of channels at `c`. Writes its weights to `staged`.
 static void i8dn_prepare(const struct smr_i8_dwconv_area *area, size_t c, int16x8_t *staged,
                          struct i8dn_walk *walk) {
   const size_t left = area->channels - c;
@@ -181,7 +181,7 @@ static void i8dn_prepare(const struct smr_i8_dwconv_area *area, size_t c, int16x
   }
   for (size_t i = 0; i < 4; i++) {
     const int32x4_t bias = area->end.bias ? vld1q_s32(area->end.bias + c + 4 * i) : vdupq_n_s32(0);
-    // Unsigned, for it may wrap.
+    // Unsigned, because it may wrap.
     walk->start[i] = vreinterpretq_s32_u32(
         vsubq_u32(vreinterpretq_u32_s32(bias), vreinterpretq_u32_s32(sums[i])));
     walk->multiplier[i] = area->end.to == SMR_I8_TO_I8 ? vld1q_f32(area->end.multiplier + c + 4 * i)
@@ -219,7 +219,7 @@ static void N(i8_dwconv_area)(const struct smr_i8_dwconv_area *area) {
   }
 }
 
-// One pixel over its pointers.
+// One pixel through its pointers.
 SMR_INLINE void i8dn_indirect_pixel(const struct i8dn_walk *walk,
                                     const struct smr_i8_dwconv_indirect_args *args, size_t c,
                                     const int8_t *const *pointers, size_t out_at, const int full) {

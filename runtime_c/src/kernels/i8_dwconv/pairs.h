@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // int8 depthwise convolution by products of pairs of int16 (vpmaddwd), for the vectors of one ISA.
 //
-// The ISA's file gives I8DW_V (a vector of integers), I8DW_OP(op) (an intrinsic on it), I8DW_WORDS
-// (int16 per vector: the channels walked together) and the loads and stores whose instructions
-// differ.
+// The ISA's file defines I8DW_V (a vector of integers), I8DW_OP(op) (an intrinsic on it),
+// I8DW_WORDS (int16 per vector: the channels processed together) and the loads and stores whose
+// instructions differ.
 //
 // Inputs are widened and neighbouring taps interleaved, so that one product sums two taps of a
-// channel in int32: nothing can saturate, whatever the weights. At strides of one, even and odd
-// pixels share the pairs, the odd ones with weights shifted by a tap. The zero point of the input
-// is taken out of the bias, where weights are made ready for a walk over an area.
+// channel in int32; no weights can cause saturation. With strides of one, even and odd pixels share
+// the pairs, the odd ones with weights shifted by a tap. The bias compensates the zero point of the
+// input when the weights of an area are prepared.
 
-#define I8DW_PIXELS 4    // pixels together
-#define I8DW_STAGED 192  // vectors of weights that an area may need
+#define I8DW_PIXELS 4    // pixels at a time
+#define I8DW_STAGED 192  // vectors of weights that are prepared at once
 
-// What a walk over an area needs, for one vector of channels. Functions keep a copy of their own:
-// what they store cannot change it, so it stays in registers. Vectors of int32 are pairs [low,
-// high] in the order in which interleaving leaves channels.
+// State of an area for one vector of channels. Functions make a local copy: stores cannot change
+// it, so it stays in registers. Vectors of int32 are pairs [low, high], in the order in which
+// interleaving leaves channels.
 struct N(i8dw_walk) {
   struct smr_i8_dwconv_piece piece;  // of these channels
   size_t taps_h, taps_w;
   void *out;
-  size_t n;               // channels of the vector that exist
+  size_t n;               // existing channels of the vector
   const I8DW_V *w;        // [taps_h][shifts][pairs][2]
   size_t w_row, w_shift;  // vectors between rows of taps, between shifts
   I8DW_V start[2], multiplier[2];
@@ -43,8 +43,8 @@ SMR_INLINE void N(i8dw_pair)(I8DW_V first, I8DW_V second, I8DW_V *pair) {
   pair[1] = I8DW_OP(unpackhi_epi16)(first, second);
 }
 
-// The clamp from above comes before rounding; the one from below may follow it, since conversion
-// and saturation keep values that are too small small.
+// Clamp from above before rounding. Clamping from below may follow, because conversion and
+// saturation keep small values small.
 SMR_INLINE I8DW_V N(i8dw_round)(I8DW_V acc, I8DW_V multiplier, I8DW_F hi) {
   const I8DW_F p = I8DW_OP(mul_ps)(I8DW_OP(cvtepi32_ps)(acc), I8DW_FLOATS(multiplier));
   return I8DW_OP(cvtps_epi32)(I8DW_OP(min_ps)(p, hi));
@@ -63,8 +63,8 @@ SMR_INLINE void N(i8dw_finish)(const struct N(i8dw_walk) * walk, const I8DW_V *a
   N(i8dw_store_bytes)((int8_t *)out + at, I8DW_OP(max_epi16)(moved, walk->lo), n);
 }
 
-// Some output pixels. With taps_w > 0, an odd constant, rows of taps are unrolled and pixels,
-// `step` taps apart, share pairs.
+// Some output pixels. If taps_w > 0, an odd constant, rows of taps are unrolled, and pixels, `step`
+// taps apart, share pairs.
 SMR_INLINE void N(i8dw_pixels)(const struct N(i8dw_walk) * walk, const int8_t *in, size_t out_at,
                                const size_t pixels, const size_t taps_w, const size_t step,
                                const int full) {
@@ -84,7 +84,7 @@ SMR_INLINE void N(i8dw_pixels)(const struct N(i8dw_walk) * walk, const int8_t *i
                                   : first;
         N(i8dw_pair)(first, second, x);
         SMR_UNROLL for (size_t p = 0; p < pixels; p++) {
-          const size_t from = step == 1 ? p / 2 : p;  // pair that the pixel starts in
+          const size_t from = step == 1 ? p / 2 : p;  // first pair of the pixel
           if (t < from || t - from >= of_pixel) continue;
           N(i8dw_mac)(acc + 2 * p, x, w + (step == 1 ? p % 2 : 0) * walk->w_shift + 2 * (t - from));
         }
@@ -143,7 +143,7 @@ I8DW_RUN(part_any, 0, 0, 0)
 
 typedef void (*N(i8dw_run_function))(const struct N(i8dw_walk) * walk);
 
-// Whether some function for a piece of `taps` wants weights for odd pixels.
+// Whether a function for a rectangle of `taps` needs weights for odd pixels.
 static int N(i8dw_shares)(const struct smr_i8_dwconv_area *area) {
   const size_t taps = area->taps_w;
   if (taps != 3 && taps != 5 && taps != 7) return 0;
@@ -152,7 +152,7 @@ static int N(i8dw_shares)(const struct smr_i8_dwconv_area *area) {
   return 0;
 }
 
-// What this build has no part for is done by the function for any geometry: the same sums.
+// If this build lacks the special function, the general one computes the same sums.
 static N(i8dw_run_function)
     N(i8dw_choose)(const struct smr_i8_dwconv_piece *piece, size_t taps, int full) {
   const int rests = I8DW_WORDS == 16 ? SMR_HAS(i8_dwconv_rest_16) : SMR_HAS(i8_dwconv_rest_32);
@@ -168,10 +168,10 @@ static N(i8dw_run_function)
   return part ? N(i8dw_run_part_any) : N(i8dw_run_any);
 }
 
-// Channels [c, c + n) of an area's weights, and where to put what becomes of them.
+// Channels [c, c + n) of an area's weights, and the output of their preparation.
 struct N(i8dw_stage) {
   const struct smr_i8_dwconv_area *area;
-  size_t c, panels;  // panels that hold the channels
+  size_t c, panels;  // panels with these channels
   I8DW_V w_zero;     // int16
 };
 
@@ -183,7 +183,7 @@ SMR_INLINE I8DW_V N(i8dw_weight)(const struct N(i8dw_stage) * stage, size_t ky, 
                             stage->w_zero);
 }
 
-// Make ready what depends on the channels from `c` on; their weights go to `staged`.
+// Prepare everything that depends on the channels from `c` on. Writes their weights to `staged`.
 SMR_INLINE void N(i8dw_prepare)(const struct smr_i8_dwconv_area *area, size_t c, I8DW_V *staged,
                                 struct N(i8dw_walk) * walk) {
   const size_t left = area->channels - c, pairs = (area->taps_w + 1) / 2;
@@ -219,7 +219,7 @@ SMR_INLINE void N(i8dw_prepare)(const struct smr_i8_dwconv_area *area, size_t c,
     N(i8dw_spread)(area->end.multiplier + c, stage.panels, walk->multiplier);
 }
 
-// The parts of a walk that all channels and pieces share.
+// The fields that do not depend on channels or rectangles.
 SMR_INLINE struct N(i8dw_walk) N(i8dw_walk_of)(const struct smr_i8_dwconv_area *area) {
   const struct smr_i8_dwconv_end *end = &area->end;
   const I8DW_V none = I8DW_OP(set1_epi16)(0);
@@ -256,7 +256,7 @@ static void N(i8_dwconv_area)(const struct smr_i8_dwconv_area *area) {
   }
 }
 
-// One pixel over its pointers.
+// One pixel through its pointers.
 SMR_INLINE void N(i8dw_indirect_pixel)(const struct N(i8dw_walk) * walk,
                                        const struct smr_i8_dwconv_indirect_args *args, size_t c,
                                        const int8_t *const *x, size_t out_at, const int full) {

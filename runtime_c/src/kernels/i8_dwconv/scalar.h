@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // int8 depthwise convolution in portable C.
 
-// What the `n` <= 16 channels of a panel share.
+// The data of the `n` <= 16 channels of a panel.
 struct i8_dwconv_panel {
   size_t n;
   const int8_t *w;
@@ -11,7 +11,7 @@ struct i8_dwconv_panel {
   struct smr_i8_dwconv_end end;  // of these channels
 };
 
-// `c` is a multiple of 16 below `channels`; w is the first tap in the first panel.
+// `c` is a multiple of 16 below `channels`; w points to the first tap in the first panel.
 static struct i8_dwconv_panel i8_dwconv_panel_at(size_t c, size_t channels, const int8_t *w,
                                                  size_t panel_stride_bytes, const int32_t *w_zero,
                                                  int32_t x_zero,
@@ -26,7 +26,7 @@ static struct i8_dwconv_panel i8_dwconv_panel_at(size_t c, size_t channels, cons
   return panel;
 }
 
-// Products are below 2^17, so int32 holds them; sums wrap.
+// Products are below 2^17, so they fit int32; sums wrap.
 SMR_INLINE void i8_dwconv_tap(const struct i8_dwconv_panel *panel, size_t tap, const int8_t *x,
                               uint32_t *acc) {
   const int8_t *w = panel->w + tap * SMR_I8_PANEL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of floats as int8, once over the vocabulary.
+// Quantization of float rows to int8, over the vocabulary.
 
-#define DYNAMIC_CHAINS 4   // of maxima that do not wait for each other
-#define DYNAMIC_BLOCK 128  // int32 on their way to int8
+#define DYNAMIC_CHAINS 4   // independent maxima
+#define DYNAMIC_BLOCK 128  // int32 values buffered before conversion to int8
 
 static uint32_t N(dynamic_peak)(size_t n, const float *x) {
   const N(vi) magnitude = N(iset1)(INT32_MAX);

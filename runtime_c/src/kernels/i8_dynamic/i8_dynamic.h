@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of float32 as int8 with a scale that follows from the row itself: the contract.
+// Quantization of float32 rows to int8, with a scale computed from the row: the contract.
 //
 //   peak  = max |x|          inv = 127 / peak          scale = peak / 127
 //   q     = round_half_even(clamp(x * inv, -127, 127))
 //
-// in float32, each step rounded once: the same bits on all instruction sets. A row that holds inf
-// or NaN has the scale NaN, a row so small that inv is no number (zeros among them) the scale 0;
-// both have zeros for q.
+// in float32, each step rounded once: the same bits on all instruction sets. A row with inf or NaN
+// has the scale NaN. A row so small that inv overflows (such as zeros) has the scale 0. In both
+// cases q is 0.
 #ifndef SMR_KERNELS_I8_DYNAMIC_H
 #define SMR_KERNELS_I8_DYNAMIC_H
 
@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/// The bits of the largest |x|, which as integers are in the order of the floats, NaN last; 0 for
-/// an empty row. The peak of several pieces is the largest of theirs.
+/// The bits of the largest |x|, as an integer that orders like the floats, NaN last; 0 for an empty
+/// row. The peak of several ranges is the largest of their peaks.
 typedef uint32_t (*smr_i8_dynamic_peak)(size_t n, const float *x);
 
 /// q of `n` elements; inv > 0.
@@ -32,7 +32,7 @@ struct smr_i8_dynamic_kernels {
 const struct smr_i8_dynamic_kernels *smr_i8_dynamic_kernels(uint32_t isa);
 
 struct smr_i8_dynamic_scale {
-  float inv, scale;  ///< inv is 0 where all of q is
+  float inv, scale;  ///< inv is 0 if all of q is 0
 };
 
 static inline struct smr_i8_dynamic_scale smr_i8_dynamic_scale(uint32_t peak) {
@@ -48,7 +48,7 @@ static inline struct smr_i8_dynamic_scale smr_i8_dynamic_scale(uint32_t peak) {
   return s;
 }
 
-/// A row whose peak is known.
+/// Quantize a row with known peak.
 static inline void smr_i8_dynamic_row(const struct smr_i8_dynamic_kernels *kernels, size_t n,
                                       const float *x, float inv, int8_t *q) {
   if (inv > 0.0f)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// int8 product for AVX-512 VNNI: tiles up to 8x32 of dot products of four
-// bytes.
+// int8 product for AVX-512 VNNI: tiles up to 8x32 of dot products of four bytes.
 
 #define I8_NAME(name) N(i8_gemm_##name)
 
-// acc[0 .. nv] += four products of the unsigned bytes at `p` + `at` and signed b[0 .. nv] per lane.
-// As intrinsics, or one by one, GCC 12 moves the accumulators around the instructions; left to
-// itself it turns rows that share an offset into as many pointers to move on.
+// acc[0 .. nv] += per lane, the four products of the unsigned bytes at `p` + `at` and the signed
+// b[0 .. nv]. In assembly: with intrinsics GCC 12 moves accumulators around, and otherwise it makes
+// a pointer per row of rows that share an offset.
 SMR_INLINE void N(i8_gemm_dot)(const size_t nv, __m512i *acc, const uint8_t *p, size_t at,
                                const __m512i *b) {
   const uint8_t (*four)[4] = (const uint8_t (*)[4])(const void *)(p + at);
@@ -22,7 +21,7 @@ SMR_INLINE void N(i8_gemm_dot)(const size_t nv, __m512i *acc, const uint8_t *p, 
   }
 }
 
-// The same of one row and panel, wherever.
+// The same for one row and panel at any address.
 SMR_INLINE void N(i8_gemm_dot_1)(__m512i *acc, const uint8_t *p, const int8_t *w) {
   const uint8_t (*four)[4] = (const uint8_t (*)[4])(const void *)p;
   const __m512i b = _mm512_loadu_si512(w);
@@ -56,7 +55,7 @@ SMR_INLINE uint8_t *N(i8_gemm_flip)(const int8_t *from, size_t n, uint8_t *to) {
   return to + n;
 }
 
-// Stores of 64 bytes that are mostly not wanted would cross lines too often.
+// Masked 64-byte stores would often cross cache lines, so store 16 bytes at a time.
 SMR_INLINE uint8_t *N(i8_gemm_flip_16)(const int8_t *from, size_t n, uint8_t *to) {
   const __m128i last = _mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), from);
   _mm_storeu_si128((__m128i *)(void *)to, _mm_xor_si128(last, _mm_set1_epi8((char)0x80)));
@@ -74,10 +73,10 @@ static void N(i8_gemm_gather)(size_t rows, const int8_t *const *begin, const siz
   }
 }
 
-// Finished rows of a panel of a tile as bytes, from `out` on. For short sums storing and loading
-// them once more would be felt. The upper end is clamped before the conversion, which has no answer
-// for what is too large: as integers, whose order is that of floats unless both are negative. What
-// is too small becomes the least integer. hi >= 0.
+// Convert the finished rows of a tile's panel to bytes, from `out` on, without storing sums in
+// between (noticeable for short sums). The upper end is clamped before the conversion, which is
+// undefined for large values: as integers, which order like floats unless both are negative. Too
+// small values become the least integer. hi >= 0.
 SMR_INLINE void N(i8_gemm_panel_out)(const size_t mr, const __m512i *acc,
                                      const struct smr_i8_gemm_direct *to, size_t column,
                                      size_t columns) {
@@ -93,8 +92,8 @@ SMR_INLINE void N(i8_gemm_panel_out)(const size_t mr, const __m512i *acc,
   }
 }
 
-// Bytes of a panel ahead that are asked for: weights of a net come from L3 or memory, and by itself
-// a processor looks no further than to the end of a page.
+// Bytes of a panel to prefetch ahead: weights come from L3 or memory, and the hardware prefetcher
+// stops at the end of a page.
 enum { N(i8_gemm_ahead) = 4096 };
 
 // Products of mr rows and nv panels at `w`, added to acc.
@@ -119,12 +118,12 @@ SMR_INLINE void N(i8_gemm_tile)(const size_t mr, const size_t nv,
   }
 }
 
-// Pairs of panels, then a single one. What the tallest tile computes may become output, tile after
-// tile: the conversion of one meets the products of the next. All but the products is there once:
-// the second panel of a pair takes the place of the first.
+// Pairs of panels, then a single one. The tallest tile can write output directly, tile after tile,
+// so that the conversion of one tile overlaps the products of the next. Only the products are
+// duplicated in code: the second panel of a pair replaces the first.
 SMR_INLINE size_t N(i8_gemm_rows)(const size_t mr, const struct smr_i8_gemm_rows *call) {
   const bool direct = mr == 8 && call->direct != NULL;
-  // A copy: bytes that are stored might be the parameters, as far as the compiler knows.
+  // A local copy: for the compiler, stored bytes might alias the parameters.
   struct smr_i8_gemm_direct to = {.out = NULL};
   if (direct) to = *call->direct;
   const uint8_t *const *rows = call->rows, *const *end = rows + (direct ? call->tiles * mr : 1);
@@ -171,7 +170,7 @@ static size_t N(i8_gemm_rows_4)(const struct smr_i8_gemm_rows *call) {
   return N(i8_gemm_rows)(4, call);
 }
 
-// A single row: eight sums of a panel side by side hide the latency, and weights are one stream.
+// A single row: eight sums of a panel hide the latency; weights are read as one stream.
 static size_t N(i8_gemm_rows_1)(const struct smr_i8_gemm_rows *call) {
   const uint8_t *row = call->rows[0];
   const int8_t *panel = call->w;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles, which every instruction set has its own of.
+// Selects the register tiles of the instruction set.
 #if defined(SMR_SIMD_AVX512VNNI)
 #include "kernels/i8_gemm/avx512vnni.h"
 #elif defined(SMR_SIMD_AVX512)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of the sums of an int8 product, over the vocabulary. Kernels of instruction sets
-// that build on these share it.
+// Converts the sums of an int8 product, over the vocabulary. Kernels of instruction sets that
+// extend others share it.
 //
-//   I8_NAME(store)   (p, v, zero, lo, n): the first n <= VF lanes of v plus `zero`, saturated to
-//                    bytes and not below `lo`; where there is none, I8_TO_I8 is defined and there
-//                    is a N(i8_gemm_to_i8)
+//   I8_NAME(store)   (p, v, zero, lo, n): stores the first n <= VF lanes of v plus `zero`,
+//                    saturated to bytes and at least `lo`. If it does not exist, I8_TO_I8 is
+//                    defined and there is a N(i8_gemm_to_i8)
 #define I8_NAME(name) N(i8_gemm_##name)
 #if defined(SMR_SIMD_AVX512)
 SMR_INLINE void N(i8_gemm_store)(int8_t *p, __m512i v, int32_t zero, int32_t lo, size_t n) {
-  // Not below: what is far below would overflow in the sum.
+  // Clamp first: very negative values would overflow in the sum.
   const __m512i most = _mm512_max_epi32(v, _mm512_set1_epi32(lo - zero));
   const __m128i bytes = _mm512_cvtsepi32_epi8(_mm512_add_epi32(most, _mm512_set1_epi32(zero)));
   if (n == 16)
@@ -66,7 +66,7 @@ static void I8_NAME(subtract_zeros)(size_t rows, size_t columns, int32_t *sums,
 #if !defined(I8_TO_I8)
 static void I8_NAME(to_i8)(size_t rows, size_t first, size_t columns, const int32_t *sums,
                            const struct smr_i8_gemm_direct *direct) {
-  // A copy: bytes that are stored might be the parameters, as far as the compiler knows.
+  // A local copy: for the compiler, stored bytes might alias the parameters.
   const struct smr_i8_gemm_direct to = *direct;
   const N(vf) hi = N(set1)(to.hi);
   for (size_t j = first; j < columns; j += VF) {
@@ -92,7 +92,7 @@ static void I8_NAME(to_f32)(size_t rows, size_t columns, const int32_t *sums,
     for (size_t j = 0; j < columns; j += VF) {
       const N(vf) multiplier = N(mul)(scale, N(load)(arrays->multiplier + j));
       N(vf) v = N(mul)(N(to_float)(N(iload)(sums + j)), multiplier);
-      // Without a bias nothing is added: it would turn -0 into 0.
+      // Without a bias, do not add 0: that would turn -0 into 0.
       if (arrays->bias) v = N(add)(v, N(load)(arrays->bias + j));
       v = N(clamp)(v, lo, hi);
       if (columns - j >= VF) {

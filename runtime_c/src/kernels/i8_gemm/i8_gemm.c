@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles the int8 product, the order in which its tiles are visited, and its panels for every
-// instruction set, and chooses.
+// Compiles the int8 product for every instruction set, chooses one, packs panels, and visits the
+// tiles.
 #include "base/fp.h"
 
 #include "kernels/i8_gemm/i8_gemm.h"
@@ -15,7 +15,7 @@
 #include "simd/requantize.h"
 #include "simd/common.h"
 
-// What every instruction set's file ends in; `offset` is what it adds to A.
+// The configuration at the end of each instruction set's file; `offset` is its a_offset.
 #define I8_GEMM_CONFIG(rows, columns, offset)                  \
   static const struct smr_i8_gemm_config N(i8_gemm_config) = { \
       SMR_SIMD_NAME,                                           \
@@ -45,8 +45,8 @@ const struct smr_i8_gemm_config *smr_i8_gemm_config(uint32_t isa) {
   return smr_best_row(i8_gemm_rows, isa)->kernels;
 }
 
-// Rows of A that are read once per column group, and the block of output they give. The caches
-// would take more: as many rows as the float product takes leave work for all threads.
+// Rows of A that are read once per column group, and their block of output. Caches could hold more,
+// but as many rows as in the float product leave enough blocks for all threads.
 enum { I8_GEMM_A_BLOCK_BYTES = 32 * 1024, I8_GEMM_OUT_BLOCK_BYTES = 64 * 1024 };
 
 static int i8_gemm_is_vector(const struct smr_i8_gemm_args *args) {
@@ -72,8 +72,8 @@ void smr_i8_gemm_plan_make(const struct smr_i8_gemm_config *config,
   if (tiles > row_tiles) tiles = row_tiles;
   plan->rows = smr_tile_blocks_make(row_tiles, smr_ceil_div(row_tiles, tiles));
 
-  // Column groups of nearly equal width, in pairs of panels, which some tiles take together: ten
-  // panels of groups of eight are 6 + 4, not 8 + 2.
+  // Choose column groups of nearly equal width, in pairs of panels, which some tiles compute
+  // together: with groups of eight, ten panels are 6 + 4, not 8 + 2.
   plan->groups = smr_ceil_div(smr_ceil_div(args->n, SMR_I8_PANEL), plan->group_panels);
   plan->units = args->batch * plan->rows.count * plan->groups;
 }
@@ -162,7 +162,7 @@ size_t smr_i8_panel_stride_bytes(size_t rows) {
   return smr_ceil_div(rows, SMR_I8_GROUP) * SMR_I8_GROUP * SMR_I8_PANEL;
 }
 
-// A group of four rows of one panel: rows and columns that do not exist are zeros.
+// A group of four rows of a panel. Missing rows and columns become zeros.
 SMR_HOT static void i8_gemm_pack_edge(size_t rows, size_t columns, const int8_t *w,
                                       size_t row_stride, size_t column_stride, int8_t *group) {
   memset(group, 0, SMR_I8_GROUP * SMR_I8_PANEL);
@@ -173,7 +173,7 @@ SMR_HOT static void i8_gemm_pack_edge(size_t rows, size_t columns, const int8_t 
   }
 }
 
-// The same for a whole group whose rows are contiguous: a transpose of 4x16.
+// The same for a full group of contiguous rows: a 4x16 transpose.
 SMR_HOT static void i8_gemm_pack_rows(const int8_t *w, size_t row_stride, int8_t *group) {
   uint8_t row[SMR_I8_GROUP][SMR_I8_PANEL];
   uint16_t low[SMR_I8_PANEL], high[SMR_I8_PANEL];
@@ -209,7 +209,7 @@ SMR_HOT void smr_i8_pack(size_t rows, size_t n, const int8_t *w, size_t row_stri
   }
 }
 
-// The column sums of one panel of `groups` groups of rows.
+// Column sums of a panel with `groups` groups of rows.
 SMR_HOT static void i8_gemm_column_sums(size_t groups, const int8_t *panel, int32_t *sums) {
   for (size_t j = 0; j < SMR_I8_PANEL; j++) sums[j] = 0;
   for (size_t g = 0; g < groups; g++, panel += SMR_I8_GROUP * SMR_I8_PANEL) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// int8 matrix product over weight panels: the contract. Rows of A are direct, windows of one place,
-// or anywhere through an indirection buffer.
+// Contract of the int8 matrix product over weight panels. Rows of A are direct, windows in a common
+// buffer, or reached through an indirection buffer.
 //
 // For every batch b, row i < m and column j < n, in int32 arithmetic modulo 2^32,
 //
@@ -13,21 +13,21 @@
 //   zero)) + zero) SMR_I8_TO_I32  out = acc SMR_I8_TO_F32  out = clamp(float(acc) * (row_scale[i] *
 //   multiplier[b][j]) + bias[b][j], lo, hi)
 //
-// float() rounds half to even, every product and sum of floats is rounded once (never fused), so
-// all instruction sets give the same bits. `a_offset` is 0, or 128 where the instruction takes
-// unsigned bytes; the caller's `start` makes up for it, and for the zero points (see
+// float() rounds half to even, and every product and sum of floats is rounded once (never fused),
+// so all instruction sets give the same bits. `a_offset` is 128 if the instruction takes unsigned
+// bytes, otherwise 0. The caller's `start` compensates for it and for the zero points (see
 // smr_i8_gemm_start).
 //
 // Weights: panels `[ceil(n / 16)][ceil(taps * k / 4)][16][4]` of int8, the last group of four rows
 // filled up with zeros, channels beyond n zero, panel p at `w + p * panel_stride_bytes`. Indirect
 // products need k to be a multiple of 4. Weights of -128 are allowed.
 //
-// Up to 15 bytes behind a window's tap may be read. Windows in a kernel's own form
-// (smr_i8_gemm_native) are bytes that smr_i8_gemm_copy made.
+// Up to 15 bytes after a window's tap may be read. Windows in a kernel's own form
+// (smr_i8_gemm_native) must be written by smr_i8_gemm_copy.
 //
-// No pointer needs alignment but for start, w_zero, multiplier, bias, row_scale and an int32 or
-// float out: 4 bytes. Nothing is read outside A's rows `[k]`, the panels and the padded arrays,
-// nothing is written outside out's `[m][n]`.
+// start, w_zero, multiplier, bias, row_scale and an int32 or float out must be 4-aligned; other
+// pointers need no alignment. Nothing is read outside A's rows `[k]`, the panels and the padded
+// arrays; nothing is written outside out's `[m][n]`.
 #ifndef SMR_KERNELS_I8_GEMM_H
 #define SMR_KERNELS_I8_GEMM_H
 
@@ -40,12 +40,12 @@
 
 enum { SMR_I8_PANEL = 16, SMR_I8_GROUP = 4 };  // channels of a panel, rows that lie together
 
-/// Rows of A that are windows of one place: row i lies at i / line * line_bytes + i % line *
+/// Rows of A that are windows in a common buffer: row i is at i / line * line_bytes + i % line *
 /// step_bytes.
 struct smr_i8_gemm_windows {
   size_t line, line_bytes, step_bytes;
-  const size_t *taps;  ///< [taps]: bytes from a row to the k bytes of each
-  bool native;         ///< of smr_i8_gemm_copy; else plain
+  const size_t *taps;  ///< [taps]: bytes from a row to the k bytes of each tap
+  bool native;         ///< written by smr_i8_gemm_copy; otherwise plain
 };
 
 typedef enum { SMR_I8_TO_I8 = 0, SMR_I8_TO_I32 = 1, SMR_I8_TO_F32 = 2 } smr_i8_output;
@@ -56,7 +56,7 @@ static inline size_t smr_i8_output_bytes(smr_i8_output to) {
   return wide && to != SMR_I8_TO_I8 ? sizeof(int32_t) : sizeof(int8_t);
 }
 
-/// What a call needs besides its pointers; the same for all calls of one batch entry.
+/// Arguments shared by all calls of a batch entry.
 struct smr_i8_gemm_params {
   size_t k;                                   ///< channels per tap
   size_t taps;                                ///< 1 when direct
@@ -72,10 +72,10 @@ struct smr_i8_gemm_params {
   float f32_lo, f32_hi;  ///< SMR_I8_TO_F32; NaN propagates
 };
 
-/// Arrays of a call's columns, from its first on, each rounded up to whole panels.
+/// Arrays over a call's columns, starting at its first column, each padded to whole panels.
 struct smr_i8_gemm_columns {
   const int32_t *start;
-  const int32_t *w_zero;    ///< NULL where all are 0
+  const int32_t *w_zero;    ///< NULL if all are 0
   const float *multiplier;  ///< not with SMR_I8_TO_I32
   const float *bias;        ///< SMR_I8_TO_F32 only, NULL for none
 };
@@ -94,18 +94,19 @@ struct smr_i8_gemm_config {
 /// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.
 const struct smr_i8_gemm_config *smr_i8_gemm_config(uint32_t isa);
 
-/// Runs after a finished block of SMR_I8_TO_F32, on the thread that made it, while it is in cache.
+/// Called after each finished block of SMR_I8_TO_F32, on the thread that computed it, while it is
+/// in cache.
 typedef void (*smr_i8_gemm_post)(void *context, float *out, size_t rows, size_t columns,
                                  size_t out_stride);
 
-/// A product, as the caller sees it.
+/// The arguments of a product.
 struct smr_i8_gemm_args {
   size_t batch, m, n, k, taps;  ///< k is channels per tap; taps 1 when direct
   const int8_t *a;              ///< direct: A_b(i, 0, c) = a[b * a_batch_stride + i * a_stride + c]
   size_t a_stride, a_batch_stride;  ///< a_batch_stride shifts the indirect pointers too (not pad)
-  const struct smr_i8_gemm_windows *windows;  ///< NULL, or where rows begin behind `a`
+  const struct smr_i8_gemm_windows *windows;  ///< NULL, or the windows in the buffer `a`
   const int8_t *const *indirect;  ///< NULL, or [m][taps] pointers to [k] bytes, row-major
-  const int8_t *pad;              ///< indirect: the pointer that means padding
+  const int8_t *pad;              ///< indirect: pointers equal to it mean padding
   const int8_t *w;
   size_t panel_stride_bytes;
   size_t w_batch_stride_bytes;  ///< 0 shares the weights
@@ -122,10 +123,10 @@ struct smr_i8_gemm_args {
   void *post_context;
 };
 
-/// How a product is cut; depends on sizes and the config, not on pointers or threads.
+/// How a product is divided; depends on sizes and the config, not on pointers or threads.
 struct smr_i8_gemm_plan {
   const struct smr_i8_gemm_config *config;
-  size_t units;                 ///< length of the 1-D range to split; 0 if there is nothing to do
+  size_t units;                 ///< length of the range to divide; 0 if there is nothing to do
   struct smr_tile_blocks rows;  ///< tiles over m
   size_t group_panels, groups;  ///< panels per column group; column groups over n
   const char *kernel;           ///< name for profiles, e.g. "i8_gemm_8x32__avx512vnni"
@@ -134,18 +135,19 @@ struct smr_i8_gemm_plan {
 void smr_i8_gemm_plan_make(const struct smr_i8_gemm_config *config,
                            const struct smr_i8_gemm_args *args, struct smr_i8_gemm_plan *plan);
 
-/// Cut the rows of a plan further, into `units` units or more where it has so many tiles.
+/// Divide the rows of a plan further, into at least `units` units if it has so many tiles.
 void smr_i8_gemm_plan_share(struct smr_i8_gemm_plan *plan, size_t units);
 
-/// Compute units [begin, end) of `plan->units`. Calls on disjoint ranges may run at the same time
-/// and any split gives the same bits. Needs no scratch.
+/// Compute units [begin, end) of `plan->units`. Disjoint ranges may run concurrently, and any
+/// division gives the same bits. Needs no scratch.
 void smr_i8_gemm_run(const struct smr_i8_gemm_plan *plan, const struct smr_i8_gemm_args *args,
                      size_t begin, size_t end);
 
-/// Whether the kernels read windows of this product in their own form, in place, which is best.
+/// Whether kernels read windows of this product in place if these are in the kernels' own form.
+/// This is the fastest way.
 bool smr_i8_gemm_native(const struct smr_i8_gemm_config *config, size_t k, bool w_zero);
 
-/// Copy n bytes into the kernels' own form. Up to 63 bytes behind them may change.
+/// Copy n bytes to the kernels' own form. Up to 63 bytes after them may change.
 void smr_i8_gemm_copy(const struct smr_i8_gemm_config *config, const int8_t *from, size_t n,
                       int8_t *to);
 

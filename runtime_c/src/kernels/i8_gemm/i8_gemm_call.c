@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A call of an instruction set's tiles of the int8 product, and what is around it.
+// Calls an instruction set's tiles of the int8 product.
 //
-// Rows of A are copied onto the stack in the form the tile reads, a chunk of their length at a
-// time: this pays for itself over the columns of a group, keeps every load inside the rows, and
-// lets the tile know nothing of taps, strides and ragged ends. The sums of a chunk wait in memory,
-// are added up there and finished together.
+// Rows of A are copied to the stack in the form that tiles read, one chunk of their length at a
+// time. The copy is amortized over the columns of a group, keeps every load inside the rows, and
+// makes tiles independent of taps, strides and partial groups. Sums are kept in memory between
+// chunks and finished together at the end.
 //
-// Tiles that take rows from anywhere read windows that are in their form already in place, and of
+// Some tiles read rows from any address. They read windows that already have their form in place,
+// and short contiguous rows are copied many at once.
 // short rows without gaps many are copied as one.
 #include "base/fp.h"
 
@@ -22,27 +23,27 @@ void smr_i8_gemm_stage_bytes(size_t rows, const int8_t *const *a, size_t n, size
     memcpy((int8_t *)staged + i * SMR_I8_GEMM_PITCH_BYTES + at, a[i], n);
 }
 
-// Rows that a call of the tallest tile takes at a time where it can: a strip.
+// rows per call of the tallest tile, if possible: a strip
 enum { I8_GEMM_STRIP = SMR_LEAN(128, SMR_I8_GEMM_MR) };
 
-// How far staging has come along the rows.
+// Progress of staging along the rows.
 struct i8_gemm_cursor {
   size_t tap, c;
 };
 
-// Short taps of a window are put together before they are staged: a call of `stage` for each would
-// take longer than its bytes.
+// Short taps of a window are joined before they are staged: a call of `stage` per tap would cost
+// more than its bytes.
 enum {
   I8_GEMM_WORD = 16,
-  I8_GEMM_SHORT = 64,                  // bytes of a tap, at most
-  I8_GEMM_JOINED = SMR_LEAN(512, 64),  // and of those of a row that are put together
+  I8_GEMM_SHORT = 64,                  // most bytes of a tap
+  I8_GEMM_JOINED = SMR_LEAN(512, 64),  // most bytes of the joined taps of a row
 };
 struct i8_gemm_joined {
   int8_t rows[SMR_I8_GEMM_MR][I8_GEMM_JOINED + I8_GEMM_WORD];
 };
 
-// Puts `count` taps of every row together. Up to 15 bytes behind each are copied too, and written
-// over by the next.
+// Join `count` taps of every row. Up to 15 bytes after each are copied too, and overwritten by the
+// next.
 SMR_HOT static void i8_gemm_join(size_t rows, const int8_t *const *begin, const size_t *taps,
                                  size_t count, size_t k, struct i8_gemm_joined *joined,
                                  const int8_t **at) {
@@ -56,7 +57,7 @@ SMR_HOT static void i8_gemm_join(size_t rows, const int8_t *const *begin, const 
   }
 }
 
-// Taps that can be put together, of those that are left, in `room` bytes; 0 where it does not pay.
+// Number of remaining taps to join in `room` bytes; 0 if that does not pay off.
 static size_t i8_gemm_joins(const struct smr_i8_gemm_params *params,
                             const struct i8_gemm_cursor *cursor, size_t room) {
   const size_t k = params->k, most = room < I8_GEMM_JOINED ? room : I8_GEMM_JOINED;
@@ -65,14 +66,14 @@ static size_t i8_gemm_joins(const struct smr_i8_gemm_params *params,
   return left * k <= most ? left : most / k;
 }
 
-// Where the next rows begin, at least as many as a tile may ask for; the last one stands in for
-// those beyond `rows`, unless that is one.
+// Addresses of the next rows, as many as a tile may read. Beyond `rows`, the last one is repeated,
+// unless there is only one.
 SMR_HOT static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t first,
                                        const struct smr_i8_gemm_params *params,
                                        const int8_t **begin) {
   const struct smr_i8_gemm_windows *windows = params->windows;
-  const int8_t *start = a;                      // of the line
-  size_t left = rows, step = params->a_stride;  // rows of this line, bytes between them
+  const int8_t *start = a;                      // of the current line
+  size_t left = rows, step = params->a_stride;  // rows left in this line, bytes between them
   if (SMR_HAS(i8_gemm_windows) && windows) {
     const size_t line = first / windows->line;
     left = (line + 1) * windows->line - first;
@@ -99,8 +100,8 @@ SMR_HOT static void i8_gemm_begin_rows(size_t rows, const int8_t *a, size_t firs
   for (; i < SMR_I8_GEMM_MR; i++) begin[i] = begin[rows - 1];
 }
 
-// Stages the next elements of all rows, at most `chunk`, filled up with any to whole blocks of 16
-// (their weights are zeros), and returns how many they are.
+// Stage the next elements of all rows, at most `chunk`, padded to whole blocks of 16 with any value
+// (their weights are zeros). Returns their number.
 SMR_HOT static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config, size_t rows,
                                          size_t chunk, const int8_t *const *begin,
                                          const int8_t *const *indirect, void *staged,
@@ -150,8 +151,8 @@ SMR_HOT static size_t i8_gemm_stage_rows(const struct smr_i8_gemm_config *config
   return filled;
 }
 
-// Adds the products of staged rows, and moves `call` behind the last ones. With call->direct they
-// become int8. A tile may be taller than the rows that are left: its sums have a place, too.
+// Add the products of staged rows and advance `call`. With call->direct they are converted to int8.
+// A tile may have more rows than are left; there is room for its sums.
 SMR_HOT static void i8_gemm_products(const struct smr_i8_gemm_funcs *funcs, size_t rows,
                                      struct smr_i8_gemm_rows *call) {
   const struct smr_i8_gemm_tile_kernel *kernel = funcs->tiles;
@@ -177,7 +178,7 @@ SMR_HOT static void i8_gemm_products(const struct smr_i8_gemm_funcs *funcs, size
   }
 }
 
-// Stages short rows without gaps between them, and returns how many: all or a multiple of `height`.
+// Stage short contiguous rows. Returns their number: all, or a multiple of `height`.
 SMR_HOT static size_t i8_gemm_stage_many(const struct smr_i8_gemm_config *config, size_t height,
                                          size_t rows, const int8_t *a, size_t first, void *staged,
                                          const struct smr_i8_gemm_params *params) {
@@ -198,11 +199,11 @@ SMR_HOT static size_t i8_gemm_stage_many(const struct smr_i8_gemm_config *config
   return rows;
 }
 
-// How rows reach the tiles.
+// How tiles get rows.
 enum i8_gemm_way {
-  I8_GEMM_STAGED,  // copied, a chunk of each at a time
-  I8_GEMM_DENSE,   // short ones without gaps, many copied as one
-  I8_GEMM_NATIVE,  // windows that are in the tiles' form, in place
+  I8_GEMM_STAGED,  // copied, one chunk of each at a time
+  I8_GEMM_DENSE,   // short and contiguous: many copied at once
+  I8_GEMM_NATIVE,  // windows in the tiles' form, read in place
 };
 
 SMR_HOT static enum i8_gemm_way i8_gemm_way_of(const struct smr_i8_gemm_config *config,
@@ -216,25 +217,26 @@ SMR_HOT static enum i8_gemm_way i8_gemm_way_of(const struct smr_i8_gemm_config *
   return dense ? I8_GEMM_DENSE : I8_GEMM_STAGED;
 }
 
-// Pointers to `rows` rows `pitch` bytes apart, and to the last one up to the height of a tile.
+// Pointers to `rows` rows, `pitch` bytes apart; the last one is repeated up to the height of a
+// tile.
 SMR_HOT static void i8_gemm_line_up(size_t rows, const void *first, size_t pitch,
                                     const int8_t **begin) {
   for (size_t i = 0; i < rows || i < SMR_I8_GEMM_MR; i++)
     begin[i] = (const int8_t *)first + (i < rows ? i : rows - 1) * pitch;
 }
 
-// Rows of the next strip where so many are left; without strips, of the next tile.
+// Rows of the next strip if enough are left; otherwise, or without strips, of the next tile.
 SMR_HOT static size_t i8_gemm_strip_rows(size_t left, size_t height, bool strips) {
   const size_t most = strips && left > I8_GEMM_STRIP ? I8_GEMM_STRIP : left;
   if (most <= height) return most;
   return strips ? most - most % height : height;
 }
 
-// What sums become, from the next row on.
+// The output of the next rows.
 struct i8_gemm_out {
   struct smr_i8_gemm_direct direct;  // SMR_I8_TO_I8
-  bool apart;                        // of which tiles make none themselves
-  void *out;                         // the others
+  bool apart;                        // tiles cannot convert the sums themselves
+  void *out;                         // output of the other kinds
   const float *row_scale;            // SMR_I8_TO_F32
 };
 
@@ -254,7 +256,7 @@ SMR_HOT static struct i8_gemm_out i8_gemm_out_of(const struct smr_i8_gemm_column
   };
 }
 
-// Finishes the sums of rows that tiles have not.
+// Convert the sums of rows that tiles have not converted.
 SMR_HOT static void i8_gemm_finish(const struct smr_i8_gemm_funcs *funcs, size_t rows,
                                    size_t columns, const int32_t *sums,
                                    const struct smr_i8_gemm_columns *arrays,
@@ -276,7 +278,7 @@ SMR_HOT static void i8_gemm_finish(const struct smr_i8_gemm_funcs *funcs, size_t
   }
 }
 
-// `height` rows at a time, `chunk` elements of which are staged at a time.
+// `height` rows at a time; `chunk` of their elements are staged at a time.
 SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t height,
                                  size_t chunk, size_t rows, size_t columns, const int8_t *a,
                                  const int8_t *const *indirect, const int8_t *w,
@@ -300,7 +302,7 @@ SMR_HOT static void i8_gemm_call(const struct smr_i8_gemm_config *config, size_t
   call.columns = columns;
   call.taps = native ? params->windows->taps : no_offset;
   call.tap_count = native ? params->taps : 1;
-  size_t ready = 0, first = params->first;  // dense: rows that lie staged from `next` on
+  size_t ready = 0, first = params->first;  // dense: rows that are staged from `next` on
   const char *next = NULL;
   for (size_t n; rows > 0; rows -= n, first += n) {
     if (way == I8_GEMM_DENSE && ready == 0) {
@@ -360,7 +362,7 @@ void smr_i8_gemm_call_row(const struct smr_i8_gemm_config *config, size_t column
                           const int8_t *w, const struct smr_i8_gemm_columns *arrays,
                           const float *row_scale, void *out,
                           const struct smr_i8_gemm_params *params) {
-  // One row may fill the whole stage, but for its share of what it would be woven into.
+  // One row may use the whole buffer, reduced by its interleaving.
   const struct smr_i8_gemm_funcs *funcs = config->funcs;
   const size_t chunk = config->mr / funcs->woven * (SMR_I8_GEMM_STAGE_BYTES / funcs->staged_bytes);
   const size_t out_bytes = smr_i8_output_bytes(params->to);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums become int8, for AArch64: rows in pairs, for a vector holds four columns of one.
+// Converts sums to int8 on AArch64: two rows at a time, as a vector holds four columns of one.
 
-// The lanes of the first `rows` of v[4] plus `zero`, saturated to bytes and not below `lo`, rows
-// `stride` apart.
+// Store the lanes of the first `rows` of v[4] plus `zero`, saturated to bytes and at least `lo`.
+// Rows are `stride` apart.
 SMR_INLINE void I8_NAME(narrow)(int8_t *p, size_t stride, size_t rows, const int32x4_t *v,
                                 int32_t zero, int32_t lo) {
   const int16x8_t zeros = vdupq_n_s16((int16_t)zero);
@@ -16,7 +16,7 @@ SMR_INLINE void I8_NAME(narrow)(int8_t *p, size_t stride, size_t rows, const int
   }
 }
 
-// Whole panels, row by row, as far as there are some; returns the first column behind them.
+// Converts whole panels, row by row. Returns the first column after them.
 SMR_INLINE size_t I8_NAME(panels_to_i8)(size_t rows, size_t first, size_t columns,
                                         const int32_t *sums, const struct smr_i8_gemm_direct *to) {
   const float32x4_t hi = N(set1)(to->hi);
@@ -43,10 +43,10 @@ SMR_INLINE size_t I8_NAME(panels_to_i8)(size_t rows, size_t first, size_t column
   return j;
 }
 
-// Four rows at a time, of which `left` exist.
+// Four rows at a time; `left` of them exist.
 static void I8_NAME(to_i8)(size_t rows, size_t first, size_t columns, const int32_t *sums,
                            const struct smr_i8_gemm_direct *direct) {
-  // A copy: bytes that are stored might be the parameters, as far as the compiler knows.
+  // A local copy: for the compiler, stored bytes might alias the parameters.
   const struct smr_i8_gemm_direct to = *direct;
   const float32x4_t hi = N(set1)(to.hi);
   first = I8_NAME(panels_to_i8)(rows, first, columns, sums, &to);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // int8 product for AArch64 without dot products: tiles up to 4x8.
 //
-// Two products of -128 by -128 overflow an int16, so each product of bytes is widened by itself: a
-// second multiply-add before the widening would save an instruction in four and need weights above
+// Two products of -128 by -128 overflow int16, so every product is widened separately. A second
+// multiply-add before widening would save one instruction in four, but only works for weights above
 // -128.
 
 #define I8_NAME(name) N(i8_gemm_##name)
@@ -17,7 +17,7 @@ SMR_INLINE int8x16_t N(i8_gemm_repeat)(const int8_t *p) {
 // mr rows by eight columns.
 SMR_INLINE void N(i8_gemm_tile)(const size_t mr, const struct smr_i8_gemm_rows *at) {
   const int8_t *staged = at->staged, *w = at->w;
-  int32x4_t acc[4][4];  // two sums of each of two columns
+  int32x4_t acc[4][4];  // two partial sums for each of two columns
   SMR_UNROLL for (size_t i = 0; i < mr; i++) {
     SMR_UNROLL for (size_t j = 0; j < 4; j++) acc[i][j] = N(izero)();
   }

@@ -3,7 +3,7 @@
 
 #define I8_NAME(name) N(i8_gemm_##name)
 
-// One group of four of a tile: lane `lane` of every row times eight columns.
+// One group of four rows of weights: lane `lane` of every row of A times eight columns.
 #define DOT_STEP(lane)                                               \
   do {                                                               \
     const int8_t *group = w + (lane) * SMR_I8_GROUP * SMR_I8_PANEL;  \
@@ -55,8 +55,8 @@ SMR_INLINE void N(i8_gemm_tile)(const size_t mr, const struct smr_i8_gemm_rows *
   }
 }
 
-// A single row takes whole panels, two groups at a time: eight sums hide the latency, and weights
-// are one stream.
+// A single row uses whole panels, two groups at a time: eight sums hide the latency, and weights
+// are read as one stream.
 SMR_INLINE void N(i8_gemm_tile_1)(const struct smr_i8_gemm_rows *at) {
   const int8_t *staged = at->staged, *w = at->w;
   const size_t groups = at->groups;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // int8 product for AArch64 with matrix multiplication of bytes: tiles up to 8x8, in pairs of rows.
 //
-// The instruction multiplies two rows of eight elements by two columns of eight. Rows are woven
-// that way when they are staged, columns when their two groups of four are loaded.
+// The instruction multiplies two rows of eight elements by two columns of eight. Staging
+// interleaves rows accordingly; columns are interleaved when their two groups of four are loaded.
 
 #define I8_NAME(name) N(i8_gemm_##name)
 
-// Fewer than eight bytes.
+// Copies fewer than eight bytes.
 SMR_INLINE void N(i8_gemm_few)(int8_t *to, const int8_t *a, size_t n) {
   if (n & 4) {
     memcpy(to, a, 4);
@@ -100,7 +100,7 @@ SMR_INLINE void N(i8_gemm_tile)(const size_t pairs, const struct smr_i8_gemm_row
   }
 }
 
-// A single row: dot products of whole panels, so that weights are one stream.
+// A single row: dot products of whole panels, so that weights are read as one stream.
 SMR_INLINE void N(i8_gemm_tile_1)(const struct smr_i8_gemm_rows *at) {
   const int8_t *staged = at->staged, *w = at->w;
   const size_t groups = at->groups;

@@ -3,7 +3,7 @@
 
 #define I8_NAME(name) N(i8_gemm_##name)
 
-// mr rows by two columns: portable machines have few registers.
+// mr rows by two columns, because portable machines have few registers.
 SMR_INLINE void N(i8_gemm_tile)(const size_t mr, const struct smr_i8_gemm_rows *at) {
   const int8_t *staged = at->staged, *w = at->w;
   uint32_t acc[4][2];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The register tile of the int8 product for ISAs that multiply pairs of int16: A is widened when it
-// is staged, weights as they are loaded. Products of bytes have no other exact form there: pairs of
-// products of an unsigned and a signed byte saturate.
+// The register tile of the int8 product for ISAs that multiply pairs of int16. A is widened when it
+// is staged, weights when they are loaded. No other form is exact there: sums of two products of an
+// unsigned and a signed byte saturate.
 //
-// A vector of weights holds four int16 of VF / 2 channels, its products two sums per channel, which
-// are added at the end. The including file defines I8_NAME and
+// A vector of weights holds four int16 for each of VF / 2 channels. Its products are two sums per
+// channel, which are added at the end. The including file defines I8_NAME and
 //
 //   I8_NAME(widen)(p)      2 * VF bytes as int16
 //   I8_NAME(pairs)(a, b)   sums of pairs of lanes of a, then of b
@@ -14,8 +14,8 @@
 
 enum { I8_NAME(panel_vectors) = 2 * SMR_I8_PANEL / VF };  // vectors of a group of a panel
 
-// acc[0 .. 2] += sums of pairs of products of four int16 at `p`, repeated, and b[0 .. 2]. As
-// intrinsics GCC 12 computes all products of a tile before it adds them up and runs out of
+// acc[0 .. 2] += sums of pairs of products of b[0 .. 2] and the four int16 at `p`, repeated. With
+// intrinsics, GCC 12 computes all products of a tile before it adds them, and runs out of
 // registers.
 SMR_INLINE void I8_NAME(madd)(N(vi) * acc, const int16_t *p, const N(vi) * b) {
   const int16_t (*four)[4] = (const int16_t (*)[4])(const void *)p;
@@ -63,7 +63,7 @@ I8_ROWS(8, VF, I8_NAME(tile)(8, 2, &at))
 I8_ROWS(6, VF, I8_NAME(tile)(6, 2, &at))
 #endif
 I8_ROWS(4, VF, I8_NAME(tile)(4, 2, &at))
-// A single row takes whole panels, so that weights are one stream.
+// A single row uses whole panels, so that weights are read as one stream.
 I8_ROWS(1, SMR_I8_PANEL, I8_NAME(tile)(1, I8_NAME(panel_vectors), &at))
 #undef I8_ROWS
 

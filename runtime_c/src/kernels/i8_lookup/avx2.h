@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lookups of int8 for AVX2: sixteen shuffles by the low four bits, among which the high four choose
-// in a tree.
+// Lookups of int8 for AVX2: sixteen shuffles by the low four bits; a tree selects by the high four.
 
-// Part `h` of the table for bytes 16 h to 16 h + 15, seen as unsigned; the table starts at -128.
+// Part `h` of the table, for bytes 16 h to 16 h + 15 as unsigned. The table starts at -128.
 SMR_INLINE __m256i N(i8_lookup_part)(const int8_t *table, size_t h) {
   return _mm256_broadcastsi128_si256(
       _mm_loadu_si128((const __m128i *)(const void *)(table + 16 * (h ^ 8))));
 }
 
-// Of parts h and h + 1: shuffles give 0 where the highest bit of the index is set.
+// Parts h and h + 1. Shuffles give 0 where the highest bit of the index is set.
 SMR_INLINE __m256i N(i8_lookup_two)(const int8_t *table, size_t h, __m256i even, __m256i odd) {
   return _mm256_or_si256(_mm256_shuffle_epi8(N(i8_lookup_part)(table, h), even),
                          _mm256_shuffle_epi8(N(i8_lookup_part)(table, h + 1), odd));
 }
 
-// Blends look at the highest bit of each byte; what a shift drags in from a neighbour is below it.
+// Blends test the highest bit of each byte; bits shifted in from a neighbour are below it.
 SMR_INLINE __m256i N(i8_lookup_32)(const int8_t *table, __m256i x) {
   const __m256i high = _mm256_set1_epi8(-128);
   const __m256i by_4 = _mm256_and_si256(_mm256_slli_epi16(x, 3), high);

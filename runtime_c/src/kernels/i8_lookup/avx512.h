@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lookups of int8 for AVX-512: sixteen shuffles by the low four bits, of which the high four choose
-// in a tree.
+// Lookups of int8 for AVX-512: sixteen shuffles by the low four bits; a tree selects by the high
+// four.
 
-// Without optimisation GCC's intrinsics are macros whose casts its own warnings dislike.
+// Without optimisation GCC's intrinsics are macros, whose casts trigger its own warnings.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 
-// Part `h` is for bytes 16 h to 16 h + 15, seen as unsigned; the table starts at -128.
+// Part `h` is for bytes 16 h to 16 h + 15 as unsigned. The table starts at -128.
 SMR_INLINE __m512i N(i8_lookup_64)(const __m512i parts[16], __m512i x) {
   const __m512i low = _mm512_and_si512(x, _mm512_set1_epi8(0x0f));
   const __mmask64 by_4 = _mm512_test_epi8_mask(x, _mm512_set1_epi8(0x10));

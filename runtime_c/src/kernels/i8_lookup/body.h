@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lookups of int8, which every instruction set does in its own way.
+// Selects the lookups of the instruction set.
 #if VF == 16
 #include "kernels/i8_lookup/avx512.h"
 #elif VF == 8

@@ -50,7 +50,7 @@ static void N(i8_mean_window)(size_t channels, const struct smr_pool_window *win
   const struct N(i8_limits) limits = N(i8_limits)(end->lo, end->hi, end->zero);
   const size_t n = channels < I8_MEAN_BLOCK ? channels : I8_MEAN_BLOCK;
   for (size_t c = 0; c < channels; c += n) {
-    if (channels - c < n) c = channels - n;  // some channels once more
+    if (channels - c < n) c = channels - n;  // some channels are computed twice
     N(i8_mean_pixel)(window, c, n, end, &limits, y);
   }
 }
@@ -84,7 +84,7 @@ static void N(i8_mean_window_real)(size_t channels, const struct smr_pool_window
   const struct N(i8_limits) limits = N(i8_limits)(mean->lo, mean->hi, mean->zero);
   const size_t n = channels < I8_MEAN_BLOCK ? channels : I8_MEAN_BLOCK;
   for (size_t c = 0; c < channels; c += n) {
-    if (channels - c < n) c = channels - n;  // some channels once more
+    if (channels - c < n) c = channels - n;  // some channels are computed twice
     N(i8_mean_real_pixel)(window, c, n, mean, &limits, y);
   }
 }

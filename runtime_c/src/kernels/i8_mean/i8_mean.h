@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of int8 and what becomes of them, for means and average pools: the contract.
+// Sums of int8 and their conversion to means, for means and average pools: the contract.
 #ifndef SMR_KERNELS_I8_MEAN_H
 #define SMR_KERNELS_I8_MEAN_H
 
@@ -8,7 +8,10 @@
 
 #include "kernels/f32_pool/f32_pool.h"
 
-enum { SMR_I8_MEAN_MOST = 1 << 23 };  // int8 that an int32 sum certainly holds, less zero points
+enum {
+  SMR_I8_MEAN_MOST = 1 << 23
+};  // int8 elements whose sum, minus zero points, always fits
+    // int32
 
 /// The mean of a sum: round(clamp(float(sum - offset) * multiplier, lo - zero, hi - zero)) + zero,
 /// rounded half to even.
@@ -18,8 +21,8 @@ struct smr_i8_mean_end {
   int32_t zero, lo, hi;
 };
 
-/// The mean of dequantized elements: p = (the sum of (x - x_zero) * x_scale, / count) / scale, each
-/// operation in float32 on its own; round(clamp(p, lo - zero, hi - zero)) + zero as above.
+/// The mean of dequantized elements: p = (the sum of (x - x_zero) * x_scale, / count) / scale, with
+/// each operation rounded to float32; then round(clamp(p, lo - zero, hi - zero)) + zero as above.
 struct smr_i8_mean_real {
   float x_scale;  ///< at most 2^64, so that no sum overflows
   float count, scale;
@@ -34,7 +37,8 @@ struct smr_i8_mean {
   void (*window)(size_t channels, const struct smr_pool_window *window,
                  const struct smr_i8_mean_end *end, int8_t *y);
 
-  /// The same of dequantized elements, added in row-major order from 0 on; any number of taps.
+  /// The same for dequantized elements, added in row-major order, starting from 0; any number of
+  /// taps.
   void (*window_real)(size_t channels, const struct smr_pool_window *window,
                       const struct smr_i8_mean_real *mean, int8_t *y);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Means of int8 in portable C.
 
-#define I8_MEAN_BLOCK 64  // columns summed together
+#define I8_MEAN_BLOCK 64  // columns summed at once
 
 SMR_VECTORIZED static void N(i8_mean_columns)(size_t width, size_t rows, size_t stride,
                                               const int8_t *x, int32_t *restrict sums) {
@@ -20,7 +20,8 @@ SMR_VECTORIZED static void N(i8_mean_finish)(size_t n, const int32_t *sums,
                                              int8_t *restrict y) {
   const int32_t offset = end->offset, zero = end->zero;
   const float m = end->multiplier, lo = (float)(end->lo - zero), hi = (float)(end->hi - zero);
-  int32_t block[I8_MEAN_BLOCK];  // int8 is made of int32 in a second loop: both become vectors
+  int32_t block[I8_MEAN_BLOCK];  // a second loop converts int8 to int32, so that both are
+                                 // vectorized
   for (size_t i = 0; i < n; i += I8_MEAN_BLOCK) {
     const size_t some = n - i < I8_MEAN_BLOCK ? n - i : I8_MEAN_BLOCK;
     for (size_t j = 0; j < some; j++)

@@ -6,7 +6,7 @@
 #include "kernels/i8_norm/sums.h"
 #include "simd/bytes.h"
 
-// p of VF lanes, of which n have a scale and a bias; not a number becomes 0.
+// p of VF lanes; n of them have scale and bias. NaN becomes 0.
 SMR_INLINE N(vf) N(i8_norm_value)(N(vi) x, const struct N(i8_norm_by) * by, const float *scale,
                                   const float *bias, size_t n) {
   const N(vi) d = N(iadd)(N(imul)(x, N(iset1)(by->factor)), N(iset1)(by->offset));

@@ -7,9 +7,9 @@
 //   p = (d * (1 / sqrt(v))) * scale + bias
 //   y = round_half_even(clamp(p, lo - zero_point, hi - zero_point)) + zero_point
 //
-// Sums are exact; each float operation, of which eps takes part in the last of v, is rounded on its
-// own. A p that is not a number counts as 0. All kernels give the same bits. `y` may be x;
-// otherwise nothing overlaps. Nothing outside the elements is touched.
+// Sums are exact. Each float operation is rounded separately; eps enters in the last one of v. A
+// NaN p counts as 0. All kernels give the same bits. `y` may be x; otherwise nothing overlaps.
+// Nothing outside the elements is touched.
 #ifndef SMR_KERNELS_I8_NORM_H
 #define SMR_KERNELS_I8_NORM_H
 

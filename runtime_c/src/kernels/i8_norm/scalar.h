@@ -3,7 +3,7 @@
 
 #include "kernels/i8_norm/sums.h"
 
-// int8 is made of int32 in a second loop, so that compilers turn both into vectors.
+// A second loop converts int32 to int8, so that compilers vectorize both.
 #define I8_NORM_STEP 256
 
 SMR_VECTORIZED static void N(i8_norm_write)(size_t n, const int8_t *x,

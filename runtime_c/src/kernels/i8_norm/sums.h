@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What rows of int8 are normalised by, in plain C for any region; included by its ISA's file.
+// The factors that normalise a row of int8, in plain C for any region; included by its ISA's file.
 
 struct N(i8_norm_by) {
   int32_t factor, offset;  // d = x * factor + offset
   float inverse;           // 1 / sqrt(v)
 };
 
-#define I8_NORM_BLOCK 65536  // elements whose squares add up in int32
+#define I8_NORM_BLOCK 65536  // elements whose squares can be summed in int32
 
 SMR_VECTORIZED static void N(i8_norm_block)(size_t n, const int8_t *x, int64_t *sum,
                                             int64_t *squares) {
@@ -23,7 +23,7 @@ SMR_VECTORIZED static void N(i8_norm_block)(size_t n, const int8_t *x, int64_t *
 static struct N(i8_norm_by)
     N(i8_norm_sums)(size_t n, const int8_t *x, const struct smr_i8_norm_args *args, int centred) {
   const int64_t count = (int64_t)n, zero = args->x_zero;
-  const float float_n = (float)count;  // exact, as is every sum
+  const float float_n = (float)count;  // exact, like every sum
   int64_t sum = 0, squares = 0;
   for (size_t i = 0; i < n; i += I8_NORM_BLOCK)
     N(i8_norm_block)(n - i < I8_NORM_BLOCK ? n - i : I8_NORM_BLOCK, x + i, &sum, &squares);

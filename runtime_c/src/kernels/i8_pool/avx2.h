@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest of 8-bit integers with AVX2.
+// Maximum of 8-bit integers with AVX2.
 
-// Fewer than 32 bytes are two parts that overlap, of 16 bytes or of 8.
+// Fewer than 32 bytes are two overlapping parts of 16 or 8 bytes.
 SMR_INLINE __m256i N(i8_pool_lanes_load)(const char *x, size_t n) {
   if (n == 32) return _mm256_loadu_si256((const __m256i *)(const void *)x);
   if (n >= 16)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest of 8-bit integers over vectors of bytes. The file of an instruction set gives
-// I8_POOL_V (a vector), I8_POOL_BYTES (its length), N(i8_pool_lanes_load) and
-// N(i8_pool_lanes_store) of n bytes, 8 <= n <= I8_POOL_BYTES, which may place them in any order,
-// N(i8_pool_lanes_max_s8) and N(i8_pool_lanes_max_u8).
+// Maximum of 8-bit integers over vectors of bytes. The file of an instruction set defines I8_POOL_V
+// (a vector), I8_POOL_BYTES (its length), N(i8_pool_lanes_load) and N(i8_pool_lanes_store) of n
+// bytes, 8 <= n <= I8_POOL_BYTES, in any order within the vector, N(i8_pool_lanes_max_s8) and
+// N(i8_pool_lanes_max_u8).
 #if VF == 1
 #include "kernels/i8_pool/scalar.h"
 #else
@@ -12,7 +12,7 @@
 #include "kernels/i8_pool/neon.h"
 #endif
 
-// One kernel: blocks of channels in pairs, their taps of a row in threes.
+// One kernel: channel blocks in pairs, taps of a row in threes.
 #define I8_POOL(name, type)                                                                       \
   SMR_INLINE void N(i8_pool_lanes_##name##_block)(const struct smr_pool_window *window, size_t c, \
                                                   const size_t blocks, size_t n, type *y) {       \

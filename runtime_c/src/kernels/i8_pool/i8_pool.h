@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools the largest 8-bit integer of one window over the channels: the contract.
+// Maximum of 8-bit integers over one window, per channel: the contract.
 #ifndef SMR_KERNELS_I8_POOL_H
 #define SMR_KERNELS_I8_POOL_H
 

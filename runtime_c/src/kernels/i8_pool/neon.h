@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest of 8-bit integers with NEON.
+// Maximum of 8-bit integers with NEON.
 
-// Fewer than 16 bytes are two parts of 8 that overlap.
+// Fewer than 16 bytes are two overlapping parts of 8 bytes.
 SMR_INLINE int8x16_t N(i8_pool_lanes_load)(const char *x, size_t n) {
   if (n == 16) return vld1q_s8((const int8_t *)x);
   return vcombine_s8(vld1_s8((const int8_t *)x), vld1_s8((const int8_t *)x + n - 8));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The largest of 8-bit integers in portable C.
+// Maximum of 8-bit integers in portable C.
 
 #define I8_POOL_LARGER(a, b) ((a) > (b) ? (a) : (b))
 
-// Taps of a row three at a time: y is read and written that much less often.
+// Three taps of a row at a time, so that y is read and written less often.
 #define I8_POOL(name, type)                                                                      \
   SMR_VECTORIZED static void N(i8_pool_##name)(                                                  \
       size_t channels, const struct smr_pool_window *window, type *restrict y) {                 \

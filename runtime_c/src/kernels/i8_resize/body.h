@@ -6,7 +6,7 @@
 #include "simd/bytes.h"
 
 #define I8_RESIZE_BLOCK (4 * VF)
-#define I8_RESIZE_SUMS 1024  // made before they are requantized together; a multiple of the block
+#define I8_RESIZE_SUMS 1024  // sums requantized at once; a multiple of the block
 
 SMR_INLINE void N(i8_resize_load)(const int8_t *x, size_t n, N(vi) v[4]) {
   if (n == I8_RESIZE_BLOCK)
@@ -59,7 +59,7 @@ static void N(i8_resize_blend)(size_t n, const int8_t *a, const int8_t *b, int32
   if (i < n) N(i8_resize_blend_block)(n - i, a + i, b + i, weight, x_zero, y + i);
 }
 
-// n of a pixel's channels.
+// n channels of a pixel.
 SMR_INLINE void N(i8_resize_pixel)(size_t n, const int32_t *a, const int32_t *b, int32_t weight,
                                    int32_t *y) {
   const N(vi) w = N(iset1)(weight);
@@ -75,7 +75,7 @@ SMR_INLINE void N(i8_resize_pixel)(size_t n, const int32_t *a, const int32_t *b,
   N(istore_n)(y + c, N(iadd)(N(ishl)(v, SMR_I8_RESIZE_BITS), step), n - c);
 }
 
-// `sums` has room for whole blocks; what follows the first n may be anything.
+// `sums` has room for whole blocks; elements after the first n may have any value.
 SMR_INLINE void N(i8_resize_finish)(size_t n, const int32_t *sums,
                                     const struct smr_i8_resize_end *end,
                                     const struct N(i8_limits) * limits, int8_t *y) {
@@ -103,7 +103,7 @@ SMR_INLINE void N(i8_resize_whole)(const int32_t *a, const int32_t *b, int32_t w
   N(store_i8)(y, p, limits, I8_RESIZE_BLOCK);
 }
 
-// Pixels of at least a block of channels, whose last block may overlap the one before.
+// Pixels with at least a block of channels. The last block may overlap the one before.
 static void N(i8_resize_row_long)(size_t pixels, size_t channels, const int32_t *taps,
                                   const int32_t *x, const struct smr_i8_resize_end *end,
                                   int8_t *y) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// softmax on int8 in plain C, from which compilers make vectors of the region's ISA.
+// softmax on int8 in plain C, which compilers vectorize for the region's ISA.
 //
-// Steps below the largest element, 0 to 255, go through y, so that x is not needed any more once
-// they are known, and y may be x. A group longer than 256 has no more results than there are steps:
-// they are made once and looked up.
+// The distances below the largest element, 0 to 255, are stored in y. x is then no longer needed,
+// so y may be x. A group longer than 256 has at most 256 different results: they are computed once
+// and looked up.
 
 #define I8_SOFTMAX_STEPS 256
 #define I8_SOFTMAX_HALF ((uint64_t)1 << 46)
@@ -18,9 +18,8 @@ SMR_VECTORIZED static void N(i8_softmax_below)(size_t n, const int8_t *x, int8_t
   for (size_t i = 0; i < n; i++) y[i] = (int8_t)(uint8_t)(top - x[i]);
 }
 
-// Sum of the exponentials of n elements, which are also stored where e is given. Loads by index
-// stay what they are, for gathers are slower; eight steps come in one load, two exponentials go in
-// one store.
+// Sum of the exponentials of n elements. Stores them if e is given. Indexed loads stay scalar,
+// because gathers are slower; one load fetches eight distances, one store writes two exponentials.
 SMR_INLINE uint64_t N(i8_softmax_sum)(size_t n, const int8_t *below, const uint32_t *table,
                                       uint32_t *e) {
   uint64_t sums[4] = {0};
@@ -48,7 +47,7 @@ SMR_INLINE uint64_t N(i8_softmax_factor)(uint64_t sum) {
   return ((uint64_t)1 << 55) / (sum ? sum : 1);
 }
 
-// Results of n <= 256 exponentials.
+// Convert n <= 256 exponentials to results.
 SMR_VECTORIZED static void N(i8_softmax_scaled)(size_t n, const uint32_t *e, uint32_t factor,
                                                 int8_t *y) {
   uint32_t whole[I8_SOFTMAX_STEPS];
@@ -62,7 +61,7 @@ SMR_INLINE int8_t N(i8_softmax_result)(uint32_t e, uint64_t factor) {
   return (int8_t)((int32_t)(whole < 255 ? whole : 255) - 128);
 }
 
-// The same where the exponentials of a strange table are so small that the factor is large.
+// The same for unusual tables with such small exponentials that the factor is large.
 static void N(i8_softmax_results)(size_t n, const uint32_t *e, uint64_t factor, int8_t *y) {
   if (factor <= UINT32_MAX)
     N(i8_softmax_scaled)(n, e, (uint32_t)factor, y);
@@ -77,14 +76,14 @@ static void N(i8_softmax_row)(size_t n, const int8_t *x, const uint32_t table[25
     const uint64_t sum = N(i8_softmax_sum)(n, y, table, e);
     N(i8_softmax_results)(n, e, N(i8_softmax_factor)(sum), y);
   } else {
-    // A lookup's table starts with the byte 128.
+    // The table of a lookup starts at byte 128.
     uint32_t e[I8_SOFTMAX_STEPS];
     int8_t results[I8_SOFTMAX_STEPS];
     memcpy(e, table + 128, 128 * sizeof *e);
     memcpy(e + 128, table, 128 * sizeof *e);
     const uint64_t sum = N(i8_softmax_sum)(n, y, table, NULL);
     N(i8_softmax_results)(I8_SOFTMAX_STEPS, e, N(i8_softmax_factor)(sum), results);
-    // Portable C of a build with a higher floor looks up as the floor does.
+    // In a build with a higher baseline, portable C uses the lookups of the baseline.
     smr_i8_lookup_config(SMR_SIMD_ISA | SMR_ISA_FLOOR)->run(n, y, results, y);
   }
 }

@@ -15,8 +15,8 @@
 
 enum {
   SMR_I8_SOFTMAX_COLUMNS = 256,
-  SMR_I8_SOFTMAX_SHORT = 256,  // longer rows are made by looking results up
-  SMR_I8_SOFTMAX_FEW = 32,     // up to here vectors gain nothing
+  SMR_I8_SOFTMAX_SHORT = 256,  // longer rows look results up
+  SMR_I8_SOFTMAX_FEW = 32,     // up to here vectors are not faster
 };
 
 struct smr_i8_softmax {

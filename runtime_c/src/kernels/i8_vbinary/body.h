@@ -3,7 +3,7 @@
 #if VF > 1
 #include "simd/bytes.h"
 
-// acc[k] of n <= 4 VF elements as output.
+// Stores n <= 4 VF elements of acc[k] as output.
 SMR_INLINE void N(i8_vbinary_store)(int8_t *y, const N(vi) acc[4], N(vf) multiplier,
                                     const struct N(i8_limits) * limits, size_t n) {
   N(vf) p[4];
@@ -11,8 +11,8 @@ SMR_INLINE void N(i8_vbinary_store)(int8_t *y, const N(vi) acc[4], N(vf) multipl
   N(store_i8)(y, p, limits, n);
 }
 
-// The loop over blocks of 4 VF elements, the last of them maybe shorter; `value` says acc[k] of the
-// lanes u[k] and v[k]. `pair` is 0 where there is no b.
+// The loop over blocks of 4 VF elements; the last may be shorter. `value` gives acc[k] for the
+// lanes u[k] and v[k]. `pair` is 0 without b.
 #define I8_VBINARY_BLOCK(pair, value)                         \
   const size_t some = n - i < 4 * VF ? n - i : 4 * VF;        \
   N(vi) u[4], v[4], acc[4];                                   \

@@ -9,7 +9,7 @@
 #include "kernels/rows.h"
 #include "simd/requantize.h"
 
-// Builds whose models hardly add take portable C in the place of vectors, or have no row of it.
+// Builds whose models rarely add use portable C instead of vectors, or have no row of it.
 #include "simd/scalar_begin.h"
 #include "kernels/i8_vbinary/scalar.h"
 #include "simd/end.h"

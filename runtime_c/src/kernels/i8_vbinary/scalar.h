@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums and products of int8 rows in portable C.
 
-// int8 is made of int32 in a second loop, so that compilers turn both into vectors.
+// A second loop converts int32 to int8, so that compilers vectorize both.
 enum { I8_VBINARY_STEP = 256 };
 
-// `value` says the accumulator of element j.
+// `value` gives the accumulator of element j.
 #define I8_VBINARY_LOOP(value)                                                                 \
   const int32_t zero = out->zero_point;                                                        \
   const float m = out->multiplier, lo = (float)(out->lo - zero), hi = (float)(out->hi - zero); \

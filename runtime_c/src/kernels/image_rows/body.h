@@ -18,10 +18,10 @@ static void N(image_split)(size_t n, const uint8_t *pixels, const uint32_t shift
   }
 }
 
-// Sums with 16 bits of fraction, rounding added, as pixels.
+// Sums with 16 fractional bits, rounding included, to pixels.
 SMR_INLINE void N(image_clip)(uint8_t *x, N(vi) sum) { N(store_u8_clip)(x, N(isra)(sum, 16)); }
 
-// What Y, U and V have too much of, times their factors, goes into one number for each channel.
+// Combines the offsets of Y, U and V, times their factors, to one number per channel.
 static void N(image_colour)(size_t n, const uint8_t *y, const uint16_t *uv, bool v_first,
                             const struct smr_image_colour *colour, uint8_t *r, uint8_t *g,
                             uint8_t *b) {
@@ -59,13 +59,13 @@ static void N(image_luma)(size_t n, uint8_t *r, const uint8_t *g, const uint8_t 
   }
 }
 
-// Sums of taps as the row and the pixel that they make.
+// Converts sums of taps to the row and to the pixel.
 SMR_INLINE N(vi) N(image_row)(N(vi) sum) { return N(isra)(N(iadd)(sum, N(iset1)(64)), 7); }
 SMR_INLINE void N(image_pixel)(uint8_t *y, N(vi) sum) {
   N(store_u8)(y, N(isra)(N(iadd)(sum, N(iset1)(1 << 20)), 21));
 }
 
-// Two taps of VF pixels; sums of rows are not negative.
+// Two taps of VF pixels. Sums over rows are not negative.
 SMR_INLINE N(vi) N(image_beside)(const uint8_t *x, const int32_t *w) {
   return N(dot)(N(load_u8_pairs)(x), N(iload)(w));
 }
@@ -86,7 +86,8 @@ static void N(image_along)(size_t n, const uint8_t *x, const int32_t *w, int32_t
   IMAGE_EACH(n) N(istore)(h + i, N(image_row)(N(image_beside)(x + 2 * i, w + i)));
 }
 
-// Bytes 0 and 2 of a pixel lie 16 bits apart, as the two values of a pair do: one mask takes both.
+// Bytes 0 and 2 of a pixel are 16 bits apart, like the two values of a pair: one mask extracts
+// both.
 static void N(image_along_four)(size_t n, const uint8_t *pixels, const int32_t *w,
                                 int32_t *const h[3]) {
   const N(vi) bytes = N(iset1)(0xff00ff), low = N(iset1)(0xffff), high = N(iset1)(~0xffff);

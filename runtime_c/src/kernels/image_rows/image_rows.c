@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiles the rows of pictures for every instruction set, and chooses.
+// Compiles the kernels for rows of images for every instruction set, and chooses.
 #include "base/fp.h"
 
 #include "kernels/image_rows/image_rows.h"

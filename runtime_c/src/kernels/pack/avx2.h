@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transposes sixteen rows into a weight panel, in blocks of 8x8.
 
-// Pairs of rows, then quadruples, then halves.
+// Interleave pairs of rows, then quadruples, then halves.
 SMR_INLINE void N(pack_transpose_8x8)(const float *src, size_t stride, float *dst) {
   __m256 r[8], t[8];
   SMR_UNROLL for (size_t i = 0; i < 8; i++) r[i] = N(load)(src + i * stride);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transposing packer, which every instruction set writes in its own way.
+// Selects the transposing packer of the instruction set.
 #if VF == 8
 #include "kernels/pack/avx2.h"
 #elif VF == 4

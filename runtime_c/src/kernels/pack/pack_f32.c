@@ -28,7 +28,7 @@ smr_pack_f32_transpose smr_pack_f32_transpose_kernel(uint32_t isa) {
   return pack_f32_rows[i].transpose;
 }
 
-// Any strides, any number of columns up to a panel's; pad columns become zero.
+// Any strides, and any number of columns up to a panel's. Padding columns become zero.
 static void pack_f32_strided(const struct smr_pack_f32_args *args, const float *src, size_t columns,
                              float *dst) {
   for (size_t i = 0; i < args->k; i++, src += args->k_stride, dst += SMR_PANEL) {
@@ -45,8 +45,8 @@ static void pack_f16_strided(const struct smr_pack_f32_args *args, const uint16_
   }
 }
 
-// Whole panels of a row-major matrix: a row's piece is contiguous. One loop per element size,
-// so that the copies have constant lengths.
+// Whole panels of a row-major matrix, where 16 elements of a row are contiguous. One loop per
+// element size, so that the copies have constant lengths.
 static void pack_f32_rows_4(const struct smr_pack_f32_args *args, const char *src, char *dst) {
   const size_t stride_bytes = args->k_stride * sizeof(float);
   for (size_t i = 0; i < args->k; i++, src += stride_bytes) {

@@ -22,7 +22,7 @@ struct smr_pack_f32_args {
   size_t panel_stride_bytes;
 };
 
-/// Pack panels [begin, end) of smr_panels(n). Disjoint ranges may run at the same time. `isa` holds
+/// Pack panels [begin, end) of smr_panels(n). Disjoint ranges may run concurrently. `isa` holds
 /// SMR_ISA_* bits.
 void smr_pack_f32(const struct smr_pack_f32_args *args, uint32_t isa, size_t begin, size_t end);
 

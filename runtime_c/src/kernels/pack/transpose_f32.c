@@ -8,7 +8,10 @@
 
 #include <string.h>
 
-enum { TRANSPOSE_F32_COLUMNS = 64 };  // of a panel on the stack, and rows of `dst` written in turn
+enum {
+  TRANSPOSE_F32_COLUMNS = 64
+};  // columns of a panel on the stack, which are consecutive rows
+    // of `dst`
 
 // Columns [0, columns) of `rows` <= 16 rows.
 static void transpose_f32_panel(size_t rows, size_t columns, const float *src, size_t src_stride,
@@ -25,7 +28,7 @@ static void transpose_f32_panel(size_t rows, size_t columns, const float *src, s
   smr_pack_f32(&args, isa, 0, 1);
   for (size_t c = 0; c < columns; c++) {
     const float *from = panel + c * SMR_PANEL;
-    if (rows == SMR_PANEL)  // of constant length
+    if (rows == SMR_PANEL)  // a constant length
       memcpy(dst + c * dst_stride, from, SMR_PANEL * sizeof *from);
     else
       memcpy(dst + c * dst_stride, from, rows * sizeof *from);

@@ -13,7 +13,7 @@ SMR_INLINE void N(philox_store)(int32_t *p, __m512i a, __m512i b, __m512i c, __m
   const __m512i cd0 = _mm512_unpacklo_epi32(c, d), cd1 = _mm512_unpackhi_epi32(c, d);
   const __m512i lane0 = _mm512_unpacklo_epi64(ab0, cd0), lane1 = _mm512_unpackhi_epi64(ab0, cd0);
   const __m512i lane2 = _mm512_unpacklo_epi64(ab1, cd1), lane3 = _mm512_unpackhi_epi64(ab1, cd1);
-  // Quarters of 128 bits: each of the four holds every fourth lane.
+  // Quarters of 128 bits: each of the four vectors holds every fourth lane.
   const __m512i low01 = _mm512_shuffle_i32x4(lane0, lane1, 0x44);
   const __m512i low23 = _mm512_shuffle_i32x4(lane2, lane3, 0x44);
   const __m512i high01 = _mm512_shuffle_i32x4(lane0, lane1, 0xee);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Philox over the vocabulary, a block per lane. Every instruction set has its own N(philox_high),
-// the high words of unsigned products, and N(philox_store), which writes the words of lane after
-// lane.
+// Philox over the vocabulary, a block per lane. Every instruction set defines N(philox_high), the
+// high words of unsigned products, and N(philox_store), which writes the words lane by lane.
 #if VF == 16
 #include "kernels/philox/avx512.h"
 #elif VF == 8

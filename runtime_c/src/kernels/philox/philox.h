@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers that need no state: Philox4x32-10 and what is made of its words. The contract.
+// Stateless random numbers: Philox4x32-10, and functions of its words. The contract.
 //
 // Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011). Word i of
-// a stream is word i % 4 of block `block` + i / 4, so any part of a stream can be made anywhere.
+// a stream is word i % 4 of block `block` + i / 4, so any part of a stream can be computed
+// separately.
 #ifndef SMR_KERNELS_PHILOX_H
 #define SMR_KERNELS_PHILOX_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/// Where a stream starts. The counter of a block is (low word first) its number, then `high`.
+/// The start of a stream. The counter of a block is (low word first) its number, then `high`.
 struct smr_philox {
   uint64_t key, block, high;
 };
 
-/// `uniform` and `dropout` see words as numbers u in [0, 1) of 24 bits: (word >> 8) * 2^-24.
+/// `uniform` and `dropout` convert words to 24-bit numbers u in [0, 1): (word >> 8) * 2^-24.
 struct smr_philox_kernels {
   /// words[i] = word i of the stream, for i < n.
   void (*words)(size_t n, const struct smr_philox *stream, uint32_t *words);
   /// y[i] = number i of the stream, for i < n.
   void (*uniform)(size_t n, const struct smr_philox *stream, float *y);
-  /// y[i] = x[i] * scale where number i, times 2^24, is at least `threshold`, and 0 elsewhere,
-  /// for i < n. `y` may be `x`; otherwise they do not overlap.
+  /// y[i] = x[i] * scale if number i, times 2^24, is at least `threshold`, otherwise 0, for i < n.
+  /// `y` may be `x`; otherwise they do not overlap.
   void (*dropout)(size_t n, const struct smr_philox *stream, int32_t threshold, float scale,
                   const float *x, float *y);
   const char *name;  // for profiles, e.g. "philox__avx2"

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-// GCC vectorises a loop of constant length once it knows that stores do not feed later loads: `y`
-// is an operand or overlaps none. Clang would unroll, for nothing but bytes.
+// GCC vectorises a loop of constant length if stores cannot feed later loads: `y` is an operand or
+// overlaps none. Clang would unroll, which only adds code.
 #if defined(__clang__)
 #define VBINARY_LANES _Pragma("clang loop unroll(disable)")
 #define VBINARY_SINGLY _Pragma("clang loop vectorize(disable) unroll(disable)")
@@ -26,8 +26,8 @@
 #define VBINARY_SINGLY
 #endif
 
-// One kernel: operands of type T, results of type R; `value` in terms of a and b. A block has
-// `count` elements, of which `left` are asked for.
+// One kernel: operands of type T, results of type R, `value` in terms of a and b. A block has
+// `count` elements; `left` of them are wanted.
 #define VBINARY_LOOP(name, T, R, lanes, count, value)                                 \
   static void vbinary_##name(size_t n, const void *a_, size_t a_next, const void *b_, \
                              size_t b_next, void *y_) {                               \
@@ -48,8 +48,8 @@
 #define VBINARY(name, T, R, value) VBINARY_LOOP(name, T, R, VBINARY_LANES, SMR_VBINARY_BLOCK, value)
 #define VBINARY_SLOW(name, T, R, value) VBINARY_LOOP(name, T, R, VBINARY_SINGLY, left, value)
 
-// What is the same for signed and unsigned integers of a width. 1u: arithmetic is unsigned, so it
-// wraps, whatever small types promote to.
+// Functions that are the same for signed and unsigned integers of a width. 1u keeps the arithmetic
+// unsigned, so that it wraps even where small types are promoted.
 #define VBINARY_WIDTH(w, T)           \
   VBINARY(add_##w, T, T, 1u * a + b)  \
   VBINARY(sub_##w, T, T, 1u * a - b)  \
@@ -72,7 +72,7 @@ static uint64_t vbinary_power(uint64_t base, uint64_t exponent) {
   return result;
 }
 
-// 1 / a^n truncates to 0 unless the base is 1 or -1.
+// 1 / a^n truncates to 0, unless the base is 1 or -1.
 static uint64_t vbinary_power_signed(int64_t a, int64_t b) {
   if (b >= 0) return vbinary_power((uint64_t)a, (uint64_t)b);
   return a == 1 ? 1 : a == -1 ? (b % 2 ? UINT64_MAX : 1) : 0;
@@ -84,10 +84,10 @@ static uint64_t vbinary_power_signed(int64_t a, int64_t b) {
   VBINARY(lt_##t, T, uint8_t, a < b)    \
   VBINARY(le_##t, T, uint8_t, a <= b)
 
-// Division by 0 gives 0; by -1 it is a negation, which wraps: the lowest value by -1 overflows in
-// C. Both divide by 1 in truth, and are put right without a branch, which signs of data would
-// mispredict. Floats that hold every value of T twice over give its quotients exactly, and have
-// vectors: F is such a float, or T itself.
+// Division by 0 gives 0. Division by -1 is a negation that wraps, because lowest / -1 overflows in
+// C. Both divide by 1 and correct the result without a branch, because branches on data are
+// mispredicted. F is a float with at least twice the bits of T, which gives exact quotients and has
+// vector instructions, or T itself.
 #define VBINARY_SIGNED(t, T, U, F, w, PACE)                               \
   static inline T vbinary_quotient_##t(T a, T b) {                        \
     const U odd = (U)(0 - (U)((b == 0) | (b == -1)));                     \
@@ -147,7 +147,7 @@ VBINARY_FLOAT(f32, float, f)
 VBINARY_FLOAT(f64, double, )
 #undef VBINARY_FLOAT
 
-// What f32_vbinary has for float32.
+// The functions that f32_vbinary provides for float32.
 #define SMR_F32_BINARY(NAME, name, DTYPES, value, value_f64) \
   VBINARY(name##_f64, double, double, value_f64)
 #include "kernels/f32_vbinary/functions.inc"
@@ -164,7 +164,7 @@ VBINARY(xor_bool, uint8_t, uint8_t, !a != !b)
 #undef VBINARY_LANES
 #undef VBINARY_SINGLY
 
-// Kernels by width, by signedness, and of both floats.
+// Kernels by width, by signedness, and for both float types.
 #define VBINARY_IN(part, type, kernel) \
   SMR_HAS(vbinary_##part) && SMR_HAS(type_##type) ? vbinary_##kernel : NULL
 #define VBINARY_WIDTHS(part, name)                       \
@@ -205,7 +205,7 @@ static const smr_vbinary_blocks vbinary_row_min[VBINARY_DTYPES] = {VBINARY_INTEG
                                                                    VBINARY_DOUBLE(min, min)};
 static const smr_vbinary_blocks vbinary_row_max[VBINARY_DTYPES] = {VBINARY_INTEGERS(max, max),
                                                                    VBINARY_DOUBLE(max, max)};
-// Those without integers.
+// Functions without integers.
 #define VBINARY_ROW_FLOAT(name) \
   static const smr_vbinary_blocks vbinary_row_##name[VBINARY_DTYPES] = {VBINARY_DOUBLE(name, name)};
 #define VBINARY_ROW_NUMBER(name)
@@ -280,13 +280,13 @@ struct smr_vbinary_kernel smr_vbinary_kernel(enum smr_vbinary function, uint8_t 
   return (struct smr_vbinary_kernel){row[dtype], bytes, to_bool ? 1 : bytes};
 }
 
-// Room for a block of the widest elements.
+// Buffer for a block of the widest elements.
 typedef union {
   uint64_t whole[SMR_VBINARY_BLOCK];
   char bytes[SMR_VBINARY_BLOCK * sizeof(uint64_t)];
 } vbinary_room;
 
-// A whole block of one value.
+// Fill a block with one value.
 static void vbinary_fill(vbinary_room *room, const char *value, size_t bytes) {
   memcpy(room->bytes, value, bytes);
   for (size_t filled = bytes; filled < SMR_VBINARY_BLOCK * bytes; filled *= 2)
@@ -307,7 +307,7 @@ void smr_vbinary_run(const struct smr_vbinary_kernel *kernel, size_t n, const vo
   if (i > 0)
     kernel->blocks(i, a_step ? a : room_a.bytes, a_step ? BLOCK : 0, b_step ? b : room_b.bytes,
                    b_step ? BLOCK : 0, y);
-  // What is no block, by copies; elements beyond the end are left where they are.
+  // Partial blocks are copied; elements after the end are not written.
   for (; i < n; i += BLOCK) {
     const size_t count = n - i < BLOCK ? n - i : BLOCK;
     if (a_step) memcpy(room_a.bytes, a + i * bytes, count * bytes);
@@ -317,7 +317,7 @@ void smr_vbinary_run(const struct smr_vbinary_kernel *kernel, size_t n, const vo
   }
 }
 
-// Whether one of `n` elements is 0; all of a block are looked at together.
+// Whether one of `n` elements is 0; tests all elements of a block at once.
 #define VBINARY_ZERO(w)                                                              \
   static bool vbinary_zero_##w(size_t n, const uint##w##_t *p) {                     \
     for (; n >= SMR_VBINARY_BLOCK; n -= SMR_VBINARY_BLOCK, p += SMR_VBINARY_BLOCK) { \

@@ -8,29 +8,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Elements of a block. Loops of a constant length, without any overlap to think of, are what
-/// compilers turn into vector code everywhere.
+/// Elements per block. Loops of constant length over arrays that do not overlap are vectorized by
+/// all compilers.
 enum { SMR_VBINARY_BLOCK = 64 };
 
-/// y[i] = f(a[i], b[i]), block by block, for n elements; functions with a short way to each result
-/// compute whole blocks whatever n is. From block to block a and b move by `a_next` and `b_next`
-/// elements: a block's, or none. `y` may be an operand of its own element size that moves;
-/// otherwise it overlaps none. Element alignment.
+/// y[i] = f(a[i], b[i]) for n elements, block by block. Functions with short code always compute
+/// whole blocks. After each block, a and b advance by `a_next` and `b_next` elements: a block, or
+/// 0. `y` may be an advancing operand of the same element size; otherwise it overlaps none. Element
+/// alignment.
 typedef void (*smr_vbinary_blocks)(size_t n, const void *a, size_t a_next, const void *b,
                                    size_t b_next, void *y);
 
 struct smr_vbinary_kernel {
   smr_vbinary_blocks blocks;
-  uint8_t bytes, out_bytes;  // of an element
+  uint8_t bytes, out_bytes;  // per element
 };
 
-/// First the functions of f32_vbinary, in their order; they have float64 here, and integers where
-/// the operator has. Results have the operands' dtype but for EQ, LT, LE, which give bool. Integers
-/// wrap.
+/// First the functions of f32_vbinary, in their order; here they exist for float64, and for
+/// integers if the operator takes these. Results have the operands' dtype, except EQ, LT, LE, which
+/// give bool. Integers wrap.
 ///   DIV truncates; MOD has the sign of the divisor, FMOD of the dividend; with a divisor 0
-///   integers give 0 (the caller looks for them first). POW of integers with a negative exponent: 1
-///   for base 1, +-1 for -1, else 0. SHL, SHR by the width or more: all bits out. AND, OR, XOR take
-///   bools (any nonzero byte is true), the BIT_ ones integers. MIN and MAX of floats: NaN wins.
+///   integers give 0 (the caller checks for it first). POW of integers with a negative exponent:
+///   1 for base 1, +-1 for -1, else 0. SHL, SHR by the width or more: all bits are shifted out.
+///   AND, OR, XOR take bools (any nonzero byte is true), the BIT_ ones integers. MIN and MAX of
+///   floats return NaN if either operand is NaN.
 enum smr_vbinary {
 #define SMR_F32_BINARY(NAME, name, DTYPES, value, value_f64) SMR_VBINARY_##NAME,
 #include "kernels/f32_vbinary/functions.inc"
@@ -54,8 +55,8 @@ enum smr_vbinary {
   SMR_VBINARY_COUNT
 };
 
-/// The kernel for `function` on `dtype` (samara_dtype). `blocks` is NULL where there is none:
-/// float16, and what f32_vbinary has for float32.
+/// The kernel for `function` on `dtype` (samara_dtype). `blocks` is NULL if there is none: for
+/// float16, and for float32 functions that f32_vbinary provides.
 struct smr_vbinary_kernel smr_vbinary_kernel(enum smr_vbinary function, uint8_t dtype);
 
 /// y[i] = f(a[i * a_step], b[i * b_step]) for i < n; steps are 0 or 1. `y` may be an operand of

@@ -23,13 +23,13 @@ enum { VCAST_BLOCK = 256 };
     }                                                                                  \
   }
 
-// x within floats that the type can hold, `least` for NaN: the conversion may then run
+// Clamps x to floats that the type can hold; NaN becomes `least`. The conversion can then run
 // unconditionally.
 SMR_INLINE float vcast_clamp(float x, float least, float most) {
   const float above = x > least ? x : least;
   return above < most ? above : most;
 }
-// The same with 0 for NaN.
+// The same, but NaN becomes 0.
 SMR_INLINE float vcast_within(float x, float least, float most) {
   return vcast_clamp(x == x ? x : 0.0f, least, most);
 }
@@ -51,7 +51,7 @@ VCAST_FROM_INTEGER(i32, int32_t)
 VCAST_FROM_INTEGER(i64, int64_t)
 #undef VCAST_FROM_INTEGER
 
-// To types whose extremes are floats: through int32 in blocks, which compilers turn into vectors.
+// To types whose limits are floats: through int32 in blocks, which compilers vectorize.
 #define VCAST_NARROW(to, R, within, least, most)                                            \
   SMR_VECTORIZED static void vcast_f32_##to(size_t n, const void *x_, void *y_) {           \
     const float *x = (const float *)x_;                                                     \
@@ -71,7 +71,7 @@ VCAST(f32, i32, float, int32_t,
 VCAST(f32, i64_any, float, int64_t,
       VCAST_SATURATE(int64_t, -0x1p63f, 0x1.fffffep62f, 0x1p63f, INT64_MAX))
 
-// Most blocks hold small numbers, for which there are vector instructions everywhere.
+// Most blocks hold small numbers, which all vector instruction sets can convert.
 SMR_VECTORIZED static void vcast_f32_i64(size_t n, const void *x_, void *y_) {
   const float *x = (const float *)x_;
   int64_t *y = (int64_t *)y_;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversion between any two dtypes through 8 bytes an element, in portable C.
+// Conversion between any two dtypes through 8 bytes per element, in portable C.
 //
-// Floats go through float64, which holds them exactly; integers to integers through their 64 bits,
-// of which the target takes the low ones. Integers to floats go through float64 too: one of more
-// than 53 bits is then rounded to odd (Boldo and Melquiond, "Emulation of FMA and correctly rounded
-// sums", 2008), after which rounding to a float with fewer bits gives what rounding once would.
+// Floats pass through float64, which holds them exactly. Integers to integers pass through 64 bits,
+// of which the target takes the low ones. Integers to floats pass through float64 too; those with
+// more than 53 bits are first rounded to odd (Boldo and Melquiond, "Emulation of FMA and correctly
+// rounded sums", 2008), so that rounding again to fewer bits gives the same result as rounding
+// once.
 #include "base/fp.h"
 
 #include "kernels/vcast/vcast_wide.h"
@@ -28,7 +29,7 @@
 
 // ---- to float64 ----
 
-// A magnitude of more than 53 bits keeps its upper ones; the lowest of them says whether anything
+// A magnitude of more than 53 bits keeps its upper bits; the lowest of these is set if any bit
 // below was set.
 static double wide_odd(uint64_t magnitude) {
   if (magnitude >> 53 == 0) return (double)magnitude;
@@ -89,7 +90,7 @@ WIDE_FROM_PACKED(i4_i64, int64_t, (x ^ 8) - 8)
 
 // ---- from float64 ----
 
-// The float32 next to x; of two, the one whose last bit is set. Infinite only where x is.
+// Rounds x to float32, to odd if inexact. Infinite only if x is.
 static float wide_f32_odd(double x) {
   const float f = (float)x;
   if ((double)f == x || x != x) return f;
@@ -104,7 +105,7 @@ static float wide_f32_odd(double x) {
   return odd;
 }
 
-// Truncated; saturated at [least, above), whose ends are floats; NaN gives 0.
+// Truncates and saturates to [least, above), whose ends are floats; NaN gives 0.
 #define WIDE_SATURATE(T, least, above, LEAST, MOST) \
   (x < (above) ? (x >= (least) ? (T)x : x < (least) ? (LEAST) : 0) : x >= (above) ? (MOST) : 0)
 
@@ -151,7 +152,7 @@ WIDE_TO_PACKED(i64_4, uint64_t, x)
 // ---- the tables ----
 
 struct wide_row {
-  smr_vcast_ukernel f64, i64;  // i64 is NULL where the dtype is a float
+  smr_vcast_ukernel f64, i64;  // i64 is NULL if the dtype is a float
 };
 
 static const struct wide_row wide_from[] = {
@@ -182,7 +183,7 @@ struct smr_vcast_steps smr_vcast_steps(uint8_t from, uint8_t to) {
     return (struct smr_vcast_steps){NULL, NULL};
   const struct wide_row *x = &wide_from[from], *y = &wide_to[to];
   if (x->i64 != NULL && y->i64 != NULL) return (struct smr_vcast_steps){x->i64, y->i64};
-  // What float64 itself takes is rounded to nearest.
+  // float64 itself is rounded to nearest.
   if (to == SAMARA_FLOAT64 && from == SAMARA_INT64)
     return (struct smr_vcast_steps){wide_i64_f64, wide_copy};
   if (to == SAMARA_FLOAT64 && from == SAMARA_UINT64)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies strided views by rows, by steps or by transposed blocks, whatever the view allows.
+// Copies strided views by rows, by steps or by transposed blocks, as the view allows.
 #include "base/fp.h"
 
 #include "kernels/view_copy/view_copy.h"
@@ -11,13 +11,13 @@
 #include <string.h>
 
 enum {
-  VIEW_TILE_BYTES = 32 * 1024,   // work worth a hand-over to another thread
-  VIEW_CHUNK_BYTES = 64 * 1024,  // longer rows are cut
+  VIEW_TILE_BYTES = 32 * 1024,   // work that pays for a hand-over to another thread
+  VIEW_CHUNK_BYTES = 64 * 1024,  // longer rows are divided
   VIEW_BLOCK_BYTES = 64,    // of the contiguous source axis in a transposed block: a cache line
-  VIEW_MIN_ACROSS = 4,      // shorter axes are not worth blocks
-  VIEW_PANEL = 64,          // elements of a row of a panel
-  VIEW_CROWD_BYTES = 1024,  // rows that lie a multiple of this apart share few sets of a cache
-  VIEW_SHORT_BYTES = 32,    // rows that a call of memcpy would cost more than
+  VIEW_MIN_ACROSS = 4,      // shorter axes do not use blocks
+  VIEW_PANEL = 64,          // elements per row of a panel
+  VIEW_CROWD_BYTES = 1024,  // rows a multiple of this apart share few cache sets
+  VIEW_SHORT_BYTES = 32,    // shorter rows cost less than a call of memcpy
 };
 
 struct view_axis {
@@ -25,7 +25,8 @@ struct view_axis {
   ptrdiff_t step;
 };
 
-// Drops axes of extent 1 and merges neighbours that the source walks as one. Returns the new rank.
+// Drops axes of extent 1 and merges neighbours that are contiguous in the source. Returns the new
+// rank.
 static uint32_t view_simplify(const struct smr_view *view, struct view_axis *axes) {
   uint32_t rank = 0;
   for (uint32_t i = 0; i < view->rank; i++) {
@@ -43,7 +44,7 @@ static bool view_element_fits(size_t bytes) {
   return bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
 }
 
-// The axis along which the source is contiguous, other than the last; `rank` when there is none.
+// The axis along which the source is contiguous, other than the last; `rank` if there is none.
 static uint32_t view_find_across(const struct view_axis *axes, uint32_t rank, size_t element) {
   uint32_t best = rank;
   for (uint32_t i = 0; i + 1 < rank; i++)
@@ -97,7 +98,7 @@ void smr_view_plan_make(const struct smr_view *view, struct smr_view_plan *plan)
   if (across < rank) {
     plan->kind = SMR_VIEW_TRANSPOSE;
     plan->across = axes[across].dim;
-    // Three bytes or words side by side go without blocks.
+    // Three interleaved bytes or words are copied without blocks.
     const bool triples = (element == 1 || element == 4) && plan->n == 3 && across + 2 == rank;
     plan->chunk = (triples ? VIEW_TILE_BYTES / 3 : VIEW_BLOCK_BYTES) / element;
     plan->chunks = smr_ceil_div(plan->across, plan->chunk);
@@ -123,7 +124,7 @@ struct view_wide {
   uint64_t part[2];
 };
 
-// Elements are moved through memcpy, so nothing needs to be aligned.
+// Elements are moved by memcpy, so no alignment is needed.
 #define VIEW_FUNCTIONS(type, bits)                                                                 \
   static void view_gather_##bits(size_t n, const char *src, ptrdiff_t step, char *dst) {           \
     for (size_t i = 0; i < n; i++, src += step, dst += sizeof(type)) {                             \
@@ -161,8 +162,8 @@ VIEW_FUNCTIONS(struct view_wide, 128)
 #endif
 
 #if defined(VIEW_SHUFFLE)
-// A block of lanes x lanes elements in registers of the plain 128-bit sets: interleaving the upper
-// with the lower half of the rows, log2(lanes) times, transposes it.
+// A block of lanes x lanes elements in baseline 128-bit registers: interleaving the upper with the
+// lower half of the rows, log2(lanes) times, transposes it.
 #define VIEW_SQUARE(bits, lanes, stages, LOW, HIGH)                                               \
   typedef uint##bits##_t view_vector_##bits __attribute__((vector_size(16)));                     \
   static inline void view_square_##bits(const char *src, ptrdiff_t step, char *dst,               \
@@ -205,8 +206,9 @@ VIEW_SQUARE(16, 8, 3, VIEW_LOW8, VIEW_HIGH8)
 VIEW_SQUARE(32, 4, 2, VIEW_LOW4, VIEW_HIGH4)
 #undef VIEW_SQUARE
 
-// Three rows of bytes, interleaved: an image's planes become pixels. Four vectors hold sixteen
-// pixels of four bytes, the halves of which move together and go out one over the end of the other.
+// Interleaves three rows of bytes: an image's planes become pixels. Four vectors hold sixteen
+// pixels of four bytes. Their halves move together, and each store overwrites the end of the one
+// before.
 static inline void view_triples_16(const char *src, ptrdiff_t step, char *dst) {
   typedef uint64_t view_vector_64 __attribute__((vector_size(16)));
   const view_vector_8 none = {0};
@@ -229,7 +231,7 @@ static inline void view_triples_16(const char *src, ptrdiff_t step, char *dst) {
   }
 }
 
-// The same of words: four vectors hold a pixel each, and one word more.
+// The same for words: each of four vectors holds a pixel and one more word.
 static inline void view_triples_4(const char *src, ptrdiff_t step, char *dst) {
   view_vector_32 row[3], pixel[4];
   SMR_UNROLL for (ptrdiff_t i = 0; i < 3; i++) memcpy(&row[i], src + i * step, sizeof row[i]);
@@ -242,7 +244,8 @@ static inline void view_triples_4(const char *src, ptrdiff_t step, char *dst) {
   SMR_UNROLL for (size_t i = 0; i < 4; i++) memcpy(dst + 12 * i, &pixel[i], sizeof pixel[i]);
 }
 
-// rows x 3: how many rows are done. What is written over the end is written again by the rest.
+// rows x 3. Returns the number of rows copied. Bytes written past the end are overwritten by the
+// rest.
 static size_t view_triples(size_t element, size_t rows, const char *src, ptrdiff_t step,
                            char *dst) {
   size_t j = 0;
@@ -266,7 +269,7 @@ static size_t view_triples(size_t element, size_t rows, const char *src, ptrdiff
 #define view_squares_32 view_block_32
 #endif
 
-// Blocks of the widths that have no squares.
+// Blocks for widths without squares.
 #define view_squares_64 view_block_64
 #define view_squares_128 view_block_128
 
@@ -289,8 +292,8 @@ static size_t view_triples(size_t element, size_t rows, const char *src, ptrdiff
       break;                         \
   }
 
-// A transposed block whose destination rows would push each other out of the cache before their
-// lines are full: it is made in pieces on the stack, from where rows go out line by line.
+// A transposed block whose destination rows would evict each other from the cache before their
+// lines are full. It is built in panels on the stack, from which rows are copied line by line.
 static void view_panels(const struct smr_view_plan *plan, size_t rows, const char *src, char *dst) {
   char panel[VIEW_BLOCK_BYTES * VIEW_PANEL];
   const size_t element = plan->element_bytes, width = VIEW_PANEL * element;
@@ -304,7 +307,7 @@ static void view_panels(const struct smr_view_plan *plan, size_t rows, const cha
   }
 }
 
-// Two pieces of a power of two bytes that meet or overlap: a row of 4 to 32 bytes.
+// Copies a row of 4 to 32 bytes as two parts of a power of two bytes, which may overlap.
 #define VIEW_ENDS(piece_bytes)                                 \
   for (; rows > 0; rows--, src += src_step, dst += dst_step) { \
     char first[piece_bytes], last[piece_bytes];                \
@@ -329,7 +332,7 @@ static void view_short_rows(size_t rows, size_t bytes, const char *src, ptrdiff_
 }
 #undef VIEW_ENDS
 
-// One unit: chunk `chunk` of the row, or block of rows, at src and dst.
+// One unit at src and dst: chunk `chunk` of a row, or a block of rows.
 static void view_unit(const struct smr_view_plan *plan, const char *src, char *dst, size_t chunk) {
   const size_t first = chunk * plan->chunk;
   const size_t all = plan->kind == SMR_VIEW_TRANSPOSE ? plan->across : plan->n;
@@ -385,7 +388,7 @@ void smr_view_copy(const struct smr_view_plan *plan, const void *src, void *dst,
   const bool is_short =
       plan->kind == SMR_VIEW_ROWS && bytes <= VIEW_SHORT_BYTES && plan->outer_rank > 0;
   for (;;) {
-    if (is_short) {  // as many as lie along one axis
+    if (is_short) {  // as many as there are along one axis
       const uint32_t i = plan->outer_rank - 1;
       size_t rows = plan->outer_dims[i] - index[i];
       if (rows > stop - unit) rows = stop - unit;

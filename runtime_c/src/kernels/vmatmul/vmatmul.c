@@ -10,9 +10,9 @@
 
 #include <stdbool.h>
 
-// One kernel: a block of columns is kept where it fits registers, and what it adds is a row of w,
-// so that compilers turn the loop of constant length into vector code. Fewer columns, or columns
-// that do not lie side by side, go through a row of zeros and what there is.
+// One kernel: sums of a block of columns are kept in registers, and each step adds a multiple of a
+// row of w, so that compilers vectorize the loop of constant length. Fewer columns, or columns that
+// are not adjacent, are first copied to a zero-padded row.
 #define VMATMUL(name, T)                                                                           \
   static void vmatmul_##name(const struct smr_vmatmul_args *args) {                                \
     enum { N = SMR_VMATMUL_COLUMNS };                                                              \

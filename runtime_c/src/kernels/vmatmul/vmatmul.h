@@ -11,12 +11,12 @@ enum { SMR_VMATMUL_COLUMNS = 32 };
 
 /// y[r][j] = start[j] + more[r][j] + sum over i < k of x[r][i] * w[i][j], for `rows` rows and n <=
 /// SMR_VMATMUL_COLUMNS columns. Strides are in elements: x[r][i] is x[r * x_row + i * x_step] and
-/// w[i][j] is w[i * w_row + j * w_step]; y and `more` have rows `y_row` apart. Integers wrap;
-/// float64 adds up in the order of i. The data is on element alignment.
+/// w[i][j] is w[i * w_row + j * w_step]; rows of y and `more` are `y_row` apart. Integers wrap;
+/// float64 is added in the order of i. Element alignment.
 struct smr_vmatmul_args {
   size_t rows, k, n;
   const void *x, *w;
-  const void *start, *more;  // NULL: none
+  const void *start, *more;  // NULL: omitted
   void *y;
   size_t x_row, x_step, w_row, w_step, y_row;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The quantization loops over the vocabulary, four vectors of lanes at a time. Rows whose elements
-// have parameters of their own are left to portable C, which vquant.c compiles by itself.
+// The quantization loops over the vocabulary, four vectors of lanes at a time. Rows with parameters
+// per element are left to portable C, which vquant.c compiles separately.
 #if VF > 1
 #include "simd/bytes.h"
 
@@ -21,7 +21,7 @@ static void N(vquant_quantize)(size_t n, const float *x, struct smr_vquant_param
     const size_t some = n - i < VQUANT_BLOCK ? n - i : VQUANT_BLOCK;
     const float *from = x + i;
     float last[VQUANT_BLOCK];
-    if (some < VQUANT_BLOCK) {  // zeros in every round would cost more than the round
+    if (some < VQUANT_BLOCK) {  // zeroing in every pass would cost more than the pass
       memset(last, 0, sizeof last);
       from = memcpy(last, from, some * sizeof *last);
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between real and quantized elements in portable C.
+// Conversion between real and quantized elements in portable C.
 
 #define VQUANT_BLOCK 256
 
-// The quantized value of `p`, which is in units of the output's scale; NaN counts as 0. int8 is
-// made of int32 in a second loop, so that compilers turn the loops into vectors.
+// The quantized value of `p`, in units of the output's scale; NaN counts as 0. A second loop
+// converts int32 to int8, so that compilers vectorize both.
 SMR_INLINE int32_t N(vquant_rounded)(float p, int32_t zero) {
   return smr_rounded(p, (float)(-128 - zero), (float)(127 - zero), zero);
 }
@@ -13,7 +13,7 @@ SMR_INLINE void N(vquant_narrow)(size_t n, const int32_t *block, int8_t *y) {
   for (size_t i = 0; i < n; i++) y[i] = (int8_t)block[i];
 }
 
-// Calls `steps` with a step of 0 or 1 that is a constant.
+// Calls `steps` with the constant 0 or 1 for `step`.
 #define VQUANT_BY_STEP(steps, step, ...) \
   do {                                   \
     if (SMR_HAS(vquant_axis) && (step))  \

@@ -12,7 +12,8 @@
 
 #include <string.h>
 
-// Vector kernels leave some cases to portable C, whose row a selective build may lack.
+// Vector kernels leave some cases to portable C, which must exist even if a selective build drops
+// its row.
 #include "simd/scalar_begin.h"
 #include "kernels/vquant/scalar.h"
 #include "simd/end.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between real and quantized elements: the contract.
+// Conversion between real and quantized elements: the contract.
 //
 // Parameters of element i are scales[i * step] and zero_points[i * step]: step 0 for one pair, 1
 // for one per element of a row. Rounding is half to even, clamping comes before it; both are exact

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums, products and extremes of integers, bool and float64 in portable C.
+// Sums, products, maxima and minima of integers, bool and float64 in portable C.
 #include "base/fp.h"
 
 #include "kernels/vreduce/vreduce.h"
@@ -13,15 +13,15 @@
 
 #include "simd/common.h"
 
-#if defined(__clang__)  // it would unroll, for nothing but bytes
+#if defined(__clang__)  // clang would unroll, which only adds code
 #define VREDUCE_PLAIN _Pragma("clang loop unroll(disable) vectorize(disable)")
 #else
 #define VREDUCE_PLAIN
 #endif
 
-// One kernel: elements of type T, read as `load` of e, folded as values of type W, which a total
-// holds as type S in `field`; `value` joins the total t and the element v. One output is folded in
-// a register, several row by row. `dense` goes before, for adjacent elements of one output.
+// One kernel: elements of type T, read as `load` of e, reduced as values of type W; a total holds
+// them as type S in `field`. `value` combines the total t and the element v. One output is reduced
+// in a register, several row by row. `dense` handles adjacent elements of one output first.
 #define VREDUCE(name, T, W, S, field, load, value, dense)                           \
   static void vreduce_##name(size_t n, size_t stride, size_t count, const void *x_, \
                              union smr_vreduce_total *totals) {                     \
@@ -40,8 +40,7 @@
       }                                                                             \
   }
 
-// Adjacent integers, whose order does not matter, as vectors: folded as values of type A, which
-// becomes a W.
+// Adjacent integers, in any order, as vectors: reduced as values of type A, then converted to W.
 #define VREDUCE_DENSE(name, T, A, W, load, value)                                         \
   SMR_VECTORIZED static uint64_t vreduce_dense_##name(size_t n, const T *x, uint64_t u) { \
     A t = (A)u;                                                                           \
@@ -58,7 +57,7 @@
     return;                                            \
   }
 
-// Integers, W being their widest kin.
+// Integers; W is the widest type of the same signedness.
 #define VREDUCE_EXTREME(name, t_, T, W, load, value) \
   VREDUCE_DENSE(name##_##t_, T, T, W, load, value)   \
   VREDUCE(name##_##t_, T, W, uint64_t, u, load, value, VREDUCE_TRY_DENSE(name##_##t_))
@@ -127,7 +126,7 @@ smr_vreduce_ukernel smr_vreduce_kernel(enum smr_vreduce_op op, uint8_t dtype) {
   return dtype < VREDUCE_DTYPES && vreduce_rows[op] != NULL ? vreduce_rows[op][dtype] : NULL;
 }
 
-// Bits of a dtype's values; negative for signed ones.
+// Bits of the dtype; negative if signed.
 static int vreduce_bits(uint8_t dtype) {
   switch (dtype) {
     case SAMARA_INT8:
@@ -161,7 +160,7 @@ union smr_vreduce_total smr_vreduce_start(enum smr_vreduce_op op, uint8_t dtype)
   const bool highest = op == SMR_VREDUCE_MIN;
   if (is_float) return (union smr_vreduce_total){.f = highest ? INFINITY : -INFINITY};
   if (bits > 0) return (union smr_vreduce_total){.u = highest ? UINT64_MAX >> (64 - bits) : 0};
-  // 0111... of the width, or its complement, extended by the sign.
+  // 0111... of the dtype's width, or its complement, sign-extended.
   const uint64_t most = UINT64_MAX >> (65 + bits);
   return (union smr_vreduce_total){.u = highest ? most : ~most};
 }

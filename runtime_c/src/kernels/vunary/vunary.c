@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-// GCC vectorises a loop of constant length once it knows that stores do not feed later loads: `y`
-// is the operand or does not overlap it. Clang would unroll, for nothing but bytes.
+// GCC vectorises a loop of constant length if stores cannot feed later loads: `y` is the operand or
+// does not overlap it. Clang would unroll, which only adds code.
 #if defined(__clang__)
 #define VUNARY_LANES _Pragma("clang loop unroll(disable)")
 #elif defined(__GNUC__)
@@ -37,8 +37,8 @@
     }                                                                  \
   }
 
-// Negation in unsigned arithmetic wraps. Negation and sign of unsigned integers are those of a
-// width, and of nothing below 0.
+// Unsigned negation wraps. Unsigned integers use the negation of their width; their sign is never
+// negative.
 #define VUNARY_WIDTH(w, T)      \
   VUNARY(neg_##w, T, T, 0u - x) \
   VUNARY(bit_not_##w, T, T, ~x) \
@@ -78,8 +78,7 @@ static void vunary_never(size_t blocks, const void *x, void *y) {
   memset(y, 0, blocks * SMR_VUNARY_BLOCK);
 }
 
-// Entries of function `part`, which the function `name` computes, where both it and the dtype are
-// in this build.
+// Entries of function `part`, computed by function `name`, if this build has both it and the dtype.
 #define VUNARY_IN(part, type, kernel) \
   SMR_HAS(vunary_##part) && SMR_HAS(type_##type) ? vunary_##kernel : NULL
 #define VUNARY_UNSIGNEDS(part, name)                    \
@@ -166,7 +165,7 @@ void smr_vunary_run(const struct smr_vunary_kernel *kernel, size_t n, const void
   } room;
   size_t i = n / SMR_VUNARY_BLOCK * SMR_VUNARY_BLOCK;
   if (i > 0) kernel->blocks(i / SMR_VUNARY_BLOCK, x, y);
-  // What is no block, by copies.
+  // Partial blocks are copied.
   if (i < n) memset(&room, 0, sizeof room);
   for (; i < n; i += SMR_VUNARY_BLOCK) {
     const size_t count = n - i < SMR_VUNARY_BLOCK ? n - i : SMR_VUNARY_BLOCK;

@@ -6,16 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Elements of a block, as in vbinary.
+/// Elements per block, see vbinary.
 enum { SMR_VUNARY_BLOCK = 64 };
 
-/// y[i] = f(x[i]) for `blocks` whole blocks. `y` may be `x` where element sizes agree; otherwise
-/// they do not overlap. Element alignment.
+/// y[i] = f(x[i]) for `blocks` whole blocks. `y` may be `x` if element sizes agree; otherwise they
+/// do not overlap. Element alignment.
 typedef void (*smr_vunary_blocks)(size_t blocks, const void *x, void *y);
 
 struct smr_vunary_kernel {
   smr_vunary_blocks blocks;
-  uint8_t bytes, out_bytes;  // of an element
+  uint8_t bytes, out_bytes;  // per element
 };
 
 /// NEG, ABS, SIGN, RELU, BIT_NOT: integers; NEG and ABS of the lowest value wrap. NOT: bool (any
@@ -36,11 +36,11 @@ enum smr_vunary {
   SMR_VUNARY_COUNT
 };
 
-/// The kernel for `function` on `dtype` (samara_dtype); `blocks` is NULL where there is none.
+/// The kernel for `function` on `dtype` (samara_dtype); `blocks` is NULL if there is none.
 struct smr_vunary_kernel smr_vunary_kernel(enum smr_vunary function, uint8_t dtype);
 
-/// y[i] = f(x[i]) for i < n. `y` may be `x` where element sizes agree; otherwise they do not
-/// overlap. Element alignment.
+/// y[i] = f(x[i]) for i < n. `y` may be `x` if element sizes agree; otherwise they do not overlap.
+/// Element alignment.
 void smr_vunary_run(const struct smr_vunary_kernel *kernel, size_t n, const void *x, void *y);
 
 #endif

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choice between two elements in portable C.
+// Selection between two elements in portable C.
 #include "base/fp.h"
 
 #include "kernels/vwhere/vwhere.h"
 
 #include "simd/common.h"
 
-// All bits of a where c is not 0, else all bits of b: without a branch, which the data would
-// defeat.
+// All bits of a if c is not 0, otherwise all bits of b. No branch, because data would make it
+// unpredictable.
 #define VWHERE_CHOICE(T, c, a, b) (T)((b) ^ (((a) ^ (b)) & (T)(0 - (T)((c) != 0))))
 
-// A loop for a condition per element, with steps of 0 and 1 that are constants, and one for the
-// rest.
+// One loop for a condition per element with constant steps of 0 and 1, and one for the rest.
 #define VWHERE(name, T)                                                                         \
   SMR_INLINE void vwhere_steps_##name(size_t n, const uint8_t *restrict c, const T *restrict a, \
                                       size_t a_step, const T *restrict b, size_t b_step,        \

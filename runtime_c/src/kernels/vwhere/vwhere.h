@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choice between two elements, in portable C, each operand a row or one value: the contract.
+// Selection between two elements, in portable C, each operand a row or one value: the contract.
 #ifndef SMR_KERNELS_VWHERE_H
 #define SMR_KERNELS_VWHERE_H
 

@@ -13,8 +13,9 @@
 #include <string.h>
 
 enum {
-  ATTENTION_LEAST_ROWS = 16,          // below, packing costs as much as the products
-  ATTENTION_SCORE_BYTES = 96 * 1024,  // of a block, where that leaves enough rows: a share of L2
+  ATTENTION_LEAST_ROWS = 16,          // fewest rows for which packing pays off
+  ATTENTION_SCORE_BYTES = 96 * 1024,  // target size of a block if it leaves enough rows: a share of
+                                      // L2
 };
 
 samara_status smr_attention_check(const struct smr_job *job) {
@@ -107,8 +108,8 @@ samara_status smr_attention_take_scratch(struct smr_job *job, struct smr_attenti
   if (rows > s->s) rows = s->s;
   s->block_rows = rows;
   s->blocks = (s->s - 1) / rows + 1;
-  // An odd number of lines between rows: rows a power of two apart compete for few sets of the
-  // caches (softmax of 128 keys takes 1.7 times as long).
+  // An odd number of cache lines between rows: rows a power of two apart compete for few cache sets
+  // (softmax of 128 keys then takes 1.7 times as long).
   s->score_stride = (smr_panels(s->t) | 1) * SMR_PANEL;
   SMR_TRY(smr_attention_take_panels(job, s->d, s->t, &s->keys));
   size_t scores;
@@ -168,7 +169,7 @@ samara_status smr_attention_multiply(struct smr_deadline_watch *watch,
   return smr_linear_multiply(watch, &plan, &args, 0, plan.units);
 }
 
-// scale * q kᵀ + mask, `rows` rows from `first` on, `keys` columns.
+// scale * q kᵀ + mask, for `rows` rows from `first` on and `keys` columns.
 static samara_status attention_scores(struct smr_deadline_watch *watch,
                                       const struct smr_attention *s, size_t product, size_t first,
                                       size_t rows, size_t keys, char *scratch) {
@@ -195,7 +196,7 @@ static samara_status attention_scores(struct smr_deadline_watch *watch,
   };
   SMR_TRY(smr_attention_multiply(watch, s, args));
   if (added == NULL || s->mask_column) return SAMARA_OK;
-  for (size_t i = 0; i < rows; i++) {  // one number per row
+  for (size_t i = 0; i < rows; i++) {  // one value per row
     float *row = scores + i * s->score_stride;
     s->add(keys, row, 1, added + i * s->mask_row, 0, row);
   }

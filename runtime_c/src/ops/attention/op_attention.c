@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // attention: softmax(scale * q kᵀ + mask) v, one block of query rows at a time.
 //
-// A tile is a block of rows of one head. The keys and values of a head are packed for the products
-// once per call of run and head: neighbouring tiles of a head share them, and threads share
-// nothing.
+// A tile is a block of rows of one head. Keys and values of a head are packed once per call of run
+// and head, so consecutive tiles of a head reuse them. Threads share nothing.
 #include "base/fp.h"
 
 #include "ops/attention/attention.h"
@@ -12,7 +11,11 @@
 #include "ops/table/funcs.h"
 #include "ops/widen.h"
 
-enum { ATTENTION_MOST_ROWS = 48, ATTENTION_MASK = 3 };  // rows: whole tiles of 6, 8, 12 and 16
+enum {
+  ATTENTION_MOST_ROWS = 48,
+  ATTENTION_MASK = 3
+};  // rows: a multiple of register tiles of 6,
+    // 8, 12 and 16
 
 struct attention_state {
   struct smr_attention all;
@@ -32,7 +35,7 @@ static samara_status attention_prepare(struct smr_job *job) {
   SMR_TRY(smr_attention_take_panels(job, all->t, all->dv, &state->values));
   const struct smr_f32_gemm_args args = {
       .batch = 1, .m = all->block_rows, .n = all->t, .k = all->d, .taps = 1, .a_stride = all->d};
-  for (size_t i = 0; i < 4; i++) {  // a block, the last block; the scores, the values
+  for (size_t i = 0; i < 4; i++) {  // a full and the last block; scores and values
     struct smr_f32_gemm_args part = args;
     if (i & 1u) part.m = all->s - (all->blocks - 1) * all->block_rows;
     if (i & 2u) part.n = all->dv;

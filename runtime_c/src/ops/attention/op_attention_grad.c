@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // attention_grad: the gradients of q, k and v, one block of query rows at a time.
 //
-// With weights P = softmax(scale * q kᵀ + mask), computed again per block, and the output's
+// With the weights P = softmax(scale * q kᵀ + mask), recomputed per block, and the output's
 // gradient dy:
 //
 //   dP = dy vᵀ    dS = P (dP - row sums of P dP)    dq = scale dS k
 //   dv = sum over blocks of Pᵀ dy                   dk = sum over blocks of dSᵀ (scale q)
 //
-// (Dao et al., FlashAttention, 2022, without its blocks over keys.) A tile is a head: the sums over
-// its blocks have one order. They are kept transposed, dvᵀ = dyᵀ P, so that P and dS are right
-// sides of the products: packing those copies whole lines, and only small matrices get transposed.
+// (Dao et al., FlashAttention, 2022, without its blocks over keys.) A tile is a head, so the order
+// of the sums over its blocks is fixed. The sums are kept transposed, dvᵀ = dyᵀ P, so that P and dS
+// are right operands of the products: packing those copies whole lines, and only small matrices are
+// transposed.
 #include "base/fp.h"
 
 #include "kernels/f32_softmax_grad/f32_softmax_grad.h"
@@ -24,15 +25,15 @@
 
 enum { ATTENTION_GRAD_MOST_ROWS = 64, ATTENTION_GRAD_DY = 3, ATTENTION_GRAD_MASK = 4 };
 
-// One of k and v, and its gradient.
+// k or v, and its gradient.
 struct attention_grad_side {
-  size_t sum_offset;   // its gradient transposed, [width][score_stride]
+  size_t sum_offset;   // the transposed gradient, [width][score_stride]
   size_t left_offset;  // dyᵀ or scale qᵀ of a block, [width][left_stride]
 };
 
 struct attention_grad_state {
   struct smr_attention all;
-  struct smr_attention_panels keys, values;  // k as it is, vᵀ
+  struct smr_attention_panels keys, values;  // k and vᵀ
   struct smr_attention_panels block;         // P, then dS
   struct attention_grad_side k, v;
   size_t slopes_offset;  // dP, then dS
@@ -59,7 +60,7 @@ static samara_status attention_grad_prepare(struct smr_job *job) {
   SMR_TRY(smr_linear_need_any(job));
   job->kernel = "attention_grad";
   job->tiles = 0;
-  // Rows without elements may be any number of rows.
+  // Empty rows may come in any number.
   size_t elements = 0;
   for (uint32_t i = 0; i < job->output_count; i++) elements |= (size_t)smr_numel(job->outputs[i]);
   if (elements == 0) return SAMARA_OK;
@@ -115,7 +116,7 @@ static samara_status attention_grad_add(struct smr_deadline_watch *watch,
   return smr_attention_multiply(watch, &s->all, args);
 }
 
-// dS of a block, at slopes_offset. `dy` are its rows.
+// Compute dS of a block at slopes_offset. `dy` points to the block's rows.
 static samara_status attention_grad_slopes(struct smr_deadline_watch *watch,
                                            const struct attention_grad_state *s, const float *dy,
                                            size_t first, size_t rows, size_t keys, char *scratch) {
@@ -186,7 +187,7 @@ static void attention_grad_clear(const struct attention_grad_state *s,
   memset(scratch + side->sum_offset, 0, width * s->all.score_stride * sizeof(float));
 }
 
-// Rows of zeros where there are no queries.
+// Write the sums to the outputs; zeros if there are no queries.
 static void attention_grad_finish(const struct smr_job *job, const struct attention_grad_state *s,
                                   const struct attention_grad_side *side, size_t width,
                                   const struct smr_attention_rows *rows, float *head,

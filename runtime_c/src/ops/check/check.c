@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The check every node passes, and what check classes are made of.
+// The check that every node must pass, and helpers of the check classes.
 #include "base/fp.h"
 
 #include "ops/check/check.h"
@@ -70,8 +70,9 @@ samara_status smr_expect_one_dtype(const struct smr_job *job, uint32_t set) {
 samara_status smr_expect_pixels(const struct smr_job *job, const struct smr_tensor *x) {
   for (uint32_t i = 1; i + 1 < x->rank; i++)
     if (x->dims[i] < 1 || x->dims[i] > INT32_MAX)
-      SMR_FAIL(job->error, BAD_SHAPE, "%s: spatial axis %u of x has extent %" PRId64, job->op->name,
-               (unsigned)i - 1, x->dims[i]);
+      SMR_FAIL(job->error, BAD_SHAPE,
+               "%s: spatial axis %u of x has extent %" PRId64 ", expected 1 to 2147483647",
+               job->op->name, (unsigned)i - 1, x->dims[i]);
   return SAMARA_OK;
 }
 
@@ -108,7 +109,7 @@ samara_status smr_expect_shape(const struct smr_job *job, const struct smr_attr 
 bool smr_broadcast_dims(int64_t *dims, uint32_t *rank, const int64_t *more, uint32_t more_rank) {
   const uint32_t longest = *rank > more_rank ? *rank : more_rank;
   int64_t out[SAMARA_MAX_RANK];
-  for (uint32_t i = 0; i < longest; i++) {  // axis i counted from the end
+  for (uint32_t i = 0; i < longest; i++) {  // axis i, counted from the end
     const int64_t a = i < *rank ? dims[*rank - 1 - i] : 1;
     const int64_t b = i < more_rank ? more[more_rank - 1 - i] : 1;
     if (a != b && a != 1 && b != 1) return false;
@@ -119,8 +120,8 @@ bool smr_broadcast_dims(int64_t *dims, uint32_t *rank, const int64_t *more, uint
   return true;
 }
 
-// Where only models run, the decoder has seen to counts, dtypes, ranks and the sizes of constants;
-// single operators come straight from the caller.
+// The decoder has already checked counts, dtypes, ranks and sizes of constants of a model. Only
+// single operators (`eager`) come unchecked from the caller.
 
 static samara_status op_check_tensor(const struct smr_job *job, const struct smr_tensor *t,
                                      bool packed_allowed) {
@@ -145,8 +146,8 @@ static samara_status op_check_tensor(const struct smr_job *job, const struct smr
   return SAMARA_OK;
 }
 
-// Inputs beyond those that the operator must have may be absent, unless it takes any number. Dims
-// of measured outputs are not known yet.
+// Optional inputs may be absent, unless the operator takes any number of inputs. The dims of
+// measured outputs are not known yet.
 static samara_status op_check_tensors(const struct smr_job *job, bool is_input) {
   const struct smr_op *op = job->op;
   const char *role = is_input ? "input" : "output";

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Check classes: what must hold between a node's dims, dtypes and attributes before it is planned.
 //
-// A class recomputes the output dims from the input dims and the attributes, refuses ranks,
-// attribute lists and values that its operators' addressing could not survive, and compares. Files
-// are hostile: classes see dims and attributes as they were written there. After smr_op_check has
-// said OK, prepare and run trust what it established:
+// A class recomputes the output dims from the input dims and the attributes and compares. It
+// refuses ranks, attribute lists and values that would break the addressing of its operators. Files
+// are hostile: classes see dims and attributes exactly as in the file. After smr_op_check succeeds,
+// prepare and run rely on this:
 //
-//  - required inputs and outputs are there, counts lie in the row's limits;
-//  - every dim is >= 0 and the product of the nonzero dims times the element size fits ptrdiff_t
-//    with a bit to spare (dims of outputs of a measured operator excepted: they are not known yet);
-//  - constants are at least as long as their dims say; a packed layout only reaches an operator
-//  that
-//    knows it;
-//  - what the class's own comment says.
+//  - required inputs and outputs are present, and their counts are within the row's limits;
+//  - every dim is >= 0, and the product of the nonzero dims times the element size fits ptrdiff_t
+//    with a bit to spare (except dims of measured outputs, which are not known yet);
+//  - constants have all bytes that their dims require; a packed layout only reaches operators that
+//    support it;
+//  - what the comment of the class says.
 #ifndef SMR_OPS_CHECK_H
 #define SMR_OPS_CHECK_H
 
@@ -20,12 +19,12 @@
 #include "ops/op.h"
 #include "ops/table/attrs.h"
 
-/// Everything: counts, tensors, the class, the operator's own check.
+/// The whole check: counts, tensors, the class, the operator's own function.
 samara_status smr_op_check(const struct smr_job *job);
 
 // ---- classes ----
 
-/// Forms of a class, as rows name them ("norm grad"); what a form means stands at its class.
+/// Variants of a class, named in rows ("norm grad"). The class says what a variant means.
 enum smr_check_form {
   SMR_FORM_PLAIN,
   SMR_FORM_GRAD,
@@ -39,7 +38,7 @@ enum smr_check_form {
 samara_status smr_check_same(const struct smr_job *job);
 /// The same, and `axis` is an axis.
 samara_status smr_check_axis(const struct smr_job *job);
-/// The dims of all tensors are as the row states them; see check_shapes.c.
+/// The dims of all tensors match the row's notation; see check_shapes.c.
 samara_status smr_check_shapes(const struct smr_job *job);
 /// Output 0 has the dims of x; scale, bias and further outputs have those from `axis` to the last.
 /// Form grad: input 0 is a gradient with the dims of x, and x is input 1.
@@ -49,7 +48,7 @@ samara_status smr_check_norm(const struct smr_job *job);
 samara_status smr_check_channels(const struct smr_job *job);
 /// Output dims equal those of input 0; quantized tensors carry usable parameters.
 samara_status smr_check_quantize(const struct smr_job *job);
-/// The inputs broadcast together, and the output has the dims that gives.
+/// The inputs broadcast together, and the output has the resulting dims.
 samara_status smr_check_broadcast(const struct smr_job *job);
 /// The output has the dims `shape`, and the input broadcasts to them. Form sum: the output
 /// broadcasts to the input.
@@ -64,16 +63,16 @@ samara_status smr_check_attention(const struct smr_job *job);
 /// x [N, in, C] and w [O, kernel, C / groups] give [N, out, O]; groups divides C and O, bias is
 /// [O], residual as the output. Packed weights hold all their panels.
 samara_status smr_check_conv(const struct smr_job *job);
-/// As conv, for the output that conv would read to give x.
+/// As conv, with x and output exchanged: conv would compute x from the output.
 samara_status smr_check_conv_transpose(const struct smr_job *job);
-/// The output [N, size, C] is what conv would read to give dy with w.
+/// The output [N, size, C] has the dims from which conv with w computes dy.
 samara_status smr_check_conv_grad_input(const struct smr_job *job);
-/// The output [O, kernel, C / groups] is the w with which conv would give dy from x.
+/// The output [O, kernel, C / groups] has the dims of the w with which conv computes dy from x.
 samara_status smr_check_conv_grad_weight(const struct smr_job *job);
 /// The window `kernel` over x [N, in, C] gives [N, out, C]. Form extend: the attribute `extend`
 /// lengthens the end padding.
 samara_status smr_check_pool(const struct smr_job *job);
-/// The output is what pool would read to give dy; it has the dims of input 1. Form extend: it is
+/// The output has the dims from which pool computes dy, and those of input 1. Form extend: it is
 /// [N, size, C], and `extend` as in pool.
 samara_status smr_check_pool_grad(const struct smr_job *job);
 /// `axes` are distinct axes of the input; the output lacks them, or has 1 there. Form one: it is
@@ -85,28 +84,29 @@ samara_status smr_check_top_k(const struct smr_job *job);
 samara_status smr_check_reshape(const struct smr_job *job);
 /// `perm` is a permutation of the axes; output dim i is input dim perm[i].
 samara_status smr_check_transpose(const struct smr_job *job);
-/// Inputs agree but for `axis`, where the output has their sum.
+/// Inputs agree except along `axis`, where the output has the sum of their extents.
 samara_status smr_check_concat(const struct smr_job *job);
 /// `sizes` has one extent per output and sums to the input's along `axis`.
 samara_status smr_check_split(const struct smr_job *job);
-/// begin, end and step, one per axis, name elements that exist; a step is not 0.
+/// begin, end and step, one per axis, select existing elements; step is not 0.
 samara_status smr_check_slice(const struct smr_job *job);
-/// `pads` holds begins then ends; negative ones crop first. Reflection reaches at most to the
+/// `pads` holds begins, then ends; negative ones crop first. Reflection reaches at most to the
 /// other end; edge and wrap need an element to repeat.
 samara_status smr_check_pad(const struct smr_job *job);
-/// `repeats` has one number per axis, by which the output is longer.
+/// `repeats` has one factor per axis, by which the output is longer.
 samara_status smr_check_tile(const struct smr_job *job);
 /// Output dims are the input's before `axis`, those of the indices, and the input's after it.
 samara_status smr_check_gather(const struct smr_job *job);
-/// Indices have the rank of the input and fit inside it but along `axis`; the output has their
-/// dims. Form scatter: the updates do, and the output has the dims of the input.
+/// Indices have the rank of the input and fit inside it, except along `axis`. The output has the
+/// dims of the indices. Form scatter: the updates have them, and the output has the dims of the
+/// input.
 samara_status smr_check_gather_elements(const struct smr_job *job);
-/// The last axis of the indices addresses axes of the input behind `batch_dims`, which agree; the
-/// output has the other dims of the indices, then the rest of the input's. Form scatter: there are
-/// no batch dims, the updates are so, and the output has the dims of the input.
+/// The last axis of the indices addresses axes of the input after `batch_dims`, which agree. The
+/// output has the other dims of the indices, then the remaining dims of the input. Form scatter: no
+/// batch dims; the updates have these dims, and the output has the dims of the input.
 samara_status smr_check_gather_nd(const struct smr_job *job);
-/// Spatial dims of x [N, in, C] become `sizes`, and a pixel has one to come from. Form grad: they
-/// become `size`, and x is what was resized.
+/// Spatial dims of x [N, in, C] become `sizes`; an empty axis cannot become longer. Form grad: they
+/// become `size`, and x is the gradient of the resized image.
 samara_status smr_check_resize(const struct smr_job *job);
 /// x [N, H, W, C], offset [N, out, groups * taps * 2] and mask [N, out, groups * taps] give [N,
 /// out, C * taps]; both kinds of groups divide C.
@@ -120,7 +120,7 @@ samara_status smr_check_dft(const struct smr_job *job);
 samara_status smr_check_dims(const struct smr_job *job);
 
 enum {
-  /// A bit for each form that some operator of this build has.
+  /// A bit for each form used by an operator of this build.
   SMR_FORMS_BUILT = 0
 #ifdef SMR_NO_TRAINING
 #define FORM_IS_BUILT(flags) (((flags) & SMR_OP_TRAINING) == 0)
@@ -135,13 +135,13 @@ enum {
 #undef FORM_IS_BUILT
 };
 
-/// Whether the operator of this node has that form of its check class; false at compile time where
-/// no operator of this build has it.
+/// Whether the operator of this node has this form of its check class. False at compile time if no
+/// operator of this build has it.
 static inline bool smr_has_form(const struct smr_job *job, enum smr_check_form form) {
   return (SMR_FORMS_BUILT >> form & 1) != 0 && job->op->check_form == form;
 }
 
-// ---- what classes and operators are made of ----
+// ---- helpers for classes and operators ----
 
 /// Sets of dtypes.
 enum {
@@ -167,11 +167,11 @@ enum {
   SMR_DTYPES_NUMBER = SMR_DTYPES_FLOAT | SMR_DTYPES_INT,
   SMR_DTYPES_PLAIN = SMR_DTYPES_NUMBER | SMR_DTYPE_BOOL,
   SMR_DTYPES_ANY = SMR_DTYPES_PLAIN | SMR_DTYPE_QS8,
-  // Beyond the first eight, by smr_op_funcs.more_dtypes: whole bytes, and two to a byte.
+  // Beyond the first eight, allowed by smr_op_funcs.more_dtypes: whole bytes, and two per byte.
   SMR_DTYPES_MORE = SMR_DTYPE_F64 | SMR_DTYPE_BF16 | SMR_DTYPE_I16 | SMR_DTYPE_U16 | SMR_DTYPE_U32 |
       SMR_DTYPE_U64,
   SMR_DTYPES_PACKED = SMR_DTYPE_I4 | SMR_DTYPE_U4,
-  // What arithmetic takes of them.
+  // Those that arithmetic accepts.
   SMR_DTYPES_MORE_INT = SMR_DTYPE_I16 | SMR_DTYPE_U16 | SMR_DTYPE_U32 | SMR_DTYPE_U64,
   SMR_DTYPES_MORE_NUMBER = SMR_DTYPES_MORE_INT | SMR_DTYPE_F64,
   SMR_DTYPES_EVERY_FLOAT = SMR_DTYPES_FLOAT | SMR_DTYPE_F64,
@@ -179,7 +179,7 @@ enum {
   SMR_DTYPES_EVERY_NUMBER = SMR_DTYPES_NUMBER | SMR_DTYPES_MORE_NUMBER,
 };
 
-/// Dims as "[2, 3, 4]", cut when long.
+/// Dims as text, "[2, 3, 4]", truncated if long.
 struct smr_dims_text {
   char text[112];
 };
@@ -203,8 +203,8 @@ samara_status smr_expect_one_dtype(const struct smr_job *job, uint32_t set);
 samara_status smr_expect_dtype_attr(const struct smr_job *job, int64_t dtype, uint32_t set);
 /// Fail unless x [N, spatial, C] has pixels: every spatial extent is from 1 to INT32_MAX.
 samara_status smr_expect_pixels(const struct smr_job *job, const struct smr_tensor *x);
-/// Fail where `t` is quantized without usable parameters: scales are finite, positive and normal,
-/// zero points are int8 values, and there is one pair for the tensor or one per index of the axis.
+/// Fail if `t` is quantized without usable parameters: scales must be finite, positive and normal,
+/// zero points int8 values, with one pair for the tensor or one per index of the axis.
 samara_status smr_expect_quant(const struct smr_job *job, const struct smr_tensor *t,
                                const char *what);
 /// Fail unless `t` is int8 with one usable scale and zero point.
@@ -212,29 +212,29 @@ samara_status smr_expect_q8(const struct smr_job *job, const struct smr_tensor *
                             const char *what);
 /// Fail unless output 0 is int8 and this scale and zero point are usable.
 samara_status smr_expect_q8_quant(const struct smr_job *job, float scale, int64_t zero);
-/// The same for the operator's attributes; lo and hi must be int8 values in order, too.
+/// The same for the operator's attributes; also lo <= hi, both int8 values.
 samara_status smr_expect_q8_output(const struct smr_job *job,
                                    const struct smr_attrs_int8_output *attrs);
 /// Fail unless -rank <= axis < rank; *out counts from the front.
 samara_status smr_expect_axis(const struct smr_job *job, int64_t axis, uint32_t rank,
                               uint32_t *out);
-/// Fail unless `attr`, a list of the node's, has `count` elements, each in [least, most]; *out
-/// borrows them.
+/// Fail unless list attribute `attr` has `count` elements, each in [least, most]. *out borrows
+/// them.
 samara_status smr_expect_ints(const struct smr_job *job, const struct smr_attr *attr,
                               uint32_t count, int64_t least, int64_t most, const int64_t **out);
-/// Fail unless output 0 has the dims of `attr`, a list of the node's.
+/// Fail unless output 0 has the dims in list attribute `attr`.
 samara_status smr_expect_shape(const struct smr_job *job, const struct smr_attr *attr);
 
-/// Input `index`, or NULL where it is absent.
+/// Input `index`; NULL if absent.
 static inline struct smr_tensor *smr_optional_input(const struct smr_job *job, uint32_t index) {
   return index < job->input_count ? job->inputs[index] : NULL;
 }
 
-/// numpy's broadcast of `dims` and `more` into `dims`/`*rank` (room for SAMARA_MAX_RANK). False
-/// when they do not broadcast.
+/// Broadcast `dims` and `more`, by numpy's rules, into `dims`/`*rank` (room for SAMARA_MAX_RANK).
+/// False if they do not broadcast.
 bool smr_broadcast_dims(int64_t *dims, uint32_t *rank, const int64_t *more, uint32_t more_rank);
 
-/// Product of dims; the caller has checked the tensor they come from.
+/// Product of the dims of a checked tensor.
 static inline int64_t smr_product(const int64_t *dims, uint32_t count) {
   int64_t n = 1;
   for (uint32_t i = 0; i < count; i++) n *= dims[i];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The check of weights that have a scale for every block of neighbours.
+// The check of weights that have one scale per block of a row.
 #include "base/fp.h"
 
 #include "ops/check/check.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check classes of operators that take windows apart and put them together.
+// Check classes of operators that gather windows (deform_columns) or add them up (fold).
 #include "base/fp.h"
 
 #include "ops/check/check.h"
@@ -19,14 +19,16 @@ static samara_status check_columns_out(const struct smr_job *job,
   for (uint32_t i = 0; i < axes; i++) {
     if (sizes[i] < 0 || sizes[i] > INT32_MAX || kernel[i] < 1 || kernel[i] > INT32_MAX)
       SMR_FAIL(job->error, BAD_SHAPE,
-               "%s: a window of %" PRId64 " over %" PRId64 " elements of spatial axis %u",
+               "%s: a window of %" PRId64 " over %" PRId64
+               " elements of spatial axis %u, expected a window from 1 and an axis from 0 to "
+               "2147483647 elements",
                job->op->name, kernel[i], sizes[i], (unsigned)i);
     const int64_t extent = (kernel[i] - 1) * dilations[i] + 1;
     const int64_t padded = sizes[i] + pads[i] + pads[axes + i];
     if (extent > padded || padded > INT32_MAX)
       SMR_FAIL(job->error, BAD_SHAPE,
-               "%s: a window of extent %" PRId64 " over %" PRId64 " padded elements", job->op->name,
-               extent, padded);
+               "%s: a window of extent %" PRId64 " does not fit %" PRId64 " padded elements",
+               job->op->name, extent, padded);
     out[i] = (padded - extent) / strides[i] + 1;
   }
   return SAMARA_OK;
@@ -45,7 +47,8 @@ samara_status smr_check_deform_columns(const struct smr_job *job) {
   if (groups < 1 || offset_groups < 1 || groups > INT32_MAX || offset_groups > INT32_MAX ||
       channels > INT32_MAX || channels % groups != 0 || channels % offset_groups != 0)
     SMR_FAIL(job->error, BAD_SHAPE,
-             "%s: %" PRId64 " channels in %" PRId64 " groups and %" PRId64 " offset groups",
+             "%s: %" PRId64 " channels do not divide into %" PRId64 " groups and %" PRId64
+             " offset groups",
              job->op->name, channels, groups, offset_groups);
   dims[3] = offset_groups * taps * 2;
   SMR_TRY(smr_expect_dims(job, job->inputs[1], "offset", dims, 4));

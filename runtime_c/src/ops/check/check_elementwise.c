@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check classes of operators whose outputs follow their inputs element by element.
+// Check classes of elementwise operators.
 #include "base/fp.h"
 
 #include "ops/check/check.h"

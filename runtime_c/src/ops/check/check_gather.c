@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check classes of operators that address by index tensors. The index values are theirs to check.
+// Check classes of operators that take index tensors. The operators check the index values when
+// they run.
 #include "base/fp.h"
 
 #include "ops/check/check.h"
@@ -10,7 +11,7 @@ static samara_status check_indices_dtype(const struct smr_job *job) {
   return smr_expect_dtype(job, job->inputs[1], "indices", SMR_DTYPE_I32 | SMR_DTYPE_I64);
 }
 
-// A list of dims that may not grow beyond the largest rank.
+// A list of dims, limited to the largest rank.
 struct gathered_dims {
   int64_t dims[SAMARA_MAX_RANK];
   uint32_t rank;
@@ -74,7 +75,7 @@ samara_status smr_check_gather_nd(const struct smr_job *job) {
     SMR_FAIL(job->error, BAD_SHAPE, "%s: batch_dims is %" PRId64 ", ranks are %u and %u",
              job->op->name, batch_dims, (unsigned)x->rank, (unsigned)indices->rank);
   const uint32_t batch = (uint32_t)batch_dims, left = x->rank - batch;
-  const int64_t depth = indices->dims[indices->rank - 1];  // axes that an index addresses
+  const int64_t depth = indices->dims[indices->rank - 1];  // axes addressed by an index
   if (depth > (int64_t)left)
     SMR_FAIL(job->error, BAD_SHAPE,
              "%s: indices address %" PRId64 " axes, the input has %u to address", job->op->name,

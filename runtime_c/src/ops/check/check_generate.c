@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The check class of operators that make a tensor of dims.
+// The check class of operators that create a tensor from dims.
 #include "base/fp.h"
 
 #include "ops/check/check.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators on int8 tensors of one scale check.
+// Checks of operators on int8 tensors with one scale.
 #include "base/fp.h"
 
 #include "ops/check/check.h"
@@ -22,7 +22,9 @@ samara_status smr_expect_q8_quant(const struct smr_job *job, float scale, int64_
   SMR_TRY(smr_expect_dtype(job, job->outputs[0], "output", SMR_DTYPE_QS8));
   const bool scale_fits = scale >= FLT_MIN && scale <= FLT_MAX;
   if (!scale_fits || zero < -128 || zero > 127)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: the output has scale %g and zero point %" PRId64,
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "%s: the output has scale %g and zero point %" PRId64
+             ", expected a scale from 2^-126 and a zero point from -128 to 127",
              job->op->name, smr_g(scale), zero);
   return SAMARA_OK;
 }

@@ -12,12 +12,13 @@ samara_status smr_check_panels(const struct smr_job *job, const struct smr_tenso
                                int64_t panels, int64_t rows) {
   const int64_t element = (int64_t)smr_dtype_bytes(w->dtype);
   int64_t bytes;
-  // Where several rows share a vector of bytes, they are filled up; see docs/reference/format.md.
+  // Vectors of bytes span several rows, so rows are padded to whole groups; see
+  // docs/reference/format.md.
   const bool bytewise = element == 1 && w->layout == SMR_LAYOUT_PANEL;
   const int64_t together = !bytewise ? 1 : smr_dtype_packed(w->dtype) ? 32 : 4;
   if (!smr_add_i64(rows, together - 1, &rows)) rows = -1;
   if (rows > 0) rows -= rows % together;
-  if (rows > 0 && smr_dtype_packed(w->dtype)) rows /= 2;  // two to a byte
+  if (rows > 0 && smr_dtype_packed(w->dtype)) rows /= 2;  // two per byte
   bool fits = rows >= 0 && w->constant >= 0 && smr_mul_i64(rows, SMR_PANEL * element, &bytes) &&
               smr_add_i64(bytes, 63, &bytes);
   if (fits) fits = smr_mul_i64(bytes & ~(int64_t)63, panels, &bytes);
@@ -33,7 +34,7 @@ samara_status smr_check_matmul(const struct smr_job *job) {
                           *residual = smr_optional_input(job, 3);
   SMR_TRY(smr_expect_rank(job, x, "x", 2, SAMARA_MAX_RANK));
   SMR_TRY(smr_expect_rank(job, w, "w", 2, SAMARA_MAX_RANK));
-  const bool dynamic = job->op->code == SMR_CODE_MATMUL_DYNAMIC;  // which transposes no x
+  const bool dynamic = job->op->code == SMR_CODE_MATMUL_DYNAMIC;  // has no attribute transpose_x
   const uint32_t tx = !dynamic && SMR_ATTR(job, matmul, transpose_x)->i != 0;
   const uint32_t tw =
       (dynamic ? SMR_ATTR(job, matmul_dynamic, transpose_w) : SMR_ATTR(job, matmul, transpose_w))
@@ -61,7 +62,7 @@ samara_status smr_check_matmul(const struct smr_job *job) {
   if (w->layout != SMR_LAYOUT_PANEL)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: weights are in layout %u", job->op->name,
              (unsigned)w->layout);
-  // Dims are checked: the product of all of them is far from overflow, and so is one rounded up.
+  // The dims are checked, so no product overflows, not even after rounding up.
   const int64_t batch = smr_product(w->dims, w->rank - 2u);
   return smr_check_panels(job, w, batch * ((n + SMR_PANEL - 1) / SMR_PANEL), k);
 }

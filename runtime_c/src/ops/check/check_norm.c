@@ -4,14 +4,13 @@
 
 #include "ops/check/check.h"
 
-// What messages call the inputs behind x and, NULL where there are none, the outputs behind the
-// first.
+// Names, for messages, of the inputs after x and of the outputs after the first (NULL: none).
 struct norm_names {
   const char *scale, *bias, *first, *second;
 };
 
-// Those inputs, where present, and those outputs have the dims of x from `axis` on; all before them
-// have those of x.
+// Inputs after x and outputs after the first have the dims of x from `axis` on; input 0 and output
+// 0 have all dims of x.
 static samara_status check_normalised(const struct smr_job *job, uint32_t x_input, uint32_t axis,
                                       const struct norm_names names) {
   const struct smr_tensor *x = job->inputs[x_input];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check classes of operators that fold axes away or pick along one.
+// Check classes of operators that reduce axes or select along one.
 #include "base/fp.h"
 
 #include "ops/check/check.h"

@@ -63,7 +63,8 @@ samara_status smr_check_split(const struct smr_job *job) {
   for (uint32_t i = 0; i < job->output_count; i++) {
     dims[axis] = sizes[i];
     SMR_TRY(smr_expect_dims(job, job->outputs[i], "an output", dims, x->rank));
-    // Stays above -2^63: every size is at most the extent, and the sum is refused once below 0.
+    // Cannot fall below -2^63: every size is at most the extent, and a negative sum is refused at
+    // once.
     rest -= sizes[i];
     if (rest < 0) break;
   }
@@ -86,10 +87,10 @@ samara_status smr_check_slice(const struct smr_job *job) {
                               : false;
     if (!fits)
       SMR_FAIL(job->error, BAD_SHAPE,
-               "%s: axis %u of extent %" PRId64 " cannot be cut from %" PRId64 " to %" PRId64
+               "%s: axis %u of extent %" PRId64 " cannot be sliced from %" PRId64 " to %" PRId64
                " by %" PRId64,
                job->op->name, (unsigned)i, d, b, e, s);
-    // Both distances lie in [0, d], so nothing overflows.
+    // No overflow: both distances are in [0, d].
     const int64_t distance = s > 0 ? e - b : b - e, by = s > 0 ? s : -s;
     dims[i] = distance > 0 ? (distance - 1) / by + 1 : 0;
   }
@@ -112,7 +113,7 @@ samara_status smr_check_pad(const struct smr_job *job) {
   for (uint32_t i = 0; i < x->rank; i++) {
     const int64_t before = pads[i], after = pads[x->rank + i];
     const int64_t rest =
-        x->dims[i] + (before < 0 ? before : 0) + (after < 0 ? after : 0);  // what cropping leaves
+        x->dims[i] + (before < 0 ? before : 0) + (after < 0 ? after : 0);  // length after cropping
     const int64_t longest = before > after ? before : after;
     const int64_t most = mode == REFLECT ? rest - 1 : mode != CONSTANT && rest == 0 ? 0 : INT64_MAX;
     if (rest < 0 || (longest > 0 && longest > most))

@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-enum { DFT_MAX_LENGTH = 1 << 25 };  // what its scratch holds fits 32-bit memory
+enum { DFT_MAX_LENGTH = 1 << 25 };  // its scratch fits 32-bit memory
 
 samara_status smr_check_dft(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
@@ -18,7 +18,9 @@ samara_status smr_check_dft(const struct smr_job *job) {
   uint32_t axis;
   SMR_TRY(smr_expect_axis(job, SMR_ATTR(job, dft, axis)->i, x->rank, &axis));
   if (axis == last || (x->dims[last] != 1 && x->dims[last] != 2))
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: axis %u of %s is no axis of real or complex numbers",
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "%s: axis %u of %s is no axis of real or complex numbers, expected one before a last "
+             "axis of 1 or 2",
              job->op->name, (unsigned)axis, smr_dims_text(x->dims, x->rank).text);
   if (length < 1 || length > DFT_MAX_LENGTH)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: length is %" PRId64 ", expected 1 to %d", job->op->name,

@@ -31,7 +31,7 @@ static samara_status check_weights(const struct smr_job *job, int64_t g,
   if (g < 1 || c % g != 0 || o % g != 0 || w->dims[w->rank - 1] != c / g)
     SMR_FAIL(job->error, BAD_SHAPE,
              "%s: %" PRId64 " input and %" PRId64 " output channels in %" PRId64
-             " groups do not go with w's %" PRId64,
+             " groups do not match the %" PRId64 " input channels of a group in w",
              job->op->name, c, o, g, w->dims[w->rank - 1]);
   if (bias != NULL) SMR_TRY(smr_expect_dims(job, bias, "bias", &o, 1));
   if (residual != NULL) SMR_TRY(smr_expect_dims(job, residual, "residual", y->dims, y->rank));

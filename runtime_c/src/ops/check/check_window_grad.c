@@ -7,8 +7,8 @@
 
 #include <inttypes.h>
 
-// y, what the window gives from x, has the sizes that follow from x's; `extend` is added to the end
-// padding of each axis.
+// Check that y, which the window computes from x, has the sizes that follow from x. `extend` is
+// added to the end padding of each axis.
 static samara_status check_grad_sizes(const struct smr_job *job, const struct smr_window *w,
                                       const struct smr_tensor *y, int64_t channels,
                                       const int64_t *extend) {
@@ -47,7 +47,7 @@ samara_status smr_check_conv_grad_input(const struct smr_job *job) {
   const int64_t channels = w->dims[w->rank - 1];
   dims[1 + window.spatial] = dx->dims[dx->rank - 1] / groups == channels
                                  ? dx->dims[dx->rank - 1]
-                                 : -1;  // which no tensor has
+                                 : -1;  // no tensor has this dim
   SMR_TRY(smr_expect_dims(job, dx, "output", dims, dx->rank));
   if (w->layout != SMR_LAYOUT_PLAIN)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: weights are in layout %u", job->op->name,

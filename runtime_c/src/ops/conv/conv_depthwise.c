@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise convolutions of floats: planes by f32_dwconv, volumes line by line through pointers.
+// Depthwise convolutions of floats: planes by f32_dwconv, volumes line by line over pointers.
 #include "base/fp.h"
 
 #include "kernels/f32_dwconv/f32_dwconv.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-  CONV_DEPTHWISE_PIECE = 16,  // units between looks at the clock
+  CONV_DEPTHWISE_PIECE = 16,  // units between two looks at the clock
 };
 
 static const smr_work conv_depthwise_mac_work = 2.0;  // ops/choice.h
@@ -21,7 +21,7 @@ static smr_work conv_depthwise_work(const struct smr_job *job) {
   return conv_depthwise_mac_work * smr_conv_work(job);
 }
 
-// Geometry and epilogue; pointers to x, w, bias, out and residual are not set.
+// Geometry and epilogue. Pointers to x, w, bias, out and residual are left unset.
 static struct smr_f32_dwconv_args conv_depthwise_args(const struct smr_job *job) {
   const struct smr_conv *s = job->state;
   const struct smr_window *w = &s->shape.window;
@@ -73,7 +73,7 @@ static samara_status conv_depthwise_3d_kernels(struct smr_job *job) {
 
 // ---- preparing ----
 
-// The kernels know float32 only: one tile converts everything there and back.
+// The kernels only take float32, so one tile converts inputs and outputs.
 static samara_status conv_depthwise_widened(struct smr_job *job) {
   struct smr_conv *s = job->state;
   if (!smr_conv_widens(job)) return SAMARA_OK;
@@ -110,7 +110,7 @@ static samara_status conv_depthwise_3d_prepare(struct smr_job *job) {
 
 // ---- running ----
 
-// The arguments of a run: of tiles [*begin, *end), which become those of all where x is widened.
+// The arguments for tiles [*begin, *end). If x is converted, the range becomes that of all units.
 static struct smr_f32_dwconv_args conv_depthwise_begin(const struct smr_job *job, size_t *begin,
                                                        size_t *end) {
   const struct smr_conv *s = job->state;
@@ -135,7 +135,7 @@ static struct smr_f32_dwconv_args conv_depthwise_begin(const struct smr_job *job
   return args;
 }
 
-// The output from float32, where that was not the output's own.
+// Convert the output from float32 if it was computed in scratch.
 static void conv_depthwise_end(const struct smr_job *job, const struct smr_f32_dwconv_args *args) {
   const struct smr_conv *s = job->state;
   const struct smr_tensor *y = job->outputs[0];
@@ -155,7 +155,7 @@ static samara_status conv_depthwise_run(const struct smr_job *job, size_t begin,
   }
   const struct smr_f32_dwconv_args args = conv_depthwise_begin(job, &begin, &end);
   for (size_t unit = begin; unit < end; unit += CONV_DEPTHWISE_PIECE) {
-    // Without float16 the pieces are the session's.
+    // Without float16 the session chooses the ranges.
     const size_t left = end - unit;
     if (smr_conv_widens(job)) SMR_TRY(smr_in_time(&job->deadline, job->error));
     smr_f32_dwconv_run(smr_f32_dwconv_config(job->isa), &args, unit,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills indirection buffers: of float32, and of bytes. Pointers of different types cannot share a
-// function, for they may not share memory.
+// Fills indirection buffers of float32 and of bytes. Each type needs its own function, because
+// pointers of different types must not alias.
 #include "base/fp.h"
 
 #include "ops/conv/conv_indirection.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Indirection: which input pixel each tap of an output pixel meets.
+// Indirection: the input pixel that each tap of an output pixel reads.
 #ifndef SMR_OPS_CONV_INDIRECTION_H
 #define SMR_OPS_CONV_INDIRECTION_H
 
@@ -9,14 +9,14 @@
 #include <stddef.h>
 
 /// For output pixels [first, first + count) in the order (n, depth, height, width), and taps in the
-/// same order: out[pixel][tap] points at the input pixel, or is `zero` where that is padding.
-/// `x` is [N, in, C] with `pixel_stride` elements between pixels.
+/// same order: out[pixel][tap] points to the input pixel, or is `zero` in the padding. `x` is [N,
+/// in, C] with `pixel_stride` elements between pixels.
 void smr_conv_indirection(const struct smr_window *w, const float *x, size_t pixel_stride,
                           const float *zero, size_t first, size_t count, const float **out);
 void smr_conv_indirection_i8(const struct smr_window *w, const int8_t *x, size_t pixel_stride,
                              const int8_t *zero, size_t first, size_t count, const int8_t **out);
 
-/// For output pixels out[2], out[2] + stride ... of a row of a phase, and the taps of its box:
+/// For the output pixels out[2], out[2] + stride ... of one row of a phase and the taps of its box:
 /// pointers[pixel][tap]. `image` is [in, C] of x.
 void smr_conv_phase_indirection(const struct smr_conv_phases *phases,
                                 const struct smr_conv_phases_box *box, const float *image,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Indirection of one element type; see conv_indirection.c.
 //
-// The including file defines CONV_POINTS_TYPE, the element, and CONV_POINTS_NAME and
-// CONV_POINTS_PHASE, the functions; CONV_POINTS_TAP and CONV_POINTS_PHASE_TAP name functions of
-// this file.
+// The including file defines CONV_POINTS_TYPE (the element), CONV_POINTS_NAME and CONV_POINTS_PHASE
+// (the functions), CONV_POINTS_TAP and CONV_POINTS_PHASE_TAP (local functions).
 
-// Some neighbouring pixels of a row of outputs, and one tap of each: `out` is the first's, the next
-// ones lie `taps` apart. Input row `row` (NULL: in the padding) is met from column x0 on.
+// One tap of neighbouring pixels of an output row. `out` belongs to the first; the next pixels
+// follow `taps` entries apart. They read input row `row` (NULL: padding) from column x0 on.
 static void CONV_POINTS_TAP(const struct smr_window *w, const CONV_POINTS_TYPE *row,
                             size_t pixel_stride, const CONV_POINTS_TYPE *zero, int64_t x0,
                             size_t count, size_t taps, const CONV_POINTS_TYPE **out) {
@@ -67,8 +66,8 @@ void CONV_POINTS_NAME(const struct smr_window *w, const CONV_POINTS_TYPE *x, siz
   }
 }
 
-// One tap of `pixels` neighbouring pixels of a phase, the first of which meets column x0 of `row`
-// (NULL: in the padding): inside for x0 + i from 0 up to the width.
+// One tap of `pixels` neighbouring pixels of a phase. The first reads column x0 of `row` (NULL:
+// padding); pixel i lies inside if 0 <= x0 + i < width.
 static void CONV_POINTS_PHASE_TAP(const struct smr_window *w, const CONV_POINTS_TYPE *row,
                                   size_t pixel_stride, const CONV_POINTS_TYPE *zero, int64_t x0,
                                   size_t pixels, size_t taps, const CONV_POINTS_TYPE **at) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Phases of the output of transposed convolutions, the order of their weights, and their tiles.
+// Output phases of transposed convolutions: the order of their weights, and their tiles.
 #include "base/fp.h"
 
 #include "ops/conv/conv_phases.h"
@@ -9,12 +9,12 @@
 #include "ops/matmul/linear.h"
 
 enum {
-  PHASES_TILE_WORK = 1 << 19,  // multiply-adds worth a hand-over to another thread
-  PHASES_FIND_WORK = 64,       // steps that finding the taps of a phase takes
+  PHASES_TILE_WORK = 1 << 19,  // multiply-adds that pay for a hand-over to another thread
+  PHASES_FIND_WORK = 64,       // steps to find the taps of a phase
 };
 
-// Along an axis the taps t, t + period, t + 2 period ... leave the same remainder, and no others
-// do: they are class t mod period. Classes without taps (beyond the kernel) are never met.
+// Along an axis, the taps t, t + period, t + 2 period ... and no others leave the same remainder:
+// they are class t mod period. Classes beyond the kernel have no taps and are never used.
 int64_t smr_conv_phases_period(const struct smr_window *w, uint32_t axis) {
   int64_t a = w->stride[axis], b = w->dilation[axis];
   while (b != 0) {
@@ -50,13 +50,13 @@ uint32_t smr_conv_phases_key(const struct smr_conv_phases *s, bool by_channel) {
     if (w->stride[i] > 7 || w->dilation[i] > 3) return 0;
     key = key << 5 | (uint32_t)w->stride[i] << 2 | (uint32_t)w->dilation[i];
   }
-  // conv's own depthwise weights have no bit set here.
+  // The keys of conv's own depthwise weights have no bit set here.
   if (by_channel) return SMR_LINEAR_KEY_DEPTHWISE | key;
   return (uint32_t)SMR_LINEAR_KEY_TRANSPOSED | key << 12 | (uint32_t)s->groups;
 }
 
-// The class whose taps leave the remainder `phase`: class * dilation = phase modulo the stride, by
-// Euclid's extended algorithm. -1: none.
+// The class whose taps leave the remainder `phase`: class * dilation = phase modulo the stride,
+// solved by Euclid's extended algorithm. -1: no class.
 static int64_t phases_class_of(const struct smr_window *w, uint32_t axis, int64_t phase) {
   int64_t a = w->stride[axis], b = w->dilation[axis] % a, x = 0, y = 1;  // b = y * dilation
   while (b != 0) {
@@ -68,23 +68,23 @@ static int64_t phases_class_of(const struct smr_window *w, uint32_t axis, int64_
   }
   if (phase % a != 0) return -1;
   const int64_t period = w->stride[axis] / a, inverse = (x % period + period) % period;
-  return phase / a % period * inverse % period;  // below 2^31 each
+  return phase / a % period * inverse % period;  // all factors are below 2^31
 }
 
-// Taps of a class.
+// Number of taps of a class.
 size_t smr_conv_phases_count(const struct smr_conv_phases *s, uint32_t axis, int64_t class) {
   const int64_t k = s->window.kernel[axis];
   return class < k ? (size_t)((k - 1 - class) / s->period[axis] + 1) : 0;
 }
 
-// Taps of all classes before this one.
+// Number of taps of all earlier classes.
 static size_t phases_start(const struct smr_conv_phases *s, uint32_t axis, int64_t class) {
   const int64_t k = s->window.kernel[axis], period = s->period[axis];
   const int64_t each = k / period, more = k % period;
   return (size_t)(class * each + (class < more ? class : more));
 }
 
-// The class of the tap at position `at` of an axis sorted by class.
+// The class of the tap at position `at` along an axis sorted by class.
 static int64_t phases_class_at(const struct smr_conv_phases *s, uint32_t axis, size_t at) {
   const int64_t k = s->window.kernel[axis], period = s->period[axis];
   const size_t each = (size_t)(k / period), more = (size_t)(k % period);
@@ -92,16 +92,17 @@ static int64_t phases_class_at(const struct smr_conv_phases *s, uint32_t axis, s
   return (int64_t)(at < longer ? at / (each + 1) : more + (at - longer) / each);
 }
 
-// The tap of a class at position `at` among its `count`. A convolution reads its input from the
-// last tap to the first.
+// Tap `at` of the `count` taps of a class. A convolution reads its input from the last tap to the
+// first.
 static size_t phases_tap(const struct smr_conv_phases *s, uint32_t axis, int64_t class,
                          size_t count, size_t at) {
   const size_t index = s->flipped ? count - 1 - at : at;
   return (size_t)class + index * (size_t)s->period[axis];
 }
 
-// Packed order: classes (z, y, x) lexicographic, in a class taps (z, y, x) lexicographic. A class
-// is a box of taps, so depths before it hold kernel_y * kernel_x taps each, and so on.
+// Packed order: classes (z, y, x) lexicographically; within a class, taps (z, y, x)
+// lexicographically. A class is a box of taps, so each depth before it holds kernel_y * kernel_x
+// taps, and so on.
 size_t smr_conv_phases_source_tap(const struct smr_job *job, size_t packed) {
   const struct smr_conv_phases *s = job->state;
   const struct smr_window *w = &s->window;
@@ -143,7 +144,7 @@ int64_t smr_conv_phases_meets(const struct smr_conv_phases *s,
                               size_t index) {
   const struct smr_window *w = &s->window;
   const int64_t t = box->class[axis] + (int64_t)index * s->period[axis];
-  return (at + w->pad_begin[axis] - t * w->dilation[axis]) / w->stride[axis];  // without remainder
+  return (at + w->pad_begin[axis] - t * w->dilation[axis]) / w->stride[axis];  // exact
 }
 
 // ---- tiles ----
@@ -151,7 +152,7 @@ int64_t smr_conv_phases_meets(const struct smr_conv_phases *s,
 samara_status smr_conv_phases_cut(struct smr_job *job, double work) {
   struct smr_conv_phases *s = job->state;
   const struct smr_window *w = &s->window;
-  // Pointers for one row of output pixels of a phase: class 0 has most taps.
+  // Pointers for one row of output pixels of a phase. Class 0 has most taps.
   const size_t stride = (size_t)w->stride[2], height = (size_t)w->out[1];
   size_t offset, most = (size_t)w->out[2] / stride + 1;
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)

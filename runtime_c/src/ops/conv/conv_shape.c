@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all convolutions have in common.
+// What all convolutions share.
 #include "base/fp.h"
 
 #include "ops/conv/conv_shape.h"
@@ -73,7 +73,7 @@ bool smr_conv_is_empty(struct smr_job *job) {
   return true;
 }
 
-// The packed order follows from the groups; too many cannot be said in a key.
+// The packed order depends on the number of groups. 0 if that is too large for a key.
 static uint32_t conv_key(const struct smr_conv_shape *s) {
   if (s->depthwise) return SMR_LINEAR_KEY_DEPTHWISE;
   return s->groups < SMR_LINEAR_KEY_LIMIT ? SMR_LINEAR_KEY_CONV | (uint32_t)s->groups : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all convolutions have in common, whatever their element types: the geometry of a node, what
-// kinds of algorithms it fits, and where its weights lie.
+// What convolutions of all element types share: the geometry of a node, which kinds of algorithms
+// fit it, and where its weights lie.
 #ifndef SMR_OPS_CONV_SHAPE_H
 #define SMR_OPS_CONV_SHAPE_H
 
@@ -27,20 +27,20 @@ bool smr_conv_is_padded(const struct smr_conv_shape *shape);
 bool smr_conv_is_strided(const struct smr_conv_shape *shape);
 bool smr_conv_is_dilated(const struct smr_conv_shape *shape);
 
-/// For rows: whether a node is depthwise with up to two spatial dims, or with three; whether it has
-/// one tap, and output pixel i meets input pixel i.
+/// For `fits`: a depthwise node with up to two spatial dims; one with three; a node with one tap,
+/// whose output pixel i reads input pixel i.
 bool smr_conv_fits_depthwise(const struct smr_job *job);
 bool smr_conv_fits_depthwise_3d(const struct smr_job *job);
 bool smr_conv_fits_point(const struct smr_job *job);
 
-/// For rows: multiplications by one channel, output elements times taps; and by all of a group.
+/// For `work`: output elements times taps; and the multiply-adds over all channels of a group.
 smr_work smr_conv_tap_work(const struct smr_job *job);
 smr_work smr_conv_work(const struct smr_job *job);
 
-/// Whether there is no output: then nothing runs, but the weights are prepared all the same.
+/// Whether the output is empty. Nothing runs then, but weights are still prepared.
 bool smr_conv_is_empty(struct smr_job *job);
 
-/// Weights of a depthwise convolution or a product, as both kinds of packing take them.
+/// Describe the weights of a depthwise convolution or a product, for either kind of packing.
 void smr_conv_linear(const struct smr_conv_shape *shape, struct smr_linear *linear);
 void smr_conv_qlinear(const struct smr_conv_shape *shape, struct smr_qlinear *linear);
 

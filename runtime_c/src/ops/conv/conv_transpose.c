@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposed convolutions of floats: the table, and the algorithms that are products.
+// Transposed convolutions of floats: the table, and the algorithms that are matrix products.
 #include "base/fp.h"
 
 #include "ops/conv/conv_transpose.h"
@@ -39,7 +39,7 @@ static float *transpose_scratch(const struct smr_job *job, size_t offset) {
   return (float *)(void *)((char *)job->scratch + offset);
 }
 
-// While running; between its pixels lie a_stride elements of smr_conv_transpose_args.
+// While running. Pixels are a_stride elements apart, see smr_conv_transpose_args.
 static const float *transpose_x(const struct smr_job *job) {
   const struct smr_conv_transpose *s = job->state;
   return transpose_widens(job) ? transpose_scratch(job, s->x_offset) : job->inputs[0]->data;
@@ -108,7 +108,7 @@ struct smr_f32_gemm_args smr_conv_transpose_args(const struct smr_job *job, void
 
 // ---- which row fits ----
 
-// Whether the node is a product: neither depthwise nor of few channels out.
+// Whether the node is computed as a product: not depthwise, and not few output channels.
 static bool transpose_is_product(const struct smr_job *job) {
   const struct smr_conv_transpose *s = job->state;
   return !s->by_channel && !smr_conv_transpose_fits_fold(job);
@@ -134,8 +134,8 @@ static bool transpose_fits_depthwise_phases(const struct smr_job *job) {
   return s->by_channel && (s->empty || s->phases.window.spatial == 3);
 }
 
-// With symbolic dims: weights of other dims can lead to each, padding from `point` to `indirect`
-// and back. Whether few channels come out is not asked.
+// With symbolic dims: weights of other dims can lead to each row; symbolic padding can switch
+// between `point` and `indirect`. The number of output channels is not tested.
 
 static bool transpose_any_point(const struct smr_job *job) {
   const struct smr_conv_transpose *s = job->state;
@@ -159,7 +159,7 @@ static bool transpose_any_depthwise_phases(const struct smr_job *job) {
 
 // ---- one tap ----
 
-// Needs of other sizes; those of sizes that are constant follow from the plan.
+// Kernels for other sizes. Constant sizes need only those of the plan.
 static samara_status transpose_point_kernels(struct smr_job *job) {
   const struct smr_conv_transpose *s = job->state;
   const struct smr_f32_gemm_args args = {.n = s->phases.n,
@@ -206,7 +206,7 @@ static samara_status transpose_indirect_kernels(struct smr_job *job) {
   return smr_indirect_need(job, &s->phases.window, s->phases.n, smr_linear_type(job->inputs[1]));
 }
 
-// Tap t of output o meets o + pad - t * dilation.
+// Tap t of output o reads input o + pad - t * dilation.
 static samara_status transpose_indirect_prepare(struct smr_job *job) {
   struct smr_conv_transpose *s = job->state;
   struct smr_window w = s->phases.window;
@@ -236,7 +236,7 @@ static samara_status transpose_indirect_run(const struct smr_job *job, size_t be
 // ---- phases ----
 
 static samara_status transpose_phases_kernels(struct smr_job *job) {
-  // Phases and their rows are as many as there are: any number of either.
+  // There may be any number of phases, with any number of rows.
   static const float *const some_pointers[1] = {NULL};
   const struct smr_conv_transpose *s = job->state;
   const struct smr_f32_gemm_args any = {.m = 1,
@@ -254,7 +254,7 @@ static samara_status transpose_depthwise_phases_kernels(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// Channels that a pointer leads to.
+// Channels behind a pointer.
 static size_t transpose_phase_channels(const struct smr_conv_transpose *s) {
   return s->by_channel ? s->phases.groups : s->phases.channels;
 }
@@ -271,7 +271,7 @@ static samara_status transpose_phases_prepare(struct smr_job *job) {
   return smr_linear_take_unfolded(job, &s->linear);
 }
 
-// Rows of zeros, where some phase meets nothing.
+// Clear output rows in which some phase has no taps.
 static void transpose_clear(const struct smr_conv_phases_tile *tile) {
   const struct smr_job *job = tile->watch->job;
   const struct smr_conv_transpose *s = job->state;
@@ -283,7 +283,7 @@ static void transpose_clear(const struct smr_conv_phases_tile *tile) {
   memset((char *)dense->data + first * row, 0, (size_t)(tile->end_row - tile->first_row) * row);
 }
 
-// The product of a phase over pointers, of a row that has yet to be set.
+// The product over pointers of one phase; the caller sets the row.
 static struct smr_f32_gemm_args transpose_phase_args(const struct smr_f32_gemm_args *all,
                                                      const struct smr_conv_transpose *s,
                                                      const struct smr_conv_phases_tile *tile,
@@ -303,7 +303,7 @@ static struct smr_f32_gemm_args transpose_phase_args(const struct smr_f32_gemm_a
   return args;
 }
 
-// The same row of a depthwise convolution.
+// The same row for a depthwise convolution.
 static void transpose_depthwise_row(const struct smr_job *job,
                                     const struct smr_f32_gemm_args *args) {
   const struct smr_conv_transpose *s = job->state;
@@ -407,7 +407,7 @@ static const struct smr_algorithm transpose_phases = {
     .run = SMR_ALGORITHM_DOES(spread_phases, transpose_phases_run),
 };
 
-// Where some phase meets nothing, or in three dims.
+// For nodes with empty phases, or with three spatial dims.
 static const struct smr_algorithm transpose_depthwise_phases = {
     .name = "depthwise_phases",
     .part = SMR_PART_spread_phases,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposed convolution of one channel per group: every phase of the output is a small depthwise
+// Transposed convolution with one channel per group: every output phase is a small depthwise
 // convolution.
 //
-// Windows of 3x3 with strides of 2 have four phases, which meet the same four pixels: there a tile
-// makes quads of outputs, one pixel of each phase, so that its input is read once and its output
-// written row by row. Outputs that meet padding are left to the phases.
+// A 3x3 window with strides of 2 has four phases, which read the same four pixels. There a tile
+// computes quads of outputs, one pixel of each phase, so that its input is read once and its output
+// is written row by row. Outputs next to padding are left to the phases.
 #include "base/fp.h"
 
 #include "ops/conv/conv_transpose.h"
@@ -18,19 +18,19 @@
 #include <math.h>
 
 enum {
-  CONV_TRANSPOSE_QUAD_ROWS = 8,       // of quads in a tile
-  CONV_TRANSPOSE_QUAD_COLUMNS = 512,  // of quads between looks at the clock
+  CONV_TRANSPOSE_QUAD_ROWS = 8,       // of quads per tile
+  CONV_TRANSPOSE_QUAD_COLUMNS = 512,  // of quads between two looks at the clock
   CONV_TRANSPOSE_QUAD_CHANNELS = 4 * SMR_PANEL,
 };
 
-// The convolution that makes the output pixels of one phase, from the pixel at `first` on. Its data
-// pointers are offsets of the session's, which are not known while preparing.
+// The convolution that computes the pixels of one phase, starting at `first`. Its data pointers are
+// relative to the tensors, whose addresses are unknown in prepare.
 struct conv_transpose_phase_conv {
   struct smr_f32_dwconv_args args;
   size_t in_pixel, out_pixel, w_row;
 };
 
-// Along an axis: where the convolution begins to read, and how much it is padded.
+// Along an axis: the first input position read, and the padding in front of it.
 static void conv_transpose_phase_axis(const struct smr_conv_transpose *s,
                                       const struct smr_conv_phases_box *box, uint32_t axis,
                                       int64_t first, size_t *skip, size_t *pad, size_t *dilation) {
@@ -38,7 +38,8 @@ static void conv_transpose_phase_axis(const struct smr_conv_transpose *s,
   const int64_t step = s->phases.period[axis] * w->dilation[axis] / w->stride[axis];
   const int64_t base =
       (first + w->pad_begin[axis] - box->class[axis] * w->dilation[axis]) / w->stride[axis];
-  const int64_t low = base - ((int64_t)box->count[axis] - 1) * step;  // what the last tap meets
+  const int64_t low = base - ((int64_t)box->count[axis] - 1) * step;  // position read by the last
+                                                                      // tap
   *skip = low > 0 ? (size_t)low : 0;
   if (*skip > (size_t)w->in[axis]) *skip = (size_t)w->in[axis];
   *pad = low < 0 ? (size_t)-low : 0;
@@ -94,7 +95,7 @@ static struct conv_transpose_phase_conv conv_transpose_phase_conv_of(
       }};
 }
 
-// The same with the data of this run.
+// The same with the addresses of this run.
 static struct conv_transpose_phase_conv conv_transpose_phase_conv_at(
     const struct smr_job *job, const struct smr_conv_transpose *s, const int64_t *first) {
   const struct smr_f32_gemm_args like = smr_conv_transpose_args(job, NULL);
@@ -110,7 +111,7 @@ static struct conv_transpose_phase_conv conv_transpose_phase_conv_at(
 
 // ---- phase by phase ----
 
-// Phases of the output that have pixels, along y and x.
+// Number of phases with output pixels along an axis.
 static size_t conv_transpose_phases(const struct smr_window *w, uint32_t axis) {
   return (size_t)(w->stride[axis] < w->out[axis] ? w->stride[axis] : w->out[axis]);
 }
@@ -130,7 +131,7 @@ static samara_status conv_transpose_prepare_phase_convs(struct smr_job *job,
   return SAMARA_OK;
 }
 
-// Units of all phases, one phase after another.
+// Run units; those of one phase follow those of the one before.
 static void conv_transpose_run_phases(const struct smr_job *job, const struct smr_conv_transpose *s,
                                       size_t begin, size_t end) {
   const size_t rows = conv_transpose_phases(&s->phases.window, 1),
@@ -150,9 +151,9 @@ static void conv_transpose_run_phases(const struct smr_job *job, const struct sm
 
 // ---- quads ----
 
-// Along an axis of a 3-tap window with a stride of 2, quad i holds the outputs 2i - pad (taps 0 and
-// 2, which meet i and i - 1) and the next (tap 1, which meets i). Quads [first, last) cover the
-// output, in [begin, end) everything is inside.
+// Along an axis of a 3-tap window with a stride of 2, quad i holds output 2i - pad (taps 0 and 2,
+// which read i and i - 1) and the next output (tap 1, which reads i). Quads [first, last) cover the
+// output; quads [begin, end) read no padding.
 struct conv_transpose_quad_axis {
   int64_t first, last, begin, end;
 };
@@ -193,7 +194,7 @@ struct conv_transpose_rect {
   int64_t y0, y1, x0, x1;
 };
 
-// What phases hold of a rectangle whose taps may lie outside.
+// Compute, phase by phase, a rectangle whose taps may read padding.
 static samara_status conv_transpose_border(struct smr_deadline_watch *watch,
                                            const struct conv_transpose_phase_conv *phases,
                                            size_t image, size_t channel,
@@ -201,7 +202,7 @@ static samara_status conv_transpose_border(struct smr_deadline_watch *watch,
   if (r->y0 >= r->y1 || r->x0 >= r->x1) return SAMARA_OK;
   for (int64_t i = 0; i < 4; i++) {
     const int64_t y = i / 2, x = i % 2;
-    // Pixel p of the phase is 2p + y or x of the output.
+    // Pixel p of the phase is y or x coordinate 2p + y or 2p + x of the output.
     const struct smr_f32_dwconv_rect rect = {.image = image,
                                              .channel = channel,
                                              .y0 = (size_t)(r->y0 + 1 - y) / 2,
@@ -214,7 +215,7 @@ static samara_status conv_transpose_border(struct smr_deadline_watch *watch,
   return smr_deadline_step(watch, (size_t)(r->y1 - r->y0) * (size_t)(r->x1 - r->x0) * SMR_PANEL);
 }
 
-// Quads of rows [y0, y1) and columns [x0, x1), all inside.
+// Quads of rows [y0, y1) and columns [x0, x1); none reads padding.
 static void conv_transpose_quads(const struct smr_job *job, const struct smr_conv_transpose *s,
                                  size_t image, size_t channel,
                                  const struct conv_transpose_rect *r) {
@@ -248,7 +249,7 @@ static int64_t conv_transpose_within(int64_t v, int64_t low, int64_t high) {
   return v < low ? low : v > high ? high : v;
 }
 
-// A tile: some rows of quads of some channels, and the outputs around them that meet padding.
+// A tile: some rows of quads of some channels, and the outputs around them that read padding.
 static samara_status conv_transpose_quad_tile(struct smr_deadline_watch *watch,
                                               const struct smr_conv_transpose *s,
                                               const struct conv_transpose_phase_conv *phases,
@@ -265,7 +266,7 @@ static samara_status conv_transpose_quad_tile(struct smr_deadline_watch *watch,
   const int64_t begin = conv_transpose_within(rows.begin, from, to),
                 end = conv_transpose_within(rows.end, begin, to);
   const bool inside = begin < end && columns.begin < columns.end;
-  // The outputs of the tile and those of its quads.
+  // Output ranges of the tile and of its quads.
   const int64_t pad_y = w->pad_begin[1], pad_x = w->pad_begin[2];
   const int64_t y0 = conv_transpose_within(2 * from - pad_y, 0, w->out[1]);
   const int64_t y1 = conv_transpose_within(2 * to - pad_y, 0, w->out[1]);
@@ -290,7 +291,7 @@ static samara_status conv_transpose_quad_tile(struct smr_deadline_watch *watch,
   return SAMARA_OK;
 }
 
-// ---- either way ----
+// ---- both ways ----
 
 static bool transpose_fits_depthwise(const struct smr_job *job) {
   const struct smr_conv_transpose *s = job->state;
@@ -302,7 +303,7 @@ static bool transpose_any_depthwise(const struct smr_job *job) {
   return smr_weights_vary(job) ? s->phases.groups > 1 : transpose_fits_depthwise(job);
 }
 
-// Needs of weights of any dims; those of others follow from the phases.
+// Kernels for weights of any dims. Constant dims need only those of the phases.
 static samara_status transpose_depthwise_kernels(struct smr_job *job) {
   if (!smr_weights_vary(job)) return SAMARA_OK;
   SMR_NEED(job, f32_dwconv_quads);

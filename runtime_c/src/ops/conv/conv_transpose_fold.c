@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposed convolution to few channels: vectors run along pixels. The transposed weights of all
-// taps are multiplied by rows of input pixels, and the products of a tap, a run of pixels, are
-// added to the output pixels that they meet, planes of one channel each, which are then woven
-// together.
+// Transposed convolution to few output channels: vectors run along pixels.
 //
-// With three channels the other ways would fill little of a vector. Outputs are cut into bands of
-// rows; a band looks at every input row that reaches into it and adds only to itself, in the order
-// of input rows, so bands are independent and each element is a sum in one order.
+// With, for example, three output channels the other algorithms would leave most of a vector empty.
+// Here the transposed weights of all taps are multiplied by rows of input pixels. The products of
+// each tap, a run of pixels, are added to the output pixels that they contribute to. The sums are
+// kept as one plane per channel and interleaved at the end.
+//
+// Outputs are divided into bands of rows. A band reads every input row that contributes to it and
+// adds them in order. So bands are independent, and the order of each sum is fixed.
 #include "base/fp.h"
 
 #include "ops/conv/conv_transpose.h"
@@ -22,19 +23,20 @@
 #include <string.h>
 
 enum {
-  CONV_TRANSPOSE_FOLD_CHANNELS = 7,  // of a vector of 16 lanes, up to here
-  CONV_TRANSPOSE_FOLD_STRIDED = 16,  // where the other way makes a product for every phase of a row
-  CONV_TRANSPOSE_FOLD_COLUMNS = 2048,  // taps * channels
-  CONV_TRANSPOSE_FOLD_TILES = 32,      // enough for several threads
+  CONV_TRANSPOSE_FOLD_CHANNELS = 7,  // at most: leaves half of a 16-lane vector empty elsewhere
+  CONV_TRANSPOSE_FOLD_STRIDED = 16,  // at most with strides: the alternative is a product per phase
+                                     // of a row
+  CONV_TRANSPOSE_FOLD_COLUMNS = 2048,  // at most: taps * channels
+  CONV_TRANSPOSE_FOLD_TILES = 32,      // enough to keep several threads busy
   CONV_TRANSPOSE_FOLD_EXTENTS =
-      4,  // of the window, in a band: what bands share is worked out twice
-  CONV_TRANSPOSE_FOLD_PRODUCTS = 48 << 10,  // floats of products worked on at a time: a share of L2
-  CONV_TRANSPOSE_FOLD_BLOCK = 16,           // input rows at a time, at most
+      4,  // window extents per band: rows that bands share are computed twice
+  CONV_TRANSPOSE_FOLD_PRODUCTS = 48 << 10,  // floats of products held at a time: a share of L2
+  CONV_TRANSPOSE_FOLD_BLOCK = 16,           // most input rows at a time
   CONV_TRANSPOSE_FOLD_PLANES = 64 << 10,    // floats of a band's sums
 };
 
-// float32, one group, few channels out, weights whose taps lie one after another, no dilation along
-// rows.
+// Requires float32, one group, few output channels, weights whose taps are adjacent, and no
+// dilation along rows.
 bool smr_conv_transpose_fits_fold(const struct smr_job *job) {
   const struct smr_conv_transpose *s = job->state;
   const struct smr_window *w = &s->phases.window;
@@ -49,15 +51,15 @@ bool smr_conv_transpose_fits_fold(const struct smr_job *job) {
          s->tap_stride == s->phases.n && s->k_stride == taps * s->phases.n;
 }
 
-// Rows of products: taps and channels.
+// Rows of the product matrix: taps times channels.
 static size_t fold_rows(const struct smr_conv_transpose *s) {
   return (size_t)smr_window_taps(&s->phases.window) * s->phases.n;
 }
 
 static int64_t fold_floor(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
-// Sums of a band lie in planes [phase][channel][row][length]: output column i * stride + phase of
-// a row is element `base` + i, so that what a tap adds to a phase is one run.
+// A band's sums are planes [phase][channel][row][length]. Output column i * stride + phase of a row
+// is element `base` + i, so that the contribution of a tap to a phase is contiguous.
 struct fold_planes {
   size_t base, length;
 };
@@ -74,14 +76,15 @@ static size_t fold_plane_count(const struct smr_conv_transpose *s) {
   return (size_t)s->phases.window.stride[2] * s->phases.n;
 }
 
-// Input rows that are multiplied at a time.
+// Number of input rows multiplied at a time.
 static size_t fold_block(const struct smr_conv_transpose *s) {
   const size_t width = (size_t)s->phases.window.in[2] + 1;
   const size_t rows = CONV_TRANSPOSE_FOLD_PRODUCTS / fold_rows(s) / width;
   return rows == 0 ? 1 : rows < CONV_TRANSPOSE_FOLD_BLOCK ? rows : CONV_TRANSPOSE_FOLD_BLOCK;
 }
 
-// The products of `rows` input rows: transposed weights by pixels, which are packed as weights are.
+// The products of `rows` input rows: transposed weights times pixels. Pixels are packed as weights
+// usually are.
 static struct smr_f32_gemm_args fold_args(const struct smr_conv_transpose *s, size_t rows) {
   const size_t columns = smr_panels(rows * (size_t)s->phases.window.in[2]) * SMR_PANEL;
   return (struct smr_f32_gemm_args){
@@ -144,7 +147,7 @@ static void fold_prologue(const struct smr_job *job, const struct smr_conv_trans
                     s->phases.channels, job->isa);
 }
 
-// A band of output rows [y0, y1) of an image, and where a thread works on it.
+// A band of output rows [y0, y1) of an image, and a thread's buffers for it.
 struct fold_band {
   const struct smr_conv_transpose *s;
   const float *image;
@@ -153,13 +156,13 @@ struct fold_band {
   smr_f32_fold_ukernel add;
 };
 
-// What the products of input rows [begin, begin + rows) add to the band through one row of taps.
+// Add the products of input rows [begin, begin + rows) for one row of taps to the band.
 static void fold_taps(const struct fold_band *b, int64_t begin, int64_t rows, int64_t ty,
                       size_t columns) {
   const struct smr_conv_transpose *s = b->s;
   const struct smr_window *w = &s->phases.window;
   const struct fold_planes planes = fold_planes_of(w);
-  // Input row r meets output row r * stride + shift; those of the band:
+  // Input row r contributes to output row r * stride + shift. Keep those in the band.
   const int64_t step = w->stride[1], shift = ty * w->dilation[1] - w->pad_begin[1];
   int64_t from = fold_floor(b->y0 - shift + step - 1, step);
   int64_t to = fold_floor(b->y1 - 1 - shift, step) + 1;
@@ -183,7 +186,7 @@ static void fold_taps(const struct fold_band *b, int64_t begin, int64_t rows, in
   }
 }
 
-// What input rows [begin, begin + rows) add to the band.
+// Add the contributions of input rows [begin, begin + rows) to the band.
 static samara_status fold_add(struct smr_deadline_watch *watch, const struct fold_band *b,
                               int64_t begin, int64_t rows) {
   const struct smr_job *job = watch->job;
@@ -212,7 +215,7 @@ static samara_status fold_add(struct smr_deadline_watch *watch, const struct fol
   return smr_deadline_step(watch, args.m * args.n);
 }
 
-// The band's sums into the output, whose pixels hold their channels together.
+// Store the band's sums to the output, interleaving the channels of each pixel.
 static void fold_store(const struct smr_job *job, const struct fold_band *b, float *out) {
   const struct smr_conv_transpose *s = b->s;
   const struct smr_window *w = &s->phases.window;
@@ -263,7 +266,7 @@ static samara_status fold_run_bands(const struct smr_job *job, size_t begin, siz
     };
     const size_t sums = fold_plane_count(s) * (size_t)(b.y1 - y0) * fold_planes_of(w).length;
     memset(b.sums, 0, sums * sizeof *b.sums);
-    // Input rows that reach into the band.
+    // Input rows that contribute to the band.
     const int64_t low = y0 + w->pad_begin[1] - smr_window_extent(w, 1) + 1;
     const int64_t from = low > 0 ? (low + w->stride[1] - 1) / w->stride[1] : 0;
     const int64_t reach = fold_floor(b.y1 - 1 + w->pad_begin[1], w->stride[1]) + 1;

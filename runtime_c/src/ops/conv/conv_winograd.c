@@ -11,19 +11,20 @@
 
 #include <string.h>
 
-// What a step takes, in multiply-adds of the kernels' full rate: moving one element of the input to
-// its points, and one of the products back with the start of its sum; reading one transformed
-// weight more than the direct product does. Measured (docs/internals/kernels.md), on caches that
-// hold a block but not its weights.
+// Cost of steps in multiply-adds at the kernels' full rate: transforming one element of the input;
+// transforming one product back, including the start of its sum; reading one more transformed
+// weight than the direct product does. Measured (docs/internals/kernels.md) on caches that hold a
+// block but not its weights.
 static const smr_work winograd_in_work = 24, winograd_out_work = 20, winograd_weight_work = 16;
-// Transformed weights take memory and time to load, which a small gain is not worth.
+// Required gain: transformed weights take memory and load time, which a small gain does not
+// justify.
 static const smr_work winograd_gain = 0.875;
 
-// Where dims vary, weights are transformed whatever the dims: only where that pays for most of
-// them.
+// With symbolic dims weights are transformed for any size, so require enough channels for it to pay
+// off at most sizes.
 enum { WINOGRAD_FEWEST_CHANNELS = 16 };
 
-// The low bits say which form; no other derived copy has the highest bit alone.
+// The low bits hold the form. No other derived copy has NARROW without one of the KINDS bits.
 enum { WINOGRAD_KEY = SMR_LINEAR_KEY_NARROW, WINOGRAD_KEY_KINDS = 7 << 27 };
 
 static size_t winograd_tiles(enum smr_winograd_form form, const struct smr_window *w) {
@@ -45,7 +46,7 @@ bool smr_conv_winograd_fits(const struct smr_job *job) {
     fits = fits && w->channels_in >= WINOGRAD_FEWEST_CHANNELS &&
            w->channels_out >= WINOGRAD_FEWEST_CHANNELS;
   if (!fits) return false;
-  // Transformed weights, and a block of any tiles, are far from what can be addressed.
+  // Sizes of transformed weights and of a block cannot overflow.
   size_t bytes;
   return smr_mul_size(smr_panels((size_t)w->channels_out) * SMR_PANEL, (size_t)w->channels_in,
                       &bytes) &&
@@ -80,7 +81,7 @@ static bool winograd_pays(const struct smr_job *job, enum smr_winograd_form form
   return winograd_work(job, form) < winograd_gain * smr_conv_indirect_work(job);
 }
 
-// Where dims vary, one form alone, whose weights are made whatever the dims.
+// With symbolic dims only this form is used, because weights are transformed for any size.
 static bool winograd_fits_f43(const struct smr_job *job) {
   return smr_conv_winograd_fits(job) && (job->dims_vary || winograd_pays(job, SMR_WINOGRAD_F43));
 }
@@ -106,7 +107,7 @@ static struct smr_f32_winograd_args winograd_args(const struct smr_job *job) {
   };
 }
 
-// Needs of the products of a block, and of the last one.
+// Kernels for the products of a full block and of the last block.
 static samara_status winograd_kernels(struct smr_job *job, enum smr_winograd_form form) {
   const struct smr_conv_shape *shape = job->state;
   const size_t c = (size_t)shape->window.channels_in, n = (size_t)shape->window.channels_out;
@@ -137,7 +138,7 @@ static uint32_t winograd_weights(struct smr_job *job, enum smr_winograd_form for
   return smr_linear_derive(job, 1, WINOGRAD_KEY | (uint32_t)form, bytes);
 }
 
-// The block's room: where dims vary, what dims up to these take.
+// Bytes of a block's buffers. With symbolic dims: enough for all dims up to these.
 static size_t winograd_room(const struct smr_job *job, enum smr_winograd_form form,
                             const struct smr_f32_winograd_plan *plan) {
   const struct smr_window *w = &((const struct smr_conv_shape *)job->state)->window;
@@ -158,7 +159,8 @@ static samara_status winograd_reserve(struct smr_job *job) {
 
 static samara_status winograd_prepare(struct smr_job *job, enum smr_winograd_form form) {
   struct smr_conv *s = job->state;
-  // Where dims vary, the row for strict sessions has placed bias and epilogue with its weights.
+  // With symbolic dims, the row for strict sessions has already placed bias and epilogue with its
+  // weights.
   if (!job->dims_vary) {
     smr_conv_linear(&s->shape, &s->linear);
     SMR_TRY(smr_linear_prepare_end(job, SMR_ATTR_GROUP(job, conv, epilogue), &s->linear));
@@ -174,7 +176,7 @@ static samara_status winograd_prepare(struct smr_job *job, enum smr_winograd_for
   job->tiles = plan->blocks;
   if (plan->blocks > 1)
     return smr_thread_scratch_take(job, floats, sizeof(float), &s->winograd.room_offset);
-  // One block is shared: each step is split.
+  // The only block is shared: each step is split among the threads.
   job->barriers[0] = plan->tiles;
   job->barriers[1] = plan->tiles + smr_f32_winograd_units(plan, 0);
   job->tiles = job->barriers[1] + plan->tiles;
@@ -216,7 +218,7 @@ void smr_conv_winograd_pack(const struct smr_job *job, const struct smr_derived 
 
 // ---- running ----
 
-// One block, one thread's.
+// One block, computed by one thread.
 static void winograd_block(const struct smr_f32_winograd_plan *plan,
                            const struct smr_f32_winograd_args *args, size_t block, float *room) {
   const size_t tiles = smr_f32_winograd_tiles(plan, block);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions as products over pointers to pixels.
 //
-// Output pixels are cut into blocks; a thread writes the pointers of a block before it multiplies.
-// A block is one product, whose units (smr_f32_gemm_plan) are the tiles that threads claim: a block
-// may be shared, and each thread that takes part in it writes the pointers for itself. The number
+// Output pixels are divided into blocks. A block is one product, and its units (smr_f32_gemm_plan)
+// are the tiles that threads claim. Several threads may share a block; each writes the block's
+// pointers into its own scratch before it multiplies. The division does not depend on the number of
+// threads.
 // of threads changes nothing here.
 #include "base/fp.h"
 
@@ -20,16 +21,16 @@ enum {
   INDIRECT_POINTERS = SMR_LEAN(4096, 256)
 };  // of a block: half of a 64 KiB L1, next to x and w
 
-// Rows of a block, in whole tiles of mr rows. Blocks are cut here alone: what the last one needs
-// (indirect_least_rows) is asked before any session exists, so it may not depend on threads.
+// Rows of a block, a multiple of the mr rows of a register tile. Must not depend on threads: a
+// selective build asks for the last block's kernels (indirect_least_rows) before a session exists.
 static size_t indirect_rows(const struct smr_indirect *s, size_t mr) {
   const size_t all = s->pixels ? s->pixels : 1, most = INDIRECT_POINTERS / s->taps;
   const size_t rows = most < mr ? mr : most - most % mr;
   return rows < all ? rows : all;
 }
 
-// The fewest rows that the last block has on any instruction set, which differ in mr: a selective
-// build keeps the kernels for so few.
+// The fewest rows that the last block has on any instruction set (mr differs): a selective build
+// keeps the kernels for that many.
 static size_t indirect_least_rows(const struct smr_indirect *s) {
   static const uint8_t tiles[] = {4, 6, 8};
   size_t least = SIZE_MAX;
@@ -40,7 +41,8 @@ static size_t indirect_least_rows(const struct smr_indirect *s) {
   return least;
 }
 
-static const float *const indirect_some[1] = {NULL};  // needs and plans ask whether there are any
+static const float *const indirect_some[1] = {NULL};  // needs and plans only ask whether there are
+                                                      // pointers
 
 samara_status smr_indirect_need(struct smr_job *job, const struct smr_window *window, size_t n,
                                 smr_gemm_type w_type) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// deform_columns: windows at displaced points; fold: windows added back into an image.
+// deform_columns: gathers windows at displaced points. fold: adds windows back into an image.
 #include "base/fp.h"
 
 #include "kernels/f32_fold/f32_fold.h"
@@ -28,7 +28,8 @@ struct deform_state {
   const struct smr_f32_taps_kernels *kernels;
   int64_t sizes[2], out[2], kernel[2], strides[2], dilations[2], pads[2];
   size_t taps, channels;
-  size_t per_group, offset_groups, per_offset;  // channels that lie, and move, together
+  size_t per_group, offset_groups, per_offset;  // channels per group, number of offset groups,
+                                                // channels that share an offset
 };
 
 static samara_status deform_prepare(struct smr_job *job) {
@@ -55,9 +56,9 @@ static samara_status deform_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// Where a point lies between the elements of an axis.
+// A point between the elements of an axis.
 struct deform_axis {
-  uint32_t count;  // 0 to 2 elements inside
+  uint32_t count;  // 0 to 2 neighbours inside the axis
   size_t at[2];
   double weights[2];
 };
@@ -75,7 +76,7 @@ static struct deform_axis deform_axis_of(double at, int64_t size) {
   return axis;
 }
 
-// One tap of one offset group at output pixel (i, j), into its places of y.
+// Write one tap of one offset group at output pixel (i, j) to y.
 static void deform_tap(const struct deform_state *s, const float *image, const int64_t *pixel,
                        size_t group, size_t tap, const float *moved, double mask, float *y) {
   const int64_t place[2] = {(int64_t)tap / s->kernel[1], (int64_t)tap % s->kernel[1]};
@@ -139,7 +140,7 @@ SMR_WIDENED_OP(deform_columns, columns_check, deform_prepare, deform_run,
 
 enum { FOLD_AXES = 3 };
 
-// Depth, height, width; leading axes that the operator has not are neutral.
+// Depth, height, width. Missing leading axes are neutral.
 struct fold_state {
   int64_t size[FOLD_AXES], out[FOLD_AXES], kernel[FOLD_AXES];
   int64_t strides[FOLD_AXES], dilations[FOLD_AXES], pads[FOLD_AXES];
@@ -165,8 +166,8 @@ static samara_status fold_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// Windows [begin, end) of an axis whose element `k` lies in the image, and where that of the first
-// lies.
+// Windows [begin, end) of an axis whose element `k` lies inside the image, and the position of that
+// element of the first window.
 struct fold_span {
   int64_t begin, end, first;
 };
@@ -179,7 +180,7 @@ static struct fold_span fold_span_of(const struct fold_state *s, uint32_t axis, 
   return (struct fold_span){begin, end, start + begin * by};
 }
 
-// Add rows of windows to rows of the image, `x` and `y` being those of the first.
+// Add rows of windows to rows of the image. `x` and `y` point to the first of each.
 static void fold_rows_into(const struct fold_state *s, size_t rows, size_t length, const float *x,
                            float *y) {
   const size_t from_step = (size_t)s->out[2], to_step = (size_t)(s->strides[1] * s->size[2]);
@@ -192,7 +193,7 @@ static void fold_rows_into(const struct fold_state *s, size_t rows, size_t lengt
     for (size_t j = 0; j < length; j++) y[j * by] += x[j];
 }
 
-// One element of the window, of all windows of an image.
+// Add one element of the window, for all windows of an image.
 static samara_status fold_tap(struct smr_deadline_watch *watch, const struct fold_state *s,
                               const int64_t *k, const float *x, float *y) {
   struct fold_span span[FOLD_AXES];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // conv: convolutions over [N, spatial, C] with a fused epilogue.
 //
-// The table (conv_rows, at the end) and the algorithms that are products: rows of pixels or
-// windows, a first layer through a table of offsets, pointers to pixels block by block
-// (indirect.c). The other rows are in conv_depthwise.c and conv_winograd.c.
-// docs/internals/kernels.md says how a row is chosen.
+// This file holds the table (conv_rows, at the end) and the algorithms that are matrix products:
+// over rows of pixels or windows, over a table of offsets (first layers), and over pointers to
+// pixels, block by block (indirect.c). The other rows are in conv_depthwise.c and conv_winograd.c.
+// docs/internals/kernels.md explains how a row is chosen.
 #include "base/fp.h"
 
 #include "kernels/f32_conv_direct/f32_conv_direct.h"
@@ -14,15 +14,16 @@
 #include "ops/table/funcs.h"
 
 enum {
-  CONV_DIRECT_MOST_DEPTH = 1024,        // taps * channels
-  CONV_ROUNDED_COLUMNS = 48,            // of a tile that meets a rounded row
-  CONV_DIRECT_MOST_UNFOLDED = 1 << 16,  // quantized weights that may become floats as a whole
+  CONV_DIRECT_MOST_DEPTH = 1024,        // at most: taps * channels
+  CONV_ROUNDED_COLUMNS = 48,            // of a tile: a row is rounded again for each
+  CONV_DIRECT_MOST_UNFOLDED = 1 << 16,  // most quantized weights that are converted to floats at
+                                        // once
 };
 
-// Work per multiply-add, by what the kernels take longer for than for a plain product: direct looks
-// up an offset for each, indirect starts anew with every tap. They meet at 16 channels.
+// Cost relative to a plain product's multiply-add: direct looks up an offset for each; indirect
+// restarts at every tap. The costs are equal at 16 channels.
 static const smr_work conv_direct_mac_work = 1.1875, conv_tap_start = 3.0;
-// Products in bfloat16 beside those of float32: two terms an instruction, and rows to be rounded.
+// Cost of bfloat16 relative to float32: two terms per instruction, but rows must be rounded first.
 static const smr_work conv_rounded_work = 0.5625, conv_tap_rounding = 192.0;
 
 static samara_status conv_check(const struct smr_job *job) {
@@ -97,7 +98,7 @@ static samara_status conv_pack(const struct smr_job *job, const struct smr_deriv
 
 // ---- choosing ----
 
-// Whether pixels, or windows that overlap in one dim, would be rows of a product without padding.
+// Whether pixels, or windows that overlap in one dim, are rows of a product if there is no padding.
 static bool conv_is_rows(const struct smr_job *job) {
   const struct smr_conv_shape *s = job->state;
   const bool dense = smr_conv_x_pixel(job) == (size_t)s->window.channels_in;
@@ -112,7 +113,7 @@ static bool conv_fits_contiguous(const struct smr_job *job) {
   return conv_is_rows(job) && !smr_conv_is_padded(s) && !smr_conv_fits_point(job);
 }
 
-// Whether the direct kernel can do it: one group, and byte offsets that add up in 32 bits.
+// Whether the direct kernel can compute the node: one group, and byte offsets below 2^32.
 static bool conv_fits_direct(const struct smr_job *job) {
   const struct smr_conv_shape *s = job->state;
   const struct smr_tensor *weights = job->inputs[1];
@@ -130,27 +131,26 @@ static bool conv_fits_indirect(const struct smr_job *job) {
   return !s->depthwise;
 }
 
-// Whether the product of rows may be computed in bfloat16; not where a resize may lead to another
-// algorithm.
+// Whether the product of rows may use bfloat16. Not if a resize may select another algorithm.
 static bool conv_rows_may_round(const struct smr_job *job) {
   return !job->dims_vary && smr_linear_may_round(job);
 }
 
-// What rounding the pixels of a tap adds to it: they are rounded anew for every group of columns.
+// Cost of rounding the pixels of a tap. They are rounded again for every group of columns.
 static smr_work conv_rounding_work(const struct smr_job *job) {
   const struct smr_conv_shape *s = job->state;
   const int64_t n = (int64_t)s->n;
   return conv_tap_rounding / smr_work_of(n < CONV_ROUNDED_COLUMNS ? n : CONV_ROUNDED_COLUMNS);
 }
 
-// The same of the product over pointers, which has to gain by it.
+// Whether the product over pointers may use bfloat16. Only if that is faster.
 static bool conv_taps_may_round(const struct smr_job *job) {
   const struct smr_conv_shape *s = job->state;
   return conv_rows_may_round(job) && s->channels % 2 == 0 && s->n > 0 &&
          (1 - conv_rounded_work) * smr_work_of((int64_t)s->channels) > conv_rounding_work(job);
 }
 
-// Whether products that may be rounded are.
+// Whether products that may be rounded are rounded.
 static bool conv_rounds(const struct smr_job *job) {
   const struct smr_conv_shape *s = job->state;
   return smr_linear_rounds(job) && s->channels * s->taps >= SMR_LINEAR_ROUNDED_SUM;
@@ -176,9 +176,9 @@ static smr_work conv_direct_work(const struct smr_job *job) {
   return conv_direct_mac_work * smr_conv_work(job);
 }
 
-// What symbolic dims can lead to. Work decides between the algorithms in the same way for all sizes
-// of x; only padding that is not a constant may come or go with a resize. A first layer's image of
-// 2 GB, which is too far for `direct`, is for a build that has `indirect`.
+// With symbolic dims: the relative work of algorithms is the same for all sizes of x, so only
+// symbolic padding can change the choice. Images beyond 2 GB of a first layer, which `direct`
+// cannot address, need a build that has `indirect`.
 
 static bool conv_any_rows(const struct smr_job *job) {
   const struct smr_conv_shape *s = job->state;
@@ -186,7 +186,7 @@ static bool conv_any_rows(const struct smr_job *job) {
          (conv_is_rows(job) && (!smr_conv_is_padded(s) || SMR_ATTR(job, conv, pads)->varies));
 }
 
-// Whether another algorithm than a product of rows can be chosen.
+// Whether an algorithm other than the product of rows can be chosen.
 static bool conv_any_windows(const struct smr_job *job) {
   const struct smr_conv_shape *s = job->state;
   return !s->depthwise &&
@@ -209,7 +209,7 @@ static bool conv_any_indirect(const struct smr_job *job) {
 
 // ---- rows of pixels, or of windows ----
 
-// Batch entries are groups; of contiguous windows images, which share the weights.
+// Groups of the product: batch entries, or images if windows overlap; the weights are shared.
 static struct smr_f32_gemm_args conv_gemm_args(const struct smr_job *job, void *thread_scratch) {
   const struct smr_conv *s = job->state;
   const struct smr_window *w = &s->shape.window;
@@ -241,7 +241,7 @@ static struct smr_f32_gemm_args conv_gemm_args(const struct smr_job *job, void *
   return args;
 }
 
-// Needs of other sizes; those of sizes that are constant follow from the plan.
+// Kernels for other sizes. Constant sizes need only those of the plan.
 static samara_status conv_rows_kernels(struct smr_job *job) {
   const struct smr_conv_shape *s = job->state;
   const struct smr_f32_gemm_args args = {.n = s->n, .w_type = smr_linear_type(job->inputs[1])};
@@ -312,7 +312,7 @@ static samara_status conv_indirect_run(const struct smr_job *job, size_t begin, 
 
 // ---- few channels, through a table of offsets ----
 
-// Geometry and epilogue; pointers to x, w, bias, out and residual are not set.
+// Geometry and epilogue. Pointers to x, w, bias, out and residual are left unset.
 static struct smr_f32_conv_direct_args conv_direct_args(const struct smr_job *job) {
   const struct smr_conv *s = job->state;
   const struct smr_window *w = &s->shape.window;

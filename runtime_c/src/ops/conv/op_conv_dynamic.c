@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// conv_dynamic: convolutions of quantized weights and float32 images that are quantized on the way.
+// conv_dynamic: convolutions of float32 images by quantized weights. Images are quantized while it
+// runs.
 //
-// Three phases: the peak of each image, piece by piece; images become bytes; blocks of output
-// pixels as products over windows, or over pointers to pixels where the convolution is depthwise.
+// Three phases: find the peak of each image, part of an image per tile; quantize the images;
+// multiply blocks of output pixels, over windows or, if depthwise, over pointers to pixels.
 #include "base/fp.h"
 
 #include "base/checked.h"
@@ -23,22 +24,22 @@
 #include <string.h>
 
 enum {
-  CONV_DYNAMIC_PIECE = 16 * 1024,               // elements of x to a tile of the first phases
-  CONV_DYNAMIC_POINTERS = SMR_LEAN(4096, 256),  // of a block of output pixels
+  CONV_DYNAMIC_PIECE = 16 * 1024,               // elements of x per tile of the first two phases
+  CONV_DYNAMIC_POINTERS = SMR_LEAN(4096, 256),  // per block of output pixels
 };
 
 struct conv_dynamic_state {
   struct smr_conv_shape shape;
   struct smr_dynamic dynamic;
-  size_t image, pieces;          // elements of an image of x, pieces of it
+  size_t image, pieces;          // elements of an image of x; tiles that it is divided into
   size_t q_offset;               // in scratch: x as bytes
-  size_t peak_offset;            // peaks of pieces
+  size_t peak_offset;            // peaks of tiles
   size_t scale_offset;           // scales of output pixels
-  struct smr_i8_gemm_plan plan;  // point
+  struct smr_i8_gemm_plan plan;  // of the algorithm `point`
   struct smr_qwindows windows;
-  size_t rows;         // depthwise: output pixels to a block
-  size_t pad_offset;   // in scratch: bytes of padding
-  size_t sums_offset;  // in a thread's scratch, after the pointers
+  size_t rows;         // depthwise: output pixels per block
+  size_t pad_offset;   // in scratch: a pixel of padding bytes
+  size_t sums_offset;  // in thread scratch, after the pointers
 };
 
 static samara_status conv_dynamic_check(const struct smr_job *job) {
@@ -69,7 +70,7 @@ static bool conv_dynamic_fits_windows(const struct smr_job *job) {
   return !conv_dynamic_fits_depthwise(job) && !smr_conv_fits_point(job);
 }
 
-// A resize may bring padding, or other dims of computed weights.
+// A resize may add padding or change the dims of computed weights.
 static bool conv_dynamic_any_windows(const struct smr_job *job) {
   return conv_dynamic_fits_windows(job) || job->inputs[1]->constant < 0 ||
          (!conv_dynamic_fits_depthwise(job) && SMR_ATTR(job, conv_dynamic, pads)->varies);
@@ -92,7 +93,7 @@ static void *conv_dynamic_scratch(const struct smr_job *job, size_t offset) {
   return job->scratch != NULL ? (char *)job->scratch + offset : NULL;
 }
 
-// Weights, and room for x as bytes.
+// Decide where the weights lie; take scratch for the quantized x.
 static samara_status conv_dynamic_take(struct smr_job *job) {
   struct conv_dynamic_state *s = job->state;
   const size_t x = (size_t)smr_numel(job->inputs[0]), batch = (size_t)s->shape.window.batch;
@@ -105,7 +106,7 @@ static samara_status conv_dynamic_take(struct smr_job *job) {
   return smr_scratch_take(job, s->shape.pixels, sizeof(float), &s->scale_offset);
 }
 
-// The first two phases, and `tiles` of the last.
+// Set up the first two phases, and `tiles` tiles of the last.
 static void conv_dynamic_phases(struct smr_job *job, size_t tiles) {
   const struct conv_dynamic_state *s = job->state;
   const size_t first = (size_t)s->shape.window.batch * s->pieces;
@@ -114,9 +115,9 @@ static void conv_dynamic_phases(struct smr_job *job, size_t tiles) {
   if (!smr_add_size(2 * first, tiles, &job->tiles)) job->tiles = SIZE_MAX;
 }
 
-// ---- images as bytes ----
+// ---- quantizing images ----
 
-// Elements of piece `tile` of all images' pieces.
+// First element and number of elements of tile `tile`, counted over all images.
 static size_t conv_dynamic_piece(const struct conv_dynamic_state *s, size_t tile, size_t *first) {
   const size_t at = tile % s->pieces * CONV_DYNAMIC_PIECE;
   *first = tile / s->pieces * s->image + at;
@@ -151,8 +152,8 @@ static void conv_dynamic_quantize(const struct smr_job *job, const struct conv_d
   for (size_t i = 0; i < pixels; i++) scales[i] = found.scale;
 }
 
-// Runs those of tiles [*begin, *end) that belong to the first two phases, and leaves in the range
-// the others, counted from the third phase on.
+// Run those of tiles [*begin, *end) that belong to the first two phases. Leave the remaining range,
+// counted from the start of the third phase.
 static void conv_dynamic_images(const struct smr_job *job, size_t *begin, size_t *end) {
   const struct conv_dynamic_state *s = job->state;
   const size_t pieces = (size_t)s->shape.window.batch * s->pieces, first = 2 * pieces;
@@ -164,7 +165,7 @@ static void conv_dynamic_images(const struct smr_job *job, size_t *begin, size_t
 
 // ---- products ----
 
-// Of all output pixels; batch entries are groups.
+// Arguments of the product for all output pixels; groups are the product's batch.
 static struct smr_i8_gemm_args conv_dynamic_args(const struct smr_job *job) {
   const struct conv_dynamic_state *s = job->state;
   struct smr_i8_gemm_args args = {.a = conv_dynamic_scratch(job, s->q_offset)};
@@ -216,8 +217,8 @@ static samara_status conv_dynamic_windows_prepare(struct smr_job *job) {
     linear->pads_taps = true;
     linear->tap_stride = linear->k = s->shape.channels * row;
     linear->taps = s->shape.taps / row;
-    // A layout of its own, without a SMR_LINEAR_KEY_. Column sums do not see the filling, so their
-    // key is that of one group, 1, as in every convolution.
+    // This layout has no SMR_LINEAR_KEY_. Column sums are the same with or without filling, so they
+    // use the key of one group, 1, as in every convolution.
     linear->weight_key = 1;
   }
   SMR_TRY(conv_dynamic_take(job));
@@ -265,7 +266,7 @@ static samara_status conv_dynamic_depthwise_prepare(struct smr_job *job) {
   return smr_thread_scratch_take(job, count, sizeof(int32_t), &s->sums_offset);
 }
 
-// One pixel's sums as floats; `bias` may be NULL.
+// Convert the sums of one pixel to floats. `bias` may be NULL.
 SMR_VECTORIZED static void conv_dynamic_finish(size_t n, const int32_t *sums, float scale,
                                                const float *multiplier, const float *bias, float lo,
                                                float hi, float *restrict y) {
@@ -273,7 +274,7 @@ SMR_VECTORIZED static void conv_dynamic_finish(size_t n, const int32_t *sums, fl
     for (size_t c = 0; c < n; c++) y[c] = (float)sums[c] * (scale * multiplier[c]) + bias[c];
   else
     for (size_t c = 0; c < n; c++) y[c] = (float)sums[c] * (scale * multiplier[c]) + 0.0f;
-  for (size_t c = 0; c < n; c++) {  // NaN stays
+  for (size_t c = 0; c < n; c++) {  // NaN passes through
     const float above = y[c] < lo ? lo : y[c];
     y[c] = above > hi ? hi : above;
   }
@@ -332,7 +333,7 @@ static samara_status conv_dynamic_depthwise_run(const struct smr_job *job, size_
 
 // ---- the table ----
 
-// All give the same bits. What every node needs stands for rows that a build keeps in any case.
+// All rows give the same bits. Parts that every node needs stand for rows that every build keeps.
 static const struct smr_algorithm conv_dynamic_depthwise = {
     .name = "depthwise",
     .part = SMR_PART_i8_gemm_to_f32,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// conv_grad_input: what a convolution's input gets from the gradient of its output.
+// conv_grad_input: the gradient of a convolution's input, from the gradient of its output.
 #include "base/fp.h"
 
 #include "ops/check/check.h"
 #include "ops/conv/conv_transpose.h"
 #include "ops/table/funcs.h"
 
-// A convolution's weights [O, kernel, C / groups]: outputs are what is summed over here.
+// Weights are those of the convolution, [O, kernel, C / groups]. Here the sum runs over O.
 static samara_status grad_input_begin(struct smr_job *job) {
   struct smr_conv_transpose *s = job->state;
   const struct smr_tensor *w = job->inputs[1];

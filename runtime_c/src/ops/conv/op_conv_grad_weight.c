@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// conv_grad_weight: what a convolution's weights get from the gradient of its output.
+// conv_grad_weight: the gradient of a convolution's weights, from the gradient of its output.
 #include "base/fp.h"
 
 #include "ops/check/check.h"

@@ -19,10 +19,10 @@
 struct qconv_state {
   struct smr_conv_shape shape;
   struct smr_qlinear linear;
-  bool filled;                   // windows: rows of taps are filled up to whole groups
-  struct smr_i8_gemm_plan plan;  // point
+  bool filled;                   // windows: each row of taps is padded to whole groups
+  struct smr_i8_gemm_plan plan;  // of the algorithm `point`
   struct smr_qwindows windows;
-  size_t offset;  // depthwise_3d: bytes of padding, in scratch
+  size_t offset;  // depthwise_3d: in scratch, a pixel of padding bytes
 };
 
 static samara_status qconv_check(const struct smr_job *job) {
@@ -35,7 +35,7 @@ static size_t qconv_x_pixel(const struct smr_job *job) {
   return (size_t)job->inputs[0]->pixel_stride;
 }
 
-// Geometry of a depthwise convolution; pointers and arrays are not set.
+// Geometry of a depthwise convolution. Pointers and arrays are left unset.
 static struct smr_i8_dwconv_args qconv_depthwise_args(const struct smr_job *job,
                                                       const struct qconv_state *s) {
   const struct smr_window *w = &s->shape.window;
@@ -53,7 +53,7 @@ static struct smr_i8_dwconv_args qconv_depthwise_args(const struct smr_job *job,
   };
 }
 
-// Batch entries are groups.
+// Groups are the product's batch.
 static struct smr_i8_gemm_args qconv_gemm_args(const struct smr_job *job,
                                                const struct qconv_state *s) {
   const struct smr_tensor *y = job->outputs[0];
@@ -71,12 +71,12 @@ static struct smr_i8_gemm_args qconv_gemm_args(const struct smr_job *job,
 
 // ---- choosing ----
 
-// Work (ops/choice.h) beyond the multiply-adds: a product over windows starts anew with every tap.
+// Extra work (ops/choice.h): a product over windows restarts at every tap.
 static const smr_work qconv_tap_start = 1.0;
 static const smr_work qconv_depthwise_work =
-    8.0;  // a multiply-add has four of a dot product's lanes
+    8.0;  // a single multiply-add uses a quarter of a dot product's lanes
 
-// Whether the weights are computed: then their dims may vary with the others.
+// Whether the weights are computed. Their dims may then be symbolic too.
 static bool qconv_is_computed(const struct smr_job *job) { return job->inputs[1]->constant < 0; }
 
 static bool qconv_any_depthwise(const struct smr_job *job) {
@@ -96,7 +96,7 @@ static bool qconv_any_windows(const struct smr_job *job) {
   return qconv_is_computed(job) || qconv_fits_windows(job);
 }
 
-// Padding that only the session knows may be none.
+// Symbolic padding may turn out to be 0.
 static bool qconv_any_point(const struct smr_job *job) {
   const struct qconv_state *s = job->state;
   return qconv_is_computed(job) || (s->shape.taps == 1 && !s->shape.depthwise);
@@ -115,8 +115,8 @@ static bool qconv_fills(const struct smr_job *job) {
   return smr_qwindows_fills(job, &s->shape.window, s->shape.groups);
 }
 
-// Rows of taps by their width and the step between pixels in taps, and what is left of the channels
-// beyond whole vectors.
+// Record the kernels for rows of taps, by their width, by the step between pixels in taps, and by
+// the channels left over after whole vectors.
 static samara_status qconv_depthwise_kernels(struct smr_job *job) {
   const struct smr_conv_shape *s = job->state;
   const struct smr_window *w = &s->window;
@@ -164,7 +164,7 @@ static samara_status qconv_take_weights(struct smr_job *job) {
     s->linear.pads_taps = s->linear.pads_file = true;
     s->linear.tap_stride = s->linear.k = s->shape.channels * row;
     s->linear.taps = s->shape.taps / row;
-    s->linear.weight_key = (uint32_t)s->linear.k;  // of no SMR_LINEAR_KEY_
+    s->linear.weight_key = (uint32_t)s->linear.k;  // no SMR_LINEAR_KEY_ bit
   }
   return smr_qlinear_prepare(job, SMR_ATTR_GROUP(job, qconv, int8_output), &s->linear);
 }
@@ -230,7 +230,7 @@ static int8_t *qconv_pad(const struct smr_job *job, const struct qconv_state *s)
   return (int8_t *)job->scratch + s->offset;
 }
 
-// Lines of a depthwise convolution in three dims.
+// Lines of a depthwise convolution with three spatial dims.
 static samara_status qconv_lines_3d(const struct smr_job *job, const struct qconv_state *s,
                                     const struct smr_i8_dwconv_args *like, size_t begin, size_t end,
                                     const int8_t **pointers) {
@@ -265,7 +265,7 @@ static samara_status qconv_lines_3d(const struct smr_job *job, const struct qcon
   return SAMARA_OK;
 }
 
-// Arguments of a run over plain lines or images.
+// Arguments of a run over lines or images without indirection.
 static struct smr_i8_dwconv_args qconv_depthwise_run_args(const struct smr_job *job,
                                                           const struct qconv_state *s) {
   const struct smr_i8_gemm_columns columns = smr_qlinear_columns(job, &s->linear, 0, 0);
@@ -330,7 +330,7 @@ static samara_status qconv_windows_run(const struct smr_job *job, size_t begin, 
                           thread_scratch);
 }
 
-// A row's `fits_any`, where weights of other dims are all that could lead to it.
+// `fits_any` of rows that only computed weights of symbolic dims can lead to.
 #define QCONV_ANY(function) (SMR_HAS(qlinear_computed) ? SMR_ALGORITHM_ANY(function) : NULL)
 
 static const struct smr_algorithm qconv_depthwise = {

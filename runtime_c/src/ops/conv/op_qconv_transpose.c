@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // qconv_transpose: transposed convolutions of int8, by phases of output pixels (conv_phases.h).
 //
-// The taps of each phase have column sums of their own, so that a phase's product starts where its
-// taps ask for.
+// The taps of each phase have their own column sums, from which the start values of the phase's
+// product follow.
 #include "base/fp.h"
 
 #include "kernels/i8_dwconv/i8_dwconv.h"
@@ -18,10 +18,10 @@
 struct qtransposed_state {
   struct smr_conv_phases phases;
   struct smr_qlinear linear;
-  int64_t classes[SMR_MAX_SPATIAL];  // of taps along each axis
-  size_t channels;                   // of a group of x as it is read: whole groups of four
-  size_t pixel_stride;               // bytes between pixels of x as it is read
-  bool copies_x;                     // to fill up its channels
+  int64_t classes[SMR_MAX_SPATIAL];  // classes of taps along each axis
+  size_t channels;                   // per group in the x that kernels read: a multiple of four
+  size_t pixel_stride;               // bytes between the pixels of that x
+  bool copies_x;                     // because its channels must be filled up
   size_t x_offset, pad_offset;       // in scratch
 };
 
@@ -57,8 +57,8 @@ static bool qtransposed_fits_product(const struct smr_job *job) {
 
 // ---- preparing ----
 
-// Parts of the packed taps are classes (z, y, x) in lexicographic order; the last part is that of
-// phases which meet no tap.
+// Number of packed taps in a part. Parts are the classes (z, y, x) in lexicographic order; the last
+// part belongs to phases without taps.
 static size_t qtransposed_part_taps(const struct smr_job *job, size_t part) {
   const struct qtransposed_state *s = job->state;
   const size_t nx = (size_t)s->classes[2], ny = (size_t)s->classes[1];
@@ -127,7 +127,7 @@ static const int8_t *qtransposed_pad(const struct smr_job *job) {
   return (const int8_t *)job->scratch + s->pad_offset;
 }
 
-// Channels of each group, filled up with the zero point.
+// Copy x. Fill up the channels of each group with the zero point.
 static void qtransposed_copy_x(const struct smr_job *job, const struct qtransposed_state *s) {
   const struct smr_window *w = &s->phases.window;
   const size_t k = s->linear.k, pieces = s->phases.groups * (size_t)w->batch *
@@ -148,10 +148,10 @@ static void qtransposed_prologue(const struct smr_job *job) {
   if (s->copies_x) qtransposed_copy_x(job, s);
 }
 
-// Where the rows of a phase lie. `args` is the product, but for its output.
+// Addresses of the rows of a phase. `args`: the product without its output.
 struct qtransposed_rows {
   const int8_t *image;
-  int8_t *out;  // of pixel 0 of the tile's image
+  int8_t *out;  // address of pixel 0 of the tile's image
   size_t pixel_bytes;
   struct smr_i8_gemm_args args;
 };
@@ -180,7 +180,7 @@ static struct qtransposed_rows qtransposed_rows_of(const struct smr_conv_phases_
   return rows;
 }
 
-// The next row: its pointers and its output.
+// Compute the next row: set its pointers and its output.
 static samara_status qtransposed_row(const struct smr_conv_phases_tile *tile,
                                      const struct smr_conv_phases_box *box, const int64_t *out,
                                      size_t channels, struct qtransposed_rows *rows) {

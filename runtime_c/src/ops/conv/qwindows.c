@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts int8 convolutions into blocks, copies the lines that they meet and multiplies their windows.
+// int8 convolutions: divides them into blocks, copies the lines of x that a block reads, and
+// multiplies.
 #include "base/fp.h"
 
 #include "ops/conv/qwindows.h"
@@ -14,19 +15,19 @@
 #include <string.h>
 
 enum {
-  QWINDOWS_BYTES = SMR_LEAN(64 << 10, 2 << 10),  // of a block's lines, where they can be so few
-  QWINDOWS_SLACK = 64,  // behind the last line: copying may change it, a tap may read it
-  QWINDOWS_FILLED_BYTES = 32 << 10,  // of weights that are copied to be filled up, at most
+  QWINDOWS_BYTES = SMR_LEAN(64 << 10, 2 << 10),  // target size of a block's lines
+  QWINDOWS_SLACK = 64,               // after the last line: copying may write it, taps may read it
+  QWINDOWS_FILLED_BYTES = 32 << 10,  // most weights that are copied to fill up their groups
 };
 
-// Copied lines of a plane of taps for so many lines of output.
+// Lines to copy per plane of taps for `lines` lines of output.
 static size_t qwindows_rows(const struct smr_window *w, const struct smr_qwindows *s,
                             size_t lines) {
   if (s->rows_apart) return lines * (size_t)w->kernel[1];
   return (lines - 1) * (size_t)w->stride[1] + (size_t)smr_window_extent(w, 1);
 }
 
-// Bytes of a block; SIZE_MAX where they cannot be said.
+// Bytes of a block; SIZE_MAX on overflow.
 static size_t qwindows_bytes(const struct smr_window *w, struct smr_qwindows *s, size_t lines,
                              size_t columns) {
   const size_t extent = s->columns_apart ? 1 : (size_t)smr_window_extent(w, 2);
@@ -40,7 +41,7 @@ static size_t qwindows_bytes(const struct smr_window *w, struct smr_qwindows *s,
   return bytes;
 }
 
-// So many lines, or up to twice or half as many, that they fill the tallest tile best.
+// A number of lines near `lines` (half to twice as many) that fills the tallest register tile best.
 static size_t qwindows_full_tiles(const struct smr_qwindows *s, size_t lines, size_t most,
                                   size_t width) {
   const size_t mr = s->config->mr;
@@ -51,7 +52,8 @@ static size_t qwindows_full_tiles(const struct smr_qwindows *s, size_t lines, si
   return lines;
 }
 
-// Whole lines while they fit, but in as many blocks as threads can share; else part of one.
+// Choose the block: whole lines if they fit and leave enough blocks for the threads, else part of a
+// line.
 static void qwindows_cut(const struct smr_job *job, const struct smr_window *w,
                          struct smr_qwindows *s) {
   const size_t images = (size_t)(w->batch * w->out[0]), mr = s->config->mr;
@@ -80,7 +82,7 @@ static bool qwindows_is_dilated(const struct smr_window *w) {
   return w->dilation[2] > 1 && w->kernel[2] > 1;
 }
 
-// Dilated columns have lines of their own, unless that would be more to copy in any block.
+// Whether dilated columns are copied to separate lines. Not if that always copies more.
 static bool qwindows_columns_apart(const struct smr_window *w, size_t mr) {
   const int64_t least = w->out[2] < (int64_t)mr ? w->out[2] : (int64_t)mr;
   return qwindows_is_dilated(w) &&
@@ -100,7 +102,7 @@ bool smr_qwindows_fills(const struct smr_job *job, const struct smr_window *w, s
          smr_numel(weights) <= QWINDOWS_FILLED_BYTES;
 }
 
-// Cuts the work; LIMIT where a block is too large.
+// Divide the work. Fails with LIMIT if a block is too large.
 static samara_status qwindows_make(const struct smr_job *job, const struct smr_window *w,
                                    const struct smr_i8_gemm_config *config, size_t groups,
                                    size_t channels, bool w_zero, bool filled,
@@ -121,12 +123,12 @@ static samara_status qwindows_make(const struct smr_job *job, const struct smr_w
   qwindows_cut(job, w, s);
   s->bytes = qwindows_bytes(w, s, s->lines, s->columns);
   if (s->bytes > PTRDIFF_MAX - QWINDOWS_SLACK)
-    SMR_FAIL(job->error, LIMIT, "%s: a window is too large", job->op->name);
+    SMR_FAIL(job->error, LIMIT, "%s: the lines under a window do not fit memory", job->op->name);
   s->bytes += QWINDOWS_SLACK;
   return SAMARA_OK;
 }
 
-// Where the taps of a window lie: [taps].
+// Fill [taps]: the offset of each tap of a window.
 static void qwindows_taps(const struct smr_window *w, const struct smr_qwindows *s, size_t *taps) {
   const size_t of_row = s->taps / (size_t)(w->kernel[0] * w->kernel[1]);
   const size_t row = s->row_taps * s->pitch;
@@ -138,7 +140,7 @@ static void qwindows_taps(const struct smr_window *w, const struct smr_qwindows 
   }
 }
 
-// What a product takes of a block, but for `taps`.
+// Describe a block for the product. `taps` is left unset.
 static struct smr_i8_gemm_windows qwindows_of_block(const struct smr_window *w,
                                                     const struct smr_qwindows *s) {
   return (struct smr_i8_gemm_windows){
@@ -149,7 +151,7 @@ static struct smr_i8_gemm_windows qwindows_of_block(const struct smr_window *w,
   };
 }
 
-// Where a block of output pixels begins.
+// First output pixel of a block.
 struct qwindows_place {
   size_t image, z, y, x;
   size_t lines, columns;
@@ -169,7 +171,7 @@ static struct qwindows_place qwindows_place(const struct smr_window *w,
   return at;
 }
 
-// Output pixels of a block: how many there are and which is the first.
+// Number of output pixels in a block, and the first one.
 static size_t qwindows_pixels(const struct smr_window *w, const struct smr_qwindows *s,
                               size_t block, size_t *first) {
   const struct qwindows_place at = qwindows_place(w, s, block);
@@ -178,7 +180,7 @@ static size_t qwindows_pixels(const struct smr_window *w, const struct smr_qwind
   return at.lines * at.columns;
 }
 
-// Pixels [x, x + width) of a line of x, NULL in the padding.
+// Pixels [x, x + width) of a line of x; NULL in the padding.
 SMR_HOT static void qwindows_line(const struct smr_window *w, const struct smr_qwindows *s,
                                   const int8_t *line, size_t pixel_stride, int8_t zero, int64_t x,
                                   int8_t *to) {
@@ -204,7 +206,7 @@ SMR_HOT static void qwindows_line(const struct smr_window *w, const struct smr_q
   smr_fill(to + (size_t)last * channels, zero, (size_t)(width - last) * channels);
 }
 
-// Copies what a block meets of x, whose zero point is `zero`.
+// Copy the lines of x that a block reads. x has zero point `zero`.
 static samara_status qwindows_copy(struct smr_deadline_watch *watch, const struct smr_window *w,
                                    const struct smr_qwindows *s, const int8_t *x,
                                    size_t pixel_stride, int32_t zero, size_t block, int8_t *to) {
@@ -244,7 +246,8 @@ samara_status smr_qwindows_prepare(struct smr_job *job, const struct smr_window 
                                    const struct smr_i8_gemm_config *config, bool w_zero,
                                    bool filled, struct smr_i8_gemm_args *args,
                                    struct smr_qwindows *s) {
-  static const struct smr_i8_gemm_windows some = {.line = 1};  // a plan asks whether there are any
+  static const struct smr_i8_gemm_windows some = {.line = 1};  // a plan only asks whether there are
+                                                               // windows
   SMR_TRY(qwindows_make(job, w, config, args->batch, args->k, w_zero, filled, s));
   args->m = s->lines * s->columns;
   args->k = s->k;
@@ -263,8 +266,8 @@ void smr_qwindows_prologue(const struct smr_job *job, const struct smr_window *w
   qwindows_taps(w, s, qwindows_tap_places(job, s));
 }
 
-// The lines of a block serve all its tiles of one call. The last block of an image may have fewer
-// than the others.
+// The copied lines of a block are reused by all of its tiles in a call. The last block of an image
+// may have fewer tiles than the others.
 samara_status smr_qwindows_run(const struct smr_job *job, const struct smr_window *w,
                                const struct smr_qwindows *s, const struct smr_i8_gemm_args *all,
                                int32_t x_zero, size_t begin, size_t end, void *thread_scratch) {

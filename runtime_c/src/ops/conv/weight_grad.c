@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of outer products over pixels.
+// Weight gradients as sums of outer products over pixels.
 #include "base/fp.h"
 
 #include "ops/conv/weight_grad.h"
@@ -14,21 +14,22 @@
 
 enum {
   WEIGHT_GRAD_CHUNK_BYTES = 192 *
-      1024,                        // of both sides: a share of L2, met by all tiles of a slice
-  WEIGHT_GRAD_CHUNK_PIXELS = 256,  // fewer do not pay for loading and storing the sums
-  WEIGHT_GRAD_UNIT_FLOPS = 2 * 1000 * 1000,  // work worth a hand-over to another thread
+      1024,                        // of both sides: a share of L2, read by all tiles of a slice
+  WEIGHT_GRAD_CHUNK_PIXELS = 256,  // at least: amortizes loading and storing the sums
+  WEIGHT_GRAD_UNIT_FLOPS = 2 * 1000 * 1000,  // multiply-adds that pay for a hand-over to another
+                                             // thread
   WEIGHT_GRAD_UNITS = 32,
-  WEIGHT_GRAD_PARTIAL_FLOATS = 128 * 1024,  // all parts together
-  WEIGHT_GRAD_FINISH_FLOATS = 8 * 1024,     // additions of a unit of the second phase
-  WEIGHT_GRAD_COLUMNS = 256,                // of the second phase, on the stack
-  WEIGHT_GRAD_FAR = 256,      // floats between pixels: their lines share few sets of a cache
-  WEIGHT_GRAD_FAR_TILES = 4,  // tiles that must meet a copy to pay for it
+  WEIGHT_GRAD_PARTIAL_FLOATS = 128 * 1024,  // of all partial sums together
+  WEIGHT_GRAD_FINISH_FLOATS = 8 * 1024,     // additions per unit of the second phase
+  WEIGHT_GRAD_COLUMNS = 256,                // of the second phase; on the stack
+  WEIGHT_GRAD_FAR = 256,      // floats between pixels from which on cache lines of pixels collide
+                              // in few sets
+  WEIGHT_GRAD_FAR_TILES = 4,  // fewest tiles that reuse a copy so that it pays off
 };
 
 static size_t weight_grad_least(size_t a, size_t b) { return a < b ? a : b; }
 
-// Start of piece i when `all` things are cut into `pieces` of nearly equal size, multiples of
-// `unit`.
+// Start of share i when `all` is divided into nearly equal shares, multiples of `unit`.
 static size_t weight_grad_cut(size_t all, size_t unit, size_t pieces, size_t i) {
   return weight_grad_least(all, smr_cut(smr_ceil_div(all, unit), pieces, i) * unit);
 }
@@ -39,7 +40,7 @@ static size_t weight_grad_column_unit(const struct smr_weight_grad *s) {
 
 // ---- preparing ----
 
-// Windows of one tap that meet every pixel in turn: one long row of them.
+// If every one-tap window reads each pixel in turn, treat the image as one long row.
 static void weight_grad_flatten(struct smr_weight_grad *s) {
   struct smr_window *w = &s->window;
   for (uint32_t i = 0; i < SMR_MAX_SPATIAL; i++)
@@ -50,15 +51,15 @@ static void weight_grad_flatten(struct smr_weight_grad *s) {
   w->batch = 1;
 }
 
-// Whether the outermost axis is there. One without extents still is where its tap meets padding.
+// Whether the depth axis counts. It does even with extent 1 if its tap may read padding.
 static bool weight_grad_is_deep(const struct smr_window *w) {
   return w->in[0] != 1 || w->out[0] != 1 || w->kernel[0] != 1 || w->pad_begin[0] != 0;
 }
 
-// Vectors of a tile row in steps: whole panels of columns for every row.
+// Cost of a pixel for a tile: its vectors, with columns rounded up to whole panels.
 static size_t weight_grad_cost(const struct smr_weight_grad *s, size_t rows, size_t columns) {
   const size_t panels = smr_panels(columns);
-  // A single panel leaves one load to each multiplication.
+  // With a single panel, each multiplication needs its own load.
   return rows * panels * (panels == 1 && s->config->nr > SMR_PANEL ? 9 : 8);
 }
 
@@ -80,7 +81,7 @@ static void weight_grad_choose(struct smr_weight_grad *s) {
   s->kind = turned + turned / 8 < plain ? SMR_WEIGHT_GRAD_TURNED : SMR_WEIGHT_GRAD_PLAIN;
 }
 
-// Pieces of `rows` by `columns`: no more columns than a tile has, and the rows that go with them.
+// Choose the tile: at most `columns` columns, and as many rows as suit them.
 static void weight_grad_cut_tile(const struct smr_weight_grad *s, size_t rows, size_t columns,
                                  size_t *row_tiles, size_t *column_tiles) {
   const struct smr_f32_outer_config *config = s->config;
@@ -121,7 +122,7 @@ static void weight_grad_cut_pixels(struct smr_weight_grad *s) {
   s->chunks = s->images * s->plane_blocks * s->row_blocks;
 }
 
-// Room for the columns of b that a tile meets in a chunk.
+// Take scratch for the columns of b that a tile reads in a chunk.
 static samara_status weight_grad_place_pack(struct smr_job *job, struct smr_weight_grad *s) {
   s->packs = s->kind == SMR_WEIGHT_GRAD_PLAIN && s->groups * s->b_channels >= WEIGHT_GRAD_FAR &&
              s->a_tiles >= WEIGHT_GRAD_FAR_TILES && s->chunks > 0;
@@ -142,7 +143,7 @@ static void weight_grad_cut_work(struct smr_weight_grad *s) {
   size_t parts = weight_grad_least(units, WEIGHT_GRAD_PARTIAL_FLOATS / s->partial_floats);
   parts = weight_grad_least(parts, s->chunks);
   if (parts < 2) parts = 1;
-  // As few as have the same longest part.
+  // Use the fewest parts among those with the same longest part.
   s->parts = parts == 1 ? 1 : smr_ceil_div(s->chunks, smr_ceil_div(s->chunks, parts));
   s->slices =
       weight_grad_least(smr_ceil_div(units, s->parts), s->segments * s->a_tiles * s->b_tiles);
@@ -182,11 +183,11 @@ samara_status smr_weight_grad_prepare(struct smr_job *job, struct smr_weight_gra
 
 // ---- the first phase ----
 
-// A tile of the result: which of its sums, and where they lie.
+// A tile of the result: its range of sums, and their address.
 struct weight_grad_tile {
-  size_t group, tap[SMR_MAX_SPATIAL];  // of its first tap
-  size_t a0, a1, b0, b1;               // channels of a, columns of the segment of b
-  float *out;                          // of a0 and column 0
+  size_t group, tap[SMR_MAX_SPATIAL];  // of the tile's first tap
+  size_t a0, a1, b0, b1;               // channels of a; columns of the segment of b
+  float *out;                          // address of (a0, column 0)
   size_t out_stride;
 };
 
@@ -235,7 +236,7 @@ static void weight_grad_clear(const struct smr_weight_grad *s, const struct weig
   for (size_t i = 0; i < rows; i++) memset(out + i * t->out_stride, 0, columns * sizeof *out);
 }
 
-// Pixels of out along an axis, within [from, to), whose tap `tap` meets a pixel of in.
+// Pixels of `out` along an axis, within [from, to), whose tap `tap` reads a pixel of `in`.
 struct weight_grad_range {
   int64_t begin, end;
 };
@@ -244,19 +245,19 @@ static struct weight_grad_range weight_grad_range_of(const struct smr_window *w,
                                                      size_t tap, int64_t from, int64_t to) {
   const int64_t stride = w->stride[axis];
   const int64_t shift = w->pad_begin[axis] - (int64_t)tap * w->dilation[axis];
-  const int64_t last = w->in[axis] - 1 + shift;  // where the pixel at `last` / stride still is
+  const int64_t last = w->in[axis] - 1 + shift;  // the last pixel inside, times the stride
   const int64_t begin = shift > 0 ? (shift + stride - 1) / stride : 0;
   const int64_t end = last >= 0 ? last / stride + 1 : 0;
   return (struct weight_grad_range){begin > from ? begin : from, end < to ? end : to};
 }
 
-// Pixels of a row of out that meet the same of a segment's taps.
+// Pixels of a row of `out` that use the same taps of a segment.
 struct weight_grad_span {
   int64_t begin, end;
   size_t tap0, tap1;
 };
 
-// The span that begins at pixel `at`; one without taps has tap0 == tap1.
+// The span that starts at pixel `at`. tap0 == tap1 if it has no taps.
 static struct weight_grad_span weight_grad_span_at(const struct smr_weight_grad *s,
                                                    const struct weight_grad_tile *t, int64_t at) {
   const struct smr_window *w = &s->window;
@@ -270,7 +271,7 @@ static struct weight_grad_span weight_grad_span_at(const struct smr_weight_grad 
   if (high <= low) {
     span.tap1 = span.tap0;
   } else if (low == 0 && high == taps) {
-    // In the middle all taps meet something, up to the last pixel whose last tap does.
+    // In the interior all taps are inside, up to the last pixel whose last tap is.
     const int64_t room = w->in[2] - 1 - first - (taps - 1) * step;
     span.end += room / w->stride[2];
     if (span.end > w->out[2]) span.end = w->out[2];
@@ -278,10 +279,10 @@ static struct weight_grad_span weight_grad_span_at(const struct smr_weight_grad 
   return span;
 }
 
-// Copies of the columns of b that a tile meets in a chunk, walk by walk.
+// Copies of the columns of b that a tile reads in a chunk, in the order of the walk.
 struct weight_grad_pack {
-  float *at;  // NULL: b is read where it lies
-  bool fill;  // make the copies; else work with them
+  float *at;  // NULL: b is read in place
+  bool fill;  // true: make the copies; false: use them
 };
 
 static void weight_grad_copy(const struct smr_f32_outer_walk *walk, size_t width, float *to) {
@@ -344,7 +345,7 @@ static void weight_grad_walk_tile(const struct smr_weight_grad *s, const struct 
   s->config->ukernel(b1 - b0, t->a1 - t->a0, &turned);
 }
 
-// What chunk `chunk` adds to a tile.
+// Add chunk `chunk` to a tile.
 static void weight_grad_add(const struct smr_weight_grad *s, const struct weight_grad_tile *t,
                             const float *a, const float *b, size_t chunk,
                             struct weight_grad_pack pack) {
@@ -364,7 +365,7 @@ static void weight_grad_add(const struct smr_weight_grad *s, const struct weight
   const size_t a_pixel = s->groups * s->a_channels, b_pixel = s->groups * s->b_channels;
   const size_t a_row = (size_t)w->out[2] * a_pixel, b_row = (size_t)w->in[2] * b_pixel;
   const size_t a_plane = (size_t)w->out[1] * a_row, b_plane = (size_t)w->in[1] * b_row;
-  // The planes of in that the first plane of out meets, and the step to the next.
+  // The planes of `in` read by the first plane of `out`, and the step to the next.
   int64_t in_plane = planes.begin;
   if (deep)
     in_plane = planes.begin * w->stride[0] - w->pad_begin[0] + (int64_t)t->tap[0] * w->dilation[0];
@@ -398,7 +399,7 @@ static void weight_grad_add(const struct smr_weight_grad *s, const struct weight
   }
 }
 
-// Steps that a chunk costs a tile: vectors of sums at each pixel.
+// Cost of a chunk for a tile: vectors of sums per pixel.
 static size_t weight_grad_work(const struct smr_weight_grad *s, const struct weight_grad_tile *t) {
   const size_t pixels = s->chunk_planes * s->chunk_rows * (size_t)s->window.out[2];
   return pixels *
@@ -423,7 +424,7 @@ static samara_status weight_grad_unit(struct smr_deadline_watch *watch,
       const struct weight_grad_tile t = weight_grad_tile_of(s, tile, result);
       SMR_TRY(smr_deadline_step(watch, weight_grad_work(s, &t)));
       struct weight_grad_pack pack = {.at = s->packs ? copies : NULL};
-      // Tiles that differ in a alone follow one another.
+      // Tiles that only differ in a are consecutive and share the copies.
       pack.fill = tile == first || tile % s->a_tiles == 0;
       if (s->packs && pack.fill) weight_grad_add(s, &t, a, b, chunk, pack);
       pack.fill = false;
@@ -435,14 +436,14 @@ static samara_status weight_grad_unit(struct smr_deadline_watch *watch,
 
 // ---- the second phase ----
 
-// Sums over the parts, of `count` floats from `at` on.
+// Add `count` floats of all parts, from `at` on.
 static void weight_grad_sum(const struct smr_weight_grad *s, const float *partial, size_t at,
                             size_t count, float *out) {
   memset(out, 0, count * sizeof *out);
   s->reduce->columns[SMR_F32_REDUCE_SUM](s->parts, count, partial + at, s->partial_floats, out);
 }
 
-// Row `row` of the result as it was summed: a piece of it, or a column of the result.
+// Write row `row` of the sums to the result, where it is part of a row or of a column.
 static void weight_grad_finish_row(const struct smr_weight_grad *s, const float *partial,
                                    size_t row, float *out) {
   if (s->kind == SMR_WEIGHT_GRAD_PLAIN) {

@@ -67,7 +67,7 @@ int64_t smr_window_extent(const struct smr_window *w, uint32_t axis) {
 int64_t smr_window_out(const struct smr_window *w, uint32_t axis, int64_t extra) {
   const int64_t padded = w->in[axis] + w->pad_begin[axis] + w->pad_end[axis] + extra;
   const int64_t slack = padded - smr_window_extent(w, axis);
-  // Floor, also below zero: a slack of -1 with stride 1 gives no output pixel.
+  // Round down, also for negative values: -1 with stride 1 gives no output pixel.
   const int64_t stride = w->stride[axis];
   return (slack >= 0 ? slack / stride : -((-slack + stride - 1) / stride)) + 1;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// nms: which of overlapping boxes a class keeps, best first.
+// nms: selects, per class, the best boxes that do not overlap each other.
 //
-// Scores form a heap, so that only as many are ordered as are looked at. Boxes that are kept lie
-// in arrays by coordinate, and one more box meets a block of them at a time.
+// Scores form a heap, so only the scores that are visited get sorted. Kept boxes are stored as one
+// array per coordinate, and each candidate is compared with a block of them at a time.
 #include "base/fp.h"
 
 #include "ops/check/check.h"
@@ -25,7 +25,7 @@ struct nms_box {
   float low[2], high[2], area;
 };
 
-// Kept boxes; a block's unused places hold boxes that meet none.
+// Kept boxes. Unused entries of a block hold boxes that overlap nothing.
 struct nms_block {
   float low[2][NMS_BLOCK], high[2][NMS_BLOCK], area[NMS_BLOCK];
 };
@@ -33,7 +33,7 @@ struct nms_block {
 struct nms_state {
   size_t boxes, classes, limit;
   bool center;
-  size_t items_offset, blocks_offset;  // in a thread's scratch
+  size_t items_offset, blocks_offset;  // in thread scratch
 };
 
 static samara_status nms_check(const struct smr_job *job) {
@@ -41,8 +41,9 @@ static samara_status nms_check(const struct smr_job *job) {
                                     SMR_DTYPE_F32};
   const int64_t limit = SMR_ATTR(job, nms, limit)->i, boxes = job->inputs[0]->dims[1];
   if (limit < 0 || limit > INT32_MAX || boxes > INT32_MAX)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: limit %" PRId64 " of %" PRId64 " boxes", job->op->name,
-             limit, boxes);
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "%s: limit is %" PRId64 " for %" PRId64 " boxes, expected 0 to 2147483647 for both",
+             job->op->name, limit, boxes);
   for (uint32_t i = 0; i < job->input_count; i++)
     if (job->inputs[i] != NULL) SMR_TRY(smr_expect_dtype(job, job->inputs[i], "input", dtypes[i]));
   return smr_expect_dtype(job, job->outputs[0], "output", SMR_DTYPE_I64);
@@ -63,13 +64,13 @@ static samara_status nms_prepare(struct smr_job *job) {
                                  &s->blocks_offset);
 }
 
-// ---- the best first ----
+// ---- best score first ----
 
 static bool nms_before(const struct nms_item *a, const struct nms_item *b) {
   return a->score != b->score ? a->score > b->score : a->index < b->index;
 }
 
-// Sink item i of a heap of n whose first is the best.
+// Move item i down in a heap of n items whose first is the best.
 static void nms_sink(struct nms_item *heap, size_t n, size_t i) {
   const struct nms_item item = heap[i];
   for (size_t child; (child = 2 * i + 1) < n; i = child) {
@@ -80,7 +81,7 @@ static void nms_sink(struct nms_item *heap, size_t n, size_t i) {
   heap[i] = item;
 }
 
-// Candidates of one class, as a heap. A score that is no number is never above anything.
+// The candidates of one class, as a heap. A NaN score is never above the threshold.
 static size_t nms_candidates(const struct nms_state *s, const float *scores, const float *above,
                              struct nms_item *heap) {
   size_t n = 0;
@@ -112,7 +113,7 @@ static struct nms_box nms_box_at(const float *boxes, size_t index, bool center) 
   return box;
 }
 
-// Whether the box overlaps one of the block by more than the threshold.
+// Whether the box overlaps a box of the block by more than the threshold.
 static bool nms_meets(const struct nms_block *block, const struct nms_box *box, float threshold) {
   uint32_t hits[NMS_BLOCK];
   for (size_t i = 0; i < NMS_BLOCK; i++) {
@@ -149,7 +150,7 @@ static void nms_keep(struct nms_block *blocks, size_t at, const struct nms_box *
 
 // ---- running ----
 
-// A scalar input; it may lie on 4 bytes.
+// A scalar input; it may be only 4-aligned.
 static float nms_scalar(const struct smr_job *job, uint32_t index, float otherwise) {
   const struct smr_tensor *t = smr_optional_input(job, index);
   return t != NULL ? *(const float *)t->data : otherwise;
@@ -168,7 +169,7 @@ static samara_status nms_class(struct smr_deadline_watch *watch, size_t tile, si
   struct nms_block *blocks = (struct nms_block *)(void *)(thread_scratch + s->blocks_offset);
   for (size_t i = 0; i < s->limit; i++) y[i] = -1;
   size_t n = nms_candidates(s, scores, score != NULL ? score->data : NULL, heap);
-  size_t kept = 0, solid = 0;  // solid ones have an area, and alone overlap others
+  size_t kept = 0, solid = 0;  // `solid` boxes have an area; only they can overlap others
   for (; n > 0 && kept < most; n--) {
     const struct nms_item best = heap[0];
     const struct nms_box box = nms_box_at(boxes, (size_t)best.index, s->center);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // roi_align and roi_pool: regions of images, resampled or pooled to one size.
 //
-// Coordinates are float32 and computed step by step as other runtimes do: how many samples a bin
-// has hangs on their last bit.
+// Coordinates are float32, computed in the same steps as in other runtimes, because the number of
+// samples per bin depends on their last bit.
 #include "base/fp.h"
 
 #include "kernels/f32_pool/f32_pool.h"
@@ -19,7 +19,7 @@
 
 enum {
   ROI_MOST_SAMPLES = 4096,  // per bin and axis
-  ROI_TAPS = 64,            // summed at a time
+  ROI_TAPS = 64,            // summed at once
 };
 
 static const double roi_far = 1 << 30;  // beyond any pixel
@@ -33,7 +33,7 @@ struct roi_state {
   const struct smr_f32_taps_kernels *taps;
   bool largest, half_pixel;
   int64_t sampling;
-  size_t weights_offset[2], sum_offset;  // in a thread's scratch
+  size_t weights_offset[2], sum_offset;  // in thread scratch
   /* roi_pool */
   smr_f32_pool_ukernel pool;
 };
@@ -56,7 +56,7 @@ static void roi_state_fill(struct smr_job *job, float scale) {
                           .channels = (size_t)x->dims[3],
                           .bins = {(size_t)y->dims[1], (size_t)y->dims[2]},
                           .scale = scale};
-  // A bin reads some dozens of pixels.
+  // Cost estimate: a bin reads some dozens of pixels.
   const size_t rows = smr_numel(y) == 0 ? 0 : (size_t)y->dims[0] * s->bins[0];
   s->units = smr_units_make(job, rows, s->bins[1] * (s->channels + 16) * 16 * sizeof(float));
 }
@@ -78,8 +78,9 @@ static samara_status roi_align_check(const struct smr_job *job) {
   SMR_TRY(roi_check(job, SMR_ATTR(job, roi_align, size)));
   SMR_TRY(smr_expect_dtype(job, job->inputs[2], "images", SMR_DTYPE_I32 | SMR_DTYPE_I64));
   if (mode < 0 || mode > 1 || sampling < 0 || sampling > ROI_MOST_SAMPLES)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: mode %" PRId64 " or %" PRId64 " samples", job->op->name,
-             mode, sampling);
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "%s: mode is %" PRId64 " and sampling %" PRId64 ", expected 0 or 1 and 0 to 4096",
+             job->op->name, mode, sampling);
   return SAMARA_OK;
 }
 
@@ -121,13 +122,13 @@ static samara_status roi_axis_make(const struct smr_job *job, const struct roi_s
   return SAMARA_OK;
 }
 
-// The two pixels that a sample lies between, and the weight of the upper one.
+// The two pixels around a sample, and the weight of the upper one.
 struct roi_sample {
   size_t low, high;
   float upper;
 };
 
-// False for a sample more than a pixel outside.
+// False if the sample is more than a pixel outside.
 static bool roi_sample_at(const struct roi_axis *a, size_t bin, size_t i, struct roi_sample *out) {
   const float step = ((float)i + 0.5f) * a->bin / (float)a->samples;
   float x = a->start + (float)bin * a->bin + step;
@@ -141,10 +142,10 @@ static bool roi_sample_at(const struct roi_axis *a, size_t bin, size_t i, struct
   return true;
 }
 
-// Pixels [first, last) of one axis that a bin meets, and what each weighs among its samples.
+// Pixels [first, last) of an axis that a bin reads, and the total weight of each over its samples.
 struct roi_span {
   size_t first, last;
-  double *weights;  // by pixel
+  double *weights;  // per pixel
 };
 
 static struct roi_span roi_span_of(const struct roi_axis *a, size_t bin, double *weights) {
@@ -166,7 +167,7 @@ static struct roi_span roi_span_of(const struct roi_axis *a, size_t bin, double 
   return span;
 }
 
-// Pixels waiting to be summed (or compared) into one bin.
+// Pixels to be summed (or compared) into a bin.
 struct roi_taps {
   const struct roi_state *s;
   const float *image;
@@ -197,7 +198,7 @@ static void roi_tap(struct roi_taps *t, size_t row, size_t column, float weight)
   t->weights[t->count++] = weight;
 }
 
-// The mean of all samples: their weights on one pixel are added up first.
+// The mean of all samples. The weights of each pixel are added up first.
 static void roi_mean(struct roi_taps *t, const struct roi_span *rows,
                      const struct roi_span *columns) {
   for (size_t r = rows->first; r < rows->last; r++) {
@@ -209,7 +210,7 @@ static void roi_mean(struct roi_taps *t, const struct roi_span *rows,
   roi_flush(t);
 }
 
-// The largest weighted corner of all samples; one outside counts as 0.
+// The largest weighted corner over all samples; samples outside count as 0.
 static void roi_largest(struct roi_taps *t, const struct roi_axis *along, size_t row,
                         size_t column) {
   const size_t all = along[0].samples * along[1].samples, n = t->s->channels;
@@ -297,11 +298,11 @@ static samara_status roi_pool_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// The nearest integer, halves away from 0.
+// The nearest integer; halves round away from 0.
 static samara_status roi_whole(const struct smr_job *job, float value, size_t region,
                                int64_t *out) {
   if (value != value)
-    SMR_FAIL(job->error, BAD_DATA, "%s: region %zu has a corner that is no number", job->op->name,
+    SMR_FAIL(job->error, BAD_DATA, "%s: region %zu has a corner that is NaN", job->op->name,
              region);
   double away = floor(fabs((double)value) + 0.5);
   if (away > roi_far) away = roi_far;

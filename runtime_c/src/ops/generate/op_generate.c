@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that make tensors out of numbers: range, iota, dims, and the places of nonzero
-// elements.
+// Operators that create tensors from numbers: range, iota, dims, nonzero (indices of nonzero
+// elements).
 #include "base/fp.h"
 
 #include "ops/check/check.h"
@@ -33,7 +33,7 @@ static double range_float(const struct smr_tensor *t) {
 
 static int64_t range_int(const struct smr_tensor *t) { return smr_index_at(t, 0); }
 
-// ceil((limit - start) / delta), at least 0, or -1 when that is no count.
+// ceil((limit - start) / delta), at least 0; -1 if that is not a valid count.
 static int64_t range_count_float(double start, double limit, double delta) {
   const double count = ceil((limit - start) / delta);
   if (!(count <= (double)RANGE_MAX_COUNT)) return -1;  // NaN too
@@ -43,7 +43,7 @@ static int64_t range_count_float(double start, double limit, double delta) {
 static int64_t range_count_int(int64_t start, int64_t limit, int64_t delta) {
   if (delta == 0) return -1;
   if (delta > 0 ? limit <= start : limit >= start) return 0;
-  // Both as positive 64-bit distances: no sign can overflow.
+  // As positive 64-bit distances, which cannot overflow.
   const uint64_t distance =
       delta > 0 ? (uint64_t)limit - (uint64_t)start : (uint64_t)start - (uint64_t)limit;
   const uint64_t by = delta > 0 ? (uint64_t)delta : (uint64_t)0 - (uint64_t)delta;
@@ -108,7 +108,7 @@ static samara_status range_run(const struct smr_job *job, size_t begin, size_t e
     range_line(y, range_int(job->inputs[0]), range_int(job->inputs[2]), first, last);
     return SAMARA_OK;
   }
-  // In float64 and rounded once: long ranges keep their step.
+  // Computed in float64 and rounded once, so that long ranges keep their step.
   const double start = range_float(job->inputs[0]), delta = range_float(job->inputs[2]);
   for (size_t i = first; i < last; i++) {
     const double value = start + (double)i * delta;
@@ -165,7 +165,7 @@ static samara_status dims_run(const struct smr_job *job, size_t begin, size_t en
 
 // ---- nonzero ----
 
-// Whether element `i` is not zero; NaN is not, -0 is.
+// Whether element `i` is nonzero. NaN is nonzero, -0 is zero.
 static bool nonzero_at(const struct smr_tensor *x, size_t i) {
   const char *data = (const char *)x->data;
   switch (x->dtype) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// dropout and random_uniform: numbers of a Philox stream that a key tensor names.
+// dropout and random_uniform: numbers from a Philox stream selected by a key tensor.
 //
-// Element i takes word i of the stream, whatever thread computes it: tiles start at whole blocks.
+// Element i always takes word i of the stream, because tiles start at whole blocks. The thread does
+// not matter.
 #include "base/fp.h"
 
 #include "kernels/philox/philox.h"
@@ -13,14 +14,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { RANDOM_BLOCK = 4 };  // words of a block; SMR_GRAIN is a multiple
+enum { RANDOM_BLOCK = 4 };  // words per block; SMR_GRAIN is a multiple
 
 struct random_state {
   const struct smr_philox_kernels *kernels;
   size_t n;
 };
 
-// A key is two integers: the generator's key, and the block the stream starts at.
+// A key is two integers: the generator's key, and the first block of the stream.
 static samara_status random_key_check(const struct smr_job *job, const struct smr_tensor *key) {
   static const int64_t two = 2;
   SMR_TRY(smr_expect_dtype(job, key, "the key", SMR_DTYPE_I64));
@@ -36,7 +37,7 @@ static samara_status random_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// The stream from element `at` on, a multiple of a block. The key's bits are taken as they are.
+// The stream from element `at` on, a multiple of a block. The bits of the key are used unchanged.
 static struct smr_philox random_stream(const struct smr_tensor *key, size_t at) {
   uint64_t words[2];
   memcpy(words, key->data, sizeof words);
@@ -62,7 +63,7 @@ static samara_status dropout_run(const struct smr_job *job, size_t begin, size_t
   const double p = (double)SMR_ATTR(job, dropout, p)->f;
   if (at >= last) return SAMARA_OK;
   const struct smr_philox stream = random_stream(job->inputs[1], at);
-  // u >= p where 2^24 u, an integer, is at least the next integer from 2^24 p on.
+  // u >= p if and only if the integer 2^24 u is at least 2^24 p rounded up.
   const int32_t threshold = (int32_t)ceil(p * 0x1p24);
   s->kernels->dropout(last - at, &stream, threshold, p < 1 ? (float)(1 / (1 - p)) : 0.0f,
                       (const float *)job->inputs[0]->data + at,

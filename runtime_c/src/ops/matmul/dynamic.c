@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights of products whose other operand is quantized while they run.
+// Weights of products whose other operand is quantized at run time.
 #include "base/fp.h"
 
 #include "ops/matmul/dynamic.h"
@@ -68,7 +68,7 @@ void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *d
     const bool used = column < l->n;
     zeros[i] = used ? quant->zero_points[at] : 0;
     multiplier[i] = used ? quant->scales[at] : 0.0f;
-    // Sums of (q + offset) * w less what the offset adds; zero points take the kernel's way.
+    // Subtract what the offset adds to the sum of (q + offset) * w. The kernel handles zero points.
     start[i] = (int32_t)(offset * (rows * (uint32_t)zeros[i] - (uint32_t)sums[i]));
   }
 }
@@ -93,7 +93,7 @@ void smr_dynamic_args(const struct smr_job *job, const struct smr_dynamic *d,
   args->f32_hi = l->hi;
   if (SMR_HAS(linear_post) && l->post.function != NULL) args->post = dynamic_post;
   args->post_context = (void *)(uintptr_t)&l->post;
-  if (job->scratch == NULL) return;  // a plan is made
+  if (job->scratch == NULL) return;  // a plan only asks for sizes
   args->columns = (struct smr_i8_gemm_columns){
       .start = dynamic_scratch(job, d->start_offset),
       .w_zero = d->shifted ? dynamic_scratch(job, d->zero_offset) : NULL,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What conv_dynamic and matmul_dynamic share: quantized weights as products of bytes read them, and
-// the arrays of their columns.
+// What conv_dynamic and matmul_dynamic share: quantized weights for products of bytes, and the
+// arrays of their columns.
 //
-// y = float(sum of q * (w - z_w)) * (s * s_w) + bias, where q and s come from x while it runs.
+// y = float(sum of q * (w - z_w)) * (s * s_w) + bias, where q and s are computed from x at run
+// time.
 #ifndef SMR_OPS_DYNAMIC_H
 #define SMR_OPS_DYNAMIC_H
 
@@ -10,31 +11,31 @@
 #include "kernels/i8_gemm/i8_gemm.h"
 #include "ops/matmul/linear.h"
 
-/// First member of the operators' state. Columns of all groups, each rounded up to whole panels.
+/// First member of the operators' state. Columns cover all groups, each padded to whole panels.
 struct smr_dynamic {
   struct smr_linear linear;  // weights in panels of bytes, bias, clamp, activation
   uint32_t sums_derived;
-  enum smr_linear_source sums_from;                                  // of the weights' columns
+  enum smr_linear_source sums_from;                                  // of the column sums of the
+                                                                     // weights
   size_t sums_offset, start_offset, multiplier_offset, zero_offset;  // in scratch
-  bool shifted;                                                      // some w has a zero point
+  bool shifted;                                                      // some weight has a zero point
 };
 
-/// The weights' part of prepare; the operator has set what struct smr_linear asks for.
+/// Prepares the weights. The operator has set the fields of struct smr_linear that it must set.
 samara_status smr_dynamic_prepare(struct smr_job *job, const struct smr_attrs_epilogue *epilogue,
                                   struct smr_dynamic *dynamic);
 
 /// The functions' `pack`.
 samara_status smr_dynamic_pack(const struct smr_job *job, const struct smr_derived *what,
                                void *out);
-/// The same of a struct smr_dynamic that lies elsewhere in the state.
+/// The same for a struct smr_dynamic elsewhere in the state.
 samara_status smr_dynamic_pack_to(const struct smr_job *job, const struct smr_dynamic *dynamic,
                                   const struct smr_derived *what, void *out);
 
-/// Alone, before the tiles.
+/// Called alone, before the tiles.
 void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *dynamic);
 
-/// Fill what a product takes from here: batch, n, weights, columns, clamp, activation, kind of
-/// output.
+/// Set the arguments known here: batch, n, weights, columns, clamp, activation, kind of output.
 void smr_dynamic_args(const struct smr_job *job, const struct smr_dynamic *dynamic,
                       struct smr_i8_gemm_args *args);
 

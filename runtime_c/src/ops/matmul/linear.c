@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packed weights, padded bias and the epilogue of products.
+// Packed weights, padded bias and the epilogue of matrix products.
 #include "base/fp.h"
 
 #include "ops/matmul/linear.h"
@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LINEAR_ROWS = 4 };  // of x that meet quantized weights without unfolding them
+enum { LINEAR_ROWS = 4 };  // most rows of x for which quantized weights are used without unfolding
 
 samara_status smr_linear_check_floats(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *bias = smr_optional_input(job, 2);
@@ -31,7 +31,7 @@ samara_status smr_linear_check_floats(const struct smr_job *job) {
 static bool linear_is_quantized(const struct smr_job *job) {
   return job->inputs[1]->dtype == SAMARA_QINT8;
 }
-// The same once prepared: constant where this build has none.
+// The same after prepare; a constant if this build has no such weights.
 static bool linear_has_bytes(const struct smr_job *job) {
   return SMR_HAS(linear_narrow) && linear_is_quantized(job);
 }
@@ -113,7 +113,7 @@ uint32_t smr_linear_derive(struct smr_job *job, int32_t input, uint32_t key, siz
 
 // ---- quantized weights ----
 
-// Scales and zero points of the columns of one panel.
+// Scales and zero points of the columns of a panel.
 struct linear_columns {
   float scales[SMR_PANEL];
   uint16_t zeros[SMR_PANEL];
@@ -123,7 +123,7 @@ struct linear_columns {
 static void linear_columns_of(const struct smr_linear *l, size_t group, size_t column,
                               size_t columns, struct linear_columns *out) {
   const struct smr_quant *quant = l->quant;
-  // Groups of a convolution have channels of their own, products of a matmul share the columns'.
+  // Each group of a convolution has its own channels; products of a matmul share their columns.
   const size_t first = (l->groups > 1 && quant->axis == 0 ? group * l->n : 0) + column;
   out->shifted = false;
   for (size_t i = 0; i < SMR_PANEL; i++) {
@@ -140,7 +140,7 @@ static struct smr_f32_narrow_panel linear_panel_of(const struct linear_columns *
                                                    const void *w, size_t rows) {
   return (struct smr_f32_narrow_panel){.w = w,
                                        .rows = rows,
-                                       .block = (rows | 3) + 1,  // one block of all
+                                       .block = (rows | 3) + 1,  // a single block
                                        .scales = columns->scales,
                                        .zeros = columns->shifted ? columns->zeros : NULL};
 }
@@ -206,7 +206,7 @@ void smr_linear_sums(const struct smr_job *job, const struct smr_linear *l, int3
   }
 }
 
-// Panels of floats, of all groups.
+// Unfold the weights of all groups to panels of floats.
 static void linear_unfold_whole(const struct smr_job *job, const struct smr_linear *l, char *out) {
   memset(out, 0, l->w_group_bytes * l->groups);
   for (size_t g = 0; g < l->groups; g++) {
@@ -255,7 +255,7 @@ bool smr_linear_rounds(const struct smr_job *job) {
   return SMR_HAS(bf16_gemm) && smr_linear_may_round(job) && smr_bf16_gemm_pays(job->isa);
 }
 
-// Bytes of a panel as it is read.
+// Bytes from one panel to the next, as read.
 static size_t linear_stride_bytes(const struct smr_job *job, const struct smr_linear *l) {
   const size_t rows = l->taps * l->k;
   if (l->w_type == SMR_GEMM_BF16) return smr_bf16_gemm_panel_bytes(l->taps, l->k);
@@ -292,7 +292,7 @@ static samara_status linear_place_weights(struct smr_job *job, struct smr_linear
   }
   const bool whole = quantized && l->unfolds_whole, rounded = l->w_type == SMR_GEMM_BF16;
   if ((w->layout != SMR_LAYOUT_PLAIN && !whole && !rounded && !l->pads_taps) ||
-      bytes == 0) {  // of nothing, nothing is read
+      bytes == 0) {  // nothing is read
     l->w_from = SMR_LINEAR_DIRECT;
     return SAMARA_OK;
   }
@@ -322,7 +322,7 @@ static samara_status linear_place_bias(struct smr_job *job, struct smr_linear *l
     l->bias_from = SMR_LINEAR_ABSENT;
     return SAMARA_OK;
   }
-  // matmul shares one bias among its groups, convolutions have a part for each.
+  // matmul shares one bias among its groups; convolutions have one per group.
   const bool shared = (size_t)bias->dims[0] == l->n;
   const size_t groups = shared ? 1 : l->groups;
   if (!smr_mul_size(l->bias_stride, groups, &floats) || floats > PTRDIFF_MAX / sizeof(float))
@@ -361,10 +361,10 @@ samara_status smr_linear_prepare(struct smr_job *job, const struct smr_attrs_epi
   return linear_place_bias(job, linear);
 }
 
-// Panels of bfloat16 of one group, from either layout of float32.
+// Pack the weights of a group as panels of bfloat16, from either layout of float32.
 static void linear_pack_pairs(const struct smr_job *job, const struct smr_linear *l, size_t group,
                               char *out) {
-  enum { ROWS = 64 };  // unfolded at a time, an even number
+  enum { ROWS = 64 };  // unfolded at a time; must be even
   const struct smr_tensor *w = job->inputs[1];
   const size_t stride = smr_panel_stride_bytes(l->k, sizeof(float)), panels = smr_panels(l->n);
   for (size_t p = 0; p < panels; p++, out += l->panel_stride_bytes) {
@@ -425,7 +425,7 @@ static void linear_pack_weights(const struct smr_job *job, const struct smr_line
     linear_unfold_whole(job, l, out);
     return;
   }
-  // What lies between panels is never read, but files and caches should not see old memory.
+  // Gaps between panels are never read, but must not leak old memory into files and caches.
   memset(out, 0, l->w_group_bytes * l->groups);
   for (size_t g = 0; g < l->groups; g++)
     smr_linear_pack_group(job, l, g, out + g * l->w_group_bytes);
@@ -470,7 +470,7 @@ void smr_linear_prologue(const struct smr_job *job, const struct smr_linear *lin
     linear_pad_bias(job, linear, (float *)(void *)(scratch + linear->bias_offset));
 }
 
-// What operand `input` is read from.
+// The address that operand `input` is read from.
 static const void *linear_source(const struct smr_job *job, enum smr_linear_source from,
                                  uint32_t input, uint32_t derived, size_t offset) {
   switch (from) {
@@ -479,7 +479,7 @@ static const void *linear_source(const struct smr_job *job, enum smr_linear_sour
     case SMR_LINEAR_DERIVED:
       return job->derived[derived].data;
     case SMR_LINEAR_SCRATCH:
-      // Prepared before there is scratch, for its size.
+      // NULL if scratch is not allocated yet: only sizes are asked for
       return job->scratch == NULL ? NULL : (const char *)job->scratch + offset;
     default:
       return NULL;
@@ -555,7 +555,7 @@ samara_status smr_linear_plan(struct smr_job *job, const struct smr_f32_gemm_arg
   return SAMARA_OK;
 }
 
-// Multiply-adds of a unit; what does not fit is much.
+// Multiply-adds of a unit, saturated.
 static size_t linear_unit_work(const struct smr_f32_gemm_plan *plan,
                                const struct smr_f32_gemm_args *args) {
   size_t work = args->m / plan->rows.count + 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // det: determinants by Gaussian elimination with partial pivoting.
 //
-// Columns are eliminated in panels; what a panel does to the columns right of it is one sum of
-// outer products (right-looking LU: G. Golub, C. Van Loan, "Matrix Computations", 3.2.10).
+// Columns are eliminated in panels. The columns right of a panel are updated by one sum of outer
+// products (right-looking LU: G. Golub, C. Van Loan, "Matrix Computations", 3.2.10).
 #include "base/fp.h"
 
 #include "base/checked.h"
@@ -54,12 +54,14 @@ static void det_eliminate(float *row, const float *from, float factor, size_t n)
   for (size_t i = 0; i < n; i++) row[i] -= factor * from[i];
 }
 
-// Eliminates column k below the diagonal in columns k .. last; multipliers stay where zeros would.
-// Returns the pivot, negated if rows were exchanged.
+// Eliminates column k below the diagonal, in columns k .. last. Multipliers are stored in place of
+// the zeros. Returns the pivot, negated if rows were exchanged.
 static double det_column(float *a, size_t n, size_t k, size_t last) {
   size_t at = k;
   for (size_t i = k + 1; i < n; i++)
-    if (!(fabsf(a[i * n + k]) <= fabsf(a[at * n + k]))) at = i;  // a NaN is a pivot and stays one
+    if (!(fabsf(a[i * n + k]) <= fabsf(a[at * n + k])))
+      at = i;  // a NaN becomes the pivot and
+               // stays it
   const float pivot = a[at * n + k];
   if (at != k) det_swap(a + at * n, a + k * n, n);
   if (pivot == 0.0f) return 0;
@@ -70,7 +72,7 @@ static double det_column(float *a, size_t n, size_t k, size_t last) {
   return at == k ? (double)pivot : -(double)pivot;
 }
 
-// What panel [first, last) does to the columns right of it.
+// Update the columns right of panel [first, last).
 static void det_update(const struct det_state *s, float *a, float *factors, size_t first,
                        size_t last) {
   const size_t n = s->n, rest = n - last;
@@ -112,7 +114,7 @@ static samara_status det_run(const struct smr_job *job, size_t begin, size_t end
                              void *thread_scratch) {
   const struct det_state *s = job->state;
   const size_t size = s->n * s->n;
-  struct smr_deadline_watch watch = {.job = job};  // a matrix takes more steps than it has elements
+  struct smr_deadline_watch watch = {.job = job};  // a matrix takes more steps than its elements
   for (; begin < end; begin++) {
     double product;
     if (size)

@@ -13,14 +13,14 @@
 #include <math.h>
 
 enum {
-  MATMUL_TURN = 64,           // columns of x that are transposed together
-  MATMUL_OUTER_ROWS = 1024,   // from here on xᵀw is a sum of outer products,
-  MATMUL_OUTER_SIZE = 16384,  // or where x has at most so many elements
-  MATMUL_ANY_ROWS = 16,       // rows of a tile of the other dtypes
+  MATMUL_TURN = 64,           // columns of x transposed together
+  MATMUL_OUTER_ROWS = 1024,   // fewest rows to compute xᵀw as a sum of outer products,
+  MATMUL_OUTER_SIZE = 16384,  // unless x has at most so many elements
+  MATMUL_ANY_ROWS = 16,       // rows per tile for integers and float64
   MATMUL_MORE = SMR_DTYPE_F64 | SMR_DTYPE_U32 | SMR_DTYPE_U64,
 };
 
-// Long sums are what gradients of weights are; a library that only runs models transposes x.
+// Long sums occur in weight gradients. A library that only runs models transposes x instead.
 #ifdef SMR_NO_TRAINING
 enum { MATMUL_SUMS = 0 };
 #else
@@ -28,26 +28,27 @@ enum { MATMUL_SUMS = 1 };
 #endif
 
 struct matmul_state;
-// Rows of float32 of `count` matrices of x from number `first` on.
+// Writes `count` matrices of x, from number `first` on, as rows of float32.
 typedef void (*matmul_copy)(const struct smr_job *job, const struct matmul_state *s, size_t first,
                             size_t count, float *out);
 
 struct matmul_state {
   struct smr_linear linear;
   struct smr_f32_gemm_plan plan;  // of one product
-  smr_vmatmul_ukernel any;        // of integers and float64, in place of all that follows `k`
-  struct smr_broadcast batch;     // which x and which w make product i, counted in matrices
-  size_t products, m, n, k;       // with one w, all rows of x make one product
+  smr_vmatmul_ukernel any;        // for integers and float64; replaces all fields after `k`
+  struct smr_broadcast batch;     // maps product i to its matrices of x and w
+  size_t products, m, n, k;       // with a single w, all rows of x form one product
   size_t x_count;                 // matrices of x
-  size_t copy_offset;             // x as rows of float32, where it is not that already
-  size_t pack_offset;             // of thread scratch: a w packed while running
-  size_t turns;                   // pieces of x that are transposed first, each a tile
-  matmul_copy copy;               // NULL: x is rows of float32 already
+  size_t copy_offset;             // in scratch: x as rows of float32, if it must be copied
+  size_t pack_offset;             // in thread scratch: a w packed at run time
+  size_t turns;                   // tiles that transpose x first
+  matmul_copy copy;               // NULL: x is already rows of float32
   bool transposes_x;
-  struct smr_weight_grad weight_grad;  // of a sum of outer products, in place of all but sizes
+  struct smr_weight_grad weight_grad;  // for a sum of outer products; replaces all fields but the
+                                       // sizes
 };
 
-// Whether the product is one of integers or of float64.
+// Whether the product is of integers or of float64.
 static bool matmul_is_plain(const struct smr_job *job) {
   const uint8_t dtype = job->inputs[0]->dtype;
   return dtype != SAMARA_FLOAT32 && dtype != SAMARA_FLOAT16 &&
@@ -71,14 +72,14 @@ static samara_status matmul_check(const struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// Leading dims as a tensor of their own.
+// The leading dims, as a tensor.
 static struct smr_tensor matmul_leading(const struct smr_tensor *t) {
   struct smr_tensor leading = *t;
   leading.rank = (uint8_t)(t->rank - 2u);
   return leading;
 }
 
-// Sizes and which matrices meet.
+// Set the sizes and the mapping of products to matrices.
 static void matmul_geometry(const struct smr_job *job, struct matmul_state *s) {
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
   s->transposes_x = SMR_ATTR(job, matmul, transpose_x)->i != 0;
@@ -95,7 +96,7 @@ static void matmul_geometry(const struct smr_job *job, struct matmul_state *s) {
 
 // ---- products of float weights ----
 
-// Of float16: widened, and transposed where they must be.
+// Widen matrices of float16, and transpose them if needed.
 static void matmul_widen(const struct smr_job *job, const struct matmul_state *s, size_t first,
                          size_t count, float *out) {
   enum { BLOCK = 16 };
@@ -119,7 +120,7 @@ static void matmul_widen(const struct smr_job *job, const struct matmul_state *s
   }
 }
 
-// Columns [first, first + count) of matrix `i` of float32, transposed.
+// Transpose columns [first, first + count) of float32 matrix `i`.
 static void matmul_turn(const struct smr_job *job, size_t i, size_t first, size_t count,
                         float *out) {
   const struct smr_tensor *x = job->inputs[0];
@@ -128,14 +129,14 @@ static void matmul_turn(const struct smr_job *job, size_t i, size_t first, size_
                     rows, job->isa);
 }
 
-// Of float32, transposed: the matrices of products that are packed on the way.
+// Transpose float32 matrices, for products whose w is packed at run time.
 static void matmul_transpose(const struct smr_job *job, const struct matmul_state *s, size_t first,
                              size_t count, float *out) {
   for (size_t i = first; i < first + count; i++, out += s->k * s->m)
     matmul_turn(job, i, 0, s->m, out);
 }
 
-// What product `i` takes but for x and w, matrices at[0] and at[1] of theirs.
+// Arguments of product `i` except x and w, whose matrices are at[0] and at[1].
 static void matmul_args(const struct smr_job *job, const struct matmul_state *s, size_t i,
                         char *thread_scratch, size_t *at, struct smr_f32_gemm_args *args) {
   at[0] = at[1] = 0;
@@ -155,7 +156,7 @@ static void matmul_args(const struct smr_job *job, const struct matmul_state *s,
   args->residual = residual != NULL ? (const char *)residual->data + offset : NULL;
 }
 
-// Units of products, whose w are packed before.
+// Run units of products whose w is packed beforehand.
 static samara_status matmul_product_run(const struct smr_job *job, size_t begin, size_t end,
                                         void *thread_scratch) {
   const struct matmul_state *s = job->state;
@@ -181,7 +182,7 @@ static samara_status matmul_product_run(const struct smr_job *job, size_t begin,
   return SAMARA_OK;
 }
 
-// The same behind tiles that transpose pieces of x.
+// The same after tiles that transpose x.
 static samara_status matmul_turned_run(const struct smr_job *job, size_t begin, size_t end,
                                        void *thread_scratch) {
   const struct matmul_state *s = job->state;
@@ -199,7 +200,7 @@ static samara_status matmul_turned_run(const struct smr_job *job, size_t begin, 
   return matmul_product_run(job, begin - s->turns, end - s->turns, thread_scratch);
 }
 
-// A tile is a whole product: w is packed, and x copied, on the way.
+// A tile is a whole product: it packs w and copies x itself.
 static samara_status matmul_computed_run(const struct smr_job *job, size_t begin, size_t end,
                                          void *thread_scratch) {
   const struct matmul_state *s = job->state;
@@ -228,8 +229,8 @@ static samara_status matmul_computed_run(const struct smr_job *job, size_t begin
 
 // ---- a sum of outer products ----
 
-// Whether the product can be a long sum over rows of both operands, as gradients of weights are:
-// these are read where they lie, and the sum is cut for threads.
+// Whether the product can be a long sum over rows of both operands, as in weight gradients. Both
+// are then read in place, and the sum is divided among threads.
 static bool matmul_may_be_sum(const struct smr_job *job, const struct matmul_state *s) {
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
   const bool plain =
@@ -240,7 +241,7 @@ static bool matmul_may_be_sum(const struct smr_job *job, const struct matmul_sta
   return plain && s->transposes_x && SMR_ATTR(job, matmul, transpose_w)->i == 0;
 }
 
-// Whether it is one.
+// Whether the product is computed that way.
 static bool matmul_is_sum(const struct smr_job *job, const struct matmul_state *s) {
   const struct smr_tensor leading_w = matmul_leading(job->inputs[1]);
   return s->products == 1 && s->x_count == 1 && smr_numel(&leading_w) == 1 && s->k <= INT32_MAX &&
@@ -274,8 +275,8 @@ static const void *matmul_at(const struct smr_tensor *t, size_t i) {
   return t == NULL ? NULL : (const char *)t->data + i * smr_dtype_bytes(t->dtype);
 }
 
-// A tile is some rows of a product; a block of columns meets all of them while its weights are
-// near.
+// A tile is some rows of a product. Each block of columns visits all of them while its weights are
+// in cache.
 static samara_status matmul_plain_run(const struct smr_job *job, size_t begin, size_t end,
                                       void *thread_scratch) {
   (void)thread_scratch;
@@ -349,7 +350,7 @@ static samara_status matmul_prepare(struct smr_job *job) {
   if (SMR_HAS(type_float16) && half) s->copy = matmul_widen;
   const struct smr_tensor leading_w = matmul_leading(w);
   const size_t w_count = (size_t)smr_numel(&leading_w);
-  if (w_count == 1) {  // x's matrices lie one after another: one tall matrix
+  if (w_count == 1) {  // x's matrices are contiguous: one tall matrix
     s->m *= s->products;
     s->products = s->products != 0;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// matmul_blocks: x @ ((w - zero_points) * scales)^T, with weights of 4 or 8 bits that stay so.
+// matmul_blocks: x @ ((w - zero_points) * scales)^T, with weights kept at 4 or 8 bits.
 //
-// Weights come in panels (kernels/f32_narrow), or become such, like scales and zero points:
+// Weights, scales and zero points come in panels (kernels/f32_narrow) or are packed to panels:
 // constants once per model, others before the tiles.
 #include "base/fp.h"
 
@@ -17,14 +17,14 @@ enum {
   BLOCKS_W = 1,
   BLOCKS_SCALES = 2,
   BLOCKS_ZEROS = 3,
-  BLOCKS_PARTS = 4,  // one past the last
-  BLOCKS_ROWS = 4,   // of x that meet weights without unfolding them
+  BLOCKS_PARTS = 4,  // number of part indices
+  BLOCKS_ROWS = 4,   // most rows of x for which weights are used without unfolding
 };
 
 struct blocks_state {
   struct smr_linear linear;
   smr_narrow_type type;
-  size_t m, count, block;  // rows of x, blocks of a row of w
+  size_t m, count, block;  // rows of x; blocks per row of w; their size
   size_t part_bytes[BLOCKS_PARTS];
   enum smr_linear_source from[BLOCKS_PARTS];
   uint32_t derived[BLOCKS_PARTS];
@@ -32,7 +32,7 @@ struct blocks_state {
   struct smr_f32_gemm_plan plan;
 };
 
-// What the callbacks see: the state, and where the panels of this run are.
+// Context of the callbacks: the state, and the addresses of this run's panels.
 struct blocks_panels {
   const struct blocks_state *s;
   const struct smr_job *job;
@@ -89,7 +89,7 @@ static void blocks_row(const void *context, size_t batch, size_t column, size_t 
   p->s->linear.narrow->row[p->s->type](&panel, a, sums);
 }
 
-// Where one of the three comes from, in panels.
+// Decide where weights, scales or zero points come from.
 static samara_status blocks_place(struct smr_job *job, struct blocks_state *s, int part,
                                   size_t panel_bytes) {
   const struct smr_tensor *t = smr_optional_input(job, (uint32_t)part);
@@ -103,7 +103,7 @@ static samara_status blocks_place(struct smr_job *job, struct blocks_state *s, i
     s->from[part] = SMR_LINEAR_DIRECT;
     return SAMARA_OK;
   }
-  // A key says how dims are read; the block is how many scales there are to a row.
+  // The key encodes how dims are read. The block size follows from the number of scales per row.
   const uint32_t key = SMR_LINEAR_KEY_BLOCKS | (uint32_t)part;
   if (t->constant >= 0 && bytes > 0) {
     s->from[part] = SMR_LINEAR_DERIVED;

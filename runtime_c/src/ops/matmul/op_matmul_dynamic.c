@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// matmul_dynamic: products of quantized weights and float32 rows that are quantized on the way.
+// matmul_dynamic: products of float32 rows by quantized weights. Rows are quantized at run time.
 //
-// Two phases: rows become bytes, each with its own scale; products.
+// Two phases: quantize rows, each with its own scale; multiply.
 #include "base/fp.h"
 
 #include "base/cut.h"
@@ -16,7 +16,7 @@ enum {
 struct matmul_dynamic_state {
   struct smr_dynamic dynamic;
   size_t m, k;
-  size_t rows, pieces;            // rows of x to a tile of the first phase, tiles of it
+  size_t rows, pieces;            // rows of x per tile of the first phase; number of such tiles
   size_t q_offset, scale_offset;  // in scratch
   struct smr_i8_gemm_plan plan;
 };

@@ -10,19 +10,19 @@
 
 #include <string.h>
 
-enum { QMATMUL_TURN = 64 };  // columns of x that are transposed together
+enum { QMATMUL_TURN = 64 };  // columns of x transposed together
 
 struct qmatmul_state {
   struct smr_qlinear linear;
   struct smr_i8_gemm_plan plan;      // of one product
-  struct smr_broadcast batch;        // which x and which w make product i, counted in matrices
-  size_t products, m, k;             // with one w, all rows of x make one product
+  struct smr_broadcast batch;        // maps product i to its matrices of x and w
+  size_t products, m, k;             // with a single w, all rows of x form one product
   size_t x_count;                    // matrices of x
-  size_t copy_offset;                // x as rows, where it is transposed
-  size_t pack_offset, start_offset;  // of thread scratch: a w packed while running, and its start
-  size_t turns;                      // pieces of x that are transposed first, each a tile
+  size_t copy_offset;                // in scratch: x as rows, if it is transposed
+  size_t pack_offset, start_offset;  // in thread scratch: a w packed at run time; its start values
+  size_t turns;                      // tiles that transpose x first
   bool transposes_x;
-  // Of the products, behind what transposes x.
+  // Runs the products, after the tiles that transpose x.
   samara_status (*run)(const struct smr_job *job, size_t begin, size_t end, void *thread_scratch);
 };
 
@@ -35,14 +35,14 @@ static samara_status qmatmul_check(const struct smr_job *job) {
                            x->dims[x->rank - (transpose_x ? 2 : 1)]);
 }
 
-// Leading dims as a tensor of their own.
+// The leading dims, as a tensor.
 static struct smr_tensor qmatmul_leading(const struct smr_tensor *t) {
   struct smr_tensor leading = *t;
   leading.rank = (uint8_t)(t->rank - 2u);
   return leading;
 }
 
-// Sizes and which matrices meet; returns the number of matrices of w.
+// Set the sizes and the mapping of products to matrices. Returns the number of matrices of w.
 static size_t qmatmul_geometry(const struct smr_job *job, struct qmatmul_state *s) {
   const struct smr_tensor *x = job->inputs[0], *w = job->inputs[1], *y = job->outputs[0];
   const struct smr_tensor leading_x = qmatmul_leading(x), leading_w = qmatmul_leading(w);
@@ -56,7 +56,7 @@ static size_t qmatmul_geometry(const struct smr_job *job, struct qmatmul_state *
     smr_broadcast_make(&s->batch, &leading_y, (const struct smr_tensor *[]){&leading_x, &leading_w},
                        2);
   const size_t w_count = (size_t)smr_numel(&leading_w);
-  if (w_count == 1) {  // x's matrices lie one after another: one tall matrix
+  if (w_count == 1) {  // x's matrices are contiguous: one tall matrix
     s->m *= s->products;
     s->products = s->products != 0;
   }
@@ -74,7 +74,7 @@ static void qmatmul_transpose(size_t rows, size_t columns, const int8_t *in, siz
   }
 }
 
-// Piece `turn` of all matrices, into scratch.
+// Transpose part `turn` of all matrices into scratch.
 static void qmatmul_turn(const struct smr_job *job, const struct qmatmul_state *s, size_t turn) {
   const struct smr_tensor *x = job->inputs[0];
   const size_t rows = (size_t)x->dims[x->rank - 2], columns = (size_t)x->dims[x->rank - 1];
@@ -86,14 +86,14 @@ static void qmatmul_turn(const struct smr_job *job, const struct qmatmul_state *
                     copy + matrix + first * rows, rows);
 }
 
-// Where x lies as rows.
+// Address of x as rows.
 static const int8_t *qmatmul_x(const struct smr_job *job, const struct qmatmul_state *s) {
   return s->transposes_x ? (const int8_t *)job->scratch + s->copy_offset : job->inputs[0]->data;
 }
 
 // ---- running ----
 
-// Units of the only product.
+// Run units of the only product.
 static samara_status qmatmul_one_run(const struct smr_job *job, size_t begin, size_t end,
                                      void *thread_scratch) {
   (void)thread_scratch;
@@ -112,7 +112,8 @@ static samara_status qmatmul_one_run(const struct smr_job *job, size_t begin, si
   return SAMARA_OK;
 }
 
-// What product `i` of many takes but for x, w and its columns: matrices at[0] and at[1] of theirs.
+// Arguments of product `i` of several, except x, w and its columns. The matrices are at[0] and
+// at[1].
 static void qmatmul_args(const struct smr_job *job, const struct qmatmul_state *s, size_t i,
                          size_t *at, struct smr_i8_gemm_args *args) {
   struct smr_broadcast_cursor cursor;
@@ -126,7 +127,7 @@ static void qmatmul_args(const struct smr_job *job, const struct qmatmul_state *
   args->out_stride = n;
 }
 
-// Units of products, whose w are packed before.
+// Run units of products whose w is packed beforehand.
 static samara_status qmatmul_many_run(const struct smr_job *job, size_t begin, size_t end,
                                       void *thread_scratch) {
   (void)thread_scratch;
@@ -151,7 +152,7 @@ static samara_status qmatmul_many_run(const struct smr_job *job, size_t begin, s
   return SAMARA_OK;
 }
 
-// Either of them, behind tiles that transpose pieces of x.
+// Either of the two, after tiles that transpose x.
 static samara_status qmatmul_turned_run(const struct smr_job *job, size_t begin, size_t end,
                                         void *thread_scratch) {
   const struct qmatmul_state *s = job->state;
@@ -161,7 +162,7 @@ static samara_status qmatmul_turned_run(const struct smr_job *job, size_t begin,
   return s->run(job, begin - s->turns, end - s->turns, thread_scratch);
 }
 
-// A tile is a whole product: w is packed, and x transposed, on the way.
+// A tile is a whole product: it packs w and transposes x itself.
 static samara_status qmatmul_computed_run(const struct smr_job *job, size_t begin, size_t end,
                                           void *thread_scratch) {
   const struct qmatmul_state *s = job->state;
@@ -195,7 +196,7 @@ static samara_status qmatmul_computed_run(const struct smr_job *job, size_t begi
 
 // ---- preparing ----
 
-// Scratch of products whose w are packed on the way (`computed`), and for a transposed x.
+// Take scratch for a transposed x, and for weights packed at run time (`computed`).
 static samara_status qmatmul_take(struct smr_job *job, struct qmatmul_state *s, bool computed,
                                   bool transposes) {
   if (computed) {

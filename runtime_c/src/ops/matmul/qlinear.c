@@ -14,7 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-// ---- what this build can meet ----
+// ---- what this build supports ----
 
 static bool qlinear_is_depthwise(const struct smr_qlinear *l) {
   return SMR_HAS(qlinear_depthwise) && l->depthwise;
@@ -54,7 +54,7 @@ static int64_t qlinear_farthest(const struct smr_quant *q) {
   return most;
 }
 
-// The largest magnitude of a constant bias; one that is computed is whoever computes it to keep
+// The largest magnitude of a constant bias. If the bias is computed, its producer must keep it
 // small.
 static int64_t qlinear_largest(const struct smr_tensor *bias) {
   int64_t most = 0;
@@ -132,7 +132,7 @@ static void qlinear_read(const struct smr_job *job, const struct smr_attrs_int8_
   l->hi = (int32_t)attrs->hi.i;
 }
 
-// Sizes of what is packed; false where they fit no memory. *sums counts all column sums.
+// Sizes of packed weights; false on overflow. *sums is the number of column sums.
 static bool qlinear_sizes(struct smr_qlinear *l, size_t *sums) {
   size_t rows, bytes;
   if (l->n > PTRDIFF_MAX - SMR_I8_PANEL || l->k > PTRDIFF_MAX - SMR_I8_GROUP) return false;
@@ -225,7 +225,7 @@ void smr_qlinear_pack_group(const struct smr_job *job, const struct smr_qlinear 
   }
 }
 
-// The file's panels, whose taps lie without gaps.
+// Copy the file's panels, whose taps have no gaps, and pad each tap.
 static void qlinear_pad(const struct smr_job *job, const struct smr_qlinear *l, int8_t *out) {
   const size_t stride = smr_i8_panel_stride_bytes(l->taps * l->k);
   const int8_t *w = job->inputs[1]->data;
@@ -256,10 +256,10 @@ static void qlinear_pack_weights(const struct smr_job *job, const struct smr_qli
     smr_qlinear_pack_group(job, l, g, out + g * l->w_group_bytes);
 }
 
-// Sums of the columns of all groups, for each part: [parts][groups][columns].
+// Column sums of all groups, for each part: [parts][groups][columns].
 static void qlinear_sum(const struct smr_job *job, const struct smr_qlinear *l,
                         const int8_t *panels, int32_t *sums) {
-  // A start of 0 less -1 times the sum.
+  // start = 0 - (-1) * sum
   const int32_t minus_one = -1 - l->config->a_offset;
   const size_t count = l->groups * (l->columns / SMR_I8_PANEL);
   size_t row = 0;
@@ -279,7 +279,7 @@ samara_status smr_qlinear_pack(const struct smr_job *job, const struct smr_qline
   if (qlinear_derives_weights(l)) {
     qlinear_pack_weights(job, l, out);
     panels = out;
-    sums += l->w_bytes;  // panels are whole lines
+    sums += l->w_bytes;  // aligned: panels are whole cache lines
   }
   if (!qlinear_is_depthwise(l)) qlinear_sum(job, l, panels, (int32_t *)(void *)sums);
   return SAMARA_OK;
@@ -320,7 +320,7 @@ SMR_HOT_VECTORIZED static void qlinear_multipliers(size_t n, float x, const floa
   }
 }
 
-// Element `i` of an array, or NULL.
+// Address of element `i`, or NULL.
 static const int32_t *qlinear_at(const int32_t *array, size_t i) {
   return array != NULL ? array + i : NULL;
 }
@@ -331,7 +331,7 @@ static const int32_t *qlinear_zeros(const struct smr_job *job, const struct smr_
   return (const int32_t *)(const void *)qlinear_scratch(job, l->zero_offset);
 }
 
-// What comes first of an output's columns: groups of n values, or the same n for all (`shared`).
+// Whether `values` cover the n columns of one group, shared by all groups, instead of all columns.
 static bool qlinear_shares(const struct smr_qlinear *l, size_t values) { return values == l->n; }
 
 // Zero points of w and multipliers: [groups][columns].
@@ -439,12 +439,12 @@ void smr_qlinear_args(const struct smr_job *job, const struct smr_qlinear *l, si
   args->zero = l->zero;
   args->lo = l->lo;
   args->hi = l->hi;
-  if (job->scratch == NULL) return;  // a plan asks for sizes, before there is scratch
+  if (job->scratch == NULL) return;  // a plan only asks for sizes
   args->w = smr_qlinear_weights(job, l);
   args->columns = smr_qlinear_columns(job, l, part, 0);
 }
 
-// Multiply-adds of a unit; what does not fit is much.
+// Multiply-adds of a unit, saturated.
 static size_t qlinear_unit_work(const struct smr_i8_gemm_plan *plan,
                                 const struct smr_i8_gemm_args *args) {
   size_t work = args->m / plan->rows.count + 1;

@@ -61,8 +61,8 @@ samara_status smr_move_index(const struct smr_job *job, int64_t value, size_t po
            job->op->name, value, position, -back, extent - 1);
 }
 
-// Adds `back` to those of `n` indices that are negative; true where one of them is out of range. By
-// dtype, so that the loops are short.
+// Adds `back` to the negative ones of `n` indices. True if one is out of range. One function per
+// dtype, to keep the loops short.
 static bool move_turn_wide(const char *from, size_t n, int64_t extent, int64_t back, size_t *out) {
   bool wrong = false;
   for (size_t i = 0; i < n; i++) {
@@ -94,7 +94,7 @@ samara_status smr_move_indices(const struct smr_job *job, const struct smr_tenso
                            back, out)
           : move_turn_narrow((const int32_t *)indices->data + position, n, extent, back, out);
   if (!wrong) return SAMARA_OK;
-  for (size_t i = 0; i < n; i++)  // the first of them is named
+  for (size_t i = 0; i < n; i++)  // report the first that is out of range
     SMR_TRY(smr_move_index(job, smr_index_at(indices, position + i), position + i, extent, wrap,
                            &out[i]));
   return SAMARA_OK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators that move elements share: how work is cut into tiles, blocks, index values.
+// What operators that move elements share: tiles, block copies, index values.
 #ifndef SMR_OPS_MOVE_H
 #define SMR_OPS_MOVE_H
 
@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-enum { SMR_MOVE_TILE_BYTES = 32 * 1024 };  // work worth a hand-over to another thread
+enum { SMR_MOVE_TILE_BYTES = 32 * 1024 };  // work that pays for a hand-over to another thread
 
-/// A range of equal units of work, cut into tiles; prepare keeps it in the state.
+/// A range of equal units of work, divided into tiles; kept in the state.
 struct smr_units {
   size_t count, per_tile;
 };
 
-/// Tiles of about SMR_MOVE_TILE_BYTES when a unit moves `unit_bytes`; sets job->tiles.
+/// Make tiles of about SMR_MOVE_TILE_BYTES, if a unit moves `unit_bytes`. Sets job->tiles.
 static inline struct smr_units smr_units_make(struct smr_job *job, size_t count,
                                               size_t unit_bytes) {
   const size_t per_tile =
@@ -28,7 +28,7 @@ static inline size_t smr_units_begin(const struct smr_units *units, size_t tile)
   return unit < units->count ? unit : units->count;
 }
 
-/// memcpy of a block whose size is mostly that of one element.
+/// memcpy, fast for blocks of one element.
 static inline void smr_copy_block(void *dst, const void *src, size_t bytes) {
   switch (bytes) {
     case 1:
@@ -65,31 +65,32 @@ static inline size_t smr_extent(const struct smr_tensor *t, uint32_t from, uint3
   return n;
 }
 
-/// Check: outputs have the dtype of input 0 (and so have all inputs, for concat). Operators that
-/// move elements have no dtype of their own, and their addressing is in units of this one.
+/// Check: outputs, and all inputs of concat, have the dtype of input 0. Operators that move
+/// elements take any dtype, and address in units of this one.
 samara_status smr_move_check(const struct smr_job *job);
 samara_status smr_move_check_all(const struct smr_job *job);
 
-/// The attribute `axis`, counted from the front; the check class has found it in range.
+/// Attribute `axis`, counted from the front. The check class has checked its range.
 uint32_t smr_move_axis(int64_t axis, uint32_t rank);
 
-/// Strides in bytes of a tensor whose pixels lie pixel_stride apart.
+/// Strides in bytes of a tensor whose pixels are pixel_stride apart.
 void smr_move_strides(const struct smr_tensor *t, size_t *stride_bytes);
 /// Strides of a dense tensor, in bytes.
 void smr_dense_strides(const struct smr_tensor *t, size_t *stride_bytes);
 
-/// Turn an index of `extent` into one that counts from the front. With `wrap` a negative one counts
-/// from the end. BAD_DATA with the value, its position in the index tensor and the valid range for
-/// any other.
+/// Convert an index into an axis of `extent` to one counted from the front. With `wrap`, negative
+/// indices count from the end. Otherwise fails with BAD_DATA, the value, its position in the index
+/// tensor and the valid range.
 samara_status smr_move_index(const struct smr_job *job, int64_t value, size_t position,
                              int64_t extent, bool wrap, size_t *out);
 
-/// The same for `n` <= SMR_MOVE_INDICES neighbours of an index tensor, from `position` on.
+/// The same for `n` <= SMR_MOVE_INDICES consecutive indices, from `position` on.
 enum { SMR_MOVE_INDICES = 256 };
 samara_status smr_move_indices(const struct smr_job *job, const struct smr_tensor *indices,
                                size_t position, size_t n, int64_t extent, bool wrap, size_t *out);
 
-/// Elements of up to 16 bytes in a row: element j comes from src + picks[j] * stride + j * step.
+/// Copy elements of up to 16 bytes to a row: element j comes from src + picks[j] * stride + j *
+/// step.
 void smr_move_pick(size_t n, const size_t *picks, const char *src, size_t stride, size_t step,
                    size_t element_bytes, char *dst);
 

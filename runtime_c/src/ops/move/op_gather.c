@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gather, gather_elements and gather_nd: blocks picked by index tensors, whose values are checked.
+// gather, gather_elements and gather_nd: copies blocks selected by index tensors, and checks the
+// indices.
 #include "base/fp.h"
 
 #include "ops/check/check.h"
@@ -9,9 +10,9 @@
 struct gather_state {
   struct smr_units units;
   bool wrap;           // negative indices count from the end
-  uint32_t axis;       // gather, gather_elements; the number of batch axes of gather_nd
-  size_t outer_bytes;  // gather: of the input behind one outer index; gather_nd: behind one batch
-  size_t block_bytes;  // what one index picks
+  uint32_t axis;       // of gather, gather_elements; number of batch axes of gather_nd
+  size_t outer_bytes;  // gather: bytes of the input per outer index; gather_nd: per batch entry
+  size_t block_bytes;  // bytes that one index selects
   size_t per_outer;    // indices per outer index
   size_t strides[SAMARA_MAX_RANK];  // of the input, in bytes
 };

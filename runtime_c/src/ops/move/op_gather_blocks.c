@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// gather_blocks: rows of a table of 4 or 8 bits, of which only what is picked becomes floats.
+// gather_blocks: selects rows of a 4- or 8-bit table. Only the selected rows are converted to
+// floats.
 #include "base/fp.h"
 
 #include "ops/check/check.h"
@@ -28,7 +29,7 @@ static samara_status gather_blocks_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// `n` neighbours of a row, from element `first` on.
+// Converts `n` elements of a row, from `first` on.
 static void gather_blocks_expand(const struct smr_tensor *w, size_t first, size_t n, float zero,
                                  float scale, float *out) {
   if (w->dtype == SAMARA_INT8) {
@@ -36,7 +37,7 @@ static void gather_blocks_expand(const struct smr_tensor *w, size_t first, size_
     for (size_t i = 0; i < n; i++) out[i] = ((float)q[i] - zero) * scale;
     return;
   }
-  // A number of 4 bits has 16 values.
+  // A table of all 16 values.
   const int32_t less = w->dtype == SAMARA_INT4 ? 8 : 0;
   float values[16];
   for (int32_t i = 0; i < 16; i++) values[i] = ((float)((i ^ less) - less) - zero) * scale;

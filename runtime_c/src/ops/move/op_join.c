@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// concat and split: rows of several tensors side by side.
+// concat and split: concatenated rows of several tensors.
 #include "base/fp.h"
 
 #include "base/cut.h"
@@ -7,8 +7,8 @@
 #include "ops/deadline.h"
 #include "ops/move/move.h"
 
-// The joined tensor is [rows][the parts' blocks one after the other]. Along the last axis, where
-// rows are pixels, work is cut between rows, else by the bytes of the joined tensor.
+// The joined tensor is [rows][blocks of all operands]. Along the last axis, where rows are pixels,
+// tiles are ranges of rows; otherwise ranges of the joined tensor's bytes.
 struct join_state {
   struct smr_units units;  // rows, or JOIN_UNIT_BYTES of the joined tensor
   uint32_t axis;
@@ -54,8 +54,7 @@ static void join_rows(char *dst, size_t dst_pitch, const char *src, size_t src_p
 }
 #undef JOIN_ROWS_OF
 
-// Copies rows [first, last) of pixels. What is there already, because a part is a view of the
-// joined tensor, is left alone.
+// Copies rows [first, last) of pixels. Skips operands that are views of the joined tensor.
 static void join_pixels(const struct smr_tensor *joined, struct smr_tensor *const *parts,
                         uint32_t part_count, size_t first, size_t last, bool split) {
   const size_t element = smr_dtype_bytes(joined->dtype);
@@ -76,7 +75,7 @@ static bool join_is_dense(const struct smr_tensor *t) {
   return t->pixel_stride == t->dims[t->rank - 1];
 }
 
-// Where byte `at` of the dense tensor lies; shortens `bytes` to what follows without a gap.
+// Address of byte `at` of the dense tensor. Shortens `bytes` to what follows contiguously.
 static char *join_at(const struct smr_tensor *t, size_t at, size_t *bytes) {
   const size_t element = smr_dtype_bytes(t->dtype), row = (size_t)t->dims[t->rank - 1] * element;
   if (join_is_dense(t)) return (char *)t->data + at;
@@ -98,7 +97,8 @@ static void join_move(const struct smr_tensor *to, size_t to_at, const struct sm
   }
 }
 
-// Copies bytes [first, last) of the joined tensor from or to the parts, of which many can be empty.
+// Copies bytes [first, last) of the joined tensor from or to the operands. Many of these may be
+// empty.
 static samara_status join_copy(const struct smr_job *job, const struct smr_tensor *joined,
                                struct smr_tensor *const *parts, uint32_t part_count, size_t first,
                                size_t last, bool split) {

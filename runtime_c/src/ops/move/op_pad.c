@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pad: a row at a time, along the last axis that grows or shrinks.
+// pad: one row at a time, along the last axis that is padded or cropped.
 #include "base/fp.h"
 
 #include "ops/check/check.h"
@@ -10,7 +10,7 @@ enum { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP };  // attribute `mode`
 
 struct pad_axis {
   size_t out;           // extent of the output
-  size_t kept;          // what cropping leaves of the input
+  size_t kept;          // elements of the input left after cropping
   size_t crop_begin;    // elements cropped at the beginning
   ptrdiff_t grown;      // elements added there
   size_t stride_bytes;  // of the input
@@ -19,8 +19,8 @@ struct pad_axis {
 struct pad_state {
   struct smr_units units;  // rows
   struct pad_axis axes[SAMARA_MAX_RANK];
-  uint32_t row_axis;   // rows run along this one
-  size_t block_bytes;  // what lies behind one index of it
+  uint32_t row_axis;   // axis of the rows
+  size_t block_bytes;  // bytes per index of row_axis
   size_t element_bytes;
   int64_t mode;
 };
@@ -53,7 +53,7 @@ static samara_status pad_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// Where index `i` of the output comes from along an axis, or -1: from the padding value.
+// Index of the input element for output index `i` of an axis; -1: the padding value.
 static ptrdiff_t pad_source(const struct pad_axis *axis, int64_t mode, size_t i) {
   const ptrdiff_t kept = (ptrdiff_t)axis->kept;
   ptrdiff_t c = (ptrdiff_t)i - axis->grown;
@@ -86,12 +86,12 @@ static void pad_fill(char *dst, size_t bytes, const char *value, size_t element_
     for (size_t i = 0; i < bytes; i += element_bytes) smr_copy_block(dst + i, value, element_bytes);
 }
 
-// One row from `src`, the input's row; there is at least one element to copy or a value to fill
-// with.
+// Writes one row. `src` is the input's row. There is at least one element to copy or a padding
+// value.
 static void pad_row(const struct pad_state *state, const char *src, char *dst, const char *value) {
   const struct pad_axis *axis = &state->axes[state->row_axis];
   const size_t block = state->block_bytes;
-  const size_t left = (size_t)axis->grown;  // kept elements follow, then the right padding
+  const size_t left = (size_t)axis->grown;  // kept elements follow, then the padding at the end
   const size_t right = left + axis->kept;
   memcpy(dst + left * block, src + axis->crop_begin * block, axis->kept * block);
   if (state->mode == PAD_CONSTANT) {
@@ -111,7 +111,7 @@ static samara_status pad_run(const struct smr_job *job, size_t begin, size_t end
   const struct pad_state *state = (const struct pad_state *)job->state;
   const struct smr_tensor *x = job->inputs[0];
   const struct smr_tensor *given = job->input_count > 1 ? job->inputs[1] : NULL;
-  char zero[8] = {0};  // of qs8: the byte that stands for it
+  char zero[8] = {0};  // for qint8: the byte that represents 0
   if (x->quant != NULL) zero[0] = (char)x->quant->zero_points[0];
   const char *value = given != NULL ? (const char *)given->data : zero;
   const size_t row_bytes =
@@ -140,12 +140,14 @@ static samara_status pad_run(const struct smr_job *job, size_t begin, size_t end
   return SAMARA_OK;
 }
 
-// The zero of a quantized tensor is one byte: parameters are per tensor.
+// A quantized tensor must have one zero point, so that one byte represents 0.
 static samara_status pad_check(const struct smr_job *job) {
   const struct smr_quant *quant = job->inputs[0]->quant;
   SMR_TRY(smr_move_check(job));
   if (quant == NULL || (quant->count == 1 && quant->axis == -1)) return SAMARA_OK;
-  SMR_FAIL(job->error, BAD_SHAPE, "pad: the input is quantized along axis %d", (int)quant->axis);
+  SMR_FAIL(job->error, BAD_SHAPE,
+           "pad: the input is quantized along axis %d, expected one scale and zero point",
+           (int)quant->axis);
 }
 
 const struct smr_op_funcs smr_op_pad_funcs = {.check = pad_check,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// scatter_elements and scatter_nd: a copy of the input with updates at the places indices name.
+// scatter_elements and scatter_nd: copies the input and updates the elements named by indices.
 //
-// Updates are applied in the order of the index tensor. Where two of them can meet they belong to
-// one tile, so the outcome does not depend on threads: tiles of scatter_elements are slabs of axis
-// 0 where that is not the axis indices are of; tiles of scatter_nd are runs of the blocks that
-// tuples name, and each looks through all tuples for its own.
+// Updates are applied in the order of the index tensor. Two updates of the same element always
+// belong to the same tile, so the result does not depend on threads. Tiles of scatter_elements are
+// slabs of axis 0, unless indices refer to that axis. Tiles of scatter_nd are ranges of blocks;
+// each tile scans all index tuples for its own.
 #include "base/fp.h"
 
 #include "kernels/f32_vbinary/f32_vbinary.h"
@@ -17,22 +17,22 @@
 
 enum { SCATTER_NONE, SCATTER_ADD, SCATTER_MUL, SCATTER_MAX, SCATTER_MIN, SCATTER_REDUCTIONS };
 enum {
-  SCATTER_TUPLE_BYTES = 64,  // bytes moved in the time that a tuple of another tile takes to pass
-  SCATTER_ROW = 8,           // elements of a block that are worth the call of a vector kernel
+  SCATTER_TUPLE_BYTES = 64,  // cost of skipping a tuple of another tile, in bytes moved
+  SCATTER_ROW = 8,           // fewest elements of a block that justify the call of a vector kernel
 };
 
 // y[i] = y[i] combined with updates[i].
 typedef void (*scatter_combine)(int64_t reduction, size_t n, const char *updates, char *y);
 
 struct scatter_state {
-  struct smr_units units;       // slabs along axis 0 or the one whole; scatter_nd: blocks
+  struct smr_units units;       // slabs along axis 0, or a single unit; scatter_nd: blocks
   scatter_combine combine;      // NULL: replace
-  smr_f32_vbinary_ukernel add;  // sums of float32 rows; NULL: not that
+  smr_f32_vbinary_ukernel add;  // sums of float32 rows; NULL: other cases
   int64_t reduction;
   uint32_t axis;  // of scatter_elements
   bool wrap;      // negative indices count from the end
-  bool slabs;     // updates along an axis other than the first: slabs do not meet
-  size_t block;   // elements that an index tuple of scatter_nd names
+  bool slabs;     // indices refer to another axis than the first: slabs are independent
+  size_t block;   // elements per index tuple of scatter_nd
   size_t strides[SAMARA_MAX_RANK];
 };
 
@@ -101,7 +101,7 @@ static const scatter_combine scatter_combines[] = {
     [SAMARA_UINT64] = scatter_combine_u64,  [SAMARA_BFLOAT16] = scatter_combine_bf16,
 };
 
-// A reduction needs numbers.
+// A reduction requires numbers.
 static samara_status scatter_check(const struct smr_job *job, int64_t reduction) {
   if (reduction < SCATTER_NONE || reduction >= SCATTER_REDUCTIONS)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: reduction %" PRId64 " is unknown", job->op->name,
@@ -129,7 +129,7 @@ static void scatter_block(const struct scatter_state *state, char *y, const char
     smr_copy_block(y, updates, elements * element_bytes);
 }
 
-// Bytes [first, last) of the output start as the input's; nothing to do in place.
+// Copy bytes [first, last) of the input to the output. Nothing to do in place.
 static void scatter_copy(const struct smr_job *job, size_t first, size_t last) {
   const char *x = (const char *)job->inputs[0]->data;
   char *y = (char *)job->outputs[0]->data;
@@ -153,7 +153,7 @@ static samara_status scatter_elements_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// Apply row `row` of the updates, a row being their last axis.
+// Apply row `row` of the updates. Rows run along their last axis.
 static samara_status scatter_elements_row(const struct smr_job *job, size_t row) {
   const struct scatter_state *state = (const struct scatter_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];
@@ -172,7 +172,7 @@ static samara_status scatter_elements_row(const struct smr_job *job, size_t row)
   for (size_t j = 0; j < n; j++, y += step, updates += element_bytes) {
     const size_t position = row * n + j;
     const int64_t value = smr_index_at(indices, position);
-    size_t index = (size_t)value;  // of most indices; others count from the end, or are refused
+    size_t index = (size_t)value;  // the usual case; others count from the end or are refused
     if ((uint64_t)value >= extent)
       SMR_TRY(smr_move_index(job, value, position, (int64_t)extent, state->wrap, &index));
     scatter_block(state, y + index * by, updates, 1, element_bytes);
@@ -231,7 +231,7 @@ static samara_status scatter_nd_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// The block that tuple `tuple` names.
+// The block named by tuple `tuple`.
 static samara_status scatter_nd_place(const struct smr_job *job, size_t tuple, size_t *out) {
   const struct scatter_state *state = (const struct scatter_state *)job->state;
   const struct smr_tensor *x = job->inputs[0], *indices = job->inputs[1];

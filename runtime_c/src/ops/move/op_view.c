@@ -35,8 +35,8 @@ static void view_add(struct smr_view *view, size_t dim, ptrdiff_t stride_bytes) 
   view->stride_bytes[view->rank++] = dim > 1 ? stride_bytes : 0;
 }
 
-// A reshape copies bytes as they are, unless it is done in place: models that have no other view
-// need none of the code of views.
+// A reshape that is not done in place copies bytes. It does so without the code of views, which
+// models without other views need not contain.
 enum { RESHAPE_TILE_BYTES = 1 << 16 };
 
 static samara_status reshape_prepare(struct smr_job *job) {
@@ -78,7 +78,7 @@ static samara_status slice_prepare(struct smr_job *job) {
   struct smr_view view = {.element_bytes = smr_dtype_bytes(x->dtype)};
   ptrdiff_t offset = 0;
   for (uint32_t i = 0; i < x->rank; i++) {
-    // A step only fits the strides where it is taken.
+    // With extent 1 the step is never taken, and it might overflow.
     const bool taken = y->dims[i] > 1;
     view_add(&view, (size_t)y->dims[i], taken ? (ptrdiff_t)step[i] * (ptrdiff_t)strides[i] : 0);
     if (y->dims[i] > 0) offset += (ptrdiff_t)begin[i] * (ptrdiff_t)strides[i];
@@ -101,7 +101,7 @@ static samara_status expand_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// Each axis becomes two: the repeats, which do not move in the input, and the axis itself.
+// Each axis becomes two: the repeats, with stride 0 in the input, and the axis itself.
 static samara_status tile_prepare(struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   const int64_t *repeats = SMR_ATTR(job, tile, repeats)->ints;

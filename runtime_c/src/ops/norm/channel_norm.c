@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics of channels: how tensors are cut, and how partial sums are joined.
+// Statistics of channels: how tensors are divided, and how partial sums are combined.
 #include "base/fp.h"
 
 #include "ops/norm/channel_norm.h"
@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-  CHANNEL_WIDTH = 64,    // columns that folding aims at: four vectors of the widest ISA
-  CHANNEL_LEAST = 64,    // rows of a chunk at least: partial sums stay a small part of the tensor
+  CHANNEL_WIDTH = 64,    // target columns of folded rows: four vectors of the widest ISA
+  CHANNEL_LEAST = 64,    // fewest rows of a chunk: keeps partial sums small beside the tensor
   CHANNEL_GRAIN = 8192,  // elements of a chunk of narrow rows: 32 KiB
 };
 
@@ -27,14 +27,14 @@ struct smr_channel_plan smr_channel_plan_make(size_t images, size_t pixels, size
   return p;
 }
 
-// Rows of a chunk, the last of which may be one unfinished row.
+// Rows of a chunk. The last chunk may be one partial row.
 static size_t channel_rows(const struct smr_channel_plan *p, size_t chunk) {
   const size_t first = chunk * p->chunk_rows;
   if (p->rest && chunk == p->chunks - 1) return 1;
   return p->rows - first < p->chunk_rows ? p->rows - first : p->chunk_rows;
 }
 
-// Columns of a block that a chunk has.
+// Columns of a block in a chunk: the last chunk may have fewer.
 static size_t channel_columns(const struct smr_channel_plan *p, size_t chunk, size_t block) {
   const size_t width = p->rest && chunk == p->chunks - 1 ? p->rest * p->channels : p->width;
   const size_t first = block * SMR_CHANNEL_COLUMNS;
@@ -71,7 +71,7 @@ size_t smr_channel_count(const struct smr_channel_plan *p, size_t block) {
   return p->channels - first < SMR_CHANNEL_COLUMNS ? p->channels - first : SMR_CHANNEL_COLUMNS;
 }
 
-// Channels from the columns of a block.
+// Add the columns of a block up to channels.
 static void channel_folded(const struct smr_channel_plan *p, size_t block, const double *columns,
                            double *channels) {
   const size_t count = smr_channel_count(p, block);
@@ -80,7 +80,7 @@ static void channel_folded(const struct smr_channel_plan *p, size_t block, const
     for (size_t c = 0; c < count; c++) channels[c] += columns[lane * count + c];
 }
 
-// Columns of a block from channels.
+// Repeat channels over the columns of a block.
 static void channel_unfolded(const struct smr_channel_plan *p, size_t block, const double *channels,
                              double *columns) {
   const size_t count = smr_channel_count(p, block);

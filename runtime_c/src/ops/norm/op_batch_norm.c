@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // batch_norm with the statistics of its batch, and its gradient.
 //
-// Three phases: sums of pieces (any order), channels from those, every element. Pieces and their
-// joining depend on the dims only.
+// Three phases: partial sums of tiles, in any order; channels; all elements. Tiles and the order in
+// which their sums are combined depend on the dims only.
 #include "base/fp.h"
 
 #include "base/checked.h"
@@ -18,11 +18,11 @@ struct batch_norm_state {
   const struct smr_f32_channel_norm *kernels;
   const struct smr_f32_channel_norm_grad *grads;  // of the gradient
   struct smr_channel_plan plan;
-  size_t pieces, joins;  // tiles of the first and last phase, and of the second
+  size_t pieces, joins;  // tiles of the first and the last phase; tiles of the second
   float eps;
 };
 
-// What the phases hand on: three arrays of partial sums, then per channel factor, slope and bias.
+// Passed between the phases: three arrays of partial sums; factor, slope and bias per channel.
 struct batch_norm_scratch {
   float *first, *second, *third, *factor, *slope, *bias;
 };
@@ -78,7 +78,7 @@ static void batch_norm_join(const struct smr_job *job, size_t block) {
     ((float *)job->outputs[1]->data)[c] = centre;
     ((float *)job->outputs[2]->data)[c] = (float)variance;
     work.factor[c] = (float)factor;
-    // What rounding took from the mean comes back here.
+    // Add back the rounding error of the mean.
     work.bias[c] = (float)((bias != NULL ? (double)((const float *)bias->data)[c] : 0.0) +
                            ((double)centre - mean[j]) * factor);
   }
@@ -132,7 +132,7 @@ static void batch_norm_grad_join(const struct smr_job *job, size_t block) {
     const size_t c = first + j;
     const double r = 1.0 / sqrt((double)var[c] + (double)s->eps), n = (double)s->plan.pixels;
     const double factor = scale != NULL ? r * (double)((const float *)scale->data)[c] : r;
-    // Of nothing the sums are 0, whatever the variance.
+    // Without pixels the sums are 0, whatever the variance.
     ((float *)job->outputs[1]->data)[c] = s->plan.pixels ? (float)(product[j] * r) : 0.0f;
     ((float *)job->outputs[2]->data)[c] = (float)sum[j];
     work.factor[c] = (float)factor;

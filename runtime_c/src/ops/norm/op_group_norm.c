@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// group_norm and its gradient, which is that of instance_norm, too.
+// group_norm and its gradient, which also serves instance_norm.
 //
-// Three phases, as in op_batch_norm.c: sums of pieces, groups from those (an image at a time),
-// every element. The gradient takes its statistics from x again.
+// Three phases, as in op_batch_norm.c: partial sums of tiles; groups, one image at a time; all
+// elements. The gradient recomputes the statistics from x.
 #include "base/fp.h"
 
 #include "base/checked.h"
@@ -21,14 +21,14 @@ struct group_norm_state {
   struct smr_channel_plan plan;
   size_t groups;
   size_t pieces;
-  size_t arrays;  // of partial sums
+  size_t arrays;  // arrays of partial sums
   float eps;
 };
 
 enum { GROUP_MAPS = 4 };  // shift, factor, slope, bias per image and channel
 
-// In front of it [images][2][channels] in double: moments first, then the shares of an image in
-// dbias and dscale.
+// Stored before the partial sums: [images][2][channels] doubles, first moments, then each image's
+// contribution to dbias and dscale.
 static double *group_moments(const struct smr_job *job, size_t image) {
   const struct group_norm_state *s = job->state;
   return (double *)job->scratch + 2 * image * s->plan.channels;
@@ -44,7 +44,7 @@ static float *group_partials(const struct smr_job *job, size_t array) {
   return group_map(job, s->plan.images) + array * smr_channel_partials(&s->plan);
 }
 
-// `groups` divides the channels; 0 stands for as many as there are.
+// `groups` must divide the channels; 0 means one group per channel.
 static samara_status group_norm_check(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   const int64_t groups = SMR_ATTR(job, group_norm, groups)->i, channels = x->dims[x->rank - 1];
@@ -96,7 +96,7 @@ static samara_status group_norm_grad_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// Mean and 1 / sqrt(variance + eps) of a group whose channels have these moments.
+// Mean and 1 / sqrt(variance + eps) of a group, from the moments of its channels.
 static void group_statistics(const struct group_norm_state *s, const double *mean,
                              const double *square, size_t count, double *centre, double *r) {
   double total = 0, squares = 0;
@@ -135,14 +135,14 @@ static void group_norm_join(const struct smr_job *job, size_t image) {
       shift[c] = (float)centre;
       factor[c] = (float)times;
       slope[c] = 0.0f;
-      // What rounding took from the mean comes back here.
+      // Add back the rounding error of the mean.
       offset[c] = (float)((bias != NULL ? (double)((const float *)bias->data)[c] : 0.0) +
                           ((double)shift[c] - centre) * times);
     }
   }
 }
 
-// The columns of a piece of an image's maps.
+// The columns of a tile in an image's maps.
 static struct smr_f32_channel_map group_map_of(const struct smr_job *job,
                                                const struct smr_channel_piece *piece,
                                                float room[GROUP_MAPS][SMR_CHANNEL_COLUMNS]) {
@@ -189,7 +189,7 @@ SMR_WIDENED_OP(group_norm, group_norm_check, group_norm_prepare, group_norm_run,
 
 // ---- the gradient: dy, x, scale? -> dx, dscale, dbias ----
 
-// With h = dy * scale, over a group of n elements and r = 1 / sqrt(variance + eps):
+// With h = dy * scale over a group of n elements, and r = 1 / sqrt(variance + eps):
 // dx = r * (h - mean of h - (x - mean) * r^2 * mean of h * (x - mean)).
 static void group_norm_grad_join(const struct smr_job *job, size_t image) {
   const struct group_norm_state *s = job->state;
@@ -218,11 +218,11 @@ static void group_norm_grad_join(const struct smr_job *job, size_t image) {
       offset[first + j] = (float)((double)shift[first + j] - mean[first + j]);
       factor[first + j] = (float)square[first + j];
       mean[first + j] = sum[j];
-      // Of no pixels the sums are 0, also where the statistics are NaN.
+      // Without pixels the sums are 0, even if the statistics are NaN.
       square[first + j] = s->plan.pixels ? product[j] * square[first + j] : 0.0;
     }
   }
-  // Now `mean` is the sum of dy and `square` that of dy * (x - mean) * r.
+  // From here on `mean` is the sum of dy and `square` the sum of dy * (x - mean) * r.
   for (size_t first = 0; first < channels; first += count) {
     double plain = 0, product = 0;
     for (size_t c = first; c < first + count; c++) {
@@ -233,7 +233,7 @@ static void group_norm_grad_join(const struct smr_job *job, size_t image) {
     for (size_t c = first; c < first + count; c++) {
       const double r = (double)factor[c], gain = -r * r * product / n;
       slope[c] = (float)gain;
-      // What rounding took from the mean comes back here.
+      // Add back the rounding error of the mean.
       offset[c] = (float)(-r * plain / n + gain * (double)offset[c]);
       if (scale != NULL) factor[c] *= ((const float *)scale->data)[c];
     }
@@ -276,7 +276,7 @@ static void group_norm_grad_piece(const struct smr_job *job, const struct smr_ch
                      group_partials(job, 4) + piece->partial);
 }
 
-// The last tile of all adds up dscale and dbias.
+// The last tile adds up dscale and dbias.
 static samara_status group_norm_grad_run(const struct smr_job *job, size_t begin, size_t end,
                                          void *thread_scratch) {
   (void)thread_scratch;

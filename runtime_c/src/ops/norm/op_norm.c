@@ -19,7 +19,7 @@ struct norm_state {
   float eps;
 };
 
-enum { NORM_CHUNK = 64 };  // channels of a tile
+enum { NORM_CHUNK = 64 };  // channels per tile
 
 static samara_status norm_check(const struct smr_job *job) {
   return smr_expect_one_dtype(job, SMR_DTYPES_FLOAT);
@@ -113,7 +113,7 @@ SMR_WIDENED_OP(instance_norm, norm_check, instance_norm_prepare, instance_norm_r
                sizeof(struct norm_state))
 
 struct lrn_state {
-  size_t block, blocks;  // channels of a tile, and tiles of a pixel
+  size_t block, blocks;  // channels per tile; tiles per pixel
 };
 
 static samara_status lrn_check(const struct smr_job *job) {
@@ -124,7 +124,7 @@ static samara_status lrn_check(const struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// A tile is a block of a pixel's channels: SMR_GRAIN elements summed, or one channel's window.
+// A tile is a block of a pixel's channels: about SMR_GRAIN elements to sum, or a single channel.
 static samara_status lrn_prepare(struct smr_job *job) {
   struct lrn_state *s = job->state;
   const struct smr_tensor *x = job->inputs[0];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // layer_norm_grad and rms_norm_grad.
 //
-// A tile of the first phase is some rows: it writes their dx, and their sums of dscale and dbias to
-// scratch. The second phase adds these up in double, some columns per tile.
+// A tile of the first phase is some rows: it writes their dx, and partial sums of dscale and dbias
+// to scratch. The second phase adds these up in double, some columns per tile.
 #include "base/fp.h"
 
 #include "base/checked.h"
@@ -16,9 +16,9 @@
 #include <string.h>
 
 enum {
-  NORM_GRAD_LEAST = 16,     // rows of a tile at least: sums in scratch stay a small part of x
-  NORM_GRAD_MOST = 256,     // and at most: these are added up one by one
-  NORM_GRAD_COLUMNS = 256,  // columns of a tile of the second phase
+  NORM_GRAD_LEAST = 16,     // fewest rows per tile: keeps sums in scratch small beside x
+  NORM_GRAD_MOST = 256,     // most rows per tile: they are added up one by one
+  NORM_GRAD_COLUMNS = 256,  // columns per tile of the second phase
 };
 
 struct norm_grad_state {

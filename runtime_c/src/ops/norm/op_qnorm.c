@@ -13,7 +13,7 @@
 #include <inttypes.h>
 
 struct qsoftmax_state {
-  struct smr_axis axis;  // first
+  struct smr_axis axis;  // first member, so that a struct smr_axis is at job->state
   const struct smr_i8_softmax *kernels;
 };
 
@@ -83,12 +83,12 @@ const struct smr_op_funcs smr_op_qsoftmax_funcs = {.check = qsoftmax_check,
 
 struct qnorm_state {
   const struct smr_i8_norm *kernels;
-  size_t groups, n;    // rows, and elements of one
-  size_t tile_groups;  // rows of a tile
+  size_t groups, n;    // number of rows, elements per row
+  size_t tile_groups;  // rows per tile
   struct smr_i8_norm_args args;
 };
 
-// Elements of a row; the check class has looked at the axis.
+// Elements of a row. The check class has checked the axis.
 static uint64_t qnorm_length(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0];
   const int64_t given = SMR_ATTR(job, qlayer_norm, axis)->i;
@@ -105,7 +105,7 @@ static samara_status qnorm_check(const struct smr_job *job) {
       SMR_TRY(smr_expect_dtype(job, job->inputs[i], i == 1 ? "scale" : "bias", SMR_DTYPE_F32));
   SMR_TRY(smr_expect_q8_output(job, SMR_ATTR_GROUP(job, qlayer_norm, int8_output)));
   if (n > SMR_I8_NORM_MOST)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: rows of %" PRIu64 " elements, at most %d are provided",
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: rows of %" PRIu64 " elements, expected at most %d",
              job->op->name, n, (int)SMR_I8_NORM_MOST);
   if (!(eps > 0.0f))
     SMR_FAIL(job->error, BAD_SHAPE, "%s: eps is %g, expected a positive number", job->op->name,

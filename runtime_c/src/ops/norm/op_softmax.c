@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct softmax_state {
-  struct smr_axis axis;  // first
+  struct smr_axis axis;  // first member
   const struct smr_f32_softmax *kernels;
   size_t log;
 };
@@ -23,7 +23,7 @@ static samara_status softmax_check(const struct smr_job *job) {
   return smr_expect_one_dtype(job, SMR_DTYPES_EVERY_FLOAT);
 }
 
-// Whether the axis is the last, which has nothing behind it.
+// Whether the axis is the last.
 static bool softmax_is_last(const struct smr_job *job) {
   const int64_t axis = SMR_ATTR(job, softmax, axis)->i;
   return axis == -1 || axis + 1 == (int64_t)job->inputs[0]->rank;
@@ -56,7 +56,7 @@ static samara_status softmax_columns_run(const struct smr_job *job, size_t begin
   return smr_axis_run(job, job->state, begin, end, softmax_columns);
 }
 
-// One group of doubles, `stride` apart: shifted by the largest, so that nothing overflows.
+// One group of doubles, `stride` apart, shifted by the largest to avoid overflow.
 static void softmax_f64(const struct softmax_state *s, const double *x, double *y) {
   const size_t n = s->axis.n, stride = s->axis.inner;
   double top = -INFINITY, sum = 0;
@@ -88,7 +88,7 @@ static samara_status softmax_f64_run(const struct smr_job *job, size_t begin, si
 
 // ---- preparing ----
 
-// True where nothing else is to be decided: float64 has one way.
+// True if prepare is complete: float64 has a single way.
 static bool softmax_begin(struct smr_job *job, size_t log) {
   struct softmax_state *s = job->state;
   *s = (struct softmax_state){
@@ -104,7 +104,7 @@ static bool softmax_begin(struct smr_job *job, size_t log) {
   return true;
 }
 
-// Rows have an axis of columns behind them where that may be longer than 1.
+// Whether groups are contiguous: all dims after the axis are 1.
 static bool softmax_is_row(const struct smr_job *job) {
   return ((const struct softmax_state *)job->state)->axis.inner == 1;
 }
@@ -132,7 +132,7 @@ SMR_WIDENED_OP_MORE(log_softmax, softmax_check, log_softmax_prepare, NULL,
 
 // ---- hardmax ----
 
-// One group of doubles, `stride` apart: 1 at the first of the largest elements (NaN beats all).
+// One group of doubles, `stride` apart: 1 at the first largest element. NaN counts as the largest.
 static void hardmax_f64(size_t n, size_t stride, const double *x, double *y) {
   size_t best = 0;
   for (size_t i = 1; i < n; i++) {

@@ -9,7 +9,7 @@
 #include "ops/widen.h"
 
 struct softmax_grad_state {
-  struct smr_axis axis;  // first
+  struct smr_axis axis;  // first member
   const struct smr_f32_softmax_grad *kernels;
   size_t log;
 };

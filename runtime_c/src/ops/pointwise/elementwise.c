@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walking over broadcast operands.
+// Iterating over broadcast operands.
 #include "base/fp.h"
 
 #include "ops/pointwise/elementwise.h"
@@ -8,14 +8,15 @@ void smr_broadcast_make(struct smr_broadcast *b, const struct smr_tensor *out,
                         const struct smr_tensor *const *operands, uint32_t count) {
   int64_t strides[SAMARA_MAX_RANK][SMR_BROADCAST_OPERANDS];
   int64_t dense[SMR_BROADCAST_OPERANDS] = {1, 1, 1};
-  for (uint32_t i = 0; i < out->rank; i++) {  // axis i counted from the end
+  for (uint32_t i = 0; i < out->rank; i++) {  // axis i, counted from the end
     for (uint32_t k = 0; k < count; k++) {
       const int64_t own = i < operands[k]->rank ? operands[k]->dims[operands[k]->rank - 1 - i] : 1;
       strides[out->rank - 1 - i][k] = own == 1 ? 0 : dense[k];
       dense[k] *= own;
     }
   }
-  // Axes of extent 1 vanish; others become one with the axis before where all operands allow it.
+  // Drop axes of extent 1. Merge an axis with the one before if the strides of all operands allow
+  // it.
   *b = (struct smr_broadcast){.operands = count};
   for (uint32_t i = 0; i < out->rank; i++) {
     const int64_t dim = out->dims[i];
@@ -46,7 +47,7 @@ void smr_broadcast_start(const struct smr_broadcast *b, struct smr_broadcast_cur
   }
 }
 
-// Step back to the start of axis i and forward by one along the axis before, and so on.
+// Reset axis i and advance the axis before it, with further carries as needed.
 static void broadcast_carry(const struct smr_broadcast *b, struct smr_broadcast_cursor *cursor) {
   for (uint32_t i = b->rank - 1; i > 0 && cursor->index[i] == b->dims[i]; i--) {
     cursor->index[i] = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// activation_grad: dy and the activation's operand or result -> dx, element by element.
+// activation_grad: dx from dy and the activation's operand or result, element by element.
 #include "base/fp.h"
 
 #include "kernels/f32_activation_grad/f32_activation_grad.h"

@@ -14,23 +14,23 @@
 enum { BINARY_DIVIDES = SMR_HAS(vbinary_div) || SMR_HAS(vbinary_mod) || SMR_HAS(vbinary_fmod) };
 
 enum {
-  BINARY_SHORT = 128,      // rows of fewer elements cost more to walk than to compute
+  BINARY_SHORT = 128,      // rows with fewer elements cost more in overhead than in work
   BINARY_REPEATED = 1024,  // elements that such a row is repeated to
 };
 
 struct binary_state {
   struct smr_broadcast broadcast;
-  smr_f32_vbinary_ukernel f32;  // or `any`, where this is NULL
+  smr_f32_vbinary_ukernel f32;  // NULL: use `any`
   struct smr_vbinary_kernel any;
   smr_f16_to_f32_ukernel widen;  // float16 inputs
   smr_f32_to_f16_ukernel narrow;
-  bool divides;  // integers: a divisor of 0 is an error
-  size_t
-      repeat;  // elements of the short row of `repeated` that all rows of the other meet; 0: none
+  bool divides;   // integer division: a divisor of 0 is an error
+  size_t repeat;  // length of the short row of operand `repeated` that every row of the other one
+                  // uses; 0: none
   uint32_t repeated;
 };
 
-// Both inputs of one dtype out of `set`; the output has it too, or is bool.
+// Both inputs have one dtype out of `set`. The output has the same, or bool.
 static samara_status binary_check(const struct smr_job *job, uint32_t set, bool to_bool) {
   SMR_TRY(smr_expect_dtype(job, job->inputs[0], "input 0", set));
   SMR_TRY(smr_expect_same_dtype(job, job->inputs[0], job->inputs[1], "inputs"));
@@ -38,7 +38,7 @@ static samara_status binary_check(const struct smr_job *job, uint32_t set, bool 
   return smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "input and output");
 }
 
-// A row per channel of few channels beside dense rows: it is repeated, so that it spans many of
+// Find an operand that is a short row per channel beside dense rows. It is repeated to span many of
 // them.
 static void binary_find_short(struct binary_state *s) {
   const struct smr_broadcast *b = &s->broadcast;
@@ -100,8 +100,8 @@ static void binary_row_f16(const struct binary_state *s, size_t n, const uint16_
   if (!to_bool) s->narrow(n, wide_y, y);
 }
 
-// Elements [begin, end) where `row` is the operand that is repeated. Pieces begin where the row
-// does, but for the first.
+// Elements [begin, end), where `row` is the repeated operand. All runs but the first start where
+// the row starts.
 static void binary_run_short(const struct smr_job *job, size_t begin, size_t end, float *row) {
   const struct binary_state *s = job->state;
   const float *once = job->inputs[s->repeated]->data, *other = job->inputs[!s->repeated]->data;
@@ -190,7 +190,7 @@ BINARY(shift, SMR_DTYPES_EVERY_INT, false,
        SMR_ATTR(job, shift, direction)->i ? SMR_VBINARY_SHR : SMR_VBINARY_SHL)
 #undef BINARY
 
-// The slope broadcasts to x, not x to the slope.
+// The slope must broadcast to x; the output has the dims of x.
 static samara_status binary_check_prelu(const struct smr_job *job) {
   SMR_TRY(binary_check(job, SMR_DTYPES_EVERY_FLOAT, false));
   return smr_check_same(job);

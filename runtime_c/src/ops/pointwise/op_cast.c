@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// cast: elements in another dtype.
+// cast: converts elements to another dtype.
 #include "base/fp.h"
 
 #include "kernels/vcast/vcast_wide.h"
@@ -9,15 +9,15 @@
 
 #include <string.h>
 
-// Chunks begin at even elements: what shares a byte is converted together.
+// Chunks start at even elements, because two elements may share a byte.
 _Static_assert(SMR_WIDEN_CHUNK % 2 == 0 && SMR_GRAIN % SMR_WIDEN_CHUNK == 0, "odd chunks");
 
-// In one step, or two through the thread's scratch; none of them: the bytes are copied.
+// One step, or two through thread scratch. All NULL: copy bytes.
 struct cast_state {
-  smr_vcast_ukernel cast;         // between what remains when float16 counts as float32
+  smr_vcast_ukernel cast;         // treats float16 as float32
   smr_f16_to_f32_ukernel widen;   // float16 input
   smr_f32_to_f16_ukernel narrow;  // float16 output
-  struct smr_vcast_steps steps;   // pairs that `cast` does not have
+  struct smr_vcast_steps steps;   // for pairs that `cast` does not support
 };
 
 static samara_status cast_check(const struct smr_job *job) {
@@ -31,8 +31,8 @@ static samara_status cast_check(const struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// The unsigned (or only) dtype with the same bits where wrapping changes none of them; else the
-// dtype itself.
+// The unsigned dtype with the same bits, if wrapping leaves them unchanged; otherwise the dtype
+// itself.
 static uint8_t cast_bits(uint8_t dtype) {
   switch (dtype) {
     case SAMARA_INT8:
@@ -59,7 +59,7 @@ static samara_status cast_prepare(struct smr_job *job) {
   if (cast_bits(from) == cast_bits(to)) return SAMARA_OK;
   const smr_vcast_ukernel cast = smr_vcast_kernel(from == SAMARA_FLOAT16 ? SAMARA_FLOAT32 : from,
                                                   to == SAMARA_FLOAT16 ? SAMARA_FLOAT32 : to);
-  // Between float16 and bfloat16 there are two float32 steps, which the other way has as well.
+  // float16 to bfloat16 passes through float32, in either direction.
   const bool two = (from == SAMARA_FLOAT16 && to == SAMARA_BFLOAT16) ||
                    (from == SAMARA_BFLOAT16 && to == SAMARA_FLOAT16);
   if (cast == NULL || two) {
@@ -82,7 +82,7 @@ static void cast_chunk(const struct cast_state *s, size_t n, const void *x, void
     s->steps.widen(n, x, scratch);
     s->steps.narrow(n, scratch, y);
   } else if (s->narrow != NULL) {
-    s->cast(n, x, scratch);  // never float16 to itself, so there is no widened input here
+    s->cast(n, x, scratch);  // float16 to float16 does not get here, so scratch is free
     s->narrow(n, (const float *)scratch, (uint16_t *)y);
   } else if (s->widen != NULL) {
     s->widen(n, (const uint16_t *)x, (float *)scratch);

@@ -13,9 +13,9 @@
 #include <string.h>
 
 enum {
-  QPOINTWISE_FACTOR = 1 << 20,  // of qadd at most: sums stay within int32
+  QPOINTWISE_FACTOR = 1 << 20,  // largest factor of qadd, so that sums fit int32
   QPOINTWISE_LEAST_SHIFT = -100,
-  QPOINTWISE_MOST_SHIFT = 126,  // 2^-126 is the least normal number
+  QPOINTWISE_MOST_SHIFT = 126,  // 2^-126 is the smallest normal number
 };
 
 struct qpointwise_state {
@@ -53,7 +53,7 @@ static samara_status qpointwise_prepare(struct smr_job *job,
   return SAMARA_OK;
 }
 
-// A row of sums; an operand of step 0 is one value, which goes into the offset.
+// A row of sums. An operand with step 0 is one value, which is added to the offset.
 static void qpointwise_add(const struct qpointwise_state *s, size_t n, const int8_t *a,
                            size_t a_step, const int8_t *b, size_t b_step, int8_t *y) {
   const int32_t offset = -(s->a_zero * s->a_factor + s->b_zero * s->b_factor);
@@ -65,7 +65,7 @@ static void qpointwise_add(const struct qpointwise_state *s, size_t n, const int
     s->kernels->add(n, a, s->a_factor, b, s->b_factor, offset, &s->out, y);
 }
 
-// A row of products; an operand of step 0 is the factor of the other.
+// A row of products. An operand with step 0 is a factor of the other one.
 static void qpointwise_mul(const struct qpointwise_state *s, size_t n, const int8_t *a,
                            size_t a_step, const int8_t *b, size_t b_step, int8_t *y) {
   const int32_t by_a = *a - s->a_zero, by_b = *b - s->b_zero;
@@ -116,8 +116,8 @@ static bool qpointwise_last_open(const struct smr_tensor *t) {
   return t->rank > 0 && smr_dims_open(t, t->rank - 1u, t->rank);
 }
 
-// Whether a resize may change how operands are broadcast along rows. Rows run along a last axis
-// that is longer than 1, whatever is before it.
+// Whether a resize may change how operands are broadcast along rows. Rows run along the last axis
+// if it is longer than 1.
 static bool qpointwise_open(const struct smr_job *job) {
   const struct smr_tensor *y = job->outputs[0];
   return job->dims_vary &&
@@ -125,7 +125,7 @@ static bool qpointwise_open(const struct smr_job *job) {
           qpointwise_last_open(job->inputs[0]) || qpointwise_last_open(job->inputs[1]));
 }
 
-// Whether rows may have one value for an operand, and whether they may have none.
+// Whether one operand may be a single value per row; and whether neither may be.
 static bool qpointwise_scales(const struct smr_job *job) {
   const struct qpointwise_state *s = job->state;
   return qpointwise_open(job) || smr_broadcast_step(&s->broadcast, 0) == 0 ||
@@ -140,7 +140,7 @@ static bool qpointwise_pairs(const struct smr_job *job) {
 
 static samara_status qadd_prepare(struct smr_job *job) {
   struct qpointwise_state *s = job->state;
-  // 2^-shift by its bits; check has seen that it is a normal number.
+  // 2^-shift from its bits; check ensures a normal number.
   const uint32_t bits = (uint32_t)(127 - SMR_ATTR(job, qadd, shift)->i) << 23;
   float factor;
   memcpy(&factor, &bits, sizeof factor);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 struct unary_state {
-  smr_f32_vunary_ukernel f32;  // or `f64`, or `any`, where this is NULL
+  smr_f32_vunary_ukernel f32;  // NULL: use `f64` or `any`
   smr_f64_vunary_ukernel f64;
   struct smr_vunary_kernel any;
   smr_f16_to_f32_ukernel widen;  // float16 input
@@ -53,7 +53,7 @@ static void unary_widen(struct smr_job *job, struct unary_state *s) {
   job->thread_scratch_bytes = SMR_WIDEN_CHUNK * sizeof(float);
 }
 
-// float64 by the function of the same name.
+// float64 uses the function of the same name.
 static samara_status unary_prepare_f32(struct smr_job *job, enum smr_f32_vunary function, float a,
                                        float b) {
   struct unary_state *s = job->state;
@@ -83,7 +83,7 @@ static samara_status unary_prepare_any(struct smr_job *job, enum smr_vunary func
   return SAMARA_OK;
 }
 
-// Floats by one function, integers by another.
+// Floats use `f32`, integers another function.
 static samara_status unary_prepare_number(struct smr_job *job, enum smr_f32_vunary f32,
                                           enum smr_vunary any) {
   const uint8_t dtype = job->inputs[0]->dtype;
@@ -125,7 +125,7 @@ static samara_status unary_run(const struct smr_job *job, size_t begin, size_t e
   return SAMARA_OK;
 }
 
-// What each check takes beyond the first dtypes.
+// Dtypes that the checks accept beyond the first eight.
 enum {
   unary_more_float = SMR_DTYPE_F64,
   unary_more_number = SMR_DTYPES_MORE_NUMBER,
@@ -151,7 +151,7 @@ UNARY(logical_not, bool, unary_prepare_any(job, SMR_VUNARY_NOT))
 UNARY(bitwise_not, int, unary_prepare_any(job, SMR_VUNARY_BIT_NOT))
 UNARY(isnan, predicate, unary_prepare_any(job, SMR_VUNARY_IS_NAN))
 
-// Which infinities count.
+// Select which infinities count.
 static samara_status unary_prepare_infinite(struct smr_job *job) {
   const bool negative = SMR_ATTR(job, isinf, negative)->i != 0;
   const bool positive = SMR_ATTR(job, isinf, positive)->i != 0;
@@ -189,7 +189,7 @@ static samara_status identity_run(const struct smr_job *job, size_t begin, size_
   return SAMARA_OK;
 }
 
-// Two dtypes of as many bits.
+// The dtypes must have the same number of bits.
 static samara_status bitcast_check(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const uint32_t set = SMR_DTYPES_PLAIN | SMR_DTYPES_MORE | SMR_DTYPES_PACKED;
@@ -198,8 +198,9 @@ static samara_status bitcast_check(const struct smr_job *job) {
   if (SMR_ATTR(job, bitcast, to)->i != y->dtype ||
       smr_dtype_bytes(x->dtype) != smr_dtype_bytes(y->dtype) ||
       smr_dtype_packed(x->dtype) != smr_dtype_packed(y->dtype))
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: %s cannot be taken for %s", job->op->name,
-             smr_dtype_name(x->dtype), smr_dtype_name(y->dtype));
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "%s: the bits of %s cannot be read as %s, expected elements of the same size",
+             job->op->name, smr_dtype_name(x->dtype), smr_dtype_name(y->dtype));
   return SAMARA_OK;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// where: a choice between two tensors, element by element.
+// where: selects from two tensors, element by element.
 #include "base/fp.h"
 
 #include "kernels/vwhere/vwhere.h"

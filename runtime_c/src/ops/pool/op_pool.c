@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// max_pool, avg_pool, lp_pool and qavg_pool: windows over [N, 1 to 3 spatial dims, C], a row of
+// max_pool, avg_pool, lp_pool and qavg_pool: windows over [N, 1 to 3 spatial dims, C], one row of
 // pixels at a time.
 #include "base/fp.h"
 
@@ -19,7 +19,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define POOL_LARGEST_ADDED 0x1p64f  // scale of dequantized values whose sums stay finite
+#define POOL_LARGEST_ADDED 0x1p64f  // largest scale at which sums of dequantized values stay finite
 
 // Whether this build pools floats.
 enum {
@@ -27,7 +27,7 @@ enum {
   SMR_HAS(f32_pool_l2) || SMR_HAS(f32_pool_power)
 };
 
-// Compute a pixel of the output; `counted` is what an average divides by.
+// Compute an output pixel. `counted` is the divisor of an average.
 typedef void (*pool_pixel)(const struct smr_job *job, const struct smr_pool_window *window,
                            float counted, void *y);
 
@@ -36,13 +36,13 @@ struct pool_state {
   struct smr_units units;  // rows of output pixels: (batch, depth, height)
   struct smr_window window;
   enum smr_f32_pool_kind kind;
-  smr_f32_pool_ukernel kernel;      // of floats
-  const struct smr_i8_pool *bytes;  // of max_pool
+  smr_f32_pool_ukernel kernel;      // floats
+  const struct smr_i8_pool *bytes;  // max_pool of int8
   float p;                          // of POWER
   bool count_padding;               // of AVG
-  const struct smr_i8_mean *means;  // of qavg_pool
-  struct smr_rescale rescale;       // of it
-  float x_scale, scale;             // of it, where dequantized
+  const struct smr_i8_mean *means;  // qavg_pool
+  struct smr_rescale rescale;       // qavg_pool
+  float x_scale, scale;             // qavg_pool with dequantized output
 };
 
 static samara_status pool_check_types(const struct smr_job *job, uint32_t dtypes) {
@@ -78,7 +78,8 @@ static samara_status qavg_pool_check(const struct smr_job *job) {
 
 // ---- a pixel ----
 
-// Whether a window has taps inside: of none, the largest is nothing, and the sum is 0.
+// Whether a window has taps inside the input. Without taps, the maximum is the lowest value and the
+// sum is 0.
 static bool pool_has_taps(const struct smr_pool_window *window) {
   return window->n[0] != 0 && window->n[1] != 0 && window->n[2] != 0;
 }
@@ -120,7 +121,8 @@ static void pool_max_s8(const struct smr_job *job, const struct smr_pool_window 
     memset(y, INT8_MIN, channels);
 }
 
-// Averages of no taps, too, are the kernels' own: they lie in memory, so their number fits.
+// Taps of a window, at least 1 so that kernels can average an empty one. Cannot overflow: taps are
+// in memory.
 static size_t pool_taps(const struct smr_pool_window *window) {
   return window->n[0] * window->n[1] * window->n[2];
 }
@@ -145,7 +147,7 @@ static void pool_mean(const struct smr_job *job, const struct smr_pool_window *w
   s->means->window((size_t)s->window.channels_in, window, &end, y);
 }
 
-// Sums of windows whose taps int32 may not count; nobody is waiting for them to be fast.
+// Sums of windows with too many taps for int32. Rare, so not optimized.
 static void pool_mean_wide(const struct smr_job *job, const struct smr_pool_window *window,
                            float counted, void *y) {
   const struct pool_state *s = job->state;
@@ -172,22 +174,22 @@ static void pool_mean_wide(const struct smr_job *job, const struct smr_pool_wind
 
 // ---- running ----
 
-// a / by, upwards, for a >= 0; mostly there is nothing to divide.
+// a / by, rounded up, for a >= 0. Usually `by` is 1.
 static int64_t pool_ceil_div(int64_t a, int64_t by) { return by == 1 ? a : (a + by - 1) / by; }
 
 // The taps of output index `o` along an axis that lie inside the input.
 struct pool_span {
-  int64_t first;  // input index of the first
+  int64_t first;  // input index of the first tap
   int64_t count;
-  int64_t counted;  // taps that an average divides by
+  int64_t counted;  // taps included in the divisor of an average
 };
 
 static struct pool_span pool_span_of(const struct smr_window *w, uint32_t axis, int64_t o,
                                      bool count_padding) {
   const int64_t start = o * w->stride[axis] - w->pad_begin[axis], by = w->dilation[axis];
   const int64_t kernel = w->kernel[axis];
-  const int64_t before = start < 0 ? pool_ceil_div(-start, by) : 0;  // taps left of the input
-  // Taps at or beyond `limit` are not counted.
+  const int64_t before = start < 0 ? pool_ceil_div(-start, by) : 0;  // taps before the input
+  // Taps at or beyond `limit` are outside.
   const int64_t limit = w->in[axis], padded = limit + w->pad_end[axis];
   int64_t inside = start < limit ? pool_ceil_div(limit - start, by) : 0;
   int64_t counted = start < padded ? pool_ceil_div(padded - start, by) : 0;
@@ -197,15 +199,15 @@ static struct pool_span pool_span_of(const struct smr_window *w, uint32_t axis, 
   return (struct pool_span){start + before * by, count, count_padding ? counted : count};
 }
 
-// Elements that a pixel reads or writes; they lie in memory, so the product fits.
+// Elements that a pixel reads or writes. Cannot overflow: they are in memory.
 static size_t pool_work(const struct smr_pool_window *window, size_t channels) {
   return (window->n[0] * window->n[1] * window->n[2] + 1) * channels;
 }
 
-// How many taps a window of three axes has, as a float.
+// Number of taps of a window over three axes, as a float.
 static float pool_counted(int64_t a, int64_t b, int64_t c) {
 #if defined(SMR_BARE_METAL)
-  // The same float without doubles, wherever the product is below 2^32.
+  // Below 2^32 the product has the same float without double arithmetic.
   const int64_t most = 1 << 20;
   const uint64_t exact =
       a <= most && b <= most && c <= most ? (uint64_t)a * (uint64_t)b * (uint64_t)c : UINT64_MAX;
@@ -233,8 +235,8 @@ static samara_status pool_run(const struct smr_job *job, size_t begin, size_t en
     char *out = (char *)y->data + row * (size_t)w->out[2] * (size_t)y->pixel_stride * element;
     for (int64_t o2 = 0; o2 < w->out[2]; o2++) {
       const struct pool_span c = pool_span_of(w, 2, o2, state->count_padding);
-      // Strides are only taken, and only fit, where there is more than one tap. An empty window
-      // has an address too, for kernels to add channels to.
+      // With a single tap the stride is not used and might overflow. An empty window also has a
+      // valid address, to which kernels add channels.
       struct smr_pool_window window;
       window.x = x->data;
       window.n[0] = (size_t)a.count;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // max_pool_grad, avg_pool_grad and max_pool_indices.
 //
-// A gradient is made in bands of dx along its first spatial axis: every window that reaches into a
-// band is looked at again there, in the order of windows, and only adds to the band. So bands are
-// independent, and each element is a sum in one order.
+// dx is divided into bands along its first spatial axis. A band visits every window that reaches
+// into it, in the order of windows, and only adds to itself. So bands are independent, and the
+// order of each sum is fixed.
 #include "base/fp.h"
 
 #include "kernels/f32_pool_grad/f32_pool_grad.h"
@@ -18,8 +18,8 @@
 #include <string.h>
 
 enum {
-  POOL_GRAD_BAND_BYTES = 64 * 1024,  // of dx: some work for a thread, in L2
-  POOL_GRAD_CHANNELS = 1024,         // walked together; their taps' numbers lie on the stack
+  POOL_GRAD_BAND_BYTES = 64 * 1024,  // of dx: enough work for a thread, fits L2
+  POOL_GRAD_CHANNELS = 1024,         // handled at once; the numbers of their taps are on the stack
 };
 
 struct pool_grad_state {
@@ -27,7 +27,7 @@ struct pool_grad_state {
   const struct smr_f32_pool_grad *kernels;
   bool count_padding;
   size_t channels;
-  uint32_t axis;       // along which dx is cut into bands
+  uint32_t axis;       // axis along which dx is divided into bands
   size_t band, bands;  // their length and number
 };
 
@@ -35,8 +35,8 @@ struct pool_grad_state {
 
 // Taps of output index `o` along an axis that lie inside the input.
 struct pool_grad_span {
-  int64_t first, count;  // input index of the first inside, how many
-  int64_t counted;       // taps that an average divides by
+  int64_t first, count;  // input index of the first tap inside; number of taps inside
+  int64_t counted;       // taps included in the divisor of an average
 };
 
 static struct pool_grad_span pool_grad_span_of(const struct smr_window *w, uint32_t axis, int64_t o,
@@ -53,8 +53,8 @@ static struct pool_grad_span pool_grad_span_of(const struct smr_window *w, uint3
   return (struct pool_grad_span){start + before * by, count, count_padding ? counted : count};
 }
 
-// The window at output position `at` of image `n`, from its first tap inside; false if it has none.
-// `element` is the offset of that tap in x and dx, `divisor` what an average divides by.
+// The window at output position `at` of image `n`, from its first tap inside; false if there is
+// none. `element` is the offset of that tap in x and dx, `divisor` the divisor of an average.
 static bool pool_grad_window_at(const struct pool_grad_state *s, size_t n, const int64_t *at,
                                 struct smr_pool_grad_window *window, size_t *element,
                                 double *divisor) {
@@ -70,7 +70,7 @@ static bool pool_grad_window_at(const struct pool_grad_state *s, size_t n, const
     *divisor *= (double)span.counted;
   }
   for (uint32_t i = SMR_MAX_SPATIAL; i-- > 0;) {
-    // Strides are only taken, and only fit, where there is more than one tap.
+    // With a single tap the stride is not used and might overflow.
     if (window->n[i] > 1) window->stride[i] = (size_t)w->dilation[i] * step;
     step *= (size_t)w->in[i];
   }
@@ -87,7 +87,7 @@ static samara_status pool_grad_check(const struct smr_job *job) {
   return smr_expect_same_dtype(job, job->inputs[0], job->outputs[0], "dy and output");
 }
 
-// Taps are numbered in 32 bits.
+// Tap numbers have 32 bits.
 static samara_status pool_grad_check_size(const struct smr_job *job, const struct smr_window *w) {
   if (smr_product(w->in, SMR_MAX_SPATIAL) > INT32_MAX)
     SMR_FAIL(job->error, LIMIT, "%s: an image is too large", job->op->name);
@@ -113,7 +113,7 @@ static samara_status pool_grad_prepare(struct smr_job *job) {
   const size_t slice = s->channels * sizeof(float) *
                        (size_t)smr_product(w->in + s->axis + 1, SMR_MAX_SPATIAL - 1 - s->axis);
   s->band = slice < POOL_GRAD_BAND_BYTES ? POOL_GRAD_BAND_BYTES / slice : 1;
-  // A band shorter than the window would look at most windows several times.
+  // Bands shorter than the window would visit most windows several times.
   const size_t extent = (size_t)smr_window_extent(w, s->axis);
   if (s->band < 2 * extent) s->band = 2 * extent;
   if (s->band > length) s->band = length;
@@ -122,7 +122,7 @@ static samara_status pool_grad_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// Leave only taps of `window` that lie in [from, to) of the banded axis; false if there are none.
+// Keep only taps of `window` in [from, to) of the banded axis. False if none are left.
 static bool pool_grad_clip(const struct pool_grad_state *s, int64_t o, int64_t from, int64_t to,
                            struct smr_pool_grad_window *window) {
   const struct pool_grad_span span = pool_grad_span_of(&s->window, s->axis, o, false);
@@ -155,8 +155,8 @@ static void pool_grad_add(const struct pool_grad_state *s,
   }
 }
 
-// Outputs along the banded axis whose windows may reach into [from, to): all that follow from the
-// first and last tap.
+// Outputs along the banded axis whose windows may reach into [from, to), computed from the first
+// and last tap.
 static void pool_grad_reach(const struct pool_grad_state *s, int64_t from, int64_t to,
                             int64_t *begin, int64_t *end) {
   const struct smr_window *w = &s->window;
@@ -168,7 +168,7 @@ static void pool_grad_reach(const struct pool_grad_state *s, int64_t from, int64
   if (*end > w->out[s->axis]) *end = w->out[s->axis];
 }
 
-// One band of one image.
+// Compute one band of an image.
 static samara_status pool_grad_band(struct smr_deadline_watch *watch,
                                     const struct pool_grad_state *s, size_t n, size_t band,
                                     const float *dy, const float *x, float *dx) {
@@ -176,7 +176,7 @@ static samara_status pool_grad_band(struct smr_deadline_watch *watch,
   const int64_t from = (int64_t)(band * s->band);
   const int64_t to =
       from + (int64_t)s->band < w->in[s->axis] ? from + (int64_t)s->band : w->in[s->axis];
-  // Axes before the banded one have an extent of 1, so a band is one piece of memory.
+  // Axes before the banded one have extent 1, so a band is contiguous.
   const size_t slice =
       s->channels * (size_t)smr_product(w->in + s->axis + 1, SMR_MAX_SPATIAL - 1 - s->axis);
   const size_t image = n * (size_t)smr_product(w->in, SMR_MAX_SPATIAL) * s->channels;
@@ -246,7 +246,7 @@ static samara_status pool_indices_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// Numbers of taps as positions in the image.
+// Convert tap numbers to positions in the image.
 static void pool_indices_place(const struct pool_grad_state *s,
                                const struct smr_pool_grad_window *window, size_t first,
                                size_t count, const int32_t *taps, int64_t *out) {
@@ -259,7 +259,7 @@ static void pool_indices_place(const struct pool_grad_state *s,
   }
 }
 
-// One output pixel.
+// Compute one output pixel.
 static samara_status pool_indices_pixel(struct smr_deadline_watch *watch,
                                         const struct pool_grad_state *s, const float *x, size_t n,
                                         const int64_t *at, int64_t *out) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights with a scale, and maybe a zero point, for every block of neighbours in a row.
+// Weights with a scale, and optionally a zero point, per block of a row.
 #ifndef SMR_OPS_BLOCK_WEIGHTS_H
 #define SMR_OPS_BLOCK_WEIGHTS_H
 
@@ -11,9 +11,9 @@ enum {
   SMR_BLOCKS_BIAS = 4,  // input of matmul_blocks
 };
 
-/// Fail unless w [rows, columns] has 4 or 8 bits and scales [rows, blocks] fit the attribute
-/// `block` and, where present, zero points are whole numbers. That the zero points have the dims of
-/// the scales is for the row to state.
+/// Fail unless w [rows, columns] has 4 or 8 bits, scales [rows, blocks] match attribute `block`,
+/// and zero points, if present, are integers. The row of the op table states that zero points have
+/// the dims of scales.
 samara_status smr_blocks_check(const struct smr_job *job, const struct smr_tensor *w,
                                const struct smr_tensor *scales, const struct smr_tensor *zeros);
 

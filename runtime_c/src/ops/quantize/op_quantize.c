@@ -11,10 +11,10 @@
 
 #include <string.h>
 
-// Where the parameters of a tensor's elements lie: one pair, or one per index of an axis.
+// The parameters of a tensor's elements: one pair, or one per index of an axis.
 struct quantize_side {
   const struct smr_quant *quant;
-  size_t inner;  // elements under one index of the axis; 0: one pair for all
+  size_t inner;  // elements per index of the axis; 0: one pair for all
 };
 
 struct quantize_state {
@@ -32,7 +32,7 @@ static struct quantize_side quantize_side_of(const struct smr_tensor *t) {
   return side;
 }
 
-// Parameters from element `at` on; *run is cut to the elements they hold for.
+// Parameters from element `at` on. *run is limited to the elements that share them.
 static struct smr_vquant_params quantize_params(const struct quantize_side *side, size_t at,
                                                 size_t *run) {
   const struct smr_quant *q = side->quant;
@@ -51,7 +51,7 @@ static samara_status quantize_prepare_any(struct smr_job *job) {
   *s = (struct quantize_state){.from = quantize_side_of(x),
                                .to = quantize_side_of(y),
                                .kernels = smr_vquant_config(job->isa)};
-  // Elements next to each other with parameters of their own: an innermost axis.
+  // An innermost axis: neighbouring elements have different parameters.
   if (s->from.inner != 0 || s->to.inner != 0) SMR_NEED(job, vquant_axis);
   if (SMR_HAS(type_float16) && x->dtype == SAMARA_FLOAT16) {
     s->widen = smr_f16_to_f32_kernel(job->isa);
@@ -132,7 +132,7 @@ static samara_status requantize_run(const struct smr_job *job, size_t begin, siz
   return SAMARA_OK;
 }
 
-// The parameters of a reinterpreted tensor are the file's: only dtypes matter here.
+// The file gives the parameters of a reinterpreted tensor, so only dtypes are checked.
 static samara_status reinterpret_check(const struct smr_job *job) {
   const uint32_t bytes = SMR_DTYPE_I8 | SMR_DTYPE_U8 | SMR_DTYPE_QS8;
   SMR_TRY(quantize_expect(job, bytes, bytes));
@@ -143,7 +143,7 @@ static samara_status reinterpret_check(const struct smr_job *job) {
 }
 
 SMR_VECTORIZED static void reinterpret_shift(size_t n, const uint8_t *x, uint8_t *y) {
-  for (size_t i = 0; i < n; i++) y[i] = x[i] ^ 0x80;  // shifts by 128
+  for (size_t i = 0; i < n; i++) y[i] = x[i] ^ 0x80;  // adds 128
 }
 
 static samara_status reinterpret_run(const struct smr_job *job, size_t begin, size_t end,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters of operators from one int8 tensor to another.
+// Parameters of operators that map one int8 tensor to another.
 #include "base/fp.h"
 
 #include "ops/quantize/rescale.h"

@@ -7,7 +7,12 @@
 
 #include <string.h>
 
-enum { GRU_GATES = 3, GRU_ZR = 0, GRU_H = 1 };  // gates z, r, h; the recurrent weights in two parts
+enum {
+  GRU_GATES = 3,
+  GRU_ZR = 0,
+  GRU_H = 1
+};  // gates z, r, h; the recurrent weights are in two
+    // parts
 
 static samara_status gru_prepare(struct smr_job *job) {
   struct smr_recurrent *all = (struct smr_recurrent *)job->state;
@@ -16,13 +21,14 @@ static samara_status gru_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// Where the reset gate meets h R_h^T: it lies `stride` floats apart. NULL where it meets h instead.
+// h R_h^T, if the reset gate multiplies it; NULL if the gate multiplies h. Rows are `stride` floats
+// apart.
 struct gru_inner {
   const float *rows;
   size_t stride;
 };
 
-// The gates of one step, all of it but the last formula. `input` is the step's part from x.
+// The gates of one step, except the last formula. `input`: the contribution of x to the step.
 static samara_status gru_gates(struct smr_recurrent_run *run, float *input,
                                struct gru_inner *inner) {
   const struct smr_recurrent *all = run->all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gru_grad: the steps of one direction, backwards, are one tile.
+// gru_grad: a tile is one direction, with all steps in reverse order.
 #include "base/fp.h"
 
 #include "ops/recurrent/recurrent_grad.h"
@@ -10,7 +10,7 @@
 
 struct gru_grad_state {
   struct smr_recurrent_grad all;
-  bool linear;  // the reset gate meets h R_h^T, else h
+  bool linear;  // the reset gate multiplies h R_h^T instead of h
 };
 
 enum { GRU_GRAD_GATES = 3, GRU_GRAD_ZR = 2, GRU_GRAD_DH0 = 2 };
@@ -23,7 +23,7 @@ static samara_status gru_grad_prepare(struct smr_job *job) {
                                     state->linear ? GRU_GRAD_GATES : GRU_GRAD_ZR);
 }
 
-// The gates of one step, as far as they do not wait for the gradient of r h.
+// The gates of one step that do not depend on the gradient of r h.
 static void gru_grad_cells(const struct gru_grad_state *state,
                            const struct smr_recurrent_grad_run *run, size_t t, float *dx_gates,
                            float *dr_gates) {
@@ -42,7 +42,7 @@ static void gru_grad_cells(const struct gru_grad_state *state,
   }
 }
 
-// The rest of them, where the reset gate meets h: `more` is the gradient of r h.
+// The other gates, if the reset gate multiplies h. `more` is the gradient of r h.
 static void gru_grad_resets(const struct smr_recurrent_grad_run *run, size_t t, float *dx_gates,
                             float *dr_gates) {
   const struct smr_recurrent_grad *all = run->all;

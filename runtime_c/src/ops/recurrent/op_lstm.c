@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-// The common part comes first: smr_recurrent_pack looks for it in the state.
+// The common part must be first: smr_recurrent_pack reads it from the state.
 struct lstm_state {
   struct smr_recurrent all;
   bool input_forget;
@@ -23,7 +23,7 @@ static samara_status lstm_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// What follows the product of a step for hidden units [begin, end).
+// Computes the cells of hidden units [begin, end) after the product of a step.
 static void lstm_step(const struct smr_recurrent_run *run, size_t step, size_t begin, size_t end) {
   const struct lstm_state *state = (const struct lstm_state *)run->job->state;
   const struct smr_recurrent *all = run->all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// lstm_grad: the steps of one direction, backwards, are one tile.
+// lstm_grad: a tile is one direction, with all steps in reverse order.
 #include "base/fp.h"
 
 #include "ops/recurrent/recurrent_grad.h"
@@ -42,7 +42,7 @@ static samara_status lstm_grad_direction(const struct smr_job *job,
       else
         memset(gates, 0, wide * sizeof *gates);
     }
-    // dh is 0 but where an entry has no such step: there it stays.
+    // dh stays unchanged for entries that lack this step; their row is 0.
     const float *gates = all_gates + (direction * all->steps + t) * all->batch * wide;
     SMR_TRY(smr_recurrent_grad_product(&run, 0, gates, wide, true, run.dh));
   }

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-// Inputs by position; the last two are of lstm alone.
+// Inputs by position. The last two belong to lstm only.
 enum {
   RECURRENT_X,
   RECURRENT_W,
@@ -27,11 +27,11 @@ enum {
   RECURRENT_P
 };
 
-// Below these, sharing costs more than it gives: multiply-adds of an input product, whose results
-// the steps then fetch from the other core, and bytes of weights that a step reads.
+// Sharing below these costs more than it gains: multiply-adds of an input product, whose results
+// the steps must fetch from another core; bytes of weights that a step reads.
 enum { RECURRENT_SHARED_WORK = 1 << 22, RECURRENT_SHARED_BYTES = 192 << 10 };
 enum { RECURRENT_BLOCKS_PER_THREAD = 2 };
-enum { RECURRENT_PADDED = 16 };  // gates have panels of their own where those are 1/16 more at most
+enum { RECURRENT_PADDED = 16 };  // pack gates separately if that adds at most 1/16 to the panels
 
 samara_status smr_recurrent_check_sizes(const struct smr_job *job, const struct smr_tensor *lengths,
                                         int64_t directions) {
@@ -53,7 +53,7 @@ samara_status smr_recurrent_check(const struct smr_job *job) {
   SMR_TRY(smr_expect_dtype(job, x, "x", SMR_DTYPES_FLOAT));
   const struct smr_tensor *w = job->inputs[RECURRENT_W], *r = job->inputs[RECURRENT_R];
   const bool quantized = w->dtype == SAMARA_QINT8;
-  // Weights alone may be float16: to run, not to train.
+  // Only for inference, float16 weights may stand beside float32 x.
   const bool light = x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT16 &&
                      (job->op->flags & SMR_OP_TRAINING) == 0;
   if (quantized) SMR_TRY(smr_recurrent_narrow_check(job));
@@ -71,13 +71,13 @@ samara_status smr_recurrent_check(const struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// ---- preparation ----
+// ---- preparing ----
 
 static size_t recurrent_element(const struct smr_recurrent *all) {
   return all->half ? sizeof(uint16_t) : sizeof(float);
 }
 
-// What is constant where this build has no such weights, or no float16.
+// A compile-time constant if this build lacks quantized weights, or float16.
 static bool recurrent_has_bytes(const struct smr_recurrent *all) {
   return SMR_HAS(recurrent_narrow) && all->quantized;
 }
@@ -96,7 +96,7 @@ static samara_status recurrent_weights(struct smr_job *job, const struct smr_rec
   const size_t stride =
       recurrent_has_bytes(all) ? smr_i8_panel_stride_bytes(k) : smr_panel_stride_bytes(k, element);
   size_t row, matrix, size, sums = 0;
-  // k and n are dims of a tensor that fits memory; padding to panels can be sixteen times that.
+  // The tensor [k, n] fits memory, but padding to panels can be sixteen times as large.
   if (recurrent_has_bytes(all)) sums = smr_panels(n) * SMR_PANEL * sizeof(int32_t);
   if (!smr_mul_size(k, SMR_PANEL * sizeof(float), &row) || row > PTRDIFF_MAX / 2 ||
       !smr_mul_size(stride, smr_panels(n), &matrix) || !smr_mul_size(matrix, count, &size) ||
@@ -115,7 +115,7 @@ static samara_status recurrent_weights(struct smr_job *job, const struct smr_rec
   return SAMARA_OK;
 }
 
-// Ask for a packed copy of a constant, or for room in scratch.
+// Request a packed copy of a constant, or take scratch.
 static samara_status recurrent_place(struct smr_job *job, const struct smr_recurrent *all,
                                      int32_t input, size_t count, size_t bytes, int32_t *derived,
                                      size_t *offset) {
@@ -125,8 +125,8 @@ static samara_status recurrent_place(struct smr_job *job, const struct smr_recur
     return smr_scratch_take(job, bytes, 1, offset);
   int32_t slot = 0;
   while (job->derived[slot].input >= 0) slot++;
-  // The operator and the dims of the constant say all about the layout but which of the two it is,
-  // and in how many matrices it lies.
+  // The layout key must add two things that the operator and the dims do not determine: which of
+  // the two weight inputs this is, and into how many matrices it is split.
   job->derived[slot] = (struct smr_derived){.input = input,
                                             .layout = (uint32_t)input | (uint32_t)(count - 1) << 8,
                                             .size_bytes = bytes * all->directions};
@@ -159,7 +159,7 @@ static void recurrent_read(const struct smr_job *job, struct smr_recurrent *all,
 static struct smr_f32_gemm_args recurrent_args(const struct smr_recurrent *all,
                                                const struct smr_recurrent_weights *weights,
                                                size_t rows, bool apart) {
-  // Matrices whose last panels are full are one.
+  // Matrices without partial panels are treated as one.
   const size_t count = apart || weights->n % SMR_PANEL != 0 ? weights->count : 1;
   return (struct smr_f32_gemm_args){.batch = count,
                                     .m = rows,
@@ -211,7 +211,7 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
   job->scratch_bytes = job->thread_scratch_bytes = job->tiles = 0;
   for (uint32_t i = 0; i < SMR_MAX_DERIVED; i++) job->derived[i].input = -1;
   const size_t wide = gates * all->hidden, head = r_parts > 1 ? wide - all->hidden : wide;
-  // Blocks of hidden units can be computed alone where each gate has panels of its own.
+  // Blocks of hidden units can be computed separately if each gate has its own panels.
   const size_t panels = smr_panels(wide), more = gates * smr_panels(all->hidden) - panels;
   const bool pads = more > panels / RECURRENT_PADDED;
   const size_t apart = r_parts > 1 || recurrent_has_bytes(all) || pads ? 1 : gates;
@@ -241,7 +241,8 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
   if (recurrent_has_bytes(all)) SMR_TRY(smr_recurrent_narrow_plan(job, all));
   job->tiles = all->batch > 0 && all->hidden > 0 ? all->directions : 0;
   job->phase_tiles = all->step_tiles = 0;
-  size_t row = all->inputs * wide;  // one row of x meets all weights, which exist
+  size_t row = all->inputs * wide;  // a row of x is multiplied by all weights, whose size is in
+                                    // range
   if (recurrent_has_bytes(all)) row = row / SMR_I8_GROUP + 1;
   if (job->tiles > 0 && row > 0 && x_args.m / (RECURRENT_SHARED_WORK / row + 1) > 0) {
     all->product_tiles = recurrent_has_bytes(all) ? all->narrow8.w_plan.units : all->w_plan.units;
@@ -261,7 +262,8 @@ void smr_recurrent_share_steps(struct smr_job *job, struct smr_recurrent *all) {
   const size_t groups = all->step_plan.groups, most = job->threads * RECURRENT_BLOCKS_PER_THREAD;
   const size_t blocks = groups < most ? groups : most;
   size_t tiles;
-  // Tiles of a gate may be others than those of all gates, which another number of threads takes.
+  // Products gate by gate must use the same kernel as the product of all gates, so that the number
+  // of threads does not change the result.
   if (blocks <= 1 || all->step_plan.ukernel != all->r_plans[0].ukernel ||
       !smr_mul_size(all->steps, all->directions * blocks, &tiles) ||
       !smr_add_size(tiles, job->barriers[1] + all->directions, &tiles))
@@ -273,7 +275,7 @@ void smr_recurrent_share_steps(struct smr_job *job, struct smr_recurrent *all) {
 
 // ---- packing ----
 
-// Packs one part of the weights [gates * hidden][k] of one direction.
+// Pack one part of the weights [gates * hidden][k] of a direction.
 static void recurrent_pack_part(const struct smr_job *job, const struct smr_recurrent *all,
                                 const struct smr_recurrent_weights *weights, const void *src,
                                 void *out) {
@@ -318,7 +320,7 @@ samara_status smr_recurrent_pack(const struct smr_job *job, const struct smr_der
   return SAMARA_OK;
 }
 
-// Where w or r of this direction lies packed.
+// Address of this direction's packed w or r.
 static char *recurrent_packed(const struct smr_recurrent_run *run, int32_t input) {
   const struct smr_recurrent *all = run->all;
   const bool is_w = input == RECURRENT_W;
@@ -331,7 +333,7 @@ static char *recurrent_packed(const struct smr_recurrent_run *run, int32_t input
 
 // ---- running ----
 
-// `n` floats from element `at` of an input, in float32; zeros where it is absent.
+// Load `n` elements from `at` on as float32; zeros if the input is absent.
 static void recurrent_load(const struct smr_recurrent *all, const struct smr_tensor *t, size_t at,
                            size_t n, float *out) {
   if (t == NULL)
@@ -350,12 +352,12 @@ static void recurrent_store(const struct smr_recurrent *all, const struct smr_te
     memcpy((float *)t->data + at, in, n * sizeof *in);
 }
 
-// Element of the kept gates where those of a direction begin.
+// First element of a direction in the kept gates.
 static size_t recurrent_gates_at(const struct smr_recurrent *all, size_t direction) {
   return direction * all->steps * all->batch * all->gate_stride;
 }
 
-// Where everything of a direction lies.
+// Set the addresses of a direction.
 static struct smr_recurrent_run recurrent_open(const struct smr_job *job,
                                                const struct smr_recurrent *all, size_t direction) {
   char *area = (char *)job->scratch + direction * all->area_bytes;
@@ -384,8 +386,8 @@ static struct smr_recurrent_run recurrent_open(const struct smr_job *job,
   return run;
 }
 
-// bias [D, 2 * G * H]: w's, then r's. They add up, but for the last gate when it stays apart. The
-// gates are not written yet: room to load into.
+// bias [D, 2 * G * H]: that of w, then that of r. They are added, except for the last gate if it
+// stays separate. Uses the gates, not yet written, as a buffer.
 static void recurrent_bias(const struct smr_recurrent_run *run) {
   const struct smr_recurrent *all = run->all;
   const struct smr_tensor *given = smr_optional_input(run->job, RECURRENT_BIAS);
@@ -401,7 +403,7 @@ static void recurrent_bias(const struct smr_recurrent_run *run) {
   if (all->inner_bias) memcpy(inner, run->gates + head, all->hidden * sizeof *inner);
 }
 
-// States, bias, packed weights: what products and steps read.
+// Load states and bias, pack weights: all that products and steps read.
 static void recurrent_start(const struct smr_recurrent_run *run) {
   const struct smr_recurrent *all = run->all;
   const struct smr_job *job = run->job;
@@ -427,7 +429,7 @@ static void recurrent_start(const struct smr_recurrent_run *run) {
   if (recurrent_has_bytes(all)) smr_recurrent_narrow_start(run);
 }
 
-// Units [begin, end) of the input part of all gates.
+// Units [begin, end) of the product of x and the weights of all gates.
 static samara_status recurrent_input_product(struct smr_recurrent_run *run, size_t begin,
                                              size_t end) {
   const struct smr_recurrent *all = run->all;
@@ -451,7 +453,8 @@ static samara_status recurrent_whole(struct smr_recurrent_run *run,
   return cell->steps(run);
 }
 
-// What h adds to the gates, or another product of the steps.
+// Arguments of the product that adds the contribution of h to the gates, or of another product of
+// the steps.
 static struct smr_f32_gemm_args recurrent_step_args(const struct smr_recurrent_run *run,
                                                     uint32_t part, const float *a, bool add,
                                                     float *out, size_t out_stride, bool apart) {
@@ -468,7 +471,8 @@ static struct smr_f32_gemm_args recurrent_step_args(const struct smr_recurrent_r
   return args;
 }
 
-// Blocks [begin, end) of hidden units of a step: their columns of all gates, then their cells.
+// Blocks [begin, end) of hidden units of a step: first their columns of all gates, then their
+// cells.
 static samara_status recurrent_blocks(struct smr_recurrent_run *run, size_t step, size_t begin,
                                       size_t end, const struct smr_recurrent_cell *cell) {
   const struct smr_recurrent *all = run->all;
@@ -487,7 +491,8 @@ static samara_status recurrent_blocks(struct smr_recurrent_run *run, size_t step
   return SAMARA_OK;
 }
 
-// Tiles from `begin` behind the last barrier, of shared steps; sets *count to how many were done.
+// Tiles of shared steps, from `begin` on, after the last barrier. *count is the number of tiles
+// run.
 static samara_status recurrent_shared_steps(const struct smr_job *job,
                                             const struct smr_recurrent *all, size_t begin,
                                             size_t most, const struct smr_recurrent_cell *cell,
@@ -496,7 +501,7 @@ static samara_status recurrent_shared_steps(const struct smr_job *job,
   const size_t at = begin % job->phase_tiles, first = at % blocks;
   const bool stores = step == all->steps;
   struct smr_recurrent_run run = recurrent_open(job, all, stores ? at : at / blocks);
-  // A step that reads all of h while another thread writes its part of it: there are two of them.
+  // Two buffers: a step reads all of h while other threads write their parts of the next h.
   float *const h[2] = {run.state[0], run.more};
   run.before = h[step % 2];
   run.state[0] = h[stores ? step % 2 : (step + 1) % 2];

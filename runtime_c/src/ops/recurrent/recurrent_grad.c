@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-// Inputs by position; the last two are of lstm_grad alone.
+// Inputs by position. The last two belong to lstm_grad only.
 enum {
   RECURRENT_GRAD_GATES,
   RECURRENT_GRAD_BEFORE,
@@ -60,7 +60,7 @@ static struct smr_f32_gemm_args recurrent_grad_args(const struct smr_recurrent_g
 static samara_status recurrent_grad_part(struct smr_job *job, struct smr_recurrent_grad *all,
                                          size_t first, size_t k) {
   struct smr_recurrent_grad_part *part = &all->part[all->parts++];
-  // r exists, but padding its columns to panels can be sixteen times its size.
+  // r is in memory, but padding its columns to panels can be sixteen times as large.
   if (k > PTRDIFF_MAX / 2 / (SMR_PANEL * sizeof(float)))
     SMR_FAIL(job->error, LIMIT, "%s: packed weights do not fit memory", job->op->name);
   *part = (struct smr_recurrent_grad_part){
@@ -104,7 +104,7 @@ static const float *recurrent_grad_data(const struct smr_job *job, uint32_t inpu
   return t != NULL ? (const float *)t->data : NULL;
 }
 
-// The running gradient of a state: it starts as what input `input` says, or as 0.
+// The gradient of a state: starts as input `input`, or as 0.
 static float *recurrent_grad_state(const struct smr_job *job, uint32_t output, uint32_t input,
                                    size_t at, size_t n) {
   float *state = (float *)job->outputs[output]->data + at;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lstm_grad and gru_grad share: walking the steps backwards with the gradient of the state.
+// What lstm_grad and gru_grad share: processing the steps in reverse order, with the gradient of
+// the state.
 //
-// These operators give the gradients of the gates before activation, for all steps; those of
-// inputs, weights and bias are products and sums of them over all steps at once, which other
-// operators do. A tile is a direction. Its running gradients of the states lie in the outputs,
-// where they end up as those of the first states. The recurrent weights are packed by every run.
+// These operators compute the gradients of the gates before activation, for all steps. The
+// gradients of inputs, weights and bias are products and sums of them over all steps, computed by
+// other operators. A tile is a direction. The gradients of its states are kept in the outputs, and
+// become those of the initial states. Every run packs the recurrent weights.
 #ifndef SMR_OPS_RECURRENT_GRAD_H
 #define SMR_OPS_RECURRENT_GRAD_H
 
@@ -15,7 +16,7 @@
 
 enum { SMR_RECURRENT_GRAD_PARTS = 2 };
 
-/// Rows [first, first + k) of a direction's r, as the right side of a product.
+/// Rows [first, first + k) of a direction's r, as right operand of a product.
 struct smr_recurrent_grad_part {
   size_t first, k;
   size_t panel_stride_bytes;
@@ -30,19 +31,19 @@ struct smr_recurrent_grad {
   uint32_t parts;
   struct smr_recurrent_grad_part part[SMR_RECURRENT_GRAD_PARTS];
   size_t more_offset;
-  size_t area_bytes;  // scratch of a direction
+  size_t area_bytes;  // bytes of scratch per direction
   const struct smr_f32_cell_grad_kernels *cell;
 };
 
 /// Fail unless all float operands have one float type.
 samara_status smr_recurrent_grad_check(const struct smr_job *job);
 
-/// Fill everything from the job, a cell with `gates` gates whose r is used whole, or in two
-/// parts: its first `head` gates and the others. Sets tiles, scratch and kernel.
+/// Fill `all` from the job, for a cell with `gates` gates. r is used whole, or in two parts: its
+/// first `head` gates and the others. Sets tiles, scratch and kernel.
 samara_status smr_recurrent_grad_prepare(struct smr_job *job, struct smr_recurrent_grad *all,
                                          size_t gates, size_t head);
 
-/// One direction under way.
+/// The progress of one direction.
 struct smr_recurrent_grad_run {
   const struct smr_recurrent_grad *all;
   const struct smr_job *job;
@@ -50,7 +51,7 @@ struct smr_recurrent_grad_run {
   size_t direction;
   bool reverse;
   char *area;
-  const float *peepholes;  // of lstm; or NULL
+  const float *peepholes;  // of lstm; may be NULL
   float *dh, *dc;          // [N][H]; dc of lstm
   float *more;             // [N][H], of gru: the gradient of r h
 };
@@ -60,7 +61,7 @@ void smr_recurrent_grad_begin(const struct smr_job *job, const struct smr_recurr
                               size_t direction, uint32_t first_state,
                               struct smr_recurrent_grad_run *run);
 
-/// Batch entry `n` at step `t`. False where it has no such step.
+/// Batch entry `n` at step `t`. False if the entry lacks this step.
 struct smr_recurrent_grad_row {
   const float *kept;    // [4 * H]
   const float *before;  // [H]
@@ -70,7 +71,7 @@ struct smr_recurrent_grad_row {
 bool smr_recurrent_grad_row(const struct smr_recurrent_grad_run *run, size_t t, size_t n,
                             struct smr_recurrent_grad_row *row);
 
-/// out [N][H] (+)= a [N][k] r_part, rows of `a` lying `a_stride` floats apart.
+/// out [N][H] (+)= a [N][k] r_part. Rows of `a` are `a_stride` floats apart.
 samara_status smr_recurrent_grad_product(struct smr_recurrent_grad_run *run, uint32_t part,
                                          const float *a, size_t a_stride, bool add, float *out);
 

@@ -29,7 +29,8 @@ static samara_status narrow_check_operand(const struct smr_job *job, uint32_t in
 
 samara_status smr_recurrent_narrow_check(const struct smr_job *job) {
   if ((job->op->flags & SMR_OP_TRAINING) != 0)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: weights are quantized", job->op->name);
+    SMR_FAIL(job->error, BAD_SHAPE, "%s: weights are quantized, expected floats in training",
+             job->op->name);
   SMR_TRY(smr_expect_dtype(job, job->inputs[NARROW_X], "x", SMR_DTYPE_F32));
   SMR_TRY(narrow_check_operand(job, NARROW_W, "w"));
   return narrow_check_operand(job, NARROW_R, "r");
@@ -68,7 +69,7 @@ static struct smr_i8_gemm_args narrow_args(const struct smr_recurrent_weights *w
 
 samara_status smr_recurrent_narrow_plan(struct smr_job *job, struct smr_recurrent *all) {
   SMR_NEED(job, i8_gemm_to_f32);
-  SMR_NEED(job, i8_gemm_w_zero);  // where there are none, the arrays hold zeros
+  SMR_NEED(job, i8_gemm_w_zero);  // without zero points the arrays hold zeros
   const struct smr_i8_gemm_config *config = smr_i8_gemm_config(job->isa);
   const struct smr_i8_gemm_args x = narrow_args(&all->w, all->steps * all->batch);
   smr_i8_gemm_plan_make(config, &x, &all->narrow8.w_plan);
@@ -87,7 +88,7 @@ void smr_recurrent_narrow_pack(const struct smr_job *job,
   int8_t *panels = (int8_t *)out + weights->offset_bytes;
   smr_i8_pack(weights->k, weights->n, (const int8_t *)src + weights->first * weights->k, 1,
               weights->k, panels);
-  // With a zero point that leaves -1 of the offset, what a product starts with is the plain sum.
+  // A zero point that cancels the offset to -1 makes the start value the plain sum.
   int32_t *sums = (int32_t *)(void *)(panels + weights->sums_bytes);
   smr_i8_gemm_start(config, weights->k, weights->n, panels, NULL, -1 - config->a_offset, NULL,
                     sums);
@@ -99,7 +100,7 @@ static void *narrow_at(const struct smr_recurrent_run *run, size_t offset) {
   return run->area + offset;
 }
 
-// Three arrays one after another: what sums start with, zero points, multipliers.
+// Three consecutive arrays: start values, zero points, multipliers.
 static void narrow_fill_columns(const struct smr_recurrent_run *run, uint32_t input,
                                 const struct smr_recurrent_weights *weights, const void *panels,
                                 size_t offset) {
@@ -152,7 +153,7 @@ void smr_recurrent_narrow_start(const struct smr_recurrent_run *run) {
                   narrow_at(run, s->x_offset), narrow_at(run, s->x_scale_offset));
 }
 
-// Multiply-adds of a unit, for the clock.
+// Multiply-adds of a unit, for the deadline check.
 static size_t narrow_work(const struct smr_i8_gemm_plan *plan,
                           const struct smr_i8_gemm_args *args) {
   const double work = (double)args->m * (double)args->n * (double)args->k;

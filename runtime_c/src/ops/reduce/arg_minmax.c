@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the extreme by the vector kernels first, then its place by equality: no comparison waits
-// for the one before.
+// Finds the minimum or maximum with vector kernels, then its index by equality. So no comparison
+// waits for the one before.
 #include "base/fp.h"
 
 #include "ops/reduce/arg_minmax.h"
@@ -10,12 +10,12 @@
 
 enum { ARG_MINMAX_BLOCK = 64 };
 
-// Whether v is the extreme; NaN equals NaN.
+// Whether v equals the minimum or maximum; NaN equals NaN.
 SMR_INLINE int arg_minmax_is(float v, float extreme) {
   return (v == extreme) | ((v != v) & (extreme != extreme));
 }
 
-// Whether one of n <= ARG_MINMAX_BLOCK elements is the extreme.
+// Whether one of n <= ARG_MINMAX_BLOCK elements equals it.
 SMR_VECTORIZED static int arg_minmax_among(size_t n, const float *x, float extreme) {
   int found = 0;
   for (size_t i = 0; i < n; i++) found |= arg_minmax_is(x[i], extreme);
@@ -37,7 +37,7 @@ size_t smr_arg_minmax_row(const struct smr_arg_minmax *e, size_t n, const float 
   }
 }
 
-// Row `i` of the columns: where it holds the extreme, it is the place.
+// Row `i` of the columns: record i in each column whose element equals the minimum or maximum.
 SMR_VECTORIZED static void arg_minmax_mark(size_t count, const float *x, const float *extreme,
                                            uint32_t i, uint32_t *index) {
   for (size_t j = 0; j < count; j++) index[j] = x[j] == extreme[j] ? i : index[j];
@@ -56,7 +56,7 @@ void smr_arg_minmax_columns(const struct smr_arg_minmax *e, size_t n, size_t cou
   for (size_t j = 0; j < count; j++) extreme[j] = smr_f32_reduce_start(op);
   e->kernels->columns[op](n, count, x, stride, extreme);
   for (size_t j = 0; j < count; j++) nan = nan || extreme[j] != extreme[j];
-  // The last mark counts, so the first place is found from the end.
+  // The last match counts, so search backwards for the first index.
   for (size_t r = 0; r < n; r++) {
     const size_t i = e->last ? r : n - 1 - r;
     (nan ? arg_minmax_mark_nan : arg_minmax_mark)(count, x + i * stride, extreme, (uint32_t)i,

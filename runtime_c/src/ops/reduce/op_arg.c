@@ -9,9 +9,9 @@
 #include "ops/widen.h"
 
 struct arg_state {
-  struct smr_axis axis;  // first
+  struct smr_axis axis;  // first member
   bool smallest, last;
-  struct smr_arg_minmax minmax;  // the same, for float32
+  struct smr_arg_minmax minmax;  // the same request, for float32
 };
 
 static samara_status arg_check(const struct smr_job *job) {
@@ -23,8 +23,8 @@ static int64_t arg_f32(const struct arg_state *s, const void *data, size_t at) {
   return (int64_t)smr_arg_minmax_row(&s->minmax, s->axis.n, (const float *)data + at);
 }
 
-// Index of the best of n elements, `stride` apart. NaN beats everything, and of NaNs as of equal
-// elements the first (or last) wins.
+// Index of the best of n elements, `stride` apart. NaN counts as best. Among NaNs, and among equal
+// elements, the first (or last) wins.
 #define ARG(name, T)                                                                  \
   static int64_t arg_##name(const struct arg_state *s, const void *data, size_t at) { \
     const T *x = (const T *)data + at;                                                \
@@ -78,7 +78,7 @@ static samara_status arg_run(const struct smr_job *job, size_t begin, size_t end
   return smr_axis_run(job, job->state, begin, end, arg_groups);
 }
 
-// Of float32, neighbouring groups together.
+// float32: several neighbouring groups at once.
 static void arg_columns(const struct smr_job *job, const struct smr_axis_span *span) {
   const struct arg_state *s = job->state;
   int64_t *y = (int64_t *)job->outputs[0]->data + span->group;

@@ -15,7 +15,7 @@ struct cumsum_kernels {
 };
 
 struct cumsum_state {
-  struct smr_axis axis;  // first
+  struct smr_axis axis;  // first member
   bool exclusive, reverse;
   const struct cumsum_kernels *kernels;
 };
@@ -29,8 +29,8 @@ static samara_status cumsum_check(const struct smr_job *job) {
   return smr_expect_one_dtype(job, CUMSUM_DTYPES);
 }
 
-// Floats add up (or multiply) in double and are rounded at every store, integers wrap. `columns`
-// takes neighbouring groups side by side, step by step.
+// Floats are added (or multiplied) in double and rounded at every store; integers wrap. `columns`
+// advances several neighbouring groups at once.
 #define CUMSUM(name, T, TOTAL, start, op)                                                        \
   static void cumsum_##name(const struct cumsum_state *s, const void *x_, void *y_, size_t at) { \
     const T *x = (const T *)x_ + at;                                                             \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// qmean: sums over axes, each requantized once.
+// qmean: means over axes; each sum is requantized once.
 #include "base/fp.h"
 
 #include "kernels/i8_mean/i8_mean.h"
@@ -13,10 +13,10 @@
 
 enum {
   QMEAN_COLUMNS = 256,    // outputs summed side by side
-  QMEAN_STEPS = 1 << 20,  // elements between looks at the clock
+  QMEAN_STEPS = 1 << 20,  // elements between two checks of the deadline
 };
 
-// Some axes of the input; strides in elements.
+// A subset of the input's axes; strides in elements.
 struct qmean_axes {
   uint32_t rank;
   int64_t dims[SAMARA_MAX_RANK], strides[SAMARA_MAX_RANK];
@@ -24,13 +24,13 @@ struct qmean_axes {
 
 struct qmean_state;
 struct qmean_sums;
-// Add `count` elements, `stride` apart, to each of the sums: side by side, or to the only one.
+// Add `count` elements, `stride` apart, to each of several sums side by side, or to the only sum.
 typedef void (*qmean_add)(const struct qmean_state *s, size_t count, size_t stride, const int8_t *x,
                           struct qmean_sums *sums);
 
-// After neighbours of one kind have merged, kept and folded axes alternate. If the last is folded,
-// an output is made of rows; if it is kept, neighbouring outputs are made together, column by
-// column.
+// After merging neighbours of one kind, kept and reduced axes alternate. If the last axis is
+// reduced, an output is a sum of rows. If it is kept, neighbouring outputs are computed together,
+// as columns.
 struct qmean_state {
   const struct smr_i8_mean *kernels;
   qmean_add add;
@@ -38,8 +38,8 @@ struct qmean_state {
   int32_t x_zero;
   bool columns;
   struct qmean_axes kept, folded;
-  size_t width, chunks;  // columns: outputs of the last axis, and pieces of them
-  size_t count;          // elements of an output
+  size_t width, chunks;  // columns: outputs of the last axis; chunks of them
+  size_t count;          // elements per output
   struct smr_units units;
 };
 
@@ -53,7 +53,7 @@ static void qmean_append(struct qmean_axes *axes, int64_t dim, int64_t stride, b
   axes->strides[axes->rank++] = stride;
 }
 
-// Split the input's axes by `mask` (bit set: folded).
+// Split the input's axes by `mask` (bit set: reduced).
 static void qmean_split(const struct smr_tensor *x, uint32_t mask, struct qmean_state *s) {
   int64_t strides[SAMARA_MAX_RANK], dense = 1;
   for (uint32_t i = x->rank; i-- > 0;) {
@@ -75,7 +75,7 @@ static samara_status qmean_check(const struct smr_job *job) {
   return smr_rescale_check(job, SMR_ATTR_GROUP(job, qmean, int8_output));
 }
 
-// Offset of index `i` counted over the first `rank` axes.
+// Offset of index `i`, counted over the first `rank` axes.
 static size_t qmean_offset(const struct qmean_axes *axes, uint32_t rank, size_t i) {
   size_t offset = 0;
   for (uint32_t a = rank; a-- > 0;) {
@@ -85,12 +85,13 @@ static size_t qmean_offset(const struct qmean_axes *axes, uint32_t rank, size_t 
   return offset;
 }
 
-// Sums of up to QMEAN_COLUMNS outputs: of int32 while few elements are in them, then moved on.
+// Sums of up to QMEAN_COLUMNS outputs: in int32 for a limited number of elements, then moved to
+// all[].
 struct qmean_sums {
-  size_t width, held;  // elements in every part[]
+  size_t width, held;  // elements summed in each part[]
   int32_t part[QMEAN_COLUMNS];
   int64_t all[QMEAN_COLUMNS];
-  bool moved;  // all[] holds something
+  bool moved;  // all[] is in use
 };
 
 static void qmean_move(struct qmean_sums *sums) {
@@ -112,7 +113,7 @@ static void qmean_add_row(const struct qmean_state *s, size_t count, size_t stri
   sums->part[0] += s->kernels->row(count, x);
 }
 
-// One run along the last folded axis.
+// One run along the last reduced axis.
 static samara_status qmean_line(struct smr_deadline_watch *watch, const struct qmean_state *s,
                                 const int8_t *x, size_t count, size_t stride,
                                 struct qmean_sums *sums) {
@@ -147,7 +148,7 @@ static void qmean_finish(const struct qmean_state *s, struct qmean_sums *sums, i
 
 static samara_status qmean_unit(struct smr_deadline_watch *watch, const struct qmean_state *s,
                                 size_t unit, const int8_t *x, int8_t *y) {
-  struct qmean_sums sums;  // all[] is set where it is needed
+  struct qmean_sums sums;  // all[] is initialized when first used
   sums.width = 1;
   sums.held = 0;
   sums.moved = false;
@@ -194,7 +195,7 @@ static samara_status qmean_prepare(struct smr_job *job) {
   for (uint32_t i = 0; i < axes->count; i++)
     mask |= 1u << (axes->ints[i] < 0 ? axes->ints[i] + x->rank : axes->ints[i]);
   qmean_split(x, mask, s);
-  // Of no elements, the mean of one zero.
+  // Without elements: the mean of a single zero.
   s->end = (struct smr_i8_mean_end){.multiplier = rescale.ratio / (float)(s->count ? s->count : 1),
                                     .zero = rescale.zero,
                                     .lo = rescale.lo,

@@ -13,11 +13,11 @@
 
 enum {
   REDUCE_COLUMNS = 256,          // outputs accumulated side by side
-  REDUCE_PIECES = 16,            // at most so many pieces of an output's elements
-  REDUCE_PIECE = 2 * SMR_GRAIN,  // elements that a piece has at least
+  REDUCE_PIECES = 16,            // most chunks per output
+  REDUCE_PIECE = 2 * SMR_GRAIN,  // fewest elements per chunk
 };
 
-// Whether this build folds rows of float32, and columns.
+// Whether this build reduces rows of float32, and columns.
 enum {
   REDUCE_ROWS = SMR_HAS(f32_reduce_row_sum) || SMR_HAS(f32_reduce_row_max) ||
       SMR_HAS(f32_reduce_row_min) || SMR_HAS(f32_reduce_row_prod),
@@ -26,33 +26,34 @@ enum {
 };
 enum { SUM_TO_MORE = SMR_DTYPE_F64 | SMR_DTYPE_U32 | SMR_DTYPE_U64 };
 
-// Some axes of the input; strides in elements.
+// A subset of the input's axes; strides in elements.
 struct reduce_axes {
   uint32_t rank;
   int64_t dims[SAMARA_MAX_RANK], strides[SAMARA_MAX_RANK];
 };
 
 struct reduce_state;
-// Elements [from, to) of `count` neighbouring outputs; the first output's lie from `x` on.
+// Reduce elements [from, to) of `count` neighbouring outputs. The first output's elements start at
+// `x`.
 typedef void (*reduce_fold)(const struct reduce_state *s, const float *x, size_t count, size_t from,
                             size_t to, float *y);
 
-// After neighbours of one kind have merged, kept and folded axes alternate. If the last is folded,
-// an output is made of rows; if it is kept, neighbouring outputs are made together, column by
-// column. Few outputs of many elements are made in two phases: each of pieces of its elements, the
-// pieces then joined in their order. Sizes alone decide how they are cut.
+// After merging neighbours of one kind, kept and reduced axes alternate. If the last axis is
+// reduced, an output is made of rows. If it is kept, neighbouring outputs are computed together, as
+// columns. Few outputs with many elements are computed in two phases: first partial results of
+// chunks, then these, combined in order. The division depends on sizes only.
 struct reduce_state {
   const struct smr_f32_reduce *kernels;
-  reduce_fold fold;         // of float32
-  smr_vreduce_ukernel any;  // of every other dtype
+  reduce_fold fold;         // float32
+  smr_vreduce_ukernel any;  // all other dtypes
   enum smr_f32_reduce_op op;
   bool mean, columns;
   struct reduce_axes kept, folded;
-  size_t outputs, count;  // count: elements of an output
+  size_t outputs, count;  // count: elements per output
   size_t width;           // columns: outputs of the last axis
-  size_t chunks;          // columns: pieces of the last axis
-  size_t units, group;    // units of work, and how many make a tile
-  size_t pieces;          // per unit; 0: units are made in one go
+  size_t chunks;          // columns: chunks of the last axis
+  size_t units, group;    // units of work; units per tile
+  size_t pieces;          // chunks per unit; 0: units are not divided
 };
 
 static samara_status reduce_check_set(const struct smr_job *job, uint32_t set) {
@@ -79,7 +80,7 @@ static void reduce_append(struct reduce_axes *axes, int64_t dim, int64_t stride,
   axes->strides[axes->rank++] = stride;
 }
 
-// Split the input's axes by `mask` (bit set: folded).
+// Split the input's axes by `mask` (bit set: reduced).
 static void reduce_split(const struct smr_tensor *x, uint32_t mask, struct reduce_state *s) {
   int64_t strides[SAMARA_MAX_RANK], dense = 1;
   for (uint32_t i = x->rank; i-- > 0;) {
@@ -98,7 +99,7 @@ static void reduce_split(const struct smr_tensor *x, uint32_t mask, struct reduc
   s->outputs = (size_t)smr_product(s->kept.dims, s->kept.rank);
 }
 
-// Cut the units into pieces where they are few and have `each` elements.
+// Divide units into chunks if there are few units and each has `each` elements.
 static void reduce_cut(struct smr_job *job, struct reduce_state *s, size_t each) {
   if (job->inputs[0]->dtype != SAMARA_FLOAT32 || s->units == 0 || s->units >= REDUCE_PIECES) return;
   if (each / REDUCE_PIECE < 4) return;
@@ -109,7 +110,7 @@ static void reduce_cut(struct smr_job *job, struct reduce_state *s, size_t each)
   job->scratch_bytes = s->pieces * s->outputs * sizeof(float);
 }
 
-// The same function for the other dtypes.
+// The same reduction for other dtypes.
 static enum smr_vreduce_op reduce_any_op(enum smr_f32_reduce_op op) {
   switch (op) {
     case SMR_F32_REDUCE_MAX:
@@ -123,7 +124,7 @@ static enum smr_vreduce_op reduce_any_op(enum smr_f32_reduce_op op) {
   }
 }
 
-// Offset of index `i` counted over axes.
+// Offset of index `i`, counted over axes.
 static size_t reduce_offset(const struct reduce_axes *axes, uint32_t rank, size_t i) {
   size_t offset = 0;
   for (uint32_t a = rank; a-- > 0;) {
@@ -133,12 +134,12 @@ static size_t reduce_offset(const struct reduce_axes *axes, uint32_t rank, size_
   return offset;
 }
 
-// Neighbouring outputs, column by column.
+// Neighbouring outputs, as columns.
 static void reduce_columns_f32(const struct reduce_state *s, const float *x, size_t count,
                                size_t from, size_t to, float *y) {
   const float start = smr_f32_reduce_start(s->op);
   for (size_t j = 0; j < count; j++) y[j] = start;
-  // The last folded axis gives the rows; the others are walked.
+  // The last reduced axis forms the rows; iterate over the others.
   const uint32_t outer = s->folded.rank ? s->folded.rank - 1 : 0;
   const size_t rows = s->folded.rank ? (size_t)s->folded.dims[outer] : 1;
   const size_t stride = s->folded.rank ? (size_t)s->folded.strides[outer] : 0;
@@ -160,7 +161,7 @@ static void reduce_row_f32(const struct reduce_state *s, const float *x, size_t 
   }
   const uint32_t last = s->folded.rank - 1;
   const size_t length = (size_t)s->folded.dims[last];
-  // Whole rows along the axis before go together.
+  // Reduce all rows of the axis before at once.
   const size_t lines = last > 0 ? (size_t)s->folded.dims[last - 1] : 1;
   const size_t stride = last > 0 ? (size_t)s->folded.strides[last - 1] : 0;
   float y = 0;
@@ -176,8 +177,8 @@ static void reduce_row_f32(const struct reduce_state *s, const float *x, size_t 
   *out = y;
 }
 
-// `count` outputs (at most REDUCE_COLUMNS, one unless columns) from number `first` on, of elements
-// from `at` on. Sums and products of integers wrap in 64 bits, then in the dtype.
+// `count` outputs (at most REDUCE_COLUMNS; 1 unless columns) from number `first` on; elements from
+// `at` on. Sums and products of integers wrap in 64 bits, then in the dtype.
 static void reduce_any(const struct smr_job *job, const struct reduce_state *s, size_t first,
                        size_t at, size_t count) {
   const struct smr_tensor *x = job->inputs[0];
@@ -199,7 +200,7 @@ static void reduce_any(const struct smr_job *job, const struct reduce_state *s, 
   }
 }
 
-// The outputs that a unit makes: the first one's number and where its elements begin.
+// The outputs of a unit: the number of the first one, and the offset of its elements.
 struct reduce_unit {
   size_t first, at, count;
 };
@@ -215,7 +216,7 @@ static struct reduce_unit reduce_unit_of(const struct reduce_state *s, size_t un
                               rest < REDUCE_COLUMNS ? rest : REDUCE_COLUMNS};
 }
 
-// Tiles [begin, end) of units.
+// End of tiles [begin, end) in units.
 static size_t reduce_last(const struct reduce_state *s, size_t end) {
   return end < s->units / s->group ? end * s->group : s->units;
 }
@@ -232,7 +233,7 @@ static samara_status reduce_any_run(const struct smr_job *job, size_t begin, siz
   return SAMARA_OK;
 }
 
-// Piece `tile` of the partial results, which lie piece by piece in scratch.
+// Chunk `tile` of the partial results, which are stored chunk by chunk in scratch.
 static void reduce_piece(const struct smr_job *job, const struct reduce_state *s, size_t tile) {
   const struct reduce_unit u = reduce_unit_of(s, tile / s->pieces);
   const size_t piece = tile % s->pieces, each = s->count / s->pieces, more = s->count % s->pieces;
@@ -302,7 +303,7 @@ static samara_status reduce_prepare_mask(struct smr_job *job, enum smr_f32_reduc
     job->kernel = "vreduce";
     return SAMARA_OK;
   }
-  // Which axes are longer than 1 says whether the last of them is folded.
+  // Which axes are longer than 1 determines whether the last of them is reduced.
   SMR_WAY_KERNEL(job, REDUCE_ROWS, f32_reduce_row_sum, op, s->kernels->row[op], !s->columns, true,
                  s->fold = reduce_row_f32);
   SMR_WAY_KERNEL(job, REDUCE_IN_COLUMNS, f32_reduce_row_sum, SMR_F32_REDUCE_COUNT + op,
@@ -333,7 +334,7 @@ REDUCE(reduce_min, MIN, false, reduce_check_plain)
 REDUCE(reduce_prod, PROD, false, reduce_check_number)
 #undef REDUCE
 
-// Axes that broadcasting the output to the input's dims would add or stretch.
+// Reduces the axes that broadcasting the output to the input's dims would add or extend.
 static samara_status sum_to_prepare(struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const uint32_t lead = (uint32_t)(x->rank - y->rank);

@@ -8,7 +8,7 @@
 
 enum { GRID_AXIS_TAPS = 4 };
 
-static const double grid_cubic_a = -0.75;  // as PyTorch and ONNX have it
+static const double grid_cubic_a = -0.75;  // as in PyTorch and ONNX
 
 // Taps along one axis.
 struct grid_axis {
@@ -17,14 +17,14 @@ struct grid_axis {
   double weight[GRID_AXIS_TAPS], slope[GRID_AXIS_TAPS];
 };
 
-// floor(x), in a few instructions where x has a fraction to lose.
+// floor(x) in a few instructions.
 static inline double grid_floor(double x) {
-  if (!(x > -0x1p52 && x < 0x1p52)) return x;  // whole, or no number
+  if (!(x > -0x1p52 && x < 0x1p52)) return x;  // already an integer, or NaN
   const double whole = (double)(int64_t)x;
   return whole - (double)(whole > x);
 }
 
-// x thrown back at low and high until it lies between them. `slope` follows.
+// Reflect x at low and high until it is between them. `slope` changes sign with each reflection.
 static double grid_reflect(double x, double low, double high, double *slope) {
   const double span = high - low;
   if (span <= 0) {
@@ -42,7 +42,7 @@ static double grid_reflect(double x, double low, double high, double *slope) {
   return span - beyond + low;
 }
 
-// Where padding moves coordinate x of an axis.
+// The coordinate after padding.
 static double grid_pad(const struct smr_grid_spec *spec, double size, double x, double *slope) {
   if (spec->padding == SMR_GRID_ZEROS) return x;
   if (spec->padding == SMR_GRID_REFLECTION)
@@ -50,10 +50,10 @@ static double grid_pad(const struct smr_grid_spec *spec, double size, double x, 
                             : grid_reflect(x, -0.5, size - 0.5, slope);
   if (x > 0 && x < size - 1) return x;
   *slope = 0;
-  return x <= 0 ? 0 : x >= size - 1 ? size - 1 : x;  // NaN stays
+  return x <= 0 ? 0 : x >= size - 1 ? size - 1 : x;  // NaN passes through
 }
 
-// Add a tap unless it lies outside. What is no number of an element lies outside, too.
+// Add a tap unless it is outside; NaN is outside.
 static void grid_tap(struct grid_axis *axis, double size, double at, double weight, double slope) {
   if (!(at >= 0 && at < size)) return;
   axis->index[axis->count] = (int64_t)at;
@@ -62,7 +62,7 @@ static void grid_tap(struct grid_axis *axis, double size, double at, double weig
   axis->count++;
 }
 
-// The cubic convolution and its slope at distance d from the point.
+// The cubic convolution kernel and its slope at distance d.
 static double grid_cubic(double d, double *slope) {
   const double a = grid_cubic_a, x = fabs(d), sign = d < 0 ? -1 : 1;
   if (x <= 1) {
@@ -81,7 +81,7 @@ static void grid_axis_taps(const struct smr_grid_spec *spec, uint32_t axis, doub
   double slope = spec->align_corners ? (size - 1) / 2 : size / 2;
   taps->count = 0;
   if (spec->mode == SMR_GRID_NEAREST) {
-    // Halves to even, whatever the rounding mode; no branch that a point decides.
+    // Rounds half to even in any rounding mode, without data-dependent branches.
     const double padded = grid_pad(spec, size, x, &slope);
     double at = grid_floor(padded + 0.5);
     const double up = at - padded;
@@ -92,7 +92,7 @@ static void grid_axis_taps(const struct smr_grid_spec *spec, uint32_t axis, doub
     grid_tap(taps, size, below, below + 1 - padded, -slope);
     grid_tap(taps, size, below + 1, padded - below, slope);
   } else {
-    // Weights follow the coordinate itself; padding finds the elements.
+    // Weights depend on the coordinate itself; padding applies to the elements.
     const double below = grid_floor(x);
     for (int i = -1; i <= 2; i++) {
       double cubic, unused = 0;
@@ -102,7 +102,7 @@ static void grid_axis_taps(const struct smr_grid_spec *spec, uint32_t axis, doub
   }
 }
 
-// Add what tap `i` of the first axis and tap `j` of the second give, with each of a third.
+// Add the products of tap `i` of the first axis, tap `j` of the second, and each tap of the third.
 static inline void grid_row(const struct smr_grid_spec *spec, const struct grid_axis *along,
                             uint32_t i, uint32_t j, bool slopes, struct smr_grid_taps *taps) {
   const size_t at =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pixels grid_sample meets at a point of its grid, with which weights and slopes.
+// The pixels that grid_sample reads for a point of its grid, with their weights and slopes.
 #ifndef SMR_OPS_GRID_TAPS_H
 #define SMR_OPS_GRID_TAPS_H
 
@@ -12,10 +12,10 @@ enum smr_grid_padding { SMR_GRID_ZEROS, SMR_GRID_BORDER, SMR_GRID_REFLECTION };
 
 enum {
   SMR_GRID_AXES = 3,
-  SMR_GRID_TAPS = 64,  // cubic in three axes
+  SMR_GRID_TAPS = 64,  // cubic with three axes
 };
 
-/// How a tensor is sampled. All arithmetic on coordinates is float64.
+/// How a tensor is sampled. Coordinates are computed in float64.
 struct smr_grid_spec {
   enum smr_grid_mode mode;
   enum smr_grid_padding padding;
@@ -25,16 +25,16 @@ struct smr_grid_spec {
   size_t strides[SMR_GRID_AXES];
 };
 
-/// The pixels of one point: those that lie outside are left out.
+/// The pixels of one point. Pixels outside are omitted.
 struct smr_grid_taps {
   size_t count;
   size_t offsets[SMR_GRID_TAPS];  // sums of index times stride
   float weights[SMR_GRID_TAPS];
-  float slopes[SMR_GRID_AXES][SMR_GRID_TAPS];  // of the weight along each coordinate of the point
+  float slopes[SMR_GRID_AXES][SMR_GRID_TAPS];  // of the weights along each coordinate of the point
 };
 
-/// The taps of `point`, `spec->axes` coordinates where -1 and 1 are the tensor's ends, the
-/// innermost axis first. Slopes are left alone.
+/// Compute the taps of `point`: `spec->axes` coordinates, innermost axis first, with -1 and 1 at
+/// the ends of the tensor. Does not write slopes.
 void smr_grid_taps(const struct smr_grid_spec *spec, const float *point,
                    struct smr_grid_taps *taps);
 /// The same with slopes.

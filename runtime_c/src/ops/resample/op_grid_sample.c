@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// grid_sample and grid_sample_grad: pixels picked, with weights, at the points of a grid.
+// grid_sample and grid_sample_grad: weighted sums of pixels at the points of a grid.
 //
-// Samples, and gradients of points, are independent of one another. Gradients of pixels are sums
-// over all points of an image; a tile owns some channels of one image and takes points in order, so
-// sums do not depend on threads.
+// Samples, and gradients of points, are independent. The gradient of a pixel is a sum over all
+// points of an image. A tile owns some channels of one image and takes the points in order, so sums
+// do not depend on threads.
 #include "base/fp.h"
 
 #include "kernels/f32_taps/f32_taps.h"
@@ -23,10 +23,10 @@ struct grid_sample_state {
   struct smr_grid_spec spec;
   struct smr_units units;  // points of all images
   const struct smr_f32_taps_kernels *kernels;
-  size_t images, points, pixels;  // points and pixels of one image
+  size_t images, points, pixels;  // per image
   size_t channels;
-  size_t chunks;  // of channels, with gradients of pixels
-  size_t spread;  // tiles that sum these; those of the points follow
+  size_t chunks;  // of channels, for the gradients of pixels
+  size_t spread;  // tiles that sum gradients of pixels; those of the points follow
 };
 
 static samara_status grid_sample_check(const struct smr_job *job) {
@@ -67,7 +67,7 @@ static void grid_sample_state(struct smr_job *job, const struct smr_tensor *x,
     s->spec.strides[i] = stride;
     stride *= (size_t)x->dims[i + 1];
   }
-  // A point costs about as much as moving some dozens of floats, and its channels.
+  // A point costs about as much as moving a few dozen floats and its channels.
   s->units = smr_units_make(job, s->images * s->points, (s->channels + 64) * 4 * sizeof(float));
   job->kernel = s->kernels->name;
 }
@@ -101,7 +101,7 @@ SMR_WIDENED_OP(grid_sample, grid_sample_check, grid_sample_prepare, grid_sample_
 
 // ---- grid_sample_grad: dy, x, grid ----
 
-// Tiles are (image, chunk of channels), then runs of points.
+// First tiles of (image, chunk of channels), then tiles of points.
 static samara_status grid_sample_grad_prepare(struct smr_job *job) {
   struct grid_sample_state *s = (struct grid_sample_state *)job->state;
   grid_sample_state(job, job->inputs[1], job->inputs[2]);
@@ -111,7 +111,7 @@ static samara_status grid_sample_grad_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// Gradients of the pixels of one image in some channels.
+// Gradients of the pixels of one image, for some channels.
 static samara_status grid_sample_spread(struct smr_deadline_watch *watch, size_t tile) {
   const struct smr_job *job = watch->job;
   const struct grid_sample_state *s = (const struct grid_sample_state *)job->state;
@@ -155,7 +155,7 @@ static samara_status grid_sample_grad_run(const struct smr_job *job, size_t begi
                                           void *thread_scratch) {
   (void)thread_scratch;
   const struct grid_sample_state *s = (const struct grid_sample_state *)job->state;
-  struct smr_deadline_watch watch = {.job = job};  // a tile may hold all points of an image
+  struct smr_deadline_watch watch = {.job = job};  // a tile may contain all points of an image
   for (; begin < end && begin < s->spread; begin++) SMR_TRY(grid_sample_spread(&watch, begin));
   if (begin < end)
     grid_sample_points(job, smr_units_begin(&s->units, begin - s->spread),

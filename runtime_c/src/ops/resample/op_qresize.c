@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// qresize: an output row at a time, from rows that are interpolated along the height first.
+// qresize: one output row at a time, first interpolated along the height, then along the width.
 #include "base/fp.h"
 
 #include "base/checked.h"
@@ -16,20 +16,21 @@ struct qresize_state {
   const struct smr_i8_resize *kernels;
   struct smr_i8_resize_end end;
   int32_t x_zero;
-  size_t rows;  // of an output image; 1 with one spatial axis
+  size_t rows;  // per output image; 1 with one spatial axis
   int64_t in_height, in_width, out_width;
   size_t channels;
 };
 
-// Taps are int32 and as many as the output has pixels, along one axis or two.
+// Taps are int32 tensors, one per spatial axis (one or two), with an entry per output pixel.
 static samara_status qresize_check(const struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   SMR_TRY(smr_expect_rank(job, x, "input", 3, 4));
   SMR_TRY(smr_expect_rank(job, y, "output", x->rank, x->rank));
   const uint32_t spatial = x->rank - 2u;
   if ((smr_optional_input(job, 2) != NULL) != (spatial == 2))
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: %u spatial axes need as many tensors of taps",
-             job->op->name, (unsigned)spatial);
+    SMR_FAIL(job->error, BAD_SHAPE,
+             "%s: x has %u spatial axes, expected one tensor of taps for each", job->op->name,
+             (unsigned)spatial);
   for (uint32_t i = 1; i <= spatial; i++) {
     const struct smr_tensor *taps = job->inputs[i];
     SMR_TRY(smr_expect_dtype(job, taps, i == 1 ? "taps_0" : "taps_1", SMR_DTYPE_I32));
@@ -47,9 +48,9 @@ static samara_status qresize_prepare(struct smr_job *job) {
   const struct smr_tensor *x = job->inputs[0], *y = job->outputs[0];
   const struct smr_rescale rescale =
       smr_rescale_read(job, SMR_ATTR_GROUP(job, qresize, int8_output));
-  const uint32_t width = x->rank - 2u;  // the axis
+  const uint32_t width = x->rank - 2u;  // axis of the width
   const bool flat = width == 1;
-  // 2^-11 per axis, exact; the product with the ratio rounds where it is subnormal.
+  // 2^-11 per axis, exact. The product with the ratio may round if subnormal.
   const float unit = flat ? 0x1p-11f : 0x1p-22f;
   *state =
       (struct qresize_state){.kernels = smr_i8_resize_config(job->isa),
@@ -63,7 +64,7 @@ static samara_status qresize_prepare(struct smr_job *job) {
   job->kernel = state->kernels->name;
   job->tiles = 0;
   if (smr_numel(y) == 0) return SAMARA_OK;
-  // As many elements as lie in the input, or none if it is empty.
+  // At most the elements of the input, or none if it is empty.
   const size_t row = smr_numel(x) == 0 ? 0 : (size_t)state->in_width * state->channels;
   if (!smr_mul_size(row, sizeof(int32_t), &job->thread_scratch_bytes))
     SMR_FAIL(job->error, LIMIT, "qresize: a row of sums does not fit memory");
@@ -72,7 +73,7 @@ static samara_status qresize_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// Taps `at`, of an axis of `extent`, name indices inside and a weight up to 1.
+// The tap at `at` must have indices below `extent` and a weight up to 1.
 static samara_status qresize_check_taps(const struct smr_job *job, uint32_t axis, const int32_t *at,
                                         size_t count, int64_t extent) {
   for (size_t i = 0; i < count; i++) {
@@ -87,7 +88,7 @@ static samara_status qresize_check_taps(const struct smr_job *job, uint32_t axis
   return SAMARA_OK;
 }
 
-// Row `unit` of output pixels; `sums` holds a row of the input's.
+// Row `unit` of output pixels. `sums` holds a row of input width.
 static samara_status qresize_row(const struct smr_job *job, size_t unit, const int32_t *across,
                                  int32_t *sums) {
   const struct qresize_state *state = (const struct qresize_state *)job->state;
@@ -112,7 +113,7 @@ static samara_status qresize_row(const struct smr_job *job, size_t unit, const i
 static samara_status qresize_run(const struct smr_job *job, size_t begin, size_t end,
                                  void *thread_scratch) {
   const struct qresize_state *state = (const struct qresize_state *)job->state;
-  const uint32_t axis = job->inputs[0]->rank - 3u;  // of the width
+  const uint32_t axis = job->inputs[0]->rank - 3u;  // index of the height axis
   const int32_t *across = (const int32_t *)job->inputs[axis + 1]->data;
   const size_t last = smr_units_begin(&state->units, end);
   size_t unit = smr_units_begin(&state->units, begin);

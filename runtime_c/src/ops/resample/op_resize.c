@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // resize: [N, 1 to 3 spatial dims, C] sampled at other sizes, one output row at a time.
 //
-// The prologue writes the taps of each axis into scratch. Linear and cubic rows are blended over
-// depth and height into a row of the input's width first, then resized along the width.
+// The prologue writes the taps of each axis to scratch. Linear and cubic modes first blend rows
+// over depth and height into one row of the input's width, then resize it along the width.
 #include "base/fp.h"
 
 #include "base/checked.h"
@@ -18,7 +18,7 @@
 
 #include <math.h>
 
-// Write a row of the output from the input row at `in`; `blended` has room for an input row.
+// Writes a row of the output from the input row at `in`. `blended` holds an input row.
 typedef samara_status (*resize_row)(struct smr_deadline_watch *watch,
                                     const struct smr_resize_axis *axes, size_t depth, size_t height,
                                     const char *in, char *out, float *blended);
@@ -26,18 +26,19 @@ typedef samara_status (*resize_row)(struct smr_deadline_watch *watch,
 struct resize_state {
   resize_row row;
   struct smr_units units;                         // output rows: (batch, depth, height)
-  struct smr_resize_spec specs[SMR_RESIZE_AXES];  // depth, height, width; leading ones 1 to 1
+  struct smr_resize_spec specs[SMR_RESIZE_AXES];  // depth, height, width; missing leading ones map
+                                                  // 1 to 1
   size_t width[SMR_RESIZE_AXES];                  // weights per output
-  size_t first_offset[SMR_RESIZE_AXES];           // of each axis' arrays in scratch, bytes
+  size_t first_offset[SMR_RESIZE_AXES];           // of each axis' arrays in scratch, in bytes
   size_t count_offset[SMR_RESIZE_AXES];
   size_t weights_offset[SMR_RESIZE_AXES];
   const struct smr_f32_resize_kernels *kernels;
-  size_t repeats_offset;  // nearest: how often each pixel of a row is repeated, in scratch
-  uint32_t skip;          // axes that are not there
+  size_t repeats_offset;  // nearest: in scratch, how often each pixel of a row is repeated
+  uint32_t skip;          // missing leading axes
   float extrapolation;
 };
 
-// Attributes that make sense, and a dtype that the mode can compute in.
+// Checks the attributes, and that the mode supports the dtype.
 static samara_status resize_check(const struct smr_job *job) {
   const bool nearest = SMR_ATTR(job, resize, mode)->i == SMR_RESIZE_NEAREST;
   SMR_TRY(smr_move_check(job));
@@ -64,7 +65,7 @@ static samara_status resize_reserve_axis(struct smr_job *job, uint32_t axis) {
   return smr_scratch_take(job, weights, 4, &state->weights_offset[axis]);
 }
 
-// Elements from the first of an input row to its last.
+// Elements from the first to the last of an input row.
 static size_t resize_row_elements(const struct smr_tensor *x, int64_t pixels) {
   return (size_t)(pixels - 1) * (size_t)x->pixel_stride + (size_t)x->dims[x->rank - 1];
 }
@@ -78,7 +79,7 @@ static struct smr_resize_axis resize_axis(const struct smr_job *job, uint32_t ax
       (const float *)(const void *)(scratch + state->weights_offset[axis]), state->width[axis]};
 }
 
-// Rows of pixels of one element: each input element `times` times, or those that `first` names.
+// Rows of single-element pixels: repeat each input element `times` times, or select by `first`.
 #define RESIZE_PLANE(bits)                                                             \
   SMR_VECTORIZED static void resize_plane_##bits(                                      \
       size_t pixels, size_t times, const int32_t *first, const void *from, void *to) { \
@@ -97,7 +98,7 @@ RESIZE_PLANE(16)
 RESIZE_PLANE(32)
 #undef RESIZE_PLANE
 
-// How often each input pixel is repeated where all are equally often, in order; 0 otherwise.
+// How often each input pixel is repeated, if that is the same for all and in order; otherwise 0.
 static size_t resize_repeats(const struct smr_resize_axis *width, size_t in, size_t out) {
   const size_t times = in ? out / in : 0;
   if (times < 2 || times * in != out) return 0;
@@ -117,7 +118,7 @@ static samara_status resize_prologue(const struct smr_job *job, double *thread_s
     float *weights = (float *)(void *)(scratch + state->weights_offset[i]);
     const size_t step = state->specs[i].mode == SMR_RESIZE_NEAREST ? 0 : state->width[i];
     for (int64_t o = 0; o < state->specs[i].out; o++) {
-      if (i < state->skip) {  // not there: taken as it is
+      if (i < state->skip) {  // missing axis: identity
         first[o] = 0;
         count[o] = 1;
         if (step > 0) weights[o] = 1.0f;
@@ -137,13 +138,13 @@ static samara_status resize_prologue(const struct smr_job *job, double *thread_s
   return SAMARA_OK;
 }
 
-// Fill the pixels of a row that lie outside the region; all of them when the row itself does.
+// Fill the pixels of a row that lie outside the region; all of them if the row does.
 static void resize_extrapolate(const struct smr_job *job, const struct smr_resize_axis *width,
                                bool all, char *out) {
   const struct resize_state *state = (const struct resize_state *)job->state;
   const struct smr_tensor *y = job->outputs[0];
   const size_t channels = (size_t)y->dims[y->rank - 1], element = smr_dtype_bytes(y->dtype);
-  char value[16] = {0};  // as wide as smr_copy_block can take
+  char value[16] = {0};  // large enough for smr_copy_block
   if (y->dtype == SAMARA_FLOAT32) {
     memcpy(value, &state->extrapolation, sizeof state->extrapolation);
   } else if (y->dtype == SAMARA_FLOAT16) {
@@ -159,7 +160,7 @@ static void resize_extrapolate(const struct smr_job *job, const struct smr_resiz
   }
 }
 
-// The input row that (depth tap, height tap) of batch `n` starts at.
+// Address of the input row for (depth tap, height tap) of batch entry `n`.
 static const char *resize_input_row(const struct smr_job *job, size_t n, size_t depth,
                                     size_t height) {
   const struct resize_state *state = (const struct resize_state *)job->state;
@@ -195,7 +196,7 @@ static samara_status resize_nearest_row(struct smr_deadline_watch *watch,
   return SAMARA_OK;
 }
 
-// Resize a row along its width, so many pixels at a time as are little work.
+// Resize a row along its width, in steps of few pixels for the deadline check.
 static samara_status resize_width_row(struct smr_deadline_watch *watch,
                                       const struct smr_resize_axis *width, const float *row,
                                       char *out) {
@@ -240,7 +241,7 @@ static samara_status resize_smooth_row(struct smr_deadline_watch *watch,
     row = (const float *)(const void *)in;
   else
     state->kernels->blend[half](resize_row_elements(x, state->specs[2].in), &rows, blended);
-  // The rows that are blended lie in memory: the product fits.
+  // Cannot overflow: the blended rows are in memory.
   SMR_TRY(smr_deadline_step(watch, rows.count[0] * rows.count[1] * row_bytes / element));
   return resize_width_row(watch, &axes[2], row, out);
 }
@@ -268,7 +269,7 @@ static samara_status resize_run(const struct smr_job *job, size_t begin, size_t 
     char *out = (char *)y->data + unit * row_bytes;
     if (repeats && unit > start && height > 0 &&
         axes[1].first[height] == axes[1].first[height - 1]) {
-      memcpy(out, out - row_bytes, row_bytes);  // of the same input row
+      memcpy(out, out - row_bytes, row_bytes);  // same input row as before
       continue;
     }
     const bool outside = axes[0].count[depth] == 0 || axes[1].count[height] == 0;

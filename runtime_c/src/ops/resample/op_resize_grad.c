@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// resize_grad: the adjoint of resize, one row of the resized tensor's gradient at a time.
+// resize_grad: the adjoint of resize, one row of dx at a time.
 //
-// The prologue turns the taps of each axis round. A row is then a weighted sum of rows of dy, which
-// is summed along its width: what resize itself does, with the same kernels. Every element is
-// summed by one thread in one order.
+// The prologue inverts the taps of each axis. A row is then a weighted sum of rows of dy, reduced
+// along its width: the same steps and kernels as in resize. Each element is summed by one thread in
+// a fixed order.
 #include "base/fp.h"
 
 #include "base/checked.h"
@@ -17,10 +17,10 @@
 
 struct resize_grad_state {
   struct smr_units units;                         // rows of dx: (batch, depth, height)
-  struct smr_resize_spec specs[SMR_RESIZE_AXES];  // of resize: dx's extents in, dy's out
-  size_t offsets[SMR_RESIZE_AXES][4];             // of first, count, offset, weights in scratch
+  struct smr_resize_spec specs[SMR_RESIZE_AXES];  // of resize: `in` is dx's extent, `out` is dy's
+  size_t offsets[SMR_RESIZE_AXES][4];             // in scratch, of first, count, offset, weights
   const struct smr_f32_resize_kernels *kernels;
-  uint32_t skip;  // axes that are not there
+  uint32_t skip;  // missing leading axes
 };
 
 static samara_status resize_grad_check(const struct smr_job *job) {
@@ -63,7 +63,7 @@ static samara_status resize_grad_prepare(struct smr_job *job) {
   const size_t row = (size_t)state->specs[2].out * channels * sizeof(float);
   if (row > job->thread_scratch_bytes) job->thread_scratch_bytes = row;
   const size_t rows = (size_t)dx->dims[0] * (size_t)(state->specs[0].in * state->specs[1].in);
-  // A row of dx is made of about as many elements of dy as there are.
+  // A row of dx reads about as many elements of dy as there are per row.
   state->units = smr_units_make(job, rows, (size_t)smr_numel(dy) * sizeof(float) / rows + row);
   return SAMARA_OK;
 }
@@ -84,7 +84,7 @@ static samara_status resize_grad_prologue(const struct smr_job *job, void *threa
   for (uint32_t i = 0; i < SMR_RESIZE_AXES && job->tiles > 0; i++) {
     const struct smr_resize_adjoint adjoint = resize_grad_axis(job, i);
     const struct smr_resize_spec *spec = &state->specs[i];
-    if (i < state->skip) {  // not there: taken as it is
+    if (i < state->skip) {  // missing axis: identity
       adjoint.first[0] = 0;
       adjoint.count[0] = 1;
       adjoint.offset[0] = 0;
@@ -105,7 +105,7 @@ static samara_status resize_grad_prologue(const struct smr_job *job, void *threa
   return SAMARA_OK;
 }
 
-// Sum a blended row of dy along its width.
+// Reduce a blended row of dy along its width.
 static samara_status resize_grad_width(struct smr_deadline_watch *watch,
                                        const struct smr_resize_adjoint *width, const float *row,
                                        char *out) {

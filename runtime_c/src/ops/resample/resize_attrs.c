@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attributes that say how resize samples.
+// The attributes that define the sampling of resize.
 #include "base/fp.h"
 
 #include "ops/resample/resize_attrs.h"
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-// Up to exclude_outside, the attributes of resize and resize_grad lie in the same places.
+// The attributes of resize and resize_grad have the same indices up to exclude_outside.
 
 static const struct smr_attr *resize_roi(const struct smr_job *job) {
   return job->op->code == SMR_CODE_RESIZE ? SMR_ATTR(job, resize, roi)
@@ -55,8 +55,8 @@ samara_status smr_resize_check_attrs(const struct smr_job *job) {
              (unsigned)roi->count, 2 * spatial);
   for (uint32_t i = 0; i < roi->count; i++)
     if (!isfinite(roi->floats[i]))
-      SMR_FAIL(job->error, BAD_SHAPE, "%s: roi[%u] is %g", name, (unsigned)i,
-               smr_g(roi->floats[i]));
+      SMR_FAIL(job->error, BAD_SHAPE, "%s: roi[%u] is %g, expected a finite number", name,
+               (unsigned)i, smr_g(roi->floats[i]));
   return SAMARA_OK;
 }
 

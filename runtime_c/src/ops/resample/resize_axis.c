@@ -11,7 +11,7 @@
 
 static double resize_clamp(double x, double lo, double hi) { return x < lo ? lo : x > hi ? hi : x; }
 
-// Where output `o` lies in the input.
+// Coordinate of output `o` in the input.
 static double resize_coordinate(const struct smr_resize_spec *spec, int64_t o) {
   const double x = (double)o, in = (double)spec->in, out = (double)spec->out;
   const double half = (x + 0.5) / spec->scale - 0.5;
@@ -56,13 +56,13 @@ static double resize_cubic(double d, double a) {
 
 static double resize_linear(double d) { return fabs(d) < 1 ? 1 - fabs(d) : 0; }
 
-// How much an antialiasing filter is widened.
+// Factor by which an antialiasing filter is widened.
 static double resize_shrink(const struct smr_resize_spec *spec) {
   return spec->antialias && spec->scale < 1 ? spec->scale : 1;
 }
 
-// Elements on each side that the filter reaches. No wider than the input makes sense; beyond it the
-// edge is repeated, and 2^20 repeats are as good as any number.
+// Reach of the filter to each side. Limited to 2^20 beyond the input: there it only repeats the
+// edge.
 static int64_t resize_radius(const struct smr_resize_spec *spec) {
   const double reach = spec->mode == SMR_RESIZE_LINEAR ? 1 : 2;
   return (int64_t)resize_clamp(ceil(reach / resize_shrink(spec)), 1, 1 << 20);
@@ -89,7 +89,7 @@ void smr_resize_taps(const struct smr_resize_spec *spec, int64_t o, int32_t *fir
     *count = 1;
     return;
   }
-  // Far outside only the edge counts, however far.
+  // Far outside, only the edge value counts; clamp to stay in range.
   const double at = resize_clamp(given, -0x1p40, 0x1p40), base = floor(at);
   const int64_t radius = resize_radius(spec), lowest = (int64_t)base - radius;
   const double shrink = resize_shrink(spec);
@@ -114,9 +114,9 @@ void smr_resize_taps(const struct smr_resize_spec *spec, int64_t o, int32_t *fir
   *count = (int32_t)(to - from);
 }
 
-// Coordinates do not decrease (or, in a region that is turned over, do not increase) from output to
-// output. So the outputs whose filter spans an input follow one another, the spans that `first` and
-// `count` describe lie inside them, and all together are no more than outputs times width.
+// Coordinates increase from output to output, or decrease in a reversed region. So the outputs
+// whose filter covers an input are consecutive, `first` and `count` give their range, and all
+// ranges together have at most outputs times width entries.
 size_t smr_resize_adjoint_weights(const struct smr_resize_spec *spec) {
   size_t weights;
   if (!smr_mul_size((size_t)spec->out, (size_t)smr_resize_width(spec), &weights)) return 0;
@@ -127,7 +127,7 @@ size_t smr_resize_adjoint_scratch(const struct smr_resize_spec *spec) {
   return (size_t)smr_resize_width(spec) * (sizeof(double) + sizeof(float));
 }
 
-// The taps of output `o`; returns their weights, which lie in `scratch`.
+// Compute the taps of output `o`. Returns their weights, stored in `scratch`.
 static const float *resize_adjoint_taps(const struct smr_resize_spec *spec, int64_t o,
                                         int32_t *first, int32_t *count, void *scratch) {
   double *sums = (double *)scratch;

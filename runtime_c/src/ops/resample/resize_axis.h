@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where resize finds the elements of an output axis, for every mode and kind of coordinate.
+// The input elements of each output of resize along an axis, for all modes and coordinate rules.
 #ifndef SMR_OPS_RESIZE_AXIS_H
 #define SMR_OPS_RESIZE_AXIS_H
 
@@ -26,48 +26,49 @@ enum smr_resize_rounding {
   SMR_RESIZE_CEIL,
 };
 
-/// One spatial axis. All arithmetic on it is float64, as in the operator's definition.
+/// One spatial axis. Computed in float64, as the operator is defined.
 struct smr_resize_spec {
   enum smr_resize_mode mode;
   enum smr_resize_coordinate coordinate;
   enum smr_resize_rounding rounding;  // of NEAREST
   int64_t in, out;                    // extents; in >= 1
-  double scale;                       // output by input, finite and positive
-  double begin, end;                  // TF_CROP_AND_RESIZE: the region, in units of the input
+  double scale;                       // output by input; finite and positive
+  double begin, end;                  // TF_CROP_AND_RESIZE: the region, relative to the input
   double cubic_a;
   bool exclude_outside;
   bool antialias;
 };
 
-/// Input elements that one output element can meet at most.
+/// The most input elements that one output reads.
 int64_t smr_resize_width(const struct smr_resize_spec *spec);
 
-/// Steps that smr_resize_taps takes: elements that the filter spans, also beyond the input's ends.
+/// Steps of smr_resize_taps: elements covered by the filter, including those beyond the input's
+/// ends.
 size_t smr_resize_reach(const struct smr_resize_spec *spec);
 
-/// The taps of output `o`: the first input element, how many, and their weights. A count of 0 says
-/// that it lies outside (TF_CROP_AND_RESIZE alone). `weights` and `scratch` have room for
-/// smr_resize_width; NEAREST uses neither.
+/// Compute the taps of output `o`: the first input element, the number of elements, and their
+/// weights. A count of 0 means that the output is outside (only TF_CROP_AND_RESIZE). `weights` and
+/// `scratch` need room for smr_resize_width elements; NEAREST uses neither.
 void smr_resize_taps(const struct smr_resize_spec *spec, int64_t o, int32_t *first, int32_t *count,
                      float *weights, double *scratch);
 
-/// The taps of one axis the other way round: where each input element's outputs are. Input i meets
-/// outputs first[i] to first[i] + count[i] - 1 with weights[offset[i]] on (0 for one in between
-/// that misses it). `first`, `count` and `offset` have an element per input; `weights` has room for
-/// smr_resize_adjoint_weights.
+/// The inverted taps of an axis: the outputs that read each input element. Outputs first[i] to
+/// first[i] + count[i] - 1 read input i, with weights from weights[offset[i]] on (0 for an output
+/// in between that does not read it). `first`, `count` and `offset` have an element per input;
+/// `weights` needs room for smr_resize_adjoint_weights elements.
 struct smr_resize_adjoint {
   int32_t *first, *count;
   size_t *offset;
   float *weights;
 };
 
-/// Room that the weights of an adjoint need at most; 0 when they do not fit memory.
+/// Most weights that an adjoint needs; 0 on overflow.
 size_t smr_resize_adjoint_weights(const struct smr_resize_spec *spec);
 
-/// Scratch of smr_resize_adjoint_extend and _fill, in bytes, aligned as a double.
+/// Bytes of scratch for smr_resize_adjoint_extend and _fill, aligned like double.
 size_t smr_resize_adjoint_scratch(const struct smr_resize_spec *spec);
 
-/// In this order: begin; extend for every output in turn; place; fill for every output.
+/// Call in this order: begin; extend for every output in turn; place; fill for every output.
 void smr_resize_adjoint_begin(const struct smr_resize_spec *spec,
                               const struct smr_resize_adjoint *adjoint);
 void smr_resize_adjoint_extend(const struct smr_resize_spec *spec,

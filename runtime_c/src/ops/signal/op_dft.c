@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // dft: the discrete Fourier transform along an axis.
 //
-// A tile takes some transforms side by side, so that every pass works on whole vectors. A length
-// with a prime factor that is no radix goes by a convolution with a chirp (L. Bluestein, "A linear
-// filtering approach to the computation of discrete Fourier transform", 1970). The inverse is the
-// transform with real and imaginary parts exchanged on both sides. Roots are made anew each run,
-// in double: that costs little beside the transforms, and nothing while no run is on.
+// A tile computes several transforms side by side, so that every pass works on whole vectors. If
+// the length has a prime factor that is no radix, the transform is computed as a convolution with a
+// chirp (L. Bluestein, "A linear filtering approach to the computation of discrete Fourier
+// transform", 1970). The inverse is the forward transform with real and imaginary parts swapped
+// before and after. Roots are recomputed in double by each run: that costs little beside the
+// transforms, and needs no memory between runs.
 #include "base/fp.h"
 
 #include "base/checked.h"
@@ -18,15 +19,15 @@
 #include <string.h>
 
 enum {
-  DFT_LANES = 16,               // transforms of a tile
-  DFT_TILE_FLOATS = 32 * 1024,  // of one part, unless one transform is longer
+  DFT_LANES = 16,               // transforms per tile
+  DFT_TILE_FLOATS = 32 * 1024,  // of the real parts, unless one transform is longer
 };
 
 struct dft_state {
   const struct smr_f32_fft_kernels *kernels;
   struct smr_f32_fft_plan plan;
-  size_t length;  // of the transforms
-  size_t given;   // elements that the input has of it
+  size_t length;  // of a transform
+  size_t given;   // elements of it in the input
   size_t kept;    // results written
   size_t inner, transforms, lanes;
   bool chirped, complex_in, inverse, onesided;
@@ -44,7 +45,7 @@ static struct smr_f32_fft_parts dft_swapped(struct smr_f32_fft_parts x) {
   return (struct smr_f32_fft_parts){x.im, x.re};
 }
 
-// Shared scratch: the roots, then of a chirped transform the chirp, its filter and a work vector.
+// Shared scratch: the roots; with a chirp also the chirp, its filter and a work vector.
 static size_t dft_shared_floats(const struct dft_state *s) {
   return 2 * s->plan.n + (s->chirped ? 2 * s->length + 4 * s->plan.n : 0);
 }
@@ -87,7 +88,7 @@ static void dft_chirp(const struct dft_state *s, float *scratch) {
   float *filter = scratch + 2 * n + 2 * length, *work = filter + 2 * n;
   const struct smr_f32_fft_parts x = dft_parts(filter, n), y = dft_parts(work, n);
   memset(filter, 0, 2 * n * sizeof *filter);
-  size_t square = 0;  // j^2 modulo 2 length: the angle is exact before it is rounded
+  size_t square = 0;  // j^2 modulo 2 length, which keeps the angle exact until it is rounded
   for (size_t j = 0; j < length; j++) {
     const double angle = 3.141592653589793238463 / (double)length * (double)square;
     chirp.re[j] = (float)cos(angle);
@@ -100,18 +101,19 @@ static void dft_chirp(const struct dft_state *s, float *scratch) {
   if (done.re != x.re) memcpy(filter, work, 2 * n * sizeof *filter);
 }
 
-// Transform `l` of `count` has no imaginary parts in the elements that are their own mirror images.
+// Clear the imaginary parts of transform `l` of `count` in the elements that are their own mirror
+// images.
 static void dft_make_real(const struct dft_state *s, struct smr_f32_fft_parts x, size_t count,
                           size_t l) {
   x.im[l] = 0.0f;
   if (s->length % 2 == 0) x.im[s->length / 2 * count + l] = 0.0f;
 }
 
-// Elements of `count` transforms from `first` on as [length][count], zeros where there are none.
+// Load elements of `count` transforms from `first` on as [length][count], padded with zeros.
 static void dft_load(const struct dft_state *s, const float *x, size_t first, size_t count,
                      struct smr_f32_fft_parts to) {
   const size_t channels = s->complex_in ? 2 : 1;
-  // One side of a spectrum that is its own mirror image gives the other.
+  // Half of a symmetric spectrum determines the other half.
   const bool mirrored = s->inverse && s->onesided;
   const size_t side = mirrored ? s->length / 2 + 1 : s->length;
   const size_t n = s->given < side ? s->given : side;
@@ -124,7 +126,7 @@ static void dft_load(const struct dft_state *s, const float *x, size_t first, si
     }
     for (size_t j = n; j < s->length; j++) to.re[j * count + l] = to.im[j * count + l] = 0.0f;
     if (!mirrored) continue;
-    // The imaginary parts of those that are their own images do not count.
+    // Imaginary parts of self-mirrored elements are ignored.
     dft_make_real(s, to, count, l);
     for (size_t j = s->length / 2 + 1; j < s->length; j++) {
       to.re[j * count + l] = to.re[(s->length - j) * count + l];
@@ -140,7 +142,8 @@ static void dft_store(const struct dft_state *s, struct smr_f32_fft_parts from, 
   const float scale = s->inverse ? 1.0f / (float)s->length : 1.0f;
   for (size_t l = 0; l < count; l++) {
     const size_t t = first + l;
-    if (!s->complex_in) dft_make_real(s, from, count, l);  // of a real signal, but for rounding
+    // A real signal gives zeros here; remove rounding errors.
+    if (!s->complex_in) dft_make_real(s, from, count, l);
     float *to = y + (t / s->inner * s->kept * s->inner + t % s->inner) * channels;
     for (size_t k = 0; k < s->kept; k++) {
       to[k * s->inner * channels] = from.re[k * count + l] * scale;

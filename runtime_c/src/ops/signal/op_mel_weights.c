@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-// Inputs: length of the transform, sample rate (int64), lowest and highest frequency (float32).
+// Inputs: transform length, sample rate (int64), lowest and highest frequency (float32).
 static samara_status mel_weights_check(const struct smr_job *job) {
   for (uint32_t i = 0; i < 4; i++)
     SMR_TRY(
@@ -30,8 +30,8 @@ static double mel_weights_float(const struct smr_tensor *t) {
   return (double)value;
 }
 
-// log(1 + f / 700) is the mel scale but for a factor, which cancels. False where a frequency has no
-// place in the spectrum.
+// log(1 + f / 700) is the mel scale up to a factor, which cancels. False if a frequency is outside
+// the spectrum.
 static bool mel_weights_edge(const struct smr_job *job, size_t i, size_t *edge) {
   const double length = (double)smr_index_at(job->inputs[0], 0);
   const double rate = (double)smr_index_at(job->inputs[1], 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// sort_rows: the order of the rows of a matrix, and where a row differs from the one before it.
+// sort_rows: the sorted order of the rows of a matrix, and where a row differs from the one before.
 //
-// A stable merge sort of row numbers, bottom up, so that it needs one more vector and no stack.
+// A stable bottom-up merge sort of row numbers. It needs one additional vector and no stack.
 #include "base/fp.h"
 
 #include "base/checked.h"
@@ -12,7 +12,8 @@
 
 #include <string.h>
 
-// Below, at or above 0 as row a comes before, with or after row b, of `width` elements each.
+// Negative, zero or positive if row a sorts before, with or after row b. Rows have `width`
+// elements.
 typedef int (*sort_rows_compare)(const void *x, size_t a, size_t b, size_t width);
 
 struct sort_rows_state {
@@ -20,7 +21,7 @@ struct sort_rows_state {
   size_t count, width;
 };
 
-// NaN comes last and equals itself; -0 equals 0.
+// NaN sorts last and equals itself; -0 equals 0.
 #define SORT_ROWS_COMPARE(name, T, READ, IS_NAN)                                  \
   static int sort_rows_##name(const void *x_, size_t a, size_t b, size_t width) { \
     const char *x = x_;                                                           \

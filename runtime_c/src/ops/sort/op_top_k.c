@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// top_k: the k largest or smallest elements along an axis, best first, and where they were.
+// top_k: the k largest or smallest elements along an axis, best first, and their indices.
 #include "base/fp.h"
 
 #include "ops/axis.h"
@@ -12,7 +12,8 @@
 
 #include <string.h>
 
-// An element in the order of the result: better ones have smaller keys, equal ones smaller indices.
+// An element, ordered as in the result: better elements have smaller keys, equal ones smaller
+// indices.
 struct top_k_item {
   int64_t key;
   size_t index;
@@ -43,7 +44,8 @@ static samara_status top_k_prepare(struct smr_job *job) {
   return smr_thread_scratch_take(job, s->k, sizeof(struct top_k_item), &offset);
 }
 
-// Integers in the order of the floats; all NaNs equal and the largest, both zeros equal.
+// Maps floats to integers in the same order; all NaNs are equal and the largest, both zeros are
+// equal.
 static int64_t top_k_float_key(float x) {
   if (x != x) return INT64_MAX;
   int32_t bits;
@@ -78,7 +80,7 @@ static int64_t top_k_key(const struct smr_tensor *x, size_t i) {
       return ((const uint32_t *)x->data)[i];
     case SAMARA_FLOAT64:
       return top_k_double_key(((const double *)x->data)[i]);
-    case SAMARA_UINT64:  // the lower half becomes the negative numbers
+    case SAMARA_UINT64:  // maps the lower half to negative numbers
       return (int64_t)(((const uint64_t *)x->data)[i] ^ (uint64_t)1 << 63);
     default:
       return ((const int64_t *)x->data)[i];
@@ -89,7 +91,7 @@ static bool top_k_before(const struct top_k_item *a, const struct top_k_item *b)
   return a->key != b->key ? a->key < b->key : a->index < b->index;
 }
 
-// Sink item i of a heap of n whose first is the worst.
+// Move item i down in a heap of n items whose first is the worst.
 static void top_k_sink(struct top_k_item *heap, size_t n, size_t i) {
   const struct top_k_item item = heap[i];
   for (size_t child; (child = 2 * i + 1) < n; i = child) {
@@ -100,7 +102,8 @@ static void top_k_sink(struct top_k_item *heap, size_t n, size_t i) {
   heap[i] = item;
 }
 
-// Whether some of TOP_K_BLOCK floats may be better than `worst`: not provably none of them is.
+// Whether one of TOP_K_BLOCK floats may be better than `worst`. May be true needlessly, never false
+// wrongly.
 SMR_VECTORIZED static bool top_k_may_enter(const float *x, float worst, bool largest) {
   uint32_t maybe = 0;
   if (largest)
@@ -110,12 +113,12 @@ SMR_VECTORIZED static bool top_k_may_enter(const float *x, float worst, bool lar
   return maybe != 0;
 }
 
-// The k best elements of a group whose first is `from`, as a heap with the worst in front. An
-// element of an equal key comes later than those in the heap, so it is no better.
+// The k best elements of the group that starts at `from`, as a heap with the worst first. A later
+// element with an equal key is not better.
 static void top_k_select(const struct smr_tensor *x, const struct top_k_state *s, size_t from,
                          struct top_k_item *heap) {
   const size_t n = s->axis.n, inner = s->axis.inner, k = s->k;
-  const int64_t turn = s->largest ? -1 : 0;  // ~ turns the order
+  const int64_t turn = s->largest ? -1 : 0;  // ~ reverses the order
   for (size_t i = 0; i < k; i++)
     heap[i] = (struct top_k_item){top_k_key(x, from + i * inner) ^ turn, i};
   for (size_t i = k / 2; i-- > 0;) top_k_sink(heap, k, i);
@@ -138,13 +141,13 @@ static void top_k_select(const struct smr_tensor *x, const struct top_k_state *s
   }
 }
 
-// The group whose first element is `from`; results start at `to`, `inner` apart.
+// The group that starts at `from`. Results start at `to`, `inner` apart.
 static void top_k_group(const struct smr_job *job, const struct top_k_state *s, size_t from,
                         size_t to, struct top_k_item *heap) {
   const struct smr_tensor *x = job->inputs[0];
   const size_t element = smr_dtype_bytes(x->dtype), inner = s->axis.inner;
   top_k_select(x, s, from, heap);
-  for (size_t i = s->k; i-- > 0;) {  // the worst goes last
+  for (size_t i = s->k; i-- > 0;) {  // the worst is written last
     const size_t index = heap[0].index;
     smr_copy_block((char *)job->outputs[0]->data + (to + i * inner) * element,
                    (const char *)x->data + (from + index * inner) * element, element);

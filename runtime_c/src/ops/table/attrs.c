@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attribute descriptors, from the generated rows.
+// The attribute descriptors, built from the generated rows.
 #include "base/fp.h"
 
 #include "ops/table/attrs.h"
@@ -7,13 +7,13 @@
 #include <math.h>
 #include <string.h>
 
-// The names one after the other: rows with pointers would be larger, and need relocations.
+// All names in one block: pointers in the rows would take more room and need relocations.
 static const struct attrs_names {
 #define SMR_OPATTR(OP, name, TYPE, required, default_int, default_f32, choice_count, choices) \
   char OP##_##name[sizeof #name];
 #include "ops/table/opattrs.inc"
 #undef SMR_OPATTR
-  char end[1];  // a build may have no attributes at all
+  char end[1];  // a build may have no attributes
 } attrs_names = {
 #define SMR_OPATTR(OP, name, TYPE, required, default_int, default_f32, choice_count, choices) #name,
 #include "ops/table/opattrs.inc"

@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-/// Types of attributes; which field of struct smr_attr holds the value is said there.
+/// Attribute types. struct smr_attr says which field holds the value.
 enum smr_attr_type {
   SMR_ATTR_INT,
   SMR_ATTR_BOOL,
@@ -24,35 +24,36 @@ enum smr_attr_type {
   SMR_ATTR_NAMED,
 };
 
-/// One attribute of one operator. Rows of an operator are `op->attr_count` from `op->attr_first`.
+/// One attribute of one operator. An operator owns op->attr_count rows from op->attr_first on.
 struct smr_attr_desc {
   uint16_t name;        // smr_attr_name
   uint8_t type;         // enum smr_attr_type
-  bool required;        // every node states it; there is no default
-  uint8_t choices;      // enum: how many
-  int16_t default_int;  // int, bool, enum, dtype, dim; lists default to empty
+  bool required;        // has no default: every node must state it
+  uint8_t choices;      // enum: number of choices
+  int16_t default_int;  // int, bool, enum, dtype, dim; the default of a list is empty
   float default_f32;
 };
 
 enum {
-  /// Rows of smr_attr_descs, without the one that ends it.
+  /// Rows of smr_attr_descs without the terminator.
   SMR_ATTR_DESC_COUNT = 0
 #define SMR_OPATTR(OP, name, TYPE, required, default_int, default_f32, choice_count, choices) +1
 #include "ops/table/opattrs.inc"
 #undef SMR_OPATTR
 };
 
-// With its size: in a build of one file the declaration is internal, and ISO C wants it complete.
+// Declared with its size: a single-file build makes it internal, and ISO C then requires a complete
+// type.
 extern const struct smr_attr_desc smr_attr_descs[SMR_ATTR_DESC_COUNT + 1];
 
 /// Position of attribute NAME among those of operator OP.
 #define SMR_ATTR_INDEX(OP, NAME) (offsetof(struct smr_attrs_##OP, NAME) / sizeof(struct smr_attr))
 
 /// Attribute NAME of a node of operator OP, as in SMR_ATTR(job, conv, groups)->i. The generated
-/// struct says which field holds the value; a name that it lacks does not compile.
+/// struct says which field holds the value. An unknown name does not compile.
 ///
-/// A function that serves several operators names one of them. All must have the attribute in the
-/// same place, which builds with assertions check.
+/// A function that serves several operators names one of them. All must have the attribute at the
+/// same index; builds with assertions check this.
 #define SMR_ATTR(job, OP, NAME) \
   (&((const struct smr_attrs_##OP *)smr_attrs_of((job), SMR_ATTR_INDEX(OP, NAME), #NAME))->NAME)
 
@@ -62,10 +63,10 @@ extern const struct smr_attr_desc smr_attr_descs[SMR_ATTR_DESC_COUNT + 1];
                                                  SMR_ATTR_GROUP_FIRST_##GROUP))    \
         ->GROUP)
 
-/// Whether the node's attribute at `index` has this name: for assertions.
+/// For assertions: whether the node's attribute at `index` has this name.
 bool smr_attr_is(const struct smr_job *job, size_t index, const char *name);
 
-/// The node's attributes, of which `name` lies at `index`.
+/// The node's attributes. Asserts that `name` is at `index`.
 static inline const void *smr_attrs_of(const struct smr_job *job, size_t index, const char *name) {
   assert(smr_attr_is(job, index, name));
   (void)index;
@@ -76,7 +77,8 @@ static inline const void *smr_attrs_of(const struct smr_job *job, size_t index, 
 /// The attribute's name.
 const char *smr_attr_name(const struct smr_attr_desc *desc);
 
-/// Names of an enum's choices joined by ','; "" for other types. `desc` is a row of smr_attr_descs.
+/// The names of an enum's choices, joined by ','; "" for other types. `desc` is a row of
+/// smr_attr_descs.
 const char *smr_attr_choices(const struct smr_attr_desc *desc);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares what the families define: one smr_op_<name>_funcs per operator that is not control.
+// Declares smr_op_<name>_funcs of every operator that is not a control operator.
 #ifndef SMR_OPS_FUNCS_H
 #define SMR_OPS_FUNCS_H
 
 #include "ops/op.h"
 
-// Rows of class `control` have no functions. The name of a class is tested by pasting: only
-// SMR_CLASS_IS_control is defined, and its comma moves the second choice into second place.
+// Rows of class `control` have no functions. Token pasting tests the class name: only
+// SMR_CLASS_IS_control is defined, and its comma shifts the second choice into second position.
 #define SMR_CLASS_IS_control ~,
 #define SMR_FUNCS_SECOND(a, b, ...) b
 #define SMR_FUNCS_PICK(...) SMR_FUNCS_SECOND(__VA_ARGS__)

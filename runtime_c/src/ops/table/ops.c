@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel table: generated rows joined with the functions of the operator families.
+// The op table: generated rows joined with the functions of the operator families.
 #include "base/fp.h"
 
 #include "base/checked.h"
@@ -7,15 +7,15 @@
 #include "ops/op.h"
 #include "ops/table/funcs.h"
 
-// A build that only runs models names the operators of training and drops their functions; what
-// nothing else uses is left out by the linker.
+// A build that only runs models keeps the names of training operators but drops their functions;
+// the linker then removes unused code.
 #ifdef SMR_NO_TRAINING
 #define OP_UNLESS_DROPPED(flags, function) ((flags) & SMR_OP_TRAINING ? NULL : (function))
 #else
 #define OP_UNLESS_DROPPED(flags, function) (function)
 #endif
 
-// The lines of all rows one after the other: rows with pointers would be larger.
+// The shape strings of all rows in one block: pointers in the rows would take more room.
 static const struct op_shapes {
 #define SMR_OP(NAME, code, name, class, min_in, max_in, min_out, max_out, attr_first, attr_count, \
                flags, measured, dtypes, form, shapes)                                             \

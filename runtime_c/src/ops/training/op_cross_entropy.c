@@ -3,8 +3,8 @@
 //
 //   loss = (1 - s) * w[t] * (L - x[t]) + s / C * sum of w[c] * (L - x[c]),  L = ln sum e^x
 //
-// with label smoothing s. Rows whose target is `ignore_index` have loss and gradient 0. Targets are
-// data: they are compared with the number of classes while running.
+// with label smoothing s. Rows with target `ignore_index` have loss and gradient 0. Targets are
+// data, so their range is checked at run time.
 #include "base/fp.h"
 
 #include "kernels/f32_softmax_grad/f32_softmax_grad.h"
@@ -20,7 +20,7 @@
 struct cross_entropy_state {
   const struct smr_f32_softmax_grad *kernels;
   size_t rows, classes, tile_rows;
-  int64_t ignored;  // target of rows without loss
+  int64_t ignored;  // target value of rows without loss
   float smoothing;
 };
 
@@ -90,7 +90,7 @@ static samara_status cross_entropy_run(const struct smr_job *job, size_t begin, 
     const float *x = (const float *)job->inputs[0]->data + i * s->classes;
     size_t target;
     SMR_TRY(cross_entropy_target(job, job->inputs[1], i, &target));
-    // Differences come first: loss does not feel what all logits have in common.
+    // Subtract first: a value common to all logits does not change the loss.
     float best;
     const float rest = s->kernels->log_sum(s->classes, x, &best);
     log_sum[i] = best + rest;
@@ -126,7 +126,7 @@ static samara_status cross_entropy_grad_prepare(struct smr_job *job) {
   return SAMARA_OK;
 }
 
-// The prologue leaves the sum of all weights in scratch.
+// The prologue stores the sum of all weights in scratch.
 static void cross_entropy_grad_prologue(const struct smr_job *job) {
   const struct cross_entropy_state *s = job->state;
   const struct smr_tensor *weight = smr_optional_input(job, 4);

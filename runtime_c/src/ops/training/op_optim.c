@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// sgd, adam and rmsprop: one step of an optimiser, every element by itself.
+// sgd, adam and rmsprop: one step of an optimizer, element by element.
 //
-// Each result may lie in the buffer of the input that it renews: an element is read before it is
-// written, and no other element is read afterwards.
+// Each result may share the buffer of the input that it updates: an element is read before it is
+// written, and not read again.
 #include "base/fp.h"
 
 #include "kernels/f32_optim/f32_optim.h"
@@ -30,7 +30,7 @@ static samara_status optim_scalar(const struct smr_job *job, const struct smr_te
   return smr_expect_rank(job, t, what, 0, 0);
 }
 
-// Outputs renew the parameter and its state: `states` of them besides the parameter.
+// Outputs are the updated parameter and `states` updated states.
 static samara_status optim_outputs(const struct smr_job *job, uint32_t states) {
   if (job->output_count != states + 1)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: %u outputs, expected %u", job->op->name,
@@ -39,7 +39,7 @@ static samara_status optim_outputs(const struct smr_job *job, uint32_t states) {
   return SAMARA_OK;
 }
 
-// An optional state is there exactly where it is used.
+// An optional state must be present if and only if it is used.
 static samara_status optim_state_input(const struct smr_job *job, uint32_t index, bool used,
                                        const char *what) {
   const struct smr_tensor *t = smr_optional_input(job, index);
@@ -64,7 +64,7 @@ static float optim_scalar_value(const struct smr_tensor *t) {
   return value;
 }
 
-// Element `at` of a tensor, or NULL of none.
+// Element `at` of an input, or NULL if the input is absent.
 static const float *optim_in(const struct smr_job *job, uint32_t index, size_t at) {
   const struct smr_tensor *t = smr_optional_input(job, index);
   return t != NULL ? (const float *)t->data + at : NULL;

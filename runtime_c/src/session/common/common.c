@@ -23,7 +23,8 @@ samara_status smr_isa_resolve(const char *ceiling, uint32_t *isa, samara_error *
              ceiling);
   *isa &= mask;
   if ((*isa & SMR_ISA_FLOOR) != SMR_ISA_FLOOR)
-    SMR_FAIL(error, UNSUPPORTED, "this build has no kernels for what the CPU offers or isa allows");
+    SMR_FAIL(error, UNSUPPORTED,
+             "this build has no kernels for the instruction sets that the CPU has and isa allows");
   return SAMARA_OK;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every part of a session shares: its memory, the limits of its run, where its errors go, and
-// what was chosen when it was created.
+// State shared by all parts of a session: memory, limits of the run, the last error, options.
 #ifndef SMR_SESSION_COMMON_COMMON_H
 #define SMR_SESSION_COMMON_COMMON_H
 
@@ -17,7 +16,7 @@ struct smr_block {
   struct smr_block *next;  // of the session's blocks
 };
 
-/// Memory that is handed out piece by piece and freed with the session.
+/// Memory for many small allocations, freed with the session.
 struct smr_region {
   struct smr_region *next;
   size_t used_bytes, size_bytes;
@@ -34,43 +33,43 @@ struct smr_memory {
 
 enum smr_run_state {
   SMR_RUN_IDLE,
-  SMR_RUN_BEGUN,  // by samara_session_run_async, whose thread has not taken it yet
+  SMR_RUN_BEGUN,  // by samara_session_run_async; the thread has not started it
   SMR_RUN_GOING,
   SMR_RUN_CANCELLED
 };
 
-/// The run that is going on, or the last one, and its limits.
+/// The current or last run and its limits.
 struct smr_run {
   struct smr_deadline deadline;
   uint64_t number;            // counts runs; 0 before the first
-  uint64_t steps, max_steps;  // nodes and iterations; no limit where max_steps is 0
+  uint64_t steps, max_steps;  // nodes and iterations; max_steps 0: no limit
   SMR_ATOMIC(int) state;      // enum smr_run_state
 };
 
-/// The first member of struct samara_session. What most functions read comes first: near fields
-/// take shorter instructions.
+/// The first member of struct samara_session. The most used fields come first, because small
+/// offsets make shorter instructions.
 struct smr_common {
   samara_error *error;
   const samara_model *model;
   struct smr_memory memory;
-  size_t threads;  // that may share the tiles of a node
+  size_t threads;  // workers that may share the tiles of a node
   uint32_t isa;    // instruction sets that may be used
   bool strict;     // accuracy=strict
   bool bfloat16;   // accuracy=bfloat16
   struct smr_run run;
   samara_log_fn log;
   void *log_user;
-  struct smr_parts parts;       // what the session needs beyond its nodes and its model
-  struct smr_devices *devices;  // that it may use (session/device); NULL: the CPU alone
+  struct smr_parts parts;       // parts that the session needs in addition to those of its nodes
+                                // and its model
+  struct smr_devices *devices;  // devices to use (session/device); NULL: only the CPU
 };
 
 /* ---- session_memory.c ---- */
 
-/// `count * size_bytes` zeroed bytes, 64-aligned, until the session is destroyed. Count 0 gives a
-/// pointer too. NULL where memory is out, which the error says then.
+/// `count * size_bytes` zeroed bytes, 64-aligned, until the session is destroyed. Not NULL for
+/// count 0. NULL and an error message if memory is exhausted.
 void *smr_session_take(struct smr_common *common, size_t count, size_t size_bytes);
-/// Point `pointer` at `count` elements of that kind; returns OUT_OF_MEMORY from the calling
-/// function on failure.
+/// Point `pointer` at `count` new elements. On failure the calling function returns OUT_OF_MEMORY.
 #define SMR_TAKE(common, pointer, count) SMR_TAKE_BYTES(common, pointer, count, sizeof *(pointer))
 /// The same for elements of any size.
 #define SMR_TAKE_BYTES(common, pointer, count, size_bytes)         \
@@ -84,38 +83,38 @@ void smr_session_release(struct smr_common *common);
 /// max_arena_bytes; on failure the block is as before.
 samara_status smr_block_ensure(struct smr_common *common, struct smr_block *block,
                                size_t size_bytes, size_t keep_bytes, const char *what);
-/// Free the memory of `block`, which may have none.
+/// Free the memory of `block`, if any.
 void smr_block_free(struct smr_common *common, struct smr_block *block);
-/// `n` rounded up to a multiple of SMR_ALIGNMENT; SIZE_MAX when that does not fit.
+/// `n` rounded up to a multiple of SMR_ALIGNMENT; SIZE_MAX on overflow.
 size_t smr_align64(size_t n);
 
 /* ---- common.c ---- */
 
-/// The instruction sets to use below `ceiling` (NULL: none given). BAD_ARGUMENT for unknown names,
-/// in SAMARA_ISA too.
+/// The instruction sets to use, at most `ceiling` (NULL: no limit). BAD_ARGUMENT for unknown names,
+/// also in SAMARA_ISA.
 samara_status smr_isa_resolve(const char *ceiling, uint32_t *isa, samara_error *error);
-/// Drop a failure that means nothing: OK.
+/// Clear the error and return OK: the failure is expected.
 samara_status smr_session_forgive(struct smr_common *common);
-/// Count a step; fails when the run is cancelled, too long or too late.
+/// Count a step. Fails if the run is cancelled, has too many steps or is past its deadline.
 samara_status smr_session_tick(struct smr_common *common);
 void smr_session_log(struct smr_common *common, samara_log_level level, const char *format, ...)
     SMR_PRINTF(3, 4);
 
-/* ---- sharing.c: whether threads are worth their costs ---- */
+/* ---- sharing.c: whether a job is worth several threads ---- */
 
 enum {
-  SMR_INLINE_BYTES = 128 * 1024,  // a job with fewer bytes runs on one thread: see smr_job_bytes
-  SMR_INLINE_WORK = 1 << 18,      // multiply-adds that take two microseconds or more
-  SMR_FOLLOW_BYTES = 16 * 1024,   // of a job whose inputs lie in the caches of several cores
+  SMR_INLINE_BYTES = 128 * 1024,  // jobs with fewer bytes run on one thread: see smr_job_bytes
+  SMR_INLINE_WORK = 1 << 18,      // multiply-adds: at least 2 us of work
+  SMR_FOLLOW_BYTES = 16 * 1024,   // the same limit if the inputs are in the caches of several cores
 };
 
-/// Bytes of a job's operands, with or without its constants, counted up to SMR_INLINE_BYTES: below
-/// that, threads cost more than they save. Waking one takes 0.4 us while it still looks for work
-/// and some 5 us when it sleeps; one core moves this much in a few microseconds.
+/// Bytes of a job's operands, with or without its constants, counted up to SMR_INLINE_BYTES. Below
+/// that threads cost more than they save: waking a worker takes 0.4 us while it polls and about 5
+/// us when it sleeps, and one core moves this many bytes in a few microseconds.
 size_t smr_job_bytes(const struct smr_job *job, bool constants);
-/// Whether a job's tiles go to the pool. They do if there are several and the job has many bytes or
-/// much arithmetic. If the job before was shared (`follows`), fewer bytes are enough, because
-/// another core has part of them in its cache.
+/// Whether a job runs on the pool: if it has several tiles, and many bytes or multiply-adds. If the
+/// previous job was shared (`follows`), fewer bytes are enough, because part of them is in another
+/// core's cache.
 bool smr_job_is_worth_sharing(const struct smr_job *job, bool follows);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of float tensors of any type, for comparing answers.
+// Elements of float tensors of any dtype, to compare outputs.
 #ifndef SMR_SESSION_COMMON_ELEMENTS_H
 #define SMR_SESSION_COMMON_ELEMENTS_H
 
@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Whether a samara_dtype is one of floats.
+/// Whether a samara_dtype is a float dtype.
 bool smr_is_float(uint8_t dtype);
-/// Element `i` of floats at `data`.
+/// Element `i` of the floats at `data`.
 double smr_float_at(const void *data, uint8_t dtype, size_t i);
 
 #endif

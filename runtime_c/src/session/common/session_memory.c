@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a session: regions for what lives as long as it does, blocks for what grows with the
+// Memory of a session: regions hold what lives as long as the session, blocks what grows with the
 // shapes.
 #include "base/fp.h"
 
@@ -15,7 +15,8 @@ enum {
   REGION_HEADER_BYTES = (sizeof(struct smr_region) + SMR_ALIGNMENT - 1) / SMR_ALIGNMENT *
       SMR_ALIGNMENT,
   MEMORY_PAGE_BYTES = 4096,
-  // Of a block whose pages are touched when it is made: nets with larger ones run for longer.
+  // Smaller blocks are touched when they are allocated. Models with larger ones run long enough to
+  // hide page faults.
   MEMORY_MOST_TOUCHED = 512 * 1024,
 };
 
@@ -24,7 +25,7 @@ size_t smr_align64(size_t n) {
   return smr_add_size(n, SMR_ALIGNMENT - 1, &up) ? up & ~(size_t)(SMR_ALIGNMENT - 1) : SIZE_MAX;
 }
 
-// More memory for pieces: `bytes` of them at least. NULL where memory is out.
+// A new region with room for at least `bytes` bytes. NULL if memory is exhausted.
 static struct smr_region *memory_region(struct smr_memory *memory, size_t bytes) {
   const size_t least = bytes + REGION_HEADER_BYTES;
   const size_t size = least > SMR_REGION_BYTES ? least : SMR_REGION_BYTES;
@@ -44,7 +45,7 @@ void *smr_session_take(struct smr_common *common, size_t count, size_t size_byte
   if (!smr_mul_size(count, size_bytes, &bytes) || bytes > SIZE_MAX / 2) goto no_memory;
   bytes = smr_align64(bytes != 0 ? bytes : 1);
   if (SMR_REGION_BYTES == 0) {
-    // The caller's buffer is all there is, and nobody frees pieces of it.
+    // All memory is the caller's buffer, so parts of it are never freed.
     taken = smr_allocate(&memory->allocator, bytes);
     if (taken == NULL) goto no_memory;
     memory->total_bytes += bytes;
@@ -58,7 +59,8 @@ void *smr_session_take(struct smr_common *common, size_t count, size_t size_byte
   return memset(taken, 0, bytes);
 no_memory:
   (void)smr_fail(common->error, SAMARA_OUT_OF_MEMORY,
-                 "no memory for %zu times %zu bytes of the session", count, size_bytes);
+                 "the session needs %zu times %zu bytes, which the allocator does not have", count,
+                 size_bytes);
   return NULL;
 }
 
@@ -88,7 +90,7 @@ samara_status smr_block_ensure(struct smr_common *common, struct smr_block *bloc
              held, (unsigned long long)memory->max_arena_bytes);
   if (fits) data = smr_allocate(&memory->allocator, size);
   if (data == NULL) SMR_FAIL(common->error, OUT_OF_MEMORY, "%s needs %zu bytes", what, size_bytes);
-  // Small nets run for less time than fresh pages take.
+  // Page faults would take longer than a run of a small model.
   for (size_t i = 0; i < size && size < MEMORY_MOST_TOUCHED; i += MEMORY_PAGE_BYTES)
     ((uint8_t *)data)[i] = 0;
   if (block->data != NULL && keep_bytes != 0) memcpy(data, block->data, keep_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the tiles of a job are worth the costs of threads.
+// Whether a job is worth several threads.
 #include "base/fp.h"
 
 #include "session/common/common.h"

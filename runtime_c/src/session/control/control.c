@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control operators: what they share, and `if`, `call` and `trap`. Callees and their signatures are
-// right: the reader has checked them (model/calls.c).
+// Control operators: shared code, `if`, `call` and `trap`. Callees and their signatures are valid:
+// the file reader checked them (model/calls.c).
 #include "base/fp.h"
 
 #include "session/control/control.h"
@@ -21,7 +21,7 @@ static bool control_is(const struct smr_frame_node *node, enum smr_control kind)
   return node->kind == kind;
 }
 
-// Inputs of the node before those that its callees take.
+// Inputs of the node that precede those passed to callees.
 static uint32_t control_own_inputs(const struct smr_frame_node *node) {
   return SMR_HAS(control_if) && control_is(node, SMR_CONTROL_IF) ? 1 : 0;
 }
@@ -83,7 +83,7 @@ void smr_control_bounds(struct smr_frame *frame, struct smr_frame_node *node) {
       smr_frame_widen_input(frame, (uint32_t)n->inputs[i], node->callee[k], i - own);
     node->callee[k]->called = true;
   }
-  // From the second iteration on a loop's body sees what it made itself.
+  // From its second iteration on, a loop's body reads its own outputs.
   for (uint32_t i = 0; is_loop && i < node->attrs[SMR_ATTR_INDEX(loop, carried)].i; i++)
     smr_frame_widen_input(frame, n->outputs[i], node->callee[0], SMR_LOOP_FIXED + i);
 }
@@ -105,7 +105,7 @@ samara_status smr_control_take(struct smr_frame *frame, struct smr_frame_node *n
   return smr_value_copy(frame->common, from, node->job.outputs[output]->data);
 }
 
-// Run a callee on the node's inputs, results to the node's outputs.
+// Run a callee on the node's inputs and outputs.
 static samara_status control_call(struct smr_frame *frame, struct smr_frame_node *node,
                                   struct smr_frame *callee) {
   const struct smr_job *job = &node->job;

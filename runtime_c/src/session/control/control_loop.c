@@ -2,9 +2,9 @@
 // The operator `loop`: max_trip?, condition?, carried…, captures… -> carried…, stacked….
 //
 // The body maps (i, condition, carried…, captures…) to (condition, carried…, stacked…). A carried
-// value alternates between two places: the loop's own output (A) and scratch (B); the body writes
-// straight into the one that its input is not in. Where sizes have no bound both are blocks that
-// grow. Stacked values are written straight into their slice.
+// value alternates between two buffers, the loop's output (A) and scratch (B): the body writes
+// directly into the one that its input is not in. If sizes have no bound, both are blocks that
+// grow. The body writes stacked values directly into their slice.
 #include "base/fp.h"
 
 #include "session/control/control.h"
@@ -15,13 +15,13 @@
 #include "ops/table/attrs.h"
 
 struct smr_loop_carry {
-  struct smr_tensor now;  // what enters the next iteration
+  struct smr_tensor now;  // input of the next iteration
   void *places[2];        // NULL: blocks
   size_t capacity[2];
   struct smr_block blocks[2];
   size_t scratch_offset;  // of B
   size_t scratch_bytes;   // SMR_UNBOUNDED_BYTES: blocks
-  uint32_t next;          // place that the running iteration writes
+  uint32_t next;          // buffer that the current iteration writes
 };
 
 struct smr_loop_stack {
@@ -55,7 +55,8 @@ samara_status smr_loop_build(struct smr_frame *frame, struct smr_frame_node *nod
   loop->stacked = node->job.output_count - carried;
   for (uint32_t i = carried; i < node->job.output_count; i++)
     if (smr_dtype_packed(node->job.outputs[i]->dtype))
-      SMR_FAIL(node->job.error, UNSUPPORTED, "'%s' cannot be stacked: two elements share a byte",
+      SMR_FAIL(node->job.error, UNSUPPORTED,
+               "'%s' cannot be stacked: its dtype has two elements per byte",
                node->job.outputs[i]->name);
   SMR_TAKE(frame->common, loop->stacks, loop->stacked);
   SMR_TAKE(frame->common, loop->carries, carried);
@@ -81,7 +82,7 @@ samara_status smr_loop_plan(struct smr_frame_node *node) {
   }
   loop->body_offset = total;
   if (!fits || !smr_add_size(total, body->arena_bytes, &node->scratch_capacity))
-    SMR_FAIL(node->job.error, OUT_OF_MEMORY, "node '%s': its buffers do not fit memory",
+    SMR_FAIL(node->job.error, OUT_OF_MEMORY, "node '%s': the size of its buffers overflows",
              node->node->name);
   return SAMARA_OK;
 }
@@ -124,7 +125,7 @@ static samara_status loop_enter(struct smr_frame *frame, struct smr_frame_node *
   for (uint32_t i = SMR_LOOP_FIXED + loop->carried; i < node->job.input_count; i++)
     *inputs++ = node->job.inputs[i];
   for (uint32_t s = 0; s < loop->stacked; s++) {
-    // Its slice of the output, NULL while size or place is unknown.
+    // Its slice of the output; NULL while its size or address is unknown.
     const uint32_t id = node->node->outputs[loop->carried + s];
     uint8_t *base = smr_value_target(frame, id, capacity);
     const size_t slice = loop->stacks[s].slice_bytes;
@@ -138,8 +139,8 @@ static samara_status loop_enter(struct smr_frame *frame, struct smr_frame_node *
   return smr_frame_enter(body, (uint8_t *)node->job.scratch + loop->body_offset);
 }
 
-// Bring output `output` of the body to where the body was asked to put it, or, where no room is
-// planned, to byte `used` of a block of `room_bytes`.
+// Ensure that output `output` of the body is where the body was asked to write it or, if no room is
+// planned, at byte `used` of a block of `room_bytes`.
 static samara_status loop_place(struct smr_frame *frame, struct smr_frame_node *node,
                                 uint32_t output, struct smr_block *block, size_t used,
                                 size_t room_bytes, void **place) {
@@ -155,7 +156,7 @@ static samara_status loop_place(struct smr_frame *frame, struct smr_frame_node *
   return smr_value_copy(body->common, out, *place);
 }
 
-// Take carried value `c` out of the body: it is in its place, is the same input again, or is
+// Read carried value `c` from the body. It is already in its buffer, is the unchanged input, or is
 // copied.
 static samara_status loop_take_carried(struct smr_frame *frame, struct smr_frame_node *node,
                                        uint32_t c) {
@@ -186,7 +187,7 @@ static samara_status loop_take_stacked(struct smr_frame *frame, struct smr_frame
   }
   size_t used = 0, room = 0;
   if (SMR_HAS(late)) {
-    // A block that doubles.
+    // The block doubles when it is full.
     if (!smr_mul_size((size_t)trip, out->size_bytes, &used) ||
         !smr_add_size(used, out->size_bytes, &room))
       room = used = SIZE_MAX;
@@ -206,7 +207,7 @@ static samara_status loop_finish(struct smr_frame *frame, struct smr_frame_node 
     const uint32_t output = loop->carried + s;
     const struct smr_tensor *to = node->job.outputs[output];
     int64_t dims[SAMARA_MAX_RANK];
-    // Without an iteration nobody knows the slice; what expressions say of it holds.
+    // Without an iteration the dims of the slice are those of its expressions.
     SMR_TRY(smr_value_known_dims(frame, node->node->outputs[output], node->node->stage));
     memcpy(dims + 1, trips > 0 ? loop->stacks[s].slice_dims : to->dims + 1,
            (SAMARA_MAX_RANK - 1) * sizeof *dims);

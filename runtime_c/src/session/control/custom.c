@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator `custom`: what the program that loads the model brings along, found by name.
+// The operator `custom`: runs an operator of the application, found by name.
 #include "base/fp.h"
 
 #include "session/control/control.h"
@@ -37,13 +37,14 @@ samara_status smr_custom_check_options(const struct smr_custom_ops *custom, sama
 
 // ---- attributes ----
 
-// Files up to 0.6 join them: `keys` holds name, kind and count or text of each, with 0x1f between.
+// Files up to 0.6 store attributes as one string: `keys` holds name, kind and count or text of
+// each, separated by 0x1f.
 
 struct custom_words {
   const char *at, *end;
 };
 
-// The next word, copied with a NUL; NULL when there is no memory.
+// A NUL-terminated copy of the next word; NULL if memory is exhausted.
 static char *custom_word(struct smr_common *common, struct custom_words *words) {
   const char *stop = words->at;
   while (stop < words->end && *stop != '\x1f') stop++;
@@ -140,11 +141,11 @@ static samara_status custom_find(struct smr_frame_node *node, const struct smr_c
   }
   if (custom->op == NULL)
     SMR_FAIL(node->job.error, UNSUPPORTED,
-             "needs the custom operator '%.*s', which the session options do not bring",
+             "needs the custom operator '%.*s', which is not in the session options' custom_ops",
              (int)(name->count < 200 ? name->count : 200), text);
   if (node->late && custom->op->measure == NULL)
     SMR_FAIL(node->job.error, UNSUPPORTED,
-             "data decides on its output dims, but custom operator '%s' cannot measure",
+             "its output dims depend on data, but custom operator '%s' has no `measure`",
              custom->op->name);
   return SAMARA_OK;
 }
@@ -175,7 +176,7 @@ samara_status smr_custom_build(struct smr_frame *frame, struct smr_frame_node *n
 
 // ---- calling ----
 
-// What the operator sees; dims of outputs that nobody knows yet are -1.
+// Fill the operator's view of the call. Unknown output dims are -1.
 static void custom_fill(struct smr_frame *frame, struct smr_frame_node *node, bool with_data) {
   struct smr_custom_state *custom = node->control;
   const struct smr_job *job = &node->job;
@@ -219,7 +220,7 @@ samara_status smr_custom_check(struct smr_frame *frame, struct smr_frame_node *n
   custom_fill(frame, node, false);
   for (uint32_t i = 0; i < node->job.input_count; i++)
     if (node->job.inputs[i] != NULL && node->job.inputs[i]->layout != SMR_LAYOUT_PLAIN)
-      SMR_FAIL(frame->common->error, BAD_MODEL, "input %u is packed, which only weights can be",
+      SMR_FAIL(frame->common->error, BAD_MODEL, "input %u is packed; only weights may be",
                (unsigned)i);
   if (custom->op->check != NULL)
     SMR_TRY(custom_result(frame, node, custom->op->check(&custom->call), "check"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nodes and copies cost on the host and on a device, and which nodes that makes worth moving.
+// Estimated costs of nodes and copies on the host and on a device, and which nodes to move to the
+// device.
 #include "base/fp.h"
 
 #include "session/device/rates.h"
@@ -10,13 +11,13 @@
 
 enum { COST_GAIN_TENTHS = 12 };  // a region must be 1.2 times as fast as the host
 
-// More than a node or a copy can take, 18 minutes: rates may be anything, and sums of costs have to
-// stay below SMR_CUT_NEVER.
+// Upper limit of one cost, 18 minutes: rates may be arbitrary, and sums of costs must stay below
+// SMR_CUT_NEVER.
 static const uint64_t cost_most = UINT64_C(1) << 40;
 
 // ---- one node ----
 
-// What is added to another cost, at most cost_most.
+// A fixed cost, at most cost_most.
 static uint64_t cost_fixed(uint64_t ns) { return ns < cost_most ? ns : cost_most; }
 
 static uint64_t cost_time(double work, uint64_t per_ms) {
@@ -30,12 +31,12 @@ static uint64_t cost_sum(uint64_t a, uint64_t b) {
   return a >= SMR_CUT_NEVER || b >= SMR_CUT_NEVER - a ? SMR_CUT_NEVER : a + b;
 }
 
-// The rate of the node's kind of work; *work is what there is of it, *fixed what it costs beside.
+// The rate of the node's kind of work. *work is its amount, *fixed the fixed cost of the node.
 static uint64_t cost_rate(const struct smr_job *job, bool plain, const samara_rates *rates,
                           double *work, uint64_t *fixed) {
   *fixed = cost_fixed(rates->launch_ns);
   *work = (double)job->work;
-  // The host may take an algorithm with less work than the plain one, which the device takes.
+  // The device computes the plain algorithm; the host may choose one with less work.
   for (uint32_t i = 0; plain && i < job->choice.count; i++)
     if ((double)job->choice.candidates[i].work > *work)
       *work = (double)job->choice.candidates[i].work;
@@ -109,9 +110,8 @@ static samara_status cost_arrays(struct smr_frame *frame, struct cost_graph *g) 
   return SAMARA_OK;
 }
 
-// A variable stays on the device that makes and reads it, so that it costs what a value costs that
-// the node which makes it passes to those which read it. One that is only read is brought there
-// once.
+// A variable stays on the device that writes and reads it, so it costs what a value costs between
+// its producer and its readers. A variable that is only read is copied once, which is not counted.
 static void cost_variables(const struct smr_frame *frame, struct cost_graph *g) {
   const struct smr_function *f = frame->function;
   for (uint32_t i = 0; frame->is_entry && i < f->read_count; i++) {
@@ -142,7 +142,7 @@ static void cost_values(struct smr_frame *frame, const struct smr_rates *rates,
     g->to_device_ns[i] = cost_copy(bytes, true, &rates->device);
     g->to_host_ns[i] = cost_copy(bytes, false, &rates->device);
     g->host_reads[i] = frame->values[i].is_output || smr_value_kept(&frame->values[i]);
-    // Constants are brought there once.
+    // Constants are copied once, which is not counted.
     if (f->values[i].constant >= 0) g->to_device_ns[i] = 0;
   }
   cost_variables(frame, g);
@@ -161,9 +161,9 @@ static samara_status cost_nodes(struct smr_frame *frame, uint32_t device,
     const struct smr_frame_node *node = &frame->nodes[n];
     bool supported = false;
     g->host_ns[n] = cost_node(frame, node, false, &rates->host);
-    // The host computes what it has no rate for as well.
+    // The host can run the node even if its rate is unknown.
     if (g->host_ns[n] >= SMR_CUT_NEVER) g->host_ns[n] = cost_fixed(rates->host.launch_ns);
-    // What an earlier device has taken is as good as on the host, and stays there.
+    // Nodes on an earlier device stay there; for this device they count as host nodes.
     if (choices[n].space == 0)
       SMR_TRY(smr_device_supports(frame, n, device, &supported, &frame->nodes[n].reason));
     g->device_ns[n] = supported ? cost_node(frame, node, true, &rates->device) : SMR_CUT_NEVER;
@@ -192,7 +192,7 @@ static void cost_region(const struct smr_frame *frame, const struct cost_graph *
       if (maker < 0 || !g->on_device[maker]) *device = cost_sum(*device, g->to_device_ns[x]);
     }
   }
-  // Values made here that the host sees.
+  // Values made here that the host reads.
   memset(seen, 0, f->value_count * sizeof *seen);
   for (size_t i = 0; i < g->cut.use_count; i++)
     if (!g->on_device[g->uses[i].node]) seen[g->uses[i].value] = true;
@@ -202,7 +202,7 @@ static void cost_region(const struct smr_frame *frame, const struct cost_graph *
       *device = cost_sum(*device, g->to_host_ns[i]);
 }
 
-// Take back regions that gain too little. Returns whether there was one.
+// Move regions that gain too little back to the host. Returns whether there was one.
 static bool cost_drop(const struct smr_frame *frame, const struct smr_rates *rates,
                       struct cost_graph *g, bool *seen) {
   const uint32_t count = frame->function->node_count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open devices: a backend's table, what it said of itself, and the constants that lie there.
+// Open devices: the backend's table, its requirements, and loaded constants.
 #include "base/fp.h"
 
 #include "session/device/device.h"
@@ -16,7 +16,7 @@ static void backend_silent(void *user, samara_log_level level, const char *text)
   (void)text;
 }
 
-// Letters, digits and _: what names of devices can be made of.
+// Names of devices consist of letters, digits and _.
 static bool backend_is_name(const char *name) {
   const size_t length = strspn(name,
                                "abcdefghijklmnopqrstuvwxyz"
@@ -27,7 +27,8 @@ static bool backend_is_name(const char *name) {
 samara_status smr_backend_check(const samara_backend_table *table, samara_error *error) {
   if (table->struct_size < sizeof *table || table->version != SAMARA_BACKEND_VERSION)
     SMR_FAIL(error, UNSUPPORTED,
-             "the backend is of version %u and %zu bytes, this library takes version %d and %zu",
+             "the backend's table has version %u and %zu bytes, this library expects version %d "
+             "and %zu bytes",
              (unsigned)table->version, table->struct_size, SAMARA_BACKEND_VERSION, sizeof *table);
   if (table->name == NULL || table->probe == NULL || table->supports == NULL ||
       table->requirements == NULL || table->compile == NULL || table->load == NULL ||
@@ -36,13 +37,14 @@ samara_status smr_backend_check(const samara_backend_table *table, samara_error 
     SMR_FAIL(error, BAD_ARGUMENT, "backend table: a function or the name is NULL");
   if (!backend_is_name(table->name))
     SMR_FAIL(error, BAD_ARGUMENT,
-             "backend table: the name \"%.60s\" is not of letters, digits and _", table->name);
+             "backend table: the name \"%.60s\" may only contain letters, digits and _",
+             table->name);
   return SAMARA_OK;
 }
 
 static bool backend_is_power_of_two(size_t n) { return n != 0 && (n & (n - 1)) == 0; }
 
-// What the device said of itself, made safe to use.
+// Validate what the device reported about itself.
 static samara_status backend_accept(samara_backend *backend, uint32_t index, samara_error *error) {
   const samara_backend_table *table = backend->table;
   (void)smr_format(backend->name, sizeof backend->name, "%.48s:%u", table->name, (unsigned)index);
@@ -55,11 +57,12 @@ static samara_status backend_accept(samara_backend *backend, uint32_t index, sam
   if (backend_is_power_of_two(backend->requirements.alignment_bytes) &&
       backend->requirements.alignment_bytes >= 4)
     return SAMARA_OK;
-  SMR_FAIL(error, UNSUPPORTED, "%s wants memory aligned to %zu bytes, which is no power of two",
-           backend->name, backend->requirements.alignment_bytes);
+  SMR_FAIL(error, UNSUPPORTED,
+           "%s requires memory aligned to %zu bytes, which is not a power of two", backend->name,
+           backend->requirements.alignment_bytes);
 }
 
-// A copy of an option's text; NULL stays NULL.
+// Copy an option's string; NULL stays NULL.
 static bool backend_keep(const samara_backend *backend, const char *text, char **out) {
   if (text == NULL) return true;
   const size_t size = strlen(text) + 1;
@@ -68,7 +71,7 @@ static bool backend_keep(const samara_backend *backend, const char *text, char *
   return *out != NULL;
 }
 
-// What does not depend on the device being open.
+// Free what exists even if the device was not opened.
 static void backend_free(samara_backend *backend) {
   const samara_allocator allocator = backend->allocator;
   smr_trust_free(backend);
@@ -105,7 +108,7 @@ samara_status smr_backend_create(const samara_backend_table *table, uint32_t ind
   backend->info.struct_size = sizeof backend->info;
   if (!smr_os_mutex_init(&backend->lock)) {
     smr_release(&allocator, backend);
-    SMR_FAIL(error, OUT_OF_MEMORY, "the system has no lock left");
+    SMR_FAIL(error, OUT_OF_MEMORY, "the system cannot create a lock");
   }
   samara_status status = SAMARA_OK;
   if (!backend_keep(backend, options->cache_folder, &backend->cache) ||
@@ -151,7 +154,7 @@ samara_status samara_backend_device(const samara_backend *backend, samara_device
 
 // ---- constants ----
 
-// Give the constant to the device, as float16 where `tensor` says so.
+// Load the constant, as float16 if `tensor` is narrowed.
 static samara_status backend_bring(samara_backend *backend, const struct smr_constant *constant,
                                    const samara_region_tensor *tensor, uint32_t isa, void **handle,
                                    samara_error *error) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where nodes should run: the cheapest division of a graph between the host and a device, as a
-// minimum cut (Stone 1977, Multiprocessor scheduling with the aid of network flow algorithms).
+// The cheapest partition of a graph between the host and a device, as a minimum cut (Stone 1977,
+// Multiprocessor scheduling with the aid of network flow algorithms).
 //
-// The source stands for the host, the sink for the device. An edge from the source to a node costs
-// what the node takes on the device, one from the node to the sink what it takes on the host: the
-// cut passes through the cost of the side that the node falls on. A value has two vertices of its
-// own, so that a copy is paid once, however many nodes read it.
+// The source stands for the host, the sink for the device. The edge from the source to a node has
+// the node's cost on the device, the edge from the node to the sink its cost on the host: the cut
+// contains the edge with the cost of the side chosen. A value has two vertices, so that its copy is
+// paid once, however many nodes read it.
 #include "base/fp.h"
 
 #include "session/device/device_cut.h"
@@ -35,8 +35,8 @@ static void cut_add(struct cut_flow *flow, uint32_t from, uint32_t to, uint64_t 
   flow->edge_count += 2;
 }
 
-// Distances from the source over edges with room (Dinic's algorithm). False when the sink is out of
-// reach.
+// Distances from the source over edges with residual capacity (Dinic's algorithm). False if the
+// sink cannot be reached.
 static bool cut_levels(struct cut_flow *flow) {
   memset(flow->level, 0xff, flow->vertices * sizeof *flow->level);
   uint32_t begin = 0, end = 1;
@@ -54,7 +54,8 @@ static bool cut_levels(struct cut_flow *flow) {
   return flow->level[CUT_SINK] != UINT32_MAX;
 }
 
-// Push flow along one path of rising levels; `path` holds its edges. Returns 0 when there is none.
+// Push flow along one path of increasing levels; `path` holds its edges. Returns 0 if there is
+// none.
 static uint64_t cut_push(struct cut_flow *flow, uint32_t *path) {
   uint32_t length = 0, v = CUT_SOURCE;
   while (v != CUT_SINK) {
@@ -69,7 +70,7 @@ static uint64_t cut_push(struct cut_flow *flow, uint32_t *path) {
       continue;
     }
     if (length == 0) return 0;
-    // A dead end: back, and past the edge that led here.
+    // A dead end: go back and skip the edge that led here.
     const uint32_t back = path[--length];
     v = flow->edges[back ^ 1].to;
     flow->at[v] = flow->edges[back].next;
@@ -128,7 +129,7 @@ bool smr_cut_solve(const struct smr_cut *cut, const samara_allocator *allocator,
       memcpy(flow.at, flow.head, flow.vertices * sizeof *flow.at);
       while (cut_push(&flow, path) != 0) continue;
     }
-    // What the source reaches stays on the host.
+    // Nodes that the source reaches stay on the host.
     for (uint32_t n = 0; n < cut->node_count; n++)
       on_device[n] = flow.level[CUT_FIRST + n] == UINT32_MAX;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions that store float32 values as float16 on their devices: which nodes that is for, and the
-// conversions between the host's floats and the devices'.
+// Storing float32 values as float16 on devices: which nodes do, and conversions between host and
+// device.
 #include "base/fp.h"
 
 #include "session/device/device.h"
@@ -32,8 +32,8 @@ static bool float16_is_body(const struct smr_frame *frame) {
   return false;
 }
 
-// Values that keep float32 on every device. Those that a later run or trip reads again: rounding
-// would add up there. Those whose bits the host reads as dims.
+// Values that keep float32 on every device: those that a later run or iteration reads, where
+// rounding errors would accumulate, and those whose bits the host reads as dims.
 static void float16_keep_values(const struct smr_frame *frame, uint8_t *wide) {
   const struct smr_function *f = frame->function;
   for (uint32_t i = 0; i < f->read_count; i++) wide[f->inputs[f->reads[i].position]] = UINT8_MAX;
@@ -56,8 +56,8 @@ static bool float16_has_floats(const struct smr_frame *frame, const struct smr_n
   return any;
 }
 
-// Whether a node may have float16 in the place of its floats. Not where their bits count, and not
-// beside quantized tensors, which are to be the same everywhere.
+// Whether a node may use float16 for its floats. Not if the operator uses their bits, and not with
+// quantized tensors, whose results must be the same everywhere.
 static bool float16_may(const struct smr_frame *frame, const struct smr_node *node) {
   for (uint32_t i = 0; i < node->input_count + node->output_count; i++) {
     const int32_t id = float16_operand(node, i);
@@ -66,7 +66,7 @@ static bool float16_may(const struct smr_frame *frame, const struct smr_node *no
   return !(node->op->flags & SMR_OP_READS_BITS) && float16_has_floats(frame, node);
 }
 
-// Whether a value that the node reads or makes keeps float32 on its device.
+// Whether a value that the node reads or writes keeps float32 on its device.
 static bool float16_meets(const struct smr_frame *frame, const struct smr_frame_node *node,
                           const uint8_t *wide) {
   const uint32_t inputs = node->node->input_count;
@@ -77,7 +77,8 @@ static bool float16_meets(const struct smr_frame *frame, const struct smr_frame_
   return false;
 }
 
-// The node keeps float32, and so do its values on its device. Constants are loaded in both forms.
+// The node keeps float32, and so do its values on its device. Constants may be loaded in both
+// forms.
 static void float16_widen_node(const struct smr_frame *frame, const struct smr_frame_node *node,
                                uint8_t *wide) {
   for (uint32_t i = 0; i < node->node->input_count + node->node->output_count; i++) {
@@ -87,8 +88,8 @@ static void float16_widen_node(const struct smr_frame *frame, const struct smr_f
   }
 }
 
-// A node has all its floats in one form, so that it passes on what keeps float32. Returns whether
-// the node has changed.
+// A node has all its floats in one form, so it propagates float32. Returns whether the node has
+// changed.
 static bool float16_pass_on(struct smr_frame *frame, uint32_t n, uint8_t *wide) {
   struct smr_frame_node *node = &frame->nodes[n];
   if (node->space == 0) return false;
@@ -108,7 +109,7 @@ samara_status smr_devices_choose_float16(struct smr_frame *frame) {
     const char *reason;
     bool supported;
     if (node->space == 0 || !float16_may(frame, node->node)) continue;
-    node->float16 = true;  // the question is about this form
+    node->float16 = true;  // smr_device_supports asks about this form
     SMR_TRY(smr_device_supports(frame, n, node->space - 1u, &supported, &reason));
     node->float16 = supported;
   }
@@ -127,7 +128,7 @@ samara_status smr_devices_choose_float16(struct smr_frame *frame) {
 
 // ---- conversions ----
 
-enum { FLOAT16_CHUNK = 256 };  // elements that are copied before they are converted
+enum { FLOAT16_CHUNK = 256 };  // elements copied at a time before conversion
 
 void smr_float16_narrow(uint32_t isa, const void *from, size_t count, void *to) {
   smr_f32_to_f16_kernel(isa)(count, (const float *)from, (uint16_t *)to);
@@ -137,7 +138,7 @@ void smr_float16_widen(uint32_t isa, void *floats, size_t count) {
   const smr_f16_to_f32_ukernel widen = smr_f16_to_f32_kernel(isa);
   const uint8_t *from = (const uint8_t *)floats + count * sizeof(uint16_t);
   uint16_t chunk[FLOAT16_CHUNK];
-  // Front to back: what is written ends where what is still to be read begins, or before.
+  // Front to back: writes never pass the elements still to be read.
   for (size_t i = 0, n; i < count; i += n) {
     n = count - i < FLOAT16_CHUNK ? count - i : FLOAT16_CHUNK;
     memcpy(chunk, from + i * sizeof *chunk, n * sizeof *chunk);
@@ -145,7 +146,7 @@ void smr_float16_widen(uint32_t isa, void *floats, size_t count) {
   }
 }
 
-// Weights: what is finite stays so, and what is not 0.
+// Weights: finite values stay finite, nonzero values nonzero.
 static void float16_weights(uint32_t isa, const float *from, size_t count, uint16_t *to) {
   smr_f32_to_f16_kernel(isa)(count, from, to);
   for (size_t i = 0; i < count; i++)

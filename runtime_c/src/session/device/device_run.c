@@ -44,8 +44,8 @@ static samara_status run_wait(const struct smr_device_region *region, uint64_t t
   return smr_device_wait(region->frame->common, region->space->backend, ticket);
 }
 
-// Begin to copy tensor `index` of the region to the device, or to `host`: a narrowed one to the
-// second half of its place there, where run_widen finds it.
+// Begin to copy tensor `index` of the region to the device, or to `host`. A narrowed tensor goes to
+// the second half of its host buffer, where run_widen reads it.
 static samara_status run_copy(const struct smr_device_region *region, uint32_t index, void *host,
                               bool to_device, uint64_t *ticket) {
   const samara_region_tensor *tensor = &region->tensors[index];
@@ -58,7 +58,7 @@ static samara_status run_copy(const struct smr_device_region *region, uint32_t i
   return smr_device_copy(region->frame->common, region->space->backend, &copy, ticket);
 }
 
-// After the copy: the floats of the host.
+// After the copy: convert a narrowed tensor to the host's floats.
 static void run_widen(const struct smr_device_region *region, uint32_t index, void *host) {
   const samara_region_tensor *tensor = &region->tensors[index];
   if (smr_is_narrowed(tensor))
@@ -76,7 +76,7 @@ static samara_status run_recompile(struct smr_device_region *region, bool separa
   return status == SAMARA_OK ? status : run_failed(region, "compiling", status, &error);
 }
 
-// A failure that leaves nothing under way that reads or writes memory of the host.
+// Fail, after waiting for all work that accesses host memory.
 static samara_status run_stop(const struct smr_device_region *region, uint64_t ticket,
                               samara_status status) {
   if (status != SAMARA_OK) {
@@ -87,8 +87,8 @@ static samara_status run_stop(const struct smr_device_region *region, uint64_t t
   return status;
 }
 
-// What is copied to the device for a tensor: the host's bytes, or floats that are narrowed to the
-// next ones of `staging`, which planning has made large enough.
+// The source of a tensor's copy to the device: the host's bytes, or floats narrowed into the next
+// bytes of `staging`, which planning has made large enough.
 static void *run_source(const struct smr_device_region *region, uint32_t index, uint8_t **staging) {
   const samara_region_tensor *tensor = &region->tensors[index];
   const struct smr_tensor *t = &region->frame->values[region->value_of[index]].tensor;
@@ -127,7 +127,7 @@ samara_status smr_region_wait(struct smr_device_region *region) {
 }
 
 samara_status smr_region_end(struct smr_device_region *region) {
-  // Copies to the device were begun before, and are done before these.
+  // Copies to the device began earlier, so they finish before these.
   uint64_t ticket = region->copied;
   samara_status status = SAMARA_OK;
   for (uint32_t i = 0; i < region->to_host_count && status == SAMARA_OK; i++) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices' memory of a stage: planned when its dims are known, as the host's is by bounds.
+// The devices' memory of a stage, planned when its dims are known.
 #include "base/fp.h"
 
 #include "session/device/device.h"
 
 #include "base/checked.h"
 
-// Values of the space that lie in the stage's memory, as pieces for the planner.
+// Items for the planner: the values of the space in the stage's memory.
 static size_t stage_collect(const struct smr_frame *frame, const struct smr_device_space *space,
                             uint32_t stage) {
   const size_t alignment = space->backend->requirements.alignment_bytes;
@@ -26,7 +26,7 @@ static size_t stage_collect(const struct smr_frame *frame, const struct smr_devi
   return count;
 }
 
-// Make the block at least that large. What lay in it is gone.
+// Make the block at least that large. Its content is lost.
 static samara_status stage_ensure(struct smr_frame *frame, const struct smr_device_space *space,
                                   struct smr_device_block *block, size_t size_bytes) {
   struct smr_devices *devices = frame->common->devices;
@@ -46,8 +46,8 @@ static samara_status stage_ensure(struct smr_frame *frame, const struct smr_devi
   const uint64_t most = backend->requirements.max_memory_bytes;
   samara_status status = SAMARA_OUT_OF_MEMORY;
   if (most != 0 && size_bytes > most)
-    smr_fail(&error, status, "%zu bytes are needed, %llu are the most at once", size_bytes,
-             (unsigned long long)most);
+    smr_fail(&error, status, "%zu bytes are needed, but one allocation can have at most %llu",
+             size_bytes, (unsigned long long)most);
   else
     status = backend->table->allocate(backend->device, size_bytes, &block->handle, &error);
   if (status != SAMARA_OK) {
@@ -75,7 +75,7 @@ static samara_status stage_plan(struct smr_frame *frame, struct smr_device_space
   return stage_ensure(frame, space, &space->blocks[stage], total);
 }
 
-// Room for what a region reads of the host and has in another form than the host.
+// Reserve staging memory for the inputs of a region that are narrowed.
 static samara_status stage_staging(const struct smr_device_region *region) {
   struct smr_common *common = region->frame->common;
   size_t bytes = 0;
@@ -88,7 +88,7 @@ static samara_status stage_staging(const struct smr_device_region *region) {
   return smr_block_ensure(common, &common->devices->staging, bytes, 0, "a copy to a device");
 }
 
-// Tell a region where its tensors lie.
+// Set the addresses of a region's tensors.
 static void stage_tell(struct smr_device_region *region) {
   const struct smr_device_space *space = region->space;
   smr_region_refresh(region);
@@ -106,7 +106,7 @@ static void stage_tell(struct smr_device_region *region) {
 samara_status smr_devices_stage(struct smr_frame *frame, uint32_t stage) {
   const struct smr_devices *devices = frame->common->devices;
   if (frame->devices == NULL) return SAMARA_OK;
-  // Their places may be others now; the host has fetched what it needs.
+  // Their buffers may have moved; the host has fetched what it needs.
   for (struct smr_resident *r = devices->residents; frame->is_entry && stage == 0 && r != NULL;
        r = r->next)
     r->fresh = false;

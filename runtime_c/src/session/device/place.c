@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which nodes run on which device, and which values the host sees.
+// Which nodes run on which device, and which values the host reads.
 #include "base/fp.h"
 
 #include "session/device/device.h"
 
 #include <string.h>
 
-// ---- what a device takes ----
+// ---- what a device supports ----
 
-// Whether the device can have these operands at all.
+// Whether the device supports the layouts and sizes of these operands.
 static bool place_takes(const samara_backend *backend, const struct smr_device_region *slice) {
   for (uint32_t i = 0; i < slice->region.tensor_count; i++)
     if ((backend->requirements.constant_layouts >> slice->tensors[i].layout & 1) == 0 &&
@@ -78,7 +78,7 @@ static samara_status place_node(struct smr_frame *frame, uint32_t n) {
   return SAMARA_OK;
 }
 
-// ---- what the host sees ----
+// ---- what the host reads ----
 
 static void place_host_values(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
@@ -93,7 +93,7 @@ static void place_host_values(struct smr_frame *frame) {
       if (f->nodes[n].inputs[i] < 0) continue;
       struct smr_frame_value *value = &frame->values[f->nodes[n].inputs[i]];
       if (value->space != frame->nodes[n].space) value->on_device = false;
-      // Copies are of dense values.
+      // Only dense values can be copied.
       if (frame->nodes[n].space != 0) value->dense_only = true;
     }
   for (uint32_t i = 0; i < f->expr_count; i++)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measuring how fast something is, by nodes of two sizes: one that takes next to no time beside
-// launching it, and one that takes some milliseconds.
+// Measures rates with nodes of two sizes: one that costs little more than its launch, and one that
+// takes some milliseconds.
 #include "base/fp.h"
 
 #include "session/device/rates.h"
 
 // Pixels along a side.
 enum { RATES_FIRST = 2, RATES_LARGEST = 128 };
-// Of one size: many runs as long as they take little time in all, and a few in any case, so that
-// one of them is not interrupted, but where these take long, too.
+// Runs per size: RATES_RUNS within RATES_SPENT_NS, but at least RATES_FEW within
+// RATES_FEW_SPENT_NS, so that at least one run is not interrupted.
 enum { RATES_RUNS = 50, RATES_SPENT_NS = 4000000, RATES_FEW = 5, RATES_FEW_SPENT_NS = 40000000 };
-// What the largest node may be predicted to take: short runs are seldom interrupted. More where the
-// smallest takes long, so that there is a difference, but not for ever.
+// Predicted time of the largest node: short, because short runs are seldom interrupted;
+// RATES_CONTRAST times the smallest node if that is longer, up to RATES_LONG_NS.
 enum { RATES_SHORT_NS = 2000000, RATES_LONG_NS = 16000000, RATES_CONTRAST = 16 };
 
 static uint64_t *rates_at(samara_rates *rates, const struct smr_rates_probe *probe) {
@@ -21,7 +21,7 @@ static uint64_t *rates_at(samara_rates *rates, const struct smr_rates_probe *pro
 uint64_t smr_rates_fit(double small_work, uint64_t small_ns, double work, uint64_t ns) {
   const double all = ns == 0 ? 1 : (double)ns;
   const double between = ns > small_ns ? (double)(ns - small_ns) : 0;
-  const double least = all / 8;  // of the time, what is taken to be work
+  const double least = all / 8;  // least share of the time that is counted as work
   const double slope = (work - small_work) * 1e6 / (between > least ? between : least);
   const double naive = work * 1e6 / all;
   const double rate = slope > naive ? slope : naive;
@@ -45,8 +45,8 @@ samara_status smr_rates_least(samara_status (*once)(void *user, samara_error *er
   return SAMARA_OK;
 }
 
-// One kind of work: from a small node to the largest that takes no longer than it may. A node of
-// four times the pixels takes four times as long at most, so that steps may be large.
+// Measure one kind of work, from a small node to the largest within the time limit. Four times the
+// pixels take at most four times as long, so steps may be large.
 static samara_status rates_kind(const struct smr_rates_place *place,
                                 const struct smr_rates_probe *probe, uint64_t *rate,
                                 samara_error *error) {
@@ -63,7 +63,7 @@ static samara_status rates_kind(const struct smr_rates_place *place,
     if (next == size) break;
     uint64_t ns;
     SMR_TRY(place->time(place->user, probe, next, 1, &ns, error));
-    if (ns == 0) break;  // too large for it
+    if (ns == 0) break;  // too large for the device
     size = next;
     last = ns;
   }
@@ -73,14 +73,14 @@ static samara_status rates_kind(const struct smr_rates_place *place,
   return SAMARA_OK;
 }
 
-// What one node takes by itself, and beside others. Both 0 where it cannot run.
+// Time of one node alone (*one) and as one of several (*each). Both 0 if it cannot run.
 static samara_status rates_beside(const struct smr_rates_place *place,
                                   const struct smr_rates_probe *probe, uint32_t size, uint64_t *one,
                                   uint64_t *each, samara_error *error) {
   uint64_t many, nodes = SMR_RATES_NODES;
   SMR_TRY(place->time(place->user, probe, size, 1, one, error));
   if (*one > RATES_LONG_NS / nodes) nodes = RATES_LONG_NS / *one;
-  *each = *one;  // no less is known of a node that takes long
+  *each = *one;  // for a slow node both are the same
   if (*one == 0 || nodes < 2) return SAMARA_OK;
   SMR_TRY(place->time(place->user, probe, size, (uint32_t)nodes, &many, error));
   const uint64_t beside = many > *one ? (many - *one) / (nodes - 1) : 0;
@@ -88,11 +88,10 @@ static samara_status rates_beside(const struct smr_rates_place *place,
   return SAMARA_OK;
 }
 
-// The difference, or what stands for none where 0 means that it is not known.
+// The difference, at least 1, because 0 means unknown.
 static uint64_t rates_less(uint64_t a, uint64_t b) { return a > b ? a - b : 1; }
 
-// Launches, waits, and what products take beside them. A device without sums tells them by
-// products.
+// Fixed costs of launches, waits and products. A device without `add` is measured with products.
 static samara_status rates_fixed(const struct smr_rates_place *place, const samara_rates *known,
                                  samara_rates *found, samara_error *error) {
   uint64_t one, each;

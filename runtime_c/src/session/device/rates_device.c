@@ -15,7 +15,7 @@ static samara_status rates_wait(const samara_backend *backend, uint64_t ticket,
 
 // ---- nodes ----
 
-// A region, and everything that it holds on the device.
+// A region and its handles on the device.
 struct rates_held {
   const samara_backend *backend;
   struct smr_rates_region r;
@@ -31,7 +31,7 @@ static samara_status rates_submit(void *user, samara_error *error) {
   return rates_wait(backend, ticket, error);
 }
 
-// Places of the tensors that are no constants, and the bytes that these need.
+// Set the offsets of tensors that are not constants. Returns the bytes that they need.
 static size_t rates_plan(struct rates_held *held) {
   const size_t alignment = held->backend->requirements.alignment_bytes;
   size_t used = 0;
@@ -76,7 +76,7 @@ static bool rates_supports(struct rates_held *held) {
       (backend->requirements.constant_layouts >> held->r.tensors[1].layout & 1) == 0)
     return false;
   if (most != 0 && rates_plan(held) > most) return false;
-  // Asked about a node as sessions ask: without a place.
+  // As in a session, `supports` sees tensors without memory.
   samara_region one = held->r.region;
   one.node_count = 1;
   one.generation = 0;
@@ -155,7 +155,7 @@ samara_status smr_rates_measure_device(const samara_backend *backend, samara_rat
   SMR_TRY(smr_rates_measure(&place, rates, error));
   if (rates->to_device != 0 && rates->from_device != 0 && rates->copy_ns != 0) return SAMARA_OK;
   SMR_TRY(rates_copies(backend, &found, error));
-  // What the backend states is kept.
+  // Rates stated by the backend are kept.
   if (rates->to_device == 0) rates->to_device = found.to_device;
   if (rates->from_device == 0) rates->from_device = found.from_device;
   if (rates->copy_ns == 0) rates->copy_ns = found.copy_ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file that rates are kept in: a line per number.
+// The file of rates: a line per number.
 #include "base/fp.h"
 
 #include "session/device/rates.h"
@@ -37,7 +37,7 @@ static const struct rates_line {
 enum { RATES_LINES = sizeof rates_lines / sizeof *rates_lines, RATES_FILE_BYTES = 4096 };
 static const char rates_magic[] = "samara-rates 2\n";
 
-// The number behind "`name` " at the start of a line of the text.
+// Find the line that begins with "`name` " and read its number.
 static bool rates_find(const char *text, const char *name, uint64_t *out) {
   const size_t length = strlen(name);
   for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
@@ -59,8 +59,8 @@ static bool rates_find(const char *text, const char *name, uint64_t *out) {
 static samara_status rates_parse(const char *path, const char *text, struct smr_rates *out,
                                  samara_error *error) {
   if (strncmp(text, rates_magic, sizeof rates_magic - 1) != 0)
-    SMR_FAIL(error, BAD_DATA, "%.200s is no file of rates: its first line is not \"%.14s\"", path,
-             rates_magic);
+    SMR_FAIL(error, BAD_DATA, "%.200s is not a file of rates: its first line must be \"%.14s\"",
+             path, rates_magic);
   for (int i = 0; i < RATES_LINES; i++)
     if (!rates_find(text, rates_lines[i].name,
                     (uint64_t *)(void *)((uint8_t *)out + rates_lines[i].at)))

@@ -31,7 +31,7 @@ static void rates_operand(const samara_region_tensor *tensor, samara_op_tensor *
                             .scale = tensor->scales != NULL ? tensor->scales[0] : 0};
 }
 
-// The attributes that are set as the region has them; others have their defaults.
+// The attributes that the region sets; others have their defaults.
 static size_t rates_given(const struct smr_rates_region *r, samara_attribute *out) {
   size_t count = 0;
   for (uint32_t i = 0; i < r->nodes[0].attribute_count; i++) {
@@ -63,7 +63,7 @@ static samara_status rates_create(const struct rates_host *host, const struct sm
                                .output_count = 1,
                                .isa = host->isa,
                                .allocator = host->allocator,
-                               // The cost of a faster algorithm is its own work by this rate.
+                               // A faster algorithm has less work at the same rate.
                                .strict_accuracy = true};
   return samara_op_create(&desc, out, error);
 }
@@ -94,7 +94,7 @@ static samara_status rates_host_node(const struct rates_host *host,
     samara_op_destroy(run.op);
   }
   smr_release(host->allocator, data);
-  return status == SAMARA_UNSUPPORTED ? SAMARA_OK : status;  // a build without it
+  return status == SAMARA_UNSUPPORTED ? SAMARA_OK : status;  // the build lacks this operator
 }
 
 static samara_status rates_host_time(void *user, const struct smr_rates_probe *probe, uint32_t size,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes whose rates stand for all of their kind, as regions that a device can be given.
+// Representative nodes for each rate, as regions for a device.
 #include "base/fp.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regions: nodes of one device that follow each other, what is copied at their borders, and how
-// long values live on the device.
+// Regions: consecutive nodes of one device, the copies at their borders, and lifetimes of values on
+// the device.
 #include "base/fp.h"
 
 #include "session/device/device.h"
@@ -33,8 +33,8 @@ static uint32_t region_root(const struct smr_device_space *space, uint32_t id) {
   return id;
 }
 
-// Nodes stand in the order of their stages, so that what a later stage reads outlives all of its
-// own.
+// Nodes are in the order of their stages, so a value that a later stage reads outlives all nodes of
+// its own stage.
 static void region_use(struct smr_device_space *space, uint32_t id, uint32_t n) {
   struct smr_device_value *value = &space->values[region_root(space, id)];
   if (n > value->last) value->last = n;
@@ -58,8 +58,7 @@ bool smr_region_is_view(const struct smr_frame *frame, const struct smr_node *no
              frame->values[node->outputs[0]].tensor.dtype;
 }
 
-// Where the values of the region's nodes come from and how long they live; what is copied to the
-// device before it.
+// Find the sources and lifetimes of the region's values, and which ones are copied to the device.
 static void region_values(struct smr_device_region *region) {
   const struct smr_frame *frame = region->frame;
   struct smr_device_space *space = region->space;
@@ -93,7 +92,7 @@ static void region_values(struct smr_device_region *region) {
 
 // ---- building ----
 
-// Whether a tensor of the region lies elsewhere in every other run.
+// Whether a tensor of the region swaps buffers every run.
 static bool region_turns(const struct smr_device_region *region) {
   for (uint32_t i = 0; i < region->region.tensor_count; i++) {
     const uint32_t id = region->value_of[i];
@@ -104,7 +103,7 @@ static bool region_turns(const struct smr_device_region *region) {
   return false;
 }
 
-// A twin has places and a program of its own; the rest it shares.
+// A twin has its own offsets and program; it shares everything else.
 static samara_status region_twin(struct smr_device_region *region) {
   struct smr_device_region *twin;
   const uint32_t count = region->region.tensor_count;
@@ -182,8 +181,8 @@ static samara_status region_load(struct smr_device_region *region, const samara_
   return SAMARA_OK;
 }
 
-// Whether the backend made steps that can be: each node's ends with itself or a later node, which
-// is of the same step.
+// Whether the backend's steps are valid: the last node of a step is no earlier than its other nodes
+// and belongs to the same step.
 static bool region_may_join(const struct smr_device_region *region) {
   const samara_region_join *tried = region->tried;
   for (uint32_t n = 0; n < region->region.node_count; n++) {
@@ -197,7 +196,7 @@ static bool region_may_join(const struct smr_device_region *region) {
   return true;
 }
 
-// Have the nodes of steps computed apart whose kind gave a wrong answer. Whether there are any.
+// Mark the nodes of steps whose kind gave a wrong result as `apart`. Returns whether there are any.
 static bool region_part(struct smr_device_region *region) {
   bool any = false;
   for (uint32_t n = 0; n < region->region.node_count; n++) {
@@ -208,13 +207,13 @@ static bool region_part(struct smr_device_region *region) {
     region->apart[n] = smr_trust_of(region->space->backend, key) == SMR_TRUST_BAD;
     any = any || region->apart[n];
   }
-  // The last ones are known only now.
+  // Last nodes are known only now.
   for (uint32_t n = 0; n < region->region.node_count && any; n++)
     if (region->apart[n]) region->apart[region->joins[n].last] = true;
   return any;
 }
 
-// Values of a step's nodes live until it is computed.
+// Values of a step's nodes live until the last node of the step.
 static void region_keep(struct smr_device_region *region) {
   const struct smr_frame *frame = region->frame;
   for (uint32_t n = region->begin; n < region->end; n++) {
@@ -240,7 +239,7 @@ static samara_status region_compile(struct smr_device_region *region, bool joins
       backend->table->compile(backend->device, &region->region, &region->program, error);
   if (status == SAMARA_OK && joins && !region_may_join(region)) {
     backend->table->release(backend->device, SAMARA_HANDLE_PROGRAM, region->program);
-    status = smr_fail(error, SAMARA_BACKEND, "it joins nodes that cannot be one step");
+    status = smr_fail(error, SAMARA_BACKEND, "the backend joined nodes that cannot form one step");
   }
   if (status != SAMARA_OK) region->program = NULL;
   if (status == SAMARA_OK && joins)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables that stay on a device between runs: which ones, where they lie, and whose turn it is.
+// Residents: variables that stay on a device between runs, their buffers, and swapping these.
 #include "base/fp.h"
 
 #include "session/device/device.h"
@@ -10,7 +10,7 @@
 
 // ---- which ones ----
 
-// Whether a value has constant dims, and the bytes of the variable.
+// Whether a value has constant dims and the size of the variable.
 static bool resident_fits(const struct smr_frame *frame, uint32_t id,
                           const struct smr_variable *variable) {
   const struct smr_function *f = frame->function;
@@ -24,7 +24,7 @@ static bool resident_fits(const struct smr_frame *frame, uint32_t id,
   return value->dtype == variable->dtype && bytes == variable->size_bytes && bytes != 0;
 }
 
-// The space of all nodes that read an input; 0 where the host reads it, or none does.
+// The common space of all nodes that read an input; 0 if the host reads it, or nobody does.
 static uint8_t resident_reader(const struct smr_frame *frame, uint32_t id) {
   const struct smr_function *f = frame->function;
   uint8_t space = 0;
@@ -79,7 +79,7 @@ static bool resident_decide(const struct smr_frame *frame, const struct smr_bind
 samara_status smr_residents_find(struct smr_frame *frame) {
   struct smr_devices *devices = frame->common->devices;
   const struct smr_function *f = frame->function;
-  devices->residents = NULL;  // those of frames that were built before
+  devices->residents = NULL;  // residents of earlier frames
   devices->turn = 0;
   for (uint32_t i = 0; i < f->read_count; i++) {
     struct smr_resident decided, *resident;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes of a frame as backends see them: a read-only slice with tensors and typed attributes.
+// Describes nodes of a frame to backends: a read-only slice with tensors and typed attributes.
 #include "base/fp.h"
 
 #include "session/device/device.h"
@@ -39,8 +39,8 @@ static void slice_tensor(const struct smr_frame *frame, uint32_t id, samara_regi
   out->groups = constant->groups;
 }
 
-// The number of a value among the tensors of a slice, added where it is new. Nodes that keep
-// float32 and others may share a constant, which is two tensors then.
+// The index of a value among the tensors of a slice; a new value is added. A constant shared by
+// float32 and float16 nodes is two tensors.
 static int32_t slice_find(struct smr_device_region *out, uint32_t id, bool float16) {
   const bool narrowed =
       SMR_HAS(backends_float16) && float16 && out->frame->values[id].tensor.dtype == SAMARA_FLOAT32;
@@ -83,7 +83,7 @@ static void slice_attributes(const struct smr_frame_node *node, samara_region_at
 
 // ---- nodes ----
 
-// What a slice has in all.
+// Sizes of all arrays of a slice.
 struct slice_counts {
   size_t operands, attributes;
 };

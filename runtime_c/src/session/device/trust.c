@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of a device's answers, by kind of node: kept with the open device, and in its cache
+// Verdicts on a device's results by kind of node, stored with the open device, and in its cache
 // folder for the next process.
 #include "base/fp.h"
 
@@ -26,7 +26,7 @@ static size_t trust_operand(char *key, size_t used, const struct smr_tensor *t, 
 void smr_trust_key(const struct smr_frame_node *node, char key[SMR_TRUST_KEY]) {
   const struct smr_job *job = &node->job;
   size_t used = smr_format(key, SMR_TRUST_KEY, "%s", job->op->name);
-  // A concat may have any number of inputs, all alike.
+  // Three inputs are enough: a concat may have any number, all alike.
   for (uint32_t i = 0; i < job->input_count && i < 3; i++)
     used = trust_operand(key, used, job->inputs[i], node->float16);
   for (uint32_t i = 0; i < job->output_count && i < 2; i++)
@@ -35,14 +35,14 @@ void smr_trust_key(const struct smr_frame_node *node, char key[SMR_TRUST_KEY]) {
 
 void smr_trust_step_key(const struct smr_device_region *region, uint32_t n,
                         char key[SMR_TRUST_KEY]) {
-  enum { HASH = 20 };  // bytes that are left for the hash
+  enum { HASH = 20 };  // bytes reserved for the hash
   const uint64_t kind = region->joins[n - region->begin].kind;
   size_t used = 0;
   for (uint32_t m = region->begin; m <= n; m++) {
     if (smr_region_last(region, m) != n) continue;
     used += smr_format(key + used, SMR_TRUST_KEY - HASH - used, "%s%s", used == 0 ? "" : "+",
                        region->frame->nodes[m].node->op->name);
-    if (used >= SMR_TRUST_KEY - HASH) used = SMR_TRUST_KEY - HASH - 1;  // cut
+    if (used >= SMR_TRUST_KEY - HASH) used = SMR_TRUST_KEY - HASH - 1;  // truncate
   }
   (void)smr_format(key + used, SMR_TRUST_KEY - used, " #%08x%08x", (unsigned)(kind >> 32),
                    (unsigned)kind);
@@ -65,7 +65,7 @@ enum smr_trust smr_trust_of(samara_backend *backend, const char *key) {
   return trust;
 }
 
-// Under the lock. Whether anything has changed: bad verdicts stay.
+// Under the lock. Returns whether the verdict changed; bad verdicts are final.
 static bool trust_put(samara_backend *backend, const char *key, enum smr_trust trust) {
   struct smr_verdict *verdict = trust_find(backend, key);
   if (verdict != NULL && (verdict->trust == SMR_TRUST_BAD || verdict->trust == trust)) return false;
@@ -91,7 +91,7 @@ void smr_trust_free(samara_backend *backend) {
 
 enum { TRUST_PATH_BYTES = 1024, TRUST_FILE_BYTES = 1 << 16 };
 
-// False where the device has no folder.
+// False if the device has no cache folder.
 static bool trust_path(const samara_backend *backend, char *path) {
   const char *const keys[] = {SAMARA_VERSION, backend->name, backend->info.name,
                               backend->info.driver};
@@ -116,7 +116,7 @@ static void trust_line(samara_backend *backend, const char *line, size_t length)
   (void)trust_put(backend, key, good ? SMR_TRUST_GOOD : SMR_TRUST_BAD);
 }
 
-// Under the lock, or while nobody else has the device.
+// Under the lock, or before the device is shared.
 void smr_trust_read(samara_backend *backend) {
   char path[TRUST_PATH_BYTES];
   struct smr_os_file file;
@@ -135,13 +135,13 @@ void smr_trust_read(samara_backend *backend) {
   smr_os_close(&file, &backend->allocator);
 }
 
-// Under the lock. What cannot be written is checked again next time.
+// Under the lock. Verdicts that cannot be written are checked again by the next process.
 static void trust_write(samara_backend *backend) {
   char path[TRUST_PATH_BYTES];
   samara_error ignored;
   size_t room = sizeof trust_magic, used = 0;
   if (!trust_path(backend, path)) return;
-  // Another process may have written since.
+  // Another process may have written verdicts meanwhile.
   smr_trust_read(backend);
   for (const struct smr_verdict *v = backend->verdicts; v != NULL; v = v->next)
     room += SMR_TRUST_KEY + sizeof trust_good;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preparing an operator outside any model: its operands checked, its kernels chosen, in one block.
+// Prepares an operator without a model: checks its operands and chooses kernels. Everything is in
+// one block.
 #include "base/fp.h"
 
 #include "session/eager/eager.h"
@@ -55,12 +56,12 @@ struct eager_build {
   samara_error *error;
   struct smr_bump bump;
   struct smr_attr *attrs;  // NULL while the bump measures
-  bool turned;             // input 1 is handed over with its last two axes swapped
+  bool turned;             // input 1 is passed with its last two axes swapped
 };
 
 static bool eager_is_absent(const samara_op_tensor *operand) { return operand->dtype == 0; }
 
-// Fail unless a quantized operand's parameters are usable, and as many as it needs.
+// Fail unless a quantized operand's parameters are valid and complete.
 static samara_status eager_check_quant(const struct eager_build *b, const samara_op_tensor *operand,
                                        const char *role, size_t index) {
   const bool per_axis = operand->scales != NULL;
@@ -119,7 +120,7 @@ static samara_status eager_check_operands(const struct eager_build *b) {
   return SAMARA_OK;
 }
 
-// Whether another input than `input` has the size `dim`, not repeated, at the axis `from_end`.
+// Whether another input has size `dim` at axis `from_end` with a stride other than 0.
 static bool eager_is_covered(const samara_op_desc *desc, size_t input, int32_t from_end,
                              int64_t dim) {
   for (size_t i = 0; i < desc->input_count; i++) {
@@ -131,9 +132,8 @@ static bool eager_is_covered(const samara_op_desc *desc, size_t input, int32_t f
   return false;
 }
 
-// What a broadcasting operator repeats by itself need not be repeated in a copy: axes of stride 0
-// become axes of size 1, which go to `dims`, where another input keeps the size. An axis with a
-// scale per index keeps its size.
+// A broadcasting operator repeats axes itself, so a copy need not: an axis of stride 0 becomes size
+// 1 in `dims` if another input has the full size. An axis with a scale per index keeps its size.
 static samara_op_tensor eager_narrow(const struct eager_build *b, size_t input, int64_t *dims) {
   samara_op_tensor operand = b->desc->inputs[input];
   const bool broadcasts = b->row->check_class == smr_check_broadcast;
@@ -149,8 +149,8 @@ static samara_op_tensor eager_narrow(const struct eager_build *b, size_t input, 
   return operand;
 }
 
-// matmul and qmatmul pack their second operand in either order. One whose last two axes are swapped
-// is handed over as it lies, with transpose_w the other way round, instead of copied.
+// matmul and qmatmul pack their second operand in either order. If its last two axes are swapped,
+// it is passed without a copy and transpose_w is inverted.
 static void eager_turn(struct eager_build *b, const samara_op_tensor *operand,
                        struct smr_tensor *tensor, struct smr_view *view) {
   const int32_t rank = operand->rank;
@@ -177,8 +177,8 @@ static void eager_turn(struct eager_build *b, const samara_op_tensor *operand,
         .i ^= 1;
 }
 
-// The operand's parameters, copied to the block; `turned`: its last two axes are swapped. `tensor`
-// is NULL while the bump measures.
+// Copy the operand's parameters to the block. `turned`: its last two axes are swapped. `tensor` is
+// NULL while the bump measures.
 static void eager_quantized(struct eager_build *b, const samara_op_tensor *operand, bool turned,
                             struct smr_tensor *tensor) {
   if (operand->dtype != SAMARA_QINT8) return;
@@ -218,7 +218,7 @@ static samara_status eager_inputs(struct eager_build *b, samara_op *op, struct s
     SMR_TRY(smr_eager_layout(&operand, smr_op_reads_strided(b->row, i), &tensor, &view));
     if (view.element_bytes != 0 && i == 1) eager_turn(b, &operand, &tensor, &view);
     if (view.element_bytes != 0) {
-      // Nothing else is taken in this loop: they lie one after another.
+      // Copies are contiguous, because this loop takes nothing else.
       struct smr_eager_copy *copy = smr_bump_take(&b->bump, 1, sizeof *copy);
       if (copy != NULL) {
         *copy = (struct smr_eager_copy){.input = i, .offset = total};
@@ -226,7 +226,8 @@ static samara_status eager_inputs(struct eager_build *b, samara_op *op, struct s
         if (copies++ == 0) op->copies = copy;
       }
       if (!smr_add_size(total, smr_align64(tensor.size_bytes), &total) || total > PTRDIFF_MAX / 2)
-        SMR_FAIL(b->error, LIMIT, "%s: copies of its inputs do not fit memory", b->row->name);
+        SMR_FAIL(b->error, LIMIT, "%s: the size of the copies of its inputs overflows",
+                 b->row->name);
     }
     if (op == NULL) continue;
     op->tensors[i] = tensor;
@@ -262,7 +263,8 @@ static samara_status eager_outputs(struct eager_build *b, samara_op *op, struct 
 
 // ---- the block ----
 
-// Everything of the operator in the order of its block. With a bump that measures, *out stays NULL.
+// Allocate and fill all parts of the operator, in the order of its block. While the bump measures,
+// *out stays NULL.
 static samara_status eager_fill(struct eager_build *b, samara_op **out) {
   const samara_op_desc *desc = b->desc;
   const size_t slots = desc->input_count + desc->output_count;
@@ -304,12 +306,12 @@ static samara_status eager_prepare(samara_op *op, samara_error *error) {
   job->error = error;
   SMR_TRY(smr_op_check(job));
   SMR_TRY(smr_op_prepare(job));
-  assert(job->derived[0].input < 0);  // of constants alone
+  assert(job->derived[0].input < 0);  // only constants have derived layouts
   job->error = NULL;
   size_t bytes;
   if (!smr_add_size(smr_align64(job->scratch_bytes), op->copy_bytes, &bytes) ||
       bytes > PTRDIFF_MAX || job->thread_scratch_bytes > PTRDIFF_MAX)
-    SMR_FAIL(error, LIMIT, "%s: its scratch does not fit memory", job->op->name);
+    SMR_FAIL(error, LIMIT, "%s: the size of its scratch overflows", job->op->name);
   return SAMARA_OK;
 }
 
@@ -319,7 +321,7 @@ samara_status samara_op_create(const samara_op_desc *desc, samara_op **out, sama
   if (desc == NULL) SMR_FAIL(error, BAD_ARGUMENT, "samara_op_create: desc is NULL");
   samara_op_desc own;
   SMR_TRY(smr_options_read(desc, &own, sizeof own, "operator description", error));
-  // Checks write their text in any case.
+  // Checks always write a message.
   samara_error unread = {.status = SAMARA_OK};
   struct eager_build build = {.desc = &own, .error = error != NULL ? error : &unread};
   SMR_TRY(eager_row(&own, &build.row, build.error));

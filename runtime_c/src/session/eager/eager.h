@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside a prepared operator and the context it runs in; what the eager files share.
+// Prepared operators and their contexts: declarations shared by the eager files.
 #ifndef SMR_SESSION_EAGER_H
 #define SMR_SESSION_EAGER_H
 
@@ -21,16 +21,16 @@ struct smr_eager_copy {
 /// Immutable after creation. Everything it points to lies in the same block.
 struct samara_op {
   samara_allocator allocator;
-  struct smr_job job;          // what every run starts from: no data, no scratch
+  struct smr_job job;          // template of every run: no data, no scratch
   struct smr_tensor *tensors;  // inputs, then outputs; dense or pixel-strided
   struct smr_eager_copy *copies;
   bool *present;  // of the inputs
   uint32_t copy_count;
   size_t copy_bytes;   // of all copies
-  size_t frame_bytes;  // of what a run writes its pointers to
+  size_t frame_bytes;  // of the frame of a run
 };
 
-/// What went wrong first in one thread of a run.
+/// The first failure of one thread in a run.
 struct smr_eager_failure {
   samara_error error;
   size_t begin;  // where the range began
@@ -42,7 +42,7 @@ struct samara_op_context {
   size_t threads;
   samara_error error;
   struct smr_eager_failure *failures;  // by thread
-  SMR_ATOMIC(uint64_t) * runs;         // by row of the operator table; others may read them
+  SMR_ATOMIC(uint64_t) * runs;         // by row of the op table; other threads may read them
   struct smr_block scratch, frames;
 };
 
@@ -55,9 +55,9 @@ samara_status smr_eager_attrs(const struct smr_op *row, const samara_op_desc *de
 
 /* ---- eager_layout.c ---- */
 
-/// Dims, dtype, strides of an operand that is there, into `tensor`. Where `strided` allows it, the
-/// tensor takes the operand's pixel stride. `*view` gets what is to be copied otherwise; rank 0
-/// with element_bytes 0 where nothing is.
+/// Write dims, dtype and strides of a present operand to `tensor`. If `strided`, the tensor may
+/// take the operand's pixel stride. Otherwise `*view` describes the copy to make; rank 0 with
+/// element_bytes 0 means no copy.
 samara_status smr_eager_layout(const samara_op_tensor *operand, bool strided,
                                struct smr_tensor *tensor, struct smr_view *view);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attributes of a prepared operator: what the caller lists, checked against the row, and defaults.
+// Attributes of a prepared operator: checks those given by the caller against the row and adds
+// defaults.
 #include "base/fp.h"
 
 #include "session/eager/eager.h"
@@ -119,7 +120,7 @@ static samara_status eager_value(const struct smr_op *row, const struct smr_attr
   return eager_bad_attr(row, desc, "only has a meaning in a model", error);
 }
 
-// The one attribute that is called `desc->name`; NULL where there is none.
+// The attribute named `desc->name`, which may occur once; NULL if there is none.
 static samara_status eager_find(const struct smr_op *row, const struct smr_attr_desc *desc,
                                 const samara_op_desc *given, const samara_attribute **out,
                                 samara_error *error) {

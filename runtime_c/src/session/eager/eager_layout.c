@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an operand of a prepared operator lies in memory: dense, with a pixel stride, or to be
-// copied.
+// Memory layout of an operand of a prepared operator: dense, with a pixel stride, or to be copied.
 #include "base/fp.h"
 
 #include "session/eager/eager.h"
 
 #include "base/checked.h"
 
-// Whether the strides are those of a dense tensor whose pixels lie *pixel_stride apart, which is
-// found on the way. Axes of size 1 lie anywhere.
+// Whether the strides are dense except for a larger distance between pixels, which is written to
+// *pixel_stride. Strides of axes of size 1 do not matter.
 static bool eager_pixel_stride(const samara_op_tensor *operand, int64_t *pixel_stride) {
   const int64_t *dims = operand->shape, *strides = operand->strides;
   const uint32_t rank = (uint32_t)operand->rank;

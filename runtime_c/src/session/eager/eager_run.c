@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running prepared operators: contexts, one operator over the pool, many side by side.
+// Runs prepared operators: contexts, one operator on the pool, many in parallel.
 //
-// A prepared operator is shared, so a run works on a *frame*: a copy of its job and tensors with
-// the pointers of this run. Frames and scratch are the context's, grow to the largest run and stay.
+// Threads share a prepared operator, so a run works on a *frame*: a copy of its job and tensors
+// with the pointers of this run. Frames and scratch belong to the context and grow to the largest
+// run.
 #include "base/fp.h"
 
 #include "session/eager/eager.h"
@@ -68,10 +69,10 @@ static void eager_count(samara_op_context *context, const samara_op *op) {
   size_t rows;
   SMR_ATOMIC(uint64_t) *runs = &context->runs[op->job.op - smr_op_rows(&rows)];
   const uint64_t before = SMR_ATOMIC_LOAD(runs);
-  SMR_ATOMIC_STORE(runs, before + 1);  // nobody else writes
+  SMR_ATOMIC_STORE(runs, before + 1);  // only this thread writes
 }
 
-// What is in the block is lost when it grows.
+// Growing loses the content of the block.
 static samara_status eager_ensure(samara_op_context *context, struct smr_block *block, size_t bytes,
                                   const char *what) {
   if (bytes <= block->size_bytes) return SAMARA_OK;
@@ -82,8 +83,8 @@ static samara_status eager_ensure(samara_op_context *context, struct smr_block *
   return SAMARA_OK;
 }
 
-// Bytes of scratch for one run of the operator: its own, copies of inputs, a part for each thread.
-// Never 0, so that there always is a block.
+// Bytes of scratch for one run: the operator's, copies of inputs, and a share per thread. Never 0,
+// so that a block exists.
 static size_t eager_scratch(const samara_op_context *context, const samara_op *op) {
   const size_t own = smr_align64(op->job.scratch_bytes) + op->copy_bytes;
   size_t threads_bytes, bytes;
@@ -116,7 +117,7 @@ static bool eager_is_copied(const samara_op *op, uint32_t input) {
 }
 
 // Build the frame of a run in `memory`: job, pointers, tensors. Inputs to be copied still point at
-// what the caller gave.
+// the caller's data.
 static samara_status eager_frame(const samara_op *op, void *memory, const void *const *inputs,
                                  void *const *outputs, samara_error *error) {
   const uint32_t input_count = op->job.input_count, slots = input_count + op->job.output_count;
@@ -156,8 +157,7 @@ static void eager_copy_range(void *context, size_t begin, size_t end, size_t thr
   smr_view_copy(copying->plan, copying->from, copying->to, begin, end);
 }
 
-// A thread's failure in the lowest range is kept, so that the text is the same whatever the threads
-// did.
+// Keep the failure of the lowest range, so that the message does not depend on timing.
 static void eager_failed(samara_op_context *context, size_t thread, size_t begin,
                          const samara_error *error, samara_status status) {
   struct smr_eager_failure *slot = &context->failures[thread];
@@ -272,8 +272,8 @@ struct eager_item {
   size_t index;  // in the caller's list
 };
 
-// The operators of a call that need nothing of their own but a thread's scratch: their tiles make
-// one range. items[count].start is its end.
+// The operators of a call that need only per-thread scratch: their tiles form one range.
+// items[count].start is its end.
 struct eager_group {
   samara_op_context *context;
   struct eager_item *items;
@@ -315,7 +315,7 @@ static void eager_group_range(void *argument, size_t begin, size_t end, size_t t
   for (size_t i = eager_item_of(group, begin); tile < end; i++) {
     const struct eager_item *item = &group->items[i];
     const size_t stop = end < item[1].start ? end : item[1].start;
-    if (tile == stop) continue;  // nothing to do for this one
+    if (tile == stop) continue;  // no tiles
     samara_error error = {.status = SAMARA_OK};
     struct smr_job job = *item->job;
     job.error = &error;
@@ -329,7 +329,7 @@ static void eager_group_range(void *argument, size_t begin, size_t end, size_t t
   }
 }
 
-// Make room for the frames, which begin at *frames, and for everybody's scratch.
+// Reserve memory for the frames, from *frames on, and for the scratch of all operators.
 static samara_status eager_reserve(samara_op_context *context, const struct eager_list *list,
                                    struct eager_group *group, uint8_t **frames) {
   size_t head, scratch = 0;
@@ -354,7 +354,7 @@ static samara_status eager_reserve(samara_op_context *context, const struct eage
   return SAMARA_OK;
 }
 
-// Build all frames; the simple ones make the group.
+// Build all frames; operators without shared scratch form the group.
 static samara_status eager_frames(samara_op_context *context, const struct eager_list *list,
                                   struct eager_group *group, uint8_t *at) {
   const void *const *inputs = list->inputs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of a frame: their sizes, what the host reads of them, and errors that name them.
+// Values of a frame: their sizes, reading them on the host, and errors that name them.
 #include "base/fp.h"
 
 #include "session/frame/frame.h"
@@ -32,7 +32,7 @@ samara_status smr_value_known_dims(struct smr_frame *frame, uint32_t id, uint32_
   return smr_value_size(frame, id);
 }
 
-// ---- what others see ----
+// ---- public tensors ----
 
 void smr_public_tensor(const struct smr_tensor *tensor, const void *data, samara_tensor *out) {
   *out = (samara_tensor){.data = (void *)(uintptr_t)data,

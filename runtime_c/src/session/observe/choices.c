@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which algorithms a session's nodes take: the list of them, and choices by measurement.
+// The algorithms of a session's nodes: listing them, and reading measured choices.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -42,13 +42,14 @@ samara_status smr_choices_take(struct smr_common *common, const char *tuned, con
   if (strncmp(tuned, header, length) == 0)
     *out = tuned + length;
   else
-    smr_session_log(common, SAMARA_LOG_WARNING,
-                    "measured choices are for another model, CPU, instruction set or version of "
-                    "samara, and not used: run samara tune here");
+    smr_session_log(
+        common, SAMARA_LOG_WARNING,
+        "measured choices are ignored: they are for another model, CPU, instruction set "
+        "or version of samara; run samara tune here");
   return SAMARA_OK;
 }
 
-// Where the text after "`field`\t" at `line` begins, or NULL.
+// The text after "`field`\t" at the start of `line`, or NULL.
 static const char *choices_field(const char *line, const char *field) {
   const size_t length = strlen(field);
   return strncmp(line, field, length) == 0 && line[length] == '\t' ? line + length + 1 : NULL;
@@ -66,8 +67,8 @@ const char *smr_choices_find(const char *choices, const char *function, const ch
 
 // ---- the list ----
 
-// Multiply-adds per nanosecond of one core at 3 GHz, by instruction set, best first: of floats and
-// of bytes.
+// Multiply-adds per nanosecond of one core at 3 GHz in float32 and int8, by instruction set, best
+// first.
 static const struct choices_rate {
   uint32_t isa;
   float floats, bytes;
@@ -85,7 +86,7 @@ static double choices_us(const struct smr_job *job, double work) {
   return work / (double)(bytes ? rate->bytes : rate->floats) * 1e-3;
 }
 
-// A text that is cut to its room while its full length is counted.
+// A text that is truncated to its buffer while its full length is counted.
 struct choices_text {
   char *text;
   size_t room, length;
@@ -116,7 +117,7 @@ static void choices_node(struct choices_text *out, const struct smr_frame *frame
   if (choice->count == 0) choices_put(out, "", '\n');
 }
 
-// The rows of a node, at rows[*count] as far as there is room; counts them.
+// Append the rows of a node at rows[*count] while they fit, and count them.
 static void choices_rows(const struct smr_frame *frame, const struct smr_frame_node *node,
                          samara_algorithm_row *rows, size_t capacity, size_t *count) {
   const struct smr_job *job = &node->job;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors that the user looks at: kept until the next run, or shown to a watch function after each
-// node.
+// Kept tensors, readable until the next run, and watch functions, called after each node.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -28,21 +27,22 @@ bool smr_keep_wants(const struct smr_keep *keep, const char *name) {
   return false;
 }
 
-// NOT_FOUND for a tensor that cannot be kept, with the node that absorbed it if one did.
+// Fail with NOT_FOUND for a tensor that cannot be kept, naming the node that absorbed it, if any.
 static samara_status keep_refuse(samara_session *session, const char *name) {
   for (uint32_t i = 0; i < session->frames.count; i++) {
     const struct smr_function *f = session->frames.order[i]->function;
     for (uint32_t n = 0; n < f->node_count; n++)
       for (uint32_t k = 0; k < f->nodes[n].absorbed_count; k++)
         if (strcmp(f->nodes[n].absorbed[k], name) == 0)
-          SMR_FAIL(&session->error, NOT_FOUND,
-                   "tensor '%s' was absorbed by node '%s' (%s); export without optimizing keeps it",
-                   name, f->nodes[n].name, f->nodes[n].op->name);
+          SMR_FAIL(
+              &session->error, NOT_FOUND,
+              "tensor '%s' was absorbed by node '%s' (%s); export without optimization to keep it",
+              name, f->nodes[n].name, f->nodes[n].op->name);
   }
   SMR_FAIL(&session->error, NOT_FOUND, "there is no tensor '%s' to keep", name);
 }
 
-// The frame and the value of a kept tensor that the last run made; NULL when there is none.
+// The frame and the value of a kept tensor of the last run; NULL if there is none.
 static struct smr_frame *keep_find(const samara_session *session, const char *name, uint32_t *value,
                                    bool *exists) {
   *exists = false;
@@ -82,7 +82,7 @@ samara_status smr_keep_end(samara_session *session) {
 
 // ---- running ----
 
-// Copy a value whose pixels lie apart to `own`, for the user to see.
+// Copy a value with gaps between pixels to `own`, where the user can read it.
 static samara_status keep_gather(struct smr_frame *frame, uint32_t id) {
   struct smr_frame_value *value = &frame->values[id];
   const struct smr_tensor *t = &value->tensor;
@@ -98,7 +98,7 @@ static samara_status keep_gather(struct smr_frame *frame, uint32_t id) {
   return SAMARA_OK;
 }
 
-// A value as the public interface shows it; gathered where its pixels lie apart.
+// The public tensor of a value; gathered if there are gaps between pixels.
 static samara_status keep_public(const struct smr_frame *frame, uint32_t id, samara_tensor *out) {
   const struct smr_frame_value *value = &frame->values[id];
   const void *data = value->own.data;
@@ -112,7 +112,7 @@ samara_status smr_keep_node(struct smr_keep *keep, struct smr_frame *frame,
   for (uint32_t i = 0; i < node->job.output_count; i++) {
     const uint32_t id = node->node->outputs[i];
     const struct smr_frame_value *value = &frame->values[id];
-    // Copied together before anybody writes over them.
+    // Gather the value before its bytes are reused.
     if ((value->kept || keep->watch != NULL) && smr_value_gap(value) != 0)
       SMR_TRY(keep_gather(frame, id));
     keep->watch_names[i] = value->tensor.name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a session's bytes are: the plan of every function, and what came from the allocator.
+// Where a session's bytes are: the plan of every function, and allocations.
 #include "base/fp.h"
 
 #include <samara/samara_experimental.h>
@@ -73,13 +73,13 @@ static void rows_ends(struct rows_writer *w, const samara_session *session) {
     rows_block(w, f->name, f->output_names[i], SAMARA_MEMORY_BLOCK, &session->outputs[i].copy);
 }
 
-// What the host holds for devices: the frames that are not in use, and copies for checks.
+// Host memory for devices: frames that are not in use, and copies for checks.
 static void rows_devices(struct rows_writer *w, const struct smr_devices *devices) {
   for (uint32_t i = devices->others.count; i-- > 0;) rows_frame_blocks(w, devices->others.order[i]);
   rows_block(w, "", "checks of devices", SAMARA_MEMORY_BLOCK, &devices->check);
 }
 
-// Variables lie in the regions of the structures.
+// Variables are in the same regions as the data structures.
 static void rows_rest(struct rows_writer *w, const samara_session *session) {
   size_t rest = session->common.memory.total_bytes - session->common.memory.arena_bytes;
   for (uint32_t i = 0; i < session->state.count; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ran and how long it took.
+// The profile of the last run.
 #include "base/fp.h"
 
 #include "session/session.h"

@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 
-// Text into a buffer that may be too small; `used` goes on counting.
+// Text in a buffer that may be too small; `used` counts the full length.
 struct profile_text {
   char *buffer;
   size_t capacity, used;

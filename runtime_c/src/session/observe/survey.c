@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session's nodes need of a build: the text that selective builds are made from.
+// What a session's nodes need from a build: the input of selective builds.
 #include "base/fp.h"
 
 #include <samara/samara_experimental.h>
@@ -11,7 +11,7 @@
 
 #include "base/format.h"
 
-// A text that is cut to its room while its full length is counted.
+// A text that is truncated to its buffer while its full length is counted.
 struct survey_text {
   char *text;
   size_t room, length;
@@ -73,7 +73,7 @@ static void survey_node(struct survey_text *out, const struct smr_frame *frame,
     if ((set >> dtype & 1u) != 0) survey_list(out, &first, smr_dtype_name(dtype));
   survey_put(out, "\t");
   survey_parts(out, job->parts);
-  // Of views and what is not prepared nothing is known, or there is none.
+  // Views have no needs; those of unprepared nodes are unknown.
   const bool runs = node->prepared && !node->alias && job->output_count > 0;
   survey_number(out, runs ? (uint64_t)job->work : 0);
   survey_number(out, runs && job->outputs[0] ? (uint64_t)smr_numel(job->outputs[0]) : 0);

@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 
-// What an element of that type can be, as an expression sees it.
+// The interval of an element of the dtype, as an expression reads it.
 static void bounds_of_read(const struct smr_frame *frame, const struct smr_expr *expr, int64_t *lo,
                            int64_t *hi) {
   const uint8_t dtype = frame->function->values[expr->a].dtype;

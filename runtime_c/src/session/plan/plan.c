@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory plan of a frame: which values share bytes, how long they live, where they lie.
+// The memory plan of a frame: which values share bytes, their lifetimes and offsets.
 #include "base/fp.h"
 
 #include "session/plan/plan.h"
@@ -10,26 +10,27 @@
 
 static bool plan_in_range(const struct smr_frame *frame, uint32_t id, uint32_t begin,
                           uint32_t end) {
-  if (!SMR_HAS(late)) return true;  // there are no stages but the first
+  if (!SMR_HAS(late)) return true;  // there is only one stage
   const int32_t producer = frame->function->values[id].producer;
   if (producer < 0) return begin == 0;
   const uint32_t stage = frame->function->nodes[producer].stage;
   return stage >= begin && stage < end;
 }
 
-// What is kept stays where it is, but with gaps between its pixels it is copied when it is made.
+// A kept value stays in place, unless it has gaps between pixels: then it is copied when it is
+// made.
 static bool plan_kept_in_place(const struct smr_frame_value *value) {
   return smr_value_kept(value) && smr_value_gap(value) == 0;
 }
 
-// True when the group of `head` has a kept member.
+// Whether the group of `head` has a kept member.
 static bool plan_group_kept(const struct smr_frame *frame, uint32_t head) {
   for (uint32_t i = 0; SMR_HAS(keep) && i < frame->function->value_count; i++)
     if (plan_kept_in_place(&frame->values[i]) && frame->values[i].alias_of == head) return true;
   return false;
 }
 
-// The output whose place the group of `head` may take, or -1. In the entry function these are the
+// The output whose buffer the group of `head` may use, or -1. In the entry function these are the
 // outputs bound to variables, unless the user sees the same bytes.
 static int32_t plan_group_output(const struct smr_frame *frame, uint32_t head) {
   const struct smr_function *f = frame->function;
@@ -42,8 +43,8 @@ static int32_t plan_group_output(const struct smr_frame *frame, uint32_t head) {
   return found;
 }
 
-// The output of the entry function that may be computed into memory of the caller's: the only one
-// that the caller sees of the group; or -1. An output has all bytes of its group (views.c).
+// The output of the entry function that may be computed into the caller's memory: the only output
+// of the group that the caller sees; else -1. An output has all bytes of its group (views.c).
 static int32_t plan_group_bindable(const struct smr_frame *frame, uint32_t head) {
   const struct smr_function *f = frame->function;
   int32_t found = -1;
@@ -70,7 +71,7 @@ static void plan_home(struct smr_frame *frame, uint32_t id) {
   if (smr_value_on_device(value)) value->home = SMR_HOME_NONE;
 }
 
-// Outputs and kept tensors have places of their own; few groups are either.
+// Set the home of outputs and kept tensors, which are not in the arena.
 static void plan_special_homes(struct smr_frame *frame, uint32_t begin, uint32_t end) {
   for (uint32_t i = 0; i < frame->function->value_count; i++) {
     const uint32_t head = frame->values[i].alias_of;
@@ -100,7 +101,7 @@ static void plan_use(struct smr_frame *frame, uint32_t id, uint32_t node, uint32
   if (until > head->last) head->last = until;
 }
 
-// A device reads what it made itself in its own memory.
+// Values made on a device are read there from its own memory.
 static bool plan_reads_host(const struct smr_frame *frame, uint32_t n, uint32_t id) {
   const uint8_t space = smr_node_space(&frame->nodes[n]);
   return space == 0 || space != smr_value_space(&frame->values[id]);
@@ -108,7 +109,7 @@ static bool plan_reads_host(const struct smr_frame *frame, uint32_t n, uint32_t 
 
 static void plan_lifetimes(struct smr_frame *frame, uint32_t begin, uint32_t end) {
   const struct smr_function *f = frame->function;
-  // The parts of a concat are made before it.
+  // The parts of a concat are made before the concat.
   for (uint32_t n = frame->stage_begin[begin]; n < frame->stage_begin[end]; n++)
     for (uint32_t i = 0; i < f->nodes[n].output_count; i++) {
       struct smr_frame_value *head = &frame->values[frame->values[f->nodes[n].outputs[i]].alias_of];
@@ -118,7 +119,7 @@ static void plan_lifetimes(struct smr_frame *frame, uint32_t begin, uint32_t end
     for (uint32_t i = 0; i < f->nodes[n].input_count; i++)
       if (f->nodes[n].inputs[i] >= 0 && plan_reads_host(frame, n, (uint32_t)f->nodes[n].inputs[i]))
         plan_use(frame, (uint32_t)f->nodes[n].inputs[i], n, end);
-  // A READ takes its element when its stage begins.
+  // A READ expression reads its element when its stage begins.
   for (uint32_t i = 0; SMR_HAS(late) && i < f->expr_count; i++)
     if (f->exprs[i].op == SMR_EXPR_READ)
       plan_use(frame, (uint32_t)f->exprs[i].a, frame->stage_begin[f->expr_stage[i]], end);
@@ -132,7 +133,7 @@ static uint32_t plan_root(struct smr_frame *frame, uint32_t id) {
   return root;
 }
 
-// Whether two values have the same number of bytes whatever the dims turn out to be.
+// Whether two values have the same size for all dims.
 static bool plan_same_size(const struct smr_frame *frame, uint32_t a, uint32_t b) {
   const struct smr_value *va = &frame->function->values[a], *vb = &frame->function->values[b];
   if (va->rank != vb->rank || smr_dtype_bytes(va->dtype) != smr_dtype_bytes(vb->dtype) ||
@@ -155,7 +156,7 @@ static void plan_in_place(struct smr_frame *frame, uint32_t n, uint32_t begin, u
   const uint32_t x = (uint32_t)node->inputs[0], y = node->outputs[0];
   const uint32_t from = plan_root(frame, x);
   struct smr_frame_value *head = &frame->values[from], *out = &frame->values[y];
-  // Parts begin elsewhere than their groups.
+  // A part does not begin where its group begins.
   if (smr_value_is_part(&frame->values[x]) || smr_value_is_part(out)) return;
   if (head->home != SMR_HOME_ARENA || out->home != SMR_HOME_ARENA || head->last != n ||
       !plan_in_range(frame, from, begin, end) || !plan_same_size(frame, x, y))
@@ -163,7 +164,7 @@ static void plan_in_place(struct smr_frame *frame, uint32_t n, uint32_t begin, u
   for (uint32_t i = 1; i < node->input_count; i++)
     if (node->inputs[i] >= 0 && plan_root(frame, (uint32_t)node->inputs[i]) == from) return;
   out->root = from;
-  if (SMR_HAS(bind)) head->output = out->output;  // that of `from` ends here: it is no output
+  if (SMR_HAS(bind)) head->output = out->output;  // `from` is not an output
   if (out->last > head->last) head->last = out->last;
   if (out->capacity_bytes > head->capacity_bytes) head->capacity_bytes = out->capacity_bytes;
 }
@@ -182,7 +183,7 @@ void smr_frame_place(struct smr_frame *frame, uint32_t begin, uint32_t end) {
 
 // ---- offsets ----
 
-// Larger first; among equals the earlier, so that a plan is the same everywhere.
+// Larger first, then earlier, so that plans are deterministic.
 static bool plan_before(const struct smr_plan_item *a, const struct smr_plan_item *b) {
   if (a->rank != b->rank) return a->rank > b->rank;
   if (a->size_bytes != b->size_bytes) return a->size_bytes > b->size_bytes;
@@ -190,7 +191,7 @@ static bool plan_before(const struct smr_plan_item *a, const struct smr_plan_ite
   return a->owner < b->owner;
 }
 
-// Shell sort: in place, and the library's qsort may allocate.
+// Shell sort, in place: qsort may allocate.
 static void plan_sort(struct smr_plan_item *items, size_t count) {
   for (size_t gap = count / 2; gap > 0; gap /= 2)
     for (size_t i = gap; i < count; i++) {
@@ -202,8 +203,8 @@ static void plan_sort(struct smr_plan_item *items, size_t count) {
     }
 }
 
-// Put `item` into the tightest gap between those of items[0, count) that live at the same time;
-// they are ordered by offset, and stay so. False when the sum does not fit.
+// Place `item` into the smallest sufficient gap between those of items[0, count) that live at the
+// same time. Items stay ordered by offset. False if the size overflows.
 static bool plan_insert(struct smr_plan_item *items, size_t count, size_t *total) {
   struct smr_plan_item item = items[count];
   size_t best = SIZE_MAX, best_gap = SIZE_MAX, reached = 0;
@@ -250,7 +251,7 @@ static size_t plan_collect(struct smr_frame *frame, uint32_t begin, uint32_t end
   return count;
 }
 
-// The most bytes that live at once: no plan is smaller.
+// The most bytes that live at once: a lower bound of every plan.
 static size_t plan_bound(const struct smr_plan_item *items, size_t count) {
   size_t most = 0;
   for (size_t i = 0; i < count; i++) {
@@ -277,7 +278,7 @@ static void plan_take_offsets(struct smr_frame *frame, const struct smr_plan_ite
 
 bool smr_plan_pack(struct smr_plan_item *items, size_t count, smr_plan_take_fn take, void *user,
                    size_t *total) {
-  enum { PLAN_TRIES = 8, PLAN_MANY = 2048 };  // pieces of which one more try takes 10 ms
+  enum { PLAN_TRIES = 8, PLAN_MANY = 2048 };  // with more items a retry takes over 10 ms
   size_t best = SIZE_MAX, bound = 0;
   for (uint8_t tries = 0; tries <= PLAN_TRIES; tries++) {
     size_t size = 0;
@@ -292,7 +293,7 @@ bool smr_plan_pack(struct smr_plan_item *items, size_t count, smr_plan_take_fn t
       else
         plan_take_offsets((struct smr_frame *)user, items, count);
     }
-    // The piece that sets the size was placed too late. Retry with it first.
+    // The item that sets the size was placed too late. Retry with it first.
     if (tries == 0 && count <= PLAN_MANY) bound = plan_bound(items, count);
     if (best == bound || count > PLAN_MANY) break;
     size_t top = 0;

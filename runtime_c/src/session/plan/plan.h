@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the values of a frame lie: upper bounds of their dims, views that take no bytes of their
-// own, and offsets in the arena.
+// Memory planning of a frame: upper bounds of dims, views, and offsets in the arena.
 #ifndef SMR_SESSION_PLAN_PLAN_H
 #define SMR_SESSION_PLAN_PLAN_H
 
@@ -12,16 +11,16 @@
 
 /* ---- bounds.c ---- */
 
-/// Intervals of all expressions; stages below `exact_stages` are taken from `exprs`.
+/// Compute intervals of all expressions; for stages below `exact_stages` from the exact `exprs`.
 void smr_frame_bounds(struct smr_frame *frame, uint32_t exact_stages);
-/// The least and the largest value of an expression. Where a build has no bounds, they are exact.
+/// The least and the largest value of an expression. Builds without bounds have exact values.
 static inline int64_t smr_expr_lo(const struct smr_frame *frame, uint32_t expr) {
   return SMR_HAS_BOUNDS ? frame->lo[expr] : frame->exprs[expr];
 }
 static inline int64_t smr_expr_hi(const struct smr_frame *frame, uint32_t expr) {
   return SMR_HAS_BOUNDS ? frame->hi[expr] : frame->exprs[expr];
 }
-/// Whether an expression can have one value only.
+/// Whether an expression has only one possible value.
 static inline bool smr_expr_fixed(const struct smr_frame *frame, uint32_t expr) {
   return !SMR_HAS_BOUNDS || frame->lo[expr] == frame->hi[expr];
 }
@@ -38,29 +37,30 @@ void smr_frame_widen_input(const struct smr_frame *frame, uint32_t value, struct
 /// Require the parts of the build for operators that may have nothing to do, such as reshape and
 /// concat.
 samara_status smr_views_need(const struct smr_job *job);
-/// Note which values must be dense. Before any node is built.
+/// Note which values must be dense. Called before nodes are built.
 void smr_views_begin(struct smr_frame *frame);
-/// Make outputs of a reshape, split or slice views of its input, where possible. Nodes in order.
+/// If possible, make outputs of a reshape, split or slice views of its input. Called for nodes in
+/// order.
 void smr_views_of_input(struct smr_frame *frame, struct smr_frame_node *node);
-/// Make inputs of concats parts of their outputs, where possible. When all nodes are built.
+/// If possible, make inputs of concats parts of their outputs. Called after all nodes are built.
 samara_status smr_views_end(struct smr_frame *frame);
 
 /* ---- plan.c ---- */
 
-/// Told of a plan: items with their offsets, in any order.
+/// Receives a plan: items with their offsets, in any order.
 typedef void (*smr_plan_take_fn)(void *user, const struct smr_plan_item *items, size_t count);
-/// Give pieces of memory offsets so that those that live at the same time do not overlap, in as few
-/// bytes as a few tries find. Calls `take` for each plan that is smaller than those before: the
-/// last is the result, of *total bytes. Without `take`, `user` is the frame that takes them for its
-/// values and scratch. False where it does not fit the address space.
+/// Assign offsets to items so that those that live at the same time do not overlap, in as few bytes
+/// as a few tries find. Calls `take` for each plan smaller than all before; the last is the result,
+/// of *total bytes. If `take` is NULL, `user` is the frame whose values and scratch get the
+/// offsets. False if the size overflows.
 bool smr_plan_pack(struct smr_plan_item *items, size_t count, smr_plan_take_fn take, void *user,
                    size_t *total);
 
-/// Decide for the values made in stages [begin, end) which of them share memory, where it is, how
-/// large it is and how long it lives.
+/// Decide for the values made in stages [begin, end) which share memory, and its home, size and
+/// lifetime.
 void smr_frame_place(struct smr_frame *frame, uint32_t begin, uint32_t end);
-/// Give those values, and the scratch of the nodes of these stages, offsets in the arena.
-/// `*size_bytes` receives the size of the arena.
+/// Assign arena offsets to these values and to the scratch of the nodes of these stages. Sets
+/// `*size_bytes` to the size of the arena.
 samara_status smr_frame_plan(struct smr_frame *frame, uint32_t begin, uint32_t end,
                              size_t *size_bytes);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts: values whose bytes lie inside those of a larger value, so that concat, split and slice
-// have nothing to copy. Decided once, from the graph and from static dims alone: what is kept or
-// watched, and how large the rest is, does not change which kernels run.
+// Parts: values whose bytes are inside a larger value, so that concat, split and slice need no
+// copies. Decided once, from the graph and static dims only, so that kept or watched tensors and
+// other dims do not change which kernels run.
 #include "base/fp.h"
 
 #include "session/plan/plan.h"
@@ -30,7 +30,7 @@ static bool views_same_dim(const struct smr_frame *frame, uint32_t a, uint32_t b
          (views_dim(frame, a, axis, &x) && views_dim(frame, b, axis, &y) && x == y);
 }
 
-// Element `k` of a list attribute where it is a number >= 0.
+// Element `k` of a list attribute if it is a literal >= 0.
 static bool views_attr(const struct smr_frame *frame, const struct smr_node_attr *from, uint32_t k,
                        int64_t *out) {
   if (from->exprs != NULL) return k < from->expr_count && views_const(frame, from->exprs[k], out);
@@ -45,7 +45,7 @@ static bool views_axis(int64_t axis, uint32_t rank, uint32_t *out) {
   return axis >= 0 && axis < (int64_t)rank;
 }
 
-// True when all axes before `axis` have the size 1: then a part along `axis` has no gaps.
+// Whether all axes before `axis` have size 1: a part along `axis` then has no gaps.
 static bool views_ones_before(const struct smr_frame *frame, uint32_t id, uint32_t axis) {
   int64_t dim;
   for (uint32_t i = 0; i < axis; i++)
@@ -53,7 +53,7 @@ static bool views_ones_before(const struct smr_frame *frame, uint32_t id, uint32
   return true;
 }
 
-// Adds the bytes from index 0 to index `at` of an axis of `id`, which is dense.
+// Add the bytes from index 0 to index `at` of an axis of the dense value `id`.
 static bool views_advance(const struct smr_frame *frame, uint32_t id, uint32_t axis, int64_t at,
                           int64_t *bytes) {
   const struct smr_value *v = &frame->function->values[id];
@@ -81,13 +81,13 @@ void smr_views_begin(struct smr_frame *frame) {
 
 // ---- split and slice: outputs inside the input ----
 
-// Where output `id` of a node may lie inside the node's input.
+// Position of output `id` inside the node's input.
 struct views_cut {
-  uint32_t axis;       // the parts lie side by side along it
-  int64_t start;       // index there
-  int64_t lead_bytes;  // from where indices of axes before it begin
-  bool ones;           // all axes before it have the size 1 in the output
-  bool whole;          // they are those of the input
+  uint32_t axis;       // axis along which the input is cut
+  int64_t start;       // first index on that axis
+  int64_t lead_bytes;  // offset from slices of axes before it
+  bool ones;           // all axes before it have size 1 in the output
+  bool whole;          // axes before it are not sliced
 };
 
 static bool views_source_fits(const struct smr_frame *frame, uint32_t x, uint32_t y) {
@@ -106,7 +106,7 @@ static bool views_cut(struct smr_frame *frame, uint32_t x, uint32_t y,
   int64_t offset = cut->lead_bytes, wide, narrow;
   if (!views_source_fits(frame, x, y) || !views_advance(frame, x, cut->axis, cut->start, &offset))
     return false;
-  // What is kept must outlive the call.
+  // A kept value must outlive the call.
   const bool owned = frame->function->values[from->alias_of].producer >= 0;
   if (cut->ones && from->view_stride == 0 && (!smr_value_kept(to) || frame->is_entry || owned)) {
     from->dense_only = true;
@@ -183,7 +183,7 @@ static bool views_alias(struct smr_frame *frame, const struct smr_node *n) {
   if (head->tensor.dtype != out->tensor.dtype || head->tensor.layout != SMR_LAYOUT_PLAIN)
     return false;
   const bool owned = frame->function->values[group].producer >= 0;
-  // An output has to be written where the caller wants it, and what is kept must outlive the call.
+  // An output must be written to the caller's buffer, and a kept value must outlive the call.
   if (out->is_output && (!owned || in->part || views_group_has_output(frame, group))) return false;
   if (smr_value_kept(out) && !frame->is_entry && !owned) return false;
   out->alias_of = group;
@@ -214,7 +214,7 @@ void smr_views_of_input(struct smr_frame *frame, struct smr_frame_node *node) {
 
 // ---- concat: inputs inside the output ----
 
-// Put the group of input `id` at index `start` of axis `axis` of `whole`.
+// Place the group of input `id` at index `start` of axis `axis` of `whole`.
 static bool views_place(struct smr_frame *frame, const struct smr_frame_node *node, uint32_t id,
                         uint32_t axis, int64_t start, const bool *has_output) {
   const struct smr_function *f = frame->function;
@@ -268,7 +268,8 @@ samara_status smr_views_end(struct smr_frame *frame) {
   SMR_TAKE(frame->common, has_output, f->value_count);
   for (uint32_t i = 0; i < f->output_count; i++)
     has_output[frame->values[f->outputs[i]].alias_of] = true;
-  // Outer ones first: where a concat's own output lies is settled before its inputs are placed.
+  // Outer concats first: the position of a concat's output must be known before its inputs are
+  // placed.
   for (uint32_t n = f->node_count; n-- > 0;)
     if (f->nodes[n].op->code == SMR_CODE_CONCAT) views_concat(frame, &frame->nodes[n], has_output);
   for (uint32_t i = 0; i < f->value_count; i++) {

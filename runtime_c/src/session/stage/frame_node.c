@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Getting one node ready: attributes, check, prepare, derived layouts, scratch.
+// Prepares one node: attributes, check, prepare, derived layouts, scratch.
 #include "base/fp.h"
 
 #include "session/stage/stage.h"
@@ -45,7 +45,7 @@ samara_status smr_node_prepare_run(struct smr_frame *frame, struct smr_frame_nod
   return SAMARA_OK;
 }
 
-// Check, and prepare where there is something to run.
+// Check, and prepare if there is something to run.
 static samara_status node_check(struct smr_frame *frame, struct smr_frame_node *node,
                                 bool prepares) {
   const struct smr_job *job = &node->job;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A frame at work: entering it, evaluating its stages, and pointing its tensors at memory.
+// Enters a frame, evaluates its stages, and points its tensors at memory.
 #include "base/fp.h"
 
 #include "session/stage/stage.h"
@@ -9,8 +9,8 @@
 
 // ---- expressions and guards ----
 
-// Element of a tensor in memory, as an expression sees it: the bits of a float, the number else.
-// The reader has seen that the dtype is one of those that can be read.
+// Read an element of a tensor for an expression: the bits of a float, else the integer. The file
+// reader checked the dtype.
 static samara_status frame_read(struct smr_frame *frame, const struct smr_expr *expr,
                                 int64_t *out) {
   const struct smr_tensor *t = &frame->values[expr->a].tensor;
@@ -29,7 +29,7 @@ static samara_status frame_read(struct smr_frame *frame, const struct smr_expr *
   return SAMARA_OK;
 }
 
-// The value of an expression, and the expression that bounds it where data decides, else -1.
+// Evaluate an expression. Returns the expression that bounds it if it depends on data, else -1.
 static samara_status frame_evaluate(struct smr_frame *frame, uint32_t index, int64_t *out) {
   const struct smr_function *f = frame->function;
   const struct smr_expr *e = &f->exprs[index];
@@ -92,7 +92,7 @@ static samara_status frame_check_guards(struct smr_frame *frame, uint32_t stage)
 
 // ---- dims ----
 
-// The dims that a value has must be those that its expressions say.
+// Fail unless the dims of a value equal its expressions.
 static samara_status frame_compare_dims(struct smr_frame *frame, uint32_t id, const int64_t *dims,
                                         uint32_t stage, const char *what) {
   const struct smr_function *f = frame->function;
@@ -105,7 +105,7 @@ static samara_status frame_compare_dims(struct smr_frame *frame, uint32_t id, co
   return SAMARA_OK;
 }
 
-// Dims of the values whose expressions became known with `stage`.
+// Set the dims of values whose expressions are known from `stage` on.
 static samara_status frame_set_dims(struct smr_frame *frame, uint32_t stage) {
   const struct smr_function *f = frame->function;
   const struct smr_staged *staged = &frame->staged_values;
@@ -136,7 +136,7 @@ samara_status smr_value_settle(struct smr_frame *frame, struct smr_frame_node *n
 
 // ---- memory ----
 
-// Byte `offset` of the memory that the plan of a stage divides; NULL where there is none.
+// Address of byte `offset` in the planned memory of a stage; NULL if there is none.
 static void *frame_place(const struct smr_frame *frame, uint32_t stage, size_t offset) {
   uint8_t *base =
       SMR_HAS(late) && frame->growing ? (uint8_t *)frame->chunks[stage].data : frame->base;
@@ -162,7 +162,7 @@ samara_status smr_value_attach(struct smr_frame *frame, uint32_t id, size_t size
   struct smr_frame_value *value = &frame->values[id];
   struct smr_tensor *t = &value->tensor;
   if (smr_value_is_part(value)) {
-    // A part lies in its group's bytes, which may be made by a later node.
+    // A part is in its group's bytes, which a later node may produce.
     const struct smr_tensor *whole = &frame->values[value->alias_of].tensor;
     SMR_TRY(smr_value_attach(frame, value->alias_of, whole->size_bytes));
     t->data = whole->data != NULL ? (uint8_t *)whole->data + value->view_bytes : NULL;
@@ -227,7 +227,7 @@ samara_status smr_frame_attach(struct smr_frame *frame, uint32_t stage) {
 
 // ---- stages ----
 
-// A growing frame lays out each stage when it is reached: dims known by now bound the rest better.
+// A growing frame plans each stage when it is reached: known dims give tighter bounds for the rest.
 static samara_status frame_grow(struct smr_frame *frame, uint32_t stage) {
   size_t bytes = 0;
   smr_frame_bounds(frame, stage + 1);
@@ -260,13 +260,13 @@ samara_status smr_frame_stage(struct smr_frame *frame, uint32_t stage) {
 samara_status smr_frame_enter(struct smr_frame *frame, uint8_t *base) {
   const struct smr_function *f = frame->function;
   const bool was_entered = frame->entered;
-  // Pointers stay when the entry function runs again on the same buffers.
+  // Pointers stay valid if the entry function runs again on the same buffers.
   if (!frame->is_entry || f->write_count != 0 || frame->base != base) frame->attached = 0;
   frame->base = base;
   for (uint32_t i = 0; i < f->input_count; i++) {
     const struct smr_tensor *input = frame->given_inputs[i];
     if (frame->values[f->inputs[i]].tensor.data != input->data) frame->attached = 0;
-    // Those of the entry function are what the session was planned for.
+    // The dims of the entry function were checked by planning.
     for (uint32_t axis = 0; SMR_HAS_CONTROL && axis < input->rank; axis++) {
       const int64_t dim = input->dims[axis], most = frame->input_hi[i][axis];
       if (was_entered && frame->input_dims[i][axis] == dim) continue;

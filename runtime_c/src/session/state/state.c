@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables of a session: two buffers each where the function writes them, swapped after a run.
+// Variables of a session. Those that the function writes have two buffers, swapped after a run.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -28,7 +28,7 @@ static samara_status state_set_initial(const samara_session *session,
                          initial >= 0 ? session->common.model->constants[initial].data : NULL);
 }
 
-// A buffer of a variable. A file says how large, so it obeys the limit on the arena.
+// Allocate a buffer of a variable. Its size comes from the file, so max_arena_bytes limits it.
 static samara_status state_buffer(samara_session *session, const struct smr_variable *variable,
                                   void **out) {
   size_t total;
@@ -42,7 +42,7 @@ static samara_status state_buffer(samara_session *session, const struct smr_vari
   return SAMARA_OK;
 }
 
-// The session's variable for the model's, made when it is new.
+// The session's variable for a variable of the model; created at the first call.
 static samara_status state_take(samara_session *session, uint32_t index, bool written,
                                 int32_t *out) {
   const struct smr_variable *variable = &session->common.model->variables[index];
@@ -59,7 +59,7 @@ static samara_status state_take(samara_session *session, uint32_t index, bool wr
   return written ? state_buffer(session, variable, &v->spare) : SAMARA_OK;
 }
 
-// The reader has seen that types fit and that nothing is bound twice.
+// The file reader checked types, and that nothing is bound twice.
 samara_status smr_state_create(samara_session *session) {
   const struct smr_function *f = session->function;
   SMR_TAKE(&session->common, session->state.variables, (size_t)f->read_count + f->write_count);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Restoring all variables of a session from a file of named tensors: checked as a whole, read as a
-// whole, and only then made the values.
+// Restores all variables of a session from a file of named tensors. The whole file is checked and
+// read before any value changes.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -11,11 +11,11 @@
 #include "base/checked.h"
 #include "ops/check/check.h"
 
-// Of one variable of the model: where the file has it.
+// Position of a variable of the model in the file.
 struct load_place {
   uint64_t begin, end;
   struct smr_session_variable *bound;  // NULL: only other functions of the model use it
-  uint8_t *target;                     // of its bytes, until all have been read
+  uint8_t *target;                     // where its bytes are read to, until all have been read
   uint32_t variable;
   bool seen;
 };
@@ -23,10 +23,10 @@ struct load_place {
 struct load_work {
   samara_session *session;
   const samara_reader *reader;
-  char *text;  // of the header
+  char *text;  // text of the header
   size_t text_bytes;
   struct load_place *places;
-  uint32_t hint;  // the variable behind the last one found; files tend to have the model's order
+  uint32_t hint;  // the variable after the last one found: files usually have the model's order
 };
 
 static samara_status load_read(const struct load_work *w, uint64_t offset, void *buffer,
@@ -38,12 +38,12 @@ static samara_status load_read(const struct load_work *w, uint64_t offset, void 
            (unsigned long long)w->reader->size_bytes);
 }
 
-// The length of the header, which the rest of the file must have room for.
+// Read the length of the header and check it against the size of the file.
 static samara_status load_prefix(struct load_work *w) {
   samara_error *error = &w->session->error;
   uint8_t prefix[SMR_HEADER_PREFIX_BYTES];
   if (w->reader->size_bytes < sizeof prefix)
-    SMR_FAIL(error, BAD_MODEL, "state: a file of %llu bytes is cut off",
+    SMR_FAIL(error, BAD_MODEL, "state: a file of %llu bytes is truncated",
              (unsigned long long)w->reader->size_bytes);
   SMR_TRY(load_read(w, 0, prefix, sizeof prefix));
   uint64_t bytes = 0;
@@ -54,14 +54,14 @@ static samara_status load_prefix(struct load_work *w) {
     SMR_FAIL(error, BAD_MODEL, "state: not a file of saved variables (a header of %llu bytes)",
              (unsigned long long)bytes);
   if (bytes > w->reader->size_bytes - sizeof prefix)
-    SMR_FAIL(error, BAD_MODEL, "state: cut off after %llu bytes; the header alone has %llu",
+    SMR_FAIL(error, BAD_MODEL, "state: truncated after %llu bytes; the header alone has %llu",
              (unsigned long long)w->reader->size_bytes, (unsigned long long)bytes);
   w->text_bytes = (size_t)bytes;
   return SAMARA_OK;
 }
 
-// One block: places, bytes of variables that have no second buffer, the header. The file says how
-// large the last is, so the block obeys the limit on the arena.
+// One block: positions, bytes of variables without a second buffer, the header. The size of the
+// header comes from the file, so max_arena_bytes limits the block.
 static samara_status load_allocate(struct load_work *w, uint8_t **block) {
   samara_session *session = w->session;
   const samara_model *model = session->common.model;
@@ -116,7 +116,7 @@ static samara_status load_row(struct load_work *w, const struct smr_header_row *
   if (p == NULL)
     SMR_FAIL(error, NOT_FOUND, "state: the model has no variable '%s', which the file holds",
              row->name);
-  if (p->seen) SMR_FAIL(error, BAD_MODEL, "state header: tensor '%s' is there twice", row->name);
+  if (p->seen) SMR_FAIL(error, BAD_MODEL, "state header: tensor '%s' occurs twice", row->name);
   const struct smr_variable *v = &w->session->common.model->variables[p->variable];
   const uint8_t stored = v->dtype == SAMARA_QINT8 ? SAMARA_INT8 : v->dtype;
   if (row->dtype != stored || row->rank != v->rank || row->end - row->begin != v->size_bytes ||
@@ -172,7 +172,7 @@ static void load_sift(struct load_place *places, size_t at, size_t count) {
   }
 }
 
-// By offset, so that the file is read from front to back. In place, as the library's qsort may
+// Sort by offset, so that the file is read from front to back. In place, because qsort may
 // allocate.
 static void load_sort(struct load_place *places, size_t count) {
   for (size_t i = count / 2; i-- > 0;) load_sift(places, i, count);
@@ -184,8 +184,8 @@ static void load_sort(struct load_place *places, size_t count) {
   }
 }
 
-// The tensors tile the data: none overlap, and no byte belongs to none. What the file lacks is
-// empty and comes first.
+// Check that tensors cover the data without overlaps or gaps. Variables that the file lacks are
+// empty and come first.
 static samara_status load_tiles(const struct load_work *w, uint64_t data_bytes) {
   uint64_t reached = 0;
   for (uint32_t i = 0; i < w->session->common.model->variable_count; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing all variables of a session through a callback, as one file of named tensors.
+// Writes all variables of a session through a callback, as one file of named tensors.
 #include "base/fp.h"
 
 #include "session/session.h"
@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-// Collects small pieces, so that the caller is not called for every quote. With `counting` set only
-// the bytes are counted.
+// Buffers small writes, so that the callback is not called for every quote. With `counting` set,
+// only counts bytes.
 struct save_stream {
   samara_writer writer;
   samara_error *error;
@@ -51,7 +51,7 @@ static samara_status save_number(struct save_stream *s, uint64_t value) {
   return save_bytes(s, digits + at, sizeof digits - at);
 }
 
-// A text in quotes; what JSON wants escaped is.
+// Write a string as JSON, in quotes and escaped.
 static samara_status save_string(struct save_stream *s, const char *text) {
   static const char hex[] = "0123456789abcdef";
   SMR_TRY(save_text(s, "\""));
@@ -86,7 +86,7 @@ static samara_status save_row(struct save_stream *s, const struct smr_variable *
   return save_text(s, "]}");
 }
 
-// Variables in the order of the data: wide elements first, so that each is aligned to its own.
+// The next variable in the order of the data: wide elements first, so that each is aligned.
 static const struct smr_session_variable *save_next(const samara_session *session, size_t *width,
                                                     uint32_t *at) {
   for (; *width != 0; *width /= 2, *at = 0)
@@ -144,7 +144,7 @@ static samara_status save_all(struct save_stream *s, const samara_session *sessi
 samara_status samara_session_state_save(const samara_session *session,
                                         const samara_writer *writer) {
   if (session == NULL) return SAMARA_BAD_ARGUMENT;
-  // Errors are noted in sessions that the caller may only read otherwise.
+  // Errors are written even to const sessions.
   samara_error *error = &((samara_session *)(uintptr_t)session)->error;
   struct save_stream s = {.error = error, .counting = true};
   SMR_TRY(smr_options_read(writer, &s.writer, sizeof s.writer, "samara_writer", error));
@@ -163,7 +163,7 @@ struct save_memory {
   size_t capacity, used;
 };
 
-// Beyond the buffer bytes are only counted.
+// Bytes beyond the buffer are only counted.
 static int save_to_memory(void *user, const void *data, size_t size_bytes) {
   struct save_memory *m = user;
   if (m->used <= m->capacity && size_bytes <= m->capacity - m->used && m->buffer != NULL)

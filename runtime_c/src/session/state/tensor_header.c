@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reader of the JSON in a file of named tensors: a fixed grammar, no recursion, no memory.
+// Reads the JSON header of a file of named tensors: a fixed grammar, no recursion, no allocation.
 #include "base/fp.h"
 
 #include "session/state/tensor_header.h"
@@ -17,7 +17,7 @@ static const struct {
     {"U8", SAMARA_UINT8},    {"I32", SAMARA_INT32},   {"I64", SAMARA_INT64},
     {"BOOL", SAMARA_BOOL},   {"F64", SAMARA_FLOAT64}, {"BF16", SAMARA_BFLOAT16},
     {"I16", SAMARA_INT16},   {"U16", SAMARA_UINT16},  {"U32", SAMARA_UINT32},
-    {"U64", SAMARA_UINT64},  {"I8", SAMARA_QINT8},  // read back as the first of its name
+    {"U64", SAMARA_UINT64},  {"I8", SAMARA_QINT8},  // read as the first dtype of that name
 };
 
 const char *smr_header_dtype_name(uint8_t dtype) {
@@ -30,7 +30,7 @@ static samara_status header_fail(const struct smr_header *h, const char *what) {
   SMR_FAIL(h->error, BAD_MODEL, "state header, byte %zu: %s", (size_t)(h->at - h->text), what);
 }
 
-// ---- what JSON is made of ----
+// ---- JSON tokens ----
 
 static void header_space(struct smr_header *h) {
   while (h->at < h->end && (*h->at == ' ' || *h->at == '\n' || *h->at == '\t' || *h->at == '\r'))
@@ -64,7 +64,7 @@ static samara_status header_number(struct smr_header *h, uint64_t *out) {
   return SAMARA_OK;
 }
 
-// Bytes of the UTF-8 character that begins at `at`; 0 when none does (RFC 3629).
+// Bytes of the UTF-8 character at `at`; 0 if it is invalid (RFC 3629).
 static size_t header_character(const uint8_t *at, const uint8_t *end) {
   const size_t left = (size_t)(end - at);
   const size_t bytes = at[0] < 0x80   ? 1
@@ -76,10 +76,10 @@ static size_t header_character(const uint8_t *at, const uint8_t *end) {
   if (bytes > left) return 0;
   for (size_t i = 1; i < bytes; i++)
     if ((at[i] & 0xc0) != 0x80) return 0;
-  if (at[0] == 0xe0 && at[1] < 0xa0) return 0;  // longer than needed
+  if (at[0] == 0xe0 && at[1] < 0xa0) return 0;  // overlong
   if (at[0] == 0xed && at[1] > 0x9f) return 0;  // a surrogate
   if (at[0] == 0xf0 && at[1] < 0x90) return 0;
-  if (at[0] == 0xf4 && at[1] > 0x8f) return 0;  // beyond the last one
+  if (at[0] == 0xf4 && at[1] > 0x8f) return 0;  // above U+10FFFF
   return bytes;
 }
 
@@ -102,7 +102,7 @@ static char *header_encode(char *to, uint32_t c) {
   return to;
 }
 
-// The four hexadecimal digits behind \u.
+// The four hexadecimal digits after \u.
 static samara_status header_hex(struct smr_header *h, uint32_t *out) {
   uint32_t value = 0;
   for (int i = 0; i < 4; i++, h->at++) {
@@ -118,7 +118,7 @@ static samara_status header_hex(struct smr_header *h, uint32_t *out) {
   return SAMARA_OK;
 }
 
-// What stands behind a backslash. Its UTF-8 is never longer than the escape.
+// Decode an escape in place: its UTF-8 is never longer than the escape.
 static samara_status header_escape(struct smr_header *h, char **to) {
   static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
   const char c = h->at < h->end ? *h->at : '\0';
@@ -145,7 +145,7 @@ static samara_status header_escape(struct smr_header *h, char **to) {
   return SAMARA_OK;
 }
 
-// A text, decoded where it stands.
+// Decode a string in place.
 static samara_status header_string(struct smr_header *h, const char **out) {
   SMR_TRY(header_expect(h, '"'));
   char *to = h->at;
@@ -219,7 +219,7 @@ static samara_status header_offsets(struct smr_header *h, struct smr_header_row 
   return header_expect(h, ']');
 }
 
-// The bytes are inside the data and as many as the dims say.
+// Check that the bytes are inside the data and match the dims.
 static samara_status header_check(const struct smr_header *h, const struct smr_header_row *row) {
   uint64_t bytes = smr_dtype_bytes(row->dtype);
   bool empty = false;
@@ -280,7 +280,8 @@ samara_status smr_header_next(struct smr_header *header, struct smr_header_row *
     if (first ? header_take(header, '}') : !header_take(header, ',')) {
       if (!first) SMR_TRY(header_expect(header, '}'));
       header_space(header);
-      if (header->at != header->end) return header_fail(header, "something behind the last }");
+      if (header->at != header->end)
+        return header_fail(header, "extra characters after the last }");
       *found = false;
       return SAMARA_OK;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header of a file of named tensors in the safetensors format, read without trusting it.
+// The header of a file of named tensors in the safetensors format. The reader trusts nothing.
 //
 //   uint64 little-endian   bytes of the header
 //   header                 JSON: {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0,
@@ -17,10 +17,10 @@
 
 enum {
   SMR_HEADER_PREFIX_BYTES = 8,
-  SMR_HEADER_MAX_BYTES = 100000000,  // what other readers of the format accept
+  SMR_HEADER_MAX_BYTES = 100000000,  // limit of other readers of the format
 };
 
-/// The name that rows may not have.
+/// A name that tensors must not have.
 #define SMR_HEADER_METADATA "__metadata__"
 
 /// One tensor. The name is decoded, NUL-terminated and valid UTF-8, and lies in the header's
@@ -40,14 +40,13 @@ struct smr_header {
   bool started, metadata;
 };
 
-/// Begin with the `size_bytes` bytes of JSON in `text`, which are overwritten while being read.
-/// `data_bytes` follow them.
+/// Begin to read the `size_bytes` bytes of JSON in `text`, which are overwritten. `data_bytes` of
+/// data follow them in the file.
 samara_status smr_header_open(struct smr_header *header, char *text, size_t size_bytes,
                               uint64_t data_bytes, samara_error *error);
-/// The next tensor; *found false behind the last. Of a row it holds that its bytes lie in the data
-/// and are as many as its dtype and dims say; that rows have names of their own and do not overlap
-/// is for the caller to see. BAD_MODEL says at which byte what was expected; UNSUPPORTED for a
-/// dtype that samara lacks.
+/// Read the next tensor; *found is false after the last. Its bytes are inside the data and match
+/// its dtype and dims; the caller must check that names are unique and that tensors do not overlap.
+/// BAD_MODEL says what was expected at which byte. UNSUPPORTED for a dtype that samara lacks.
 samara_status smr_header_next(struct smr_header *header, struct smr_header_row *row, bool *found);
 
 /// Name of a samara_dtype in a header.

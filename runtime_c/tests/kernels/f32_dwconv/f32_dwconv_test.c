@@ -8,15 +8,9 @@
 
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/kernel_data.h"
+#include "kernels/dwconv_shapes.h"
 
 enum { IN_GAP = 1, OUT_GAP = 2, RESIDUAL_GAP = 3 };
-
-struct shape {
-  size_t batch, channels, in_h, in_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h,
-      dilation_w, pad_top, pad_left, pad_bottom, pad_right;
-  int f16, bias, residual, clamp;
-};
 
 struct data {
   struct smr_f32_dwconv_args args;
@@ -151,12 +145,7 @@ static void check_shape(const struct shape *s, uint32_t isa, uint32_t *seed) {
   smr_f32_dwconv_run(config, &d.args, half, units);
   smr_f32_dwconv_run(config, &d.args, 0, half);
   if (!CHECK(check_output(&d.args, kernel_fused(isa)))) {
-    fprintf(stderr,
-            "  %s c=%zu in %zux%zu kernel %zux%zu stride %zux%zu dilation %zux%zu pad %zu %zu %zu "
-            "%zu f16=%d\n",
-            smr_f32_dwconv_kernel(config, &d.args), s->channels, s->in_h, s->in_w, s->kernel_h,
-            s->kernel_w, s->stride_h, s->stride_w, s->dilation_h, s->dilation_w, s->pad_top,
-            s->pad_left, s->pad_bottom, s->pad_right, s->f16);
+    dwconv_report(smr_f32_dwconv_kernel(config, &d.args), s);
   }
   free_data(&d);
 }
@@ -176,20 +165,8 @@ SMR_TEST(common_kernels_over_all_channel_counts) {
       for (size_t kernel = 3; kernel <= 5; kernel += 2) {
         for (size_t stride = 1; stride <= 2; stride++) {
           const uint32_t r = kernel_random(&seed);
-          struct shape s = {.batch = 1 + (r >> 8 & 1),
-                            .channels = channels,
-                            .in_h = 5,
-                            .in_w = 6 + (r >> 9) % 8,
-                            .kernel_h = kernel,
-                            .kernel_w = kernel,
-                            .stride_h = stride,
-                            .stride_w = stride,
-                            .dilation_h = 1,
-                            .dilation_w = 1,
-                            .pad_top = kernel / 2,
-                            .pad_left = kernel / 2,
-                            .pad_bottom = kernel / 2,
-                            .pad_right = kernel / 2};
+          struct shape s =
+              dwconv_square(1 + (r >> 8 & 1), channels, 6 + (r >> 9) % 8, kernel, stride);
           draw_options(&s, r);
           check_shape(&s, ceilings[i], &seed);
         }
@@ -203,23 +180,8 @@ SMR_TEST(random_geometry) {
   for (size_t i = 0; i < CEILINGS; i++) {
     if ((smr_cpu_isa() & ceilings[i]) != ceilings[i]) continue;
     for (size_t round = 0; round < 400; round++) {
-      struct shape s = {.batch = 1};
-      s.channels = 1 + kernel_random(&seed) % 70;
-      s.kernel_h = 1 + kernel_random(&seed) % 8;
-      s.kernel_w = 1 + kernel_random(&seed) % 8;
-      s.stride_h = 1 + kernel_random(&seed) % 3;
-      s.stride_w = 1 + kernel_random(&seed) % 3;
-      s.dilation_h = 1 + kernel_random(&seed) % 3;
-      s.dilation_w = 1 + kernel_random(&seed) % 3;
-      // Padding up to more than the kernel's reach: some pixels see no tap at all.
-      s.pad_top = kernel_random(&seed) % 9;
-      s.pad_left = kernel_random(&seed) % 9;
-      s.pad_bottom = kernel_random(&seed) % 9;
-      s.pad_right = kernel_random(&seed) % 9;
-      s.in_h = 1 + kernel_random(&seed) % 6;
-      s.in_w = 1 + kernel_random(&seed) % 17;
-      if (s.in_h + s.pad_top + s.pad_bottom < (s.kernel_h - 1) * s.dilation_h + 1) continue;
-      if (s.in_w + s.pad_left + s.pad_right < (s.kernel_w - 1) * s.dilation_w + 1) continue;
+      struct shape s;
+      if (!dwconv_draw(&s, &seed)) continue;
       draw_options(&s, kernel_random(&seed));
       check_shape(&s, ceilings[i], &seed);
     }
@@ -264,16 +226,7 @@ SMR_TEST(indirect_matches) {
       for (size_t taps = 1; taps <= 28; taps += 9) {
         const uint32_t r = kernel_random(&seed);
         // A row of `pixels` as a 1 x taps kernel gives weights and data; taps are then permuted.
-        struct shape s = {.batch = 1,
-                          .channels = channels,
-                          .in_h = 1,
-                          .in_w = taps + 4,
-                          .kernel_h = 1,
-                          .kernel_w = taps,
-                          .stride_h = 1,
-                          .stride_w = 1,
-                          .dilation_h = 1,
-                          .dilation_w = 1};
+        struct shape s = dwconv_row(channels, taps);
         draw_options(&s, r);
         struct data d = make_data(&s, &seed);
         const size_t pixels = d.args.out_w;

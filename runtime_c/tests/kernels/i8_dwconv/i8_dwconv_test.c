@@ -8,16 +8,9 @@
 
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/kernel_data.h"
+#include "kernels/dwconv_shapes.h"
 
 enum { IN_GAP = 1, OUT_GAP = 3, UNTOUCHED = -1 };  // kernel_alloc fills with bytes of 0xff
-
-struct shape {
-  size_t batch, channels, in_h, in_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h,
-      dilation_w, pad_top, pad_left, pad_bottom, pad_right;
-  int bias, w_zero, to_i32, extreme, ties, narrow;
-  int dense;  // no gaps between pixels
-};
 
 struct data {
   struct smr_i8_dwconv_args args;
@@ -184,12 +177,7 @@ static void check_shape(const struct shape *s, uint32_t isa, uint32_t *seed) {
   smr_i8_dwconv_run(config, &d.args, half, units);
   smr_i8_dwconv_run(config, &d.args, 0, half);
   if (!CHECK(check_output(&d))) {
-    fprintf(stderr,
-            "  %s c=%zu in %zux%zu kernel %zux%zu stride %zux%zu dilation %zux%zu pad %zu %zu %zu "
-            "%zu zeros=%d int32=%d\n",
-            smr_i8_dwconv_kernel(config, &d.args), s->channels, s->in_h, s->in_w, s->kernel_h,
-            s->kernel_w, s->stride_h, s->stride_w, s->dilation_h, s->dilation_w, s->pad_top,
-            s->pad_left, s->pad_bottom, s->pad_right, s->w_zero, s->to_i32);
+    dwconv_report(smr_i8_dwconv_kernel(config, &d.args), s);
   }
   free_data(&d);
 }
@@ -212,20 +200,8 @@ SMR_TEST(common_kernels_over_all_channel_counts) {
       for (size_t kernel = 3; kernel <= 7; kernel += 2) {
         for (size_t stride = 1; stride <= 2; stride++) {
           const uint32_t r = kernel_random(&seed);
-          struct shape s = {.batch = 1 + (r >> 12 & 1),
-                            .channels = channels,
-                            .in_h = 5,
-                            .in_w = 6 + (r >> 13) % 8,
-                            .kernel_h = kernel,
-                            .kernel_w = kernel,
-                            .stride_h = stride,
-                            .stride_w = stride,
-                            .dilation_h = 1,
-                            .dilation_w = 1,
-                            .pad_top = kernel / 2,
-                            .pad_left = kernel / 2,
-                            .pad_bottom = kernel / 2,
-                            .pad_right = kernel / 2};
+          struct shape s =
+              dwconv_square(1 + (r >> 12 & 1), channels, 6 + (r >> 13) % 8, kernel, stride);
           draw_options(&s, r);
           check_shape(&s, ceilings[i], &seed);
         }
@@ -267,23 +243,8 @@ SMR_TEST(random_geometry) {
   uint32_t seed = 2;
   for (size_t i = 0; i < CEILINGS; i++) {
     for (size_t round = 0; runs(i) && round < 500; round++) {
-      struct shape s = {.batch = 1};
-      s.channels = 1 + kernel_random(&seed) % 70;
-      s.kernel_h = 1 + kernel_random(&seed) % 8;
-      s.kernel_w = 1 + kernel_random(&seed) % 8;
-      s.stride_h = 1 + kernel_random(&seed) % 3;
-      s.stride_w = 1 + kernel_random(&seed) % 3;
-      s.dilation_h = 1 + kernel_random(&seed) % 3;
-      s.dilation_w = 1 + kernel_random(&seed) % 3;
-      // Padding up to more than the kernel's reach: some pixels see no tap at all.
-      s.pad_top = kernel_random(&seed) % 9;
-      s.pad_left = kernel_random(&seed) % 9;
-      s.pad_bottom = kernel_random(&seed) % 9;
-      s.pad_right = kernel_random(&seed) % 9;
-      s.in_h = 1 + kernel_random(&seed) % 6;
-      s.in_w = 1 + kernel_random(&seed) % 17;
-      if (s.in_h + s.pad_top + s.pad_bottom < (s.kernel_h - 1) * s.dilation_h + 1) continue;
-      if (s.in_w + s.pad_left + s.pad_right < (s.kernel_w - 1) * s.dilation_w + 1) continue;
+      struct shape s;
+      if (!dwconv_draw(&s, &seed)) continue;
       draw_options(&s, kernel_random(&seed));
       check_shape(&s, ceilings[i], &seed);
     }
@@ -318,16 +279,7 @@ SMR_TEST(indirect_matches) {
     for (size_t channels = 1; runs(i) && channels <= 81; channels += 5) {
       for (size_t taps = 1; taps <= 400; taps += taps > 40 ? 150 : 9) {
         // A row of `pixels` as a 1 x taps kernel gives weights and data; taps are then permuted.
-        struct shape s = {.batch = 1,
-                          .channels = channels,
-                          .in_h = 1,
-                          .in_w = taps + 4,
-                          .kernel_h = 1,
-                          .kernel_w = taps,
-                          .stride_h = 1,
-                          .stride_w = 1,
-                          .dilation_h = 1,
-                          .dilation_w = 1};
+        struct shape s = dwconv_row(channels, taps);
         draw_options(&s, kernel_random(&seed));
         struct data d = make_data(&s, &seed);
         const size_t pixels = d.args.out_w, offset = 1;

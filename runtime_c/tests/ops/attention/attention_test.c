@@ -5,9 +5,6 @@
 #include "ops/attention/attention.h"
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 // An operator over one head of rows [n, width], planned only.
 static void plan_begin(struct op_test *t, const char *op, int64_t rows, int64_t keys, int64_t d,
                        int64_t dv) {

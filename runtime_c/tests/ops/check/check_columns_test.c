@@ -20,7 +20,8 @@ SMR_TEST(deform_columns) {
        "4 groups"},
       {"deform_columns", "f32[2,4,5,6] f32[2,3,3,12] -> f32[2,3,3,36]", WINDOW " offset_groups=0",
        "0 offset groups"},
-      {"deform_columns", "f32[2,1,5,6] f32[2,3,3,12] -> f32[2,3,3,36]", WINDOW, "extent 2 over 1"},
+      {"deform_columns", "f32[2,1,5,6] f32[2,3,3,12] -> f32[2,3,3,36]", WINDOW,
+       "extent 2 does not fit 1"},
       {"deform_columns", "f32[2,4,5,6] f32[2,3,3,12] -> f32[2,3,3,36]",
        "kernel=[2,3] strides=[0,2] dilations=[1,1] pads=[0,1,0,1]", "strides"},
       {"deform_columns", "f32[2,4,5,6] f32[2,3,3,12] -> f32[2,3,3,36]",
@@ -46,7 +47,7 @@ SMR_TEST(fold) {
       {"fold", "f32[2,3,0,6] -> f32[2,3,9]", "size=[9] strides=[1] dilations=[1] pads=[0,0]",
        "a window of 0"},
       {"fold", "f32[2,3,10,1] -> f32[2,3,9]", "size=[9] strides=[1] dilations=[1] pads=[0,0]",
-       "extent 10 over 9"},
+       "extent 10 does not fit 9"},
       {"fold", "f32[2,3,4,6] -> i8[2,3,9]", "size=[9] strides=[1] dilations=[1] pads=[0,0]",
        "x and output"});
 }

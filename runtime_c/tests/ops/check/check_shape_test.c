@@ -30,6 +30,7 @@ SMR_TEST(concat_and_split) {
               {"split", "f32[5,2] -> f32[2,2] f32[3,2]", "axis=0 sizes=[2,3]", NULL},
               {"split", "f32[5,2] -> f32[2,2] f32[2,2]", "axis=0 sizes=[2,2]", "do not sum to 5"},
               {"split", "f32[5,2] -> f32[4,2] f32[4,2]", "axis=0 sizes=[4,4]", "do not sum to 5"},
+              {"split", "f32[2] -> i8[2]", "axis=0 sizes=[2]", "dtype"},
               {"split", "f32[5,2] -> f32[2,2] f32[3,2]", "axis=0 sizes=[5]", "sizes has 1"},
               {"split", "f32[5,2] -> f32[2,2] f32[3,2]", "axis=0 sizes=[-1,6]", "sizes[0] is -1"});
 }
@@ -40,10 +41,10 @@ SMR_TEST(slice) {
       {"slice", "f32[5] -> f32[3]", "begin=[4] end=[-1] step=[-2]", NULL},
       {"slice", "f32[5] -> f32[0]", "begin=[3] end=[1] step=[1]", NULL},
       {"slice", "f32[0] -> f32[0]", "begin=[-1] end=[-1] step=[-1]", NULL},
-      {"slice", "f32[5] -> f32[6]", "begin=[0] end=[6] step=[1]", "cannot be cut"},
-      {"slice", "f32[5] -> f32[6]", "begin=[5] end=[-1] step=[-1]", "cannot be cut"},
-      {"slice", "f32[5] -> f32[1]", "begin=[-1] end=[0] step=[1]", "cannot be cut"},
-      {"slice", "f32[5] -> f32[5]", "begin=[0] end=[5] step=[0]", "cannot be cut"},
+      {"slice", "f32[5] -> f32[6]", "begin=[0] end=[6] step=[1]", "cannot be sliced"},
+      {"slice", "f32[5] -> f32[6]", "begin=[5] end=[-1] step=[-1]", "cannot be sliced"},
+      {"slice", "f32[5] -> f32[1]", "begin=[-1] end=[0] step=[1]", "cannot be sliced"},
+      {"slice", "f32[5] -> f32[5]", "begin=[0] end=[5] step=[0]", "cannot be sliced"},
       {"slice", "f32[5] -> f32[5]", "begin=[0] end=[5] step=[-9223372036854775808]", "step[0] is"},
       {"slice", "f32[5] -> f32[4]", "begin=[0] end=[5] step=[1]", "output has dims"});
 }
@@ -59,6 +60,7 @@ SMR_TEST(pad) {
               {"pad", "f32[0] -> f32[1]", "pads=[1,0] mode=edge", "cannot be padded"},
               {"pad", "f32[0] -> f32[1]", "pads=[1,0] mode=constant", NULL},
               {"pad", "f32[3] -> f32[9]", "pads=[6,0] mode=wrap", NULL},
+              {"pad", "i32[2] -> i32[0]", "pads=[-1,-1] mode=wrap", NULL},
               {"pad", "f32[3] -> f32[6]", "pads=[1,2] mode=7", "mode 7 is unknown"},
               {"pad", "f32[3] -> f32[6]", "pads=[3] mode=constant", "pads has 1"},
               {"pad", "f32[3] -> f32[6]", "pads=[9223372036854775807,0] mode=constant", "pads[0]"});

@@ -14,9 +14,9 @@ SMR_TEST(own) {
       {"roi_pool", "f32[0,4,2147483648,3] f32[6,5] -> f32[6,2,7,3]", "size=[2,7]",
        "spatial axis 1 of x has extent 2147483648"},
       {"nms", "f32[0,9,4] f32[0,3,9] -> i64[0,3,2147483648]", "limit=2147483648",
-       "limit 2147483648 of 9 boxes"},
+       "limit is 2147483648 for 9 boxes"},
       {"nms", "f32[0,2147483648,4] f32[0,3,2147483648] -> i64[0,3,1]", "limit=1",
-       "limit 1 of 2147483648 boxes"},
+       "limit is 1 for 2147483648 boxes"},
       {"grid_sample", "f32[2,4,5,3] f32[2,6,2] -> f32[2,6,3]", "", "grid has rank 3"},
       {"grid_sample", "f32[2,3] f32[2,0] -> f32[2,3]", "", "x has rank 2"},
       {"qresize", "qs8[4,3] i32[8,3] -> qs8[4,3]", "", "input has rank 2"},
@@ -77,7 +77,7 @@ SMR_TEST(roi_align) {
        "y has dims [6, 2, 7, 3]"},
       {"roi_align", "f32[2,4,5,3] f16[6,4] i64[6] -> f32[6,2,7,3]", "size=[2,7]", "regions"},
       {"roi_align", "f32[2,4,5,3] f32[6,4] i64[6] -> f32[6,2,7,3]", "size=[2,7] sampling=4097",
-       "4097 samples"},
+       "sampling 4097"},
       {"roi_align", "f32[2,4,5,3] f32[6,4] i64[6] -> f32[6,2,7,3]", "size=[2,7] mode=2", "mode 2"});
 }
 
@@ -137,8 +137,8 @@ SMR_TEST(qresize) {
       {"qresize", "qs8[1,4,5,3] i32[8,3] i32[2,3] -> qs8[1,8,3,3]", "",
        "spatial axis 1 of the output has extent 3, there are taps for 2"},
       {"qresize", "qs8[1,4,5,3] i32[8,3] i32[2,3] -> qs8[1,8,2,4]", "", "y has dims [1, 8, 2, 4]"},
-      {"qresize", "qs8[1,4,5,3] i32[8,3] -> qs8[1,8,5,3]", "", "2 spatial axes need as many"},
-      {"qresize", "qs8[1,4,3] i32[8,3] i32[2,3] -> qs8[1,8,3]", "", "1 spatial axes need as many"},
+      {"qresize", "qs8[1,4,5,3] i32[8,3] -> qs8[1,8,5,3]", "", "x has 2 spatial axes"},
+      {"qresize", "qs8[1,4,3] i32[8,3] i32[2,3] -> qs8[1,8,3]", "", "x has 1 spatial axes"},
       {"qresize", "qs8[1,4,3] i32[8,2] -> qs8[1,8,3]", "", "taps_0 has dims"},
       {"qresize", "qs8[1,4,3] i32[8] -> qs8[1,8,3]", "", "taps_0 has rank 1"},
       {"qresize", "qs8[1,4,3] i64[8,3] -> qs8[1,8,3]", "", "taps_0 cannot have dtype int64"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which rows depthwise convolutions of floats take and what they need; what they compute is
-// op_conv_test's.
+// test_tiles.py's.
 #include "base/fp.h"
 
 #include "ops/conv/conv.h"

@@ -7,9 +7,6 @@
 #include "ops/algorithm.h"
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 // A node of 4 channels in and `n` out, windows of `kernel` elements along one dim.
 static struct smr_conv_shape begin(struct op_test *t, int64_t n, int64_t groups, int64_t kernel,
                                    int64_t stride, int64_t dilation, int64_t pad) {

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // When convolutions are transformed, what that needs, and room where dims vary. What they compute
-// is op_conv_test's.
+// is test_tiles.py's.
 #include "base/fp.h"
 
 #include "harness.h"
 #include "ops/conv/conv.h"
 #include "ops/op_harness.h"
-
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
 
 struct shape {
   int64_t batch, h, w, c, n, kernel, stride, dilation, groups;

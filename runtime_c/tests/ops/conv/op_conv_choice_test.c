@@ -7,9 +7,6 @@
 #include "ops/algorithm.h"
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 struct layer {
   const char *algorithm;  // and of a strict session
   const char *plain;

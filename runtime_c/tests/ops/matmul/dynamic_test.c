@@ -5,9 +5,6 @@
 
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 enum { M = 2, K = 5, N = 18 };
 
 static void run(bool turned, int32_t constant, bool shifted, float *out) {

@@ -6,9 +6,6 @@
 
 #include "ops/matmul/linear_data.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 struct source_case {
   int64_t n;
   bool w_constant, bias_constant, bias_padded;
@@ -82,6 +79,26 @@ SMR_TEST(post) {
   CHECK_NEAR(smr_f16_to_f32(half[N]), -N, 0);
 }
 
+// A bias may be float16 beside weights that are: numbers that float16 holds give the same sums.
+SMR_TEST(float16_bias) {
+  float *x = linear_floats(5 * 40, 1), *w = linear_floats(40 * 20, 2), *bias = linear_floats(20, 3);
+  for (int constant = 0; constant < 2; constant++) {
+    struct op_test t[2];
+    for (int narrow = 0; narrow < 2; narrow++) {
+      op_begin(&t[narrow], "matmul");
+      linear_in(&t[narrow], SAMARA_FLOAT32, 2, DIMS(5, 40), x);
+      linear_in(&t[narrow], SAMARA_FLOAT16, 2, DIMS(40, 20), w)->constant = constant ? 1 : -1;
+      linear_in(&t[narrow], narrow ? SAMARA_FLOAT16 : SAMARA_FLOAT32, 1, DIMS(20), bias)->constant =
+          constant ? 2 : -1;
+      op_out(&t[narrow], SAMARA_FLOAT32, 2, DIMS(5, 20));
+      CHECK_EQ_INT(op_run(&t[narrow]), SAMARA_OK);
+    }
+    op_expect_bytes(&t[1], 0, t[0].out[0].data, t[0].out[0].size_bytes);
+    op_end(&t[0]), op_end(&t[1]);
+  }
+  free(x), free(w), free(bias);
+}
+
 // A product [5, 40] x [40, 20] and a convolution of these dtypes take this kernel.
 static void takes(uint8_t x, uint8_t w, bool strict, uint32_t isa, const char *kernel) {
   struct op_test t;
@@ -117,5 +134,5 @@ SMR_TEST(who_multiplies_in_float16) {
   takes(SAMARA_FLOAT32, SAMARA_FLOAT32, false, half, "f32_gemm_8x16__neon");
 }
 
-SMR_TEST_MAIN(RUN(where_operands_come_from); RUN(scratch); RUN(post);
+SMR_TEST_MAIN(RUN(where_operands_come_from); RUN(scratch); RUN(post); RUN(float16_bias);
               RUN(who_multiplies_in_float16))

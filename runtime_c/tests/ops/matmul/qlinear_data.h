@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data for the tests of int8 products: repeatable bytes, weights in the layouts of a file, and the
-// definition of what becomes of a sum.
+// Data for the tests of int8 products, and weights in the layouts of a file.
 #ifndef SMR_TESTS_QLINEAR_DATA_H
 #define SMR_TESTS_QLINEAR_DATA_H
 
 #include "kernels/i8_dwconv/i8_dwconv.h"
 #include "kernels/i8_gemm/i8_gemm.h"
 #include "ops/op_harness.h"
-
-#include <math.h>
 
 /// How weights reach the operator.
 enum q_form { Q_RUNTIME, Q_PLAIN, Q_PACKED, Q_FORMS };
@@ -19,23 +16,6 @@ enum q_extra { Q_BIAS = 1, Q_W_ZERO = 2, Q_PER_AXIS = 4, Q_SUMS = 8, Q_CLAMP = 1
 enum { Q_X_ZERO = 5, Q_ZERO = -9, Q_COLUMNS = 128 };
 #define Q_X_SCALE 0.0625f
 #define Q_SCALE 4.0f
-
-/// n bytes, different for every seed; every seventh is -128.
-static inline int8_t *q_bytes(size_t n, uint32_t seed) {
-  int8_t *p = malloc(n ? n : 1);
-  if (p == NULL) abort();
-  for (size_t i = 0; i < n; i++) {
-    seed = seed * 1664525u + 1013904223u;
-    p[i] = i % 7 == 3 ? INT8_MIN : (int8_t)(seed >> 24);
-  }
-  return p;
-}
-
-static inline size_t q_count(const int64_t *dims, uint32_t rank) {
-  size_t n = 1;
-  for (uint32_t i = 0; i < rank; i++) n *= (size_t)dims[i];
-  return n;
-}
 
 /// The parameters and biases of a test's columns.
 struct q_columns {
@@ -98,20 +78,6 @@ static inline void q_pack(struct op_test *t, bool depthwise, size_t groups, size
   t->in_data[1] = packed + 4;
   t->in[1].layout = depthwise ? SMR_LAYOUT_DWPANEL : SMR_LAYOUT_PANEL;
   t->in[1].size_bytes = group * groups;
-}
-
-/// Check output `i`, of column `c`, against the exact sum of its products.
-static inline bool q_check(const struct op_test *t, const struct q_columns *q, int extra, size_t i,
-                           size_t c, int64_t sum) {
-  const size_t at = extra & Q_PER_AXIS ? c : 0;
-  if (extra & Q_BIAS) sum += q->bias[c];
-  if (extra & Q_SUMS) return CHECK_EQ_INT(((const int32_t *)t->out[0].data)[i], (int32_t)sum);
-  const float product = Q_X_SCALE * q->scales[at], m = product / Q_SCALE;
-  const float lo = extra & Q_CLAMP ? -40 - Q_ZERO : -128 - Q_ZERO;
-  const float hi = extra & Q_CLAMP ? 99 - Q_ZERO : 127 - Q_ZERO;
-  const float p = (float)(int32_t)sum * m;
-  const int want = (int)nearbyintf(fminf(fmaxf(p, lo), hi)) + Q_ZERO;
-  return CHECK_EQ_INT(((const int8_t *)t->out[0].data)[i], want);
 }
 
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes of lstm and gru, their training twins and gradients, with numbers that a script in another
-// language makes as well.
+// Nodes of lstm and gru, their training twins and gradients.
 #ifndef SMR_TESTS_RECURRENT_DATA_H
 #define SMR_TESTS_RECURRENT_DATA_H
 
@@ -93,20 +92,6 @@ static inline void recurrent_grad_begin(struct op_test *t, const struct recurren
   if (lstm) op_out(t, gates->dtype, 3, h->dims);
   op_int(t, "hidden", c->hidden);
   if (c->direction != NULL) op_enum(t, "direction", c->direction);
-}
-
-/// Check the sums over steps and batch of a gradient of gates, per direction: those of a bias.
-static inline void recurrent_expect_sums(const struct op_test *t, uint32_t output,
-                                         const float *values, double tolerance) {
-  const struct smr_tensor *gates = &t->out[output];
-  const int64_t rows = gates->dims[1] * gates->dims[2], n = gates->dims[3];
-  for (int64_t d = 0; d < gates->dims[0]; d++)
-    for (int64_t j = 0; j < n; j++) {
-      double sum = 0;
-      for (int64_t i = 0; i < rows; i++)
-        sum += (double)((const float *)gates->data)[(d * rows + i) * n + j];
-      CHECK_NEAR(sum, values[d * n + j], tolerance);
-    }
 }
 
 #endif

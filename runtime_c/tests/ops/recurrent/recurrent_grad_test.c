@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lstm_grad and gru_grad share, and their training twins: batches, lengths, float16, refusals.
+// What lstm_grad, gru_grad and the training twins share: no steps, absent gradients, refusals.
+// Results: tests/ops/test_tiles.py.
 #include "base/fp.h"
 
 #include "ops/recurrent/recurrent_data.h"
@@ -36,57 +37,6 @@ SMR_TEST(twins_compute_the_same) {
       }
       op_end(&want);
       op_end(&got);
-    }
-}
-
-// Rows [t, n] of a gradient of gates in one direction.
-static const float *gates_at(const struct op_test *t, int64_t step, int64_t n) {
-  const int64_t *dims = t->out[0].dims;
-  return (const float *)t->out[0].data + (step * dims[2] + n) * dims[3];
-}
-
-// An entry alone has the gradient that it has among others, cut short that of fewer steps.
-SMR_TEST(batches_and_lengths) {
-  enum { T = 5, N = 3, I = 7, H = 19 };
-  const int32_t lengths[N] = {5, 2, 9};  // beyond the end is the end
-  for (int o = 0; o < 2; o++)
-    for (int d = 0; d < 2; d++) {
-      const struct recurrent_case many = {twins[o], T, N, I, H, directions[d], .lengths = lengths};
-      struct op_test train, all;
-      recurrent_begin(&train, &many);
-      REQUIRE(CHECK_EQ_INT(op_run(&train), SAMARA_OK));
-      recurrent_grad_begin(&all, &many, &train);
-      REQUIRE(CHECK_EQ_INT(op_run(&all), SAMARA_OK));
-      for (int64_t n = 0; n < N; n++) {
-        const int64_t steps = lengths[n] < T ? lengths[n] : T;
-        const struct recurrent_case one = {twins[o], steps, 1, I, H, .direction = directions[d]};
-        struct op_test alone, grad;
-        recurrent_begin(&alone, &one);
-        for (int64_t s = 0; s < steps; s++)
-          memcpy((float *)alone.in_data[0] + s * I, (float *)train.in_data[0] + (s * N + n) * I,
-                 I * sizeof(float));
-        REQUIRE(CHECK_EQ_INT(op_run(&alone), SAMARA_OK));
-        recurrent_grad_begin(&grad, &one, &alone);
-        for (int64_t s = 0; s < steps; s++)
-          memcpy((float *)grad.in_data[4] + s * H, (float *)all.in_data[4] + (s * N + n) * H,
-                 H * sizeof(float));
-        for (uint32_t i = 5; i < grad.job.input_count; i++)
-          memcpy(grad.in_data[i], (float *)all.in_data[i] + n * H, H * sizeof(float));
-        if (CHECK_EQ_INT(op_run(&grad), SAMARA_OK)) {
-          const int64_t wide = grad.out[0].dims[3];
-          for (int64_t s = 0; s < T; s++)
-            for (int64_t j = 0; j < wide; j++)
-              CHECK_NEAR(gates_at(&all, s, n)[j], s < steps ? gates_at(&grad, s, 0)[j] : 0, 2e-6);
-          const uint32_t last = grad.job.output_count - 1;
-          for (int64_t j = 0; j < H; j++)
-            CHECK_NEAR(((const float *)all.out[last].data)[n * H + j],
-                       ((const float *)grad.out[last].data)[j], 2e-6);
-        }
-        op_end(&alone);
-        op_end(&grad);
-      }
-      op_end(&train);
-      op_end(&all);
     }
 }
 
@@ -137,30 +87,6 @@ SMR_TEST(absent_gradients) {
   }
 }
 
-// Within what 11 bits of operands and results allow.
-SMR_TEST(halves) {
-  for (int o = 0; o < 2; o++) {
-    struct recurrent_case c = {twins[o], 4, 2, 5, 17, .direction = "bidirectional"};
-    struct op_test train, wide, half_train, half;
-    recurrent_begin(&train, &c);
-    REQUIRE(CHECK_EQ_INT(op_run(&train), SAMARA_OK));
-    recurrent_grad_begin(&wide, &c, &train);
-    c.half = true;
-    recurrent_begin(&half_train, &c);
-    REQUIRE(CHECK_EQ_INT(op_run(&half_train), SAMARA_OK));
-    recurrent_grad_begin(&half, &c, &half_train);
-    if (CHECK_EQ_INT(op_run(&wide), SAMARA_OK) && CHECK_EQ_INT(op_run(&half), SAMARA_OK))
-      for (uint32_t i = 0; i < wide.job.output_count; i++)
-        for (size_t j = 0; j < wide.out[i].size_bytes / sizeof(float); j++)
-          CHECK_NEAR(smr_f16_to_f32(((const uint16_t *)half.out[i].data)[j]),
-                     ((const float *)wide.out[i].data)[j], 1e-2);
-    op_end(&train);
-    op_end(&wide);
-    op_end(&half_train);
-    op_end(&half);
-  }
-}
-
 SMR_TEST(refuses) {
   for (int o = 0; o < 2; o++) {
     const struct recurrent_case c = {twins[o], 3, 2, 3, 4, .states = false};
@@ -183,5 +109,5 @@ SMR_TEST(refuses) {
   }
 }
 
-SMR_TEST_MAIN(RUN(twins_compute_the_same); RUN(batches_and_lengths); RUN(no_steps_and_no_batch);
-              RUN(absent_gradients); RUN(halves); RUN(refuses))
+SMR_TEST_MAIN(RUN(twins_compute_the_same); RUN(no_steps_and_no_batch); RUN(absent_gradients);
+              RUN(refuses))

@@ -5,9 +5,6 @@
 
 #include "ops/op_harness.h"
 
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
-
 enum { STEPS = 5, BATCH = 2, INPUTS = 7, HIDDEN = 18, MOST = 4 * HIDDEN * HIDDEN };
 
 // Runs it with weights as bytes, or with their real values; y goes to `out`.

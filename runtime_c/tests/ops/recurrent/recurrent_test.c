@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lstm and gru share: packed weights, batches, lengths, float16, refusals.
+// What lstm and gru share: packed weights, products cut into tiles, no steps, refusals.
+// Results: tests/ops/test_tiles.py.
 #include "base/fp.h"
 
 #include "ops/recurrent/recurrent_data.h"
 
 static const char *const ops[2] = {"lstm", "gru"};
-static const char *const directions[3] = {"forward", "reverse", "bidirectional"};
 
 // Weights packed once per model give the bits of weights packed while running.
 SMR_TEST(constants_give_the_same_bits) {
@@ -29,39 +29,6 @@ SMR_TEST(constants_give_the_same_bits) {
         op_end(&computed);
         op_end(&constant);
       }
-}
-
-// A row alone has the answer that it has among others, and cut short the answer of fewer steps.
-SMR_TEST(batches_and_lengths) {
-  enum { T = 5, N = 3, I = 7, H = 19 };
-  for (int o = 0; o < 2; o++)
-    for (int d = 0; d < 2; d++) {
-      const int32_t lengths[N] = {5, 2, 9};  // beyond the end is the end
-      const struct recurrent_case many = {ops[o], T, N, I, H, directions[d], .lengths = lengths};
-      struct op_test t;
-      recurrent_begin(&t, &many);
-      REQUIRE(CHECK_EQ_INT(op_run(&t), SAMARA_OK));
-      for (int64_t n = 0; n < N; n++) {
-        const int64_t steps = lengths[n] < T ? lengths[n] : T;
-        const struct recurrent_case one = {ops[o], steps, 1, I, H, .direction = directions[d]};
-        struct op_test alone;
-        recurrent_begin(&alone, &one);
-        for (int64_t s = 0; s < steps; s++)
-          memcpy((float *)alone.in_data[0] + s * I, (float *)t.in_data[0] + (s * N + n) * I,
-                 I * sizeof(float));
-        if (CHECK_EQ_INT(op_run(&alone), SAMARA_OK)) {
-          const float *y = (const float *)t.out[0].data, *h = (const float *)t.out[1].data;
-          for (int64_t s = 0; s < T; s++)
-            for (int64_t j = 0; j < H; j++)
-              CHECK_NEAR(y[(s * N + n) * H + j],
-                         s < steps ? ((const float *)alone.out[0].data)[s * H + j] : 0, 1e-6);
-          for (int64_t j = 0; j < H; j++)
-            CHECK_NEAR(h[n * H + j], ((const float *)alone.out[1].data)[j], 1e-6);
-        }
-        op_end(&alone);
-      }
-      op_end(&t);
-    }
 }
 
 // An input product that is worth it is cut into tiles, and gives what the small ones give.
@@ -111,24 +78,6 @@ SMR_TEST(no_steps_and_no_batch) {
   }
 }
 
-// Within what 11 bits of operands and results allow.
-SMR_TEST(halves) {
-  for (int o = 0; o < 2; o++) {
-    struct recurrent_case c = {ops[o], 4, 2, 5, 17, "bidirectional", .states = true};
-    struct op_test wide, half;
-    recurrent_begin(&wide, &c);
-    c.half = true;
-    recurrent_begin(&half, &c);
-    if (CHECK_EQ_INT(op_run(&wide), SAMARA_OK) && CHECK_EQ_INT(op_run(&half), SAMARA_OK))
-      for (uint32_t i = 0; i < wide.job.output_count; i++)
-        for (size_t j = 0; j < wide.out[i].size_bytes / sizeof(float); j++)
-          CHECK_NEAR(smr_f16_to_f32(((const uint16_t *)half.out[i].data)[j]),
-                     ((const float *)wide.out[i].data)[j], 3e-3);
-    op_end(&wide);
-    op_end(&half);
-  }
-}
-
 SMR_TEST(refuses) {
   for (int o = 0; o < 2; o++) {
     const struct recurrent_case c = {ops[o], 3, 2, 3, 4, .states = true};
@@ -156,5 +105,5 @@ SMR_TEST(refuses) {
   }
 }
 
-SMR_TEST_MAIN(RUN(constants_give_the_same_bits); RUN(batches_and_lengths); RUN(shared_products);
-              RUN(no_steps_and_no_batch); RUN(halves); RUN(refuses))
+SMR_TEST_MAIN(RUN(constants_give_the_same_bits); RUN(shared_products); RUN(no_steps_and_no_batch);
+              RUN(refuses))

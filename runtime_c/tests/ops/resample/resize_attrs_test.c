@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the attributes of resize say about an axis; op_resize_test.c has what is refused.
+// What the attributes of resize say about an axis; check_resize_test.c has what is refused.
 #include "base/fp.h"
 
 #include "ops/op_harness.h"
 #include "ops/resample/resize_attrs.h"
-
-#define DIMS(...) \
-  (const int64_t[]) { __VA_ARGS__ }
 
 static void begin(struct op_test *t, const char *op) {
   op_begin(t, op);

@@ -18,8 +18,7 @@ static void add_then(struct literal *l) {
   const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
   literal_input(f, x);
-  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)x, (int32_t)x),
-               LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), LITERAL_LIST(y));
   literal_output(f, y, "y");
 }
 
@@ -31,16 +30,16 @@ static void add_else(struct literal *l, enum else_kind kind) {
   const uint32_t two = literal_int(f, 2);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, kind == ELSE_SLICE ? two : n);
   if (kind == ELSE_NEGATE) {
-    literal_node(f, op(SMR_CODE_NEG), "neg", LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)y));
+    literal_node(f, op(SMR_CODE_NEG), "neg", LITERAL_LIST(x), LITERAL_LIST(y));
   } else if (kind == ELSE_SLICE) {
-    const uint32_t node = literal_node(f, op(SMR_CODE_SLICE), "cut", LITERAL_LIST((int32_t)x),
-                                       LITERAL_LIST((int32_t)y));
+    const uint32_t node =
+        literal_node(f, op(SMR_CODE_SLICE), "cut", LITERAL_LIST(x), LITERAL_LIST(y));
     literal_attr_dims(f, node, "begin", 1, literal_int(f, 0));
     literal_attr_dims(f, node, "end", 1, two);
     literal_attr_dims(f, node, "step", 1, literal_int(f, 1));
   } else {
-    const uint32_t node = literal_node(f, op(SMR_CODE_TRAP), "stop", LITERAL_LIST((int32_t)x),
-                                       LITERAL_LIST((int32_t)y));
+    const uint32_t node =
+        literal_node(f, op(SMR_CODE_TRAP), "stop", LITERAL_LIST(x), LITERAL_LIST(y));
     static const char message[] = "this cannot happen";
     literal_attr(f, node, "message",
                  (struct smr_attr){.text = message, .count = sizeof message - 1});
@@ -68,12 +67,12 @@ static struct literal *choice(enum else_kind kind, int64_t upper, bool bounded) 
     dim = literal_expr(f, SMR_EXPR_BORN, 0, 0, 0, bounded ? (int64_t)most : -1);
   }
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, dim);
-  const uint32_t node = literal_node(
-      f, op(SMR_CODE_IF), "choose", LITERAL_LIST((int32_t)c, (int32_t)x), LITERAL_LIST((int32_t)y));
+  const uint32_t node =
+      literal_node(f, op(SMR_CODE_IF), "choose", LITERAL_LIST(c, x), LITERAL_LIST(y));
   literal_attr(f, node, "then", (struct smr_attr){.i = 0});
   literal_attr(f, node, "orelse", (struct smr_attr){.i = 1});
   const uint32_t z = literal_value(f, "z", SAMARA_FLOAT32, 1, dim);
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST((int32_t)y), LITERAL_LIST((int32_t)z));
+  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(y), LITERAL_LIST(z));
   literal_output(f, z, "z");
   literal_output(f, y, "y");
   return l;

@@ -28,21 +28,18 @@ static void add_body(struct literal *l, bool with_condition) {
   literal_input(f, k);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
   const uint32_t p = literal_value(f, "p", SAMARA_FLOAT32, 1, n);
-  literal_node(f, op(SMR_CODE_ADD), "step", LITERAL_LIST((int32_t)x, (int32_t)k),
-               LITERAL_LIST((int32_t)y));
-  literal_node(f, op(SMR_CODE_MUL), "product", LITERAL_LIST((int32_t)x, (int32_t)k),
-               LITERAL_LIST((int32_t)p));
+  literal_node(f, op(SMR_CODE_ADD), "step", LITERAL_LIST(x, k), LITERAL_LIST(y));
+  literal_node(f, op(SMR_CODE_MUL), "product", LITERAL_LIST(x, k), LITERAL_LIST(p));
   uint32_t go = c;
   if (with_condition) {
     const uint32_t s = literal_value(f, "s", SAMARA_FLOAT32, 0);
     go = literal_value(f, "go", SAMARA_BOOL, 0);
     const uint32_t most = literal_constant(l, f, "most", SAMARA_FLOAT32, &hundred, 0);
-    const uint32_t node = literal_node(f, op(SMR_CODE_REDUCE_SUM), "sum", LITERAL_LIST((int32_t)y),
-                                       LITERAL_LIST((int32_t)s));
+    const uint32_t node =
+        literal_node(f, op(SMR_CODE_REDUCE_SUM), "sum", LITERAL_LIST(y), LITERAL_LIST(s));
     static const int64_t axes[] = {0};
     literal_attr(f, node, "axes", (struct smr_attr){.ints = axes, .count = 1});
-    literal_node(f, op(SMR_CODE_LT), "less", LITERAL_LIST((int32_t)s, (int32_t)most),
-                 LITERAL_LIST((int32_t)go));
+    literal_node(f, op(SMR_CODE_LT), "less", LITERAL_LIST(s, most), LITERAL_LIST(go));
   }
   literal_output(f, go, "go");
   literal_output(f, y, "y");
@@ -68,10 +65,9 @@ static struct literal *loop_model(enum trips trips, bool with_condition) {
   const uint32_t born = literal_expr(f, SMR_EXPR_BORN, 0, 1, 0, bound);
   const uint32_t y = literal_value(f, "last", SAMARA_FLOAT32, 1, n);
   const uint32_t p = literal_value(f, "all", SAMARA_FLOAT32, 2, born, n);
-  const uint32_t node =
-      literal_node(f, op(SMR_CODE_LOOP), "loop",
-                   LITERAL_LIST(trips == TRIPS_NONE ? -1 : (int32_t)t, -1, (int32_t)x, (int32_t)k),
-                   LITERAL_LIST((int32_t)y, (int32_t)p));
+  const uint32_t node = literal_node(f, op(SMR_CODE_LOOP), "loop",
+                                     LITERAL_LIST(trips == TRIPS_NONE ? -1 : (int64_t)t, -1, x, k),
+                                     LITERAL_LIST(y, p));
   literal_attr(f, node, "body", (struct smr_attr){.i = 0});
   literal_attr(f, node, "carried", (struct smr_attr){.i = 1});
   literal_output(f, y, "last");
@@ -220,10 +216,8 @@ SMR_TEST(carried_values_can_change_places) {
   const uint32_t all = literal_value(f, "all", SAMARA_FLOAT32, 2, born, n);
   static const int64_t three = 3;
   const uint32_t t = literal_constant(l, f, "t", SAMARA_INT64, &three, 0);
-  const uint32_t node =
-      literal_node(f, op(SMR_CODE_LOOP), "loop",
-                   LITERAL_LIST((int32_t)t, -1, (int32_t)x, (int32_t)y, (int32_t)x),
-                   LITERAL_LIST((int32_t)p, (int32_t)q, (int32_t)o, (int32_t)all));
+  const uint32_t node = literal_node(f, op(SMR_CODE_LOOP), "loop", LITERAL_LIST(t, -1, x, y, x),
+                                     LITERAL_LIST(p, q, o, all));
   literal_attr(f, node, "body", (struct smr_attr){.i = 0});
   literal_attr(f, node, "carried", (struct smr_attr){.i = 3});
   literal_output(f, p, "p");
@@ -260,11 +254,9 @@ SMR_TEST(a_carried_value_can_grow) {
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, more);
   const uint32_t r = literal_value(f, "r", SAMARA_FLOAT32, 1, more);
   const uint32_t w = literal_value(f, "w", SAMARA_FLOAT32, 1, more);
-  literal_node(f, op(SMR_CODE_CONCAT), "join", LITERAL_LIST((int32_t)x, (int32_t)e),
-               LITERAL_LIST((int32_t)y));
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST((int32_t)y), LITERAL_LIST((int32_t)r));
-  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)r, (int32_t)e),
-               LITERAL_LIST((int32_t)w));
+  literal_node(f, op(SMR_CODE_CONCAT), "join", LITERAL_LIST(x, e), LITERAL_LIST(y));
+  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(y), LITERAL_LIST(r));
+  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(r, e), LITERAL_LIST(w));
   literal_output(f, c, "c");
   literal_output(f, w, "w");
   f = literal_add(l, "main", true);
@@ -275,13 +267,11 @@ SMR_TEST(a_carried_value_can_grow) {
   const uint32_t born = literal_expr(f, SMR_EXPR_BORN, 0, 0, 0, -1);
   const uint32_t z = literal_value(f, "z", SAMARA_FLOAT32, 1, born);
   const uint32_t node =
-      literal_node(f, op(SMR_CODE_LOOP), "loop", LITERAL_LIST((int32_t)t, -1, (int32_t)x0),
-                   LITERAL_LIST((int32_t)z));
+      literal_node(f, op(SMR_CODE_LOOP), "loop", LITERAL_LIST(t, -1, x0), LITERAL_LIST(z));
   literal_attr(f, node, "body", (struct smr_attr){.i = 0});
   literal_attr(f, node, "carried", (struct smr_attr){.i = 1});
   const uint32_t z2 = literal_value(f, "z2", SAMARA_FLOAT32, 1, born);
-  literal_node(f, op(SMR_CODE_ADD), "double", LITERAL_LIST((int32_t)z, (int32_t)z),
-               LITERAL_LIST((int32_t)z2));
+  literal_node(f, op(SMR_CODE_ADD), "double", LITERAL_LIST(z, z), LITERAL_LIST(z2));
   literal_output(f, z2, "z2");
   literal_output(f, z, "z");
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});

@@ -16,8 +16,7 @@ static struct literal_function *add_twice(struct literal *l) {
   const uint32_t x = literal_value(f, "tx", SAMARA_FLOAT32, 1, n);
   const uint32_t y = literal_value(f, "ty", SAMARA_FLOAT32, 1, n);
   literal_input(f, x);
-  literal_node(f, op(SMR_CODE_ADD), "sum", LITERAL_LIST((int32_t)x, (int32_t)x),
-               LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_ADD), "sum", LITERAL_LIST(x, x), LITERAL_LIST(y));
   literal_output(f, y, "ty");
   literal_output(f, x, "tx");
   return f;
@@ -29,8 +28,8 @@ static uint32_t vector(struct literal_function *f, const char *name, uint32_t n)
 
 static uint32_t call(struct literal_function *f, int64_t function, const char *name, uint32_t x,
                      uint32_t y0, uint32_t y1) {
-  const uint32_t node = literal_node(f, op(SMR_CODE_CALL), name, LITERAL_LIST((int32_t)x),
-                                     LITERAL_LIST((int32_t)y0, (int32_t)y1));
+  const uint32_t node =
+      literal_node(f, op(SMR_CODE_CALL), name, LITERAL_LIST(x), LITERAL_LIST(y0, y1));
   literal_attr(f, node, "body", (struct smr_attr){.i = function});
   return node;
 }
@@ -110,8 +109,7 @@ SMR_TEST(calls_nest) {
     literal_input(f, x);
     call(f, depth - 1, "down", x, y, z);
     const uint32_t w = vector(f, "w", n);
-    literal_node(f, op(SMR_CODE_ADD), "plus", LITERAL_LIST((int32_t)y, (int32_t)z),
-                 LITERAL_LIST((int32_t)w));
+    literal_node(f, op(SMR_CODE_ADD), "plus", LITERAL_LIST(y, z), LITERAL_LIST(w));
     literal_output(f, w, "w");
     literal_output(f, y, "y");
   }

@@ -26,10 +26,9 @@ SMR_TEST(the_message_is_the_models_whatever_its_length) {
     const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
     const uint32_t z = literal_value(f, "z", SAMARA_FLOAT32, 1, n);
     literal_input(f, x);
-    literal_node(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST((int32_t)x),
-                 LITERAL_LIST((int32_t)y));
-    const uint32_t node = literal_node(f, smr_op_find(SMR_CODE_TRAP), "stop",
-                                       LITERAL_LIST((int32_t)y), LITERAL_LIST((int32_t)z));
+    literal_node(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST(x), LITERAL_LIST(y));
+    const uint32_t node =
+        literal_node(f, smr_op_find(SMR_CODE_TRAP), "stop", LITERAL_LIST(y), LITERAL_LIST(z));
     literal_attr(f, node, "message", (struct smr_attr){.text = message, .count = lengths[i]});
     literal_output(f, z, "z");
     samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});

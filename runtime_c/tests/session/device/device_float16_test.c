@@ -202,7 +202,7 @@ SMR_TEST(a_number_that_is_too_large_ends_float16_not_the_device) {
     samara_placement_row rows[8];
     size_t count = 0;
     CHECK_EQ_INT(samara_session_placement(s, rows, 8, &count), SAMARA_OK);
-    CHECK_STR(rows[0].reason, "supported, in float32: float16 did not hold the numbers of a run");
+    CHECK_STR(rows[0].reason, "supported, in float32: float16 could not hold the values of a run");
     for (int run = 0; run < RUNS; run++)
       CHECK(run_scaled(cpu, 900) && run_scaled(s, 900) && rig_compare(cpu, s));
     CHECK_EQ_INT(rig_report(s).repeated, 1);
@@ -251,8 +251,7 @@ SMR_TEST(checks_read_weights_as_the_device_has_them) {
   const uint32_t w = literal_constant(l, f, "w", SAMARA_FLOAT32, weights, 1, 4);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, four);
   literal_input(f, in);
-  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)in, (int32_t)w),
-               LITERAL_LIST((int32_t)y));
+  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(in, w), LITERAL_LIST(y));
   literal_output(f, y, "y");
   model = literal_finish(l);
   samara_backend *device = rig_open(0, NULL, NULL);

@@ -11,21 +11,21 @@ static const float weights[] = {0.5f, -1, 2, 0.25f, 1, -0.5f};
 
 // A node of the operator with this code.
 static uint32_t add_node(struct literal_function *f, uint16_t code, const char *name,
-                         const int32_t *inputs, uint32_t output) {
-  return literal_node(f, smr_op_find(code), name, inputs, LITERAL_LIST((int32_t)output));
+                         const int64_t *inputs, uint32_t output) {
+  return literal_node(f, smr_op_find(code), name, inputs, LITERAL_LIST(output));
 }
 
 static uint32_t unary(struct literal_function *f, uint16_t code, const char *name, uint32_t x,
                       uint32_t dim) {
   const uint32_t y = literal_value(f, name, f->values[x].dtype, 1, dim);
-  add_node(f, code, name, LITERAL_LIST((int32_t)x), y);
+  add_node(f, code, name, LITERAL_LIST(x), y);
   return y;
 }
 
 static uint32_t binary(struct literal_function *f, uint16_t code, const char *name, uint32_t a,
                        uint32_t b, uint32_t dim) {
   const uint32_t y = literal_value(f, name, f->values[a].dtype, 1, dim);
-  add_node(f, code, name, LITERAL_LIST((int32_t)a, (int32_t)b), y);
+  add_node(f, code, name, LITERAL_LIST(a, b), y);
   return y;
 }
 
@@ -50,10 +50,10 @@ static struct literal *chain(void) {
   const uint32_t g = binary(f, SMR_CODE_ADD, "two_add", e, b, six);
   const uint32_t h = binary(f, SMR_CODE_SUB, "sub", g, b, six);
   const uint32_t r = literal_value(f, "reshaped", SAMARA_FLOAT32, 2, two, three);
-  const uint32_t node = add_node(f, SMR_CODE_RESHAPE, "reshape", LITERAL_LIST((int32_t)h), r);
+  const uint32_t node = add_node(f, SMR_CODE_RESHAPE, "reshape", LITERAL_LIST(h), r);
   literal_attr_dims(f, node, "shape", 2, two, three);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 2, two, three);
-  add_node(f, SMR_CODE_TANH, "tanh", LITERAL_LIST((int32_t)r), y);
+  add_node(f, SMR_CODE_TANH, "tanh", LITERAL_LIST(r), y);
   const uint32_t z = binary(f, SMR_CODE_MUL, "last", h, a, six);
   literal_output(f, y, "y");
   literal_output(f, b, "relu");
@@ -94,7 +94,7 @@ static struct literal *choice(void) {
   const uint32_t x = input(f, "x", SAMARA_FLOAT32, four);
   const uint32_t a = unary(f, SMR_CODE_ABS, "before", x, four);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, four);
-  const uint32_t node = add_node(f, SMR_CODE_IF, "choose", LITERAL_LIST((int32_t)c, (int32_t)a), y);
+  const uint32_t node = add_node(f, SMR_CODE_IF, "choose", LITERAL_LIST(c, a), y);
   literal_attr(f, node, "then", (struct smr_attr){.i = 0});
   literal_attr(f, node, "orelse", (struct smr_attr){.i = 1});
   literal_output(f, binary(f, SMR_CODE_ADD, "after", y, a, four), "z");
@@ -116,9 +116,9 @@ static struct literal *loop(void) {
   const uint32_t s = literal_value(f, "s", SAMARA_FLOAT32, 0);
   const uint32_t go = literal_value(f, "go", SAMARA_BOOL, 0);
   const uint32_t most = literal_constant(l, f, "most", SAMARA_FLOAT32, &hundred, 0);
-  uint32_t node = add_node(f, SMR_CODE_REDUCE_SUM, "sum", LITERAL_LIST((int32_t)sum), s);
+  uint32_t node = add_node(f, SMR_CODE_REDUCE_SUM, "sum", LITERAL_LIST(sum), s);
   literal_attr(f, node, "axes", (struct smr_attr){.ints = axes, .count = 1});
-  add_node(f, SMR_CODE_LT, "less", LITERAL_LIST((int32_t)s, (int32_t)most), go);
+  add_node(f, SMR_CODE_LT, "less", LITERAL_LIST(s, most), go);
   literal_output(f, go, "go");
   literal_output(f, sum, "y");
   literal_output(f, product, "p");
@@ -132,13 +132,12 @@ static struct literal *loop(void) {
   const uint32_t born = literal_expr(f, SMR_EXPR_BORN, 1, 1, 0, (int64_t)literal_int(f, 6));
   const uint32_t last = literal_value(f, "last", SAMARA_FLOAT32, 1, four);
   const uint32_t all = literal_value(f, "all", SAMARA_FLOAT32, 2, born, four);
-  node = literal_node(f, smr_op_find(SMR_CODE_LOOP), "loop",
-                      LITERAL_LIST((int32_t)t, -1, (int32_t)start, (int32_t)k),
-                      LITERAL_LIST((int32_t)last, (int32_t)all));
+  node = literal_node(f, smr_op_find(SMR_CODE_LOOP), "loop", LITERAL_LIST(t, -1, start, k),
+                      LITERAL_LIST(last, all));
   literal_attr(f, node, "body", (struct smr_attr){.i = 0});
   literal_attr(f, node, "carried", (struct smr_attr){.i = 1});
   const uint32_t out = literal_value(f, "out", SAMARA_FLOAT32, 2, born, four);
-  add_node(f, SMR_CODE_NEG, "negated", LITERAL_LIST((int32_t)all), out);
+  add_node(f, SMR_CODE_NEG, "negated", LITERAL_LIST(all), out);
   literal_output(f, unary(f, SMR_CODE_RELU, "relu", last, four), "last");
   literal_output(f, out, "all");
   return l;
@@ -153,7 +152,7 @@ static struct literal *call(void) {
   for (int i = 0; i < 2; i++) {
     x = unary(f, SMR_CODE_ABS, "before", x, four);
     const uint32_t y = literal_value(f, "called", SAMARA_FLOAT32, 1, four);
-    const uint32_t node = add_node(f, SMR_CODE_CALL, "call", LITERAL_LIST((int32_t)x), y);
+    const uint32_t node = add_node(f, SMR_CODE_CALL, "call", LITERAL_LIST(x), y);
     literal_attr(f, node, "body", (struct smr_attr){.i = 0});
     x = y;
   }
@@ -178,7 +177,7 @@ static struct literal *read_dims(bool bounded) {
     const uint32_t from = i == 0 ? a : x;
     const char *name = i == 0 ? "cut_relu" : "cut_x";
     parts[i] = literal_value(f, name, SAMARA_FLOAT32, 1, k);
-    const uint32_t node = add_node(f, SMR_CODE_SLICE, name, LITERAL_LIST((int32_t)from), parts[i]);
+    const uint32_t node = add_node(f, SMR_CODE_SLICE, name, LITERAL_LIST(from), parts[i]);
     literal_attr_dims(f, node, "begin", 1, zero);
     literal_attr_dims(f, node, "end", 1, k);
     literal_attr_dims(f, node, "step", 1, one);
@@ -199,19 +198,18 @@ static struct literal *born(void) {
   const uint32_t early = unary(f, SMR_CODE_NEG, "early", x, six);
   const uint32_t k = literal_expr(f, SMR_EXPR_BORN, 2, 0, 1, (int64_t)six);
   const uint32_t at = literal_value(f, "at", SAMARA_INT64, 2, one, k);
-  add_node(f, SMR_CODE_NONZERO, "where", LITERAL_LIST((int32_t)a), at);
+  add_node(f, SMR_CODE_NONZERO, "where", LITERAL_LIST(a), at);
   const uint32_t h = literal_constant(l, f, "half", SAMARA_FLOAT32, half, 1, 1);
   const uint32_t c = literal_value(f, "cast", SAMARA_FLOAT32, 2, one, k);
-  const uint32_t node = add_node(f, SMR_CODE_CAST, "cast", LITERAL_LIST((int32_t)at), c);
+  const uint32_t node = add_node(f, SMR_CODE_CAST, "cast", LITERAL_LIST(at), c);
   literal_attr(f, node, "to", (struct smr_attr){.i = SAMARA_FLOAT32});
   const uint32_t m = literal_value(f, "scaled", SAMARA_FLOAT32, 2, one, k);
-  add_node(f, SMR_CODE_MUL, "scale", LITERAL_LIST((int32_t)c, (int32_t)h), m);
+  add_node(f, SMR_CODE_MUL, "scale", LITERAL_LIST(c, h), m);
   const uint32_t turned = literal_value(f, "turned", SAMARA_FLOAT32, 2, k, one);
-  const uint32_t reshape =
-      add_node(f, SMR_CODE_RESHAPE, "reshape", LITERAL_LIST((int32_t)m), turned);
+  const uint32_t reshape = add_node(f, SMR_CODE_RESHAPE, "reshape", LITERAL_LIST(m), turned);
   literal_attr_dims(f, reshape, "shape", 2, k, one);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 2, k, six);
-  add_node(f, SMR_CODE_ADD, "add", LITERAL_LIST((int32_t)turned, (int32_t)early), y);
+  add_node(f, SMR_CODE_ADD, "add", LITERAL_LIST(turned, early), y);
   literal_output(f, y, "y");
   return l;
 }
@@ -245,7 +243,7 @@ static uint32_t reshaped(struct literal_function *f, const char *name, uint32_t 
   const bool flat = rows == columns;
   const uint32_t y = flat ? literal_value(f, name, SAMARA_FLOAT32, 2, rows, columns)
                           : literal_value(f, name, SAMARA_FLOAT32, 1, columns);
-  const uint32_t node = add_node(f, SMR_CODE_RESHAPE, name, LITERAL_LIST((int32_t)x), y);
+  const uint32_t node = add_node(f, SMR_CODE_RESHAPE, name, LITERAL_LIST(x), y);
   if (flat)
     literal_attr_dims(f, node, "shape", 2, rows, columns);
   else
@@ -306,11 +304,11 @@ static struct literal *gaps(void) {
   const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 2, three, four);
   literal_input(f, x);
   const uint32_t n = literal_value(f, "host_neg", SAMARA_FLOAT32, 2, three, four);
-  add_node(f, SMR_CODE_NEG, "host_neg", LITERAL_LIST((int32_t)x), n);
+  add_node(f, SMR_CODE_NEG, "host_neg", LITERAL_LIST(x), n);
   uint32_t ends[3];
   for (int i = 0; i < 2; i++) {
     const uint32_t part = literal_value(f, "host_part", SAMARA_FLOAT32, 2, three, two);
-    const uint32_t node = add_node(f, SMR_CODE_SLICE, "host_part", LITERAL_LIST((int32_t)n), part);
+    const uint32_t node = add_node(f, SMR_CODE_SLICE, "host_part", LITERAL_LIST(n), part);
     literal_attr_dims(f, node, "begin", 2, zero, i == 0 ? zero : two);
     literal_attr_dims(f, node, "end", 2, three, i == 0 ? two : four);
     literal_attr_dims(f, node, "step", 2, one, one);
@@ -319,31 +317,29 @@ static struct literal *gaps(void) {
   // The CPU's transpose would take pixels that lie apart.
   static const int64_t swap[] = {1, 0};
   const uint32_t turned = literal_value(f, "turned", SAMARA_FLOAT32, 2, two, three);
-  const uint32_t turn =
-      add_node(f, SMR_CODE_TRANSPOSE, "turn", LITERAL_LIST((int32_t)ends[0]), turned);
+  const uint32_t turn = add_node(f, SMR_CODE_TRANSPOSE, "turn", LITERAL_LIST(ends[0]), turned);
   ends[0] = literal_value(f, "back", SAMARA_FLOAT32, 2, three, two);
-  const uint32_t back =
-      add_node(f, SMR_CODE_TRANSPOSE, "back", LITERAL_LIST((int32_t)turned), ends[0]);
+  const uint32_t back = add_node(f, SMR_CODE_TRANSPOSE, "back", LITERAL_LIST(turned), ends[0]);
   literal_attr(f, turn, "perm", (struct smr_attr){.ints = swap, .count = 2});
   literal_attr(f, back, "perm", (struct smr_attr){.ints = swap, .count = 2});
   const uint32_t t = literal_value(f, "tanh", SAMARA_FLOAT32, 2, three, two);
-  add_node(f, SMR_CODE_TANH, "tanh", LITERAL_LIST((int32_t)ends[1]), t);
+  add_node(f, SMR_CODE_TANH, "tanh", LITERAL_LIST(ends[1]), t);
   ends[1] = t;
   ends[2] = literal_value(f, "host_abs", SAMARA_FLOAT32, 2, three, two);
-  add_node(f, SMR_CODE_ABS, "host_abs", LITERAL_LIST((int32_t)ends[1]), ends[2]);
+  add_node(f, SMR_CODE_ABS, "host_abs", LITERAL_LIST(ends[1]), ends[2]);
   const uint32_t c = literal_value(f, "joined", SAMARA_FLOAT32, 2, three, literal_int(f, 6));
   // The CPU's concat would write between the pixels of another.
   const uint32_t both = literal_value(f, "both", SAMARA_FLOAT32, 2, three, four);
-  const uint32_t inner = add_node(f, SMR_CODE_CONCAT, "concat",
-                                  LITERAL_LIST((int32_t)ends[0], (int32_t)ends[1]), both);
+  const uint32_t inner =
+      add_node(f, SMR_CODE_CONCAT, "concat", LITERAL_LIST(ends[0], ends[1]), both);
   literal_attr(f, inner, "axis", (struct smr_attr){.i = 1});
   const uint32_t concat =
-      add_node(f, SMR_CODE_CONCAT, "host_concat", LITERAL_LIST((int32_t)both, (int32_t)ends[2]), c);
+      add_node(f, SMR_CODE_CONCAT, "host_concat", LITERAL_LIST(both, ends[2]), c);
   literal_attr(f, concat, "axis", (struct smr_attr){.i = 1});
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 2, three, literal_int(f, 6));
-  add_node(f, SMR_CODE_SIGMOID, "sigmoid", LITERAL_LIST((int32_t)c), y);
+  add_node(f, SMR_CODE_SIGMOID, "sigmoid", LITERAL_LIST(c), y);
   const uint32_t z = literal_value(f, "z", SAMARA_FLOAT32, 2, three, two);
-  add_node(f, SMR_CODE_NEG, "also", LITERAL_LIST((int32_t)ends[2]), z);
+  add_node(f, SMR_CODE_NEG, "also", LITERAL_LIST(ends[2]), z);
   literal_output(f, y, "y");
   literal_output(f, z, "z");
   return l;
@@ -360,7 +356,7 @@ static struct literal *empty(void) {
   const uint32_t a = unary(f, SMR_CODE_NEG, "neg", x, zero);
   const uint32_t b = unary(f, SMR_CODE_RELU, "relu", y, three);
   const uint32_t c = literal_value(f, "joined", SAMARA_FLOAT32, 1, three);
-  add_node(f, SMR_CODE_CONCAT, "concat", LITERAL_LIST((int32_t)a, (int32_t)w, (int32_t)b), c);
+  add_node(f, SMR_CODE_CONCAT, "concat", LITERAL_LIST(a, w, b), c);
   literal_output(f, unary(f, SMR_CODE_TANH, "tanh", c, three), "y");
   literal_output(f, a, "nothing");
   return l;

@@ -53,15 +53,12 @@ static struct literal *bits_model(const samara_model **model) {
   const uint32_t b = literal_value(f, "b", SAMARA_FLOAT32, 1, six);
   literal_input(f, x);
   literal_input(f, y);
-  literal_node(f, smr_op_find(SMR_CODE_RELU), "relu", LITERAL_LIST((int32_t)x),
-               LITERAL_LIST((int32_t)a));
-  literal_node(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST((int32_t)a),
-               LITERAL_LIST((int32_t)n));
-  const uint32_t cast = literal_node(f, smr_op_find(SMR_CODE_BITCAST), "bitcast",
-                                     LITERAL_LIST((int32_t)n), LITERAL_LIST((int32_t)bits));
+  literal_node(f, smr_op_find(SMR_CODE_RELU), "relu", LITERAL_LIST(x), LITERAL_LIST(a));
+  literal_node(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST(a), LITERAL_LIST(n));
+  const uint32_t cast = literal_node(f, smr_op_find(SMR_CODE_BITCAST), "bitcast", LITERAL_LIST(n),
+                                     LITERAL_LIST(bits));
   literal_attr(f, cast, "to", (struct smr_attr){.i = SAMARA_INT32});
-  literal_node(f, smr_op_find(SMR_CODE_TANH), "tanh", LITERAL_LIST((int32_t)y),
-               LITERAL_LIST((int32_t)b));
+  literal_node(f, smr_op_find(SMR_CODE_TANH), "tanh", LITERAL_LIST(y), LITERAL_LIST(b));
   literal_output(f, bits, "bits");
   literal_output(f, b, "b");
   *model = literal_finish(l);
@@ -71,7 +68,7 @@ static struct literal *bits_model(const samara_model **model) {
 static uint32_t unary_of(struct literal_function *f, uint16_t code, const char *name, uint32_t x,
                          uint32_t dim) {
   const uint32_t y = literal_value(f, name, SAMARA_FLOAT32, 1, dim);
-  literal_node(f, smr_op_find(code), name, LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)y));
+  literal_node(f, smr_op_find(code), name, LITERAL_LIST(x), LITERAL_LIST(y));
   return y;
 }
 
@@ -128,8 +125,8 @@ SMR_TEST(floats_that_are_read_as_dims_keep_float32) {
   const uint32_t a = unary_of(f, SMR_CODE_ABS, "abs", from, one);
   const uint32_t k = literal_expr(f, SMR_EXPR_READ, (int32_t)a, 0, (int32_t)six, 0);
   const uint32_t part = literal_value(f, "part", SAMARA_FLOAT32, 1, k);
-  const uint32_t node = literal_node(f, smr_op_find(SMR_CODE_SLICE), "slice",
-                                     LITERAL_LIST((int32_t)in), LITERAL_LIST((int32_t)part));
+  const uint32_t node =
+      literal_node(f, smr_op_find(SMR_CODE_SLICE), "slice", LITERAL_LIST(in), LITERAL_LIST(part));
   literal_attr_dims(f, node, "begin", 1, zero);
   literal_attr_dims(f, node, "end", 1, k);
   literal_attr_dims(f, node, "step", 1, one);

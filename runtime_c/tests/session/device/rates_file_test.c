@@ -57,7 +57,7 @@ SMR_TEST(anything_may_stand_in_a_file) {
       text[cut] = (char)(text[cut] ^ flip);
       write_file(text, length);
       (void)smr_rates_read(path, &allocator, &got, &error);
-      if (cut < 15) CHECK_CONTAINS(error.text, "is no file of rates");
+      if (cut < 15) CHECK_CONTAINS(error.text, "is not a file of rates");
       text[cut] = (char)(text[cut] ^ flip);
     }
   }

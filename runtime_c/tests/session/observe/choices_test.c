@@ -23,14 +23,12 @@ static struct literal *convolution(void) {
   const uint32_t c = literal_value(f, "c", SAMARA_FLOAT32, 4, one, two, two, one);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 4, one, two, two, one);
   const uint32_t conv =
-      literal_node(f, smr_op_find(SMR_CODE_CONV), "blur", LITERAL_LIST((int32_t)x, (int32_t)w),
-                   LITERAL_LIST((int32_t)c));
+      literal_node(f, smr_op_find(SMR_CODE_CONV), "blur", LITERAL_LIST(x, w), LITERAL_LIST(c));
   static const int64_t steps[] = {1, 1};
   literal_attr(f, conv, "strides", (struct smr_attr){.ints = steps, .count = 2});
   literal_attr(f, conv, "dilations", (struct smr_attr){.ints = steps, .count = 2});
   literal_attr_dims(f, conv, "pads", 4, none, none, none, none);
-  literal_node(f, smr_op_find(SMR_CODE_RELU), "cut", LITERAL_LIST((int32_t)c),
-               LITERAL_LIST((int32_t)y));
+  literal_node(f, smr_op_find(SMR_CODE_RELU), "cut", LITERAL_LIST(c), LITERAL_LIST(y));
   literal_output(f, y, "y");
   return l;
 }

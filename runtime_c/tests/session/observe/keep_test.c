@@ -20,13 +20,12 @@ static struct literal *three_nodes(void) {
   const uint32_t b = literal_value(f, "b", SAMARA_FLOAT32, 1, n);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
   literal_input(f, x);
-  const uint32_t node = literal_node(f, op(SMR_CODE_RELU), "first", LITERAL_LIST((int32_t)x),
-                                     LITERAL_LIST((int32_t)a));
+  const uint32_t node =
+      literal_node(f, op(SMR_CODE_RELU), "first", LITERAL_LIST(x), LITERAL_LIST(a));
   f->nodes[node].absorbed = absorbed;
   f->nodes[node].absorbed_count = 1;
-  literal_node(f, op(SMR_CODE_IDENTITY), "view", LITERAL_LIST((int32_t)a),
-               LITERAL_LIST((int32_t)b));
-  literal_node(f, op(SMR_CODE_NEG), "last", LITERAL_LIST((int32_t)b), LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_IDENTITY), "view", LITERAL_LIST(a), LITERAL_LIST(b));
+  literal_node(f, op(SMR_CODE_NEG), "last", LITERAL_LIST(b), LITERAL_LIST(y));
   literal_output(f, y, "y");
   return l;
 }

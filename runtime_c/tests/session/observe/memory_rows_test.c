@@ -136,8 +136,7 @@ SMR_TEST(a_session_without_shapes_has_no_rows) {
   literal_input(f, x);
   literal_symbol(f, "n", 0, 0, INT64_MAX);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, f->values[x].dims[0]);
-  literal_node(f, smr_op_find(SMR_CODE_NEG), "n", LITERAL_LIST((int32_t)x),
-               LITERAL_LIST((int32_t)y));
+  literal_node(f, smr_op_find(SMR_CODE_NEG), "n", LITERAL_LIST(x), LITERAL_LIST(y));
   literal_output(f, y, "y");
   const samara_model *model = literal_finish(l);
   REQUIRE(model != NULL);

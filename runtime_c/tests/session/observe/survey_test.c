@@ -18,10 +18,8 @@ static struct literal *exponential(void) {
   const uint32_t e = literal_value(f, "e", SAMARA_FLOAT32, 1, n);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
   literal_input(f, x);
-  literal_node(f, smr_op_find(SMR_CODE_EXP), "grow", LITERAL_LIST((int32_t)x),
-               LITERAL_LIST((int32_t)e));
-  literal_node(f, smr_op_find(SMR_CODE_IDENTITY), "same", LITERAL_LIST((int32_t)e),
-               LITERAL_LIST((int32_t)y));
+  literal_node(f, smr_op_find(SMR_CODE_EXP), "grow", LITERAL_LIST(x), LITERAL_LIST(e));
+  literal_node(f, smr_op_find(SMR_CODE_IDENTITY), "same", LITERAL_LIST(e), LITERAL_LIST(y));
   literal_output(f, y, "y");
   return l;
 }

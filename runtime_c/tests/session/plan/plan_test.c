@@ -114,11 +114,11 @@ static uint32_t graph_value(struct graph *g, size_t n) {
 
 static void graph_mix(struct graph *g, struct plan_random *r) {
   const uint32_t values = g->f->f.value_count;
-  int32_t in[4], out[3];
+  int64_t in[4], out[3];
   const uint32_t ins = 1 + draw(r, 3), outs = 1 + (draw(r, 4) == 0);
-  for (uint32_t k = 0; k < ins; k++) in[k] = (int32_t)draw(r, values);
+  for (uint32_t k = 0; k < ins; k++) in[k] = draw(r, values);
   in[ins] = LITERAL_END;
-  for (uint32_t o = 0; o < outs; o++) out[o] = (int32_t)graph_value(g, draw(r, PLAN_MAX));
+  for (uint32_t o = 0; o < outs; o++) out[o] = graph_value(g, draw(r, PLAN_MAX));
   out[outs] = LITERAL_END;
   for (uint32_t o = 0; o < outs; o++)
     for (size_t i = 0; i < g->n[out[o]]; i++) {
@@ -132,8 +132,7 @@ static void graph_mix(struct graph *g, struct plan_random *r) {
 static void graph_view(struct graph *g, struct plan_random *r) {
   const uint32_t x = draw(r, g->f->f.value_count), y = graph_value(g, g->n[x]);
   memcpy(g->want[y], g->want[x], g->n[x] * sizeof(float));
-  literal_node(g->f, smr_op_find(SMR_CODE_IDENTITY), "view", LITERAL_LIST((int32_t)x),
-               LITERAL_LIST((int32_t)y));
+  literal_node(g->f, smr_op_find(SMR_CODE_IDENTITY), "view", LITERAL_LIST(x), LITERAL_LIST(y));
 }
 
 static void graph_bump(struct graph *g, struct plan_random *r) {
@@ -143,8 +142,8 @@ static void graph_bump(struct graph *g, struct plan_random *r) {
   const uint32_t y = graph_value(g, g->n[x]);
   for (size_t i = 0; i < g->n[x]; i++)
     g->want[y][i] = bump_term(g->want[x][i], g->want[o], two ? g->n[o] : 0, i);
-  const int32_t in[] = {(int32_t)x, two ? (int32_t)o : LITERAL_END, LITERAL_END};
-  literal_node(g->f, &bump_op, "bump", in, LITERAL_LIST((int32_t)y));
+  const int64_t in[] = {x, two ? (int64_t)o : LITERAL_END, LITERAL_END};
+  literal_node(g->f, &bump_op, "bump", in, LITERAL_LIST(y));
 }
 
 static void graph_make(struct graph *g, struct plan_random *r) {
@@ -277,7 +276,7 @@ SMR_TEST(a_chain_in_place_needs_one_buffer) {
   literal_input(f, last);
   for (int i = 0; i < 20; i++) {
     const uint32_t next = literal_value(f, "v", SAMARA_FLOAT32, 1, n);
-    literal_node(f, &bump_op, "bump", LITERAL_LIST((int32_t)last), LITERAL_LIST((int32_t)next));
+    literal_node(f, &bump_op, "bump", LITERAL_LIST(last), LITERAL_LIST(next));
     last = next;
   }
   literal_output(f, last, "y");

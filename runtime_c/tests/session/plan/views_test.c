@@ -142,7 +142,7 @@ static uint32_t graph_mix(struct views_graph *g, const struct smr_op *op, size_t
   for (size_t k = 0; k < rows * cols; k++)
     g->want[y][k] = views_wrap((float)k + (na != 0 ? g->want[a][k % na] : 1) +
                                (nb != 0 ? g->want[b][k % nb] * 2 : 1));
-  literal_node(g->f, op, op->name, LITERAL_LIST((int32_t)a, (int32_t)b), LITERAL_LIST((int32_t)y));
+  literal_node(g->f, op, op->name, LITERAL_LIST(a, b), LITERAL_LIST(y));
   return y;
 }
 
@@ -150,7 +150,7 @@ static uint32_t graph_one(struct views_graph *g, const struct smr_op *op, uint32
   const uint32_t y = graph_value(g, g->rows[x], g->cols[x]);
   for (size_t k = 0; k < g->rows[x] * g->cols[x]; k++)
     g->want[y][k] = op == &bump_op ? views_wrap(g->want[x][k] + 1) : g->want[x][k];
-  literal_node(g->f, op, op->name, LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)y));
+  literal_node(g->f, op, op->name, LITERAL_LIST(x), LITERAL_LIST(y));
   return y;
 }
 
@@ -166,9 +166,9 @@ static void graph_copy(struct views_graph *g, uint32_t to, size_t to_r, size_t t
 static uint32_t graph_concat(struct views_graph *g, int axis, const uint32_t *parts,
                              uint32_t count) {
   size_t rows = axis == 0 ? 0 : g->rows[parts[0]], cols = axis == 0 ? g->cols[parts[0]] : 0, at = 0;
-  int32_t in[6];
+  int64_t in[6];
   for (uint32_t p = 0; p < count; p++) {
-    in[p] = (int32_t)parts[p];
+    in[p] = parts[p];
     if (axis == 0)
       rows += g->rows[parts[p]];
     else
@@ -182,7 +182,7 @@ static uint32_t graph_concat(struct views_graph *g, int axis, const uint32_t *pa
     at += axis == 0 ? g->rows[parts[p]] : g->cols[parts[p]];
   }
   const uint32_t node =
-      literal_node(g->f, smr_op_find(SMR_CODE_CONCAT), "join", in, LITERAL_LIST((int32_t)y));
+      literal_node(g->f, smr_op_find(SMR_CODE_CONCAT), "join", in, LITERAL_LIST(y));
   literal_attr(g->f, node, "axis", (struct smr_attr){.i = axis});
   return y;
 }
@@ -191,8 +191,8 @@ static uint32_t graph_slice(struct views_graph *g, uint32_t x, size_t r, size_t 
                             size_t cols) {
   const uint32_t y = graph_value(g, rows, cols);
   graph_copy(g, y, 0, 0, x, r, c, rows, cols);
-  const uint32_t node = literal_node(g->f, smr_op_find(SMR_CODE_SLICE), "cut",
-                                     LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)y));
+  const uint32_t node =
+      literal_node(g->f, smr_op_find(SMR_CODE_SLICE), "cut", LITERAL_LIST(x), LITERAL_LIST(y));
   literal_attr_dims(g->f, node, "begin", 2, graph_dim(g, r), graph_dim(g, c));
   literal_attr_dims(g->f, node, "end", 2, graph_dim(g, r + rows), graph_dim(g, c + cols));
   literal_attr_dims(g->f, node, "step", 2, graph_dim(g, 1), graph_dim(g, 1));
@@ -207,8 +207,7 @@ static uint32_t graph_split(struct views_graph *g, int axis, uint32_t x, size_t 
   graph_copy(g, a, 0, 0, x, 0, 0, g->rows[a], g->cols[a]);
   graph_copy(g, b, 0, 0, x, axis == 0 ? first : 0, axis == 0 ? 0 : first, g->rows[b], g->cols[b]);
   const uint32_t node =
-      literal_node(g->f, smr_op_find(SMR_CODE_SPLIT), "split", LITERAL_LIST((int32_t)x),
-                   LITERAL_LIST((int32_t)a, (int32_t)b));
+      literal_node(g->f, smr_op_find(SMR_CODE_SPLIT), "split", LITERAL_LIST(x), LITERAL_LIST(a, b));
   literal_attr(g->f, node, "axis", (struct smr_attr){.i = axis});
   literal_attr_dims(g->f, node, "sizes", 2, graph_dim(g, first), graph_dim(g, rest));
   return a;
@@ -230,20 +229,19 @@ static bool graph_check(const struct views_graph *g, uint32_t value, const samar
 // An entry that calls the function.
 static void graph_wrap(struct views_graph *g) {
   struct literal_function *main = literal_add(g->literal, "main", true);
-  int32_t in[LITERAL_PORTS], out[LITERAL_PORTS];
+  int64_t in[LITERAL_PORTS], out[LITERAL_PORTS];
   uint32_t count = 0;
   for (; count < g->f->f.input_count; count++) {
     const uint32_t x = g->f->inputs[count];
-    in[count] =
-        (int32_t)literal_value(main, "x", SAMARA_FLOAT32, 2, literal_int(main, (int64_t)g->rows[x]),
-                               literal_int(main, (int64_t)g->cols[x]));
+    in[count] = literal_value(main, "x", SAMARA_FLOAT32, 2, literal_int(main, (int64_t)g->rows[x]),
+                              literal_int(main, (int64_t)g->cols[x]));
     literal_input(main, (uint32_t)in[count]);
   }
   in[count] = LITERAL_END;
   for (uint32_t o = 0; o < g->output_count; o++)
-    out[o] = (int32_t)literal_value(main, "y", SAMARA_FLOAT32, 2,
-                                    literal_int(main, (int64_t)g->rows[g->outputs[o]]),
-                                    literal_int(main, (int64_t)g->cols[g->outputs[o]]));
+    out[o] = literal_value(main, "y", SAMARA_FLOAT32, 2,
+                           literal_int(main, (int64_t)g->rows[g->outputs[o]]),
+                           literal_int(main, (int64_t)g->cols[g->outputs[o]]));
   out[g->output_count] = LITERAL_END;
   const uint32_t node = literal_node(main, smr_op_find(SMR_CODE_CALL), "call", in, out);
   literal_attr(main, node, "body", (struct smr_attr){.i = 0});
@@ -473,20 +471,19 @@ static struct literal *sized_model(bool born, bool bounded, bool across) {
   uint32_t a = 0;
   if (across) {
     a = literal_value(f, "a", SAMARA_FLOAT32, 2, n, four);
-    literal_node(f, &mix_op, "a", LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)a));
+    literal_node(f, &mix_op, "a", LITERAL_LIST(x), LITERAL_LIST(a));
   }
   if (born) {
     k = literal_expr(f, SMR_EXPR_BORN, across ? 1 : 0, 0, 1, bounded ? (int64_t)n : -1);
     const uint32_t at = literal_value(f, "at", SAMARA_INT64, 2, one, k);
     const uint32_t flat = literal_value(f, "flat", SAMARA_INT64, 1, k);
     const uint32_t rows = literal_value(f, "rows", SAMARA_FLOAT32, 2, k, five);
-    literal_node(f, smr_op_find(SMR_CODE_NONZERO), "where", LITERAL_LIST((int32_t)which),
-                 LITERAL_LIST((int32_t)at));
+    literal_node(f, smr_op_find(SMR_CODE_NONZERO), "where", LITERAL_LIST(which), LITERAL_LIST(at));
     const uint32_t reshape = literal_node(f, smr_op_find(SMR_CODE_RESHAPE), "flatten",
-                                          LITERAL_LIST((int32_t)at), LITERAL_LIST((int32_t)flat));
+                                          LITERAL_LIST(at), LITERAL_LIST(flat));
     literal_attr_dims(f, reshape, "shape", 1, k);
-    literal_node(f, smr_op_find(SMR_CODE_GATHER), "pick", LITERAL_LIST((int32_t)x, (int32_t)flat),
-                 LITERAL_LIST((int32_t)rows));
+    literal_node(f, smr_op_find(SMR_CODE_GATHER), "pick", LITERAL_LIST(x, flat),
+                 LITERAL_LIST(rows));
     picked = rows;
     if (across)
       k = n;
@@ -498,19 +495,17 @@ static struct literal *sized_model(bool born, bool bounded, bool across) {
   const uint32_t ab = literal_value(f, "ab", SAMARA_FLOAT32, 2, k, seven);
   const uint32_t cut = literal_value(f, "cut", SAMARA_FLOAT32, 2, k, three);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 2, k, five);
-  if (!across) literal_node(f, &mix_op, "a", LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)a));
-  literal_node(f, &mix_op, "b", LITERAL_LIST((int32_t)picked, (int32_t)a),
-               LITERAL_LIST((int32_t)b));
+  if (!across) literal_node(f, &mix_op, "a", LITERAL_LIST(x), LITERAL_LIST(a));
+  literal_node(f, &mix_op, "b", LITERAL_LIST(picked, a), LITERAL_LIST(b));
   const uint32_t join =
-      literal_node(f, smr_op_find(SMR_CODE_CONCAT), "join", LITERAL_LIST((int32_t)a, (int32_t)b),
-                   LITERAL_LIST((int32_t)ab));
+      literal_node(f, smr_op_find(SMR_CODE_CONCAT), "join", LITERAL_LIST(a, b), LITERAL_LIST(ab));
   literal_attr(f, join, "axis", (struct smr_attr){.i = 1});
-  const uint32_t slice = literal_node(f, smr_op_find(SMR_CODE_SLICE), "cut",
-                                      LITERAL_LIST((int32_t)ab), LITERAL_LIST((int32_t)cut));
+  const uint32_t slice =
+      literal_node(f, smr_op_find(SMR_CODE_SLICE), "cut", LITERAL_LIST(ab), LITERAL_LIST(cut));
   literal_attr_dims(f, slice, "begin", 2, zero, three);
   literal_attr_dims(f, slice, "end", 2, k, literal_int(f, 6));
   literal_attr_dims(f, slice, "step", 2, one, one);
-  literal_node(f, &mix_op, "y", LITERAL_LIST((int32_t)cut, (int32_t)b), LITERAL_LIST((int32_t)y));
+  literal_node(f, &mix_op, "y", LITERAL_LIST(cut, b), LITERAL_LIST(y));
   literal_output(f, y, "y");
   return l;
 }
@@ -593,12 +588,12 @@ SMR_TEST(results_of_calls_are_copied) {
   literal_input(f, fx);
   const uint32_t row = literal_value(f, "row", SAMARA_FLOAT32, 2, one, four);
   const uint32_t up = literal_value(f, "up", SAMARA_FLOAT32, 2, one, four);
-  uint32_t cut = literal_node(f, smr_op_find(SMR_CODE_SLICE), "row", LITERAL_LIST((int32_t)fx),
-                              LITERAL_LIST((int32_t)row));
+  uint32_t cut =
+      literal_node(f, smr_op_find(SMR_CODE_SLICE), "row", LITERAL_LIST(fx), LITERAL_LIST(row));
   literal_attr_dims(f, cut, "begin", 2, one, literal_int(f, 0));
   literal_attr_dims(f, cut, "end", 2, two, four);
   literal_attr_dims(f, cut, "step", 2, one, one);
-  literal_node(f, &bump_op, "up", LITERAL_LIST((int32_t)row), LITERAL_LIST((int32_t)up));
+  literal_node(f, &bump_op, "up", LITERAL_LIST(row), LITERAL_LIST(up));
   literal_output(f, up, "up");
   struct literal_function *m = literal_add(l, "main", true);
   const uint32_t m1 = literal_int(m, 1), m2 = literal_int(m, 2), m4 = literal_int(m, 4);
@@ -610,23 +605,21 @@ SMR_TEST(results_of_calls_are_copied) {
   const uint32_t d = literal_value(m, "d", SAMARA_FLOAT32, 2, m1, m2);
   const uint32_t ac = literal_value(m, "ac", SAMARA_FLOAT32, 2, m2, m4);
   const uint32_t y = literal_value(m, "y", SAMARA_FLOAT32, 2, m2, m4);
-  literal_node(m, &bump_op, "b", LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)b));
-  literal_node(m, &flat_op, "a", LITERAL_NONE, LITERAL_LIST((int32_t)a));
-  const uint32_t call = literal_node(m, smr_op_find(SMR_CODE_CALL), "call",
-                                     LITERAL_LIST((int32_t)b), LITERAL_LIST((int32_t)c));
+  literal_node(m, &bump_op, "b", LITERAL_LIST(x), LITERAL_LIST(b));
+  literal_node(m, &flat_op, "a", LITERAL_NONE, LITERAL_LIST(a));
+  const uint32_t call =
+      literal_node(m, smr_op_find(SMR_CODE_CALL), "call", LITERAL_LIST(b), LITERAL_LIST(c));
   literal_attr(m, call, "body", (struct smr_attr){.i = 0});
-  cut = literal_node(m, smr_op_find(SMR_CODE_SLICE), "d", LITERAL_LIST((int32_t)c),
-                     LITERAL_LIST((int32_t)d));
+  cut = literal_node(m, smr_op_find(SMR_CODE_SLICE), "d", LITERAL_LIST(c), LITERAL_LIST(d));
   literal_attr_dims(m, cut, "begin", 2, literal_int(m, 0), m2);
   literal_attr_dims(m, cut, "end", 2, m1, m4);
   literal_attr_dims(m, cut, "step", 2, m1, m1);
   const uint32_t join =
-      literal_node(m, smr_op_find(SMR_CODE_CONCAT), "join", LITERAL_LIST((int32_t)a, (int32_t)c),
-                   LITERAL_LIST((int32_t)ac));
+      literal_node(m, smr_op_find(SMR_CODE_CONCAT), "join", LITERAL_LIST(a, c), LITERAL_LIST(ac));
   literal_attr(m, join, "axis", (struct smr_attr){.i = 0});
-  literal_node(m, &flat_op, "y", LITERAL_LIST((int32_t)ac, (int32_t)d), LITERAL_LIST((int32_t)y));
+  literal_node(m, &flat_op, "y", LITERAL_LIST(ac, d), LITERAL_LIST(y));
   const uint32_t big = literal_value(m, "big", SAMARA_FLOAT32, 2, m2, literal_int(m, 100));
-  literal_node(m, &flat_op, "big", LITERAL_LIST((int32_t)y), LITERAL_LIST((int32_t)big));
+  literal_node(m, &flat_op, "big", LITERAL_LIST(y), LITERAL_LIST(big));
   literal_output(m, y, "y");
   const char *keep[] = {"row", "ac"};
   samara_session *s =
@@ -652,14 +645,14 @@ SMR_TEST(sizes_are_read_from_dense_tensors) {
   const uint32_t x = literal_value(f, "x", SAMARA_INT64, 2, two, three);
   literal_input(f, x);
   const uint32_t cut = literal_value(f, "cut", SAMARA_INT64, 2, two, two);
-  const uint32_t node = literal_node(f, smr_op_find(SMR_CODE_SLICE), "cut",
-                                     LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)cut));
+  const uint32_t node =
+      literal_node(f, smr_op_find(SMR_CODE_SLICE), "cut", LITERAL_LIST(x), LITERAL_LIST(cut));
   literal_attr_dims(f, node, "begin", 2, zero, one);
   literal_attr_dims(f, node, "end", 2, two, three);
   literal_attr_dims(f, node, "step", 2, one, one);
   const uint32_t n = literal_expr(f, SMR_EXPR_READ, (int32_t)cut, 2, -1, 0);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 2, one, n);
-  literal_node(f, &flat_op, "y", LITERAL_NONE, LITERAL_LIST((int32_t)y));
+  literal_node(f, &flat_op, "y", LITERAL_NONE, LITERAL_LIST(y));
   literal_output(f, y, "y");
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
   REQUIRE(s != NULL);

@@ -69,7 +69,7 @@ SMR_TEST(scratch_beyond_the_plan_is_found) {
   literal_input(f, count);
   const uint32_t k = literal_expr(f, SMR_EXPR_READ, (int32_t)count, 0, (int32_t)most, 0);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, k);
-  literal_node(f, &needy_op, "needy", LITERAL_LIST((int32_t)x, -1), LITERAL_LIST((int32_t)y));
+  literal_node(f, &needy_op, "needy", LITERAL_LIST(x, -1), LITERAL_LIST(y));
   literal_output(f, y, "y");
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
   REQUIRE(s != NULL);
@@ -89,7 +89,7 @@ SMR_TEST(a_node_is_prepared_once_for_unchanged_dims) {
   const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
   literal_input(f, x);
-  literal_node(f, &needy_op, "needy", LITERAL_LIST((int32_t)x, -1), LITERAL_LIST((int32_t)y));
+  literal_node(f, &needy_op, "needy", LITERAL_LIST(x, -1), LITERAL_LIST(y));
   literal_output(f, y, "y");
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
   REQUIRE(s != NULL);

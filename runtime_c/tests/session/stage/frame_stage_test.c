@@ -31,7 +31,7 @@ SMR_TEST(guards_name_what_does_not_hold) {
   const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
   literal_input(f, x);
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST((int32_t)x), LITERAL_LIST((int32_t)y));
+  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(x), LITERAL_LIST(y));
   literal_output(f, y, "y");
   add_guard(f, SMR_RELATION_EQ, n, even, 0, "n must be even");
   add_guard(f, SMR_RELATION_LE, n, literal_int(f, 8), -1, "at most eight");
@@ -83,12 +83,12 @@ static struct literal *cut(uint8_t dtype, bool bounded, uint32_t element) {
                                   bounded ? (int32_t)six : -1, 0);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, k);
   const uint32_t z = literal_value(f, "z", SAMARA_FLOAT32, 1, k);
-  const uint32_t node = literal_node(f, op(SMR_CODE_SLICE), "cut", LITERAL_LIST((int32_t)x),
-                                     LITERAL_LIST((int32_t)y));
+  const uint32_t node =
+      literal_node(f, op(SMR_CODE_SLICE), "cut", LITERAL_LIST(x), LITERAL_LIST(y));
   literal_attr_dims(f, node, "begin", 1, literal_int(f, 0));
   literal_attr_dims(f, node, "end", 1, k);
   literal_attr_dims(f, node, "step", 1, literal_int(f, 1));
-  literal_node(f, op(SMR_CODE_NEG), "neg", LITERAL_LIST((int32_t)y), LITERAL_LIST((int32_t)z));
+  literal_node(f, op(SMR_CODE_NEG), "neg", LITERAL_LIST(y), LITERAL_LIST(z));
   literal_output(f, z, "z");
   return l;
 }
@@ -167,21 +167,19 @@ static void check_read_lives(bool bounded) {
   const uint32_t a = literal_value(f, "a", SAMARA_INT64, 1, one);
   literal_input(f, a);
   const uint32_t count = literal_value(f, "count", SAMARA_INT64, 1, one);
-  literal_node(f, op(SMR_CODE_ADD), "count", LITERAL_LIST((int32_t)a, (int32_t)a),
-               LITERAL_LIST((int32_t)count));
+  literal_node(f, op(SMR_CODE_ADD), "count", LITERAL_LIST(a, a), LITERAL_LIST(count));
   uint32_t last = a;
   for (int i = 0; i < 4; i++) {
     const uint32_t next = literal_value(f, "other", SAMARA_INT64, 1, one);
-    literal_node(f, op(SMR_CODE_NEG), "other", LITERAL_LIST((int32_t)last),
-                 LITERAL_LIST((int32_t)next));
+    literal_node(f, op(SMR_CODE_NEG), "other", LITERAL_LIST(last), LITERAL_LIST(next));
     last = next;
   }
   const uint32_t most = literal_int(f, 12);
   const uint32_t k =
       literal_expr(f, SMR_EXPR_READ, (int32_t)count, 0, bounded ? (int32_t)most : -1, 0);
   const uint32_t y = literal_value(f, "y", SAMARA_INT64, 1, k);
-  const uint32_t node = literal_node(f, op(SMR_CODE_EXPAND), "expand", LITERAL_LIST((int32_t)last),
-                                     LITERAL_LIST((int32_t)y));
+  const uint32_t node =
+      literal_node(f, op(SMR_CODE_EXPAND), "expand", LITERAL_LIST(last), LITERAL_LIST(y));
   literal_attr_dims(f, node, "shape", 1, k);
   literal_output(f, y, "y");
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});

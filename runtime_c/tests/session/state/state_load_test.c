@@ -117,7 +117,7 @@ SMR_TEST(files_that_do_not_fit_are_refused) {
       {"{" STEPS "," W "," MASK
        ",\"more\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}",
        35, SAMARA_NOT_FOUND, "no variable 'more', which the file holds"},
-      {"{" STEPS "," W "," MASK "," MASK "}", 35, SAMARA_BAD_MODEL, "'mask' is there twice"},
+      {"{" STEPS "," W "," MASK "," MASK "}", 35, SAMARA_BAD_MODEL, "'mask' occurs twice"},
       {"{" STEPS ",\"w\":{\"dtype\":\"F32\",\"shape\":[3,2],\"data_offsets\":[8,32]}," MASK "}", 35,
        SAMARA_BAD_SHAPE, "variable 'w' is float32 [2, 3], the file holds float32 [3, 2]"},
       {"{" STEPS ",\"w\":{\"dtype\":\"I32\",\"shape\":[2,3],\"data_offsets\":[8,32]}," MASK "}", 35,

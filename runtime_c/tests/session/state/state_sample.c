@@ -29,8 +29,7 @@ struct literal *state_sample(void) {
   literal_input(f, w);
   literal_input(f, steps);
   literal_input(f, mask);
-  literal_node(f, smr_op_find(SMR_CODE_ADD), "double", LITERAL_LIST((int32_t)w, (int32_t)w),
-               LITERAL_LIST((int32_t)twice));
+  literal_node(f, smr_op_find(SMR_CODE_ADD), "double", LITERAL_LIST(w, w), LITERAL_LIST(twice));
   literal_output(f, twice, "w_next");
   literal_output(f, steps, "steps_next");
   literal_output(f, mask, "seen");

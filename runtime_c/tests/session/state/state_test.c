@@ -24,10 +24,8 @@ static struct literal *counters(void) {
   literal_input(f, b);
   const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
   const uint32_t z = literal_value(f, "z", SAMARA_FLOAT32, 1, n);
-  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST((int32_t)a, (int32_t)x),
-               LITERAL_LIST((int32_t)y));
-  literal_node(f, op(SMR_CODE_ADD), "sum", LITERAL_LIST((int32_t)y, (int32_t)b),
-               LITERAL_LIST((int32_t)z));
+  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(a, x), LITERAL_LIST(y));
+  literal_node(f, op(SMR_CODE_ADD), "sum", LITERAL_LIST(y, b), LITERAL_LIST(z));
   literal_output(f, y, "next_a");
   literal_output(f, z, "z");
   literal_output(f, a, "next_b");

@@ -107,7 +107,7 @@ SMR_TEST(damage_is_refused) {
       {"[]", "byte 0: expected {"},
       {"{", "byte 1: expected \""},
       {"{,}", "expected \""},
-      {"{}x", "byte 2: something behind the last }"},
+      {"{}x", "byte 2: extra characters after the last }"},
       {"{} {}", "byte 3: something behind"},
       {"{\"w\"}", "byte 4: expected :"},
       {"{\"w\":1}", "expected {"},

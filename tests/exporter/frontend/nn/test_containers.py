@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,19 +38,7 @@ CASES: parity.Cases = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_float32(name: str) -> None:
-    parity.layer_kernels(name, CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_exported(name: str, tmp_path: Path) -> None:
-    parity.layer_exported(name, CASES, tmp_path)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_as_pytorch(name: str, tmp_path: Path) -> None:
-    parity.layer_as_torch(name, CASES, tmp_path)
+test_float32, test_exported, test_as_pytorch = parity.proofs(CASES, *parity.LAYERS)
 
 
 def test_sequential() -> None:

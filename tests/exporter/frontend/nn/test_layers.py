@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from tests.exporter.frontend import parity
@@ -45,19 +43,7 @@ CASES: parity.Cases = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_float32(name: str) -> None:
-    parity.layer_kernels(name, CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_exported(name: str, tmp_path: Path) -> None:
-    parity.layer_exported(name, CASES, tmp_path)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_as_pytorch(name: str, tmp_path: Path) -> None:
-    parity.layer_as_torch(name, CASES, tmp_path)
+test_float32, test_exported, test_as_pytorch = parity.proofs(CASES, *parity.LAYERS)
 
 
 def test_output_size_of_a_transposed_convolution() -> None:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from tests.exporter.frontend import parity
 
@@ -42,19 +40,7 @@ CASES: parity.Cases = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_float32(name: str) -> None:
-    parity.layer_kernels(name, CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_exported(name: str, tmp_path: Path) -> None:
-    parity.layer_exported(name, CASES, tmp_path)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_as_pytorch(name: str, tmp_path: Path) -> None:
-    parity.layer_as_torch(name, CASES, tmp_path)
+test_float32, test_exported, test_as_pytorch = parity.proofs(CASES, *parity.LAYERS)
 
 
 @pytest.mark.parametrize("name", ["MaxPool2d", "AdaptiveMaxPool2d"])

@@ -152,6 +152,26 @@ def agree(
             np.testing.assert_array_equal(g, w, err_msg=name)
 
 
+def agree_both(program: Program, feeds: Feeds, want: Feeds, **limits: Any) -> None:
+    """AssertionError unless the interpreter and the C runtime compute these results."""
+    for got in (program.run(feeds), *native(program, feeds)):
+        agree(got, want, **limits)
+
+
+def answer(model: onnx.ModelProto, feeds: Feeds) -> dict[str, Array]:
+    """What the C runtime computes, which is what the interpreter computes."""
+    program = import_onnx(model)
+    (got,) = native(program, feeds)
+    agree(got, program.run(feeds))
+    return got
+
+
+def ms(op: str, inputs: Any, attrs: Any = None, constants: Any = (), **more: Any) -> Case:
+    """A node of onnxruntime's own domain, which computes less exactly."""
+    more = {"rtol": 1e-4, "atol": 2e-5, **more}
+    return Case(op, inputs, attrs or {}, 17, constants, domain="com.microsoft", **more)
+
+
 def check(
     model: onnx.ModelProto, *feeds: Feeds, atol: float = 1e-6, rtol: float = 1e-5, **options: Any
 ) -> Program:

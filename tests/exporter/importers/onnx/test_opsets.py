@@ -15,7 +15,16 @@ import numpy as np
 import onnx
 import onnx.helper as oh
 import pytest
-from tests.exporter.importers.onnx.models import Array, agree, ints, native, normal, scalar, witness
+from tests.exporter.importers.onnx.models import (
+    Array,
+    agree,
+    answer,
+    ints,
+    native,
+    normal,
+    scalar,
+    witness,
+)
 
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.importers.onnx.importer import OLDEST_OPSET
@@ -223,11 +232,7 @@ def old(text: str, opset: int) -> onnx.ModelProto:
 
 
 def run(made: onnx.ModelProto, **given: Array) -> Array:
-    program = import_onnx(made)
-    got = program.run(given)
-    (again,) = native(program, given)
-    agree(again, got)
-    (result,) = got.values()
+    (result,) = answer(made, given).values()
     return result
 
 

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
-from tests.exporter.importers.onnx.models import Array, Case, kinds, native, parse
+from tests.exporter.importers.onnx.models import Array, Case, answer, kinds, native, parse
 
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.types import DType, ShapeError, UnsupportedError
@@ -19,17 +19,6 @@ BF16 = np.dtype(ml_dtypes.bfloat16)
 
 def brief(*shape: int, seed: int = 0) -> Array:
     return np.random.default_rng(seed).standard_normal(shape).astype(BF16)
-
-
-def both(model: onnx.ModelProto, feeds: dict[str, Array]) -> dict[str, Array]:
-    """What the C runtime gives, which is what the reference interpreter gives."""
-    program = import_onnx(model)
-    (got,) = native(program, feeds)
-    want = program.run(feeds)
-    for name, y in want.items():
-        assert (got[name].dtype, got[name].shape) == (y.dtype, y.shape)
-        np.testing.assert_array_equal(got[name], y)
-    return got
 
 
 def model_of(op: str, feeds: dict[str, Array], **attrs: Any) -> onnx.ModelProto:
@@ -59,7 +48,7 @@ def test_bfloat16_is_rounded_once_per_node(op: str) -> None:
         "Max": np.maximum,
     }
     want = wide[op](feeds["a"].astype(np.float32), feeds["b"].astype(np.float32)).astype(BF16)
-    np.testing.assert_array_equal(both(model_of(op, feeds), feeds)["y"], want)
+    np.testing.assert_array_equal(answer(model_of(op, feeds), feeds)["y"], want)
 
 
 def test_bfloat16_model_with_weights() -> None:
@@ -67,7 +56,7 @@ def test_bfloat16_model_with_weights() -> None:
     model = parse("m (bfloat16[2, 8] x) => (bfloat16[2, 5] y) { t = MatMul(x, w) \n y = Relu(t) }")
     model.graph.initializer.append(onnx.numpy_helper.from_array(w, "w"))
     product = (x.astype(np.float64) @ w.astype(np.float64)).astype(np.float32)
-    got = both(model, {"x": x})["y"]
+    got = answer(model, {"x": x})["y"]
     np.testing.assert_allclose(
         got.astype(np.float32), np.maximum(product, 0), rtol=2**-7, atol=1e-6
     )
@@ -75,10 +64,10 @@ def test_bfloat16_model_with_weights() -> None:
 
 def test_comparisons_and_positions_stay_as_they_are() -> None:
     feeds = {"a": brief(4, 3), "b": brief(4, 3, seed=1)}
-    got = both(model_of("Less", feeds), feeds)["y"]
+    got = answer(model_of("Less", feeds), feeds)["y"]
     np.testing.assert_array_equal(got, feeds["a"] < feeds["b"])
     x = {"x": np.array([[3, 9, 1], [2**32 - 1, 0, 5]], np.uint32)}
-    got = both(model_of("ArgMax", x, axis=1, keepdims=0), x)["y"]
+    got = answer(model_of("ArgMax", x, axis=1, keepdims=0), x)["y"]
     assert got.dtype == np.int64
     assert got.tolist() == [1, 0]
 
@@ -96,16 +85,16 @@ def test_narrow_integers_wrap(op: str, dtype: Any) -> None:
     if op == "Neg" and info.min == 0:
         return  # ONNX negates signed types only
     feeds = {"a": a} if op == "Neg" else {"a": a, "b": b}
-    np.testing.assert_array_equal(both(model_of(op, feeds), feeds)["y"], table[op])
+    np.testing.assert_array_equal(answer(model_of(op, feeds), feeds)["y"], table[op])
 
 
 @pytest.mark.parametrize("dtype", [ml_dtypes.int4, ml_dtypes.uint4])
 def test_four_bits_move_as_bytes(dtype: Any) -> None:
     feeds = {"x": np.arange(-7, 8).astype(dtype).reshape(3, 5)}
-    got = both(model_of("Transpose", feeds, perm=[1, 0]), feeds)["y"]
+    got = answer(model_of("Transpose", feeds, perm=[1, 0]), feeds)["y"]
     np.testing.assert_array_equal(got, feeds["x"].T)
     feeds = {"a": feeds["x"], "b": feeds["x"][:1]}
-    got = both(model_of("Concat", feeds, axis=0), feeds)["y"]
+    got = answer(model_of("Concat", feeds, axis=0), feeds)["y"]
     np.testing.assert_array_equal(got, np.concatenate([feeds["a"], feeds["b"]]))
 
 

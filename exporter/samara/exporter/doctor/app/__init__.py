@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a built app, or a package for apps, will run on devices: what is inside, read and not run."""
+"""Check whether a built app, or a package for apps, works on devices, by reading it."""

@@ -33,7 +33,7 @@ _CLASSES: Final = b"Ldev/samara/"
 
 
 class AndroidApp:
-    """An APK or AAR as it is read: `rows`, `libraries` and `runtimes` are what is found."""
+    """An APK or AAR that is read: `rows`, `libraries` and `runtimes` collect the findings."""
 
     def __init__(self, kind: str, files: Files) -> None:
         self.kind, self.files = kind, files
@@ -49,7 +49,7 @@ class AndroidApp:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What the manifest says of the app."""
+        """Facts about the app from its manifest."""
         m = self.manifest
         least = "" if m.min_sdk is None else str(m.min_sdk)
         named = {"package": m.package, "version": m.version, "minSdkVersion": least}
@@ -70,7 +70,7 @@ class AndroidApp:
 
     @property
     def runtimes(self) -> dict[str, Selection]:
-        """What holds the runtime, by ABI, or by the library where an ABI has several."""
+        """The contents of the runtime by ABI, or by library if an ABI has several."""
         own = [each for each in self.found if each.runtime is not None]
         abis = [each.abi for each in own]
         return {
@@ -84,7 +84,7 @@ class AndroidApp:
     def _manifest(self) -> Manifest:
         entry = self.files.entries.get("AndroidManifest.xml")
         if entry is None:
-            said = f"there is no AndroidManifest.xml: it is no {self.kind.upper()}"
+            said = f"there is no AndroidManifest.xml: this is not an {self.kind.upper()}"
             self.rows.append(Row("broken", "manifest", "", said))
             return Manifest()
         try:
@@ -126,8 +126,8 @@ class AndroidApp:
                     self.rows += _own(one, members)
             if self._has_classes() and not any(one.is_samara for one in members):
                 said = (
-                    "other libraries are here for this ABI and samara's is not: devices that"
-                    " choose it find none"
+                    "other libraries have this ABI and samara's does not: devices that choose it"
+                    " cannot load samara"
                 )
                 fix = f"build samara for {abi} too (--abi), or leave the ABI out (ndk.abiFilters)"
                 self.rows.append(Row("broken", "ABIs", abi, said, fix))
@@ -135,11 +135,11 @@ class AndroidApp:
         self.rows += _same(self.runtimes)
 
     def _has_classes(self) -> bool:
-        """Whether samara is meant to be inside: by its classes, or by any library of it."""
+        """Whether the app is meant to contain samara: it has samara's classes, or a library of it."""
         return any(one.is_samara for one in self.found) or self._dex_names_samara() is True
 
     def _dex_names_samara(self) -> bool | None:
-        """Whether the app's code names samara's classes; None where there is no code to be read."""
+        """Whether the app's code names samara's classes; None if there is no readable code."""
         if self.kind == "aar":
             return None
         seen = None
@@ -166,15 +166,15 @@ class AndroidApp:
             self.rows.append(Row("doubtful", "classes", "", said, fix))
 
     def _model_place(self, entry: Entry) -> Iterator[Row]:
-        """Whether a model can be mapped where it lies."""
+        """Whether a model can be mapped into memory without a copy."""
         if self.kind != "apk":
             return
         if not entry.is_stored:
-            said = "compressed: it is read into memory as a whole, not mapped"
+            said = "compressed: it is unpacked into memory instead of being mapped"
             fix = 'androidResources { noCompress += "samara" } in the app\'s build.gradle'
             yield Row("doubtful", "model", entry.shown, said, fix)
         elif entry.offset is None or entry.offset % _MODEL_ALIGNMENT:
-            said = f"stored at byte {entry.offset}, no multiple of {_MODEL_ALIGNMENT}: it is copied, not mapped"
+            said = f"stored at byte {entry.offset}, not a multiple of {_MODEL_ALIGNMENT}: it is copied, not mapped"
             yield Row("doubtful", "model", entry.shown, said, ALIGN)
         else:
             yield Row("ok", "model", entry.shown, "stored and aligned: it is mapped")
@@ -191,7 +191,7 @@ def _grouped(found: Sequence[Found]) -> dict[str, list[Found]]:
 
 
 def _needs(one: Found, members: Sequence[Found], manifest: Manifest, in_aar: bool) -> Iterator[Row]:
-    """Whether the libraries that one needs are the system's, or beside it."""
+    """Whether the libraries that one needs belong to the system, or lie beside it."""
     beside = {each.file for each in members} | {each.facts.soname for each in members}
     bad = False
     for name in one.facts.needed:
@@ -200,7 +200,7 @@ def _needs(one: Found, members: Sequence[Found], manifest: Manifest, in_aar: boo
             continue
         if least is None:
             bad = True
-            said = f"it needs {name}, which is neither here nor among the libraries that Android gives to apps"
+            said = f"it needs {name}, which is neither in the app nor offered to apps by Android"
             level: Level = "doubtful" if in_aar else "broken"
             yield Row(
                 level,
@@ -211,7 +211,7 @@ def _needs(one: Found, members: Sequence[Found], manifest: Manifest, in_aar: boo
             )
         elif manifest.min_sdk is not None and manifest.min_sdk < least:
             bad = True
-            said = f"it needs {name}, which is there from API level {least} on; minSdkVersion is {manifest.min_sdk}"
+            said = f"it needs {name}, which exists from API level {least} on; minSdkVersion is {manifest.min_sdk}"
             yield Row(
                 "broken", "needed", one.where, said, f"minSdk {least}, or open it with dlopen"
             )
@@ -220,7 +220,7 @@ def _needs(one: Found, members: Sequence[Found], manifest: Manifest, in_aar: boo
 
 
 def _own(one: Found, members: Sequence[Found]) -> Iterator[Row]:
-    """Of a library with samara: the symbols it takes from the system, and what it says of itself."""
+    """For a library with samara: the system symbols that it uses, and its manifest."""
     others = frozenset[str]().union(*(m.facts.defined for m in members if m is not one))
     strange = sorted(
         name
@@ -243,7 +243,7 @@ def _own(one: Found, members: Sequence[Found]) -> Iterator[Row]:
         said = f"{len(one.facts.undefined)} symbols, all of API level {lists.LEAST_API}"
         yield Row("ok", "symbols", one.where, said)
     if one.file == lists.JNI and "JNI_OnLoad" not in one.facts.defined:
-        said = "it shows no JNI_OnLoad: the classes do not find their native methods"
+        said = "it exports no JNI_OnLoad: the classes do not find their native methods"
         yield Row(
             "broken",
             "symbols",
@@ -263,7 +263,7 @@ def _own(one: Found, members: Sequence[Found]) -> Iterator[Row]:
 
 
 def _abis(found: Sequence[Found]) -> Iterator[Row]:
-    """Which ABIs are there, and whether the sets make sense."""
+    """Which ABIs the app has, and whether the set makes sense."""
     abis = list(dict.fromkeys(one.abi for one in found))
     if not abis:
         return
@@ -272,12 +272,12 @@ def _abis(found: Sequence[Found]) -> Iterator[Row]:
     yield Row("ok", "ABIs", "", said)
     for narrow, wide in (("armeabi-v7a", "arm64-v8a"), ("x86", "x86_64")):
         if narrow in abis and wide not in abis:
-            said = f"{narrow} is here without {wide}: shops refuse such apps, and new devices run no 32 bits"
+            said = f"{narrow} is here without {wide}: app stores refuse such apps, and new devices run no 32-bit code"
             yield Row("doubtful", "ABIs", narrow, said, f"add {wide}")
 
 
 def _same(runtimes: Mapping[str, Selection]) -> Iterator[Row]:
-    """Whether all ABIs have the same runtime: a build's cache may hold an old one."""
+    """Whether all ABIs have the same runtime: a build's cache may contain an old one."""
     versions = {name: runtime.version for name, runtime in runtimes.items()}
     if len(set(versions.values())) > 1:
         said = ", ".join(f"{name} {version}" for name, version in versions.items())

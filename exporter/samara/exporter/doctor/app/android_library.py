@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One native library of an Android app: its machine, its pages, where it lies, what loaders refuse."""
+"""Check one native library of an Android app: machine, page size, storage, and the loader's rules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ALIGN: Final = (
 
 @dataclass(slots=True)
 class Found:
-    """A native library that was read. runtime: what its samara holds, None where there is none."""
+    """A native library that was read. runtime: the contents of its samara, None if it has none."""
 
     entry: Entry
     abi: str
@@ -46,7 +46,7 @@ class Found:
 
 
 def machine_rows(one: Found) -> Iterator[Row]:
-    """Whether the library is for the ABI in whose folder it lies."""
+    """Whether the library matches the ABI of its folder."""
     if one.abi not in lists.ABIS:
         known = ", ".join(lists.ABIS)
         yield Row("doubtful", "machine", one.where, f"Android has no ABI {one.abi}: it has {known}")
@@ -57,17 +57,19 @@ def machine_rows(one: Found) -> Iterator[Row]:
         said = f"it is for {facts.machine} of {facts.bits} bits, {one.abi} is {machine} of {bits}"
         yield Row("broken", "machine", one.where, said, "build it for this ABI")
     elif facts.kind != ET_DYN:
-        yield Row("broken", "machine", one.where, "it is no shared library", "link it with -shared")
+        yield Row(
+            "broken", "machine", one.where, "it is not a shared library", "link it with -shared"
+        )
     else:
         yield Row("ok", "machine", one.where, f"{machine}, {bits} bits")
 
 
 def pages_rows(one: Found) -> Iterator[Row]:
-    """Whether devices with pages of 16 KiB, all of 64 bits, can map it."""
+    """Whether devices with pages of 16 KiB, all of them 64-bit, can map it."""
     facts = one.facts
     least = _PAGE if facts.bits == 64 else _SMALL_PAGE
     if not facts.loads:
-        yield Row("broken", "pages", one.where, "nothing in it is loaded", "build it anew")
+        yield Row("broken", "pages", one.where, "it has no segment to load", "build it anew")
         return
     alignment = min(load.alignment for load in facts.loads)
     for load in facts.loads:
@@ -76,14 +78,14 @@ def pages_rows(one: Found) -> Iterator[Row]:
             yield Row("broken", "pages", one.where, said, _RELINK)
             return
         if (load.address - load.offset) % load.alignment:
-            said = f"a segment at {load.address:#x} does not lie as its alignment says"
+            said = f"a segment at {load.address:#x} is not placed as its alignment demands"
             yield Row("broken", "pages", one.where, said, _RELINK)
             return
     yield Row("ok", "pages", one.where, f"laid out for pages of {alignment} bytes")
 
 
 def loads_rows(one: Found, manifest: Manifest) -> Iterator[Row]:
-    """What the loader of some version of Android refuses."""
+    """What the loader of some Android version refuses."""
     facts = one.facts
     least = manifest.min_sdk
     if facts.has_text_relocations:
@@ -109,7 +111,7 @@ def loads_rows(one: Found, manifest: Manifest) -> Iterator[Row]:
 
 
 def place_in_archive_rows(one: Found, manifest: Manifest) -> Iterator[Row]:
-    """Where the loader maps libraries inside of the APK: whether it can."""
+    """Whether the loader can map the library inside the APK."""
     entry = one.entry
     mapped = manifest.extracts is False
     if not entry.is_stored:
@@ -125,7 +127,7 @@ def place_in_archive_rows(one: Found, manifest: Manifest) -> Iterator[Row]:
     if entry.offset is not None and entry.offset % page == 0:
         yield Row("ok", "in the archive", one.where, f"stored at a multiple of {page}")
         return
-    said = f"stored at byte {entry.offset}, no multiple of {page}"
+    said = f"stored at byte {entry.offset}, which is not a multiple of {page}"
     if mapped:
         yield Row("broken", "in the archive", one.where, f"{said}: it cannot be mapped", ALIGN)
     else:

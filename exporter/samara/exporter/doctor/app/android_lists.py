@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Android has for the native libraries of apps."""
+"""The ABIs, libraries and symbols that Android offers to native libraries of apps."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SYSTEM: Final[Mapping[str, int]] = MappingProxyType(
 )
 """Libraries of the system that apps may link, as the NDK documents them, with the first API level."""
 
-# What clang of the NDK calls beside what the sources do: checks of sizes and of the stack.
+# Symbols that the NDK's clang adds to those of the sources: checks of sizes and of the stack.
 _OF_NDK: Final = """
     __cxa_atexit __cxa_finalize __memcpy_chk __memmove_chk __memset_chk __read_chk __register_atfork
     __stack_chk_fail __strchr_chk __strcpy_chk __strlen_chk __strncpy_chk __strncpy_chk2 __strrchr_chk

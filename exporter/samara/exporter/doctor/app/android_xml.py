@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of an AndroidManifest.xml, as APKs have it (binary) or as AARs do (text): what libraries depend on."""
+"""Read the parts of an AndroidManifest.xml that libraries depend on, binary (APK) or as text (AAR)."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Attributes = dict[str, str | int | bool]
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The app's manifest; None for what it does not say.
+    """An app's manifest; None for values that it does not set.
 
-    extracts: whether native libraries become files at installation. vendor: libraries of the device
+    extracts: whether native libraries are unpacked at installation. vendor: libraries of the device
     that the app may open.
     """
 
@@ -45,7 +45,7 @@ class Manifest:
 
 
 def read_manifest(data: bytes) -> Manifest:
-    """What the manifest says, of either form. ModelFormatError where it cannot be read."""
+    """Read a manifest in either form. ModelFormatError if it cannot be read."""
     try:
         elements = list(_binary(data) if data[:2] == b"\x03\x00" else _plain(data))
     except (error, ValueError, IndexError, OverflowError, ElementTree.ParseError, RecursionError):
@@ -76,13 +76,13 @@ def _number(value: str | int | bool | None) -> int | None:
 def _plain(data: bytes) -> Iterator[tuple[str, Attributes]]:
     text = data.removeprefix(_BOM)
     if b"<!DOCTYPE" in text or b"<!ENTITY" in text:
-        raise ValueError("entities are no part of a manifest")
+        raise ValueError("a manifest has no entities")
     for element in ElementTree.fromstring(text).iter():
         yield element.tag, {k.removeprefix(_SPACE): v for k, v in element.attrib.items()}
 
 
 def _binary(data: bytes) -> Iterator[tuple[str, Attributes]]:
-    """Elements of binary XML: chunks of a type, the size of their head and their size."""
+    """Elements of binary XML, which consists of chunks with a type, a header size and a size."""
     kind, head, size = unpack_from("<HHI", data, 0)
     if kind != _XML or size > len(data) or head < 8:
         raise ValueError("cut off")
@@ -105,7 +105,8 @@ def _binary(data: bytes) -> Iterator[tuple[str, Attributes]]:
 
 
 class _Strings:
-    """The strings of a file, decoded one by one: offsets may overlap. ids: what the first ones name."""
+    """The strings of a file, decoded on demand, because offsets may overlap. ids: resource ids of the first
+    strings."""
 
     def __init__(self, chunk: bytes, ids: tuple[int, ...]) -> None:
         self.chunk, self.ids = chunk, ids
@@ -116,7 +117,7 @@ class _Strings:
             self.narrow = bool(flags & _UTF8)
 
     def named(self, index: int) -> str:
-        """The name of an attribute: by its number where it has one, since packers drop the text."""
+        """The name of an attribute; by its resource id if it has one, because packers drop the text."""
         known = _KNOWN.get(self.ids[index]) if index < len(self.ids) else None
         return known or self[index]
 
@@ -128,8 +129,7 @@ class _Strings:
 
 
 def _string(chunk: bytes, at: int, narrow: bool) -> str:
-    """A string after its length, which takes two units where it is long; the beginning of one that is
-    very long."""
+    """The string after its length, which takes two units if it is long. A very long string is cut."""
     if narrow:
         at += 2 if chunk[at] & 0x80 else 1  # the length in UTF-16
         count = chunk[at]

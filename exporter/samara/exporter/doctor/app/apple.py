@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Apps for Apple's systems: the programs and libraries of a bundle, by the rules of their loader."""
+"""Check apps for Apple's systems: programs and libraries of a bundle, by the rules of the loader."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PAGE: Final = 16384
 _HEAD: Final = 8
 _OF_SYSTEM: Final = ("/usr/lib/", "/System/Library/", "/System/iOSSupport/")
 _RELATIVE: Final = ("@rpath/", "@executable_path/", "@loader_path/")
-# Swift's own libraries are the system's from iOS 12.2 on, and named by @rpath for those before.
+# From iOS 12.2 on Swift's libraries belong to the system; for older systems they are named by @rpath.
 _SWIFT: Final = "@rpath/libswift"
 _MOST_PLIST: Final = 1 << 24
 
@@ -29,7 +29,7 @@ Plist = dict[str, Any]
 
 @dataclass(slots=True)
 class Part:
-    """One slice of one file; runtime: what its samara holds, None where there is none."""
+    """One slice of a file. runtime: the contents of its samara, None if it has none."""
 
     entry: Entry
     slice: Slice
@@ -41,32 +41,32 @@ class Part:
 
     @property
     def machine(self) -> str:
-        """As `ios-arm64`, `ios-arm64-simulator`."""
+        """The platform as `ios-arm64`, `ios-arm64-simulator`."""
         system, _, variant = self.slice.platform.partition("-")
         return "-".join(filter(None, (system or "unknown", self.slice.cpu, variant)))
 
 
 def read_plist(entry: Entry) -> Plist:
-    """A property list, XML or binary. ModelFormatError where it cannot be read, or is no dictionary."""
+    """A property list, XML or binary. ModelFormatError if it cannot be read, or is not a dictionary."""
     if entry.size_bytes > _MOST_PLIST:
         raise ModelFormatError(f"{entry.shown} is too large for a property list")
     data = entry.read()
     try:
         if b"<!ENTITY" in data:
-            raise ValueError("entities are no part of a property list")
+            raise ValueError("a property list has no entities")
         found = plistlib.loads(data)
     except (
         *(plistlib.InvalidFileException, ExpatError, ValueError, LookupError, OverflowError),
         *(TypeError, AttributeError, RecursionError, MemoryError, OSError),
     ):
-        raise ModelFormatError(f"{entry.shown} is no property list that can be read") from None
+        raise ModelFormatError(f"{entry.shown} is not a readable property list") from None
     if not isinstance(found, dict):
-        raise ModelFormatError(f"{entry.shown} is no dictionary")
+        raise ModelFormatError(f"{entry.shown} is not a dictionary")
     return found
 
 
 def parts_of(entry: Entry) -> tuple[list[Part], list[Row]]:
-    """The slices of a file, none for one that is no program, and what is wrong with it."""
+    """The slices of a file (none if it is not a program), and what is wrong with it."""
     try:
         if not is_macho(entry.head(_HEAD)):
             return [], []
@@ -96,7 +96,7 @@ def libraries_of(parts: list[Part]) -> list[Library]:
 
 
 def runtimes_of(parts: list[Part]) -> dict[str, Selection]:
-    """What holds the runtime, by machine, or by file and machine where a machine has several."""
+    """The contents of the runtime by machine, or by file and machine if a machine has several."""
     own = [part for part in parts if part.runtime is not None]
     machines = [part.machine for part in own]
     return {
@@ -109,7 +109,7 @@ def runtimes_of(parts: list[Part]) -> dict[str, Selection]:
 
 
 class AppleApp:
-    """A bundle `NAME.app` as it is read, below `root` of the files."""
+    """A bundle `NAME.app` that is read, below `root` of the files."""
 
     def __init__(self, files: Files, root: str) -> None:
         self.rows: list[Row] = []
@@ -136,7 +136,7 @@ class AppleApp:
 
     @property
     def facts(self) -> dict[str, str]:
-        """What Info.plist says of the app."""
+        """Facts about the app from Info.plist."""
         keys = {
             "CFBundleIdentifier": "bundle",
             "CFBundleShortVersionString": "version",
@@ -158,7 +158,12 @@ class AppleApp:
                     self.rows.append(Row("broken", "Info.plist", name, error.message))
                     return {}
         self.rows.append(
-            Row("broken", "Info.plist", "", "there is none: it is no bundle of an app")
+            Row(
+                "broken",
+                "Info.plist",
+                "",
+                "Info.plist is missing: this is not the bundle of an app",
+            )
         )
         return {}
 
@@ -172,7 +177,7 @@ class AppleApp:
             return []
         found = [p for p in self.parts if p.entry is self._program(name)]
         if not found:
-            said = f"the program {name} that Info.plist names is not here, or is none"
+            said = f"Info.plist names the program {name}, which is missing or not a program"
             self.rows.append(Row("broken", "program", "", said, "build the app's target"))
         return found
 
@@ -186,7 +191,7 @@ class AppleApp:
         yield from install_rows(part)
 
     def _system(self, part: Part) -> Iterator[Row]:
-        """Whether the part is for the app's system, and no newer than it."""
+        """Whether the part is for the app's system, and does not need a newer version of it."""
         one = part.slice
         platforms = {p.slice.platform for p in self.main}
         if part.slice.platform and platforms and one.platform not in platforms:
@@ -196,7 +201,9 @@ class AppleApp:
             return
         least = _version(self.info.get("MinimumOSVersion", self.info.get("LSMinimumSystemVersion")))
         if least is not None and one.minimum > least:
-            said = f"it needs {one.platform} {one.least}, Info.plist lets {least[0]}.{least[1]} install the app"
+            said = (
+                f"it needs {one.platform} {one.least}, but Info.plist allows {least[0]}.{least[1]}"
+            )
             fix = (
                 f"raise the deployment target to {one.least}, or build it for {least[0]}.{least[1]}"
             )
@@ -206,30 +213,30 @@ class AppleApp:
             yield Row("ok", "platform", part.where, said)
 
     def _needed(self, part: Part) -> Iterator[Row]:
-        """Whether what a part links is the system's, or inside."""
+        """Whether the libraries of a part belong to the system, or are in the bundle."""
         bad = False
         for name, is_weak in part.slice.needed:
             if is_of_system(name) or self._is_inside(name):
                 continue
             bad = True
             where = (
-                "not in the app" if is_relative(name) else "at a place of the machine that built it"
+                "not in the app" if is_relative(name) else "at a path of the machine that built it"
             )
             said = f"it needs {name}, which is {where}"
             fix = "embed it (Frameworks, Embed & Sign), or link it statically"
             yield Row("doubtful" if is_weak else "broken", "needed", part.where, said, fix)
         if not bad and part.slice.needed:
-            yield Row("ok", "needed", part.where, f"{len(part.slice.needed)} libraries, all there")
+            yield Row("ok", "needed", part.where, f"{len(part.slice.needed)} libraries, all found")
 
     def _is_inside(self, name: str) -> bool:
-        """Whether a library that is named by a relative path is in the bundle, wherever it is."""
+        """Whether a library with a relative path is anywhere in the bundle."""
         start = next((s for s in _RELATIVE if name.startswith(s)), None)
         if start is None:
             return False
         tail = posixpath.normpath(name.removeprefix(start))
         while tail.startswith("../"):
             tail = tail[3:]
-        # A framework of macOS is also found through links, which are not among the entries.
+        # On macOS a framework is also found through links, which are not among the entries.
         short = posixpath.basename(tail)
         return any(
             entry == tail or entry.endswith((f"/{tail}", f"/{short}")) for entry in self.entries
@@ -237,10 +244,10 @@ class AppleApp:
 
 
 def slice_rows(part: Part) -> Iterator[Row]:
-    """What one slice is: its pages, and whether it can be read."""
+    """Check one slice: its page size, and whether it can be read."""
     one = part.slice
     if one.is_encrypted:
-        said = "it is encrypted, as the shop gives it out: what it holds cannot be read"
+        said = "it is encrypted by the app store: what it holds cannot be read"
         yield Row("doubtful", "contents", part.where, said, "examine the build that was uploaded")
     if one.cpu.startswith("arm64") and one.pages and one.kind in (MH_EXECUTE, MH_DYLIB):
         if one.pages < _PAGE:
@@ -251,7 +258,7 @@ def slice_rows(part: Part) -> Iterator[Row]:
 
 
 def install_rows(part: Part) -> Iterator[Row]:
-    """Whether programs will look for a library where an app can have it."""
+    """Whether programs look for a library at a path that an app can have."""
     one = part.slice
     if one.kind == MH_DYLIB and not one.install_name.startswith((*_RELATIVE, *_OF_SYSTEM)):
         said = f"its install name is {one.install_name or 'empty'}: programs look for it there"
@@ -260,12 +267,12 @@ def install_rows(part: Part) -> Iterator[Row]:
 
 
 def is_of_system(name: str) -> bool:
-    """Whether a library that is needed is one of the system's."""
+    """Whether a needed library belongs to the system."""
     return name.startswith((*_OF_SYSTEM, _SWIFT))
 
 
 def is_relative(name: str) -> bool:
-    """Whether a library that is needed is looked for in the app."""
+    """Whether a needed library is looked for inside the app."""
     return name.startswith(_RELATIVE)
 
 
@@ -279,7 +286,7 @@ def _version(value: object) -> tuple[int, int] | None:
 
 
 def root_of(names: Mapping[str, Entry], kind: str) -> str:
-    """Where the bundle lies: below Payload/ of an IPA. ModelFormatError where none is there."""
+    """The bundle's folder: below Payload/ in an IPA. ModelFormatError if there is none."""
     if kind != "ipa":
         return ""
     roots = {
@@ -289,7 +296,7 @@ def root_of(names: Mapping[str, Entry], kind: str) -> str:
     }
     if len(roots) != 1:
         raise ModelFormatError(
-            f"there are {len(roots)} apps in Payload/, of which an .ipa has one",
+            f"there are {len(roots)} apps in Payload/, expected one",
             fix="export the archive anew",
         )
     return roots.pop()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a loader reads of a shared library in ELF: segments, needed libraries, symbols. No section
-headers are used, which programs that pack libraries drop."""
+"""Read the parts of an ELF shared library that a loader reads: segments, needed libraries, symbols.
+
+Section headers are not used, because programs that pack libraries drop them."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ _MOST_NAME: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A segment that is mapped."""
+    """A segment that a loader maps."""
 
     offset: int
     address: int
@@ -44,8 +45,8 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Dynamic:
-    """A shared library's facts. bits: 32 or 64. undefined: symbols that others must define, weak ones
-    apart. least_api: the first version of Android whose loader knows its relocations, 0 for any."""
+    """Facts about a shared library. bits: 32 or 64. undefined: strong symbols that other libraries must define.
+    least_api: the first Android version whose loader knows its relocations, 0 for any."""
 
     bits: int
     machine: str
@@ -64,13 +65,13 @@ class Dynamic:
 def read_dynamic(data: bytes) -> Dynamic:
     """The facts of a little-endian ELF file. ModelFormatError says what is wrong with it."""
     if data[:4] != b"\x7fELF":
-        raise ModelFormatError("it is no ELF file")
+        raise ModelFormatError("it is not an ELF file")
     if data[4:6] not in (b"\x01\x01", b"\x02\x01"):
-        raise ModelFormatError("it is an ELF file of no class that Android has")
+        raise ModelFormatError("it is an ELF file of a class that Android does not have")
     try:
         return _Reader(data).facts()
     except (error, ValueError, OverflowError):
-        raise ModelFormatError("it is cut off, or its tables lie outside of it") from None
+        raise ModelFormatError("it is cut off, or its tables point outside of it") from None
 
 
 class _Reader:
@@ -86,7 +87,7 @@ class _Reader:
         kind, machine = unpack_from("<HH", self.data, 16)
         self._segments()
         tags = list(self._tags())
-        first = dict(reversed(tags))  # of a tag that is there twice
+        first = dict(reversed(tags))  # the first of repeated tags counts
         needed = tuple(self._name(first, value) for tag, value in tags if tag == _DT_NEEDED)
         soname = self._name(first, first[_DT_SONAME]) if _DT_SONAME in first else ""
         undefined, defined = self._symbols(first)
@@ -140,7 +141,7 @@ class _Reader:
             yield tag, value
 
     def _place(self, address: int) -> int:
-        """Where in the file an address lies."""
+        """The file offset of an address."""
         for load in self.loads:
             if load.address <= address < load.address + load.in_file:
                 return load.offset + address - load.address
@@ -178,7 +179,7 @@ class _Reader:
             return int(count)
         if _DT_GNU_HASH not in tags:
             return 0
-        # The table of hashes ends with the last chain of the highest bucket.
+        # The hash table ends with the last chain of the highest bucket.
         at = self._place(tags[_DT_GNU_HASH])
         buckets, first, words, _ = unpack_from("<4I", self.data, at)
         heads = at + 16 + words * (8 if self.wide else 4)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files inside an app: entries of a ZIP archive or of a folder, which may be hostile.
 
-Nothing is unpacked under its own name, and no entry is read beyond what it and the app may take.
+Nothing is unpacked under its own name, and the number of bytes read is limited per entry and per app.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _ZIP_ERRORS: Final = (
 
 @dataclass(slots=True)
 class Entry:
-    """A file of an app. name: with slashes, as the app has it; shown: the same, safe to print.
+    """A file of an app. name: with slashes, as in the app; shown: the same, safe to print.
 
-    offset: where its bytes lie in the archive as they are; None for what is compressed, and in folders.
+    offset: where its bytes lie in the archive; None if they are compressed, and in folders.
     """
 
     name: str
@@ -48,11 +48,11 @@ class Entry:
         return printable(self.name)
 
     def head(self, count: int) -> bytes:
-        """The first bytes; of an archive's entry all of it is read."""
+        """The first bytes. (An archive's entry is read completely.)"""
         return self.read()[:count]
 
     def read(self) -> bytes:
-        """All bytes. ModelFormatError where they cannot be had, or are too many."""
+        """All bytes. ModelFormatError if they cannot be read, or are too many."""
         if self.size_bytes > MOST_BYTES:
             raise ModelFormatError(
                 f"{self.shown} has {self.size_bytes:,} bytes, more than the {MOST_BYTES:,} that are read"
@@ -62,7 +62,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Files:
-    """What is inside, by name, the rows that reading the list gave, and the bytes of the whole."""
+    """The entries by name, findings about the list itself, and the size of the archive or folder."""
 
     entries: dict[str, Entry]
     rows: list[Row]
@@ -71,9 +71,9 @@ class Files:
 
 @contextlib.contextmanager
 def opened_files(path: Path) -> Iterator[Files]:
-    """The files of the archive or the folder at `path`, to be read as long as the context lives.
+    """The files of the archive or the folder at `path`, readable as long as the context lives.
 
-    ModelFormatError for what is no archive, FileError for what cannot be read.
+    ModelFormatError if it is not an archive, FileError if it cannot be read.
     """
     if path.is_dir():
         yield _of_folder(path)
@@ -86,14 +86,14 @@ def opened_files(path: Path) -> Iterator[Files]:
             archive = stack.enter_context(zipfile.ZipFile(file))
         except _ZIP_ERRORS as error:
             raise ModelFormatError(
-                f"{path} is no ZIP archive that can be read: {error}",
+                f"{path} is not a readable ZIP archive: {error}",
                 fix="build or download it anew; give the app as it is installed",
             ) from None
         yield _Zip(archive, file, size).files()
 
 
 class _Zip:
-    """An archive that is read."""
+    """An open archive."""
 
     def __init__(self, archive: zipfile.ZipFile, file: IO[bytes], size: int) -> None:
         self.archive, self.file, self.size = archive, file, size
@@ -103,7 +103,7 @@ class _Zip:
         found = Files({}, [], self.size)
         infos = self.archive.infolist()
         if len(infos) > _MOST_ENTRIES:
-            said = f"{len(infos):,} entries, of which {_MOST_ENTRIES:,} are read"
+            said = f"{len(infos):,} entries, but only {_MOST_ENTRIES:,} are read"
             found.rows.append(Row("doubtful", "archive", "", said))
         for info in infos[:_MOST_ENTRIES]:
             if info.filename.endswith("/"):  # a folder
@@ -112,7 +112,7 @@ class _Zip:
             if fault:
                 found.rows.append(Row("broken", "archive", printable(info.filename), fault))
             elif info.filename in found.entries:
-                said = "the name is there twice: readers disagree about which one it is"
+                said = "the name occurs twice: readers disagree about which entry counts"
                 fix = "build the archive anew, without leftovers of an earlier build"
                 found.rows.append(Row("broken", "archive", printable(info.filename), said, fix))
             else:
@@ -125,7 +125,7 @@ class _Zip:
         return Entry(info.filename, info.file_size, offset, lambda: self._read(info), stored)
 
     def _data_offset(self, info: zipfile.ZipInfo) -> int | None:
-        """Where the bytes begin; None where the local header does not say."""
+        """The offset of the bytes; None if the local header is invalid."""
         try:
             self.file.seek(info.header_offset)
             head = _LOCAL.unpack(self.file.read(_LOCAL.size))
@@ -136,7 +136,7 @@ class _Zip:
     def _read(self, info: zipfile.ZipInfo) -> bytes:
         shown = printable(info.filename)
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise ModelFormatError(f"{shown} is compressed by a method that systems do not know")
+            raise ModelFormatError(f"{shown} is compressed by a method that devices do not support")
         if info.file_size > self.left:
             raise ModelFormatError(
                 f"{shown} is not read: more than {_MOST_ALL:,} bytes were decompressed before"
@@ -155,17 +155,17 @@ class _Zip:
 
 
 def _name_fault(name: str) -> str:
-    """Why a name is none that an app should have; "" for a good one."""
+    """Why an app should not have such a name; "" for a good one."""
     parts = name.split("/")
     if not name:
         return "it has no name: it was not read"
     if name.startswith("/") or ".." in parts or "\\" in name or "\0" in name:
-        return "the name leads out of the folder that it is unpacked into: it was not read"
+        return "the name points outside of the folder it is unpacked into: it was not read"
     return ""
 
 
 def _of_folder(root: Path) -> Files:
-    """All files below a folder. Links are not followed: a framework's lead to what is there anyway."""
+    """All files below a folder. Links are not followed: in frameworks their targets are entries too."""
     found = Files({}, [], 0)
     for folder, folders, names in os.walk(root):
         folders.sort()
@@ -182,7 +182,7 @@ def _of_folder(root: Path) -> Files:
 
 
 class _FileEntry(Entry):
-    """A file in a folder, whose first bytes cost little."""
+    """A file in a folder; reading its first bytes is cheap."""
 
     path: Path
 

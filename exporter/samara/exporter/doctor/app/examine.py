@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara doctor APP`: everything about a built app at once, read from its file or folder."""
+"""`samara doctor APP`: check everything about a built app, by reading its file or folder."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from samara.pybridge.files import path_of
 
 
 def examine_app(path: str | os.PathLike[str]) -> AppReport:
-    """What is inside of an app or a package for apps, and what would fail on devices.
+    """The contents of an app or a package for apps, and everything that would fail on devices.
 
-    Nothing of it is run, and models are opened by this installation's runtime. ModelFormatError for
-    what cannot be read as such a file at all, FileError for what cannot be read; all else is a row.
+    Nothing of it is run, except that this installation's runtime opens the models. ModelFormatError if it is
+    not such a file at all, FileError if it cannot be read; everything else becomes a row.
     """
     given = path_of(path, "the app")
     ending = ending_of(given)
     if ending not in KINDS:
         fix = OTHERS.get(ending, "name an .apk, .aar, .ipa, .app or .xcframework")
-        raise ModelFormatError(f"{given} is no app that can be read as it is", fix=fix)
+        raise ModelFormatError(f"{given} is not an app that samara doctor reads", fix=fix)
     kind = KINDS[ending]
     if given.is_file() and kind == "app":
         raise ModelFormatError(f"{given} is a file: an .app is a folder", fix="name the bundle")
@@ -74,10 +74,10 @@ def _apple(path: Path, kind: str, files: Files) -> AppReport:
 
 
 def _alone(models: object, runtimes: Mapping[str, object]) -> tuple[Row, ...]:
-    """A row for models without any runtime that could be asked."""
+    """A row for models if no runtime can be asked about them."""
     if not models or runtimes:
         return ()
-    said = "no library inside says what it holds: whether the models run is not known"
+    said = "no library inside has a manifest, so it is unknown whether the models run"
     fix = "link samara into the app, built with samara 0.10.0 or later"
     return (Row("doubtful", "operators", "", said, fix),)
 
@@ -88,7 +88,7 @@ def _folder_of(files: Files) -> str:
     roots = [name for name in found if name.endswith(".xcframework")]
     if len(roots) != 1:
         raise ModelFormatError(
-            f"the archive holds {len(roots)} XCFrameworks, of which it should hold one",
+            f"the archive holds {len(roots)} XCFrameworks, expected one",
             fix="zip -r --symlinks NAME.xcframework.zip NAME.xcframework",
         )
     return roots[0] + "/"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which names are those of apps and packages for apps."""
+"""Recognise names of apps and packages for apps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KINDS: Final = {
     ".xcframework.zip": "xcframework",
 }
 FOLDERS: Final = ("app", "xcframework")
-# What holds apps, and what to give in their place.
+# Containers of apps, and what to give instead.
 OTHERS: Final = {
     ".aab": "bundletool build-apks --mode=universal makes an .apk of it",
     ".apks": "unzip it, and name one of its .apk files",
@@ -25,12 +25,12 @@ OTHERS: Final = {
 
 
 def is_app(path: str | os.PathLike[str]) -> bool:
-    """Whether a name is that of an app or a package for apps; the file need not be there."""
+    """Whether a name is that of an app or a package for apps; the file need not exist."""
     return ending_of(path) in (*KINDS, *OTHERS)
 
 
 def ending_of(path: str | os.PathLike[str]) -> str:
-    """What a name ends in, in lower case."""
+    """The ending of a name, in lower case."""
     name = os.fspath(path).rstrip("/\\").lower()
     if name.endswith(".xcframework.zip"):
         return ".xcframework.zip"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Mach-O files say of themselves: programs, libraries and objects, thin, fat, and in archives."""
+"""Read Mach-O files: programs, libraries and objects; thin, fat, and in archives."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Final
 from samara.exporter.types import ModelFormatError
 
 MH_OBJECT, MH_EXECUTE, MH_DYLIB, MH_BUNDLE = 1, 2, 6, 8
-_THIN: Final = {b"\xce\xfa\xed\xfe": False, b"\xcf\xfa\xed\xfe": True}  # whether of 64 bits
-_FAT: Final = {b"\xca\xfe\xba\xbe": False, b"\xca\xfe\xba\xbf": True}  # whether with wide offsets
+_THIN: Final = {b"\xce\xfa\xed\xfe": False, b"\xcf\xfa\xed\xfe": True}  # whether 64-bit
+_FAT: Final = {b"\xca\xfe\xba\xbe": False, b"\xca\xfe\xba\xbf": True}  # whether offsets are 64-bit
 _ARCHIVE: Final = b"!<arch>\n"
-_MOST_SLICES: Final = 16  # of a fat file; a Java class begins with the same bytes
+_MOST_SLICES: Final = 16  # of a fat file; more means a Java class, which has the same magic
 _MOST_COMMANDS: Final = 10_000
 _CPUS: Final = {
     7: "i386",
@@ -48,8 +48,8 @@ _LC_ENCRYPTION: Final = (0x21, 0x2C)
 class Slice:
     """A file for one processor, or the files of an archive for it.
 
-    needed: install names of libraries, and whether the file does without. minimum: the least version of
-    the system. pages: the coarsest pages for which segments are laid out, 0 where there are none.
+    needed: install names of libraries, and whether each is weak. minimum: the oldest version of the system.
+    pages: the smallest segment alignment, 0 without segments.
     """
 
     cpu: str
@@ -72,14 +72,14 @@ class Slice:
 
 
 def is_macho(head: bytes) -> bool:
-    """Whether a file that begins so may be one for Apple's systems."""
+    """Whether a file that begins with these bytes may be one for Apple's systems."""
     if head[:4] in _FAT:
         return len(head) >= 8 and 0 < int.from_bytes(head[4:8], "big") <= _MOST_SLICES
     return head[:4] in _THIN or head[:8] == _ARCHIVE
 
 
 def slices(data: bytes) -> list[Slice]:
-    """The parts of a file, one for each processor and platform. ModelFormatError says what is wrong."""
+    """The parts of a file, one per processor and platform. ModelFormatError says what is wrong."""
     try:
         if data[:4] not in _FAT:
             return _slices_of(data)
@@ -88,7 +88,7 @@ def slices(data: bytes) -> list[Slice]:
             found += _slices_of(part)
         return found
     except (error, ValueError, OverflowError):
-        raise ModelFormatError("it is cut off, or its tables lie outside of it") from None
+        raise ModelFormatError("it is cut off, or its tables point outside of it") from None
 
 
 def _fat_parts(data: bytes) -> Iterator[bytes]:
@@ -110,7 +110,7 @@ def _slices_of(data: bytes) -> list[Slice]:
     if data[:4] in _THIN:
         return [_thin(data)]
     if data[:8] != _ARCHIVE:
-        raise ModelFormatError("it is neither a Mach-O file nor an archive of such")
+        raise ModelFormatError("it is neither a Mach-O file nor an archive of Mach-O files")
     joined: dict[tuple[str, str], Slice] = {}
     for member in _members(data):
         if member[:4] not in _THIN:
@@ -126,7 +126,7 @@ def _slices_of(data: bytes) -> list[Slice]:
 
 
 def _members(data: bytes) -> Iterator[bytes]:
-    """The files of an archive, without its lists of symbols and of long names."""
+    """The files of an archive, without its symbol and name tables."""
     at = len(_ARCHIVE)
     while at + 60 <= len(data):
         name, size = data[at : at + 16].rstrip(), int(data[at + 48 : at + 58])
@@ -162,7 +162,7 @@ def _thin(data: bytes) -> Slice:
 
 
 def _command(made: Slice, command: int, body: bytes) -> None:
-    """Take what one load command says."""
+    """Read one load command."""
     if command == _LC_BUILD_VERSION:
         platform, least = unpack_from("<II", body, 8)
         made.platform = PLATFORMS.get(platform, f"platform {platform}")

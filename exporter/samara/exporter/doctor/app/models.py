@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The models inside an app: whether they open, and what they need of the libraries beside them."""
+"""Check the models inside an app: whether they open, and what they need of the libraries beside them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from samara.pybridge.probe import open_failure
 from samara.pybridge.scratch import scratch_folder
 
 SUFFIX = ".samara"
-# Features without which a model's records mean nothing; it runs on arrays all the same.
+# Features that records need; without them the model still runs on arrays.
 _OF_RECORDS = ("images", "audio", "answers")
-_SHOWN = 6  # things that a library lacks
-# Of the run that says what nodes need whose sizes depend on data. Who wrote the file is not known.
+_SHOWN = 6  # missing things that are named
+# Limits of the run that measures data-dependent sizes, because the file's author is unknown.
 _LIMITS = {"max_arena_bytes": 8 << 30, "deadline_s": 60.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A model that could be read, what it needs, and the features that its records ask for."""
+    """A model that was opened, its needs, and the features that its records ask for."""
 
     entry: Entry
     contents: ModelFile
@@ -38,14 +38,14 @@ class Opened:
 
 
 def model_entries(entries: Mapping[str, Entry]) -> list[Entry]:
-    """The entries that are models, by their names."""
+    """The entries that are models by their names."""
     return [entry for name, entry in entries.items() if name.lower().endswith(SUFFIX)]
 
 
 def examine_models(
     entries: Sequence[Entry], runtimes: Mapping[str, Selection]
 ) -> tuple[list[ModelEntry], list[Row]]:
-    """Every model beside every runtime, by the runtime's name."""
+    """Compare every model with every runtime, by the runtime's name."""
     rows: list[Row] = []
     found: list[ModelEntry] = []
     with scratch_folder() as folder:
@@ -69,7 +69,7 @@ def examine_models(
 
 
 def _open(entry: Entry, file: Path) -> tuple[Opened | None, list[Row]]:
-    """The model, and what is wrong with it. It is read by the exporter and opened by the runtime."""
+    """Open a model, and report what is wrong with it. Exporter and runtime both read it."""
     try:
         put(file, entry.read())
         contents = read_file(file, checked=False)
@@ -94,7 +94,7 @@ def _open(entry: Entry, file: Path) -> tuple[Opened | None, list[Row]]:
 
 
 def _on(opened: Opened, name: str, runtime: Selection) -> Iterator[Row]:
-    """What a model lacks on one runtime: a row for all that would fail, and one for what may."""
+    """What a model lacks on one runtime: a row for everything that fails, and one for what may fail."""
     newer = list(versions(opened.contents, runtime))
     found = newer or list(unmet(opened.needs, runtime))
     check = "version" if newer else "operators"
@@ -118,7 +118,7 @@ def _on(opened: Opened, name: str, runtime: Selection) -> Iterator[Row]:
 
 
 def _lacking(missing: Sequence[Finding]) -> str:
-    """What a library lacks in one sentence, operators before parts of the runtime."""
+    """Everything that a library lacks in one sentence, operators first, then parts of the runtime."""
     things = [f.reason.removeprefix("the library has no ") for f in missing]
     things = [thing.removeprefix("the library was built without ") for thing in things]
     more = f" and {len(things) - _SHOWN} more" if len(things) > _SHOWN else ""

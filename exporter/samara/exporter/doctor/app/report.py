@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `samara doctor` says about an app: rows, libraries, models, as text and as JSON."""
+"""The report of `samara doctor` about an app: rows, libraries, models, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _ORDER: Final = ("broken", "doubtful", "ok")
 
 
 def printable(text: str) -> str:
-    """A name or a line without what a terminal would obey."""
+    """A text without control characters that a terminal would act on."""
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One thing that was checked.
+    """One check.
 
-    level: `broken` fails on a device, `doubtful` works and should be known, `ok` was looked at.
-    check: what it is about. where: an entry of the app, or "".
+    level: `broken` fails on a device, `doubtful` works but is worth knowing, `ok` passed. check: its
+    subject. where: an entry of the app, or "".
     """
 
     level: Level
@@ -36,10 +36,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A native library inside, for one kind of machine.
+    """A native library, for one kind of machine.
 
-    abi: Android's name, or system and architecture. samara: the version of the runtime in it, "" where
-    there is none. operators: how many the runtime has.
+    abi: Android's name, or system and architecture. samara: the version of its runtime, "" if it has
+    none. operators: their number in the runtime.
     """
 
     name: str
@@ -51,8 +51,8 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class ModelEntry:
-    """A model inside. min_runtime: "" where it cannot be opened; runs_on: ABIs whose library has all
-    that it needs."""
+    """A model. min_runtime: "" if it cannot be opened; runs_on: ABIs whose library has everything that it
+    needs."""
 
     name: str
     size_bytes: int
@@ -63,7 +63,7 @@ class ModelEntry:
 
 @dataclass(frozen=True, slots=True)
 class AppReport:
-    """What `samara doctor` shows of an app. facts: of the app itself, such as its least system."""
+    """The report of `samara doctor` about an app. facts: about the app, such as its minimum system."""
 
     path: str
     kind: str
@@ -136,7 +136,7 @@ def _models(models: Sequence[ModelEntry]) -> str:
 
 
 def _checks(rows: Sequence[Row]) -> str:
-    """All rows, the worst first; what is as it should be and said of several stands once."""
+    """All rows, the worst first. Rows that passed with the same text are shown once."""
     ordered = sorted(rows, key=lambda row: _ORDER.index(row.level))
     places: dict[tuple[str, ...], list[str]] = {}
     for number, row in enumerate(ordered):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XCFrameworks: whether what Info.plist lists is there, and is what it says."""
+"""Check XCFrameworks: whether the contents match Info.plist."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FIX = "make it anew: samara build, xcodebuild -create-xcframework"
 
 
 class XCFramework:
-    """An XCFramework as it is read, below `root` of the files."""
+    """An XCFramework that is read, below `root` of the files."""
 
     def __init__(self, files: Files, root: str) -> None:
         self.rows: list[Row] = []
@@ -53,7 +53,7 @@ class XCFramework:
     def _listed(self) -> list[dict[str, Any]]:
         entry = self.entries.get("Info.plist")
         if entry is None:
-            self._broken("", "there is no Info.plist: it is no XCFramework")
+            self._broken("", "there is no Info.plist: this is not an XCFramework")
             return []
         try:
             listed = read_plist(entry).get("AvailableLibraries")
@@ -65,7 +65,7 @@ class XCFramework:
             return []
         good = [each for each in listed if isinstance(each, dict)]
         if len(good) < len(listed):
-            self._broken(entry.shown, "AvailableLibraries holds what is no dictionary")
+            self._broken(entry.shown, "an entry of AvailableLibraries is not a dictionary")
         return good
 
     def _broken(self, where: str, said: str) -> None:
@@ -76,7 +76,7 @@ class XCFramework:
         shown = identifier or "a library without LibraryIdentifier"
         wanted = _text(listed, "SupportedPlatform"), _text(listed, "SupportedPlatformVariant")
         if wanted in seen:
-            said = f"it is for the same platform as {seen[wanted]}: Xcode refuses that"
+            said = f"it is for the same platform as {seen[wanted]}: Xcode refuses this"
             yield Row(
                 "broken", "Info.plist", shown, said, "join the architectures with lipo -create"
             )
@@ -90,7 +90,7 @@ class XCFramework:
         yield from faults
         self.parts += parts
         if not parts and not faults:
-            yield Row("broken", "library", entry.shown, "it is no Mach-O file", _FIX)
+            yield Row("broken", "library", entry.shown, "it is not a Mach-O file", _FIX)
         yield from _architectures(listed, parts, entry.shown)
         for part in parts:
             yield from slice_rows(part)
@@ -100,7 +100,7 @@ class XCFramework:
         yield from self._headers(listed, identifier, shown)
 
     def _binary(self, listed: dict[str, Any], identifier: str) -> Entry | None:
-        """The file of a library: of a framework the one inside that has its name."""
+        """The file of a library; for a framework the file inside with the framework's name."""
         path = self._inside(identifier, _text(listed, "BinaryPath") or _text(listed, "LibraryPath"))
         if path is None:
             return None
@@ -112,7 +112,7 @@ class XCFramework:
         return self.entries.get(path)
 
     def _inside(self, identifier: str, path: str) -> str | None:
-        """The path below the XCFramework; None for one that leads out of it."""
+        """The path below the XCFramework; None if it leads out of it."""
         if not identifier or not path or "/" in identifier or identifier == "..":
             return None
         joined = posixpath.normpath(f"{identifier}/{path}")
@@ -154,19 +154,19 @@ def _architectures(listed: dict[str, Any], parts: list[Part], where: str) -> Ite
 
 
 def _needed(part: Part) -> Iterator[Row]:
-    """Whether the libraries that one needs are the system's, or the app's to bring."""
+    """Whether the needed libraries belong to the system, or the app must supply them."""
     for name, is_weak in part.slice.needed:
         if not is_of_system(name):
-            said = f"it needs {name}, which is no library of the system"
+            said = f"it needs {name}, which is not a library of the system"
             level: Level = "doubtful" if is_weak or is_relative(name) else "broken"
             yield Row(level, "needed", part.where, said, "link it statically, or give it as well")
 
 
 def _platform(part: Part, wanted: str) -> Iterator[Row]:
-    """Whether a slice is for the platform that the list says."""
+    """Whether a slice is for the platform that the list names."""
     one = part.slice
     if not one.platform:
-        said = "its objects do not say what system they are for"
+        said = "its objects do not name their system"
         fix = "compile them with a target such as arm64-apple-ios15.0"
         yield Row("doubtful", "platform", part.where, said, fix)
     elif one.platform != wanted:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from samara.exporter.frontend.counterparts import name_counterparts
 from samara.exporter.frontend.data import transforms
 from samara.exporter.frontend.data._worker import WorkerInfo, get_worker_info
 from samara.exporter.frontend.data.collate import default_collate, default_convert
@@ -70,3 +71,19 @@ __all__ = [
     "read_idx",
     "transforms",
 ]
+
+# Those of torchvision and of samara itself have other homes.
+_OF_TORCH = (
+    *(
+        "BatchSampler",
+        "ChainDataset",
+        "ConcatDataset",
+        "DataLoader",
+        "Dataset",
+        "DistributedSampler",
+    ),
+    *("IterableDataset", "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset"),
+    *("SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate"),
+    *("default_convert", "get_worker_info", "random_split"),
+)
+name_counterparts(globals(), _OF_TORCH, "torch.utils.data")

@@ -32,7 +32,7 @@ class FromRecord:
 
     >>> transform = FromRecord("rgb float32 nchw resize=256 crop=224 mean=127.5 std=127.5")
     >>> transform(np.zeros((480, 640, 3), np.uint8)).shape
-    Size([3, 224, 224])
+    (3, 224, 224)
     """
 
     def __init__(self, record: InputRecord | str) -> None:

@@ -13,7 +13,11 @@ from samara.exporter.frontend.tensor import Tensor
 
 
 class ReLU(Module):
-    """`functional.relu`."""
+    """`functional.relu`.
+
+    >>> nn.ReLU()(samara.tensor([-2.0, 0.5, 2.0])).tolist()
+    [0.0, 0.5, 2.0]
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -27,7 +31,11 @@ class ReLU(Module):
 
 
 class ReLU6(Module):
-    """`functional.relu6`."""
+    """`functional.relu6`.
+
+    >>> nn.ReLU6()(samara.tensor([-2.0, 0.5, 2.0])).tolist()
+    [0.0, 0.5, 2.0]
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -41,7 +49,11 @@ class ReLU6(Module):
 
 
 class Hardtanh(Module):
-    """`functional.hardtanh`."""
+    """`functional.hardtanh`.
+
+    >>> nn.Hardtanh()(samara.tensor([-2.0, 0.5, 2.0])).tolist()
+    [-1.0, 0.5, 1.0]
+    """
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -57,7 +69,11 @@ class Hardtanh(Module):
 
 
 class LeakyReLU(Module):
-    """`functional.leaky_relu`."""
+    """`functional.leaky_relu`.
+
+    >>> [round(v, 3) for v in nn.LeakyReLU(0.1)(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [-0.2, 0.5, 2.0]
+    """
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__()
@@ -72,7 +88,11 @@ class LeakyReLU(Module):
 
 
 class RReLU(Module):
-    """`functional.rrelu`: slopes are random in training, their middle in eval mode."""
+    """`functional.rrelu`: slopes are random in training, their middle in eval mode.
+
+    >>> nn.RReLU(0.2, 0.2).eval()(samara.tensor([-2.0, 3.0])).shape
+    (2,)
+    """
 
     def __init__(
         self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
@@ -90,7 +110,11 @@ class RReLU(Module):
 
 
 class ELU(Module):
-    """`functional.elu`."""
+    """`functional.elu`.
+
+    >>> [round(v, 3) for v in nn.ELU()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [-0.865, 0.5, 2.0]
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -105,7 +129,11 @@ class ELU(Module):
 
 
 class SELU(Module):
-    """`functional.selu`."""
+    """`functional.selu`.
+
+    >>> [round(v, 3) for v in nn.SELU()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [-1.52, 0.525, 2.101]
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -119,7 +147,11 @@ class SELU(Module):
 
 
 class CELU(Module):
-    """`functional.celu`."""
+    """`functional.celu`.
+
+    >>> [round(v, 3) for v in nn.CELU()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [-0.865, 0.5, 2.0]
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -134,7 +166,11 @@ class CELU(Module):
 
 
 class GELU(Module):
-    """`functional.gelu`."""
+    """`functional.gelu`.
+
+    >>> [round(v, 3) for v in nn.GELU()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [-0.046, 0.346, 1.954]
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -148,7 +184,11 @@ class GELU(Module):
 
 
 class SiLU(Module):
-    """`functional.silu`."""
+    """`functional.silu`.
+
+    >>> [round(v, 3) for v in nn.SiLU()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [-0.238, 0.311, 1.762]
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -162,7 +202,11 @@ class SiLU(Module):
 
 
 class Mish(Module):
-    """`functional.mish`."""
+    """`functional.mish`.
+
+    >>> [round(v, 3) for v in nn.Mish()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [-0.253, 0.375, 1.944]
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -176,7 +220,11 @@ class Mish(Module):
 
 
 class Hardswish(Module):
-    """`functional.hardswish`."""
+    """`functional.hardswish`.
+
+    >>> [round(v, 3) for v in nn.Hardswish()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [-0.333, 0.292, 1.667]
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -190,7 +238,11 @@ class Hardswish(Module):
 
 
 class Hardsigmoid(Module):
-    """`functional.hardsigmoid`."""
+    """`functional.hardsigmoid`.
+
+    >>> [round(v, 3) for v in nn.Hardsigmoid()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [0.167, 0.583, 0.833]
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__()
@@ -204,21 +256,33 @@ class Hardsigmoid(Module):
 
 
 class Sigmoid(Module):
-    """`functional.sigmoid`."""
+    """`functional.sigmoid`.
+
+    >>> [round(v, 3) for v in nn.Sigmoid()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [0.119, 0.622, 0.881]
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.sigmoid(input)
 
 
 class Tanh(Module):
-    """`functional.tanh`."""
+    """`functional.tanh`.
+
+    >>> [round(v, 3) for v in nn.Tanh()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [-0.964, 0.462, 0.964]
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanh(input)
 
 
 class Softplus(Module):
-    """`functional.softplus`."""
+    """`functional.softplus`.
+
+    >>> [round(v, 3) for v in nn.Softplus()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [0.127, 0.974, 2.127]
+    """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -233,21 +297,33 @@ class Softplus(Module):
 
 
 class Softsign(Module):
-    """`functional.softsign`."""
+    """`functional.softsign`.
+
+    >>> [round(v, 3) for v in nn.Softsign()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [-0.667, 0.333, 0.667]
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class Tanhshrink(Module):
-    """`functional.tanhshrink`."""
+    """`functional.tanhshrink`.
+
+    >>> [round(v, 3) for v in nn.Tanhshrink()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [-1.036, 0.038, 1.036]
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
 class Softshrink(Module):
-    """`functional.softshrink`."""
+    """`functional.softshrink`.
+
+    >>> nn.Softshrink()(samara.tensor([-2.0, 0.5, 2.0])).tolist()
+    [-1.5, 0.0, 1.5]
+    """
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -261,7 +337,11 @@ class Softshrink(Module):
 
 
 class Hardshrink(Module):
-    """`functional.hardshrink`."""
+    """`functional.hardshrink`.
+
+    >>> nn.Hardshrink()(samara.tensor([-2.0, 0.5, 2.0])).tolist()
+    [-2.0, 0.0, 2.0]
+    """
 
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
@@ -275,7 +355,11 @@ class Hardshrink(Module):
 
 
 class Threshold(Module):
-    """`functional.threshold`."""
+    """`functional.threshold`.
+
+    >>> nn.Threshold(1.0, 0.0)(samara.tensor([-2.0, 0.5, 2.0])).tolist()
+    [0.0, 0.0, 2.0]
+    """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
@@ -291,14 +375,22 @@ class Threshold(Module):
 
 
 class LogSigmoid(Module):
-    """`functional.logsigmoid`."""
+    """`functional.logsigmoid`.
+
+    >>> [round(v, 3) for v in nn.LogSigmoid()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [-2.127, -0.474, -0.127]
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class GLU(Module):
-    """`functional.glu`."""
+    """`functional.glu`.
+
+    >>> nn.GLU()(samara.ones(2, 6)).shape
+    (2, 3)
+    """
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -312,7 +404,11 @@ class GLU(Module):
 
 
 class Softmax(Module):
-    """`functional.softmax`."""
+    """`functional.softmax`.
+
+    >>> [round(v, 3) for v in nn.Softmax(dim=0)(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [0.015, 0.18, 0.806]
+    """
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -326,7 +422,11 @@ class Softmax(Module):
 
 
 class LogSoftmax(Module):
-    """`functional.log_softmax`."""
+    """`functional.log_softmax`.
+
+    >>> [round(v, 3) for v in nn.LogSoftmax(dim=0)(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [-4.216, -1.716, -0.216]
+    """
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -340,7 +440,11 @@ class LogSoftmax(Module):
 
 
 class Softmin(Module):
-    """`functional.softmin`."""
+    """`functional.softmin`.
+
+    >>> [round(v, 3) for v in nn.Softmin(dim=0)(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
+    [0.909, 0.075, 0.017]
+    """
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -354,7 +458,11 @@ class Softmin(Module):
 
 
 class PReLU(Module):
-    """`LeakyReLU` with a learned slope: one, or one per channel."""
+    """`LeakyReLU` with a learned slope: one, or one per channel.
+
+    >>> nn.PReLU()(samara.tensor([-2.0, 0.5, 2.0])).tolist()
+    [-0.5, 0.5, 2.0]
+    """
 
     def __init__(
         self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
@@ -369,7 +477,11 @@ class PReLU(Module):
 
 
 class Dropout(Module):
-    """`functional.dropout`."""
+    """`functional.dropout`.
+
+    >>> nn.Dropout(0.5).eval()(samara.ones(3)).tolist()
+    [1.0, 1.0, 1.0]
+    """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -384,7 +496,11 @@ class Dropout(Module):
 
 
 class Dropout1d(Module):
-    """`functional.dropout1d`."""
+    """`functional.dropout1d`.
+
+    >>> nn.Dropout1d(0.5).eval()(samara.ones(1, 3, 8)).shape
+    (1, 3, 8)
+    """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -399,7 +515,11 @@ class Dropout1d(Module):
 
 
 class Dropout2d(Module):
-    """`functional.dropout2d`."""
+    """`functional.dropout2d`.
+
+    >>> nn.Dropout2d(0.5).eval()(samara.ones(1, 3, 8, 8)).shape
+    (1, 3, 8, 8)
+    """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -414,7 +534,11 @@ class Dropout2d(Module):
 
 
 class Dropout3d(Module):
-    """`functional.dropout3d`."""
+    """`functional.dropout3d`.
+
+    >>> nn.Dropout3d(0.5).eval()(samara.ones(1, 3, 8, 8, 8)).shape
+    (1, 3, 8, 8, 8)
+    """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
@@ -429,7 +553,11 @@ class Dropout3d(Module):
 
 
 class AlphaDropout(Module):
-    """`functional.alpha_dropout`."""
+    """`functional.alpha_dropout`.
+
+    >>> nn.AlphaDropout(0.5).eval()(samara.ones(3)).tolist()
+    [1.0, 1.0, 1.0]
+    """
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()

@@ -23,6 +23,10 @@ class MultiheadAttention(Module):
 
     Parameters are in_proj_weight [3 E, E] (q_, k_ and v_proj_weight where `kdim` or `vdim` differ
     from E), in_proj_bias [3 E] and out_proj.
+
+    >>> x = samara.ones(5, 1, 8)  # time, batch, features
+    >>> nn.MultiheadAttention(8, 2)(x, x, x)[0].shape
+    (5, 1, 8)
     """
 
     def __init__(

@@ -69,7 +69,11 @@ class _Cell(Module):
 
 
 class RNNCell(_Cell):
-    """One step of RNN: input [N, I] (or [I]) and state [N, H] to the new state."""
+    """One step of RNN: input [N, I] (or [I]) and state [N, H] to the new state.
+
+    >>> nn.RNNCell(4, 8)(samara.ones(1, 4), samara.zeros(1, 8)).shape
+    (1, 8)
+    """
 
     def __init__(
         self,
@@ -94,7 +98,12 @@ class RNNCell(_Cell):
 
 
 class LSTMCell(_Cell):
-    """One step of LSTM: input [N, I] (or [I]) and (h, c) to the new (h, c)."""
+    """One step of LSTM: input [N, I] (or [I]) and (h, c) to the new (h, c).
+
+    >>> h, c = nn.LSTMCell(4, 8)(samara.ones(1, 4))
+    >>> h.shape, c.shape
+    ((1, 8), (1, 8))
+    """
 
     gates = 4
 
@@ -112,7 +121,11 @@ class LSTMCell(_Cell):
 
 
 class GRUCell(_Cell):
-    """One step of GRU: input [N, I] (or [I]) and state [N, H] to the new state."""
+    """One step of GRU: input [N, I] (or [I]) and state [N, H] to the new state.
+
+    >>> nn.GRUCell(4, 8)(samara.ones(1, 4), samara.zeros(1, 8)).shape
+    (1, 8)
+    """
 
     gates = 3
 

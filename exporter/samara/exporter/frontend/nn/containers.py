@@ -80,6 +80,9 @@ class Sequential(_Numbered[Module], Generic[R]):
 
     To a type checker a call gives what the forward of the last module does, as far as the checker
     sees which one that is, and a Tensor otherwise.
+
+    >>> nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))(samara.ones(3, 4)).shape
+    (3, 2)
     """
 
     if TYPE_CHECKING:
@@ -107,7 +110,11 @@ class Sequential(_Numbered[Module], Generic[R]):
 
 
 class ModuleList(_Numbered[M]):
-    """A list of modules that belong to the module that has it."""
+    """A list of modules that belong to the module that has it.
+
+    >>> len(nn.ModuleList([nn.Linear(4, 4) for _ in range(3)]))
+    3
+    """
 
     def __init__(self, modules: Iterable[M] | None = None) -> None:
         super().__init__()
@@ -116,7 +123,11 @@ class ModuleList(_Numbered[M]):
 
 
 class ModuleDict(Module, Generic[M]):
-    """A dict of modules."""
+    """A dict of modules.
+
+    >>> sorted(nn.ModuleDict({"head": nn.Linear(4, 2), "act": nn.ReLU()}).keys())
+    ['act', 'head']
+    """
 
     def __init__(self, modules: Mapping[str, M] | None = None) -> None:
         super().__init__()
@@ -157,7 +168,11 @@ class ModuleDict(Module, Generic[M]):
 
 
 class ParameterList(Module):
-    """A list of parameters."""
+    """A list of parameters.
+
+    >>> len(list(nn.ParameterList([samara.zeros(2), samara.ones(3)]).parameters()))
+    2
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()

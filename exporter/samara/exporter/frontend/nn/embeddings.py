@@ -15,7 +15,11 @@ from samara.exporter.frontend.tensor import Tensor
 
 
 class Embedding(Module):
-    """Rows of weight [num_embeddings, embedding_dim]; `padding_idx` is zero and not learned."""
+    """Rows of weight [num_embeddings, embedding_dim]; `padding_idx` is zero and not learned.
+
+    >>> nn.Embedding(10, 4)(samara.tensor([1, 2, 3])).shape
+    (3, 4)
+    """
 
     def __init__(
         self,
@@ -56,7 +60,11 @@ class Embedding(Module):
 
 
 class EmbeddingBag(Module):
-    """Sums, means or largest elements of bags of rows (`functional.embedding_bag`)."""
+    """Sums, means or largest elements of bags of rows (`functional.embedding_bag`).
+
+    >>> nn.EmbeddingBag(10, 4)(samara.tensor([[1, 2], [3, 4]])).shape
+    (2, 4)
+    """
 
     def __init__(
         self,

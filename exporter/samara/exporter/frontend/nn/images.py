@@ -11,7 +11,11 @@ from samara.exporter.frontend.tensor import Tensor
 
 
 class PixelShuffle(Module):
-    """Channels dealt out into space."""
+    """Channels dealt out into space.
+
+    >>> nn.PixelShuffle(2)(samara.ones(1, 12, 4, 4)).shape
+    (1, 3, 8, 8)
+    """
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
@@ -22,7 +26,11 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Space gathered into channels."""
+    """Space gathered into channels.
+
+    >>> nn.PixelUnshuffle(2)(samara.ones(1, 3, 8, 8)).shape
+    (1, 12, 4, 4)
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -33,7 +41,11 @@ class PixelUnshuffle(Module):
 
 
 class Upsample(Module):
-    """`functional.interpolate`."""
+    """`functional.interpolate`.
+
+    >>> nn.Upsample(scale_factor=2)(samara.ones(1, 3, 4, 4)).shape
+    (1, 3, 8, 8)
+    """
 
     def __init__(
         self,
@@ -62,7 +74,11 @@ class Upsample(Module):
 
 
 class Unfold(Module):
-    """Patches of [N, C, H, W] as columns (`functional.unfold`)."""
+    """Patches of [N, C, H, W] as columns (`functional.unfold`).
+
+    >>> nn.Unfold(2, stride=2)(samara.ones(1, 3, 4, 4)).shape
+    (1, 12, 4)
+    """
 
     def __init__(
         self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
@@ -81,7 +97,11 @@ class Unfold(Module):
 
 
 class Fold(Module):
-    """Columns of patches added up to [N, C, H, W] (`functional.fold`)."""
+    """Columns of patches added up to [N, C, H, W] (`functional.fold`).
+
+    >>> nn.Fold((4, 4), kernel_size=2, stride=2)(samara.ones(1, 12, 4)).shape
+    (1, 3, 4, 4)
+    """
 
     def __init__(
         self,

@@ -17,7 +17,11 @@ from samara.pybridge.errors import ShapeError, UnsupportedError
 
 
 class Identity(Module):
-    """Its input."""
+    """Its input.
+
+    >>> nn.Identity()(samara.tensor([-2.0, 0.5, 2.0])).tolist()
+    [-2.0, 0.5, 2.0]
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -27,7 +31,11 @@ class Identity(Module):
 
 
 class Flatten(Module):
-    """Dimensions `start_dim` to `end_dim` as one."""
+    """Dimensions `start_dim` to `end_dim` as one.
+
+    >>> nn.Flatten()(samara.ones(2, 3, 4)).shape
+    (2, 12)
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -39,7 +47,11 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """One dimension as several."""
+    """One dimension as several.
+
+    >>> nn.Unflatten(1, (2, 3))(samara.ones(4, 6)).shape
+    (4, 2, 3)
+    """
 
     def __init__(self, dim: int, unflattened_size: Any) -> None:
         super().__init__()
@@ -51,7 +63,11 @@ class Unflatten(Module):
 
 
 class Linear(Module):
-    """x [..., in] @ weight [out, in]ᵀ + bias [out]."""
+    """x [..., in] @ weight [out, in]ᵀ + bias [out].
+
+    >>> nn.Linear(4, 2)(samara.ones(3, 4)).shape
+    (3, 2)
+    """
 
     def __init__(
         self,
@@ -87,7 +103,11 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """x1ᵀ weight [out, in1, in2] x2 + bias."""
+    """x1ᵀ weight [out, in1, in2] x2 + bias.
+
+    >>> nn.Bilinear(2, 3, 4)(samara.ones(1, 2), samara.ones(1, 3)).shape
+    (1, 4)
+    """
 
     def __init__(
         self,
@@ -191,7 +211,11 @@ class _Conv(Module):
 
 
 class Conv1d(_Conv):
-    """Convolution of [N, C, L]."""
+    """Convolution of [N, C, L].
+
+    >>> nn.Conv1d(3, 16, 3, stride=2, padding=1)(samara.ones(1, 3, 8)).shape
+    (1, 16, 4)
+    """
 
     spatial = 1
 
@@ -201,7 +225,11 @@ class Conv1d(_Conv):
 
 
 class Conv2d(_Conv):
-    """Convolution of [N, C, H, W]."""
+    """Convolution of [N, C, H, W].
+
+    >>> nn.Conv2d(3, 16, 3, stride=2, padding=1)(samara.ones(1, 3, 8, 8)).shape
+    (1, 16, 4, 4)
+    """
 
     spatial = 2
 
@@ -211,7 +239,11 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """Convolution of [N, C, D, H, W]."""
+    """Convolution of [N, C, D, H, W].
+
+    >>> nn.Conv3d(3, 16, 3, stride=2, padding=1)(samara.ones(1, 3, 8, 8, 8)).shape
+    (1, 16, 4, 4, 4)
+    """
 
     spatial = 3
 
@@ -277,7 +309,11 @@ class _ConvTranspose(_Conv):
 
 
 class ConvTranspose1d(_ConvTranspose):
-    """Transposed convolution of [N, C, L]."""
+    """Transposed convolution of [N, C, L].
+
+    >>> nn.ConvTranspose1d(3, 16, 2, stride=2)(samara.ones(1, 3, 8)).shape
+    (1, 16, 16)
+    """
 
     spatial = 1
 
@@ -296,7 +332,11 @@ class ConvTranspose1d(_ConvTranspose):
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """Transposed convolution of [N, C, H, W]."""
+    """Transposed convolution of [N, C, H, W].
+
+    >>> nn.ConvTranspose2d(3, 16, 2, stride=2)(samara.ones(1, 3, 8, 8)).shape
+    (1, 16, 16, 16)
+    """
 
     spatial = 2
 
@@ -315,7 +355,11 @@ class ConvTranspose2d(_ConvTranspose):
 
 
 class ConvTranspose3d(_ConvTranspose):
-    """Transposed convolution of [N, C, D, H, W]."""
+    """Transposed convolution of [N, C, D, H, W].
+
+    >>> nn.ConvTranspose3d(3, 16, 2, stride=2)(samara.ones(1, 3, 8, 8, 8)).shape
+    (1, 16, 16, 16, 16)
+    """
 
     spatial = 3
 

@@ -25,7 +25,11 @@ class _Loss(Module):
 
 
 class CrossEntropyLoss(_Loss):
-    """`functional.cross_entropy`."""
+    """`functional.cross_entropy`.
+
+    >>> round(nn.CrossEntropyLoss()(samara.zeros(1, 2), samara.tensor([1])).item(), 4)
+    0.6931
+    """
 
     def __init__(
         self,
@@ -47,7 +51,11 @@ class CrossEntropyLoss(_Loss):
 
 
 class NLLLoss(_Loss):
-    """`functional.nll_loss`."""
+    """`functional.nll_loss`.
+
+    >>> nn.NLLLoss()(samara.tensor([[-1.0, -2.0]]), samara.tensor([1])).item()
+    2.0
+    """
 
     def __init__(
         self, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean"
@@ -59,7 +67,11 @@ class NLLLoss(_Loss):
 
 
 class MSELoss(_Loss):
-    """`functional.mse_loss`."""
+    """`functional.mse_loss`.
+
+    >>> nn.MSELoss()(samara.zeros(2), samara.tensor([1.0, 3.0])).item()
+    5.0
+    """
 
     def __init__(self, *, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
@@ -69,7 +81,11 @@ class MSELoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """`functional.l1_loss`."""
+    """`functional.l1_loss`.
+
+    >>> nn.L1Loss()(samara.zeros(2), samara.tensor([1.0, 3.0])).item()
+    2.0
+    """
 
     def __init__(self, *, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
@@ -79,7 +95,11 @@ class L1Loss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """`functional.smooth_l1_loss`."""
+    """`functional.smooth_l1_loss`.
+
+    >>> nn.SmoothL1Loss()(samara.zeros(1), samara.tensor([3.0])).item()
+    2.5
+    """
 
     def __init__(self, *, reduction: str = "mean", beta: float = 1.0) -> None:
         super().__init__(reduction=reduction, beta=beta)
@@ -89,7 +109,11 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """`functional.huber_loss`."""
+    """`functional.huber_loss`.
+
+    >>> nn.HuberLoss()(samara.zeros(1), samara.tensor([3.0])).item()
+    2.5
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction, delta=delta)
@@ -99,7 +123,11 @@ class HuberLoss(_Loss):
 
 
 class BCELoss(_Loss):
-    """`functional.binary_cross_entropy`."""
+    """`functional.binary_cross_entropy`.
+
+    >>> round(nn.BCELoss()(samara.tensor([0.5]), samara.ones(1)).item(), 4)
+    0.6931
+    """
 
     def __init__(self, weight: Tensor | None = None, *, reduction: str = "mean") -> None:
         super().__init__(weight=weight, reduction=reduction)
@@ -109,7 +137,11 @@ class BCELoss(_Loss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """`functional.binary_cross_entropy_with_logits`."""
+    """`functional.binary_cross_entropy_with_logits`.
+
+    >>> round(nn.BCEWithLogitsLoss()(samara.zeros(1), samara.ones(1)).item(), 4)
+    0.6931
+    """
 
     def __init__(
         self,
@@ -127,7 +159,11 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """`functional.kl_div`."""
+    """`functional.kl_div`.
+
+    >>> nn.KLDivLoss(reduction="sum")(samara.zeros(1), samara.ones(1)).item()
+    0.0
+    """
 
     def __init__(self, *, reduction: str = "mean", log_target: bool = False) -> None:
         super().__init__(reduction=reduction, log_target=log_target)
@@ -137,7 +173,11 @@ class KLDivLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """`functional.poisson_nll_loss`."""
+    """`functional.poisson_nll_loss`.
+
+    >>> nn.PoissonNLLLoss()(samara.zeros(1), samara.ones(1)).item()
+    1.0
+    """
 
     def __init__(
         self,
@@ -154,7 +194,11 @@ class PoissonNLLLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """`functional.hinge_embedding_loss`."""
+    """`functional.hinge_embedding_loss`.
+
+    >>> nn.HingeEmbeddingLoss()(samara.tensor([0.25]), samara.tensor([-1.0])).item()
+    0.75
+    """
 
     def __init__(self, margin: float = 1.0, *, reduction: str = "mean") -> None:
         super().__init__(margin=margin, reduction=reduction)
@@ -164,7 +208,11 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """`functional.cosine_embedding_loss`."""
+    """`functional.cosine_embedding_loss`.
+
+    >>> nn.CosineEmbeddingLoss()(samara.ones(1, 2), samara.ones(1, 2), samara.ones(1)).shape
+    ()
+    """
 
     def __init__(self, margin: float = 0.0, *, reduction: str = "mean") -> None:
         super().__init__(margin=margin, reduction=reduction)
@@ -174,7 +222,11 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """`functional.margin_ranking_loss`."""
+    """`functional.margin_ranking_loss`.
+
+    >>> nn.MarginRankingLoss()(samara.zeros(1), samara.ones(1), samara.ones(1)).item()
+    1.0
+    """
 
     def __init__(self, margin: float = 0.0, *, reduction: str = "mean") -> None:
         super().__init__(margin=margin, reduction=reduction)
@@ -184,7 +236,11 @@ class MarginRankingLoss(_Loss):
 
 
 class TripletMarginLoss(_Loss):
-    """`functional.triplet_margin_loss`."""
+    """`functional.triplet_margin_loss`.
+
+    >>> round(nn.TripletMarginLoss()(samara.zeros(1, 2), samara.zeros(1, 2), samara.ones(1, 2)).item(), 3)
+    0.0
+    """
 
     def __init__(
         self,
@@ -202,7 +258,11 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`functional.triplet_margin_with_distance_loss`."""
+    """`functional.triplet_margin_with_distance_loss`.
+
+    >>> round(nn.TripletMarginWithDistanceLoss()(samara.zeros(1, 2), samara.zeros(1, 2), samara.ones(1, 2)).item(), 3)
+    0.0
+    """
 
     def __init__(
         self,
@@ -221,7 +281,11 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """`functional.soft_margin_loss`."""
+    """`functional.soft_margin_loss`.
+
+    >>> round(nn.SoftMarginLoss()(samara.zeros(1), samara.ones(1)).item(), 4)
+    0.6931
+    """
 
     def __init__(self, *, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
@@ -231,7 +295,11 @@ class SoftMarginLoss(_Loss):
 
 
 class MultiLabelSoftMarginLoss(_Loss):
-    """`functional.multilabel_soft_margin_loss`."""
+    """`functional.multilabel_soft_margin_loss`.
+
+    >>> round(nn.MultiLabelSoftMarginLoss()(samara.zeros(1, 2), samara.ones(1, 2)).item(), 4)
+    0.6931
+    """
 
     def __init__(self, weight: Tensor | None = None, *, reduction: str = "mean") -> None:
         super().__init__(weight=weight, reduction=reduction)
@@ -241,7 +309,11 @@ class MultiLabelSoftMarginLoss(_Loss):
 
 
 class MultiMarginLoss(_Loss):
-    """`functional.multi_margin_loss`."""
+    """`functional.multi_margin_loss`.
+
+    >>> nn.MultiMarginLoss()(samara.zeros(1, 2), samara.tensor([1])).item()
+    0.5
+    """
 
     def __init__(
         self,
@@ -258,7 +330,11 @@ class MultiMarginLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """`functional.gaussian_nll_loss`."""
+    """`functional.gaussian_nll_loss`.
+
+    >>> nn.GaussianNLLLoss()(samara.zeros(2), samara.zeros(2), samara.ones(2)).item()
+    0.0
+    """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(full=full, eps=eps, reduction=reduction)
@@ -268,7 +344,11 @@ class GaussianNLLLoss(_Loss):
 
 
 class PairwiseDistance(Module):
-    """`functional.pairwise_distance`."""
+    """`functional.pairwise_distance`.
+
+    >>> round(nn.PairwiseDistance()(samara.zeros(1, 2), samara.tensor([[3.0, 4.0]])).item(), 3)
+    5.0
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
@@ -281,7 +361,11 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """`functional.cosine_similarity`."""
+    """`functional.cosine_similarity`.
+
+    >>> nn.CosineSimilarity()(samara.ones(3, 2), samara.ones(3, 2)).shape
+    (3,)
+    """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

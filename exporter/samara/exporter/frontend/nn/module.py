@@ -77,6 +77,16 @@ class Module:
 
     Parameters, buffers and modules assigned as attributes are found by name; `state_dict` has
     PyTorch's keys. Subclasses call `super().__init__()` first and define `forward`.
+
+    >>> class Twice(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.linear = nn.Linear(4, 4)
+    ...
+    ...     def forward(self, x):
+    ...         return self.linear(self.linear(x))
+    >>> Twice()(samara.ones(1, 4)).shape
+    (1, 4)
     """
 
     training: bool

@@ -99,19 +99,31 @@ class _BatchNorm(_Running):
 
 
 class BatchNorm1d(_BatchNorm):
-    """Of [N, C] or [N, C, L]."""
+    """Of [N, C] or [N, C, L].
+
+    >>> nn.BatchNorm1d(3)(samara.ones(2, 3, 8)).shape
+    (2, 3, 8)
+    """
 
     ranks = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Of [N, C, H, W]."""
+    """Of [N, C, H, W].
+
+    >>> nn.BatchNorm2d(3)(samara.ones(2, 3, 8, 8)).shape
+    (2, 3, 8, 8)
+    """
 
     ranks = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Of [N, C, D, H, W]."""
+    """Of [N, C, D, H, W].
+
+    >>> nn.BatchNorm3d(3)(samara.ones(2, 3, 8, 8, 8)).shape
+    (2, 3, 8, 8, 8)
+    """
 
     ranks = (5,)
 
@@ -152,25 +164,41 @@ class _InstanceNorm(_Running):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Of [N, C, L]."""
+    """Of [N, C, L].
+
+    >>> nn.InstanceNorm1d(3)(samara.ones(2, 3, 8)).shape
+    (2, 3, 8)
+    """
 
     ranks = (3,)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Of [N, C, H, W]."""
+    """Of [N, C, H, W].
+
+    >>> nn.InstanceNorm2d(3)(samara.ones(2, 3, 8, 8)).shape
+    (2, 3, 8, 8)
+    """
 
     ranks = (4,)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Of [N, C, D, H, W]."""
+    """Of [N, C, D, H, W].
+
+    >>> nn.InstanceNorm3d(3)(samara.ones(2, 3, 8, 8, 8)).shape
+    (2, 3, 8, 8, 8)
+    """
 
     ranks = (5,)
 
 
 class LayerNorm(Module):
-    """Over the last dimensions."""
+    """Over the last dimensions.
+
+    >>> nn.LayerNorm(4)(samara.ones(2, 4)).shape
+    (2, 4)
+    """
 
     def __init__(
         self,
@@ -199,7 +227,11 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """Root mean square over the last dimensions."""
+    """Root mean square over the last dimensions.
+
+    >>> nn.RMSNorm(4)(samara.ones(2, 4)).shape
+    (2, 4)
+    """
 
     def __init__(
         self,
@@ -224,7 +256,11 @@ class RMSNorm(Module):
 
 
 class GroupNorm(Module):
-    """Over groups of channels."""
+    """Over groups of channels.
+
+    >>> nn.GroupNorm(2, 4)(samara.ones(1, 4, 8)).shape
+    (1, 4, 8)
+    """
 
     def __init__(
         self,
@@ -256,7 +292,11 @@ class GroupNorm(Module):
 
 
 class LocalResponseNorm(Module):
-    """Across neighbouring channels."""
+    """Across neighbouring channels.
+
+    >>> nn.LocalResponseNorm(2)(samara.ones(1, 4, 8, 8)).shape
+    (1, 4, 8, 8)
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()

@@ -15,6 +15,9 @@ class DataParallel(Module):
 
     Its state has the keys of `module` behind "module.". device_ids, output_device and dim have no
     effect.
+
+    >>> nn.DataParallel(nn.Linear(4, 2))(samara.ones(1, 4)).shape
+    (1, 2)
     """
 
     def __init__(

@@ -17,6 +17,9 @@ class Parameter(Tensor):
     """A tensor that is learned: assigned to a module it appears among its parameters.
 
     Takes over the memory of `data`.
+
+    >>> nn.Parameter(samara.zeros(2)).requires_grad
+    True
     """
 
     __slots__ = ()

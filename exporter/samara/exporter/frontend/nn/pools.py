@@ -46,21 +46,33 @@ class _MaxPool(Module):
 
 
 class MaxPool1d(_MaxPool):
-    """`functional.max_pool1d`."""
+    """`functional.max_pool1d`.
+
+    >>> nn.MaxPool1d(3, stride=2, padding=1)(samara.ones(1, 3, 8)).shape
+    (1, 3, 4)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.max_pool1d(input, *self._settings())
 
 
 class MaxPool2d(_MaxPool):
-    """`functional.max_pool2d`."""
+    """`functional.max_pool2d`.
+
+    >>> nn.MaxPool2d(3, stride=2, padding=1)(samara.ones(1, 3, 8, 8)).shape
+    (1, 3, 4, 4)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.max_pool2d(input, *self._settings())
 
 
 class MaxPool3d(_MaxPool):
-    """`functional.max_pool3d`."""
+    """`functional.max_pool3d`.
+
+    >>> nn.MaxPool3d(3, stride=2, padding=1)(samara.ones(1, 3, 8, 8, 8)).shape
+    (1, 3, 4, 4, 4)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.max_pool3d(input, *self._settings())
@@ -95,21 +107,33 @@ class _AvgPool(Module):
 
 
 class AvgPool1d(_AvgPool):
-    """`functional.avg_pool1d`."""
+    """`functional.avg_pool1d`.
+
+    >>> nn.AvgPool1d(2)(samara.ones(1, 3, 8)).shape
+    (1, 3, 4)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool1d(input, *self._settings())
 
 
 class AvgPool2d(_AvgPool):
-    """`functional.avg_pool2d`."""
+    """`functional.avg_pool2d`.
+
+    >>> nn.AvgPool2d(2)(samara.ones(1, 3, 8, 8)).shape
+    (1, 3, 4, 4)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool2d(input, *self._settings())
 
 
 class AvgPool3d(_AvgPool):
-    """`functional.avg_pool3d`."""
+    """`functional.avg_pool3d`.
+
+    >>> nn.AvgPool3d(2)(samara.ones(1, 3, 8, 8, 8)).shape
+    (1, 3, 4, 4, 4)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.avg_pool3d(input, *self._settings())
@@ -127,21 +151,33 @@ class _Adaptive(Module):
 
 
 class AdaptiveAvgPool1d(_Adaptive):
-    """`functional.adaptive_avg_pool1d`."""
+    """`functional.adaptive_avg_pool1d`.
+
+    >>> nn.AdaptiveAvgPool1d(2)(samara.ones(1, 3, 8)).shape
+    (1, 3, 2)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool1d(input, self.output_size)
 
 
 class AdaptiveAvgPool2d(_Adaptive):
-    """`functional.adaptive_avg_pool2d`."""
+    """`functional.adaptive_avg_pool2d`.
+
+    >>> nn.AdaptiveAvgPool2d(2)(samara.ones(1, 3, 8, 8)).shape
+    (1, 3, 2, 2)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool2d(input, self.output_size)
 
 
 class AdaptiveAvgPool3d(_Adaptive):
-    """`functional.adaptive_avg_pool3d`."""
+    """`functional.adaptive_avg_pool3d`.
+
+    >>> nn.AdaptiveAvgPool3d(2)(samara.ones(1, 3, 8, 8, 8)).shape
+    (1, 3, 2, 2, 2)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_avg_pool3d(input, self.output_size)
@@ -156,21 +192,33 @@ class _AdaptiveMax(_Adaptive):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMax):
-    """`functional.adaptive_max_pool1d`."""
+    """`functional.adaptive_max_pool1d`.
+
+    >>> nn.AdaptiveMaxPool1d(2)(samara.ones(1, 3, 8)).shape
+    (1, 3, 2)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool1d(input, self.output_size)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMax):
-    """`functional.adaptive_max_pool2d`."""
+    """`functional.adaptive_max_pool2d`.
+
+    >>> nn.AdaptiveMaxPool2d(2)(samara.ones(1, 3, 8, 8)).shape
+    (1, 3, 2, 2)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool2d(input, self.output_size)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMax):
-    """`functional.adaptive_max_pool3d`."""
+    """`functional.adaptive_max_pool3d`.
+
+    >>> nn.AdaptiveMaxPool3d(2)(samara.ones(1, 3, 8, 8, 8)).shape
+    (1, 3, 2, 2, 2)
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         return F.adaptive_max_pool3d(input, self.output_size)
@@ -200,105 +248,165 @@ class _Pad(Module):
 
 
 class ZeroPad1d(_Pad):
-    """Zeros around the last dimension."""
+    """Zeros around the last dimension.
+
+    >>> nn.ZeroPad1d(1)(samara.ones(1, 3, 8)).shape
+    (1, 3, 10)
+    """
 
     spatial = 1
     mode = "constant"
 
 
 class ZeroPad2d(_Pad):
-    """Zeros around the last 2 dimensions."""
+    """Zeros around the last 2 dimensions.
+
+    >>> nn.ZeroPad2d(1)(samara.ones(1, 3, 8, 8)).shape
+    (1, 3, 10, 10)
+    """
 
     spatial = 2
     mode = "constant"
 
 
 class ZeroPad3d(_Pad):
-    """Zeros around the last 3 dimensions."""
+    """Zeros around the last 3 dimensions.
+
+    >>> nn.ZeroPad3d(1)(samara.ones(1, 3, 8, 8, 8)).shape
+    (1, 3, 10, 10, 10)
+    """
 
     spatial = 3
     mode = "constant"
 
 
 class ConstantPad1d(_Pad):
-    """A value around the last dimension."""
+    """A value around the last dimension.
+
+    >>> nn.ConstantPad1d(1, 0.5)(samara.ones(1, 3, 8)).shape
+    (1, 3, 10)
+    """
 
     spatial = 1
     mode = "constant"
 
 
 class ConstantPad2d(_Pad):
-    """A value around the last 2 dimensions."""
+    """A value around the last 2 dimensions.
+
+    >>> nn.ConstantPad2d(1, 0.5)(samara.ones(1, 3, 8, 8)).shape
+    (1, 3, 10, 10)
+    """
 
     spatial = 2
     mode = "constant"
 
 
 class ConstantPad3d(_Pad):
-    """A value around the last 3 dimensions."""
+    """A value around the last 3 dimensions.
+
+    >>> nn.ConstantPad3d(1, 0.5)(samara.ones(1, 3, 8, 8, 8)).shape
+    (1, 3, 10, 10, 10)
+    """
 
     spatial = 3
     mode = "constant"
 
 
 class ReflectionPad1d(_Pad):
-    """The inside reflected around the last dimension."""
+    """The inside reflected around the last dimension.
+
+    >>> nn.ReflectionPad1d(1)(samara.ones(1, 3, 8)).shape
+    (1, 3, 10)
+    """
 
     spatial = 1
     mode = "reflect"
 
 
 class ReflectionPad2d(_Pad):
-    """The inside reflected around the last 2 dimensions."""
+    """The inside reflected around the last 2 dimensions.
+
+    >>> nn.ReflectionPad2d(1)(samara.ones(1, 3, 8, 8)).shape
+    (1, 3, 10, 10)
+    """
 
     spatial = 2
     mode = "reflect"
 
 
 class ReflectionPad3d(_Pad):
-    """The inside reflected around the last 3 dimensions."""
+    """The inside reflected around the last 3 dimensions.
+
+    >>> nn.ReflectionPad3d(1)(samara.ones(1, 3, 8, 8, 8)).shape
+    (1, 3, 10, 10, 10)
+    """
 
     spatial = 3
     mode = "reflect"
 
 
 class ReplicationPad1d(_Pad):
-    """The edge repeated around the last dimension."""
+    """The edge repeated around the last dimension.
+
+    >>> nn.ReplicationPad1d(1)(samara.ones(1, 3, 8)).shape
+    (1, 3, 10)
+    """
 
     spatial = 1
     mode = "replicate"
 
 
 class ReplicationPad2d(_Pad):
-    """The edge repeated around the last 2 dimensions."""
+    """The edge repeated around the last 2 dimensions.
+
+    >>> nn.ReplicationPad2d(1)(samara.ones(1, 3, 8, 8)).shape
+    (1, 3, 10, 10)
+    """
 
     spatial = 2
     mode = "replicate"
 
 
 class ReplicationPad3d(_Pad):
-    """The edge repeated around the last 3 dimensions."""
+    """The edge repeated around the last 3 dimensions.
+
+    >>> nn.ReplicationPad3d(1)(samara.ones(1, 3, 8, 8, 8)).shape
+    (1, 3, 10, 10, 10)
+    """
 
     spatial = 3
     mode = "replicate"
 
 
 class CircularPad1d(_Pad):
-    """The other side around the last dimension."""
+    """The other side around the last dimension.
+
+    >>> nn.CircularPad1d(1)(samara.ones(1, 3, 8)).shape
+    (1, 3, 10)
+    """
 
     spatial = 1
     mode = "circular"
 
 
 class CircularPad2d(_Pad):
-    """The other side around the last 2 dimensions."""
+    """The other side around the last 2 dimensions.
+
+    >>> nn.CircularPad2d(1)(samara.ones(1, 3, 8, 8)).shape
+    (1, 3, 10, 10)
+    """
 
     spatial = 2
     mode = "circular"
 
 
 class CircularPad3d(_Pad):
-    """The other side around the last 3 dimensions."""
+    """The other side around the last 3 dimensions.
+
+    >>> nn.CircularPad3d(1)(samara.ones(1, 3, 8, 8, 8)).shape
+    (1, 3, 10, 10, 10)
+    """
 
     spatial = 3
     mode = "circular"

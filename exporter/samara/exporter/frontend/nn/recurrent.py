@@ -188,6 +188,10 @@ class LSTM(_Recurrent):
 
     forward(input, (h_0, c_0)) gives (output, (h_n, c_n)): input [T, N, I] ([N, T, I] with
     `batch_first`, [T, I] unbatched, or a PackedSequence), states [layers * directions, N, H].
+
+    >>> output, (h, c) = nn.LSTM(4, 8)(samara.ones(5, 1, 4))
+    >>> output.shape, h.shape, c.shape
+    ((5, 1, 8), (1, 1, 8), (1, 1, 8))
     """
 
     gates = 4
@@ -223,6 +227,10 @@ class GRU(_Recurrent):
 
     The reset gate multiplies after the product with weight_hh, as PyTorch has it.
     forward(input, h_0) gives (output, h_n); shapes as in LSTM.
+
+    >>> output, state = nn.GRU(4, 8)(samara.ones(5, 1, 4))
+    >>> output.shape, state.shape
+    ((5, 1, 8), (1, 1, 8))
     """
 
     gates = 3
@@ -262,6 +270,10 @@ class RNN(_Recurrent):
 
     forward(input, h_0) gives (output, h_n); shapes as in LSTM. Runs step by step, so a trace needs
     a fixed number of steps.
+
+    >>> output, state = nn.RNN(4, 8)(samara.ones(5, 1, 4))
+    >>> output.shape, state.shape
+    ((5, 1, 8), (1, 1, 8))
     """
 
     def __init__(

@@ -92,6 +92,9 @@ class TransformerEncoderLayer(_Block):
     """Self-attention and two linear maps, each around a residual and a layer norm.
 
     (Vaswani et al. 2017, arXiv:1706.03762; `norm_first`: Xiong et al. 2020, arXiv:2002.04745.)
+
+    >>> nn.TransformerEncoderLayer(8, 2, 16)(samara.ones(5, 1, 8)).shape
+    (5, 1, 8)
     """
 
     norms = 2
@@ -112,7 +115,11 @@ class TransformerEncoderLayer(_Block):
 
 
 class TransformerDecoderLayer(_Block):
-    """Self-attention, attention to `memory` and two linear maps, each with residual and norm."""
+    """Self-attention, attention to `memory` and two linear maps, each with residual and norm.
+
+    >>> nn.TransformerDecoderLayer(8, 2, 16)(samara.ones(3, 1, 8), samara.ones(5, 1, 8)).shape
+    (3, 1, 8)
+    """
 
     norms = 3
 
@@ -142,7 +149,12 @@ class TransformerDecoderLayer(_Block):
 
 
 class TransformerEncoder(Module):
-    """`num_layers` copies of a layer, one after the other, and a norm at the end."""
+    """`num_layers` copies of a layer, one after the other, and a norm at the end.
+
+    >>> layer = nn.TransformerEncoderLayer(8, 2, 16)
+    >>> nn.TransformerEncoder(layer, 2)(samara.ones(5, 1, 8)).shape
+    (5, 1, 8)
+    """
 
     def __init__(
         self,
@@ -171,7 +183,12 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """`num_layers` copies of a layer, one after the other, and a norm at the end."""
+    """`num_layers` copies of a layer, one after the other, and a norm at the end.
+
+    >>> layer = nn.TransformerDecoderLayer(8, 2, 16)
+    >>> nn.TransformerDecoder(layer, 2)(samara.ones(3, 1, 8), samara.ones(5, 1, 8)).shape
+    (3, 1, 8)
+    """
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -203,7 +220,12 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder over the source and a decoder over the target (arXiv:1706.03762)."""
+    """An encoder over the source and a decoder over the target (arXiv:1706.03762).
+
+    >>> model = nn.Transformer(8, 2, 1, 1, 16)
+    >>> model(samara.ones(5, 1, 8), samara.ones(3, 1, 8)).shape
+    (3, 1, 8)
+    """
 
     def __init__(
         self,

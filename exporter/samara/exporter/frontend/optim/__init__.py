@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`samara.optim`: optimisers and learning rate schedules, under PyTorch's names."""
 
+from samara.exporter.frontend.counterparts import name_counterparts
 from samara.exporter.frontend.optim import lr_scheduler as lr_scheduler
 from samara.exporter.frontend.optim.algorithms import SGD as SGD
 from samara.exporter.frontend.optim.algorithms import Adam as Adam
@@ -9,3 +10,5 @@ from samara.exporter.frontend.optim.algorithms import RMSprop as RMSprop
 from samara.exporter.frontend.optim.optimizer import Optimizer as Optimizer
 
 __all__ = ["SGD", "Adam", "AdamW", "Optimizer", "RMSprop", "lr_scheduler"]
+
+name_counterparts(globals(), __all__, "torch.optim")

@@ -60,6 +60,9 @@ def quantize_aware(
     In training, ranges and batch statistics move until `freeze_observers()` and
     `freeze_batch_norm()`; in evaluation they are fixed. Raises QuantizationError for a scheme that
     cannot be trained and a module without layers to quantize.
+
+    >>> model = samara.quantize_aware(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2)))
+    >>> model(samara.ones(1, 4)).sum().backward()
     """
     given: object = module
     if not isinstance(given, Module):

@@ -35,6 +35,10 @@ def script(
 
     Raises ScriptError at the user's file and line for Python that a Program cannot hold, ShapeError
     and UnsupportedError as operators do.
+
+    >>> program = samara.script(nn.LSTM(4, 8), samara.ones(3, 1, 4), dynamic={"input": {0: "time"}})
+    >>> [y.shape for y in program.run({"input": np.zeros((7, 1, 4), np.float32)}).values()]
+    [(7, 1, 8), (1, 1, 8), (1, 1, 8)]
     """
     check_callable(f, "script")
     require_scriptable(f)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Imported before all else here: says which packages are missing before an import of them fails."""
+"""Imported first in this package, to say which packages are missing before their import fails."""
 
 from samara.exporter.types import require
 

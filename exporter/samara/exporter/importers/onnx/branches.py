@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`If` and `Loop`: bodies become functions; branches that disagree in rank are split.
 
-The rest of a graph after an `If` whose branches yield tensors of different rank cannot be typed
-once. It is cloned into both branches, where each clone knows which branch it is in; a clone that
-cannot be typed becomes a trap with the reason. Where the graph is itself part of another (the one
-branch that a known predicate leaves, or an operator's definition), the rest of that one follows.
+The rest of a graph after an `If` whose branches give tensors of different rank cannot be typed
+once. It is cloned into both branches, and each clone knows which branch it is in. A clone that
+cannot be typed becomes a trap with the reason. If the graph is itself part of another one (the
+branch selected by a known predicate, or an operator's definition), the rest of that graph is cloned
+too.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ from samara.exporter.types import (
 )
 
 MAX_CLONES = 64
-# What the runtime shows of a trap's message (session/control/control.c).
+# Longest trap message that the runtime shows (session/control/control.c).
 MAX_MESSAGE_BYTES = 400
-# Typing a loop's body: each round turns at least one dim that changes in it into a symbol of its own.
+# Rounds of typing a loop's body: each turns at least one dim that changes in it into a new symbol.
 _ROUNDS = 8
 
 
 @dataclass(slots=True)
 class Branch:
-    """One branch after conversion: its builder and results, or why it failed."""
+    """One branch after conversion: its builder and results, or the reason why it failed."""
 
     builder: Builder
     results: list[Value]
@@ -57,7 +58,7 @@ class Branch:
 
 
 class _Ended(Exception):
-    """The rest of `scope` was converted as part of a split `If`; it has `results`."""
+    """Raised when the rest of `scope` was converted as part of a split `If`; it has `results`."""
 
     def __init__(self, scope: Scope, results: list[Operand]) -> None:
         super().__init__()
@@ -101,7 +102,7 @@ def _output(scope: Scope, name: str) -> Operand:
 
 
 def _if(scope: Scope, node: onnx.NodeProto) -> None:
-    """Convert an `If`. Raises _Ended when the rest was cloned into the branches."""
+    """Convert an `If`. Raises _Ended if the rest was cloned into the branches."""
     n = NodeContext(scope, node)
     graphs = [_graph(n, "then_branch"), _graph(n, "else_branch")]
     cond = n.operand(0)
@@ -160,9 +161,7 @@ def _branch(
     truth: int,
     following: bool,
 ) -> Branch:
-    """Convert a branch, and with `following` the rest of the enclosing graphs after it, in a child
-    builder.
-    """
+    """Convert a branch in a child builder; with `following` also the rest of the enclosing graphs."""
     if following:
         scope.state.clones += 1
         if scope.state.clones > MAX_CLONES:
@@ -203,22 +202,22 @@ def _branch(
 
 @dataclass(frozen=True, slots=True)
 class _Decision:
-    """What an `If` decides by: a tensor, and the dim that it is where sizes alone decide."""
+    """The condition of an `If`: a tensor, and its dim expression if only sizes decide."""
 
     scope: Scope
     flag: Value
     predicate: Dim | None
 
     def when(self, truth: bool) -> Condition:
-        """The inputs for which it is so."""
+        """The condition in words."""
         if self.predicate is not None:
             return size_condition(self.scope.builder, self.predicate, truth)
         return condition_of(self.scope.builder, self.flag, truth)
 
 
 def _settle(scope: Scope, node: onnx.NodeProto, branches: list[Branch], decides: _Decision) -> bool:
-    """Make the two branches one signature: True when they have it, or when one cannot be typed and
-    becomes a trap.
+    """Give the two branches one signature. Returns True if they have one, or if one branch cannot be typed
+    and becomes a trap.
     """
     good = [b for b in branches if not b.failed]
     hard = [p for b in branches for p in b.problems if p.unsupported]
@@ -246,7 +245,7 @@ def _reason(failed: Branch) -> str:
 
 
 def _trap(scope: Scope, other: Branch, message: str, source: Source) -> Branch:
-    """A branch that stops the run with a message; it has the other's outputs."""
+    """A branch that stops the run with a message. It has the outputs of the other branch."""
     builder = scope.builder.child("trap")
     dims: list[Dim] = []
     back = {
@@ -270,9 +269,9 @@ def _trap(scope: Scope, other: Branch, message: str, source: Source) -> Branch:
 
 
 def _message(taken: Condition, reason: str, avoided: Condition) -> str:
-    """For which inputs a branch runs, why it could not be typed, which inputs lead to the other.
+    """The trap's message: which inputs lead to the branch, why it could not be typed, and which avoid it.
 
-    At most as long as the runtime shows; the reason gives way.
+    It has at most the length that the runtime shows; the reason is shortened.
     """
     head, tail = f"this branch runs when {taken.text}, and it cannot: ", "; the program handles "
     tail += avoided.advice()
@@ -312,7 +311,7 @@ def _loop(scope: Scope, node: onnx.NodeProto) -> tuple[Value, ...]:
             break
         types = changed
     else:
-        raise n.unsupported("the shapes carried by the loop do not settle")
+        raise n.unsupported("the shapes carried by the loop do not converge")
     names = [o or f"{n.label}.{i}" for i, o in enumerate(node.output)]
     made = scope.builder.loop(
         max_trip, cond, carried, (body.builder, body.results), outputs=names or None, name=n.label
@@ -324,7 +323,7 @@ def _loop(scope: Scope, node: onnx.NodeProto) -> tuple[Value, ...]:
 
 
 def _exact_trips(n: NodeContext, graph: onnx.GraphProto) -> Dim | None:
-    """How often a loop without a condition runs, where that is an expression already."""
+    """How often a loop without a condition runs, if that is known as an expression."""
     data = as_shape_data(n.operand(0)) if n.has(0) else None
     if data is None or data.elements.size != 1 or not _always_on(graph):
         return None
@@ -333,7 +332,7 @@ def _exact_trips(n: NodeContext, graph: onnx.GraphProto) -> Dim | None:
 
 
 def _always_on(graph: onnx.GraphProto) -> bool:
-    """Whether the body passes its condition through unchanged, or always sets it."""
+    """Whether the body passes its condition through unchanged, or always sets it to true."""
     name, given = graph.output[0].name, graph.input[1].name
     makers = {o: m for m in graph.node for o in m.output}
     while name != given:
@@ -373,8 +372,8 @@ def _loop_body(scope: Scope, graph: onnx.GraphProto, types: Sequence[TensorType]
 
 
 def body_results(scope: Scope, inner: Scope, op: str) -> list[Value]:
-    """Convert the graph of a body, whose inputs are bound, and return its outputs; what keeps it
-    from being imported becomes a problem of the enclosing scope.
+    """Convert the graph of a body with bound inputs, and return its outputs. Problems are recorded in the
+    enclosing scope.
     """
     results = []
     for name, operand in zip(inner.outputs, convert_graph(inner), strict=True):
@@ -396,7 +395,7 @@ def _widen(
     before: Sequence[TensorType],
     after: Sequence[TensorType],
 ) -> list[TensorType] | None:
-    """Types with a fresh symbol for each dim that the body changes; None when nothing changes.
+    """Types with a new symbol for each dim that the body changes; None if nothing changes.
 
     types: of the carried values outside; before, after: as they enter and leave the body.
     """

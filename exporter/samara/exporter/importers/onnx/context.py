@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a converter sees of an ONNX node, and how it emits IR."""
+"""The view of an ONNX node for converters, and how they emit IR."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from samara.exporter.types import (
 if TYPE_CHECKING:
     from samara.exporter.importers.onnx.scope import Scope
 
-# Nodes over constants are computed while importing up to this many result elements; larger ones are
-# left to the folding pass.
+# Nodes over constants are computed during import if the result has at most this many elements; larger
+# ones are left to the folding pass.
 _FOLD_ELEMENTS = 1 << 16
 
 
 def element_code(to: int | str) -> int:
-    """The code of an element type; before opset 6 it was given by name. 0 for a name that is none."""
+    """The code of an element type. Before opset 6 it was given by name; 0 for an unknown name."""
     if not isinstance(to, str):
         return int(to)
     known = onnx.TensorProto.DataType
@@ -57,9 +57,9 @@ def element_code(to: int | str) -> int:
 def tensor_data(
     tensor: onnx.TensorProto, what: str, directory: str | None = None
 ) -> npt.NDArray[Any]:
-    """The data of a tensor; ModelFormatError where it does not hold what it declares.
+    """The data of a tensor. ModelFormatError if it does not match the declaration.
 
-    directory: where external data lies; None when that is not known.
+    directory: the folder of external data; None if it is unknown.
     """
     if tensor.data_location == onnx.TensorProto.EXTERNAL and directory is None:
         raise ModelFormatError(
@@ -99,7 +99,7 @@ class NodeContext:
 
     @property
     def source(self) -> Source:
-        """Where the nodes made from this one come from."""
+        """The source location for nodes made from this one."""
         origin = origin_of(self.node)
         module = module_of(self.node)
         inside = f" in {module}" if module else ""
@@ -141,7 +141,7 @@ class NodeContext:
         return self.scope.lookup(self.node.input[index])
 
     def value(self, index: int) -> Value:
-        """Input `index` as a tensor; dims known as expressions become one."""
+        """Input `index` as a tensor. Dims known as expressions are turned into one."""
         operand = self.operand(index)
         assert not isinstance(operand, Poison)
         return self.scope.materialise(operand, self.node.input[index])
@@ -157,7 +157,7 @@ class NodeContext:
         return self.value(index).type
 
     def shape(self, index: int, rank: int) -> tuple[Dim, ...]:
-        """The shape of an input that must have this rank."""
+        """The shape of an input. ShapeError if it has another rank."""
         found = self.type(index)
         if found.rank != rank:
             raise self.wrong(f"input {index} is {found}, expected rank {rank}")
@@ -170,7 +170,7 @@ class NodeContext:
         )
 
     def constant(self, index: int) -> npt.NDArray[Any] | None:
-        """Data of input `index` if it is known now, else None."""
+        """Data of input `index` if it is known at import, else None."""
         if not self.has(index):
             return None
         operand = self.operand(index)
@@ -179,7 +179,7 @@ class NodeContext:
         return operand.constant if isinstance(operand, Value) else None
 
     def need_constant(self, index: int, what: str) -> npt.NDArray[Any]:
-        """Data of input `index`; UnsupportedError when it is only known at run time."""
+        """Data of input `index`. UnsupportedError if it is known only at run time."""
         data = self.constant(index)
         if data is None:
             raise self.unsupported(
@@ -188,8 +188,8 @@ class NodeContext:
         return data
 
     def dims(self, index: int, what: str = "shape") -> tuple[Dim, ...]:
-        """A shape operand as dims: constants, expressions, or elements read from the tensor when it
-        has been computed. A float32 operand gives bit patterns.
+        """A shape operand as dims: constants, expressions, or elements read from the tensor at run time. A float32
+        operand gives bit patterns.
         """
         operand = self.operand(index)
         data = as_shape_data(operand)
@@ -212,8 +212,8 @@ class NodeContext:
         return dims[0]
 
     def axes(self, index: int, attribute: str = "axes") -> list[Dim] | None:
-        """Axes from the attribute of older opsets or the input of newer ones, which may be known at
-        run time only; None when not given.
+        """Axes from the attribute (older opsets) or the input (newer ones), which may be known only at run time;
+        None if they are not given.
         """
         if self.has_attr(attribute):
             return [as_dim(int(a)) for a in self.attr(attribute)]
@@ -227,8 +227,8 @@ class NodeContext:
         return axis % rank
 
     def static_axes(self, axes: Sequence[Dim], rank: int) -> list[int] | None:
-        """Axes counted from the front, in the order given; None when one is known at run time only.
-        ShapeError out of range.
+        """Axes counted from the front, in the given order; None if one is known only at run time. ShapeError
+        out of range.
         """
         out = []
         for d in axes:
@@ -258,7 +258,7 @@ class NodeContext:
 
     @property
     def inner(self) -> NodeContext:
-        """The same node, for a converter whose result is an intermediate value of this one's."""
+        """The same node for a converter whose result is an intermediate value of this one."""
         made = copy.copy(self)
         made._is_inner = True
         return made
@@ -277,7 +277,7 @@ class NodeContext:
     ) -> Any:
         try:
             get_op(op).complete(attrs)
-        except TypeError as error:  # a value outside an enumeration
+        except TypeError as error:  # a value that is not in the enumeration
             raise self.unsupported(str(error)) from None
         widening = widening_of(self.builder, get_op(op), inputs, attrs)
         if widening is not None:
@@ -305,7 +305,7 @@ class NodeContext:
         names: list[str] | None,
         attrs: dict[str, Any],
     ) -> Any:
-        """The node between casts to and from the dtypes that its operator has."""
+        """The node, with casts to and from dtypes that its operator supports."""
         to = widening.dtypes
         wide = [
             self.emit("cast", v, to=to[v.type.dtype])
@@ -329,9 +329,7 @@ class NodeContext:
     def _fold(
         self, op: str, inputs: Sequence[Any], names: list[str] | None, attrs: dict[str, Any]
     ) -> Value | None:
-        """The constant result of a node over constants, when it is small and its attributes are
-        static.
-        """
+        """The constant result of a node over constants, if it is small and its attributes are static."""
         spec = get_op(op)
         if not inputs or spec.max_outputs != 1 or "control" in spec.flags or spec.measured:
             return None
@@ -347,7 +345,7 @@ class NodeContext:
         scratch = Builder(self.builder.program, "fold", None)
         result_type = scratch.op(spec, *inputs, **attrs).type
         if op != "transpose" and any(v is not None and v.type.quant is not None for v in inputs):
-            return None  # dequantized constants stay what they are
+            return None  # dequantized constants are not folded
         if result_type.quant is not None and op != "transpose":
             return None
         if not result_type.is_static or result_type.numel().as_int() > _FOLD_ELEMENTS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which ONNX operators import, how, and why the others do not."""
+"""Which ONNX operators can be imported, how, and why the others cannot."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["Coverage", "coverage", "coverage_of"]
 
 Status = Literal["rule", "definition", "out of scope", "missing"]
 
-# Converted where graphs are, not by a function of their own.
+# Converted together with graphs, not by separate functions.
 _CONTROL = ("If", "Loop")
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """An ONNX operator and how it imports: by a rule of its own, or by ONNX's definition of it in
-    terms of others; else `note` says why not.
+    """How an ONNX operator is imported: by a rule, or by ONNX's definition of it in terms of others; else
+    `note` says why not.
 
-    `since` is the newest version of the operator that the installed onnx knows; 0 where it has no
-    schema (contributed operators, and those that ONNX has removed).
+    `since` is the newest version of the operator that the installed onnx knows; 0 if it has no schema
+    (contributed operators, and those that ONNX has removed).
     """
 
     domain: str
@@ -39,12 +39,12 @@ class Coverage:
 
     @property
     def name(self) -> str:
-        """The operator's name with its domain, where that is not the default one."""
+        """The operator's name, with its domain unless that is the default one."""
         return f"{self.domain}.{self.operator}" if self.domain else self.operator
 
 
 def coverage_of(domain: str, operator: str, version: int) -> Coverage:
-    """How one operator imports; `version` is the opset of its domain."""
+    """How one operator is imported; `version` is the opset of its domain."""
     domain = "" if domain == "ai.onnx" else domain
     if find_handler(domain, operator) is not None or (not domain and operator in _CONTROL):
         return Coverage(domain, operator, version, "rule")

@@ -27,12 +27,12 @@ def custom_name(domain: str, op_type: str) -> str:
 
 
 def custom_of(node: onnx.NodeProto) -> CustomOp | None:
-    """The registered operator that a node applies, or None. It goes before a rule of the importer's."""
+    """The registered operator that a node applies, or None. It takes precedence over the importer's rules."""
     return find_custom_op(custom_name(node.domain, node.op_type))
 
 
 def convert_custom(ctx: NodeContext, op: CustomOp) -> Any:
-    """The node's results. ShapeError for outputs that the operator's `infer` does not know."""
+    """The node's results. ShapeError for outputs that the operator's `infer` does not give."""
     inputs = [ctx.optional(i) for i in range(ctx.input_count)]
     attributes = {}
     for a in ctx.node.attribute:
@@ -51,7 +51,7 @@ def convert_custom(ctx: NodeContext, op: CustomOp) -> Any:
             f"it has {wanted} outputs, infer of {op.name} gives {len(stated['dtypes'])}"
         )
     names = [n or f"{ctx.label}.{i}" for i, n in enumerate(ctx.node.output)]
-    # Not through `emit`: the operator takes the dtypes that it says, and nothing is cast around it.
+    # Not through `emit`, which would insert casts: the operator itself declares its dtypes.
     return ctx.builder.op(
         "custom",
         *inputs,

@@ -15,11 +15,11 @@ from samara.exporter.types import ShapeError
 def cut_model(
     model: onnx.ModelProto, inputs: Sequence[str] | None, outputs: Sequence[str] | None
 ) -> onnx.ModelProto:
-    """A copy of the model between the named tensors; None keeps the model's own. Unneeded nodes and
-    inputs go.
+    """A copy of the model between the named tensors; None keeps the model's own. Nodes and inputs that are not
+    needed are removed.
 
-    Types of new inputs come from ONNX's shape inference; ShapeError for a name that no node makes
-    or whose type is unknown.
+    Types of new inputs come from ONNX's shape inference. ShapeError for a name that no node makes, or
+    whose type is unknown.
     """
     graph = model.graph
     new_outputs = [o.name for o in graph.output] if outputs is None else list(outputs)
@@ -75,7 +75,7 @@ def cut_model(
 def _needed(
     graph: onnx.GraphProto, outputs: Sequence[str], stop: set[str]
 ) -> tuple[list[onnx.NodeProto], set[str]]:
-    """(nodes that the outputs need, in order; names they use), not looking behind `stop`."""
+    """(nodes that the outputs need, in order; names they use), searching no further than `stop`."""
     wanted = {o for o in outputs if o not in stop}
     used = set(outputs)
     keep = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX's element types: those that become dtypes, and for each of the others the reason why not."""
+"""ONNX's element types: those that become dtypes, and the reasons why others are not supported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ IMPORTED_DTYPES: Final[dict[int, DType]] = {
 
 _TINY_FLOATS = "floats of 8 bits and less are formats of accelerators, which no CPU computes in"
 _TWO_BITS = "2-bit integers are stored by accelerators alone"
-_COMPLEX = "complex numbers are not elements of tensors here"
+_COMPLEX = "tensors hold no complex numbers here"
 _STRINGS = "tensors hold numbers, not strings"
 _FIXES: Final = {
     _TINY_FLOATS: "export the model in float16 or float32, or quantize it to int8",
@@ -39,8 +39,8 @@ _FIXES: Final = {
     _COMPLEX: "hold real and imaginary parts along an axis of their own, as ONNX's DFT does",
     _STRINGS: "look them up before the model, and cut the graph behind that with inputs=",
 }
-# ONNX's code of an element type -> why no version of the importer takes it. Types that come with
-# later versions of the onnx package are named by what they are called.
+# ONNX's code of an element type -> why it is not supported. Types of later versions of the onnx package
+# are identified by their names.
 _NAMED: Final = {
     "FLOAT8E4M3FN": _TINY_FLOATS,
     "FLOAT8E4M3FNUZ": _TINY_FLOATS,
@@ -62,7 +62,7 @@ REFUSED_DTYPES: Final[dict[int, str]] = {
 
 
 def import_dtype(code: int, what: str) -> DType:
-    """The dtype of an ONNX element type; UnsupportedError names `what` carries another."""
+    """The dtype of an ONNX element type. UnsupportedError, with `what`, for others."""
     found = IMPORTED_DTYPES.get(code)
     if found is not None:
         return found

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements of small run-time tensors as dims, looked for behind the nodes that only move them."""
+"""Elements of small run-time tensors as dims, found behind nodes that only move them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from samara.exporter.ir.builder import Builder
 from samara.exporter.ir.program import Node, Value
 from samara.exporter.types import Dim, DType, as_dim
 
-# (number of nodes seen, which node makes a value and as which output) per builder.
+# Per builder: the number of nodes seen, and for each value its node and output index.
 _MAKERS: WeakKeyDictionary[Builder, tuple[int, dict[Value, tuple[Node, int]]]] = WeakKeyDictionary()
 
 
 def element(builder: Builder, value: Value, k: int) -> Dim:
     """Element k of an integer tensor of rank 0 or 1, as a dim.
 
-    `Concat(n, [2, 3])` has 2 as its second element, whatever n is: where the tensor was put
-    together from parts, the element is that of the part. Else it is read when the tensor exists.
+    The second element of `Concat(n, [2, 3])` is 2, whatever n is: if the tensor was put together from
+    parts, the element is taken from the part. Else it is read at run time.
     """
     found = _known(builder, value, k)
     return builder.read(value, k) if found is None else found
@@ -40,7 +40,7 @@ def _known(builder: Builder, value: Value, k: int) -> Dim | None:
 
 
 def _captured(builder: Builder, value: Value, k: int) -> Dim | None:
-    """A constant element of a captured tensor. Others are read where they are used."""
+    """A constant element of a captured tensor. Other elements are read where they are used."""
     if builder.parent is None:
         return None
     outer = next((o for o, inner in builder.captures.items() if inner is value), None)
@@ -58,7 +58,7 @@ def _maker(builder: Builder, value: Value) -> tuple[Node, int] | None:
 
 
 def _part(node: Node, output: int, k: int) -> Dim | tuple[Value, int] | None:
-    """The element as a dim, or where it comes from: (tensor, element)."""
+    """The element as a dim, or its source: (tensor, element)."""
     x = node.inputs[0] if node.inputs else None
     attrs = node.attrs
     match node.op.name:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions: those of the model, and the bodies that ONNX schemas give for composite operators."""
+"""Functions of the model, and the bodies that ONNX schemas give for composite operators."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Body = tuple[Sequence[str], Sequence[str], Sequence[onnx.NodeProto]]
 
 
 def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with the calls of its own functions expanded. ModelFormatError for functions that call themselves."""
+    """The model with calls of its own functions expanded. ModelFormatError for recursive functions."""
     model = _without_registered(model)
     if not model.functions:
         return model
@@ -49,7 +49,7 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
     try:
         if used <= {own.get("")}:
             return inline_local_functions(model)
-        # The converter wants to know the types around each call.
+        # The converter needs the types around each call.
         typed = onnx.shape_inference.infer_shapes(model)
         return inline_local_functions(typed, convert_version=True)
     except (RuntimeError, ValueError, IndexError, onnx.shape_inference.InferenceError) as error:
@@ -60,8 +60,8 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _without_registered(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model without those of its functions that are registered as custom operators: calls of
-    them stay nodes, which become the operator's.
+    """The model without those of its functions that are registered as custom operators. Their calls stay
+    nodes, which become nodes of the operators.
     """
     own = [f for f in model.functions if find_custom_op(f"{f.domain or 'ai.onnx'}::{f.name}")]
     if not own:
@@ -75,12 +75,15 @@ def _without_registered(model: onnx.ModelProto) -> onnx.ModelProto:
 
 def _refuse_recursion(model: onnx.ModelProto) -> None:
     functions = {(f.domain, f.name): f for f in model.functions}
-    state: dict[tuple[str, str], bool] = {}  # True while its calls are visited, False when done
+    state: dict[
+        tuple[str, str], bool
+    ] = {}  # True while the calls of a function are visited, then False
 
     def visit(key: tuple[str, str], depth: int) -> None:
         if state.get(key) or depth > _MAX_DEPTH:
             raise ModelFormatError(
-                f"function {key[0]}::{key[1]} calls itself, or calls nest too deep"
+                f"function {key[0]}::{key[1]} calls itself, or calls nest too deep",
+                fix="write the recursion as a Loop or a Scan",
             )
         if key in state:
             return
@@ -106,7 +109,7 @@ def _calls(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[str, str]]:
 
 
 def has_body(node: onnx.NodeProto, version: int) -> bool:
-    """Whether the operator's schema defines it in terms of others, for some inputs at least."""
+    """Whether the operator's schema defines it in terms of others, at least for some inputs."""
     try:
         schema: Any = onnx.defs.get_schema(node.op_type, version, node.domain)
     except onnx.defs.SchemaError:
@@ -117,13 +120,12 @@ def has_body(node: onnx.NodeProto, version: int) -> bool:
 def function_body(
     node: onnx.NodeProto, version: int, inputs: Sequence[Value | None]
 ) -> Body | None:
-    """(formal inputs, results, nodes) of the operator's definition in terms of others, or None when
-    it has none.
+    """(formal inputs, results, nodes) of the operator's definition in terms of others; None if there is none.
 
     Attribute references are replaced by the node's attributes or the schema's defaults.
     """
     try:
-        # The stubs of onnx leave out what schemas say of functions.
+        # The type stubs of onnx lack the functions of schemas.
         schema: Any = onnx.defs.get_schema(node.op_type, version, node.domain)
     except onnx.defs.SchemaError:
         return None

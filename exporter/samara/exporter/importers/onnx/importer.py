@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`diagnose`: an ONNX model becomes a Program, or the list of what stands in its way."""
+"""`diagnose`: convert an ONNX model into a Program, or list everything that prevents it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ShapeSpec = Sequence[int | str]
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What an import found: the Program, or everything that stands in its way."""
+    """The result of an import: the Program, or everything that prevents it."""
 
     program: Program | None
     problems: tuple[Problem, ...]
@@ -65,17 +65,19 @@ def diagnose(
     consts: Mapping[str, Any] | None = None,
     rename: Mapping[str, str] | None = None,
 ) -> Diagnosis:
-    """As `import_onnx`, whose arguments these are, but with the problems of single nodes and inputs as data.
+    """As `import_onnx`, which has the same arguments, but with the problems of single nodes and inputs as data.
 
-    Raises what concerns the model as a whole: ModelFormatError, ShapeError, and UnsupportedError
-    for an opset that is not known.
+    Raises errors about the model as a whole: ModelFormatError, ShapeError, and UnsupportedError for an
+    unknown opset.
     """
     model, directory = _load(src)
     if inputs is not None or outputs is not None:
         model = cut_model(model, inputs, outputs)
     graph = model.graph
     if not graph.output:
-        raise ModelFormatError("the graph has no outputs")
+        raise ModelFormatError(
+            "the graph has no outputs", fix="export the model again, with its outputs"
+        )
     program = ProgramBuilder()
     builder = program.function("main")
     scope = Scope(
@@ -131,9 +133,7 @@ def diagnose(
 def _load(
     src: str | os.PathLike[str] | bytes | onnx.ModelProto,
 ) -> tuple[onnx.ModelProto, str | None]:
-    """The model, its nodes in order and its functions inlined, and the folder of its external data
-    where that is known.
-    """
+    """The model with sorted nodes and inlined functions, and the folder of its external data if known."""
     if isinstance(src, onnx.ModelProto):
         return inlined(sorted_model(src)), None
     if isinstance(src, bytes):
@@ -169,16 +169,18 @@ def _parse(data: bytes, what: str) -> onnx.ModelProto:
         ) from None
     if not model.HasField("graph"):
         refuse_foreign(what, data[:HEAD_BYTES], "an ONNX model")
-        raise ModelFormatError(f"{what} is not an ONNX model: it holds no graph")
+        raise ModelFormatError(
+            f"{what} is not an ONNX model: it holds no graph", fix="name an .onnx file"
+        )
     return model
 
 
 def _opsets(model: onnx.ModelProto) -> dict[str, int]:
     opsets = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in model.opset_import}
     if "" not in opsets and all(n.domain not in ("", "ai.onnx") for n in model.graph.node):
-        opsets[""] = onnx.defs.onnx_opset_version()  # nobody asks
+        opsets[""] = onnx.defs.onnx_opset_version()  # not used by any node
     if not opsets and model.ir_version < 3:
-        opsets[""] = 1  # files from before there were versions of operators
+        opsets[""] = 1  # such files are older than operator versions
     if "" not in opsets:
         raise ModelFormatError(
             "the model does not say which version of ONNX's operators it uses",
@@ -226,11 +228,11 @@ def _check_consts(given: Iterable[str], known: Sequence[str], used: Iterable[str
 def _bind_constant(
     scope: Scope, info: onnx.ValueInfoProto, shape: ShapeSpec | None, value: Any
 ) -> dict[str, int]:
-    """Make an input a constant. What the value's shape says of symbols holds for other inputs too."""
+    """Make an input a constant. The symbols that the value's shape determines apply to other inputs too."""
     name = info.name
     if not info.type.HasField("tensor_type"):
         raise UnsupportedError(
-            f"input {name!r} cannot be frozen: it is no tensor", fix="cut the graph behind it"
+            f"input {name!r} cannot be frozen: it is not a tensor", fix="cut the graph behind it"
         )
     dtype = import_dtype(info.type.tensor_type.elem_type, "input")
     if shape is None and not info.type.tensor_type.HasField("shape"):
@@ -244,8 +246,9 @@ def _bind_constant(
     for d, n in zip(dims, array.shape, strict=True):
         if isinstance(d, str) and sizes.setdefault(d, n) != n:
             raise ShapeError(
-                f"the constant for input {name!r} has shape {list(array.shape)}, where {d} is"
-                " one size"
+                f"the constant for input {name!r} has shape {list(array.shape)}, but {d} must be the same"
+                " everywhere",
+                fix="give a constant in which equal dims have equal sizes",
             )
     return sizes
 
@@ -257,16 +260,16 @@ def _bind_input(
     layout: str | None,
     sizes: Mapping[str, int],
 ) -> None:
-    """Make an input of the function; one that cannot be is a problem like a node's.
+    """Make an input of the function. Problems are recorded as for nodes.
 
-    sizes: of symbols that constants decide.
+    sizes: of symbols that constants determine.
     """
     name = info.name
     try:
         if not info.type.HasField("tensor_type"):
             kind = (info.type.WhichOneof("value") or "value of no type").removesuffix("_type")
             raise UnsupportedError(
-                f"it is {_article(kind)} {kind}, and only tensors are values of a graph here",
+                f"it is {_article(kind)} {kind}, and graphs hold tensors only here",
                 fix="cut it away with inputs=",
             )
         dtype = import_dtype(info.type.tensor_type.elem_type, "input")
@@ -288,7 +291,7 @@ def _article(noun: str) -> str:
 
 
 def _input_dims(info: onnx.ValueInfoProto, shape: ShapeSpec | None) -> list[DimLike | str]:
-    """The dims of an input as `shapes=` or the model gives them; unknown ones get symbols."""
+    """The dims of an input from `shapes=` or the model; unknown ones get symbols."""
     tensor = info.type.tensor_type
     if shape is not None:
         if isinstance(shape, str) or not all(_is_dim(d) for d in shape):
@@ -298,14 +301,15 @@ def _input_dims(info: onnx.ValueInfoProto, shape: ShapeSpec | None) -> list[DimL
             )
         if tensor.HasField("shape") and len(tensor.shape.dim) != len(shape):
             raise ShapeError(
-                f"input {info.name!r} has rank {len(tensor.shape.dim)}, shapes= gives {list(shape)}"
+                f"input {info.name!r} has rank {len(tensor.shape.dim)}, shapes= gives {list(shape)}",
+                fix=f"give {len(tensor.shape.dim)} sizes or names",
             )
         return list(shape)
     if not tensor.HasField("shape"):
         raise ShapeError(
             f"input {info.name!r} declares no shape", fix=f"give shapes={{{info.name!r}: [...]}}"
         )
-    # Old exporters wrote 0 for an unknown size; a vector of axes or sizes may well be empty.
+    # Old exporters wrote 0 for an unknown size, but a vector of axes or sizes may really be empty.
     vector = len(tensor.shape.dim) == 1 and tensor.elem_type == onnx.TensorProto.INT64
     dims: list[DimLike | str] = []
     for axis, d in enumerate(tensor.shape.dim):
@@ -342,8 +346,8 @@ def _to_layout(builder: Builder, value: Value, layout: str) -> Value:
 def _variables(
     builder: Builder, outputs: Sequence[str], values: list[Value], pairs: Mapping[str, str]
 ) -> list[Variable]:
-    """Variables for {output: input} pairs; makes the output's dims those of the input where they
-    are not provably so.
+    """Variables for {output: input} pairs. Output dims are set to those of the input if they are not provably
+    equal.
     """
     variables = []
     inputs = {v.name: v for v in builder.inputs}
@@ -357,7 +361,10 @@ def _variables(
             )
         k = outputs.index(output)
         if values[k].type.dtype is not kind.dtype or values[k].type.rank != kind.rank:
-            raise ShapeError(f"state: {output!r} is {values[k].type} but {name!r} is {kind}")
+            raise ShapeError(
+                f"state: {output!r} is {values[k].type} but {name!r} is {kind}",
+                fix="pair an output with an input of the same dtype and shape",
+            )
         if values[k].type.shape != kind.shape:
             values[k] = builder.op("reshape", values[k], shape=kind.shape, name=f"{output}.state")
         variables.append(Variable(name, kind, np.zeros(kind.static_shape(), kind.dtype.numpy)))
@@ -367,7 +374,7 @@ def _variables(
 def _finished(
     builder: ProgramBuilder, entry: str, variables: list[Variable], meta: dict[str, str]
 ) -> Program:
-    """The Program; its metadata say whether the file brought quantized tensors."""
+    """The Program. Its metadata say whether the file had quantized tensors."""
     result = builder.finish([entry], variables, meta)
     values = (v for f in result.functions.values() for v in f.values())
     if any(v.type.dtype.is_quantized for v in values):
@@ -376,7 +383,7 @@ def _finished(
 
 
 def _metadata(model: onnx.ModelProto) -> dict[str, str]:
-    # What is said under QUANTIZATION is for passes to read: no file decides that.
+    # Passes read what is stored under QUANTIZATION, so a file must not set it.
     own = (QUANTIZATION, RECORDS, ANSWERS)
     meta = {p.key: p.value for p in model.metadata_props if p.key not in own}
     if model.producer_name:
@@ -389,7 +396,7 @@ def _metadata(model: onnx.ModelProto) -> dict[str, str]:
 
 
 def report(problems: Sequence[Problem]) -> SamaraError:
-    """The one error for all problems: a row per distinct reason, with the nodes it holds for."""
+    """One error for all problems: a row per distinct reason, with its nodes."""
     rows: dict[tuple[str, str, str], list[str]] = {}
     for p in problems:
         rows.setdefault((p.op, p.reason, p.fix), []).append(p.node)

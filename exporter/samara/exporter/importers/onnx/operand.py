@@ -12,15 +12,13 @@ import numpy.typing as npt
 from samara.exporter.ir.program import Value
 from samara.exporter.types import Dim, DType, as_dim, floordiv, scale_f32
 
-# Larger integer tensors are data, not shapes.
+# Larger integer tensors are treated as data, not as shapes.
 MAX_SHAPE_ELEMENTS = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """float32(dim) * factor: what Shape → Cast → Mul leaves until a Floor or Cast makes it a dim
-    again.
-    """
+    """float32(dim) * factor: the result of Shape → Cast → Mul, until a Floor or Cast makes it a dim again."""
 
     dim: Dim
     bits: Dim
@@ -31,7 +29,7 @@ class Scaled:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """float32(dim) / float32(divisor): what Shape → Cast → Div leaves until it becomes a dim again."""
+    """float32(dim) / float32(divisor): the result of Shape → Cast → Div, until it becomes a dim again."""
 
     dim: Dim
     divisor: Dim
@@ -57,14 +55,14 @@ class ShapeData:
         return all(isinstance(d, Dim) and d.is_static for d in self.dims())
 
     def array(self) -> npt.NDArray[Any]:
-        """The data of a static one."""
+        """The data, if it is static."""
         flat = [d.as_int() for d in self.dims()]
         return np.array(flat, self.dtype.numpy).reshape(self.elements.shape)
 
 
 @dataclass(frozen=True, slots=True)
 class Poison:
-    """The result of a node that could not be converted; what depends on it is skipped."""
+    """The result of a node that could not be converted; nodes that depend on it are skipped."""
 
     reason: str
 
@@ -81,7 +79,7 @@ def shape_data(elements: Any, dtype: DType = DType.I64) -> ShapeData:
 
 
 def as_shape_data(operand: Operand) -> ShapeData | None:
-    """Shape data of an operand: itself, or a small integer or bool constant seen as such."""
+    """Shape data of an operand: the operand itself, or a small integer or bool constant as dims."""
     if isinstance(operand, ShapeData):
         return operand
     if not isinstance(operand, Value) or operand.constant is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The order of nodes: writers that append nodes out of order get it put right; a cycle is refused."""
+"""Sort the nodes of models that list them out of order, and refuse cycles."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import onnx
 
 from samara.exporter.types import ModelFormatError
 
-# So many nodes of one cycle are named.
+# Number of nodes of a cycle that an error names.
 _NAMED = 8
 
 
 def sorted_model(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with each node behind those whose results it uses, in subgraphs and functions too.
+    """The model with each node after those whose results it uses, also in subgraphs and functions.
 
-    The order is the given one wherever that is possible; a model already in order comes back as
-    the same object. Raises ModelFormatError for nodes that use each other in a cycle, naming them.
+    The given order is kept where possible; a sorted model is returned as the same object. ModelFormatError
+    for nodes that use each other in a cycle, with their names.
     """
     if _is_sorted(model):
         return model
@@ -32,7 +32,7 @@ def sorted_model(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def names_read(node: onnx.NodeProto) -> set[str]:
-    """Names a node reads, those that its subgraphs capture included."""
+    """Names that a node reads, including those that its subgraphs capture."""
     names = {n for n in node.input if n}
     for sub in _subgraphs(node):
         inner = (
@@ -69,7 +69,7 @@ def _is_sorted(model: onnx.ModelProto) -> bool:
 
 
 def _sort(nodes: Any, given: set[str], where: str) -> None:
-    """Put nodes in order in place, and those of their subgraphs."""
+    """Sort nodes in place, and those of their subgraphs."""
     order = _order(nodes, given)
     if len(order) < len(nodes):
         raise _cyclic(nodes, given, set(range(len(nodes))).difference(order), where)
@@ -89,7 +89,7 @@ def _given(graph: onnx.GraphProto) -> set[str]:
 
 
 def _needs(nodes: Sequence[onnx.NodeProto], given: set[str]) -> list[set[int]]:
-    """For each node the places of those whose results it uses, its subgraphs' captures included."""
+    """For each node the indices of the nodes whose results it uses, including captures of its subgraphs."""
     makers: dict[str, int] = {}
     for i, node in enumerate(nodes):
         for name in node.output:
@@ -99,7 +99,7 @@ def _needs(nodes: Sequence[onnx.NodeProto], given: set[str]) -> list[set[int]]:
 
 
 def _order(nodes: Sequence[onnx.NodeProto], given: set[str]) -> list[int]:
-    """Places of the nodes in order, the first ready one first; nodes of and behind a cycle are
+    """Indices of the nodes in order, the first ready one first. Nodes of a cycle, and those that need them, are
     missing.
     """
     needs = _needs(nodes, given)
@@ -123,16 +123,14 @@ def _order(nodes: Sequence[onnx.NodeProto], given: set[str]) -> list[int]:
 def _cyclic(
     nodes: Sequence[onnx.NodeProto], given: set[str], stuck: set[int], where: str
 ) -> ModelFormatError:
-    """The error for nodes that wait for each other. From any of them, what it waits for leads into
-    a cycle.
-    """
+    """The error for nodes that wait for each other. Following the inputs of any of them ends in a cycle."""
     needs = _needs(nodes, given)
     path: list[int] = []
     at = min(stuck)
     while at not in path:
         path.append(at)
         at = min(needs[at] & stuck)
-    # The walk went from users to makers; data flow the other way.
+    # The walk went from users to makers, and data flows the other way.
     cycle = path[path.index(at) :][::-1]
     first = cycle.index(min(cycle))
     cycle = cycle[first:] + cycle[:first]
@@ -148,8 +146,8 @@ def _cyclic(
         f"{said}{where}, so no order runs them",
         op=nodes[cycle[0]].op_type,
         node=nodes[cycle[0]].name or None,
-        fix="break the cycle: a value of the run before is an input of the model, and a recurrence"
-        " within a run is a Loop or a Scan",
+        fix="break the cycle: make a value of the previous run an input of the model, and write a"
+        " recurrence within a run as a Loop or a Scan",
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a node of an ONNX model comes from, as far as the exporter that wrote it says."""
+"""The source location of a node of an ONNX model, if the exporter that wrote it stored one."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from dataclasses import dataclass
 
 import onnx
 
-# Keys of torch's exporter, in the metadata of a node.
+# Keys of torch's exporter in the metadata of a node.
 _STACK = "pkg.torch.onnx.stack_trace"
 _SCOPES = "pkg.torch.onnx.name_scopes"
 _NAMESPACE = "namespace"
 
 _FRAME = re.compile(r'File "([^"\n]*)", line (\d+)')
-# A frame as the older exporter writes it into `doc_string`, the innermost first.
+# A frame in the `doc_string` of the older exporter, innermost first.
 _DOC_FRAME = re.compile(r"^(\S[^\n]*?)\((\d+)\): ", re.MULTILINE)
 _TORCH = re.compile(r"[/\\](site|dist)-packages[/\\]torch[/\\]|^<")  # and <eval_with_key>.3
 _PACKAGE = re.compile(r"[/\\](site|dist)-packages[/\\]|[/\\]lib[/\\]python3[.\d]*[/\\]")
-# A checkout of torch, or a folder of the user's that is called so.
+# A checkout of torch, or a user's folder of that name.
 _CHECKOUT = re.compile(
     r"[/\\]torch[/\\](nn|fx|export|_export|onnx|jit|utils|autograd|_dynamo|_functorch|_inductor)[/\\]"
 )
-_INLINED = re.compile(r"__Inline_\d+__$")  # what onnx's inliner puts before names
+_INLINED = re.compile(r"__Inline_\d+__$")  # prefix that onnx's inliner adds to names
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,8 @@ class Origin:
 
 
 def innermost(stack: str) -> tuple[str, int]:
-    """File and line of the innermost frame of a stack trace that is the user's; of another package
-    than torch where there is none; empty and 0 where all of them are torch's.
+    """File and line of the user's innermost frame in a stack trace; else of a package other than torch; empty and
+    0 if all frames are torch's.
     """
     return _chosen([(file, int(line)) for file, line in _FRAME.findall(stack)])
 
@@ -55,7 +55,7 @@ def _chosen(frames: list[tuple[str, int]]) -> tuple[str, int]:
 
 
 def origin_of(node: onnx.NodeProto) -> Origin:
-    """Where the node comes from; an empty Origin where its metadata does not tell."""
+    """The origin of a node; an empty Origin if its metadata has none."""
     said = {p.key: p.value for p in getattr(node, "metadata_props", ())}
     file, line = innermost(said.get(_STACK, ""))
     if not file and node.doc_string:
@@ -66,7 +66,7 @@ def origin_of(node: onnx.NodeProto) -> Origin:
 
 
 def module_of(node: onnx.NodeProto) -> str:
-    """The path of the submodule as the metadata says it, or as the name of the node does."""
+    """The path of the submodule, from the metadata or from the node's name."""
     return origin_of(node).module or _path(node.name)
 
 
@@ -77,9 +77,9 @@ def _namespace(text: str) -> str:
 
 
 def _path(name: str) -> str:
-    """`layer1.0.conv` of a node called `/layer1/layer1.0/conv/Conv`; empty where the name is no path.
+    """`layer1.0.conv` for a node called `/layer1/layer1.0/conv/Conv`; empty if the name is not a path.
 
-    A part that repeats what is before it, as sequential containers are written, stands for it.
+    A part that repeats the path before it, as sequential containers do, replaces it.
     """
     path = ""
     for part in name.partition(";")[0].split("/")[:-1]:
@@ -89,7 +89,7 @@ def _path(name: str) -> str:
 
 
 def _module(scopes: str) -> str:
-    """The innermost module; the last scope is the operation itself."""
+    """The innermost module; the last scope is the operation."""
     try:
         names = ast.literal_eval(scopes) if scopes else []
     except (SyntaxError, ValueError):

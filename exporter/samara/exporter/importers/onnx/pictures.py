@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of inputs from what ONNX files say of images: the type denotation IMAGE and the standard metadata
-properties Image.BitmapPixelFormat, Image.NominalPixelRange and Image.ColorSpaceGamma
+"""Image records from ONNX metadata: the type denotation IMAGE and the standard metadata properties
+Image.BitmapPixelFormat, Image.NominalPixelRange and Image.ColorSpaceGamma
 (https://github.com/onnx/onnx/blob/main/docs/MetadataProps.md).
 """
 
@@ -29,8 +29,8 @@ _CHANNELS: Final = {1: "gray", 3: "rgb"}
 
 
 def picture_records(model: onnx.ModelProto, program: Program) -> dict[str, str]:
-    """Texts of records by the name of the input, for inputs that the file says enough of: an image with 1 or
-    3 channels in a format of 8 bits, in a range that a mean and a scale give, not in linear light.
+    """Texts of records by the name of the input, for inputs with enough metadata: an image with 1 or 3 channels
+    in an 8-bit format, in a range that a mean and a scale give, and not in linear light.
     """
     said = {p.key: p.value for p in model.metadata_props}
     images = {i.name for i in model.graph.input if i.type.denotation == "IMAGE"}
@@ -44,7 +44,7 @@ def picture_records(model: onnx.ModelProto, program: Program) -> dict[str, str]:
 
 
 def _record(value: Value, said: dict[str, str]) -> str:
-    """The text, empty where the file and the input do not fit each other."""
+    """The text; empty if the metadata and the input do not match."""
     kind = value.type
     dtype = _DTYPES.get(kind.dtype)
     if dtype is None or kind.rank != 4:

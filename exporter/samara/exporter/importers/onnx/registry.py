@@ -17,8 +17,8 @@ _HANDLERS: dict[tuple[str, str], Handler] = {}
 def onnx_op(*op_types: str, domain: str = "") -> Callable[[Handler], Handler]:
     """Register a function as the converter of the named operators of `domain`.
 
-    It takes a NodeContext and returns the node's results: one operand or a sequence of them;
-    NotImplemented leaves a form to the function body of the operator's schema.
+    It takes a NodeContext and returns the node's results: one operand or a sequence of them. With
+    NotImplemented the function body of the operator's schema is used instead.
     """
 
     def register(handler: Handler) -> Handler:
@@ -30,7 +30,7 @@ def onnx_op(*op_types: str, domain: str = "") -> Callable[[Handler], Handler]:
 
 
 def find_handler(domain: str, op_type: str) -> Handler | None:
-    """The converter of an operator, or None. The default domain has two spellings."""
+    """The converter of an operator, or None. The default domain has two names."""
     return _HANDLERS.get(("" if domain == "ai.onnx" else domain, op_type))
 
 

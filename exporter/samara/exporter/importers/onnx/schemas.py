@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes against ONNX's schemas: number of inputs, types of attributes.
+"""Check nodes against ONNX's schemas: number of inputs, types of attributes.
 
-Converters rely on it: what they ask an attribute for has the declared type.
+Converters rely on it: attributes have their declared types.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from samara.exporter.types import ModelFormatError
 
 _FIX = "check the model with onnx.checker.check_model(model)"
 
-# Operator -> the opset whose attributes it may have from its first opset on. Quantizers write `axis`
-# for weights per channel whatever opset the model declares, and it can mean nothing else there.
+# Operator -> the opset whose attributes it may have in every opset. Quantizers write `axis` for weights per
+# channel in any opset, and its meaning is unambiguous.
 _AHEAD: Final = {"QuantizeLinear": 13, "DequantizeLinear": 13}
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a schema asks of a node. `attributes` maps names to (type, whether it must be there)."""
+    """What a schema requires of a node. `attributes` maps names to (type, whether it is required)."""
 
     least_inputs: int
     most_inputs: int
@@ -35,10 +35,10 @@ class Rules:
 
 @functools.lru_cache(maxsize=1024)
 def rules_of(domain: str, op_type: str, version: int) -> Rules | None:
-    """The rules of an operator as of an opset; None where onnx does not know it."""
+    """The rules of an operator in an opset; None if onnx does not know it."""
     try:
         schema = onnx.defs.get_schema(op_type, version, "" if domain == "ai.onnx" else domain)
-    except (onnx.defs.SchemaError, TypeError):  # a version beyond int32 is a TypeError
+    except (onnx.defs.SchemaError, TypeError):  # TypeError: the version exceeds int32
         return None
     attributes = {name: (_code(a), a.required) for name, a in schema.attributes.items()}
     ahead = _AHEAD.get(op_type, version)
@@ -49,12 +49,12 @@ def rules_of(domain: str, op_type: str, version: int) -> Rules | None:
 
 
 def _code(attribute: Any) -> int:
-    """The attribute type as AttributeProto numbers it; the stubs of onnx leave it out."""
+    """The attribute type as AttributeProto numbers it; the type stubs of onnx lack it."""
     return int(attribute.type.value)
 
 
 def check_node(node: NodeProto, version: int) -> None:
-    """ModelFormatError for a node that breaks its schema, an attribute of another version included."""
+    """ModelFormatError if a node violates its schema, for example by an attribute of another version."""
     rules = rules_of(node.domain, node.op_type, version)
     if rules is None:
         return

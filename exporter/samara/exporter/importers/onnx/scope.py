@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Converting the nodes of one ONNX graph: name lookup, problems, shape arithmetic, function bodies."""
+"""Convert the nodes of one ONNX graph: name lookup, problems, shape arithmetic, function bodies."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from samara.exporter.types import (
     bits_f32,
 )
 
-# Graphs nested in graphs, and functions expanded in functions; the runtime's call depth is as much.
+# Limit for nested graphs and nested function expansions; the runtime's call depth is the same.
 MAX_DEPTH = 32
 
-# What converters and numpy raise over nodes that break ONNX's rules: a missing or mistyped attribute, too few inputs.
+# Exceptions of converters and numpy for nodes that violate ONNX's rules, as by missing attributes or inputs.
 _MALFORMED = (
     ArithmeticError,
     AssertionError,
@@ -49,10 +49,10 @@ _MALFORMED = (
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that keeps a model from being imported.
+    """One thing that prevents the import of a model.
 
-    `unsupported` tells what can never be imported from what does not fit its operands (a clone of the other branch may
-    still do). `cause` is the exception behind it when that was not raised on purpose.
+    `unsupported`: whether it can never be imported, as opposed to operands that do not fit (a clone in the
+    other branch may succeed). `cause` is the underlying exception if it was not raised on purpose.
     """
 
     op: str
@@ -65,8 +65,8 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """Where the nodes of a graph stand in for a node: in `scope`, at `position` of its nodes; the
-    graph's outputs are the node's `names`.
+    """Where the nodes of a graph replace a node: in `scope`, at index `position`. The graph's outputs become
+    the node's outputs `names`.
     """
 
     scope: Scope
@@ -76,23 +76,23 @@ class Host:
 
 @dataclass(slots=True)
 class ImportState:
-    """What all scopes of one import share."""
+    """State shared by all scopes of one import."""
 
     opsets: Mapping[str, int]
     convert_graph: Callable[
         [Scope], list[Operand]
-    ]  # branches.convert_graph, which builds on this module
-    directory: str | None = None  # where external data lies; None: not known
+    ]  # branches.convert_graph, which imports this module
+    directory: str | None = None  # the folder of external data; None: unknown
     clones: int = 0
     functions_used: set[str] = field(default_factory=set)
 
 
 class Scope:
-    """The names of one graph and the builder its nodes go to.
+    """The names of one graph, and the builder of its nodes.
 
-    A graph inlined into its parent shares the parent's builder; the body of an `if` or `loop` has a
-    child builder, through which outer values are captured. `assumed` holds what is known of dim
-    predicates inside a branch.
+    A graph inlined into its parent shares the parent's builder. The body of an `if` or `loop` has a child
+    builder, through which outer values are captured. `assumed` holds the dim predicates that are known
+    inside a branch.
     """
 
     def __init__(
@@ -114,8 +114,10 @@ class Scope:
         self.problems: list[Problem] = [] if parent is None else parent.problems
         self.assumed: dict[Atom, int] = {} if parent is None else dict(parent.assumed)
         self._initializers = {t.name: t for t in initializers}
-        self.position = 0  # of the node being converted
-        self.host: Host | None = None  # for a graph that shares its builder with an enclosing one
+        self.position = 0  # index of the node being converted
+        self.host: Host | None = (
+            None  # set for a graph that shares its builder with an enclosing one
+        )
         self._made: set[str] = set()
         if self.depth > MAX_DEPTH:
             raise UnsupportedError(
@@ -143,7 +145,7 @@ class Scope:
         self.names[name] = operand
 
     def lookup(self, name: str) -> Operand:
-        """What a name stands for in this scope; ShapeError when nothing makes it."""
+        """The operand of a name in this scope. ShapeError if nothing makes it."""
         if name in self.names:
             return self.names[name]
         if name in self._initializers:
@@ -166,9 +168,9 @@ class Scope:
 
     def _unknown(self, name: str) -> ShapeError:
         maker = next((n for n in self.nodes if name in n.output), None)
-        if maker is not None:  # the nodes are in order, so it has been converted
+        if maker is not None:  # nodes are sorted, so it has been converted
             return ShapeError(
-                f"tensor {name!r} is an output of {maker.op_type} {maker.name!r} that is not made here",
+                f"tensor {name!r} is an output of {maker.op_type} {maker.name!r} that the importer does not compute",
                 fix="cut the graph before the node that uses it with outputs=",
             )
         return ShapeError(
@@ -182,14 +184,14 @@ class Scope:
         return self.builder.const(array, tensor.name, dtype)
 
     def assume(self, predicate: Dim, value: int) -> None:
-        """Take a 0/1 dim predicate, or its negation, as known in this scope."""
+        """Record that a 0/1 dim predicate, or its negation, is known in this scope."""
         for known, truth in ((predicate, value), (1 - predicate, 1 - value)):
             atom = known.sole_atom()
             if atom is not None:
                 self.assumed[atom] = truth
 
     def known(self, dim: Dim) -> Dim:
-        """`dim` with assumed predicates put in."""
+        """`dim` with the assumed predicates substituted."""
         return dim.substitute(dict(self.assumed)) if self.assumed else dim
 
     def materialise(self, operand: Operand, name: str) -> Value:
@@ -208,7 +210,7 @@ class Scope:
         return value
 
     def _emit_dims(self, dims: Sequence[Dim], data: ShapeData, name: str) -> Value:
-        """A tensor of `dims`, with the dtype and shape of `data`."""
+        """A tensor of `dims` with the dtype and shape of `data`."""
         scalar = data.elements.ndim == 0
         value: Value = self.builder.op(
             "dims", values=dims, dtype=DType.I64, scalar=scalar, outputs=[name]
@@ -222,7 +224,7 @@ class Scope:
         return value
 
     def _emit_floats(self, data: ShapeData, name: str) -> Value:
-        """A float tensor some of whose elements are products or quotients: dims * factors / divisors."""
+        """A float tensor with products or quotients among its elements: dims * factors / divisors."""
         dims, factors, divisors = [], [], []
         for element in data.dims():
             dim, factor, divisor = Dim(1), 1.0, Dim(1)
@@ -253,11 +255,10 @@ class Scope:
         self.attempt(node, lambda: self.bind_results(node, self._convert(node)))
 
     def attempt(self, node: onnx.NodeProto, convert: Callable[[], None]) -> None:
-        """Run a conversion that binds the node's outputs; a failure is recorded and poisons them.
+        """Run a conversion that binds the node's outputs. On a failure record it, and poison the outputs.
 
-        Everything that a node can do wrong ends here. An exception that no converter raised on
-        purpose means a node that breaks ONNX's rules (or a fault of the importer's): the problem
-        keeps it as its cause.
+        All failures of a node end here. An exception that no converter raised on purpose means a node that
+        violates ONNX's rules (or a bug of the importer); the problem keeps it as its cause.
         """
         try:
             again = next((o for o in node.output if o and o in self._made), None)
@@ -270,7 +271,7 @@ class Scope:
             )
             if spoilt is not None:
                 self.poison(node, spoilt.reason)
-                if not self._is_known(node):  # what cannot be imported in any case is said now
+                if not self._is_known(node):  # report unknown operators even if their inputs failed
                     self.record(node, self._no_rule(node))
                 return
             convert()
@@ -294,7 +295,7 @@ class Scope:
             if made is not NotImplemented:
                 return made
         if find_limit(node.domain, node.op_type) is not None:
-            raise self._no_rule(node)  # and not the limits of what its definition is made of
+            raise self._no_rule(node)  # rather than an error about an operator in its definition
         body = function_body(node, self.opset(node.domain), self._input_types(node))
         if body is not None:
             return self._expand(node, *body)
@@ -349,7 +350,7 @@ class Scope:
         return [next(made) if given else None for given in node.output[: len(results)]]
 
     def bind_results(self, node: onnx.NodeProto, results: Any) -> None:
-        """Bind the node's outputs to what its converter returned: an operand or a sequence of them."""
+        """Bind the node's outputs to its converter's result: an operand or a sequence of them."""
         if isinstance(results, (Value, ShapeData, Poison)):
             results = (results,)
         for name, result in zip(node.output, results, strict=False):
@@ -377,7 +378,7 @@ class Scope:
 
 
 def malformed(error: BaseException) -> UnsupportedError:
-    """The error to report for an exception that was not raised on purpose; its cause is that exception."""
+    """The error to report for an exception that was not raised on purpose, which becomes its cause."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     made = UnsupportedError(
         f"the node breaks ONNX's rules, or has a form that the importer does not know ({text})",

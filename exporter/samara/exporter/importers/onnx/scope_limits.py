@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ONNX operators that are out of scope, each kind with the one sentence that says why and what to do."""
+"""ONNX operators that are out of scope, with one sentence per kind that says why and what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Limit", "find_limit", "limits"]
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A kind of operators that no version of the importer takes."""
+    """A kind of operators that no version of the importer supports."""
 
     kind: str
     reason: str
@@ -39,7 +39,7 @@ _NGRAMS = Limit(
 )
 _SEQUENCES = Limit(
     "sequences",
-    "sequences and optionals are not values of a graph here, tensors are",
+    "it works on sequences or optionals, and graphs hold tensors only here",
     "stack the elements to one tensor (Concat, Scan or Loop outputs), or cut the graph with inputs=/outputs=",
 )
 _CLASSICAL = Limit(
@@ -94,14 +94,14 @@ _BY_DOMAIN = {
 
 
 def find_limit(domain: str, op_type: str) -> Limit | None:
-    """Why an operator is out of scope; None for one that is not."""
+    """Why an operator is out of scope; None if it is not."""
     if domain in ("", "ai.onnx"):
         return _BY_OPERATOR.get(op_type)
     return _BY_DOMAIN.get(domain)
 
 
 def limits() -> tuple[tuple[Limit, tuple[str, ...]], ...]:
-    """Every kind with its operators; whole domains are named by `domain.*`."""
+    """Every kind with its operators; whole domains are listed as `domain.*`."""
     whole = {limit: tuple(f"{d}.*" for d in _BY_DOMAIN if _BY_DOMAIN[d] is limit)
              for limit in dict.fromkeys(_BY_DOMAIN.values())}  # fmt: skip
     return (*_LIMITS.items(), *whole.items())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shape arithmetic: nodes over small integer tensors whose elements are dims become expressions.
+"""Shape arithmetic: nodes over small integer tensors with dims as elements become expressions.
 
-Without it `Shape → Gather → Concat → Reshape` would compute at run time what is an integer
+Without it, `Shape → Gather → Concat → Reshape` would compute at run time what is known as an integer
 expression.
 """
 
@@ -49,7 +49,7 @@ Elements = npt.NDArray[Any]
 
 
 def propagate(scope: Scope, node: onnx.NodeProto) -> Any:
-    """Result of a node as ShapeData, or None when it is not shape arithmetic."""
+    """The result of a node as ShapeData, or None if the node is not shape arithmetic."""
     if node.domain not in ("", "ai.onnx") or not node.input:
         return None
     if node.op_type in ("Shape", "Size"):
@@ -70,7 +70,7 @@ def propagate(scope: Scope, node: onnx.NodeProto) -> Any:
     try:
         result = rule(scope, data, attrs)
     except (_NotArithmetic, ArithmeticError, LookupError, ValueError):
-        return None  # what expressions cannot say, or a fault that the operator's converter names better
+        return None  # not expressible, or an error that the operator's converter explains better
     if result is None or result.elements.size > MAX_SHAPE_ELEMENTS:
         return None
     known = np.empty(result.elements.shape, dtype=object)
@@ -79,7 +79,7 @@ def propagate(scope: Scope, node: onnx.NodeProto) -> Any:
 
 
 class _NotArithmetic(Exception):
-    """Raised inside a rule for what expressions cannot say."""
+    """Raised inside a rule if the result cannot be expressed."""
 
 
 def _as_data(operand: Any) -> ShapeData | None:
@@ -224,7 +224,7 @@ def _floored(d: Any) -> Dim:
 
 
 def _not_negative(d: Any) -> bool:
-    """Whether rounding down and towards zero agree."""
+    """Whether rounding down and rounding towards zero give the same result."""
     if isinstance(d, Scaled):
         return provably_ge(d.dim, 0) and float(bits_f32(d.bits.as_int())) >= 0.0
     return not isinstance(d, Ratio) or (provably_ge(d.dim, 0) and provably_ge(d.divisor, 1))
@@ -336,7 +336,7 @@ def _binary(f: Callable[[Any, Any], Any], dtype: DType | None = None) -> Callabl
         for i in range(1, len(data)):
             other = _need(data, i)
             if other.dtype is not result.dtype:
-                raise _NotArithmetic  # the operator's own rule says what is wrong
+                raise _NotArithmetic  # the operator's converter reports the error
             a, b = np.broadcast_arrays(result.elements, other.elements)
             out = np.empty(a.shape, dtype=object)
             out.reshape(-1)[:] = [
@@ -372,7 +372,7 @@ def _quotient(a: Any, b: Any) -> Any:
 
 
 def _truncated(a: Any, b: Any) -> Dim:
-    """Integer division towards zero, as ONNX has it."""
+    """Integer division towards zero, as in ONNX."""
     x, y = _dim(a), _dim(b)
     if y == 0:
         raise _NotArithmetic

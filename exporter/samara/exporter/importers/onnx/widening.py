@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Narrow element types around operators that lack them: computed in a wider one and put back.
+"""Compute operators in a wider element type if they lack a narrow one, and convert the result back.
 
-bfloat16 and float16 compute in float32 and are rounded once per node; narrow integers compute in
-wider ones, of which the low bits are what the narrow type would give: sums, products and bit
-operations wrap alike, comparisons, minima and quotients see the same values. What only moves int4
-and uint4 moves bytes.
+bfloat16 and float16 are computed in float32 and rounded once per node. Narrow integers are computed in
+wider ones, with the same result in the low bits: sums, products and bit operations wrap alike, and
+comparisons, minima and quotients see the same values. Operators that only move int4 and uint4 move
+bytes.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ WIDER: Final = {
     DType.U4: DType.U8,
 }
 _NEW: Final = frozenset({DType.BF16, DType.I16, DType.U16, DType.U32, DType.I4, DType.U4})
-# What is tried in the place of a dtype that nothing holds exactly, to tell whether it is at fault.
+# Substitutes for dtypes without an exact wider type, tried to find out whether the dtype is at fault.
 _STAND_INS: Final = {DType.F64: DType.F32, DType.U64: DType.I64}
 
-# Outputs that are positions in any case, also where the input is widened to their dtype.
+# Outputs that are indices, and stay so if the input is widened to their dtype.
 _POSITIONS: Final = {"argmax": (0,), "argmin": (0,), "nonzero": (0,), "top_k": (1,)}
 
 
 @dataclass(frozen=True, slots=True)
 class Widening:
-    """dtypes: what inputs of which dtype become. outputs: per output the dtype to put it back to,
-    None to leave it.
+    """dtypes: input dtype -> wider dtype. outputs: per output the dtype to convert it back to, None to leave
+    it.
     """
 
     dtypes: Mapping[DType, DType]
@@ -62,8 +62,8 @@ class Widening:
 def widening_of(
     builder: Builder, spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]
 ) -> Widening | None:
-    """How to compute the node where the operator lacks the dtypes of its inputs; None where it has
-    them, or widening does not help.
+    """How to compute the node if the operator lacks the dtypes of its inputs; None if it has them, or widening
+    does not help.
     """
     found = {v.type.dtype for v in inputs if isinstance(v, Value)}
     narrow = {d: WIDER[d] for d in found if d in WIDER}
@@ -79,7 +79,7 @@ def widening_of(
     wide = _infer(builder, spec, inputs, attrs, narrow)
     if wide is None:
         return None
-    # Of several that meet in one wide dtype the first input's is meant.
+    # If several narrow dtypes share a wide one, the result has that of the first input.
     kinds = [v.type.dtype for v in inputs if isinstance(v, Value)]
     back = {narrow[d]: d for d in reversed(kinds) if d in narrow}
     positions = _POSITIONS.get(spec.name, ())
@@ -92,8 +92,8 @@ def widening_of(
 def refused_dtype(
     builder: Builder, spec: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]
 ) -> UnsupportedError | None:
-    """The error of a node whose dtype its operator lacks and nothing wider replaces; None where that
-    is not what is wrong.
+    """The error for a node whose dtype the operator lacks and nothing wider replaces; None if something else is
+    wrong.
     """
     found = {v.type.dtype for v in inputs if isinstance(v, Value)}
     swap = {d: _STAND_INS[d] for d in found if d in _STAND_INS}
@@ -112,7 +112,7 @@ def refused_dtype(
 
 
 def _are_mixed(spec: OpSpec, found: set[DType]) -> bool:
-    """Whether an elementwise operator got operands of several dtypes, which no dtype puts right."""
+    """Whether an elementwise operator has operands of several dtypes, which no dtype corrects."""
     return spec.permute == "any" and len(found - {DType.BOOL}) > 1
 
 
@@ -123,7 +123,7 @@ def _infer(
     attrs: Mapping[str, Any],
     swap: Mapping[DType, DType],
 ) -> tuple[TensorType, ...] | None:
-    """The output types with inputs of some dtypes taken for others; None where the rule refuses."""
+    """The output types with some input dtypes replaced by others; None if the rule refuses them."""
     like = weak_dtype([v.type.dtype for v in inputs if isinstance(v, Value)])
     types: list[TensorType | None] = []
     for v in inputs:

@@ -269,6 +269,11 @@ def register_op(
 
     Raises UnsupportedError for a name without a domain and BackendError for a library that cannot
     be loaded or whose symbol is not the operator.
+
+    >>> double = samara.register_op("example::double", reference=lambda x: 2 * x)
+    >>> program = samara.trace(lambda x: double(x), samara.ones(3), output_names=["y"])
+    >>> program.run({"x": np.ones(3, np.float32)})["y"].tolist()
+    [2.0, 2.0, 2.0]
     """
     if not _NAME.fullmatch(name if is_one_of(name, (name,)) else ""):
         raise UnsupportedError(

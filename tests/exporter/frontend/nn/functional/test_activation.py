@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.exporter.frontend import parity
+from tests.exporter.frontend.parity import functional as f
 
 import samara
 from samara.nn import functional as F
 from samara.pybridge.errors import SamaraError
-
-
-def f(m: Any) -> Any:
-    return m.nn.functional
-
 
 BIG = (3, 5, 7, 101)  # more elements than stay in numpy
 
@@ -66,19 +61,9 @@ LARGE = {
 } | {"prelu_channels": (CASES["prelu_channels"][0], BIG, (5,))}
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_gradients(name: str) -> None:
-    parity.gradients(name, CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_second_gradients(name: str) -> None:
-    parity.second_gradients(name, CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_float32(name: str) -> None:
-    parity.kernels(name, CASES)
+test_gradients, test_second_gradients, test_float32, test_exported, test_as_pytorch = parity.proofs(
+    CASES, *parity.CALLS
+)
 
 
 @pytest.mark.parametrize("name", LARGE)
@@ -86,16 +71,6 @@ def test_float32_large(name: str) -> None:
     if name == "glu_dim":
         pytest.skip("an odd number of rows")
     parity.kernels(name, LARGE)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_exported(name: str, tmp_path: Path) -> None:
-    parity.exported(name, CASES, tmp_path)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_as_pytorch(name: str) -> None:
-    parity.against_torch(name, CASES)
 
 
 @pytest.mark.parametrize("name", ["dropout", "dropout1d", "dropout2d", "dropout3d"])

@@ -9,15 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.exporter.frontend import parity
+from tests.exporter.frontend.parity import functional as f
 
 import samara
 from samara.nn import functional as F
 from samara.pybridge.errors import SamaraError, ShapeError, UnsupportedError
-
-
-def f(m: Any) -> Any:
-    return m.nn.functional
-
 
 IDS = np.array([[1, 0, 4], [2, 2, 1]])
 
@@ -116,19 +112,9 @@ CASES: parity.Cases = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_gradients(name: str) -> None:
-    parity.gradients(name, CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_second_gradients(name: str) -> None:
-    parity.second_gradients(name, CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_float32(name: str) -> None:
-    parity.kernels(name, CASES)
+test_gradients, test_second_gradients, test_float32, test_as_pytorch = parity.proofs(
+    CASES, parity.gradients, parity.second_gradients, parity.kernels, parity.against_torch
+)
 
 
 @pytest.mark.parametrize(
@@ -136,11 +122,6 @@ def test_float32(name: str) -> None:
 )
 def test_exported(name: str, tmp_path: Path) -> None:
     parity.exported(name, CASES, tmp_path)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_as_pytorch(name: str) -> None:
-    parity.against_torch(name, CASES)
 
 
 def test_the_padding_row_is_not_learned() -> None:

@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.exporter.frontend import parity
+from tests.exporter.frontend.parity import functional as f
 
 import samara
 from samara.nn import functional as F
 from samara.pybridge.errors import ShapeError, UnsupportedError
-
-
-def f(m: Any) -> Any:
-    return m.nn.functional
-
 
 CASES: parity.Cases = {
     "max_pool1d": (lambda m, x: f(m).max_pool1d(x, 3, 2, 1), (2, 3, 9)),
@@ -53,29 +48,9 @@ CASES: parity.Cases = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_gradients(name: str) -> None:
-    parity.gradients(name, CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_second_gradients(name: str) -> None:
-    parity.second_gradients(name, CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_float32(name: str) -> None:
-    parity.kernels(name, CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_exported(name: str, tmp_path: Path) -> None:
-    parity.exported(name, CASES, tmp_path)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_as_pytorch(name: str) -> None:
-    parity.against_torch(name, CASES)
+test_gradients, test_second_gradients, test_float32, test_exported, test_as_pytorch = parity.proofs(
+    CASES, *parity.CALLS
+)
 
 
 def test_equal_elements_give_the_gradient_to_the_first() -> None:

@@ -34,14 +34,7 @@ CASES: parity.Cases = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_gradients(name: str) -> None:
-    parity.gradients(name, CASES)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_as_pytorch(name: str) -> None:
-    parity.against_torch(name, CASES)
+test_gradients, test_as_pytorch = parity.proofs(CASES, parity.gradients, parity.against_torch)
 
 
 def test_packing() -> None:

@@ -48,7 +48,7 @@ def test_an_axis_of_one_element() -> None:
 
 
 def test_refuses() -> None:
-    with pytest.raises(SamaraError, match="no grid of 2 or 3 axes"):
+    with pytest.raises(SamaraError, match="do not describe a grid of 2 or 3 axes"):
         import_onnx(Case("AffineGrid", [normal(2, 2, 3), ints(2, 1, 3)], {}, 20, (1,)).model())
     with pytest.raises(SamaraError, match="axis 0 of theta"):
         import_onnx(Case("AffineGrid", [normal(2, 2, 3), ints(3, 1, 3, 3)], {}, 20, (1,)).model())

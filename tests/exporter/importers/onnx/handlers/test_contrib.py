@@ -7,17 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.exporter.importers.onnx.models import Array, Case, agree, ints, native, normal, scalar
+from tests.exporter.importers.onnx.models import (
+    Array,
+    Case,
+    agree,
+    agree_both,
+    ints,
+    ms,
+    native,
+    normal,
+    scalar,
+)
 
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.types import UnsupportedError
 
 MS = "com.microsoft"
-
-
-def ms(op: str, inputs: Any, attrs: Any = None, constants: Any = (), **more: Any) -> Case:
-    more = {"rtol": 1e-4, "atol": 2e-5, **more}
-    return Case(op, inputs, attrs or {}, 17, constants, domain=MS, **more)
 
 
 def i32(*values: int) -> Array:
@@ -103,8 +108,13 @@ def test_the_other_outputs_of_skip_normalization() -> None:
     mean = total.mean(-1, keepdims=True)
     inverse = 1 / np.sqrt(total.var(-1, keepdims=True) + 1e-12)
     want = {"y0": (total - mean) * inverse * ROW, "y1": mean, "y2": inverse, "y3": total}
-    for got in (program.run(case.feeds()), native(program, case.feeds())[0]):
-        agree(got, {k: v.astype(np.float32) for k, v in want.items()}, rtol=1e-4, atol=1e-5)
+    agree_both(
+        program,
+        case.feeds(),
+        {k: v.astype(np.float32) for k, v in want.items()},
+        rtol=1e-4,
+        atol=1e-5,
+    )
 
 
 @pytest.mark.parametrize("domain", ["", MS])
@@ -120,8 +130,7 @@ def test_simplified_layer_normalization(domain: str) -> None:
     )
     program = import_onnx(case.model())
     want = x / np.sqrt((x.astype(np.float64) ** 2).mean(-1, keepdims=True) + 1e-3) * scale
-    for got in (program.run(case.feeds()), native(program, case.feeds())[0]):
-        agree(got, {"y0": want.astype(np.float32)}, rtol=1e-5, atol=1e-6)
+    agree_both(program, case.feeds(), {"y0": want.astype(np.float32)}, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("segments", [False, True])

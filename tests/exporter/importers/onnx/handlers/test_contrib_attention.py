@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.exporter.importers.onnx.models import Array, Case, normal, scalar
+from tests.exporter.importers.onnx.models import Array, ms, normal, scalar
 
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.types import UnsupportedError
 
 MS = "com.microsoft"
 B, S, D, N = 2, 3, 8, 2
-
-
-def ms(op: str, inputs: Any, attrs: Any = None, constants: Any = (), **more: Any) -> Case:
-    return Case(op, inputs, attrs or {}, 17, constants, domain=MS, rtol=1e-4, atol=2e-5, **more)
 
 
 def trimmed(inputs: list[Array | None]) -> list[Array | None]:

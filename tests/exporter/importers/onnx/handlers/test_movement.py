@@ -53,7 +53,7 @@ def test_allowzero() -> None:
 
 @pytest.mark.parametrize(
     ("shape", "message"),
-    [((-1, -1), "more than one"), ((5, 5), "elements"), ((2, 3, 4, 0), "counterpart")],
+    [((-1, -1), "more than one"), ((5, 5), "elements"), ((2, 3, 4, 0), "copies a dim")],
 )
 def test_shapes_that_cannot_be(shape: tuple[int, ...], message: str) -> None:
     with pytest.raises(ShapeError, match=message):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`samara.nn.functional`: layers without state, under PyTorch's names (NCHW)."""
 
+from samara.exporter.frontend.counterparts import name_counterparts
 from samara.exporter.frontend.nn.functional.activation import alpha_dropout as alpha_dropout
 from samara.exporter.frontend.nn.functional.activation import celu as celu
 from samara.exporter.frontend.nn.functional.activation import dropout as dropout
@@ -222,3 +223,5 @@ __all__ = [
     "unfold",
     "upsample",
 ]
+
+name_counterparts(globals(), __all__, "torch.nn.functional")

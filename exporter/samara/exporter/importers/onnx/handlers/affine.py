@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between numbers and their quantized form, with parameters per tensor, per axis or per block."""
+"""Conversion between numbers and their quantized form, with parameters per tensor, axis or block."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LIMITS = {
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a tensor's parameters hold: along `axis`, in blocks of `block` indices where not 0."""
+    """What a tensor's parameters apply to: indices of `axis`, in blocks of `block` if that is not 0."""
 
     axis: int = -1
     block: int = 0
@@ -50,7 +50,7 @@ WHOLE_TENSOR = Layout()
 
 
 def limits_of(n: NodeContext, kind: DType) -> tuple[int, int]:
-    """The least and largest number that a quantized tensor of this dtype holds."""
+    """The smallest and largest number in a quantized tensor of this dtype."""
     if kind not in _LIMITS:
         known = ", ".join(d.public_name for d in _LIMITS)
         raise n.unsupported(f"quantization to {kind.public_name}", f"{known} are provided")
@@ -71,8 +71,8 @@ def in_float32(n: NodeContext, v: Value) -> Value:
 
 
 def spread(n: NodeContext, v: Value, like: Value, layout: Layout) -> Value:
-    """Parameters in the shape that broadcasts to `like`: a scalar, a vector along an axis, or one
-    for each block. ShapeError where they do not fit.
+    """Parameters in the shape that broadcasts to `like`: a scalar, a vector along an axis, or one per block.
+    ShapeError if they do not fit.
     """
     shape, rank = like.type.shape, like.type.rank
     if layout.block:
@@ -80,14 +80,14 @@ def spread(n: NodeContext, v: Value, like: Value, layout: Layout) -> Value:
     if v.type.rank == 0 or (v.type.rank == 1 and v.type.shape[0] == as_dim(1)):
         return as_scalar(n, v)
     if v.type.rank != 1:
-        return v  # one for each row, as QLinearMatMul has them
+        return v  # one per matrix row, as in QLinearMatMul
     if not -rank <= layout.axis < rank:
         raise n.wrong(f"axis {layout.axis} is out of range for rank {rank}")
     axis = layout.axis % rank
     if v.type.shape[0].is_static and shape[axis].is_static and v.type.shape[0] != shape[axis]:
         raise n.wrong(f"{v.type.shape[0]} scales or zero points for {shape[axis]} indices")
     if not v.type.shape[0].is_static and v.type.shape[0] != shape[axis]:
-        v = n.emit("expand", v, shape=(shape[axis],))  # it may turn out to be a single one
+        v = n.emit("expand", v, shape=(shape[axis],))  # at run time it may have a single element
     shaped: Value = n.emit(
         "reshape", v, shape=[v.type.shape[0] if i == axis else 1 for i in range(rank)]
     )
@@ -95,7 +95,7 @@ def spread(n: NodeContext, v: Value, like: Value, layout: Layout) -> Value:
 
 
 def _unblocked(n: NodeContext, v: Value, like: Value, layout: Layout) -> Value:
-    """One parameter for each element: those of blocks repeated along the axis."""
+    """One parameter per element: those of blocks are repeated along the axis."""
     rank = like.type.rank
     if v.type.rank != rank or not -rank <= layout.axis < rank:
         raise n.wrong(f"blocked parameters {v.type} do not fit {like.type}")
@@ -118,8 +118,8 @@ def _unblocked(n: NodeContext, v: Value, like: Value, layout: Layout) -> Value:
 def _in_blocks(
     n: NodeContext, x: Value, s: Value, z: Value | None, layout: Layout
 ) -> tuple[Value, Value, Value | None] | None:
-    """x with its axis as [blocks, block], and parameters that broadcast to it; None without blocks,
-    or where the last one is not whole.
+    """x with its axis split into [blocks, block], and parameters that broadcast to it; None without blocks, or
+    if the last block is incomplete.
     """
     rank = x.type.rank
     if not layout.block or s.type.rank != rank or not -rank <= layout.axis < rank:
@@ -128,7 +128,7 @@ def _in_blocks(
     size = x.type.shape[axis]
     if not size.is_static or size.as_int() % layout.block or rank == 8:
         return None
-    for v in (s, z):  # that they fit
+    for v in (s, z):  # check that they fit
         if v is not None and v.type.shape[axis] != size // layout.block:
             return None
 
@@ -147,7 +147,7 @@ def _in_blocks(
 def row_parameters(
     n: NodeContext, x: Value, s: Value, z: Value | None, layout: Layout, kind: DType
 ) -> dict[str, Any] | None:
-    """Attributes of the rows between float32 and qs8, where these can do it: bytes, constants."""
+    """Attributes of the operators between float32 and qs8, if these apply: bytes, constants."""
     if kind not in _BYTES or layout.block or s.constant is None:
         return None
     zeros = np.zeros(1) if z is None else z.constant
@@ -170,7 +170,7 @@ def row_parameters(
 
 
 def fitting(n: NodeContext, x: Value, s: Value, z: Value | None, layout: Layout) -> None:
-    """ShapeError where constants along an axis are not as many as it has indices."""
+    """ShapeError if constants along an axis are not as many as it has indices."""
     for v in (s, z):
         if v is not None:
             spread(n, v, x, layout)
@@ -197,7 +197,9 @@ def dequantized(
     if cut is not None:
         whole: Value = n.final("reshape", dequantized(n.inner, *cut), shape=x.type.shape)
         return whole
-    one = x.constant is not None and x.constant.size == 1  # which a converter may want to see
+    one = (
+        x.constant is not None and x.constant.size == 1
+    )  # keep it visible as a constant for converters
     row = None if one else row_parameters(n, x, scale, zero, layout, x.type.dtype)
     if row is not None:
         fitting(n, x, scale, zero, layout)
@@ -218,8 +220,8 @@ def quantized(
     kind: DType,
     layout: Layout = WHOLE_TENSOR,
 ) -> Value:
-    """round_half_even(x / scale) + zero, saturated; the division is float32's, or float16's where
-    x and scale are that. The node's result.
+    """round_half_even(x / scale) + zero, saturated, as the node's result. The division is in float32, or in
+    float16 if x and scale are.
     """
     limits_of(n, kind)
     cut = _in_blocks(n, x, scale, zero, layout)
@@ -244,9 +246,7 @@ def quantized(
 def rounded(
     n: NodeContext, p: Value, zero: Value | None, kind: DType, layout: Layout = WHOLE_TENSOR
 ) -> Value:
-    """round_half_even(p) + zero, saturated, of a float32 p that has been scaled; the node's
-    result.
-    """
+    """round_half_even(p) + zero, saturated, of a float32 p that has been scaled; the node's result."""
     lo, hi = limits_of(n, kind)
     unit = n.const(np.ones((), np.float32))
     row = row_parameters(n, p, unit, zero, layout, kind)

@@ -17,11 +17,13 @@ from samara.exporter.types import Dim, DType, as_dim, dmax
 
 @onnx_op("AffineGrid")
 def affine_grid(n: NodeContext) -> Any:
-    """theta [N, k, k + 1] times the homogeneous positions of a grid: [N, spatial…, k]."""
+    """theta [N, k, k + 1] times the homogeneous coordinates of all points: [N, spatial…, k]."""
     theta, sizes = n.value(0), n.dims(1, "size")
     k = len(sizes) - 2
     if k not in (2, 3) or theta.type.rank != 3:
-        raise n.wrong(f"theta {theta.type} and {len(sizes)} sizes are no grid of 2 or 3 axes")
+        raise n.wrong(
+            f"theta {theta.type} and {len(sizes)} sizes do not describe a grid of 2 or 3 axes"
+        )
     for axis, want in ((0, sizes[0]), (1, as_dim(k)), (2, as_dim(k + 1))):
         require_same(n, theta.type.shape[axis], want, f"axis {axis} of theta")
     spatial = list(sizes[2:])
@@ -42,9 +44,9 @@ def affine_grid(n: NodeContext) -> Any:
 
 
 def _column(n: NodeContext, spatial: Sequence[Dim], axis: int, aligned: bool) -> Value:
-    """The coordinate along `axis` of all points [spatial…, 1]: from -1 to 1 between the centres of
-    the outermost elements where aligned, else between their outer edges. One element lies at -1
-    where aligned.
+    """The coordinate along `axis` of all points [spatial…, 1]: from -1 to 1 between the centres of the
+    outermost elements if aligned, else between their outer edges. A single element lies at -1 if
+    aligned.
     """
     size = spatial[axis]
     count = n.emit("cast", scalar(n, dmax(size - 1, 1) if aligned else size), to=DType.F32)

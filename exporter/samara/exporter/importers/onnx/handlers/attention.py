@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention: with caches, masks of all kinds, windows, grouped heads, soft cap and its scores as output.
+"""Attention with caches, all kinds of masks, windows, grouped heads, soft cap and its scores as output.
 
-Grouped heads: the heads of queries that share keys become rows of one head, so that neither keys nor
-values are copied.
+Grouped heads: the query heads that share keys become rows of one head, so that neither keys nor values
+are copied.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from samara.exporter.types import Dim, DType, Tri, as_dim, compare, floordiv, pr
 
 @dataclass(frozen=True, slots=True)
 class _Operands:
-    """q, k, v with rows before heads ("bshd") or after ("bhsd"), keys and values of the cache included.
+    """q, k, v with rows before heads ("bshd") or after them ("bhsd"); keys and values include the cache.
 
-    past: how many keys came from the cache.
+    past: the number of keys from the cache.
     """
 
     q: Value
@@ -84,7 +84,7 @@ def attention(n: NodeContext) -> Any:
 
 
 def _operands(n: NodeContext, flat: bool) -> tuple[_Operands, list[Value | None]]:
-    """The operands, and the caches as they are after this node where outputs want them."""
+    """The operands, and the updated caches if they are outputs."""
     q, k, v = (_by_heads(n, i) for i in range(3))
     layout = "bshd" if flat else "bhsd"
     past = as_dim(0)
@@ -133,12 +133,12 @@ def _heads_first(n: NodeContext, given: _Operands) -> _Operands:
 def _windows(n: NodeContext) -> tuple[int, int]:
     left, right = int(n.attr("left_window_size", -1)), int(n.attr("right_window_size", -1))
     if min(left, right) < -1:
-        raise n.wrong(f"window sizes {left} and {right}: -1 is the least")
+        raise n.wrong(f"window sizes {left} and {right}, expected -1 or more")
     return left, right
 
 
 def _causal_alone(n: NodeContext, given: _Operands) -> bool:
-    """Whether the row's own causality says it all: no cache, nothing else hidden, no groups."""
+    """Whether the operator's own causal mask is sufficient: no cache, nothing else hidden, no groups."""
     return (
         bool(n.attr("is_causal", 0))
         and not n.has(3)
@@ -150,7 +150,7 @@ def _causal_alone(n: NodeContext, given: _Operands) -> bool:
 
 
 def _bias(n: NodeContext, given: _Operands) -> Value | None:
-    """What is added to the scores, broadcasting to [B, H, S, T]; -inf hides a key."""
+    """What is added to the scores; it broadcasts to [B, H, S, T], and -inf hides a key."""
     dtype = given.q.type.dtype
     zero, never = (n.const(np.array(x, dtype.numpy)) for x in (0, -np.inf))
     mask = _mask(n, given.keys) if n.has(3) else None
@@ -164,7 +164,7 @@ def _bias(n: NodeContext, given: _Operands) -> Value | None:
 
 
 def _mask(n: NodeContext, keys: Dim) -> Value:
-    """The mask, with what it lacks at the end of its last axis hidden."""
+    """The mask, extended along its last axis so that keys beyond it are hidden."""
     mask = n.value(3)
     if mask.type.rank < 1:
         raise n.wrong(f"the mask is {mask.type}, expected at least one axis")
@@ -182,9 +182,9 @@ def _mask(n: NodeContext, keys: Dim) -> Value:
 
 
 def _seen(n: NodeContext, given: _Operands) -> Value | None:
-    """Which keys positions, windows and padding leave, [S, T] or [B, 1, S, T]; None: all."""
+    """The keys that positions, windows and padding leave visible, [S, T] or [B, 1, S, T]; None: all."""
     left, right = _windows(n)
-    limit = right  # keys up to this many behind the query's own position
+    limit = right  # a query sees keys up to this many positions after its own
     if n.attr("is_causal", 0):
         limit = 0 if right < 0 else min(right, 0)
     conditions = []
@@ -195,7 +195,7 @@ def _seen(n: NodeContext, given: _Operands) -> Value | None:
         require_same(n, n.type(6).shape[0], batch, "one length per sample")
         valid = n.emit("reshape", n.emit("cast", n.value(6), to=DType.I64), shape=(batch, 1, 1, 1))
         conditions.append(n.emit("lt", key, valid))
-    # A single query behind the cache is the last of all: every key is before it.
+    # A single query after the cache is the last position, so it sees every key.
     last = given.rows == as_dim(1) and valid is None and given.keys == given.past + 1
     if limit >= 0 or left >= 0:
         start = as_dim(0) if valid is not None else given.past
@@ -216,13 +216,13 @@ def _seen(n: NodeContext, given: _Operands) -> Value | None:
 
 
 def _hidden_rows(n: NodeContext, given: _Operands, bias: Value | None) -> Value | None:
-    """Which rows see no key, [..., S, 1]; None where it is known that none is hidden."""
+    """Which rows see no key, [..., S, 1]; None if every row is known to see one."""
     if bias is None:
         return None
     if bias.constant is not None and not np.isneginf(bias.constant).all(axis=-1).any():
         return None
     if not n.has(3) and not n.has(6) and _windows(n) == (-1, -1) and provably_ge(given.keys, 1):
-        return None  # causality leaves the first key
+        return None  # a causal mask leaves at least the first key
     largest = n.emit("reduce_max", bias, axes=(bias.type.rank - 1,), keepdims=True)
     hidden: Value = n.emit("eq", largest, n.const(np.array(-np.inf, bias.type.dtype.numpy)))
     return hidden
@@ -234,7 +234,7 @@ def _hidden_rows(n: NodeContext, given: _Operands, bias: Value | None) -> Value 
 def _by_row(
     n: NodeContext, given: _Operands, bias: Value | None, scale: float, causal: bool
 ) -> Value:
-    """y as the operands are laid out at the node; a row that sees no key is NaN by softmax, and 0 in ONNX."""
+    """y in the node's layout. A row that sees no key is NaN after softmax, but 0 in ONNX."""
     flat = n.value(0).type.rank == 3
     hidden = _hidden_rows(n, given, bias)
     attrs = {"scale": scale, "causal": causal}
@@ -257,7 +257,7 @@ def _by_row(
 
 
 def _grouped(n: NodeContext, given: _Operands, bias: Value | None) -> tuple[Value, Value | None]:
-    """q [B, groups, heads per group * S, D], and the bias for it."""
+    """q as [B, groups, heads per group * S, D], and the bias for it."""
     batch, heads, rows, size = given.q.type.shape
     groups = given.groups
     if heads.is_static and groups.is_static and heads.as_int() % groups.as_int():
@@ -267,7 +267,7 @@ def _grouped(n: NodeContext, given: _Operands, bias: Value | None) -> tuple[Valu
     if bias is None:
         return q, None
     shape = (*(as_dim(1),) * (4 - bias.type.rank), *bias.type.shape)
-    if shape[2] == as_dim(1) and shape[1] == as_dim(1):  # one row for all
+    if shape[2] == as_dim(1) and shape[1] == as_dim(1):  # the same for all rows
         return q, n.emit("reshape", bias, shape=shape)
     one_head = shape[1] == as_dim(1)
     split = (shape[0], 1, 1, *shape[2:]) if one_head else (shape[0], groups, per, *shape[2:])
@@ -279,7 +279,7 @@ def _grouped(n: NodeContext, given: _Operands, bias: Value | None) -> tuple[Valu
 def _composed(
     n: NodeContext, given: _Operands, bias: Value | None, scale: float, cap: float
 ) -> tuple[Value, Value]:
-    """(y, the scores that the node asks for) step by step, where scores are capped or an output."""
+    """(y, the scores that the node outputs) step by step, for capped scores or scores as output."""
     flat = n.value(0).type.rank == 3
     batch, heads, rows, _ = given.q.type.shape
     q = _grouped(n, given, None)[0]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Axes that are known only at run time, as 0/1 expressions per axis.
 
-The IR's axes are static; what follows from run-time axes is a matter of dims alone: an axis that
-may be reduced is split in two, one of which is 1.
+The IR's axes are static, so run-time axes are expressed by dims: an axis that may be reduced is split in
+two, one of which is 1.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def split_shape(shape: Sequence[Dim], chosen: Flags) -> list[Dim]:
 
 
 def around(shape: Sequence[Dim], axis: Dim) -> tuple[Dim, Dim, Dim]:
-    """(product of the dims before, the dim at, product of those after) an axis known at run time."""
+    """(product of the dims before, the dim itself, product of the dims after) a run-time axis."""
     front = from_front(axis, len(shape))
     before, at, after = as_dim(1), as_dim(1), as_dim(1)
     for a, d in enumerate(shape):
@@ -63,11 +63,11 @@ def without_one(shape: Sequence[Dim], axis: Dim) -> list[Dim]:
 
 
 def without(shape: Sequence[Dim], chosen: Flags, count: int) -> list[Dim]:
-    """The `count` dims that are left when the chosen axes are taken out."""
+    """The `count` dims that remain after the chosen axes are removed."""
     out = []
     for j in range(count):
         size = as_dim(0)
-        before = as_dim(0)  # axes left in front of a
+        before = as_dim(0)  # remaining axes in front of a
         for d, c in zip(shape, chosen, strict=True):
             size = size + (1 - c) * deq(before, j) * d
             before = before + (1 - c)
@@ -76,7 +76,7 @@ def without(shape: Sequence[Dim], chosen: Flags, count: int) -> list[Dim]:
 
 
 def with_ones(shape: Sequence[Dim], chosen: Flags) -> list[Dim]:
-    """The dims with 1 put in at the chosen axes of the result."""
+    """The dims with 1 inserted at the chosen axes of the result."""
     out = []
     before = as_dim(0)  # dims of `shape` used so far
     for c in chosen:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CausalConvWithState: a depthwise convolution over the past, whose last inputs it hands on."""
+"""CausalConvWithState: a depthwise convolution over past inputs, the last of which are its state."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ def _activated(n: NodeContext, y: Value) -> Value:
     if kind in ("silu", "swish"):
         y = n.emit("silu", y)
     elif kind != "none":
-        raise n.unsupported(f"activation {kind!r}", "one of none, silu, swish")
+        raise n.unsupported(f"activation {kind!r}", "use none, silu or swish")
     return y

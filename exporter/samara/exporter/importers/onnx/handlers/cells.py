@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recurrent cells as loops: RNN, and the LSTM and GRU whose activations the rows do not have.
+"""Recurrent cells as loops: RNN, and LSTM and GRU with activations that the operators lack.
 
-The products with the input are one matrix product in front of the loop; a step multiplies the state
-only. Equations and attribute rules: ONNX's operators RNN, LSTM and GRU.
+The products with the input are one matrix product before the loop; a step multiplies only the state.
+Equations and attributes are those of ONNX's operators RNN, LSTM and GRU.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from samara.exporter.importers.onnx.handlers.scan import inside, scalar, with_sh
 from samara.exporter.ir.program import Value
 from samara.exporter.types import DType
 
-# The activations that take alpha, and beta, with what they are by default.
+# Activations with alpha, or beta, and the defaults.
 _ALPHA = {"affine": 1.0, "leakyrelu": 0.01, "thresholdedrelu": 1.0, "scaledtanh": 1.0,
           "hardsigmoid": 0.2, "elu": 1.0}  # fmt: skip
 _BETA = {"affine": 0.0, "scaledtanh": 1.0, "hardsigmoid": 0.5}
@@ -64,8 +64,8 @@ def _activated(n: NodeContext, f: Activation, x: Value) -> Value:
 def activations(n: NodeContext, defaults: Sequence[str]) -> list[list[Activation]]:
     """The activation functions of each direction, in the order of the cell's gates.
 
-    `activation_alpha` and `activation_beta` are used up by the functions that take them, in order;
-    as long as `activations` itself, each has its own.
+    The values of `activation_alpha` and `activation_beta` are assigned in order to the functions that take
+    them; if a list is as long as `activations`, each function has its own value.
     """
     directions = 2 if n.attr("direction", "forward") == "bidirectional" else 1
     names = [str(a).lower() for a in n.attr("activations", list(defaults) * directions)]
@@ -74,7 +74,7 @@ def activations(n: NodeContext, defaults: Sequence[str]) -> list[list[Activation
     unknown = sorted(set(names) - ACTIVATIONS)
     if unknown:
         raise n.unsupported(
-            f"activation {unknown[0]!r}", f"one of {', '.join(sorted(ACTIVATIONS))}"
+            f"activation {unknown[0]!r}", f"use one of {', '.join(sorted(ACTIVATIONS))}"
         )
     alpha = _numbers(n, "activation_alpha", names, _ALPHA)
     beta = _numbers(n, "activation_beta", names, _BETA)
@@ -95,7 +95,7 @@ def _numbers(
     return out
 
 
-# Computes the states after a step from the gates' inputs [N, G * H] and the states before it [N, H].
+# Computes the states after a step from the gates' inputs [N, G * H] and the states before the step [N, H].
 Step = Callable[[NodeContext, Value, list[Value]], list[Value]]
 
 
@@ -114,9 +114,9 @@ class Sequences:
 def recurrence(
     n: NodeContext, given: Sequences, steps: Sequence[Step], extra: Sequence[Value | None]
 ) -> list[Value]:
-    """Y [T, D, N, H] and the last states [D, N, H] of cells, one step function per direction.
+    """Y [T, D, N, H] and the last states [D, N, H] of cells, with one step function per direction.
 
-    extra: what is added to the input's part of the gates of each direction, [G * H], or None.
+    extra: an addend to the input's part of the gates of each direction, [G * H], or None.
     """
     parts = [_direction(n, given, d, step, extra[d]) for d, step in enumerate(steps)]
     joined = []
@@ -170,7 +170,7 @@ def _direction(
     after = step(body, body.emit("gather", gates, at, axis=0), before)
     y = after[0]
     if given.lengths is not None:
-        # Beyond a row's length the state stays and the result is 0, from either end.
+        # Beyond a sequence's length the state is kept and the result is 0, in both directions.
         seen = body.emit("lt", at, n.emit("cast", given.lengths, to=DType.I64))
         seen = body.emit("reshape", seen, shape=(batch, 1))
         y = body.emit("where", seen, y, zeros)
@@ -261,7 +261,7 @@ def gru_step(
     clip: float,
     linear_before_reset: bool,
 ) -> Step:
-    """Gates in the order z, r, h; inner: the bias [H] that meets the reset gate, if any."""
+    """Gates in the order z, r, h; inner: the bias [H] inside the reset gate's product, if any."""
     hidden = r.type.shape[-1].as_int()
     sizes = [2 * hidden, hidden]
     r_zr, r_h = n.emit("split", r, axis=0, sizes=sizes)

@@ -32,7 +32,7 @@ def _standard(n: NodeContext) -> Any:
     return handler(_AsStandard(n.scope, n.node))
 
 
-# These mean what ONNX's operators of that name mean.
+# These have the same meaning as ONNX's operators of that name.
 onnx_op("GatherND", "GridSample", "Pad", "Range", "Trilu", "Unique", domain=MICROSOFT)(_standard)
 
 
@@ -46,7 +46,7 @@ def nhwc_max_pool(n: NodeContext) -> Any:
 
 
 class _Turned(_AsStandard):
-    """The node whose first input is seen, and whose result is made, with channels first."""
+    """The node as seen with channels first: its first input, and its result."""
 
     def value(self, index: int) -> Value:
         found = super().value(index)
@@ -60,7 +60,7 @@ class _Turned(_AsStandard):
 
 
 def _activated(n: NodeContext, name: str, y: Value, parameters: list[float]) -> Value:
-    """An activation that onnxruntime fuses, as the node's result; it writes parameters in order."""
+    """An activation that onnxruntime fuses, as the node's result. Parameters are in order."""
 
     def at(index: int, default: float) -> float:
         return float(parameters[index]) if index < len(parameters) else default
@@ -108,9 +108,7 @@ def fused_gemm(n: NodeContext) -> Any:
 
 @onnx_op("FusedMatMul", "TransposeMatMul", domain=MICROSOFT)
 def fused_matmul(n: NodeContext) -> Any:
-    """alpha * (A @ B); transBatch moves an operand's first axis before its last two, and transA
-    then swaps these.
-    """
+    """alpha * (A @ B). transBatch moves an operand's first axis before its last two; transA then swaps these."""
     operands = []
     for i, name in enumerate("AB"):
         v = n.value(i)
@@ -170,7 +168,7 @@ def bias_add(n: NodeContext) -> Any:
 
 @onnx_op("BiasDropout", domain=MICROSOFT)
 def bias_dropout(n: NodeContext) -> Any:
-    """data + bias + residual: inference drops nothing, and keeps all of the mask."""
+    """data + bias + residual: dropout does nothing in inference, so the mask is all true."""
     training = n.constant(4)
     if n.has(4) and (training is None or bool(np.any(training))):
         raise n.unsupported("training mode", "export the model in inference mode")

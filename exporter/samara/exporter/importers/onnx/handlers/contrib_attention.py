@@ -31,7 +31,7 @@ def by_heads(n: NodeContext, x: Value, count: int) -> Value:
 def places(
     n: NodeContext, length: Dim, shape: tuple[int, ...], start: Value | None = None
 ) -> Value:
-    """0, 1, … of int64 in a shape of which one axis is -1."""
+    """0, 1, … as int64 in a shape with one axis of -1."""
     v = n.emit("iota", length=length)
     v = n.emit("reshape", v, shape=[length if s == -1 else s for s in shape])
     made: Value = v if start is None else n.emit("add", v, start)
@@ -62,9 +62,9 @@ def scores(n: NodeContext, keep: Value, value: float) -> Value:
 
 
 def _padding(n: NodeContext, mask: Value, batch: Dim, rows: Dim, keys: Dim, value: float) -> Value:
-    """What a mask input adds to the scores, as [B, 1, 1 or S, T].
+    """The addend to the scores from a mask input, as [B, 1, 1 or S, T].
 
-    It is [B] (how many keys), [2 * B] (ends, then starts), [B, T] or [B, S, T] (which keys).
+    The mask is [B] (number of keys), [2 * B] (ends, then starts), [B, T] or [B, S, T] (visible keys).
     """
     if mask.type.rank == 1:
         at = places(n, keys, (1, 1, 1, -1))
@@ -99,8 +99,8 @@ def attended(
     causal: bool,
     scale: float | None,
 ) -> Value:
-    """softmax(scale * q @ kᵀ + mask) @ v of [B, N, …], as the node's result [B, S, N * H]; row i of S
-    sees the keys up to T - S + i where causal.
+    """softmax(scale * q @ kᵀ + mask) @ v of [B, N, …], as the node's result [B, S, N * H]. If causal, row i of S
+    sees the keys up to T - S + i.
     """
     rows, keys = q.type.shape[2], k.type.shape[2]
     if not scale:
@@ -134,7 +134,7 @@ def _self_attention(
     n: NodeContext, x: Value, weight: Value, bias: Value | None, mask: Value | None, past: Value | None,
     more: Value | None,
 ) -> Any:  # fmt: skip
-    """Attention of x by [x's channels, q | k | v] weights; the outputs are the result and `present`."""
+    """Attention of x with weights [channels of x, q | k | v]; outputs are the result and `present`."""
     heads = n.attr("num_heads")
     if n.attr("do_rotary", 0) or n.attr("past_present_share_buffer", 0):
         raise n.unsupported("do_rotary or past_present_share_buffer", "use MultiHeadAttention")
@@ -196,9 +196,7 @@ def multi_head_attention(n: NodeContext) -> Any:
     parts = []
     for v, b in zip(operands, biases, strict=True):
         assert v is not None
-        if (
-            v.type.rank == 4
-        ):  # keys and values of another sequence, [B, N, T, H]: the bias is not theirs
+        if v.type.rank == 4:  # keys and values of another sequence, [B, N, T, H], get no bias
             parts.append(v)
             continue
         parts.append(by_heads(n, v if b is None else n.emit("add", v, b), heads))
@@ -226,7 +224,7 @@ def multi_head_attention(n: NodeContext) -> Any:
 def rotated(
     n: NodeContext, x: Value, cos: Value, sin: Value, interleaved: bool, size: int
 ) -> Value:
-    """x [B, N, S, H] with its first `size` channels turned by angles [B or 1, 1, S, size / 2]."""
+    """x [B, N, S, H] with its first `size` channels rotated by angles [B or 1, 1, S, size / 2]."""
     head = x.type.shape[-1]
     rest = None
     if head != as_dim(size):

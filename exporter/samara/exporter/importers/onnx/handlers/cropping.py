@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CenterCropPad, and Resize of a region that is known at run time only."""
+"""CenterCropPad, and Resize of a region that is known only at run time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from samara.exporter.types import Dim, DType, as_dim, dmax, dmin, floordiv
 
 @onnx_op("CenterCropPad")
 def center_crop_pad(n: NodeContext) -> Any:
-    """Both ends lose or gain alike; an odd one is taken from or put at the end."""
+    """Crop or pad both ends alike; an odd element is removed from, or added at, the end."""
     x = n.value(0)
     rank = x.type.rank
     axes = n.static_axes([as_dim(a) for a in n.attr("axes", range(rank))], rank) or []
@@ -46,8 +46,8 @@ def resized_region(
 ) -> Value:  # fmt: skip
     """Resize's tf_crop_and_resize with the region as a tensor: (starts…, ends…) over `axes`.
 
-    One axis after the other, each output element from its neighbours along the axis, positions and
-    weights in float64 as by the row. What lies outside of the input is how["extrapolation"].
+    It works axis by axis: each output element comes from its neighbours along the axis, with positions and
+    weights in float64 as in the operator. Elements outside the input are how["extrapolation"].
     """
     rank = x.type.rank
     kind = x.type.dtype
@@ -58,7 +58,7 @@ def resized_region(
     outside: Value | None = None
     for k, (a, out) in enumerate(zip(axes, sizes, strict=True)):
         if a < 2 and out == x.type.shape[a] and len(axes) == rank:
-            continue  # batch and channels, of a region over all axes
+            continue  # batch and channels, if the region has all axes
         at = _positions(
             n, x.type.shape[a], out, _element(n, region, k), _element(n, region, len(axes) + k)
         )
@@ -99,7 +99,7 @@ def as_float(n: NodeContext, dim: Dim, to: DType = DType.F32) -> Value:
 
 
 def _positions(n: NodeContext, size: Dim, out: Dim, start: Value, end: Value) -> Value:
-    """Where each of `out` elements lies in the input: evenly from start to end, or in the middle."""
+    """The position of each of `out` elements in the input: evenly from start to end, or in the middle."""
     reach = _number(n, size - 1)
     low = n.emit("mul", start, reach)
     step = n.emit("mul", n.emit("sub", end, start), reach)
@@ -173,14 +173,14 @@ def _rounded(n: NodeContext, at: Value, rule: str) -> Value:
 
 
 def _taken(n: NodeContext, x: Value, axis: int, index: Value, last: Value) -> Value:
-    """x at whole positions, those outside moved to the edge."""
+    """x at integer positions; positions outside are moved to the edge."""
     inside = n.emit("min", n.emit("max", index, _const(n, 0)), last)
     y: Value = n.emit("gather", x, n.emit("cast", inside, to=DType.I64), axis=axis)
     return y
 
 
 def _cubic(n: NodeContext, d: Value, a: float) -> Value:
-    """Keys' kernel for distances of 0 to 2."""
+    """The cubic convolution kernel (Keys, 1981) for distances of 0 to 2."""
     square = n.emit("mul", d, d)
     near = n.emit("mul", n.emit("sub", n.emit("mul", d, a + 2), a + 3), square)
     far = n.emit(

@@ -29,7 +29,7 @@ class _NodeOps:
         return self._n.emit("transpose", t, perm=tuple(axes))
 
     def diagonal(self, t: Value, first: int, second: int) -> Any:
-        """Both axes in front and made one, whose every (size + 1)-th row lies on the diagonal."""
+        """Both axes moved to the front and merged; every (size + 1)-th element is on the diagonal."""
         shape = t.type.shape
         rest = [i for i in range(t.type.rank) if i not in (first, second)]
         size = shape[first]

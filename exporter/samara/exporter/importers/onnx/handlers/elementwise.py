@@ -15,7 +15,7 @@ from samara.exporter.ir.program import Value
 from samara.exporter.ops import Guard
 from samara.exporter.types import DType, as_dim, deq
 
-# ONNX operator -> IR operator, where attributes need no change.
+# ONNX operator -> IR operator with the same attributes.
 _UNARY = {
     "Neg": "neg", "Abs": "abs", "Sign": "sign", "Ceil": "ceil", "Floor": "floor", "Round": "round", "Exp": "exp",
     "Log": "log", "Sqrt": "sqrt", "Reciprocal": "reciprocal", "Sin": "sin", "Cos": "cos", "Tan": "tan", "Asin": "asin",
@@ -81,7 +81,7 @@ def power(n: NodeContext) -> Any:
         return n.final("pow", a, b)
     if a.type.dtype.is_float:
         return n.final("pow", a, n.emit("cast", b, to=a.type.dtype))
-    # Integers of two dtypes meet in int64; with a float exponent, in the float that holds both.
+    # Integers of two dtypes are computed in int64; with a float exponent, in the float that holds both.
     to = DType.I64 if b.type.dtype.is_int else DType.F32 if a.type.dtype.bits < 32 else DType.F64
     y = n.emit("pow", n.emit("cast", a, to=to), n.emit("cast", b, to=to))
     return n.final("cast", y, to=a.type.dtype)
@@ -164,7 +164,7 @@ def identity(n: NodeContext) -> Any:
 
 @onnx_op("Dropout")
 def dropout(n: NodeContext) -> Any:
-    """The identity: out of training, and for a ratio of 0."""
+    """Dropout is the identity outside of training, and for a ratio of 0."""
     x = n.value(0)
     if n.has(2):
         _refuse_training(n)
@@ -176,7 +176,7 @@ def dropout(n: NodeContext) -> Any:
 
 
 def _refuse_training(n: NodeContext) -> None:
-    """UnsupportedError where Dropout draws numbers; a guard where that is known at run time only."""
+    """UnsupportedError if Dropout draws numbers; a guard if that is known only at run time."""
     reason = f"training with a ratio other than 0 is out of scope: {RANDOM.reason}"
     training = n.constant(2)
     if training is not None and not training.reshape(-1)[0]:
@@ -198,7 +198,7 @@ def _refuse_training(n: NodeContext) -> None:
 
 
 def _in_f32(*values: float) -> bool:
-    """Whether float32, which attributes are, holds these values."""
+    """Whether these values are exact in float32, the type of attributes."""
     with np.errstate(over="ignore"):
         return all(float(np.float32(v)) == v for v in values)
 
@@ -231,7 +231,7 @@ def elu(n: NodeContext) -> Any:
 
 @onnx_op("Selu")
 def selu(n: NodeContext) -> Any:
-    old = n.opset < 6  # gave the constants in fewer digits
+    old = n.opset < 6  # before opset 6 the constants had fewer digits
     alpha = n.attr("alpha", 1.6732 if old else 1.67326319217681884765625)
     gamma = n.attr("gamma", 1.0507 if old else 1.05070102214813232421875)
     return n.final("mul", n.emit("elu", n.value(0), alpha=alpha), gamma)
@@ -256,7 +256,7 @@ def shrink(n: NodeContext) -> Any:
     x = n.value(0)
     own = x.type.dtype
     if not own.is_float:
-        # The attributes are floats, which integers would cut off; results are, as in ONNX Runtime.
+        # The attributes are floats; integers would truncate them. Results are truncated, as in ONNX Runtime.
         x = n.emit("cast", x, to=DType.F32)
     y = _shrunk(n, x)
     return y if own.is_float else n.final("cast", y, to=own)

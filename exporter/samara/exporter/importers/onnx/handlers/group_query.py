@@ -36,7 +36,7 @@ def _refuse_forms(n: NodeContext) -> None:
 
 
 def _operands(n: NodeContext, heads: int, kv_heads: int) -> list[Value]:
-    """q [B, N, S, H], k and v [B, Nkv, S, H], given apart or side by side."""
+    """q [B, N, S, H], k and v [B, Nkv, S, H], given separately or in one tensor."""
     counts = (heads, kv_heads, kv_heads)
     if n.has(1) and n.has(2):
         return [by_heads(n, n.value(i), c) for i, c in enumerate(counts)]
@@ -52,7 +52,7 @@ def _number(n: NodeContext, d: Dim) -> Value:
 
 
 def _present(n: NodeContext, past: Value | None, new: Value, rows: Value | None) -> Value:
-    """The cache after this step: rows [B, L, 1] say which of the past's and the new ones."""
+    """The cache after this step: rows [B, L, 1] select from the past's and the new rows."""
     if past is None or rows is None:
         return new
     both = n.emit("concat", past, new, axis=2)
@@ -63,15 +63,15 @@ def _present(n: NodeContext, past: Value | None, new: Value, rows: Value | None)
 
 
 def _rows(n: NodeContext, past: Value, new: Value, seen: Value, length: Dim) -> Value:
-    """For each place of the cache the row of (past, new) it holds, [B, L, 1]: what has been seen,
-    then the new rows, then what the past holds there.
+    """For each place of the cache the row of (past, new) that it holds, [B, L, 1]: first the past rows, then
+    the new rows, then whatever the past holds there.
     """
     old, step = past.type.shape[2], new.type.shape[2]
     at = places(n, length, (1, -1))
     since = n.emit("sub", at, seen)
     is_new = n.emit("lt", since, _number(n, step))
     is_new = n.emit("logical_and", n.emit("le", seen, at), is_new)
-    # Beyond both nothing is defined; a row that exists is as good as any.
+    # Values beyond both are undefined, so any existing row will do.
     beyond = n.emit("lt", at, _number(n, old))
     rest = n.emit("where", beyond, at, _number(n, old + step - 1))
     picked = n.emit("where", is_new, n.emit("add", since, _number(n, old)), rest)
@@ -94,8 +94,8 @@ def _all_heads(n: NodeContext, x: Value, heads: int, kv_heads: int) -> Value:
 @onnx_op("GroupQueryAttention", domain=MICROSOFT)
 def group_query_attention(n: NodeContext) -> Any:
     """Inputs: query, key?, value?, past_key?, past_value?, seqlens_k (keys of each sequence less 1),
-    total_sequence_length, cos and sin caches?, position_ids?, attention_bias?. The cache is copied
-    in each step; a past that is a buffer of the largest length keeps that.
+    total_sequence_length, cos and sin caches?, position_ids?, attention_bias?. The cache is copied in
+    each step. A past that is a buffer of the maximum length keeps that length.
     """
     _refuse_forms(n)
     heads, kv_heads = n.attr("num_heads"), n.attr("kv_num_heads")
@@ -106,7 +106,7 @@ def group_query_attention(n: NodeContext) -> Any:
     counts = n.emit("cast", n.value(5), to=DType.I64)
     if counts.type.rank != 1:
         counts = n.emit("reshape", counts, shape=(batch,))
-    # What each sequence has behind it: nothing in the first step, where padding makes it look less.
+    # Keys before this step. In the first step there are none, though padding makes the count negative.
     behind = n.emit("sub", n.emit("add", counts, n.const(np.int64(1))), _number(n, step))
     behind = n.emit("max", behind, n.const(np.int64(0)))
     behind = n.emit("reshape", behind, shape=(batch, 1))
@@ -137,8 +137,8 @@ def _turned(n: NodeContext, q: Value, k: Value, where: Value) -> tuple[Value, Va
 
 
 def _seen(n: NodeContext, behind: Value, batch: Dim, step: Dim, length: Dim) -> Value:
-    """What is added to the scores, [B, 1, S, L]: row i sees the keys up to its own, within the
-    window if there is one.
+    """The addend to the scores, [B, 1, S, L]: row i sees the keys up to its own position, within the window
+    if there is one.
     """
     own = n.emit("add", places(n, step, (1, -1)), behind)
     own = n.emit("reshape", own, shape=(batch, 1, step, 1))

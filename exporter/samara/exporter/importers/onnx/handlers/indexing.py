@@ -23,7 +23,7 @@ def gather(n: NodeContext) -> Any:
     axis = n.axis(0, x.type.rank)
     known = indices.constant
     if known is not None and known.size == 1 and x.constant is None:
-        # One known position is a slice, which needs no copy.
+        # One known index is a slice, which needs no copy.
         return _pick(n, x, axis, int(known.reshape(-1)[0]), indices.type.rank)
     return n.final("gather", x, indices, axis=axis)
 

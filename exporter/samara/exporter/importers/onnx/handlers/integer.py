@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Matrix products and convolutions of 8-bit integers, to the bit as onnxruntime computes them."""
+"""Matrix products and convolutions of 8-bit integers, bit for bit as in onnxruntime."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def conv_integer(n: NodeContext) -> Any:
 
 
 def _columns(n: NodeContext, scales: Value, count: Dim) -> Value:
-    """Scales along the last axis, where their number is not known as many as it has indices."""
+    """Scales along the last axis, expanded to its size if their number is unknown."""
     if scales.type.rank == 1 and not scales.type.shape[0].is_static:
         scales = n.emit("expand", scales, shape=(count,))
     return scales
@@ -89,7 +89,7 @@ def _qlinear_conv(n: NodeContext, rows: Value) -> Value:
 
 
 def _matmul_product(n: NodeContext, **turned: bool) -> Product:
-    """The product of matrices (or stacks of them), in steps; `turned`: which are transposed."""
+    """The product of matrices (or stacks of them), in steps; `turned`: which operands are transposed."""
 
     def product(x: Value, w: Value, bias: Value | None, **attrs: Any) -> Value:
         y: Value = n.emit("qmatmul", x, w, bias, **turned, **attrs)
@@ -205,7 +205,7 @@ def matmul_integer_to_float(n: NodeContext) -> Any:
 
 @onnx_op("DynamicQuantizeMatMul", domain=MICROSOFT)
 def dynamic_quantize_matmul(n: NodeContext) -> Any:
-    """Inputs: float a, integer b, s_b, z_b, bias; a is quantized as DynamicQuantizeLinear does."""
+    """Inputs: float a, integer b, s_b, z_b, bias. a is quantized as by DynamicQuantizeLinear."""
 
     def product(n: NodeContext, a: Value, b: Value) -> Value:
         scale, zero = dynamic_parameters(n, a)

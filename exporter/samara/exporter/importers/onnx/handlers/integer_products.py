@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of 8-bit integers by the rows with int32 sums, and what follows them.
+"""Products of 8-bit integers by operators with int32 sums, and the operations on the sums.
 
-Rows take zero points that are known. Of others, known only at run time or one for each row, the
-product is a sum of products without: (x - a) * (w - b) = x * w - a * (1 * w) - b * (x * 1) + …, all
-modulo 2^32, as an int32 accumulator is.
+The operators take zero points that are constant. With others, known only at run time or one per matrix
+row, the product is a sum of products without zero points: (x - a) * (w - b) = x * w - a * (1 * w) - b *
+(x * 1) + …, all modulo 2^32 as in an int32 accumulator.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ __all__ = [
 
 _BYTES = (DType.I8, DType.U8)
 
-# The row over qs8 operands and a bias: (x, w, bias, attributes) -> its result.
+# The operator over qs8 operands and a bias: (x, w, bias, attributes) -> result.
 Product = Callable[..., Value]
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """Bytes, their zero point, and where that holds.
+    """Bytes, their zero point, and what the zero point applies to.
 
-    ones: the shape of a tensor of ones whose product with the other operand is that of the zero
-    point 1; per_axis: rows take a zero point per index; turned: a matrix whose last axes the row
+    ones: the shape of a tensor of ones whose product with the other operand is that of zero point 1.
+    per_axis: the operator takes a zero point per index. turned: a matrix whose last axes the operator
     swaps.
     """
 
@@ -85,12 +85,12 @@ def _terms(n: NodeContext, x: Operand) -> list[_Term]:
     if row is not None and (row["axis"] < 0 or x.per_axis):
         return [_Term(as_qs8(n, x.value, row))]
     assert x.zero is not None
-    image = len(x.ones) > 2  # or the kernels, of a convolution
+    image = len(x.ones) > 2  # an image or filter of a convolution
     if image and not x.per_axis:
         zero = n.emit("reshape", x.zero, shape=())
     else:
         zero = spread(n, x.zero, x.value, x.layout)
-    if image and x.per_axis:  # output channels are a result's last axis
+    if image and x.per_axis:  # output channels are the last axis of a result
         zero = n.emit("reshape", zero, shape=(zero.type.numel(),))
     elif x.turned and zero.type.rank > 1:
         zero = n.emit("transpose", zero, perm=(1, 0))
@@ -130,10 +130,10 @@ def quantized_product(
     bias: Value | None,
     result: tuple[Value, Value | None, DType],
 ) -> Value | None:
-    """The node's result by one row that also requantizes, to bytes; None where parameters are not
-    known, or do not suit it.
+    """The node's result by one operator that also requantizes to bytes; None if parameters are not constant,
+    or do not fit it.
 
-    depth: how many products are summed; result: scale, zero point and dtype.
+    depth: the number of products per sum; result: scale, zero point and dtype.
     """
     _checked(n, x)
     _checked(n, w)
@@ -166,7 +166,7 @@ def quantized_product(
 
 
 def multiplier(n: NodeContext, x_scale: Value, w_scale: Value, y_scale: Value | None) -> Value:
-    """(s_x * s_w) / s_y, rounded after each operation; without s_y what a step of the sum means."""
+    """(s_x * s_w) / s_y, rounded after each operation; without s_y the value of one step of the sum."""
     m: Value = n.emit(
         "mul", *(in_float32(n, s) for s in (_single(n, x_scale), as_scalar(n, w_scale)))
     )
@@ -176,7 +176,7 @@ def multiplier(n: NodeContext, x_scale: Value, w_scale: Value, y_scale: Value | 
 
 
 def _single(n: NodeContext, scale: Value) -> Value:
-    """The scale of a whole tensor as a scalar; one that has been spread over rows as it is."""
+    """The scale of a whole tensor as a scalar; one that was expanded over rows unchanged."""
     if scale.type.rank > 1:
         return scale
     count = scale.type.numel()

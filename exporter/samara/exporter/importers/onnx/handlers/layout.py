@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Channels-first ONNX operators over the channels-last IR: transpose, operator, transpose.
 
-The layout pass removes what cancels.
+The layout pass cancels transposes.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def ceil_extension(
     strides: list[int],
     dilations: list[int],
 ) -> list[Dim]:
-    """What ceil_mode adds to the end of each axis: enough for one more window that starts inside
+    """The padding that ceil_mode adds at the end of each axis: enough for one more window that starts inside
     the padded input.
     """
     spatial = len(kernel)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that ONNX has removed (experimental ones, until release 1.4) and old models still hold.
+"""Operators that ONNX has removed (experimental ones, until release 1.4) but old models still use.
 
-They have no schema any more; what they mean is what ONNX's operator list of that time says.
+They have no schema any more; their meaning is that of ONNX's operator list at the time.
 """
 
 from __future__ import annotations
@@ -59,14 +59,16 @@ def scaled_tanh(n: NodeContext) -> Any:
 
 @onnx_op("Crop")
 def crop(n: NodeContext) -> Any:
-    """An image [N, C, H, W] without `border` (left, top, right, bottom); with `scale` (height,
-    width) that much from the left and top border on.
+    """An image [N, C, H, W] without `border` (left, top, right, bottom); with `scale` (height, width) only
+    that much, starting at the left and top border.
     """
     x = n.value(0)
     height, width = n.shape(0, 4)[2:]
     border, size = list(n.attr("border", [0] * 4)), list(n.attr("scale", []))
     if len(border) != 4 or len(size) not in (0, 2) or min(border) < 0 or min(size, default=1) < 1:
-        raise n.wrong(f"border {border} or scale {size} are no border and size of an image")
+        raise n.wrong(
+            f"border {border} or scale {size} do not describe a border and a scale of an image (4 and 2 numbers)"
+        )
     left, top, right, bottom = border
     ends: list[Dim] = [height - bottom, width - right]
     if size:
@@ -85,7 +87,7 @@ def crop(n: NodeContext) -> Any:
 
 @onnx_op("GivenTensorFill")
 def given_tensor_fill(n: NodeContext) -> Any:
-    """The given values in the shape of the attribute, or in that of the input (or that it holds)."""
+    """The given values in the shape of the attribute, or of the input (or in the shape that it holds)."""
     values = np.asarray(n.attr("values", []), np.float32)
     if n.has_attr("shape"):
         shape: list[Dim] = [as_dim(d) for d in n.attr("shape")]
@@ -93,5 +95,5 @@ def given_tensor_fill(n: NodeContext) -> Any:
         shape = list(n.dims(0) if n.attr("input_as_shape", 0) else n.type(0).shape)
         shape += [as_dim(d) for d in n.attr("extra_shape", [])]
     else:
-        raise n.wrong("neither a shape nor an input says how large the tensor is")
+        raise n.wrong("neither a shape nor an input gives the size of the tensor")
     return n.final("reshape", n.const(values.reshape(-1)), shape=shape)

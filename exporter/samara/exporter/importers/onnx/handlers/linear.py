@@ -26,7 +26,7 @@ def matmul(n: NodeContext) -> Any:
 def as_matrices(
     n: NodeContext, a: Value, b: Value, product: Callable[[NodeContext, Value, Value], Value]
 ) -> Any:
-    """numpy.matmul's product of operands of which either may be a vector, as the node's result."""
+    """numpy.matmul's product, as the node's result; either operand may be a vector."""
     rank_a, rank_b = a.type.rank, b.type.rank
     if rank_a == 1:
         a = n.emit("reshape", a, shape=(1, a.type.shape[0]))
@@ -46,7 +46,7 @@ def as_matrices(
 @onnx_op("Gemm")
 def gemm(n: NodeContext) -> Any:
     a, b = n.value(0), n.value(1)
-    if a.type.rank > 2 and n.opset < 7:  # the oldest form flattens
+    if a.type.rank > 2 and n.opset < 7:  # the oldest form flattens the operand
         rest = as_dim(1)
         for d in a.type.shape[1:]:
             rest = rest * d
@@ -139,7 +139,7 @@ def conv_transpose_with_dynamic_pads(n: NodeContext) -> Any:
 
 
 def conv_transpose_of(n: NodeContext, bias: Value | None, pads: list[Dim] | None = None) -> Any:
-    """The node's transposed convolution; `pads` where its attributes do not say them."""
+    """The node's transposed convolution; `pads` replaces the attributes if given."""
     x, w = n.value(0), n.value(1)
     kernel, strides, dilations = _window(n, x, w)
     spatial = len(kernel)
@@ -185,7 +185,7 @@ def _transpose_pads(
     dilations: list[int],
     extra: list[int],
 ) -> list[Dim]:
-    """Pads from `pads`, or from output_shape or auto_pad, which fix the output size instead."""
+    """Pads from `pads`, or from output_shape or auto_pad, which set the output size instead."""
     spatial = len(kernel)
     mode = n.attr("auto_pad", "NOTSET")
     sizes = n.attr("output_shape")

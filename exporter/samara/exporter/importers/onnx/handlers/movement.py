@@ -29,7 +29,7 @@ from samara.exporter.types import (
     select,
 )
 
-# ONNX writes "to the end" as a huge number.
+# ONNX expresses "to the end" by a huge number.
 _FAR = 1 << 31
 
 
@@ -62,15 +62,13 @@ def _keep_zero(n: NodeContext, x: Value, i: int, d: Dim) -> Dim:
         if d.as_int() != 0:
             return d
         if i >= x.type.rank:
-            raise n.wrong(f"0 at position {i} has no counterpart in {x.type}")
+            raise n.wrong(f"0 at position {i} copies a dim that {x.type} does not have")
         return x.type.shape[i]
     return d
 
 
 def _runtime_wildcard(x: Value, target: list[Dim], allow_zero: bool) -> list[Dim]:
-    """Dims read at run time may be 0, which copies the input's, or -1: the others then give the
-    size.
-    """
+    """Dims read at run time may be 0, which copies the input's dim, or -1, which is derived from the others."""
 
     def is_read(d: Dim) -> bool:
         return any(isinstance(a, Read) for a in d.all_atoms())
@@ -131,8 +129,8 @@ def squeeze(n: NodeContext) -> Any:
 
 
 def _unit_axes(n: NodeContext, x: Value) -> list[Dim]:
-    """The axes of size 1. One that may be 1 at run time stays, and a guard holds it to be another
-    size: the result has one rank.
+    """The axes of size 1. An axis that may be 1 at run time is kept, and a guard requires another size, because
+    the result has one rank.
     """
     axes = []
     for i, d in enumerate(x.type.shape):
@@ -231,7 +229,7 @@ def slice_(n: NodeContext) -> Any:
 
 
 def _stepped_bounds(dim: Dim, start: Dim, end: Dim, step: Dim) -> tuple[Dim, Dim]:
-    """slice_bounds for a step that may be known at run time only."""
+    """slice_bounds for a step that may be known only at run time."""
     if step.is_static:
         return slice_bounds(dim, start, end, step.as_int())
     up, down = slice_bounds(dim, start, end, 1), slice_bounds(dim, start, end, -1)
@@ -255,7 +253,7 @@ def _bound(v: Dim, dim: Dim, low: Dim, high: Dim) -> Dim:
     least, _ = v.bounds()
     if v.is_static or (least is not None and least >= 0):
         return dmax(dmin(v + dim if v.is_static and v.as_int() < 0 else v, high), low)
-    # Clamped before the dim is added: "to the end" may be the largest integer.
+    # Clamped before the dim is added, because "to the end" may be the largest integer.
     near = dmax(dmin(v, high), low - dim)
     return select(dlt(near, 0), near + dim, near)
 
@@ -265,7 +263,7 @@ def pad(n: NodeContext) -> Any:
     x = n.value(0)
     rank = x.type.rank
     mode = n.attr("mode", "constant")
-    named = "pads" if n.has_attr("pads") else "paddings"  # as opset 1 has it
+    named = "pads" if n.has_attr("pads") else "paddings"  # the name in opset 1
     given = [as_dim(p) for p in n.attr(named)] if n.has_attr(named) else list(n.dims(1, "pads"))
     axes = list(n.dims(3, "axes")) if n.has(3) else [as_dim(a) for a in range(rank)]
     if len(given) != 2 * len(axes):
@@ -309,7 +307,7 @@ def expand(n: NodeContext) -> Any:
 
 
 def _whole(n: NodeContext, index: int, what: str) -> tuple[Dim, ...]:
-    """dims(), of an operand that in opset 1 has the dtype of the data."""
+    """dims() of an operand that has the dtype of the data in opset 1."""
     v = n.value(index)
     if v.type.dtype in (DType.I32, DType.I64):
         return n.dims(index, what)

@@ -16,14 +16,14 @@ from samara.exporter.types import DType, as_dim, floordiv
 
 @onnx_op("BatchNormalization")
 def batch_normalization(n: NodeContext) -> Any:
-    """x * (scale / sqrt(var + eps)) + (bias - mean * that), over channels-last; in training mode
-    with the input's own mean and variance.
+    """x * (scale / sqrt(var + eps)) + (bias - mean * that) on channels-last data; in training mode with the
+    mean and variance of the input.
     """
     x = n.value(0)
     kind = x.type.dtype
     scale, bias, mean, var = (n.value(i) for i in range(1, 5))
     per_activation = not n.attr("spatial", 1)
-    if per_activation:  # statistics of every element of a sample: before opset 9
+    if per_activation:  # before opset 9: statistics per element of a sample
         scale, bias, mean, var = (
             v if v.type.rank == x.type.rank - 1 else n.emit("reshape", v, shape=x.type.shape[1:])
             for v in (scale, bias, mean, var)
@@ -41,7 +41,7 @@ def batch_normalization(n: NodeContext) -> Any:
 
 
 def _trains(n: NodeContext) -> bool:
-    """Whether the statistics are the input's: by attribute, before opset 14 by the outputs asked for."""
+    """Whether the statistics are the input's: by attribute; before opset 14 if such outputs are used."""
     if n.opset >= 14:
         return bool(n.attr("training_mode", 0))
     return not n.attr("is_test", 0) and any(n.node.output[1:])
@@ -50,7 +50,7 @@ def _trains(n: NodeContext) -> bool:
 def _own_statistics(
     n: NodeContext, x: Value, mean: Value, var: Value, per_activation: bool
 ) -> tuple[Value, Value, list[Value]]:
-    """(mean, variance, the outputs after Y) over all axes but the last, or over the first alone."""
+    """(mean, variance, the outputs after Y) over all axes but the last, or over the first only."""
     wide = x if x.type.dtype is DType.F32 else n.emit("cast", x, to=DType.F32)
     axes = [0] if per_activation else list(range(x.type.rank - 1))
     own = n.emit("reduce_mean", wide, axes=axes, keepdims=False)
@@ -82,7 +82,7 @@ def _gain_and_offset(
         to = kind.numpy
         return n.const(factor.astype(to)), n.const((b - m * factor).astype(to))
     mixed = any(v.type.dtype is not kind for v in given)
-    if mixed:  # statistics in another dtype than the data, from opset 14 on
+    if mixed:  # from opset 14 on statistics may have another dtype than the data
         scale, bias, mean, var = (
             v if v.type.dtype is DType.F32 else n.emit("cast", v, to=DType.F32) for v in given
         )
@@ -136,7 +136,7 @@ def layer_normalization(n: NodeContext) -> Any:
     y = n.final("layer_norm", x, scale, bias, axis=axis, eps=eps)
     if not any(n.node.output[1:]):
         return y
-    # The statistics are float32 whatever the data is.
+    # The statistics are always float32.
     wide = x if x.type.dtype is DType.F32 else n.emit("cast", x, to=DType.F32)
     axes = list(range(axis, x.type.rank))
     mean = n.emit("reduce_mean", wide, axes=axes, keepdims=True)
@@ -205,7 +205,7 @@ def mean_variance_normalization(n: NodeContext) -> Any:
 
 
 def softmax_of(n: NodeContext, x: Value, op: str, per_matrix: bool | None = None) -> Any:
-    """Softmax along `axis`; before opset 13 (or where `per_matrix` says so) over all axes from it."""
+    """Softmax along `axis`; before opset 13 (or if `per_matrix` is set) over all axes from it on."""
     if not (n.opset < 13 if per_matrix is None else per_matrix):
         return n.final(op, x, axis=n.axis(-1, x.type.rank))
     axis = n.axis(min(1, x.type.rank - 1), x.type.rank)

@@ -62,7 +62,7 @@ def max_pool(n: NodeContext) -> Any:
     if len(n.node.output) < 2 or not n.node.output[1]:
         return y
     if not x.type.dtype.is_float:
-        rows = n.emit("cast", rows, to=DType.F32)  # bytes, of which it holds all
+        rows = n.emit("cast", rows, to=DType.F32)  # float32 holds all bytes exactly
     places = n.emit("max_pool_indices", rows, **window)
     if n.attr("storage_order", 0) and x.type.rank > 3:
         places = n.emit("gather", _by_columns(n, x.type.shape[2:]), places)
@@ -70,7 +70,7 @@ def max_pool(n: NodeContext) -> Any:
 
 
 def _by_columns(n: NodeContext, sizes: tuple[Dim, ...]) -> Value:
-    """Row-major places in an image as column-major ones."""
+    """Row-major indices of an image as column-major ones."""
     count = dim_product(sizes)
     numbers = n.emit("iota", length=count)
     turned = n.emit("reshape", numbers, shape=tuple(reversed(sizes)))
@@ -80,7 +80,7 @@ def _by_columns(n: NodeContext, sizes: tuple[Dim, ...]) -> Value:
 
 
 def _in_whole(n: NodeContext, x: Value, places: Value) -> Any:
-    """Places in an image [N, out…, C] as places in the whole of x, [N, C, out…]."""
+    """Indices into an image [N, out…, C] as indices into the whole of x, [N, C, out…]."""
     batch, channels, *sizes = x.type.shape
     rank = x.type.rank
     first = n.emit("iota", length=batch * channels, step=dim_product(sizes))
@@ -99,8 +99,8 @@ def dim_product(sizes: Iterable[Dim]) -> Dim:
 
 @onnx_op("MaxUnpool")
 def max_unpool(n: NodeContext) -> Any:
-    """Zeros with x at the places that the indices name in the smallest output that has them, padded
-    at the ends where the output is said to be larger.
+    """Put the elements of x at their indices into zeros of the smallest output that has them; pad at the ends
+    if the output is declared larger.
     """
     x, indices = n.value(0), n.value(1)
     spatial = spatial_rank(n, x)
@@ -117,7 +117,7 @@ def max_unpool(n: NodeContext) -> Any:
     shape = (*x.type.shape[:2], *sizes)
     count, taken = dim_product(shape), x.type.numel()
     zero = n.const(np.zeros((), x.type.dtype.numpy))
-    # No place counts from the end here: negative ones become far too large, which is refused.
+    # Indices do not count from the end here: negative ones become far too large and are refused.
     places = n.emit("bitwise_and", indices, n.const(np.int64(2**63 - 1)))
     y = n.emit(
         "scatter_elements",
@@ -140,7 +140,7 @@ def max_unpool(n: NodeContext) -> Any:
 
 
 def _require_le(n: NodeContext, a: Dim, b: Dim, message: str) -> None:
-    """a <= b, now or by a guard of the function."""
+    """Require a <= b, now or by a guard of the function."""
     if provably_ge(b, a):
         return
     if provably_ge(a, b + 1):
@@ -186,7 +186,7 @@ def lp_pool(n: NodeContext) -> Any:
 
 
 def _power(n: NodeContext) -> int:
-    """p, which was a float in opset 1."""
+    """The attribute p, which was a float in opset 1."""
     p = float(n.attr("p", 2))
     if p != int(p):
         raise n.unsupported(f"p = {p}", "a whole number")

@@ -37,7 +37,7 @@ def _kind(n: NodeContext) -> DType:
 @onnx_op("QuantizeLinear")
 @onnx_op("QuantizeLinear", domain=MICROSOFT)
 def quantize_linear(n: NodeContext) -> Any:
-    """The division happens in the precision of the scale, or in `precision` where that is given."""
+    """QuantizeLinear. The division has the precision of the scale, or `precision` if that is given."""
     x, scale = n.value(0), n.value(1)
     precision = n.attr("precision", 0)
     narrow = import_dtype(precision, "precision") if precision else scale.type.dtype
@@ -66,7 +66,7 @@ def dynamic_parameters(n: NodeContext, x: Value) -> tuple[Value, Value]:
     high = n.emit("max", n.emit("reduce_max", x, axes=axes), 0.0)
     low = n.emit("min", n.emit("reduce_min", x, axes=axes), 0.0)
     scale = n.emit("div", n.emit("sub", high, low), 255.0)
-    # Of zeros alone onnxruntime makes scale 1.
+    # For zeros only onnxruntime uses scale 1.
     one = n.const(np.ones((), np.float32))
     scale = n.emit("where", n.emit("eq", high, low), one, scale)
     zero = n.emit(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantized operators of com.microsoft: the float operator between dequantize and quantize, of
-which the pass fuse_quantized makes an integer one; within one step of onnxruntime.
+"""Quantized operators of com.microsoft: the float operator between dequantize and quantize. The pass
+fuse_quantized makes an integer operator of them. Results are within one step of onnxruntime's.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ Real = Callable[[NodeContext, Value], Value]
 
 
 def _operand(n: NodeContext, index: int) -> Value:
-    """The number that the inputs tensor, scale and zero point from `index` on stand for."""
+    """The dequantized value of the inputs tensor, scale and zero point at `index` and after it."""
     return dequantized(n.inner, n.value(index), n.value(index + 1), n.optional(index + 2))
 
 
 def _result(n: NodeContext, y: Value, scale: int, like: int = 0) -> Value:
-    """The node's result, by the scale and the zero point that follow each other in its inputs."""
+    """The node's result, quantized with the scale and zero point at input `scale` and after it."""
     zero = n.optional(scale + 1)
     kind = n.type(like).dtype if zero is None else zero.type.dtype
     return quantized(n, y, n.value(scale), zero, kind)
@@ -83,12 +83,12 @@ _UNARY: dict[str, Real] = {
 
 @onnx_op(*_UNARY, domain=MICROSOFT)
 def qlinear_unary(n: NodeContext) -> Any:
-    """Operators of x, its scale and zero point, and those of the result."""
+    """Operators with inputs x, its scale and zero point, and scale and zero point of the result."""
     return _result(n, _UNARY[n.op_type](n.inner, _operand(n, 0)), 3)
 
 
 class _FloatWeights(NodeContext):
-    """DynamicQuantizeLSTM read as LSTM: its weights [D, I, 4 * H] are dequantized and turned."""
+    """DynamicQuantizeLSTM as LSTM: its weights [D, I, 4 * H] are dequantized and transposed."""
 
     @property
     def opset(self) -> int:
@@ -105,7 +105,7 @@ class _FloatWeights(NodeContext):
         return turned
 
     def _spread(self, index: int) -> Value | None:
-        """Parameters per direction [D] or per column [D, 4 * H], as they broadcast."""
+        """Parameters per direction [D] or per column [D, 4 * H], in a shape that broadcasts."""
         v = self.optional(index)
         if v is not None and v.type.rank:
             columns = v.type.shape[1] if v.type.rank == 2 else 1
@@ -115,7 +115,7 @@ class _FloatWeights(NodeContext):
 
 @onnx_op("DynamicQuantizeLSTM", domain=MICROSOFT)
 def dynamic_quantize_lstm(n: NodeContext) -> Any:
-    """In float32: onnxruntime also rounds the input and the state to 8 bits in each step."""
+    """Computed in float32; onnxruntime also rounds the input and the state to 8 bits in each step."""
     lstm = find_handler("", "LSTM")
     assert lstm is not None
     return lstm(_FloatWeights(n.scope, n.node))

@@ -26,7 +26,7 @@ _GRU = ("sigmoid", "tanh")
 
 
 def _usual(n: NodeContext, names: tuple[str, ...]) -> bool:
-    """Whether the activations are those of the row."""
+    """Whether the activations are those of the operator."""
     given = n.attr("activations")
     directions = 2 if n.attr("direction", "forward") == "bidirectional" else 1
     return given is None or [a.lower() for a in given] == list(names) * directions
@@ -77,7 +77,7 @@ def _batch_first(n: NodeContext, results: Any) -> list[Value]:
 
 
 def _wide(n: NodeContext, v: Value) -> Value:
-    """A half-precision operand in float32, in which a loop's states are kept."""
+    """A half-precision operand in float32, the type of states in loops."""
     if v.type.dtype not in (DType.F16, DType.BF16):
         return v
     wide: Value = n.emit("cast", v, to=DType.F32)
@@ -108,7 +108,7 @@ def _finished(n: NodeContext, results: list[Value], batch_first: bool) -> list[V
 
 
 def _halves(n: NodeContext, given: Sequences, d: int, gates: int) -> tuple[Value, Value] | None:
-    """The bias of the input's and of the state's products, [G * H] each."""
+    """The biases of the input's and of the state's products, [G * H] each."""
     if given.bias is None:
         return None
     wide = gates * given.r.type.shape[-1].as_int()

@@ -24,7 +24,7 @@ from samara.exporter.types import MAX_RANK, Dim, DType, as_dim, select
 
 
 def _axes(n: NodeContext, x: Value) -> list[Dim] | None:
-    """The node's axes; None means that it is an identity."""
+    """The node's axes; None if the node is an identity."""
     axes = n.axes(1)
     if not axes:
         if n.attr("noop_with_empty_axes", 0):
@@ -35,7 +35,7 @@ def _axes(n: NodeContext, x: Value) -> list[Dim] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Over:
-    """A tensor in a form whose reduced axes are static, and the shape of what is reduced."""
+    """A tensor in a form with static reduced axes, and the shape of the result."""
 
     x: Value
     axes: list[int]
@@ -43,7 +43,7 @@ class _Over:
 
 
 def _over(n: NodeContext, x: Value, axes: list[Dim], keep: bool) -> _Over:
-    """x, or where the axes are known at run time only x with each axis split in a kept and a reduced one."""
+    """x; if the axes are known only at run time, x with each axis split into a kept and a reduced one."""
     rank = x.type.rank
     static = n.static_axes(axes, rank)
     if static is not None:
@@ -68,7 +68,7 @@ def _over(n: NodeContext, x: Value, axes: list[Dim], keep: bool) -> _Over:
 
 
 def _reduce(n: NodeContext, op: str, over: _Over, keep: bool) -> Value:
-    """`op` over the axes, in the shape that the node asks for."""
+    """`op` over the axes, in the shape that the node declares."""
     y: Value
     if over.shape is None:
         y = n.emit(op, over.x, axes=over.axes, keepdims=keep)
@@ -116,7 +116,7 @@ def _composed(before: str | None, after: str | None) -> Handler:
             return total
         if x.type.dtype.is_float:
             return n.final(after, total)
-        # A sum of integers is exact; what follows is computed in float64 and cut off.
+        # A sum of integers is exact; the rest is computed in float64 and truncated.
         y = n.emit(after, n.emit("cast", total, to=DType.F64))
         return n.final("cast", y, to=x.type.dtype)
 
@@ -131,7 +131,7 @@ onnx_op("ReduceLogSum")(_composed(None, "log"))
 
 @onnx_op("ReduceLogSumExp")
 def reduce_log_sum_exp(n: NodeContext) -> Any:
-    """Of integers in float64, and cut off."""
+    """For integers computed in float64 and truncated."""
     x = n.value(0)
     axes = _axes(n, x)
     if axes is None:
@@ -143,7 +143,7 @@ def reduce_log_sum_exp(n: NodeContext) -> Any:
 
 
 def _log_sum_exp(n: NodeContext, x: Value, axes: list[Dim]) -> Any:
-    """log(sum(exp(x - peak))) + peak, where an infinite peak counts as 0 in the difference."""
+    """log(sum(exp(x - peak))) + peak; an infinite peak counts as 0 in the difference."""
     over = _over(n, x, axes, _keeps(n))
     peak = n.emit("reduce_max", over.x, axes=over.axes, keepdims=True)
     zero = n.const(np.zeros((), x.type.dtype.numpy))

@@ -24,7 +24,7 @@ from samara.exporter.types import (
     select,
 )
 
-# Keeps divisors from 0 where the quotient does not matter: an axis of one element, or one result.
+# Avoids division by 0 where the quotient does not matter: an axis of one element, or one result.
 _SMALL = 1e-6
 
 
@@ -50,7 +50,7 @@ def _by_scales(n: NodeContext, x: Value, bits: list[Dim]) -> Any:
 
 
 def _mode(n: NodeContext) -> str:
-    """The oldest forms say bilinear."""
+    """The interpolation mode; the oldest opsets call it bilinear."""
     mode = str(n.attr("mode", "nearest"))
     return "linear" if mode == "bilinear" else mode
 
@@ -110,8 +110,8 @@ def _region(
 
 
 def _unrounded(n: NodeContext, x: Value, axes: list[int], bits: list[Dim]) -> tuple[str, list[Dim]]:
-    """align_corners by scales: the last element meets the end of size * scale before it is rounded
-    down, which is what `asymmetric` does with the scale (size * scale - 1) / (size - 1).
+    """align_corners by scales: the last element is aligned with the end of size * scale before that is rounded
+    down. `asymmetric` does the same with the scale (size * scale - 1) / (size - 1).
     """
     pairs = list(zip(axes, bits, strict=False))
     if all(_is_whole(x.type.shape[a], b) for a, b in pairs):
@@ -129,7 +129,7 @@ def _unrounded(n: NodeContext, x: Value, axes: list[int], bits: list[Dim]) -> tu
 
 
 def _stretch(n: NodeContext, size: Dim, scales: Value, i: int) -> Dim:
-    """The scale of _unrounded where size or scale are known at run time only."""
+    """The scale of _unrounded if size or scale are known only at run time."""
     have = as_float(n, size)
     scale = n.emit("slice", scales, begin=[i], end=[i + 1], step=[1])
     below = n.emit("max", n.emit("sub", have, 1.0), n.const(np.float32(_SMALL)))
@@ -148,7 +148,7 @@ def _is_whole(size: Dim, bits: Dim) -> bool:
 
 
 def _scaled(dim: Dim, bits: Dim) -> Dim:
-    """floor(dim * scale). A whole scale stays a product, which compares with the shapes it meets."""
+    """floor(dim * scale). An integer scale stays a product, which can be compared with other shapes."""
     if bits.is_static:
         scale = float(np.uint32(bits.as_int()).view(np.float32))
         if scale == math.floor(scale):
@@ -181,7 +181,7 @@ def _keep_aspect(
 def _keep_aspect_at_run_time(
     n: NodeContext, policy: str, sizes: list[Dim], have: list[Dim]
 ) -> tuple[list[Dim], list[Dim]]:
-    """The smallest or largest size / have as an exact fraction, by which all are scaled."""
+    """The smallest or largest size / have as an exact fraction, which scales all axes."""
     above, below = sizes[0], have[0]
     for w, h in zip(sizes[1:], have[1:], strict=True):
         a, b = (w * below, above * h) if policy == "not_larger" else (above * h, w * below)
@@ -192,9 +192,7 @@ def _keep_aspect_at_run_time(
 
 
 def _spatial_roi(x: Value, axes: list[int], roi: list[float]) -> list[float]:
-    """roi is (starts…, ends…) over `axes`; the IR wants it over the spatial axes of [N, C,
-    spatial…].
-    """
+    """roi is (starts…, ends…) over `axes`; the IR needs it over the spatial axes of [N, C, spatial…]."""
     starts = dict(zip(axes, roi[: len(axes)], strict=True))
     ends = dict(zip(axes, roi[len(axes) :], strict=True))
     spatial = range(2, x.type.rank)
@@ -204,9 +202,7 @@ def _spatial_roi(x: Value, axes: list[int], roi: list[float]) -> list[float]:
 def _fixed_outer(
     n: NodeContext, x: Value, axes: list[int], sizes: list[Dim], bits: list[Dim]
 ) -> tuple[list[Dim], list[Dim]]:
-    """Scales or sizes known only at run time are taken to leave batch and channels alone, and a
-    guard holds them to it.
-    """
+    """Run-time scales or sizes are assumed to leave batch and channels unchanged, and a guard checks it."""
     one = as_dim(f32_bits(1.0))
     sizes, bits = list(sizes), list(bits)
     for i, a in enumerate(axes):
@@ -248,7 +244,7 @@ def _resize(
     if batch_first:
         spatial = list(range(2, rank))
         perm = [0, *spatial, 1]
-    else:  # unusual: resize of a matrix or of batch or channels
+    else:  # unusual: a matrix, or batch or channels are resized
         spatial = sorted(changed)
         rest = [a for a in range(rank) if a not in changed]
         perm = [*rest[:1], *spatial, *rest[1:]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RotaryEmbedding: pairs of features turned by angles that belong to their position (Su et al. 2021)."""
+"""RotaryEmbedding: pairs of features rotated by angles that depend on their position (Su et al. 2021)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def rotary_embedding(n: NodeContext) -> Any:
             raise n.unsupported("heads of a symbolic size", "give rotary_embedding_dim")
         turned = size.as_int()
     if turned % 2:
-        raise n.wrong(f"{turned} features do not make pairs")
+        raise n.wrong(f"{turned} features is an odd number: they are rotated in pairs")
     half = turned // 2
     cos, sin = (_angles(n, i, half, heads_first) for i in (1, 2))
     part = x if size == turned else _features(n, x, 0, turned)
@@ -44,7 +44,7 @@ def rotary_embedding(n: NodeContext) -> Any:
 
 
 def _by_heads(n: NodeContext) -> tuple[Value, Value]:
-    """(the input as [B, H, S, D] or, where it is flat, as [B, S, H, D]; the input)."""
+    """(the input as [B, H, S, D], or as [B, S, H, D] if it is flat; the input)."""
     x = n.value(0)
     if x.type.rank == 4:
         return x, x
@@ -56,8 +56,8 @@ def _by_heads(n: NodeContext) -> tuple[Value, Value]:
 
 
 def _angles(n: NodeContext, index: int, half: int, heads_first: bool) -> Value:
-    """Cosines or sines of each position, as they broadcast over heads: picked from [positions,
-    half] by input 3, or given as [B, S, half].
+    """Cosines or sines of each position, in a shape that broadcasts over heads: selected from [positions, half]
+    by input 3, or given as [B, S, half].
     """
     cache = n.value(index)
     if n.has(3):
@@ -81,7 +81,7 @@ def _features(n: NodeContext, x: Value, start: Any, stop: Any) -> Value:
 
 
 def _pairs(n: NodeContext, x: Value, half: int, paired: bool) -> tuple[Value, Value]:
-    """First and second features of the pairs: neighbours, or one of each half."""
+    """First and second features of the pairs: adjacent features, or one from each half."""
     if not paired:
         a, b = n.emit("split", x, axis=3, sizes=[half, half])
         return a, b

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that read images at points of their own: grids, regions, displaced windows; Col2Im, and
+"""Operators that read images at given points: grids, regions, displaced windows; also Col2Im and
 NonMaxSuppression.
 """
 
@@ -15,7 +15,7 @@ from samara.exporter.importers.onnx.registry import onnx_op
 from samara.exporter.ir.program import Value
 from samara.exporter.types import Dim, DType, as_dim, dmin, floordiv
 
-_MODES = {"bilinear": "linear", "bicubic": "cubic"}  # as opset 16 calls them
+_MODES = {"bilinear": "linear", "bicubic": "cubic"}  # names in opset 16
 
 
 def _lower(n: NodeContext, name: str, default: str) -> str:
@@ -35,7 +35,7 @@ def grid_sample(n: NodeContext) -> Any:
             f"sampling {x.type.dtype.public_name} at points of {grid.type.dtype.public_name}",
             "cast the input to float32 before, and the samples back behind",
         )
-    # Of two dtypes neither may lose what the other's arithmetic would keep.
+    # With two dtypes compute in float32, which loses nothing of either.
     common = x.type.dtype if x.type.dtype is grid.type.dtype else DType.F32
     mode = _lower(n, "mode", "linear")
     y = n.emit(
@@ -62,7 +62,7 @@ def roi_align(n: NodeContext) -> Any:
     n.shape(0, 4)
     n.shape(1, 2)
     images = n.value(2)
-    # Before opset 16 no pixel is shifted.
+    # Before opset 16 pixels are not shifted by a half.
     default = "half_pixel" if n.opset >= 16 else "output_half_pixel"
     shift = _lower(n, "coordinate_transformation_mode", default)
     if shift not in ("half_pixel", "output_half_pixel"):
@@ -104,7 +104,7 @@ def max_roi_pool(n: NodeContext) -> Any:
 
 @onnx_op("NonMaxSuppression")
 def non_max_suppression(n: NodeContext) -> Any:
-    """The boxes that each class keeps, padded with -1, then the places of the others."""
+    """The boxes that each class keeps, padded with -1, and the positions of the others."""
     boxes, scores = n.value(0), n.value(1)
     n.shape(0, 3)
     limit = _limit(n, n.shape(1, 3)[2])
@@ -127,7 +127,7 @@ def non_max_suppression(n: NodeContext) -> Any:
 
 
 def _limit(n: NodeContext, count: Dim) -> Dim:
-    """The most boxes of a class: without the operand none, with an open one all."""
+    """The maximum number of boxes per class: none without the operand, all if it is symbolic."""
     if not n.has(2):
         return as_dim(0)
     known = n.constant(2)
@@ -164,7 +164,7 @@ def deform_conv(n: NodeContext) -> Any:
     if list(n.attr("kernel_shape", kernel)) != kernel:
         raise n.wrong(f"kernel_shape {n.attr('kernel_shape')} does not fit the weights {w.type}")
     groups = n.attr("group", 1)
-    # One channel per group: taps lie side by side, as a depthwise convolution over them has it.
+    # With one channel per group the taps lie side by side, as a depthwise convolution over them needs it.
     depthwise = groups > 1 and depth == 1 and outputs == groups
     mask = n.optional(4)
     columns = n.emit(
@@ -192,7 +192,7 @@ def deform_conv(n: NodeContext) -> Any:
 
 
 def _pointwise(n: NodeContext, x: Value, w: Value, axes: int, groups: int) -> Value:
-    """The node's weights over columns; nothing moves along the spatial axes."""
+    """The node's weights applied to columns, with a window that does not move along the spatial axes."""
     y: Value = n.emit(
         "conv",
         x,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scan: a loop over the elements of sequences, with states that it hands on and results that it stacks."""
+"""Scan: a loop over the elements of sequences, with carried states and stacked results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from samara.exporter.types import Dim, DType, TensorType, Tri, as_dim, compare
 @onnx_op("Scan")
 def scan(n: NodeContext) -> Any:
     graph = n.attr("body")
-    first = 1 if n.opset < 9 else 0  # the oldest form begins with the lengths
+    first = 1 if n.opset < 9 else 0  # in the oldest form the first input holds lengths
     count = n.input_count - first - int(n.attr("num_scan_inputs"))
     if count < 0 or len(graph.input) != n.input_count - first or len(graph.output) < count:
         raise n.unsupported(
@@ -54,7 +54,7 @@ def scan(n: NodeContext) -> Any:
 
 
 def _per(n: NodeContext, name: str, count: int) -> list[int]:
-    """An attribute with a number per sequence; 0 where it gives none."""
+    """An attribute with a number per sequence; zeros if it is absent."""
     given = list(n.attr(name, []))
     if len(given) > count:
         raise n.wrong(f"{name} has {len(given)} elements for {count} sequences")
@@ -87,7 +87,7 @@ def _steps(n: NodeContext, sequences: Sequence[Value], axis: int) -> Dim:
 
 
 def require_same(n: NodeContext, a: Dim, b: Dim, message: str) -> None:
-    """ShapeError where two dims differ; a guard where that is not known yet."""
+    """ShapeError if two dims differ; a guard if that is known only at run time."""
     equal = compare(a, b)
     if equal is Tri.YES:
         return
@@ -118,7 +118,7 @@ def scalar(n: NodeContext, dim: Dim) -> Value:
 
 
 def with_shape(n: NodeContext, y: Value, shape: Sequence[Dim]) -> Value:
-    """y where its shape is known to be `shape`, seen as such."""
+    """y, typed with the shape `shape`, which it is known to have."""
     if y.type.shape == tuple(shape):
         return y
     seen: Value = n.emit("reshape", y, shape=shape)
@@ -126,9 +126,9 @@ def with_shape(n: NodeContext, y: Value, shape: Sequence[Dim]) -> Value:
 
 
 def inside(n: NodeContext, builder: Builder, where: str) -> NodeContext:
-    """A context for nodes of a body that the importer makes itself.
+    """A context for nodes of a body that the importer itself makes.
 
-    Its names differ from those outside: sizes read outside are known by the names of tensors there.
+    Their names must differ from those outside, because sizes read outside are identified by tensor names.
     """
     scope = Scope(n.scope.state, builder, (), (), n.scope)
     return NodeContext(scope, onnx.NodeProto(op_type=n.op_type, name=f"{n.label}/{where}"))
@@ -142,8 +142,8 @@ def _scanned(
     back: Sequence[int],
     steps: Dim,
 ) -> tuple[list[Value], list[Value]]:
-    """(last states, stacked results [steps, …]) of the body over the first `steps` elements of
-    sequences, from the last one on where `back` says so.
+    """(last states, stacked results [steps, …]) of the body over the first `steps` elements of sequences, from
+    the last one on if `back` is set.
     """
     if steps == as_dim(1):
         return _once(n, graph, states, sequences)
@@ -176,7 +176,7 @@ def _scanned(
 def _once(
     n: NodeContext, graph: onnx.GraphProto, states: Sequence[Value], sequences: Sequence[Value]
 ) -> tuple[list[Value], list[Value]]:
-    """_scanned over a single element: the body itself."""
+    """_scanned over a single element: the body alone."""
     inner = Scope.of_graph(n.scope, n.builder, graph)
     inner.problems = []
     formal = [i.name for i in graph.input]
@@ -190,7 +190,7 @@ def _once(
 
 
 def _kept(n: NodeContext, y: Value, like: TensorType, index: int) -> Value:
-    """A state as it leaves the body, in the shape in which it entered: a scan never changes it."""
+    """A state leaving the body, in the shape in which it entered: a scan must not change it."""
     if y.type.dtype is not like.dtype or y.type.rank != like.rank:
         raise n.wrong(f"state {index} enters as {like} and leaves as {y.type}")
     for d, e in zip(y.type.shape, like.shape, strict=True):

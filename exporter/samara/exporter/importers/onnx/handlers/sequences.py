@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ReverseSequence and TensorScatter: rows of a batch moved by amounts of their own."""
+"""ReverseSequence and TensorScatter: rows of a batch moved by an amount per sequence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def product(dims: Iterable[Dim]) -> Dim:
 
 @onnx_op("ReverseSequence")
 def reverse_sequence(n: NodeContext) -> Any:
-    """A gather of rows: step t of a sequence of length k comes from k - 1 - t while t < k."""
+    """A gather of rows: step t of a sequence of length k comes from k - 1 - t for t < k."""
     x, lengths = n.value(0), n.value(1)
     if x.type.rank < 2:
         raise n.wrong(f"needs an input of rank 2 or more, got {x.type}")
@@ -56,7 +56,7 @@ def _int64(n: NodeContext, x: Value) -> Value:
 
 @onnx_op("TensorScatter")
 def tensor_scatter(n: NodeContext) -> Any:
-    """The cache [B, …, L, …] as rows [B * …, L, …], into which the update's rows are scattered."""
+    """The cache [B, …, L, …] as rows [B * …, L, …], into which the rows of the update are scattered."""
     cache, update = n.value(0), n.value(1)
     axis = n.axis(-2, cache.type.rank)
     if axis == 0 or update.type.rank != cache.type.rank:

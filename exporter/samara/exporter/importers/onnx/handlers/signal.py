@@ -41,7 +41,7 @@ def dft(n: NodeContext) -> Any:
     how = {"length": length, "inverse": inverse, "onesided": onesided}
     if static is not None:
         return n.final("dft", x, axis=static[0], **how)
-    # An axis known at run time only: all before it and all between it and the numbers are joined.
+    # The axis is known only at run time: merge all axes before it, and all between it and the numbers.
     _require_axis(n, axis, rank)
     before, at, after = around(x.type.shape[:-1], from_front(axis, rank))
     parts = x.type.shape[-1]
@@ -53,7 +53,7 @@ def dft(n: NodeContext) -> Any:
 
 
 def _require_axis(n: NodeContext, axis: Dim, rank: int) -> None:
-    """Guards: an axis of the input, and not the one of real and imaginary parts."""
+    """Guards: the axis exists, and is not the one of real and imaginary parts."""
     message = f"{n.op_type}: the axis must be in -{rank}..{rank - 1} and not the last"
     n.builder.guards.append(Guard("le", as_dim(-rank), axis, message, n.label))
     n.builder.guards.append(Guard("le", from_front(axis, rank), as_dim(rank - 2), message, n.label))
@@ -61,9 +61,9 @@ def _require_axis(n: NodeContext, axis: Dim, rank: int) -> None:
 
 @onnx_op("STFT")
 def stft(n: NodeContext) -> Any:
-    """Frames gathered from the signal, times the window, transformed."""
+    """Frames gathered from the signal, multiplied by the window, transformed."""
     x = n.value(0)
-    if x.type.rank == 2:  # accepted by ONNX Runtime: a real signal without its last axis
+    if x.type.rank == 2:  # ONNX Runtime accepts a real signal without its last axis
         x = n.emit("reshape", x, shape=(*x.type.shape, 1))
     if x.type.rank != 3:
         raise n.wrong(f"the signal is {x.type}, expected [batch, samples, 1 or 2]")
@@ -126,7 +126,7 @@ def det(n: NodeContext) -> Any:
 
 @onnx_op("Unique")
 def unique(n: NodeContext) -> Any:
-    """Sorted rows are unique where they differ from the one before; the rest is index arithmetic."""
+    """Sorted rows are unique where they differ from the previous one; the rest is index arithmetic."""
     x = n.value(0)
     axis = n.axis(0, x.type.rank) if n.has_attr("axis") else None
     rows, tail, back = _rows(n, x, axis)
@@ -134,7 +134,7 @@ def unique(n: NodeContext) -> Any:
     count = rows.type.shape[0]
     found = n.emit("nonzero", first)
     total = found.type.shape[1]
-    starts = n.emit("reshape", found, shape=(total,))  # places in the order
+    starts = n.emit("reshape", found, shape=(total,))  # positions in the sorted order
     indices = n.emit("gather", order, starts)
     group = n.emit("sub", n.emit("cumsum", n.emit("cast", first, to=DType.I64), axis=0), 1)
     zeros = n.emit("expand", n.const(np.zeros((), np.int64)), shape=(count,))
@@ -158,8 +158,8 @@ def unique(n: NodeContext) -> Any:
 def _rows(
     n: NodeContext, x: Value, axis: int | None
 ) -> tuple[Value, tuple[Dim, ...], list[int] | None]:
-    """x as [what is compared, its elements], the shape of one of these, and the permutation that
-    brings them back to their axis.
+    """x as [items to compare, elements], the shape of one item, and the permutation that moves the items back
+    to their axis.
     """
     if axis is None:
         return n.emit("reshape", x, shape=(x.type.numel(), 1)), (), None

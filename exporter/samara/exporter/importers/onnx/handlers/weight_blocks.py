@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Weights of 2, 4 or 8 bits in blocks: MatMulNBits and GatherBlockQuantized.
 
-The numbers stay constants of 4 or 8 bits, which matmul_blocks and gather_blocks read as they are.
+The weights stay constants of 4 or 8 bits, which matmul_blocks and gather_blocks read directly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from samara.exporter.types import DType
 
 
 def _fields(packed: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:
-    """The numbers in the last axis' bytes, lowest bits first."""
+    """The numbers in the bytes of the last axis, lowest bits first."""
     shifts = np.arange(0, 8, bits, dtype=np.uint8)
     fields = (packed[..., None] >> shifts) & np.uint8((1 << bits) - 1)
     made: npt.NDArray[np.uint8] = fields.reshape(*packed.shape[:-1], -1)
@@ -33,9 +33,9 @@ def _stored(
     bits: int,
     usual: int,
 ) -> tuple[Value, Value | None]:
-    """Numbers from 0 on and their zero points as constants of 4 bits (2 bits are stored as 4) or 8.
+    """Numbers from 0 on and their zero points as constants of 4 bits (2 bits are stored as 4) or 8 bits.
 
-    Where `usual` is every zero point, the numbers are shifted by it and there are none.
+    If every zero point is `usual`, the numbers are shifted by it and there are no zero points.
     """
     if bits == 8:
         shifted = n.const((fields ^ np.uint8(128)).view(np.int8))
@@ -66,7 +66,7 @@ def _scales(n: NodeContext, value: Value, shape: tuple[int, int]) -> Value:
 def _numbers_of(
     n: NodeContext, columns: int, blocks: int, size: int, bits: int
 ) -> npt.NDArray[np.uint8]:
-    """MatMulNBits' weights from 0 on, [N, blocks * size]."""
+    """MatMulNBits' weights as numbers from 0 on, [N, blocks * size]."""
     data = n.need_constant(1, "the weights").reshape(-1)
     if data.dtype != np.uint8 or data.size != columns * blocks * size * bits // 8:
         raise n.wrong(
@@ -78,7 +78,7 @@ def _numbers_of(
 def _packed_zeros(
     n: NodeContext, columns: int, blocks: int, bits: int
 ) -> npt.NDArray[np.uint8] | None:
-    """Zero points, [N, blocks], of rows that end at whole bytes."""
+    """Zero points, [N, blocks]; each row ends at a whole byte."""
     if not n.has(3):
         return None
     data = n.need_constant(3, "the zero points").reshape(columns, -1)
@@ -91,12 +91,12 @@ def _packed_zeros(
 def _with_float_zeros(
     n: NodeContext, numbers: npt.NDArray[np.uint8], shape: tuple[int, int, int], bits: int
 ) -> Value:
-    """The weights [N, blocks * size] in float32, computed in each run: their zero points may lie
-    between two numbers.
+    """The weights [N, blocks * size] in float32, computed in each run, because their zero points may be
+    fractions.
     """
     q, below = _stored(n, numbers, None, bits, 0)
     y = n.emit("cast", q, to=DType.F32)
-    if below is not None:  # of 8 bits: numbers are stored shifted
+    if below is not None:  # numbers of 8 bits are stored shifted
         y = n.emit("add", y, 128.0)
     zeros = n.emit("reshape", n.value(3), shape=(*shape[:2], 1))
     y = n.emit("sub", n.emit("reshape", y, shape=shape), n.emit("cast", zeros, to=DType.F32))
@@ -116,7 +116,7 @@ def matmul_n_bits(n: NodeContext) -> Any:
     if bits not in (2, 4, 8):
         raise n.unsupported(f"weights of {bits} bits", "2, 4 and 8 are provided")
     if not size or size < 16 or size & (size - 1):
-        raise n.wrong(f"block_size {size} is no power of two from 16 on")
+        raise n.wrong(f"block_size {size} is not a power of two from 16 on")
     a, blocks = n.value(0), -(-depth // size)
     if a.type.rank == 1:
         raise n.unsupported("a vector as first operand", "reshape it to a matrix")
@@ -139,9 +139,7 @@ def matmul_n_bits(n: NodeContext) -> Any:
 
 
 def _numbers(n: NodeContext, index: int, bits: int) -> npt.NDArray[np.uint8]:
-    """Constant data of 4 bits, or of bytes that hold `bits` each, as numbers from 0 on: int4 is
-    shifted by 8.
-    """
+    """Constant data of 4 bits, or of bytes with `bits` each, as numbers from 0 on: int4 is shifted by 8."""
     data = n.need_constant(index, "weights in blocks")
     if data.dtype == np.uint8:
         return _fields(data, bits) if bits < 8 else data
@@ -151,7 +149,7 @@ def _numbers(n: NodeContext, index: int, bits: int) -> npt.NDArray[np.uint8]:
 
 @onnx_op("GatherBlockQuantized", domain=MICROSOFT)
 def gather_block_quantized(n: NodeContext) -> Any:
-    """Inputs: data [V, K], indices, scales [V, blocks], zero_points?. Rows are picked as they are stored,
+    """Inputs: data [V, K], indices, scales [V, blocks], zero_points?. Rows are selected in their stored form,
     and only those become floats.
     """
     bits, size = n.attr("bits", 4), n.attr("block_size", 128)
@@ -159,7 +157,7 @@ def gather_block_quantized(n: NodeContext) -> Any:
     if n.attr("gather_axis", 0) != 0 or n.attr("quantize_axis", 1) not in (1, -1):
         raise n.unsupported("another gather_axis or quantize_axis", "gather rows of blocks")
     if bits not in (4, 8) or scales.type.rank != 2:
-        raise n.unsupported("weights that are no matrix of 4 or 8 bits")
+        raise n.unsupported("weights that are not a matrix of 4 or 8 bits")
     data = _numbers(n, 0, bits)
     rows, width = data.shape
     blocks = -(-width // size)
