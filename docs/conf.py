@@ -106,8 +106,10 @@ def _docstring(
             )
             example.clear()
 
+    session = False  # within a doctest, which ends at an empty line
     for line in lines:
-        if line.startswith("    ") or (example and not line.strip()):
+        session = line.startswith(">>>") or (session and bool(line.strip()))
+        if session or line.startswith("    ") or (example and not line.strip()):
             if words:
                 flush()
             example.append(line)

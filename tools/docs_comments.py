@@ -100,20 +100,26 @@ def markdown(lines: list[str], language: str) -> str:
 
 
 def _java_comment(lines: list[str]) -> list[str]:
-    text = "\n".join(lines)
+    examples: list[str] = []
+
+    def kept(match: re.Match[str]) -> str:
+        examples.append("\n".join(f"    {line}" for line in match[1].strip("\n").splitlines()))
+        return f"\n\0{len(examples) - 1}\0\n"
+
+    text = re.sub(r"<pre>\s*?\{@code[ \n](.*?)\}</pre>", kept, "\n".join(lines), flags=re.DOTALL)
     text = re.sub(
         r"\{@link\s+([^}]*?)\}",
         lambda m: f"`{m[1].split()[-1].replace('#', '.').lstrip('.')}`",
         text,
     )
     text = re.sub(r"\{@code\s+([^}]*?)\}", lambda m: f"`{m[1]}`", text)
-    text = re.sub(r"<pre>\s*", "\n", text).replace("</pre>", "\n")
     text = re.sub(r"</?p>|<br>", "\n", text)
     text = re.sub(r"</?(?:ul|b|i)>", "", text).replace("</li>", "")
     text = re.sub(r"<li>\s*", "- ", text)
     text = re.sub(
-        r"^@(param|throws|return)\s+(.*)", lambda m: f"- *{m[1]}* {m[2]}", text, flags=re.M
+        r"^@(param|throws|return)\s+(.*)", lambda m: f"- `{m[1]}` {m[2]}", text, flags=re.M
     )
+    text = re.sub(r"\0(\d+)\0", lambda m: examples[int(m[1])], text)
     return text.splitlines()
 
 

@@ -103,14 +103,20 @@ def _title(text: str, mark: str) -> str:
     return f"{text}\n{mark * len(text)}\n"
 
 
-def _named(owner: str, names: list[str], module: ModuleType) -> Iterator[str]:
+def _named(
+    owner: str, names: list[str], module: ModuleType, described: dict[int, str]
+) -> Iterator[str]:
+    """Directives for names of a module. A class that has another name on a page already is only mentioned."""
     plain = []
     for name in names:
         value = getattr(module, name)
         if isinstance(value, ModuleType):
             continue
         directive = _directive(owner, name, value)
-        if directive:
+        known = described.setdefault(id(value), f"{owner}.{name}") if inspect.isclass(value) else ""
+        if directive and known not in ("", f"{owner}.{name}"):
+            plain.append(f"``{name}`` (``{known}``)")
+        elif directive:
             yield directive
         else:
             plain.append(f"``{name}``")
@@ -121,12 +127,15 @@ def _named(owner: str, names: list[str], module: ModuleType) -> Iterator[str]:
 def python_pages() -> dict[str, str]:
     """The pages by file name; every public name of `samara` is on one of them."""
     pages = {}
+    described: dict[int, str] = {}
     homes = [home for _, _, listed in PAGES.values() for home in listed]
     assert sorted(homes) == sorted(samara._HOMES), set(homes) ^ set(samara._HOMES)
     for page, (title, about, listed) in PAGES.items():
         names = [n for home in listed for n in samara._HOMES[home] if not n.startswith("_")]
         parts = [_title(title, "="), f"{about}\n", ".. py:currentmodule:: samara\n"]
-        pages[f"python-{page}.rst"] = "\n".join([*parts, *_named("samara", names, samara)])
+        pages[f"python-{page}.rst"] = "\n".join(
+            [*parts, *_named("samara", names, samara, described)]
+        )
     for page, modules in MODULES.items():
         parts = [_title(f"samara.{page}" if page in modules else "Devices and memory", "=")]
         for name in modules:
@@ -135,7 +144,7 @@ def python_pages() -> dict[str, str]:
                 parts.append(_title(f"samara.{name}", "-"))
             parts.append(f".. py:module:: samara.{name}\n")
             parts.append(f".. automodule:: samara.{name}\n   :noindex:\n" if module.__doc__ else "")
-            parts.extend(_named(f"samara.{name}", list(module.__all__), module))
+            parts.extend(_named(f"samara.{name}", list(module.__all__), module, described))
         pages[f"python-{page}.rst"] = "\n".join(parts)
     listing = "\n   ".join(name.removesuffix(".rst") for name in pages)
     pages["python.rst"] = (

@@ -209,3 +209,10 @@ def test_the_page_keeps_what_was_not_measured_again(
     result.write_text(json.dumps(plain(other)), encoding="utf-8")
     assert run.main(arguments) == 0
     assert "YOLO" not in shown.read_text(encoding="utf-8").split("| model |")[1]
+
+
+def test_the_page_shows_its_data(repo: Path) -> None:
+    shown = (repo / "docs" / "internals" / "benchmarks.md").read_text(encoding="utf-8")
+    measured = shown.split(page.BEGIN)[1].split(page.END)[0].strip()
+    kept = report_from(json.loads(run.PAGE.read_text(encoding="utf-8")))
+    assert measured == page.tables(kept), "make bench BENCH_ARGS=--page writes both"

@@ -27,10 +27,10 @@ from samara.exporter.measure.compare import (
 from samara.exporter.types import ModelFormatError, ShapeError
 
 
-def _chain(folder: Path, name: str, factor: float) -> Path:
+def _chain(folder: Path, name: str, factor: float, function: str = "main") -> Path:
     """x -> a = 2x -> b = a * factor -> c = b + 1; `far` is an output that factor does not touch."""
     program = ProgramBuilder()
-    f = program.function("main")
+    f = program.function(function)
     x = f.input("x", "f32", [8])
     a = f.op("mul", x, 2.0, name="a")
     b = f.op("mul", a, factor, name="b")
@@ -38,8 +38,16 @@ def _chain(folder: Path, name: str, factor: float) -> Path:
     far = f.op("cast", f.op("lt", x, 0.0, name="negative"), to="i32", name="far")
     f.finish([c, far], ["c", "far"])
     path = folder / f"{name}.samara"
-    save_program(program.finish(["main"]), path)
+    save_program(program.finish([function]), path)
     return path
+
+
+@pytest.mark.parametrize("options", ["", "@backend=reference"])
+def test_functions_of_other_names(tmp_path: Path, options: str) -> None:
+    a, b = _chain(tmp_path, "a", 3.0), _chain(tmp_path, "b", 3.0, "forward")
+    report = compare(parse_side(f"{a}{options}"), Side(str(b)))
+    assert report.agree
+    assert len(report.rows) >= 2
 
 
 def test_c_runtime_against_the_reference(samara_path: Path) -> None:

@@ -250,28 +250,29 @@ def compare(
 ) -> CompareReport:
     """Run both sides on the same inputs, keep every tensor, and compare those of equal name.
 
-    b: None means the reference interpreter on the same file. feeds: arrays; missing inputs get seeded
-    random data. shapes: of inputs with symbolic dims. min_sqnr: the bound of the outputs in decibels of
-    signal to noise, instead of that of the two precisions (_precision.bound_of). SamaraError if a side
-    cannot run, BackendError if its device fails.
+    b: None means the reference interpreter on the same file. function: None means the first function of
+    each file. feeds: arrays; missing inputs get seeded random data. shapes: of inputs with symbolic dims.
+    min_sqnr: the bound of the outputs in decibels of signal to noise, instead of that of the two precisions
+    (_precision.bound_of). SamaraError if a side cannot run, BackendError if its device fails.
     """
     second = Side(a.path, backend=REFERENCE) if b is None else b
     program = open_program(a.path)
     name = program.entries[0] if function is None else function
-    chosen = _chosen(a, second, name, feeds, shapes, seed)
+    chosen = _chosen(a, second, function, feeds, shapes, seed)
     progress(f"running {a}")
     left, use = _run(a, program, name, chosen.arrays)
     progress(f"running {second}")
     other = program if second.path == a.path else open_program(second.path)
-    right, other_use = _run(second, other, name, chosen.arrays)
+    other_name = other.entries[0] if function is None else function
+    right, other_use = _run(second, other, other_name, chosen.arrays)
     main = program.functions[name]
     first_precision = precision_of(main, a.precision)
-    second_precision = precision_of(other.functions[name], second.precision)
+    second_precision = precision_of(other.functions[other_name], second.precision)
     bound = bound_of(first_precision, second_precision, min_sqnr)
     rounded = bound.kind != "tolerance"
     swap = rounded and second_precision.bits < first_precision.bits
     if rounded:
-        left, right = _real(main, left), _real(other.functions[name], right)
+        left, right = _real(main, left), _real(other.functions[other_name], right)
     outputs = _output_values(main)
     rows = []
     uncompared = []
@@ -287,7 +288,7 @@ def compare(
         judged = bound if tensor in outputs else None
         rows.append(_row(tensor, node, *pair, judged, swap=swap))
     done = {r.tensor for r in rows}
-    rows += _by_output_name(main, other.functions[name], left, right, done, bound, swap)
+    rows += _by_output_name(main, other.functions[other_name], left, right, done, bound, swap)
     done = {r.tensor for r in rows}
     missing = tuple(
         output
@@ -366,7 +367,7 @@ def sqnr_db(signal: Array, got: Array) -> float:
 def _chosen(
     a: Side,
     b: Side,
-    function: str,
+    function: str | None,
     feeds: Mapping[str, Array] | None,
     shapes: Mapping[str, Sequence[int]] | None,
     seed: int,
