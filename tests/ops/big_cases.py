@@ -347,6 +347,21 @@ def _recurrent(gates: int, **attrs: Any) -> Iterator[Case]:
             )
 
 
+def _recurrent_grads(lstm: bool) -> Iterator[Case]:
+    lengths = np.array([5, 2, 0], np.int32)
+    for steps, batch, hidden, ends in ((5, 3, 19, lengths), (40, 16, 33, None), (0, 2, 4, None)):
+        for direction in ("forward", "reverse", "bidirectional"):
+            d = 2 if direction == "bidirectional" else 1
+            kept = (d, steps, batch, hidden)
+            shapes: list[Shape] = [(*kept[:3], 4 * hidden), kept]
+            shapes += [(d, (4 if lstm else 3) * hidden, hidden)]
+            state = (d, batch, hidden)
+            operands: list[Any] = [*(("f32", s) for s in shapes), ends]
+            operands += [("f32", (steps, d, batch, hidden)), ("f32", state)]
+            operands += [("f32", state), ("f32", (d, 3 * hidden))] if lstm else []
+            yield Case(tuple(operands), {"hidden": hidden, "direction": direction}, -0.4, 0.4)
+
+
 # ---- training, signals, samples ----
 
 
@@ -577,6 +592,8 @@ _CASES: dict[str, Iterable[Case]] = {
     "gru": (*_recurrent(3), *_recurrent(3, linear_before_reset=True, clip=0.3)),
     "lstm_train": tuple(_recurrent(4, clip=0.3)),
     "gru_train": tuple(_recurrent(3)),
+    "lstm_grad": tuple(_recurrent_grads(True)),
+    "gru_grad": tuple(_recurrent_grads(False)),
     "cross_entropy": tuple(_entropies(False)),
     "cross_entropy_grad": tuple(_entropies(True)),
     **_steps(),
