@@ -520,6 +520,7 @@ def _axis(axis: int) -> dict[str, Any]:
     return {"scales": (1.0, 0.5, 0.25), "zero_points": (0, 10, -10), "axis": axis}
 
 
+_ONE: dict[str, Any] = {"scales": (0.25,), "zero_points": (1,), "axis": -1}
 _AXES: Sequence[tuple[Shape, int]] = (
     ((3,), 0), ((3, 4, 5), 0), ((4, 3, 5), 1), ((4, 5, 3), 2), ((9001, 3), 1), ((3, 3, 3001), 1), ((0, 3), 1),
 )  # fmt: skip
@@ -605,8 +606,14 @@ _CASES: dict[str, Iterable[Case]] = {
     **_regions(),
     "nms": tuple(_suppressions()),
     "det": tuple(_determinants()),
-    "quantize": tuple(Case((("f32", s),), _axis(a), -11, 11) for s, a in _AXES),
-    "requantize": tuple(Case((("qs8", s, _QUANT),), _axis(a)) for s, a in _AXES),
+    "quantize": (
+        Case((("f32", (20001,)),), _ONE, -11, 11),
+        *(Case((("f32", s),), _axis(a), -11, 11) for s, a in _AXES),
+    ),
+    "requantize": (
+        Case((("qs8", (20001,), _QUANT),), _ONE),
+        *(Case((("qs8", s, _QUANT),), _axis(a)) for s, a in _AXES),
+    ),
     "dequantize": tuple(
         Case((("qs8", s, Quant.per_axis((1.0, 0.5, 0.25), a, (0, 10, -10))),)) for s, a in _AXES
     ),
