@@ -347,6 +347,21 @@ def _recurrent(gates: int, **attrs: Any) -> Iterator[Case]:
             )
 
 
+def _recurrent_grads(lstm: bool) -> Iterator[Case]:
+    lengths = np.array([5, 2, 0], np.int32)
+    for steps, batch, hidden, ends in ((5, 3, 19, lengths), (40, 16, 33, None), (0, 2, 4, None)):
+        for direction in ("forward", "reverse", "bidirectional"):
+            d = 2 if direction == "bidirectional" else 1
+            kept = (d, steps, batch, hidden)
+            shapes: list[Shape] = [(*kept[:3], 4 * hidden), kept]
+            shapes += [(d, (4 if lstm else 3) * hidden, hidden)]
+            state = (d, batch, hidden)
+            operands: list[Any] = [*(("f32", s) for s in shapes), ends]
+            operands += [("f32", (steps, d, batch, hidden)), ("f32", state)]
+            operands += [("f32", state), ("f32", (d, 3 * hidden))] if lstm else []
+            yield Case(tuple(operands), {"hidden": hidden, "direction": direction}, -0.4, 0.4)
+
+
 # ---- training, signals, samples ----
 
 
@@ -505,6 +520,7 @@ def _axis(axis: int) -> dict[str, Any]:
     return {"scales": (1.0, 0.5, 0.25), "zero_points": (0, 10, -10), "axis": axis}
 
 
+_ONE: dict[str, Any] = {"scales": (0.25,), "zero_points": (1,), "axis": -1}
 _AXES: Sequence[tuple[Shape, int]] = (
     ((3,), 0), ((3, 4, 5), 0), ((4, 3, 5), 1), ((4, 5, 3), 2), ((9001, 3), 1), ((3, 3, 3001), 1), ((0, 3), 1),
 )  # fmt: skip
@@ -577,6 +593,8 @@ _CASES: dict[str, Iterable[Case]] = {
     "gru": (*_recurrent(3), *_recurrent(3, linear_before_reset=True, clip=0.3)),
     "lstm_train": tuple(_recurrent(4, clip=0.3)),
     "gru_train": tuple(_recurrent(3)),
+    "lstm_grad": tuple(_recurrent_grads(True)),
+    "gru_grad": tuple(_recurrent_grads(False)),
     "cross_entropy": tuple(_entropies(False)),
     "cross_entropy_grad": tuple(_entropies(True)),
     **_steps(),
@@ -588,8 +606,14 @@ _CASES: dict[str, Iterable[Case]] = {
     **_regions(),
     "nms": tuple(_suppressions()),
     "det": tuple(_determinants()),
-    "quantize": tuple(Case((("f32", s),), _axis(a), -11, 11) for s, a in _AXES),
-    "requantize": tuple(Case((("qs8", s, _QUANT),), _axis(a)) for s, a in _AXES),
+    "quantize": (
+        Case((("f32", (20001,)),), _ONE, -11, 11),
+        *(Case((("f32", s),), _axis(a), -11, 11) for s, a in _AXES),
+    ),
+    "requantize": (
+        Case((("qs8", (20001,), _QUANT),), _ONE),
+        *(Case((("qs8", s, _QUANT),), _axis(a)) for s, a in _AXES),
+    ),
     "dequantize": tuple(
         Case((("qs8", s, Quant.per_axis((1.0, 0.5, 0.25), a, (0, 10, -10))),)) for s, a in _AXES
     ),

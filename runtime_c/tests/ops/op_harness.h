@@ -11,8 +11,9 @@
 //
 // Inputs lie in heap buffers that end where the data ends, aligned to 4 bytes or to the element
 // if that is larger, as a session aligns them at least; outputs and scratch are exact too, aligned
-// as the session aligns them and filled with 0xa5 before every run. Data pointers are NULL during
-// check and prepare unless constant.
+// as the session aligns them. Before every run they are filled with 0xff, which is NaN in floats:
+// an element that nobody writes is not taken for 0. Data pointers are NULL during check and prepare
+// unless constant.
 #ifndef SMR_TESTS_OP_HARNESS_H
 #define SMR_TESTS_OP_HARNESS_H
 
@@ -52,7 +53,7 @@ struct op_test {
 static inline void *op_test_alloc(size_t bytes, size_t alignment) {
   void *p = NULL;
   if (posix_memalign(&p, alignment, bytes ? bytes : 1) != 0) abort();
-  memset(p, 0xa5, bytes ? bytes : 1);
+  memset(p, 0xff, bytes ? bytes : 1);
   return p;
 }
 

@@ -11,7 +11,7 @@ struct recurrent_case {
   int64_t steps, batch, inputs, hidden;
   const char *direction;  // NULL: forward
   const int32_t *lengths;
-  bool no_bias, states, peepholes, constants, half;
+  bool states, constants, half;
 };
 
 // Element i of operand k is ((7919 i + 104729 k) mod 201 - 100) / 100.
@@ -41,10 +41,7 @@ static inline void recurrent_begin(struct op_test *t, const struct recurrent_cas
   recurrent_operand(t, c, 1, 3, (const int64_t[]){c->steps, c->batch, c->inputs});
   recurrent_operand(t, c, 2, 3, (const int64_t[]){d, g * h, c->inputs});
   recurrent_operand(t, c, 3, 3, (const int64_t[]){d, g * h, h});
-  if (c->no_bias)
-    op_absent(t);
-  else
-    recurrent_operand(t, c, 4, 2, (const int64_t[]){d, 2 * g * h});
+  recurrent_operand(t, c, 4, 2, (const int64_t[]){d, 2 * g * h});
   if (c->lengths != NULL)
     op_in(t, SAMARA_INT32, 1, &c->batch, c->lengths);
   else
@@ -55,7 +52,6 @@ static inline void recurrent_begin(struct op_test *t, const struct recurrent_cas
     else
       op_absent(t);
   }
-  if (c->peepholes) recurrent_operand(t, c, 7, 2, (const int64_t[]){d, 3 * h});
   op_out(t, dtype, 4, (const int64_t[]){c->steps, d, c->batch, h});
   op_out(t, dtype, 3, state);
   if (lstm) op_out(t, dtype, 3, state);
@@ -84,7 +80,6 @@ static inline void recurrent_grad_begin(struct op_test *t, const struct recurren
   recurrent_operand(t, c, 8, 4, y->dims);
   recurrent_operand(t, c, 9, 3, h->dims);
   if (lstm) recurrent_operand(t, c, 10, 3, h->dims);
-  if (c->peepholes) op_in(t, r->dtype, 2, train->in[7].dims, train->in_data[7]);
   const int64_t inner[4] = {gates->dims[0], gates->dims[1], gates->dims[2], 3 * c->hidden};
   op_out(t, gates->dtype, 4, lstm ? gates->dims : inner);
   if (!lstm) op_out(t, gates->dtype, 4, inner);
