@@ -80,7 +80,7 @@ SMR_TEST(tables_of_another_version_are_refused_unread) {
     *head = sizeof *head + sizeof(uint32_t);
     memcpy(head + 1, &versions[i], sizeof versions[i]);
     CHECK_EQ_INT(open_table((const samara_backend_table *)(const void *)head), SAMARA_UNSUPPORTED);
-    CHECK_CONTAINS(error.text, "this library takes version 1");
+    CHECK_CONTAINS(error.text, "this library expects version 1");
   }
   free(head);
   samara_backend_table table = *samara_backend_entry();

@@ -239,7 +239,7 @@ SMR_TEST(refuses_records) {
   r = some_record, r.point_step = 0;
   check_refused(&r, SAMARA_BAD_ARGUMENT, "0 numbers for a point");
   r = some_record, r.score.count = 0;
-  check_refused(&r, SAMARA_BAD_ARGUMENT, "names outputs of boxes and of scores");
+  check_refused(&r, SAMARA_BAD_ARGUMENT, "must name outputs for boxes and for scores");
   r = some_record, r.form = SMR_ANSWER_ANCHORS;
   check_refused(&r, SAMARA_BAD_ARGUMENT, "anchors by a rule or from an output");
   r.levels = &level, r.level_count = 1;

@@ -91,7 +91,7 @@ static const char *spoil(int which, struct mb_model *m) {
       return "not a bool scalar";
     case 1:
       if_->input_count = 1;
-      return "takes 1 inputs";
+      return "has 1 inputs";
     case 2:
       if_->inputs[1] = 2;
       return "input 1 does not fit";
@@ -103,10 +103,10 @@ static const char *spoil(int which, struct mb_model *m) {
       return "output 0 does not fit";
     case 5:
       orelse->output_count = 0;
-      return "gives 0 outputs";
+      return "0 outputs";
     case 6:
       then->output_count = 2, then->outputs[1] = 0;
-      return "gives 2 outputs";
+      return "2 outputs";
     case 7:
       mb_set(if_, "then", 9);
       return "then is 9 of 4";
@@ -118,16 +118,16 @@ static const char *spoil(int which, struct mb_model *m) {
       return "input 0 does not fit";
     case 10:
       call->input_count = 0;
-      return "takes 1 inputs";
+      return "has 1 inputs";
     case 11:
       mb_set(call, "body", MAIN);
-      return "takes 3 inputs";
+      return "has 3 inputs";
     case 12:
       loop->inputs[0] = 1;
-      return "no scalar of its type";
+      return "is not a scalar of its type";
     case 13:
       loop->inputs[1] = 2;
-      return "no scalar of its type";
+      return "is not a scalar of its type";
     case 14:
       loop->inputs[2] = -1;
       return "input 2 does not fit";
@@ -148,19 +148,19 @@ static const char *spoil(int which, struct mb_model *m) {
       return "cannot carry 1";
     case 20:
       mb_set(loop, "body", THEN);
-      return "takes 1 inputs";
+      return "has 1 inputs";
     case 21:
       body->values[0].dtype = SAMARA_INT32;
-      return "no scalar of its type";
+      return "is not a scalar of its type";
     case 22:
       body->values[1].dtype = SAMARA_UINT8;
-      return "no scalar of its type";
+      return "is not a scalar of its type";
     case 23:
       body->outputs[0] = 0;
-      return "no scalar of its type";
+      return "is not a scalar of its type";
     case 24:
       body->output_count = 2;
-      return "gives 2 outputs";
+      return "2 outputs";
     case 25:
       body->outputs[2] = 1;
       return "output 1 does not fit";

@@ -242,7 +242,7 @@ static const char *spoil(int which, struct mb_model *m, samara_status *status) {
       return "bound twice";
     case 44:
       f->symbols[0].expr = 1;
-      return "no input dim";
+      return "is not an input dim";
     case 45:
       f->symbols[0].expr = 7;
       return "symbol 'n': expr is 7 of 7";

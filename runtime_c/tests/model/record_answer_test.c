@@ -188,8 +188,8 @@ SMR_TEST(refuses_parts) {
   REFUSED(classes, main, &pair, "it names 2 outputs, expected one");
   REFUSED(classes, main, &absent, "output 2 of 2");
   REFUSED(boxes, anchors, &absent, "output 2 of 2");
-  REFUSED(boxes, main, NULL, "names outputs of boxes and of scores");
-  REFUSED(boxes, score, NULL, "names outputs of boxes and of scores");
+  REFUSED(boxes, main, NULL, "must name outputs for boxes and for scores");
+  REFUSED(boxes, score, NULL, "must name outputs for boxes and for scores");
   REFUSED(boxes, score, &none, "a part of 0 outputs");
   REFUSED(boxes, points, &crowd, "a part of 17 outputs");
   REFUSED(boxes, objectness, &falling, "channels 3 up to 3");

@@ -78,7 +78,8 @@ SMR_TEST(roi_align) {
       {"roi_align", "f32[2,4,5,3] f16[6,4] i64[6] -> f32[6,2,7,3]", "size=[2,7]", "regions"},
       {"roi_align", "f32[2,4,5,3] f32[6,4] i64[6] -> f32[6,2,7,3]", "size=[2,7] sampling=4097",
        "sampling 4097"},
-      {"roi_align", "f32[2,4,5,3] f32[6,4] i64[6] -> f32[6,2,7,3]", "size=[2,7] mode=2", "mode 2"});
+      {"roi_align", "f32[2,4,5,3] f32[6,4] i64[6] -> f32[6,2,7,3]", "size=[2,7] mode=2",
+       "mode is 2"});
 }
 
 SMR_TEST(roi_pool) {

@@ -108,7 +108,7 @@ SMR_TEST(damage_is_refused) {
       {"{", "byte 1: expected \""},
       {"{,}", "expected \""},
       {"{}x", "byte 2: extra characters after the last }"},
-      {"{} {}", "byte 3: something behind"},
+      {"{} {}", "byte 3: extra characters"},
       {"{\"w\"}", "byte 4: expected :"},
       {"{\"w\":1}", "expected {"},
       {"{\"w\":{}}", "expected \""},
