@@ -133,7 +133,7 @@ bench-train: build  ## Training steps beside PyTorch, which it installs
 	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet torch==2.13.0
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python benchmarks/train.py
 
-size: build  ## Bytes of selective builds against runtime_c/size_budget.txt (SIZE_ARGS=--write: the budget and docs/internals/size.md anew)
+size: build  ## Bytes of selective builds against runtime_c/size_budget.txt (SIZE_ARGS=--write: the budget and docs/internals/size.md again)
 	$(BIN)/python tools/size.py $(SIZE_ARGS)
 
 docs: library  ## The site, in build/docs/html: pages, and the reference from docstrings, headers and --help

@@ -270,7 +270,7 @@ def cli_page() -> str:
 
 
 def write(out: Path = OUT) -> list[Path]:
-    """Write all pages anew."""
+    """Write all pages again."""
     pages = python_pages()
     pages["c.md"] = c_page()
     pages["java.md"] = source_page(

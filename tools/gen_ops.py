@@ -440,7 +440,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, fail on stale files")
     parser.add_argument(
-        "--relock", action="store_true", help="start ops.lock anew (before the first release only)"
+        "--relock", action="store_true", help="start ops.lock again (before the first release only)"
     )
     options = parser.parse_args(arguments)
     if options.check:
@@ -451,7 +451,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         hint = (
             "undo the change, or append the new attributes at the end. For an operator that was never"
             f" released, delete its line of {LOCK} and run this again. --relock starts the whole lock"
-            " anew; use it before the first release only"
+            " again; use it before the first release only"
         )
     for fault in faults:
         print(fault, file=sys.stderr)

@@ -26,7 +26,7 @@ static const char usage[] =
     "  --function NAME       another function than the first\n"
     "  --threads 1,2,4       one line of JSON for each\n"
     "  --runs N  --warmup N  --isa LIST  --seed N\n"
-    "  --cold                opens the model anew for every run and counts that too\n"
+    "  --cold                opens the model again for every run and counts that too\n"
     "  --nodes               adds every node, slowest first, of the fastest of a few more runs\n"
     "  --tuned FILE          choices of samara tune; default: the file that SAMARA_TUNED names\n"
     "  --verify WHEN         when load compares the data with its checksums: small (up to 64 MiB; "

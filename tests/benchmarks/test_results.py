@@ -104,7 +104,7 @@ def test_later_runs_replace_earlier_ones(report: Report) -> None:
     ]
     assert both.peaks == {"float32": 100.0, "int8": 7.0}
     assert both.own == report.own
-    assert both.rows[0].cost == report.rows[0].cost, "memory was not measured anew"
+    assert both.rows[0].cost == report.rows[0].cost, "memory was not measured again"
 
 
 def test_rounds_are_those_of_rows_that_are_left(report: Report) -> None:
@@ -161,7 +161,7 @@ def test_engines_say_how_their_files_are_made(name: str) -> None:
     for form in found.FORMS.values():
         assert (form.converter if isinstance(form, Form) else form) != ""
     assert all("==" in p or p == "numpy" for p in found.ENVIRONMENT.packages), (
-        "versions are pinned, so that a figure can be had again"
+        "versions are pinned, so that a figure can be measured again"
     )
 
 

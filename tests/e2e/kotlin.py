@@ -28,7 +28,7 @@ def jars(mvn: str, folder: Path, *artifacts: str, alone: bool = False) -> Path:
     """A folder with the jars of artifacts of Maven Central, GROUP:NAME:VERSION, and unless `alone` with
     those that they need. It is filled once.
 
-    subprocess.CalledProcessError where they cannot be had.
+    subprocess.CalledProcessError if they cannot be downloaded.
     """
     done = folder / "done"
     if not done.exists():
@@ -75,7 +75,7 @@ class Compiler:
 
 
 def compiler(mvn: str, jdk: Path, cache: Path, version: str) -> Compiler:
-    """The Kotlin compiler of that version. subprocess.CalledProcessError where it cannot be had."""
+    """The Kotlin compiler of that version. subprocess.CalledProcessError if it cannot be downloaded."""
     name = f"org.jetbrains.kotlin:kotlin-compiler-embeddable:{version}"
     return Compiler(jdk, jars(mvn, cache / f"kotlin-{version}", name), version)
 

@@ -24,7 +24,7 @@ _PROJECT = """\
 
 
 class NoMaven(Exception):
-    """Why a file is not to be had."""
+    """Why a file cannot be downloaded."""
 
 
 def artifact(repo: Path, coordinates: str) -> Path:

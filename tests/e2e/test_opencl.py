@@ -18,7 +18,7 @@ pytestmark = pytest.mark.opencl
 
 # What the gate runs: floats, bytes, symbolic dims.
 QUICK = ("ultraface_rfb320", "micro_kws_m_qdq", "yunet_s_dynamic")
-# Of whose nodes, or multiply-adds, less than the rest must be on the device, and why.
+# Models with fewer nodes (or multiply-adds) on the device than NODES and MULTIPLY_ADDS ask for, and why.
 LESS = {"silero_vad_v5": "its `if` nodes, and what they choose between, are control flow"}
 # Those of the benchmarks' networks that the gate runs.
 FAMILIES = ("mobilenet_v2", "resnet18", "minilm")

@@ -55,7 +55,7 @@ def images(as_gpu: Kernels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def verdict(images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
     """`verdict("buffers")`: a folder for the cache in which that is known to be faster. A verdict is a
-    matter of time, so one that other programs have disturbed is found out anew.
+    matter of time, so one that other programs have disturbed is found out again.
     """
 
     def make(faster: str) -> Path:

@@ -54,7 +54,7 @@ SHORT = _one("softmax", (3, 127), axis=-1)
 def logged(
     as_gpu: Callable[[], tuple[set[str], set[str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[], set[str]]:
-    """CPUs are GPUs of many units, without images. Gives what was logged, anew each time."""
+    """CPUs are GPUs of many units, without images. Gives what was logged, again each time."""
     monkeypatch.setenv("GPU_UNITS", "1000000")
     monkeypatch.setenv("GPU_TEXELS", "0")
 

@@ -117,7 +117,7 @@ def test_priors_come_row_by_row() -> None:
     picture = PictureGeometry.of_sizes(24, 16)
     found = says("boxes anchors priors=8:4,6x2 box=b score=s", picture, b=box, s=scores)
     np.testing.assert_array_equal(found.boxes, [[1, 11, 7, 13]])
-    odd = PictureGeometry.of_sizes(17, 12)  # as many cells: the last ones stick out
+    odd = PictureGeometry.of_sizes(17, 12)  # as many cells: the last ones overhang
     found = says("boxes anchors priors=8:4,6x2 box=b score=s", odd, b=box, s=scores)
     np.testing.assert_array_equal(found.boxes, [[1, 11, 7, 12]])
 

@@ -57,7 +57,7 @@ def test_shape_rule(op: OpSpec, case: Case) -> None:
 
 
 def _undecided(op: OpSpec, case: Case) -> bool:
-    """Cases whose rule needs numbers: a rank that hangs on a size, or scales per index."""
+    """Cases whose rule needs numbers: a rank that depends on a size, or scales per index."""
     return bool(case.functions) or op.name in ("gather_nd", "scatter_nd")
 
 

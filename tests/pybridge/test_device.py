@@ -172,7 +172,7 @@ def test_every_node_runs_where_it_is_supported(files: dict[str, Path], mirror: B
     assert report.settled
     assert (report.regions, report.nodes, report.device_runs) == (1, 2, 1)
     assert (report.repeated, report.failure) == (0, "")
-    # Another size, for which the device plans anew.
+    # Another size, for which the device plans again.
     cpu = Session(files["dense"], accuracy="strict")
     assert np.array_equal(session.run({"x": _x(7)})["y"], cpu.run({"x": _x(7)})["y"])
 

@@ -52,7 +52,7 @@ def test_state_is_kept_in_a_file(files: Files, tmp_path: Path) -> None:
     session.reset()
     session.state.load(path)
     assert session.state["total"].tolist() == [11, 22]
-    session.state.save(path)  # anew
+    session.state.save(path)  # again
     assert [p.name for p in tmp_path.iterdir()] == ["state"]
     other = Session(session.model)
     other.state.load(path)

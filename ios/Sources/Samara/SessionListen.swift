@@ -9,7 +9,7 @@ extension Session {
   /// feeds: the other inputs, the same in every run; state goes from run to run. end: whether the
   /// sound ends here. With false what does not fill a tensor is kept for the next call, so that
   /// portions of a microphone give what one recording gives. The session is in use while `body`
-  /// runs. It may throw; what it has not heard is left out, and the next call begins anew.
+  /// runs. It may throw; what it has not heard is left out, and the next call begins again.
   public func listen(
     _ sound: Audio, feeds: [String: Tensor] = [:], end: Bool = true,
     _ body: ([String: Tensor]) throws -> Void

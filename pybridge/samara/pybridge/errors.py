@@ -260,7 +260,7 @@ class ScriptError(SamaraError):
 class BackendError(SamaraError):
     """A device, a compiler or the native library failed or is not available.
 
-    `samara devices` lists what can run models here. A session whose device fails goes on with the CPU
+    `samara devices` lists what can run models here. A session whose device fails continues on the CPU
     and says so in `session.backend_report()`; this error means that nothing could be opened or built.
 
     >>> samara.Backend("absent.so")

@@ -62,7 +62,7 @@ class Faults:
             self._lost, self._lost_after = False, 0
 
     def open(self) -> Backend:
-        """The device, opened anew, without anything kept from earlier calls."""
+        """The device, opened again, without anything kept from earlier calls."""
         return _Faulty(self._source, self.table)
 
     def _fails(self, function: str) -> bool:

@@ -359,7 +359,7 @@ class Session:
         the record. feeds: the other inputs, the same in every run; state is kept from run to run. end: whether
         the sound ends here. With False, samples that do not fill a tensor are kept for the next call, so
         portions of a microphone give the same outputs as one recording; portions of another rate or number of
-        channels start anew. If the caller stops early, the rest of the sound is discarded. UnsupportedError if
+        channels start again. If the caller stops early, the rest of the sound is discarded. UnsupportedError if
         no input has an audio record; otherwise the errors of run.
 
             for outputs in session.listen("speech.wav"):

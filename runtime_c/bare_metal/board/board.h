@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a program on a bare core can say and how it ends. startup.c has it by semihosting: the
  * emulator, or a debugger with semihosting on, shows the text. On a board of your own write
- * board_write anew, for its UART. */
+ * board_write again, for its UART. */
 #ifndef SAMARA_BOARD_H_
 #define SAMARA_BOARD_H_
 

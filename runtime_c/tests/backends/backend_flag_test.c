@@ -256,7 +256,7 @@ static samara_status scarce_allocate(void *device, size_t size_bytes, const void
   return SAMARA_OUT_OF_MEMORY;
 }
 
-// The scratch of positions and the flag: without one of them the launches are prepared anew.
+// The scratch of positions and the flag: without one of them the launches are prepared again.
 SMR_TEST(memory_is_out) {
   struct smr_cl_driver driver;
   samara_error error;

@@ -128,7 +128,7 @@ SMR_TEST(cache_is_used_and_mended) {
   REQUIRE(compute_once(folder));
   CHECK_EQ_INT(folder_read(path, now, sizeof now), size);
   CHECK_MEM(now, entry, size);
-  // Broken, cut, foreign: computed anew, and there again afterwards. Compilers need not write the
+  // Broken, cut, foreign: computed again, and there again afterwards. Compilers need not write the
   // same bytes twice, but what they wrote is used.
   for (int fault = 0; fault < 4; fault++) {
     memcpy(now, entry, size);

@@ -160,7 +160,7 @@ SMR_TEST(entries_are_not_trusted) {
   REQUIRE(smr_cl_cache_write(&other, &slow, 1, &allocator, NULL) == SAMARA_OK);
   reset(FAULT_SLOW_BUFFERS);
   CHECK_EQ_INT(measured(folder), MEASURED);
-  // One byte changed, or cut: measured anew.
+  // One byte changed, or cut: measured again.
   unsigned char whole[512], broken[512];
   char path[512];
   folder_remove(folder);

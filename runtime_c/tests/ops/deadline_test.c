@@ -31,7 +31,7 @@ SMR_TEST(steps_look_at_the_clock_when_they_are_many) {
   for (size_t i = 1; i < SMR_DEADLINE_WORK / 1024; i++)
     CHECK_EQ_INT(smr_deadline_step(&watch, 1024), SAMARA_OK);
   CHECK_EQ_INT(smr_deadline_step(&watch, 1024), SAMARA_LIMIT);
-  CHECK_EQ_INT(smr_deadline_step(&watch, 1), SAMARA_OK);  // counts anew
+  CHECK_EQ_INT(smr_deadline_step(&watch, 1), SAMARA_OK);  // counts again
   CHECK_EQ_INT(smr_deadline_step(&watch, SIZE_MAX), SAMARA_LIMIT);
   job.deadline = deadline(false);
   CHECK_EQ_INT(smr_deadline_step(&watch, SIZE_MAX), SAMARA_OK);

@@ -215,7 +215,7 @@ object Flows {
         model(folder, "speech").session().use { session ->
             val wanted = session.listen(Audio.of(samples, 16000), true).map { it.getValue("scores") }
             equal(portions().listen(session).map { it.getValue("scores") }.toList(), wanted)
-            for (count in 1..3) { // a collector that leaves; the next one begins anew
+            for (count in 1..3) { // a collector that leaves; the next one begins again
                 equal(portions().listen(session).take(count).toList().size, count)
                 equal(portions().listen(session).map { it.getValue("scores") }.toList(), wanted)
             }

@@ -19,7 +19,7 @@ from samara.pybridge import Backend
 def open_mirror(
     device_library: Callable[[str], Path], mirror_hooks: ctypes.CDLL
 ) -> Callable[[], Backend]:
-    """Opens the mirror anew."""
+    """Opens the mirror again."""
     return lambda: Backend(device_library("mirror"), cache=False)
 
 

@@ -88,7 +88,7 @@ def _ask(
 
 
 def _recovered(open_device: Callable[[], Backend], question: Question, seen: _Seen) -> None:
-    """Check that the device works after it is opened anew."""
+    """Check that the device works after it is opened again."""
     wrong = question.asked(question.session(open_device()))
     if wrong:
-        seen.wrong.append(f"opened anew afterwards: {question.name}: {wrong}")
+        seen.wrong.append(f"opened again afterwards: {question.name}: {wrong}")

@@ -260,7 +260,7 @@ def _examine_unsound(
     contents = read_file(file, checked=False)
     selection = Selection.of_library(library)
     said = tuple(findings(file, contents, selection, shapes or None))
-    doubt = Finding("doubtful", "file", (), unsound.message, "export the model anew")
+    doubt = Finding("doubtful", "file", (), unsound.message, "export the model again")
     text = library_text(library, selection)
     return DoctorReport(name, text, (*said, doubt), (), (), None)
 

@@ -52,7 +52,7 @@ def save(
     To an open binary file, such as an `io.BytesIO`, it is written from its position on.
 
     obj: tensors, arrays, numpy scalars, dicts, lists, tuples, str, bytes, numbers and None, nested.
-    Mappings come back as dicts. Values are stored, not what hangs on them (`requires_grad`, hooks);
+    Mappings come back as dicts. Values are stored, not what is attached to them (`requires_grad`, hooks);
     what is the same memory in the same shape twice is stored once and is one object again when
     loaded. A dict of tensors by name is a plain safetensors file, which torch, the safetensors
     package and samara's C runtime read under those very names. Modules and optimisers are saved by
@@ -91,7 +91,7 @@ def load(
         model.load_state_dict(state)
 
     mmap: leave the data in the file, given by its path, until they are used. Writing to an array or
-    tensor does not change the file; the file must not be changed in place (saving anew under its
+    tensor does not change the file; the file must not be changed in place (saving again under its
     name is no such change).
 
     Files of torch.save: tensors that share a storage share memory, as in PyTorch; parameters are

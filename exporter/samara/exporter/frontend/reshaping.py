@@ -87,7 +87,7 @@ class ShapeMethods:
     def view(self: Any, *shape: Any) -> Tensor:
         """As `reshape`, sharing memory; ShapeError where the strides do not allow it.
 
-        The result of an operator is laid out anew where need be; a part of one is copied.
+        The result of an operator is laid out again where need be; a part of one is copied.
         """
         if (
             len(shape) == 1

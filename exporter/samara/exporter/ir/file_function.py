@@ -227,7 +227,7 @@ class FunctionReader:
                 raise ModelFormatError(f"a guard names node {row['node']}, which is absent")
             count = len(self.exprs.dims)
             a, b = indices_among([row["a"], row["b"]], count, "expressions")
-            # Such a guard follows from the inputs' shapes and is made anew when written.
+            # Such a guard follows from the inputs' shapes and is made again when written.
             if row["relation"] == 0 and self.exprs.dims[a] is None:
                 continue
             relation: Any = schema.RELATIONS[row["relation"]]

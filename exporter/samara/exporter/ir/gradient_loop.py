@@ -55,7 +55,9 @@ class _Loop:
 def loop_gradient(
     run: _Pass, owner: Builder, index: int, dys: Sequence[Symbol | None]
 ) -> list[Any]:
-    """Gradients of the inputs of the loop at `owner.nodes[index]`, of whose outputs are `dys`.
+    """Return the gradients of the inputs of the loop at `owner.nodes[index]`.
+
+    dys: the gradients of its outputs, in order.
 
     The node is replaced by one that also stacks what the way back reads. UnsupportedError for a
     loop whose number of steps its body decides, or whose carried values grow.

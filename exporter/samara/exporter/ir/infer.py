@@ -290,7 +290,7 @@ def re_infer(
     constants: Mapping[str, Any] | None = None,
     substitute: Mapping[Atom, DimLike] | None = None,
 ) -> Function:
-    """`function` with all types derived anew from new types of some inputs, by name.
+    """`function` with all types derived again from new types of some inputs, by name.
 
     Where an input's dim was a bare symbol, what the new type has there stands for the symbol
     everywhere. `constants` gives inputs (by name) that stop being inputs; `substitute` replaces

@@ -497,7 +497,7 @@ STRUCTURE: Final = (
             _f("constant", Kind.U32, doc="index into constants: what it was made of"),
             _f("op", Kind.U32, doc="code of the operator that reads it"),
             _f("layout", Kind.U32, doc="the operator's own number of the layout"),
-            _f("version", Kind.U32, doc="of all such layouts; others are made anew"),
+            _f("version", Kind.U32, doc="of all such layouts; others are made again"),
             _f("data", Kind.U32, doc="index into constants: the bytes"),
         ),
         "A layout of a constant that sessions would make otherwise.",

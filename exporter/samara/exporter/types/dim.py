@@ -269,7 +269,7 @@ class Dim:
     # -- meaning ---------------------------------------------------------------------------------
 
     def substitute(self, mapping: Substitution) -> Dim:
-        """The dim with symbols (by name) or any atoms replaced, everywhere, simplified anew.
+        """The dim with symbols (by name) or any atoms replaced, everywhere, simplified again.
 
         ZeroDivisionError when a divisor becomes the constant 0.
         """

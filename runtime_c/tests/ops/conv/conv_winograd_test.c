@@ -75,7 +75,7 @@ SMR_TEST(types_and_sessions_that_fit) {
   op_end(&t);
 }
 
-// With open dims weights are transformed whatever the dims: not for few channels.
+// With symbolic dims, weights are transformed only if there are enough channels for any size.
 SMR_TEST(few_channels_with_open_dims) {
   struct shape s = usual;
   s.c = 15;

@@ -19,7 +19,7 @@ static uint32_t value_of(const samara_session *s, const char *value) {
   return id;
 }
 
-// The name of the value in whose place `value` lies.
+// The name of the value whose memory `value` shares.
 static const char *place(const samara_session *s, const char *value, uint32_t turn) {
   const uint32_t id =
       smr_resident_place(s->entry, &s->entry->devices->spaces[0], value_of(s, value), turn);
@@ -104,7 +104,7 @@ SMR_TEST(places_take_turns) {
       twins++;
       CHECK_EQ_INT(r->turn, run % 2);
       CHECK(r->twin->twin == r && r->twin->turn != r->turn && r->program != r->twin->program);
-      // Neither is prepared anew.
+      // Neither is prepared again.
       if (run < 2) generations[run] = r->region.generation;
       CHECK_EQ_INT(r->region.generation, generations[run % 2]);
     }

@@ -9,7 +9,7 @@ from samara.exporter.doctor.app.report import AppReport, Library, ModelEntry, Ro
 
 OK = Row("ok", "pages", "lib/a.so", "fine")
 DOUBT = Row("doubtful", "model", "m.samara", "compressed", "store it")
-BROKEN = Row("broken", "pages", "lib/b.so", "4096", "link it anew")
+BROKEN = Row("broken", "pages", "lib/b.so", "4096", "link it again")
 
 
 def report(*rows: Row) -> AppReport:
@@ -36,7 +36,7 @@ def test_text() -> None:
     assert text.index("broken ") < text.index("doubtful ") < text.index("ok ")
     assert "0.9.0, 5 operators" in text
     assert "would fail on devices: 1; doubtful: 1" in text
-    assert text.count("link it anew") == 1
+    assert text.count("link it again") == 1
     assert "would fail on devices: nothing; doubtful: nothing" in report(OK).text()
 
 
@@ -54,7 +54,7 @@ def test_json() -> None:
         "check": "pages",
         "where": "lib/b.so",
         "said": "4096",
-        "fix": "link it anew",
+        "fix": "link it again",
     }
     assert found["libraries"][0]["operators"] == 5
     assert found["models"][0]["runs_on"] == ["arm64-v8a"]

@@ -74,7 +74,7 @@ def test_state_goes_on_where_it_was(tmp_path: Path) -> None:
     assert not two.live
     two.freeze(False)
     two(samara.tensor([-2.0, 3.0]))
-    assert np.allclose(two.range.tolist(), [-1.1, 3.0])  # and not anew from the first values
+    assert np.allclose(two.range.tolist(), [-1.1, 3.0])  # and not again from the first values
 
 
 def test_what_cannot_be_known() -> None:

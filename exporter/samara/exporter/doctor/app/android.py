@@ -103,7 +103,7 @@ class AndroidApp:
             runtime = Selection.of_binary(data, "the library's list of contents")
         except ModelFormatError as error:
             self.rows.append(
-                Row("broken", "library", entry.shown, error.message, error.fix or "build it anew")
+                Row("broken", "library", entry.shown, error.message, error.fix or "build it again")
             )
             return
         if place is None:

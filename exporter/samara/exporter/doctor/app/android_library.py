@@ -69,7 +69,7 @@ def pages_rows(one: Found) -> Iterator[Row]:
     facts = one.facts
     least = _PAGE if facts.bits == 64 else _SMALL_PAGE
     if not facts.loads:
-        yield Row("broken", "pages", one.where, "it has no segment to load", "build it anew")
+        yield Row("broken", "pages", one.where, "it has no segment to load", "build it again")
         return
     alignment = min(load.alignment for load in facts.loads)
     for load in facts.loads:

@@ -76,7 +76,7 @@ def parts_of(entry: Entry) -> tuple[list[Part], list[Row]]:
         ]
     except ModelFormatError as error:
         return [], [
-            Row("broken", "library", entry.shown, error.message, error.fix or "build it anew")
+            Row("broken", "library", entry.shown, error.message, error.fix or "build it again")
         ]
     return parts, []
 
@@ -297,6 +297,6 @@ def root_of(names: Mapping[str, Entry], kind: str) -> str:
     if len(roots) != 1:
         raise ModelFormatError(
             f"there are {len(roots)} apps in Payload/, expected one",
-            fix="export the archive anew",
+            fix="export the archive again",
         )
     return roots.pop()

@@ -87,7 +87,7 @@ def opened_files(path: Path) -> Iterator[Files]:
         except _ZIP_ERRORS as error:
             raise ModelFormatError(
                 f"{path} is not a readable ZIP archive: {error}",
-                fix="build or download it anew; give the app as it is installed",
+                fix="build or download it again; give the app as it is installed",
             ) from None
         yield _Zip(archive, file, size).files()
 
@@ -113,7 +113,7 @@ class _Zip:
                 found.rows.append(Row("broken", "archive", printable(info.filename), fault))
             elif info.filename in found.entries:
                 said = "the name occurs twice: readers disagree about which entry counts"
-                fix = "build the archive anew, without leftovers of an earlier build"
+                fix = "build the archive again, without leftovers of an earlier build"
                 found.rows.append(Row("broken", "archive", printable(info.filename), said, fix))
             else:
                 found.entries[info.filename] = self._entry(info)

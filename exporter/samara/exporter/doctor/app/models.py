@@ -82,12 +82,12 @@ def _open(entry: Entry, file: Path) -> tuple[Opened | None, list[Row]]:
     except SamaraError as error:
         said = error.message.replace(f"{file}: ", "").replace(str(file), "the file")
         return None, [
-            Row("broken", "model", entry.shown, said, error.fix or "export the model anew")
+            Row("broken", "model", entry.shown, said, error.fix or "export the model again")
         ]
     finally:
         file.unlink(missing_ok=True)
     if needs is None:
-        fix = "export the model anew, or update samara here"
+        fix = "export the model again, or update samara here"
         return None, [Row("broken", "model", entry.shown, refused, fix)]
     said = "opens; every byte has a checksum" if contents.sums else "opens"
     return Opened(entry, contents, needs, features), [Row("ok", "model", entry.shown, said)]

@@ -21,7 +21,7 @@ from samara.exporter.doctor.app.report import Level, Row
 from samara.exporter.types import ModelFormatError
 
 _PLATFORMS = ("ios", "macos", "tvos", "watchos", "xros")
-_FIX = "make it anew: samara build, xcodebuild -create-xcframework"
+_FIX = "make it again: samara build, xcodebuild -create-xcframework"
 
 
 class XCFramework:

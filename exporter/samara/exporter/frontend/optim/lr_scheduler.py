@@ -212,7 +212,7 @@ class CosineAnnealingLR(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Half a cosine in T_0, begun anew each time, T_mult times longer (arXiv:1608.03983)."""
+    """Half a cosine in T_0, begun again each time, T_mult times longer (arXiv:1608.03983)."""
 
     def __init__(
         self,

@@ -174,7 +174,7 @@ def _gather_nd_type(ctx: InferContext) -> tuple[TensorType, ...]:
     )
     if not indices.shape[-1].is_static:
         raise ctx.error(
-            f"the last axis of indices is {indices.shape[-1]}, and the rank hangs on it",
+            f"the output rank depends on the last axis of indices, which is {indices.shape[-1]}",
             "give that axis a fixed size",
         )
     depth = indices.shape[-1].as_int()

@@ -190,7 +190,7 @@ def dropout(
     """Each element becomes 0 with probability p, the others grow by 1 / (1 - p).
 
     (Srivastava et al. 2014.) Which ones is decided by the generator's Philox stream, so seeds
-    repeat it, and an exported training step goes on with the same stream.
+    repeat it, and an exported training step continues the same stream.
     """
     _probability(p)
     if not training or p == 0:

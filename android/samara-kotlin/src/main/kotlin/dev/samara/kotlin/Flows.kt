@@ -69,7 +69,7 @@ public fun ImageReader.frames(handler: Handler? = null): Flow<android.media.Imag
 /**
  * The outputs of a run on each tensor that the portions of sound fill, such as those of a microphone.
  * What the last one does not fill is heard when the flow of portions ends. A portion is taken as it
- * comes: its array may be filled anew when the next one is asked for.
+ * comes: its array may be filled again when the next one is asked for.
  */
 public fun Flow<Audio>.listen(
     session: Session,
@@ -103,7 +103,7 @@ private fun <T> Flow<Audio>.hear(
     }
 }
 
-/** The next sound begins anew. A session that was closed, or that somebody else uses, has none. */
+/** The next sound begins again. A session that was closed, or that somebody else uses, has none. */
 private fun Session.forgetSound() {
     try {
         do {

@@ -114,7 +114,7 @@ public final class FacesActivity extends Activity
     preview.setTransform(matrix);
     boxes.show(found);
     problem.setText("");
-    turn(); // by 180 degrees, which does not create the activity anew
+    turn(); // by 180 degrees, which does not create the activity again
   }
 
   /** Notes how the device is held. */

@@ -4,7 +4,7 @@ package dev.samara.samples.faces;
 
 /**
  * A frame lies in memory as the sensor reads it. It is turned to be upright, mirrored if the camera looks
- * at the user, and enlarged until it fills the view; what sticks out is not shown.
+ * at the user, and enlarged until it fills the view; the overhang is not shown.
  */
 final class Placement {
   private final int width; // of a frame

@@ -15,7 +15,7 @@ final class Microphone implements WordListener.Sound, AutoCloseable {
 
   private final AudioRecord recorder;
 
-  /** IllegalStateException where there is no sound to be had. */
+  /** IllegalStateException if the microphone gives no sound. */
   Microphone() {
     int least = AudioRecord.getMinBufferSize(RATE, CHANNEL, FORMAT);
     if (least <= 0) throw new IllegalStateException("no microphone gives " + RATE + " Hz");
