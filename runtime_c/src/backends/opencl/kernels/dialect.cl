@@ -88,10 +88,12 @@ typedef int16 i32x16;
 #define LD16_i8(p) convert_float16(vload16(0, p))
 #define LD16_i32(p) vload16(0, p)
 #define ST16_i32(v, p) vstore16(v, 0, p)
-#define I8_SAT_RTZ(v) convert_char_sat_rtz(v)
-#define U8_SAT_RTZ(v) convert_uchar_sat_rtz(v)
-#define I32_SAT_RTZ(v) convert_int_sat_rtz(v)
-#define I64_SAT_RTZ(v) convert_long_sat_rtz(v)
+// OpenCL only recommends that a saturating conversion of NaN gives 0: one driver's of long does not.
+#define SAT_RTZ(to, v) ((v) == (v) ? convert_##to##_sat_rtz(v) : (to)0)
+#define I8_SAT_RTZ(v) SAT_RTZ(char, v)
+#define U8_SAT_RTZ(v) SAT_RTZ(uchar, v)
+#define I32_SAT_RTZ(v) SAT_RTZ(int, v)
+#define I64_SAT_RTZ(v) SAT_RTZ(long, v)
 #define F32_RTE(v) convert_float_rte(v)
 #define QUAD_BYTES(p, k) \
   convert_float16((vload16(0, (__global const int *)(p)) << (24 - ((k) << 3))) >> 24)
