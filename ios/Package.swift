@@ -1,6 +1,6 @@
 // swift-tools-version:5.9
 // SPDX-License-Identifier: Apache-2.0
-// samara as a Swift package: the runtime in C, and its API in Swift.
+// samara as a Swift package: the C runtime and its Swift API.
 import PackageDescription
 
 let package = Package(
@@ -15,7 +15,7 @@ let package = Package(
   targets: [
     .target(
       name: "CSamara", resources: [.copy("PrivacyInfo.xcprivacy")],
-      // Assertions are for the tests of the C code.
+      // The C code's assertions are meant for its tests only.
       cSettings: [.define("NDEBUG")]),
     .target(name: "Samara", dependencies: ["CSamara"]),
     .target(name: "SamaraObjC", dependencies: ["CSamara"]),

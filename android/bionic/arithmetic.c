@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Arithmetic that CPUs of 32 bits have no instruction for, and that compilers call by these names:
-/// division of 64 bits, on arm of 32 bits as well, and conversions of 64 bits on arm. The NDK has a
-/// library of it.
+/// Compiler support routines that the NDK's runtime library would provide, for 32-bit CPUs: 64-bit
+/// division, and on arm also 32-bit division and conversions between 64-bit integers and floats.
 #include <stdint.h>
 
 #if defined(__i386__) || defined(__arm__)
@@ -105,7 +104,7 @@ KEPT uint32_t __aeabi_uidiv(uint32_t a, uint32_t b) {
   return samara_divide_32(a, b, &rest);
 }
 
-// Quotient and rest come in two registers, as the halves of 64 bits do.
+// The ABI returns quotient and remainder in r0 and r1, which is how it returns a 64-bit integer.
 KEPT uint64_t __aeabi_uidivmod(uint32_t a, uint32_t b) {
   uint32_t rest;
   const uint32_t quotient = samara_divide_32(a, b, &rest);
@@ -126,7 +125,7 @@ KEPT uint64_t __aeabi_idivmod(int32_t a, int32_t b) {
 
 KEPT int32_t __aeabi_idiv(int32_t a, int32_t b) { return (int32_t)(uint32_t)__aeabi_idivmod(a, b); }
 
-// The quotient comes in r0 and r1, the rest in r2 and r3, which no function of C returns.
+// The ABI returns the quotient in r0 and r1 and the remainder in r2 and r3. C cannot express that.
 #define DIVMOD(name, function)                  \
   __attribute__((naked)) KEPT void name(void) { \
     __asm__(                                    \
@@ -144,11 +143,11 @@ KEPT int32_t __aeabi_idiv(int32_t a, int32_t b) { return (int32_t)(uint32_t)__ae
 DIVMOD(__aeabi_uldivmod, samara_divide_64)
 DIVMOD(__aeabi_ldivmod, samara_divide_signed_64)
 
-// ---- conversions, by those of 32 bits, which are instructions ----
+// ---- conversions, built from the 32-bit ones, which are instructions ----
 
 static const double two_32 = 4294967296.0;
 
-// The product is exact, so that the sum rounds once.
+// The product is exact, so only the sum rounds.
 BASE double __aeabi_ul2d(uint64_t value) {
   return (double)(uint32_t)(value >> 32) * two_32 + (double)(uint32_t)value;
 }
@@ -157,7 +156,7 @@ BASE double __aeabi_l2d(int64_t value) {
   return (double)(int32_t)(value >> 32) * two_32 + (double)(uint32_t)value;
 }
 
-// Bits below a double's 53 count for rounding alone: one bit says whether there are any.
+// Bits that a double's 53 cannot hold only affect rounding, so one bit stands for all of them.
 static uint64_t shortened(uint64_t value) {
   if (value >> 53 == 0) return value;
   return (value & ~(uint64_t)0x7ff) | (uint64_t)((value & 0x7ff) != 0) << 11;
@@ -170,7 +169,7 @@ BASE float __aeabi_l2f(int64_t value) {
   return value < 0 ? -size : size;
 }
 
-// Numbers outside become the nearest there is, NaN becomes 0, as by the instructions of arm64.
+// Values out of range saturate and NaN becomes 0, as with arm64's instructions.
 BASE uint64_t __aeabi_d2ulz(double value) {
   if (!(value >= 1.0)) return 0;
   if (value >= two_32 * two_32) return UINT64_MAX;

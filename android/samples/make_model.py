@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write what a sample needs into its folder: the model, as an asset, and libs/samara.aar for it.
+"""Write what a sample needs into its folder: the model (as an asset) and libs/samara.aar for it.
 
     python android/samples/make_model.py words tests/e2e/tasks/words.onnx
     python android/samples/make_model.py faces version-RFB-320.onnx
 
-The nets are those of examples/keyword_spotting.py, the words "yes", "no" and "stop", and of
-examples/face_detection.py, which says where it comes from.
+`words` is the net of examples/keyword_spotting.py (words "yes", "no" and "stop"); `faces` is the
+net of examples/face_detection.py, which says where to get it.
 """
 
 import argparse
@@ -22,8 +22,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("sample", choices=EXAMPLES)
     parser.add_argument("onnx", help="the net as an ONNX file")
-    parser.add_argument("--folder", type=Path, help="where to write; default: the sample's")
-    parser.add_argument("--abi", action="append", help="as in arm64-v8a; default: all four")
+    parser.add_argument("--folder", type=Path, help="where to write; default: the sample's folder")
+    parser.add_argument(
+        "--abi", action="append", help="build for this ABI, e.g. arm64-v8a; default: all four"
+    )
     options = parser.parse_args()
 
     folder = options.folder or HERE / options.sample

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write what a sample needs into its folder: the model, and the Swift package Samara for it.
+"""Write what a sample needs into its folder: the model and the Swift package Samara for it.
 
     python ios/Samples/make_model.py Words tests/e2e/tasks/words.onnx
     python ios/Samples/make_model.py Faces version-RFB-320.onnx
 
-The nets are those of examples/keyword_spotting.py, the words "yes", "no" and "stop", and of
-examples/face_detection.py, which says where it comes from.
+`Words` is the net of examples/keyword_spotting.py (words "yes", "no" and "stop"); `Faces` is the
+net of examples/face_detection.py, which says where to get it.
 """
 
 import argparse
@@ -22,7 +22,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("sample", choices=EXAMPLES)
     parser.add_argument("onnx", help="the net as an ONNX file")
-    parser.add_argument("--folder", type=Path, help="where to write; default: the sample's")
+    parser.add_argument("--folder", type=Path, help="where to write; default: the sample's folder")
     options = parser.parse_args()
 
     folder = options.folder or HERE / options.sample

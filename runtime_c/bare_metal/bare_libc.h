@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a bare-metal build takes of a C library, in the place of the library's own headers: the
- * compiler's freestanding ones are then all that it needs. Only what a model uses has to be there
- * when the program is linked. */
+/* Declares what a bare-metal build uses of the C library, so that compiling needs only the
+ * compiler's freestanding headers. A program needs definitions only of what its model calls. */
 #ifndef SMR_BARE_LIBC_H_
 #define SMR_BARE_LIBC_H_
 
@@ -19,7 +18,7 @@ char *strchr(const char *s, int c);
 size_t strspn(const char *s, const char *accept);
 size_t strcspn(const char *s, const char *reject);
 
-#ifndef INFINITY /* float.h of newer compilers has both */
+#ifndef INFINITY /* newer compilers define both in float.h */
 #define INFINITY __builtin_inff()
 #define NAN __builtin_nanf("")
 #endif
@@ -27,7 +26,7 @@ size_t strcspn(const char *s, const char *reject);
 #define isinf(x) __builtin_isinf(x)
 #define isfinite(x) __builtin_isfinite(x)
 #define signbit(x) __builtin_signbit(x)
-/* Functions of one argument and of two, for double and, with an f, for float. */
+/* Functions of one and of two arguments, for double and (suffix f) for float. */
 #define SMR_BARE_ROUNDING(X) X(fabs) X(sqrt) X(floor) X(ceil) X(trunc) X(round) X(rint) X(nearbyint)
 #define SMR_BARE_EXPONENTS(X) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log1p) X(erf)
 #define SMR_BARE_CIRCULAR(X) X(sin) X(cos) X(tan) X(asin) X(acos) X(atan)
@@ -50,12 +49,11 @@ double fma(double x, double y, double z);
 float fmaf(float x, float y, float z);
 
 #define assert(condition) ((void)0)
-#if __STDC_VERSION__ < 202311L  // later it is a keyword
+#if __STDC_VERSION__ < 202311L  // a keyword since C23
 #define static_assert _Static_assert
 #endif
 
-/* What compilers make int32_t and int64_t of. Where the first is a long, it is as wide as an int,
- * and %u of an uint32_t is right, whatever they say. */
+/* Where int32_t is a long, it is as wide as an int, so %u prints a uint32_t despite the warning. */
 #if defined(__GNUC__) && __SIZEOF_LONG__ == 4
 #pragma GCC diagnostic ignored "-Wformat"
 #endif

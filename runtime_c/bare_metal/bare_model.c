@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model in flash that runs in one buffer of the caller's: what a bare-metal build adds to the
-// runtime. bare_model.h is its interface; smr_model_image is the model. Where the model was laid
-// out when it was built, bare_steps.c takes the place of this file.
+// The bare-metal entry points (bare_model.h): runs a model in flash (smr_model_image) inside one
+// buffer of the caller's. For a model that was laid out at build time, bare_steps.c replaces this
+// file.
 #include "base/fp.h"
 
 #include "bare_model.h"
@@ -12,12 +12,12 @@
 
 #if !SMR_LAID_OUT
 
-// Blocks follow each other in the buffer. The last two can be given back, last one first: opening a
-// model does so with what it needs only for a moment.
+// A stack of allocations in the buffer. The last two can be freed, in reverse order, which is how
+// opening a model frees its temporary memory.
 struct bare_arena {
   uint8_t *base;
   size_t capacity, used, most;
-  size_t last, before;  // where the last block begins, and the one before it
+  size_t last, before;  // offsets of the last allocation and of the one before it
 };
 
 struct samara_net {
@@ -55,7 +55,7 @@ static samara_status bare_open(struct samara_net *net, samara_error *error) {
       .struct_size = sizeof options, .allocator = &allocator, .constant = true};
   SMR_TRY(samara_model_open_memory(smr_model_image, smr_model_image_bytes, &options, &net->model,
                                    error));
-  // Transforms buy speed with several times the weights' memory.
+  // Strict, because fast convolutions transform weights into several times their memory.
   const samara_session_options lean = {.struct_size = sizeof lean, .strict_accuracy = true};
   return samara_session_create(net->model, &lean, &net->session, error);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a model that was laid out when it was built: one node after the other from constant tables.
-// bare_model.h is the interface; bare_model.c is what takes its place on machines whose structures
-// are laid out differently.
+// Implements bare_model.h for a model that was laid out at build time: runs its nodes in order from
+// constant tables. bare_model.c replaces it on machines whose structs have another layout.
 #include "base/fp.h"
 
 #include "bare_model.h"
@@ -14,17 +13,17 @@
 
 #if SMR_LAID_OUT
 
-// What the states of operators in the tables rely on, beside 32-bit pointers.
+// The tables hold operator states, whose layout depends on the size of pointers and this alignment.
 struct bare_abi {
   char first;
   int64_t widest;
 };
 _Static_assert(sizeof(void *) == 4 && sizeof(size_t) == 4 && offsetof(struct bare_abi, widest) == 8,
-               "the tables of this file are for another machine: build it for this one");
+               "the tables of this file are for another machine: run samara build for this one");
 _Static_assert(sizeof(enum bare_home) == 1, "compile with -fshort-enums");
 
-// In the caller's buffer, followed by what the plan says the length of: tensors, operands, inputs,
-// variables, and the memory that tensors lie in.
+// Lies in the caller's buffer, followed by arrays of the plan's lengths: tensors, operands, inputs,
+// variables, and the memory of tensors.
 struct samara_net {
   struct smr_job job;          // of the step that runs
   struct smr_tensor *tensors;  // those of its operands that are not constants
@@ -39,7 +38,7 @@ static size_t steps_align(size_t n) {
   return (n + SMR_ALIGNMENT - 1) & ~(size_t)(SMR_ALIGNMENT - 1);
 }
 
-// The bytes of the arena; sets the net's pointers where there is one.
+// Returns the bytes of the arena. Sets the net's pointers unless net is NULL.
 static size_t steps_arrange(struct samara_net *net, uint8_t *base) {
   const struct bare_plan *plan = smr_bare_plan();
   const size_t tensors = steps_align(sizeof(struct samara_net));
@@ -96,7 +95,7 @@ samara_status samara_open(void *arena, size_t arena_bytes, samara_net **out, sam
   return SAMARA_OK;
 }
 
-// The bytes of a value in this run.
+// The address of a value's bytes in this run.
 static void *steps_data(const struct samara_net *net, const struct bare_value *value) {
   const uint8_t *base = net->memory;
   if (value->home == BARE_CONSTANT) return value->tensor.data;
@@ -133,7 +132,7 @@ static samara_status steps_run_one(struct samara_net *net, const struct bare_ste
   return step->run(job, 0, job->tiles, scratch);
 }
 
-// The inputs of this run. Kernels may rely on the alignment of an element.
+// Collect the inputs of this run. Kernels need aligned elements, so a misaligned input is copied.
 static void steps_take_inputs(struct samara_net *net, const void *const *inputs) {
   const struct bare_plan *plan = smr_bare_plan();
   for (uint32_t i = 0, user = 0; i < plan->input_count; i++) {
@@ -151,7 +150,7 @@ static void steps_take_inputs(struct samara_net *net, const void *const *inputs)
   }
 }
 
-// What the run computed for the variables becomes their values; the caller's outputs are copied.
+// Make the computed values of variables current and copy outputs to the caller.
 static void steps_give_outputs(struct samara_net *net, void *const *outputs) {
   const struct bare_plan *plan = smr_bare_plan();
   for (uint32_t i = 0, user = 0; i < plan->output_count; i++) {

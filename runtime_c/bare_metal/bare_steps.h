@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model that was laid out when it was built: its nodes as constant tables, ready to run. The
- * tables are written by samara build (layout.c shows it the model) and stand at the file's end. */
+/* Constant tables of the nodes of a model that was laid out at build time. samara build writes the
+ * tables, from the output of layout.c, at the end of the generated file. */
 #ifndef SMR_BARE_STEPS_H_
 #define SMR_BARE_STEPS_H_
 
@@ -11,7 +11,7 @@ enum bare_home {
   BARE_CONSTANT, /* tensor.data */
   BARE_MEMORY,   /* `offset` of the net's memory */
   BARE_INPUT,    /* `offset` of input `index`: the caller's, or a variable's */
-  BARE_SPARE,    /* `offset` of what variable `index` will be after the run */
+  BARE_SPARE,    /* `offset` of the next value of variable `index` */
 };
 
 struct bare_value {
@@ -21,20 +21,20 @@ struct bare_value {
   uint8_t home; /* enum bare_home */
 };
 
-/* A node that has something to run. */
+/* A node that computes something. */
 struct bare_step {
   struct smr_job job; /* without operands, scratch and error */
   samara_status (*run)(const struct smr_job *job, size_t begin, size_t end, void *scratch);
   const uint16_t *operands; /* values: inputs, then outputs; BARE_ABSENT for an absent input */
   uint32_t scratch;         /* offset in memory, or BARE_NO_SCRATCH */
-  const char *where;        /* begins the texts of its failures */
+  const char *where;        /* prefix of its error messages */
 };
 
 enum { BARE_ABSENT = 0xffff };
 #define BARE_NO_SCRATCH UINT32_MAX
 
 struct bare_input {
-  uint32_t offset; /* of its own buffer in memory; of a variable: of the first of its two */
+  uint32_t offset; /* of the input's buffer in memory, or of a variable's first buffer */
   uint32_t size_bytes;
   uint16_t variable; /* BARE_ABSENT: an input of the caller's */
   uint8_t alignment;
@@ -43,7 +43,7 @@ struct bare_input {
 struct bare_variable {
   const void *initial; /* NULL: zeros */
   uint32_t size_bytes;
-  uint32_t data, spare; /* offsets in memory; spare is BARE_NO_SCRATCH where no run writes it */
+  uint32_t data, spare; /* offsets in memory; spare is BARE_NO_SCRATCH if no run writes it */
 };
 
 /* An output of the caller's, or the next value of a variable. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory and strings of bare_libc.h, for programs whose compiler has no library: part of one file.
+// Memory and string functions of bare_libc.h for toolchains without a C library. Include it once.
 #ifndef SMR_BARE_STRINGS_H
 #define SMR_BARE_STRINGS_H
 
 #include "bare_libc.h"
 
-// Otherwise the compiler finds that a loop is memset and calls it from memset.
+// Without this the compiler turns memset's loop into a call of memset.
 #if defined(__clang__)
 #define BARE_PLAIN __attribute__((noinline, no_builtin))
 #else
@@ -21,7 +21,7 @@ BARE_PLAIN void *memmove(void *to, const void *from, size_t n) {
     for (size_t i = n; i > 0; i--) t[i - 1] = f[i - 1];
   return to;
 }
-// A loop of its own: from a call of memmove compilers would make one of memcpy.
+// Does not call memmove: compilers may turn that call back into memcpy.
 BARE_PLAIN void *memcpy(void *restrict to, const void *restrict from, size_t n) {
   unsigned char *t = to;
   const unsigned char *f = from;

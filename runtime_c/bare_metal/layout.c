@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows how a bare-metal model is laid out once it is open: one line of words for each object. It
-// is compiled behind the model in one file, for the core or for a machine with the same sizes;
-// samara build reads the lines and writes the tables of bare_steps.h. Addresses are in hexadecimal,
-// beginning with @, texts as the bytes of their characters, beginning with a dot, all else are
-// decimal numbers.
+// Prints the layout of a bare-metal model after it was opened: one line of words per object. samara
+// build compiles this after the model in one file, for the core or a machine with the same type
+// sizes, and turns the lines into the tables of bare_steps.h. Addresses are hexadecimal after @,
+// texts are the bytes of their characters after a dot, all other words are decimal numbers.
 
 extern void probe_write(const char *text, size_t length);
 extern void probe_layout(samara_net *net);
@@ -48,7 +47,7 @@ static void layout_at(const void *pointer) {
   layout_hex((uint32_t)(uintptr_t)pointer, 8);
 }
 
-// What the node runs: its operator's function, or the one that its prepare chose.
+// The function that the node runs: its operator's, or the one that prepare chose.
 static void layout_run_at(const struct smr_job *job) {
   layout_put(' ');
   layout_put('@');
@@ -71,7 +70,7 @@ static void layout_words(const char *kind, const void *data, size_t size_bytes) 
   layout_word(kind);
   layout_at(data);
   layout_number((int64_t)size_bytes);
-  // What is in the model's file already has no words.
+  // Bytes that lie in the model's file are not printed: their address says where.
   const uintptr_t from_image = (uintptr_t)data - (uintptr_t)smr_model_image;
   for (size_t i = 0; from_image >= smr_model_image_bytes && i < size_bytes; i += 4) {
     uint32_t word = 0;
@@ -110,7 +109,7 @@ static void layout_value(const struct smr_frame *frame, uint32_t id) {
   layout_number(value->root);
   layout_number(head->output);
   layout_at(t->data);
-  // Places of inputs are the caller's, so a view is known by its distance alone.
+  // The caller chooses the addresses of inputs, so a view is described by its offset.
   layout_number((int64_t)(intptr_t)t->data - (int64_t)(intptr_t)head->tensor.data);
   layout_at(t);
   layout_number((int64_t)sizeof *t);
@@ -257,7 +256,7 @@ static void layout_interface(const samara_session *session) {
   }
 }
 
-// After a run: tensors have their places.
+// Call it after a run: only then do tensors have addresses.
 void probe_layout(samara_net *net) {
   const samara_session *session = net->session;
   const struct smr_frame *frame = session->entry;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens and runs a bare-metal model once, and writes what it took of the arena and of the stack:
-// three lines `arena N`, `open_stack N`, `run_stack N`; or else says why on the standard error.
-// Where the sizes of inputs and outputs are known, lines `answer0 N` and `answer1 N` of runs on
-// made-up inputs follow: equal numbers, equal outputs. PROBE_LAYOUT: layout.c's lines come last. A
-// program without a C library that Linux (32-bit x86, or qemu-user for Arm and RISC-V) runs, so
-// that it is compiled exactly as the model will be.
+// Opens and runs a bare-metal model once and prints its use of arena and stack in three lines:
+// `arena N`, `open_stack N`, `run_stack N`. A failure is written to standard error. If the sizes of
+// inputs and outputs are known, lines `answer0 N` and `answer1 N` follow: checksums of the outputs
+// of runs on made-up inputs. With PROBE_LAYOUT the lines of layout.c come last. Runs on Linux
+// (32-bit x86, or qemu-user for Arm and RISC-V) without a C library, so that the model is compiled
+// exactly as on the core.
 #include "bare_libc.h"
 #include PROBE_HEADER
 
@@ -55,7 +55,7 @@ __asm__(
     " .option pop\n la sp, probe_stack+262144-16\n call probe_main\n");
 enum { PROBE_EXIT = 93, PROBE_WRITE = 64 };
 #else
-#error "the probe knows 32-bit x86, Arm and RISC-V"
+#error "the probe supports 32-bit x86, Arm and RISC-V only"
 #endif
 
 static void probe_say(const char *name, size_t value) {
@@ -73,7 +73,7 @@ static void probe_say(const char *name, size_t value) {
   probe_call(PROBE_WRITE, 1, (long)(intptr_t)(line + at), (long)(sizeof line - at));
 }
 
-// Everything below the caller's frame.
+// Fill the unused stack with a pattern; probe_depth finds how much of it was overwritten.
 __attribute__((noinline)) static void probe_paint(void) {
   volatile unsigned char *top = __builtin_frame_address(0);
   for (volatile unsigned char *p = probe_stack; p < top - 64; p++) *p = PROBE_PAINT;
@@ -104,7 +104,7 @@ static const size_t probe_input_bytes[] = {PROBE_INPUT_BYTES 0};
 static const size_t probe_output_bytes[] = {PROBE_OUTPUT_BYTES 0};
 static _Alignas(16) unsigned char probe_output[PROBE_OUTPUT_ROOM];
 
-// A number for the outputs of a run whose inputs are small numbers, whatever their type.
+// A checksum of the outputs of a run whose inputs are small numbers of any type.
 static size_t probe_answer(PROBE_NET *net, unsigned run) {
   enum { INPUTS = sizeof probe_input_bytes / sizeof *probe_input_bytes };
   enum { OUTPUTS = sizeof probe_output_bytes / sizeof *probe_output_bytes };
@@ -141,7 +141,7 @@ __attribute__((used)) void probe_main(void) {
     probe_say("answer1", probe_answer(net, 1));
 #endif
 #if PROBE_LAYOUT
-    status = 0;  // tensors have their places, whatever the made-up inputs led to
+    status = 0;  // even if made-up inputs made the run fail, tensors have addresses now
     probe_write("layout\n", 7);
     probe_layout(net);
 #endif
@@ -156,13 +156,13 @@ __attribute__((used)) void probe_main(void) {
   }
 }
 
-// ---- for compilers that have no library for this machine ----
+// ---- for compilers without a C library for this machine ----
 
 #if PROBE_NO_LIBRARY
 
 #include "bare_strings.h"
 
-// What a run computes does not matter here, as long as it goes through.
+// Placeholders: the probe measures memory, so the values that a run computes do not matter.
 #define PROBE_1(name)                 \
   double name(double x) { return x; } \
   float name##f(float x) { return x; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the float hot kernels on one core, as GFLOP/s and as a share of the multiply-add peak
-// measured in the same run:  gemm_bench [ISA ceiling] [substring of a shape's name]
+// Measures the most used float kernels on one core, in GFLOP/s and in percent of the multiply-add
+// peak measured in the same run:  gemm_bench [ISA ceiling] [substring of a shape's name]
 #include "base/fp.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static double bench_rate(bench_body body, void *context, double seconds) {
     double ops = 0;
     for (size_t i = 0; i < repeat; i++) ops += body(context);
     const double took = bench_now() - start;
-    // Rounds too short for the clock only say how often to repeat.
+    // A round too short for the clock only determines the number of repetitions.
     if (took < 3e-4) {
       repeat *= 2;
     } else if (ops / took > best) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: any bytes as a record of an answer, a geometry and outputs. What is not refused must
-// write no more than was asked for, and only what an answer may be.
+// Fuzz target: any bytes as an answer's record, a geometry and outputs. Accepted input must yield a
+// valid answer and no more of it than was asked for.
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { ANSWER_FUZZ_OUTPUTS = 3, ANSWER_FUZZ_BYTES = 1 << 22 };
 
-// The bytes that are left; zeros follow them.
+// The remaining bytes; zeros follow them.
 struct answer_fuzz_bytes {
   const uint8_t *at;
   size_t left;
@@ -29,7 +29,7 @@ static uint32_t answer_fuzz_byte(struct answer_fuzz_bytes *b) {
 
 static bool answer_fuzz_bit(struct answer_fuzz_bytes *b) { return (answer_fuzz_byte(b) & 1) != 0; }
 
-// Mostly a small number, sometimes any.
+// Usually a small number, sometimes any number.
 static uint32_t answer_fuzz_number(struct answer_fuzz_bytes *b) {
   const uint32_t low = answer_fuzz_byte(b);
   if (low < 250) return low;
@@ -48,7 +48,7 @@ static float answer_fuzz_float(struct answer_fuzz_bytes *b) {
   return f;
 }
 
-// ---- what is read ----
+// ---- input ----
 
 static void answer_fuzz_geometry(struct answer_fuzz_bytes *b, struct smr_answer_geometry *g) {
   int32_t *const pairs[] = {g->resized, g->offset, g->tensor};
@@ -60,7 +60,7 @@ static void answer_fuzz_geometry(struct answer_fuzz_bytes *b, struct smr_answer_
   for (uint32_t i = 0; i < 6; i++) pairs[i / 2][i % 2] = (int32_t)answer_fuzz_number(b);
 }
 
-// A geometry that passes: most inputs should reach what comes after the checks.
+// A valid geometry, so that most inputs get past the checks.
 static void answer_fuzz_right_geometry(struct answer_fuzz_bytes *b, struct smr_answer_geometry *g) {
   int32_t *const pairs[] = {g->resized, g->tensor};
   for (uint32_t i = 0; i < 4; i++) pairs[i / 2][i % 2] = 1 + (int32_t)answer_fuzz_byte(b);
@@ -83,7 +83,7 @@ static void answer_fuzz_part(struct answer_fuzz_bytes *b, struct smr_answer_part
   part->end = answer_fuzz_number(b);
 }
 
-// The shape may lie: the memory has exactly the bytes that it says it has.
+// size_bytes may contradict the shape; the memory has exactly size_bytes.
 static samara_tensor answer_fuzz_tensor(struct answer_fuzz_bytes *b) {
   samara_tensor t = {.rank = (int32_t)answer_fuzz_number(b)};
   for (int32_t i = 0; i < SAMARA_MAX_RANK && i < t.rank; i++)
@@ -94,7 +94,7 @@ static samara_tensor answer_fuzz_tensor(struct answer_fuzz_bytes *b) {
   t.size_bytes = answer_fuzz_byte(b) * 16 + answer_fuzz_byte(b) % 16;
   uint8_t *bytes = (uint8_t *)malloc(t.size_bytes + (t.size_bytes == 0));
   if (bytes == NULL) abort();
-  const size_t given = answer_fuzz_byte(b);  // again and again
+  const size_t given = answer_fuzz_byte(b);  // repeated over the tensor
   for (size_t i = 0; i < t.size_bytes; i++)
     bytes[i] = given > 0 && i >= given ? bytes[i - given] : (uint8_t)answer_fuzz_byte(b);
   t.data = bytes;
@@ -111,7 +111,7 @@ static void answer_fuzz_expect(bool right) {
   if (!right) abort();
 }
 
-// ---- the kinds ----
+// ---- kinds of answers ----
 
 static void answer_fuzz_classify(struct answer_fuzz_bytes *b,
                                  const struct smr_answer_outputs *outputs) {
@@ -200,13 +200,13 @@ static void answer_fuzz_find(const struct smr_answer_boxes *record,
   free(points);
 }
 
-// Parts that fit: as many rows of some channels as the first output has bytes for.
+// Valid parts of a row: as many rows of some channels as fit in the first output.
 static void answer_fuzz_right_parts(struct answer_fuzz_bytes *b, struct smr_answer_boxes *record,
                                     samara_tensor *t) {
   const bool anchored = record->form == SMR_ANSWER_ANCHORS || record->form == SMR_ANSWER_SIDES;
   const struct smr_answer_part four = {.count = 1, .end = 4};
   const int64_t channels = 12 + answer_fuzz_byte(b) % 4;
-  const int64_t rows = (int64_t)t->size_bytes / 8 / channels;  // of the widest elements
+  const int64_t rows = (int64_t)t->size_bytes / 8 / channels;  // 8 bytes: the widest element
   t->rank = 3;
   t->shape[0] = 1;
   t->shape[1] = record->channels_first ? channels : rows;

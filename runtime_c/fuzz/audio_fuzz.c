@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: any record of audio and any samples; a stream in portions must make what the whole
-// makes.
+// Fuzz target: any audio record and any samples. A stream in chunks must give the same result as
+// all samples at once.
 //
 // The first bytes are the record, field by field, and the format; the rest are the samples.
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-// Beyond this a plan or a frame takes so long that nothing is found.
+// Larger plans and audio frames take too long for fuzzing to find anything.
 enum { FUZZ_MOST = 1 << 22, FUZZ_FRAMES = 64 };
 
 struct fuzz_reader {
@@ -20,7 +20,7 @@ struct fuzz_reader {
   size_t size;
 };
 
-// Zeros follow the last byte.
+// Read bytes; zeros follow the last one.
 static void fuzz_read(struct fuzz_reader *reader, void *to, size_t bytes) {
   memset(to, 0, bytes);
   const size_t n = bytes < reader->size ? bytes : reader->size;
@@ -46,7 +46,7 @@ static float fuzz_float(struct fuzz_reader *reader) {
   return value;
 }
 
-// `factors` holds what mean and scale point to.
+// mean and scale point into `factors`.
 static struct smr_audio_record fuzz_record(struct fuzz_reader *r, float factors[2]) {
   const uint8_t kinds = fuzz_byte(r), choices = fuzz_byte(r), flags = fuzz_byte(r);
   struct smr_audio_record record = {.kind = kinds & 7,
@@ -124,7 +124,7 @@ static void fuzz_compare(const struct smr_audio_plan *plan, const struct fuzz_re
   const size_t count = rest->size / group;
   uint8_t *whole = (uint8_t *)fuzz_alloc(FUZZ_FRAMES * bytes);
   uint8_t *parts = (uint8_t *)fuzz_alloc(FUZZ_FRAMES * bytes);
-  uint8_t *samples = (uint8_t *)malloc(count * group + 1);  // to the byte, but for none
+  uint8_t *samples = (uint8_t *)malloc(count * group + 1);  // + 1: never malloc(0)
   if (samples == NULL) abort();
   memcpy(samples, rest->data, count * group);
   const size_t a = fuzz_stream(plan, samples, count, count, FUZZ_FRAMES, whole, bytes);

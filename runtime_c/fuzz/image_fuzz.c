@@ -2,9 +2,9 @@
 // Fuzz target: any bytes as a picture and a record, through samara_preprocess_shape and
 // samara_preprocess.
 //
-// tools/make_corpus.py writes the layout of an input: the fields of both, then what samples are.
-// Planes lie in blocks of as many bytes as they claim, structs in blocks of their struct_size, so
-// that a sanitizer sees every read outside. What would take long is left out.
+// tools/make_corpus.py documents the layout of an input: the fields of both, then the samples.
+// Planes are allocated with exactly the bytes they claim, and structs with their struct_size, so
+// that a sanitizer sees every read outside. Inputs that would take long are skipped.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,32 +16,32 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
   IMAGE_PLANE_BYTES = 1 << 16,
-  IMAGE_BLOCK_BYTES = 1 << 22,   // of one allocation
-  IMAGE_TENSOR_BYTES = 1 << 18,  // and
-  IMAGE_WORK = 1 << 20,          // taps of old rows, about: a few milliseconds
+  IMAGE_BLOCK_BYTES = 1 << 22,   // largest allocation
+  IMAGE_TENSOR_BYTES = 1 << 18,  // largest tensor
+  IMAGE_WORK = 1 << 20,          // most taps of source rows: a few milliseconds
 };
 
 // Bits of the first byte.
 enum {
-  IMAGE_EXACT = 1,    // planes have as many bytes as they need, and a difference
-  IMAGE_TWINS = 2,    // the third plane is the second one, a byte further
-  IMAGE_SIZED = 4,    // structs have other sizes than theirs
-  IMAGE_RAW = 8,      // codes are any 32 bits
-  IMAGE_TURNED = 16,  // the rotation is a number of quarters
+  IMAGE_EXACT = 1,    // a plane's size is given relative to the bytes that it needs
+  IMAGE_TWINS = 2,    // the third plane begins one byte after the second one
+  IMAGE_SIZED = 4,    // struct_size differs from the struct's size
+  IMAGE_RAW = 8,      // enums are any 32 bits
+  IMAGE_TURNED = 16,  // the rotation counts quarter turns
 };
 
 static void image_need(bool condition) {
   if (!condition) abort();
 }
 
-// ---- what bytes say ----
+// ---- input ----
 
 struct image_reader {
   const uint8_t *data;
   size_t size;
 };
 
-// The next bytes; 0 behind the end.
+// The next bytes as a number; 0 after the end.
 static uint32_t image_take(struct image_reader *in, size_t bytes) {
   uint32_t value = 0;
   for (size_t i = 0; i < bytes && in->size > 0; i++, in->data++, in->size--)
@@ -98,7 +98,7 @@ static samara_image image_take_image(struct image_reader *in, uint32_t flags) {
 
 // ---- planes ----
 
-// Bytes that a plane of a picture needs, as far as they are few; else 0.
+// Bytes that a picture's plane needs; 0 if they are too many.
 static size_t image_needed(const samara_image *image, int plane) {
   static const size_t pixel[] = {0, 3, 3, 4, 4, 1, 1, 1, 1};
   if (image->format < SAMARA_RGB || image->format > SAMARA_I420) return 0;
@@ -131,7 +131,7 @@ static void image_take_planes(struct image_reader *in, uint32_t flags, samara_im
   image->planes[2] = image->planes[1];
 }
 
-// Blocks of the planes; NULL for planes of no bytes at all.
+// Allocate the planes; NULL for an empty plane.
 static void image_make_planes(const struct image_reader *in, uint32_t flags, samara_image *image,
                               uint8_t *blocks[3]) {
   for (int k = 0; k < 3; k++) {
@@ -149,7 +149,7 @@ static void image_make_planes(const struct image_reader *in, uint32_t flags, sam
   }
 }
 
-// The struct in a block of exactly as many bytes as it says that it has.
+// Copy a struct into an allocation of exactly its claimed size.
 static void *image_sized(const void *given, size_t bytes, size_t claimed, uint8_t tail) {
   const size_t least = claimed > sizeof claimed ? claimed : sizeof claimed;
   uint8_t *block = (uint8_t *)malloc(least);
@@ -164,7 +164,7 @@ static void *image_sized(const void *given, size_t bytes, size_t claimed, uint8_
 
 struct image_memory {
   size_t live;
-  uint8_t fill;  // so that two runs differ where unwritten bytes are read
+  uint8_t fill;  // differs between two runs, so that reads of unwritten bytes show
 };
 
 static void *image_allocate(void *user, size_t size_bytes) {
@@ -184,7 +184,7 @@ static void image_release(void *user, void *block) {
 
 // ---- one picture ----
 
-// The tensor, `shift` bytes into a block; NULL where memory is out.
+// Compute the tensor, `shift` bytes into an allocation; NULL if memory is short.
 static uint8_t *image_run(const samara_image_record *record, const samara_image *image,
                           size_t bytes, size_t shift, uint8_t fill) {
   struct image_memory memory = {.fill = fill};
@@ -215,7 +215,7 @@ static bool image_is_small(const samara_image_record *record, const samara_image
   return *bytes <= IMAGE_TENSOR_BYTES && (side + 2 * height) * (side + 2 * width) <= IMAGE_WORK;
 }
 
-// What the library reads of a struct that claims `claimed` bytes: fields behind them are 0.
+// The struct as the library reads it: fields after the `claimed` bytes are 0.
 static void image_known(void *own, size_t bytes, const void *given, size_t claimed) {
   memset(own, 0, bytes);
   memcpy(own, given, claimed < bytes ? claimed : bytes);

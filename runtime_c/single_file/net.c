@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model and its session as one object, for the functions of a generated single-file model.
+// A model and its session in one object, for the functions of a generated single-file model.
 #include "base/fp.h"
 
 #include "net.h"
@@ -13,7 +13,7 @@ struct samara_net {
   samara_model *model;
   samara_session *session;
   samara_allocator allocator;
-  samara_error error;      // of what the session does not know about
+  samara_error error;      // failures outside the session
   samara_custom_op ops[];  // of the function
 };
 
@@ -30,7 +30,7 @@ static samara_status net_check_port(const struct smr_net_port *port, const char 
            what, index, info->name);
 }
 
-// Whether a model has the inputs and outputs that the generated functions assume.
+// Check that a model has the inputs and outputs that the generated functions assume.
 static samara_status net_check(const samara_model *model, const struct smr_net_function *f,
                                samara_error *error) {
   if (f->inputs == NULL) return SAMARA_OK;
@@ -116,7 +116,7 @@ void samara_close(samara_net *net) {
 
 // ---- running ----
 
-// Give the session the shapes of this run, if they are others than those of the last one.
+// Resize the session if the shapes of this run differ from the last run's.
 static samara_status net_resize(struct samara_net *net, const int64_t *const *shapes) {
   const size_t count = net->function->input_count;
   for (size_t i = 0; i < count; i++) {
@@ -148,7 +148,7 @@ samara_status smr_net_run(samara_net *net, const struct smr_net_function *functi
   if (net == NULL) return SAMARA_BAD_ARGUMENT;
   net->error.text[0] = '\0';
   if (net->function != function)
-    SMR_FAIL(&net->error, BAD_STATE, "this is function '%s', opened for '%s'", function->name,
+    SMR_FAIL(&net->error, BAD_STATE, "this runs function '%s', the net is of '%s'", function->name,
              net->function->name);
   if (shapes != NULL) SMR_TRY(net_resize(net, shapes));
   if (room != NULL) SMR_TRY(net_check_room(net, outputs, room));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assert, as Android's C library has it from API level 24 on: what samara calls, and no more. */
+/* The part of Android's <assert.h> (API level 24 and later) that samara uses. */
 #ifndef SAMARA_BIONIC_ASSERT_H_
 #define SAMARA_BIONIC_ASSERT_H_
 
-/* Android's assert has a function of its own; libraries are built with NDEBUG. */
+/* The function that Android's assert calls is not declared here; libraries define NDEBUG. */
 #if !defined(NDEBUG)
 #error "compile with -DNDEBUG"
 #endif

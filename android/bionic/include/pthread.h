@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads, as Android's C library has it from API level 24 on: what samara calls, and no more. */
+/* The part of Android's <pthread.h> (API level 24 and later) that samara uses. */
 #ifndef SAMARA_BIONIC_PTHREAD_H_
 #define SAMARA_BIONIC_PTHREAD_H_
 

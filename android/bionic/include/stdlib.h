@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory, numbers, the environment, as Android's C library has it from API level 24 on: what samara
- * calls, and no more. */
+/* The part of Android's <stdlib.h> (API level 24 and later) that samara uses. */
 #ifndef SAMARA_BIONIC_STDLIB_H_
 #define SAMARA_BIONIC_STDLIB_H_
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clocks, as Android's C library has it from API level 24 on: what samara calls, and no more. */
+/* The part of Android's <time.h> (API level 24 and later) that samara uses. */
 #ifndef SAMARA_BIONIC_TIME_H_
 #define SAMARA_BIONIC_TIME_H_
 

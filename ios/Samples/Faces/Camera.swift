@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front camera: its frames as pictures for a model, and its picture for a view.
+// The front camera: frames for a model, and a preview for a view.
 import AVFoundation
 import Samara
 import SwiftUI
 
-/// Frames that come while one is looked at are dropped.
+/// Drops frames that arrive while one is in use.
 final class Camera: NSObject, AVCaptureVideoDataOutputSampleBufferDelegate, @unchecked Sendable {
   static let width = 480
   static let height = 640
@@ -17,7 +17,7 @@ final class Camera: NSObject, AVCaptureVideoDataOutputSampleBufferDelegate, @unc
     let description: String
   }
 
-  /// Upright frames, the newest, until whoever asked looks no more.
+  /// Returns the newest frames, upright, until the caller stops iterating.
   func frames() async throws -> AsyncStream<Samara.Image> {
     guard await AVCaptureDevice.requestAccess(for: .video) else {
       throw Refused(description: "The app may not use the camera: see Settings.")
@@ -52,7 +52,7 @@ final class Camera: NSObject, AVCaptureVideoDataOutputSampleBufferDelegate, @unc
     session.sessionPreset = .vga640x480
     session.addInput(try AVCaptureDeviceInput(device: device))
     session.addOutput(output)
-    // Frames lie as the preview shows them, so that boxes need not be turned.
+    // Orient frames as the preview shows them, so that boxes need no rotation.
     guard let connection = output.connection(with: .video) else { return }
     connection.videoOrientation = .portrait
     connection.automaticallyAdjustsVideoMirroring = false
@@ -70,7 +70,7 @@ final class Camera: NSObject, AVCaptureVideoDataOutputSampleBufferDelegate, @unc
   }
 }
 
-/// The camera's picture.
+/// Shows the camera's picture.
 struct CameraPreview: UIViewRepresentable {
   let session: AVCaptureSession
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds faces before the front camera, and draws their boxes over its picture.
+// Finds faces in the front camera's picture and draws boxes over it.
 import Samara
 import SwiftUI
 
@@ -31,15 +31,15 @@ struct FacesView: View {
   }
 }
 
-/// What the camera sees.
+/// Boxes of the faces that the camera sees.
 @MainActor
 final class Faces: ObservableObject {
-  /// In shares of the picture's width and height.
+  /// Relative to the picture's width and height: 0 to 1.
   @Published private(set) var boxes: [CGRect] = []
   @Published private(set) var problem: String?
   let camera = Camera()
 
-  /// Look until the view goes, at the newest frame whenever the last one is done.
+  /// Run the model on the newest frame, again and again, until the view disappears.
   func look() async {
     do {
       let session = try Session(Model(named: "faces"))

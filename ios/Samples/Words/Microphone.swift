@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The microphone: portions of sound, at whatever rate it has.
+// The microphone: chunks of sound at the device's own rate.
 import AVFoundation
 import Samara
 
@@ -10,7 +10,7 @@ final class Microphone: @unchecked Sendable {
     let description: String
   }
 
-  /// Sound until whoever asked listens no more.
+  /// Returns sound until the caller stops iterating.
   func portions() async throws -> AsyncStream<Audio> {
     guard await AVCaptureDevice.requestAccess(for: .audio) else {
       throw Refused(description: "The app may not use the microphone: see Settings.")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listens for words, and shows the one that was heard last.
+// Listens for words and shows the last one.
 import Samara
 import SwiftUI
 
@@ -20,13 +20,13 @@ struct WordsView: View {
   }
 }
 
-/// What the microphone hears.
+/// The last word that the microphone picked up.
 @MainActor
 final class Words: ObservableObject {
   @Published private(set) var last = "Say yes, no or stop."
   @Published private(set) var problem: String?
 
-  /// Listen until the view goes.
+  /// Listen until the view disappears.
   func listen() async {
     do {
       for try await word in Self.heard() { last = word }
@@ -35,7 +35,7 @@ final class Words: ObservableObject {
     }
   }
 
-  /// Words as they are heard, by a task of their own: the model does not run on the main thread.
+  /// Returns words as they are spoken. A detached task runs the model, off the main thread.
   private static func heard() -> AsyncThrowingStream<String, Error> {
     AsyncThrowingStream { stream in
       let task = Task.detached {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model says of its functions, inputs and outputs.
+// Describes a model's functions, inputs and outputs.
 import CSamara
 
-/// A dim of an input or output: a size, or the name of one that may change.
+/// A dim of an input or output: a fixed size, or the name of a symbolic one.
 public enum Dimension: Hashable, Sendable, ExpressibleByIntegerLiteral, CustomStringConvertible {
   case fixed(Int)
   case symbolic(String)
 
   public init(integerLiteral value: Int) { self = .fixed(value) }
-  /// The size; nil where it may change.
+  /// The size; nil if the dim is symbolic.
   public var size: Int? {
     if case .fixed(let size) = self { return size }
     return nil
@@ -21,11 +21,11 @@ public enum Dimension: Hashable, Sendable, ExpressibleByIntegerLiteral, CustomSt
   }
 }
 
-/// What an input takes besides tensors, by the record of the file.
+/// What an input accepts besides tensors, as the file's record says.
 public enum InputRecord: Hashable, Sendable {
   /// A picture: `Session.setImage`, `Session.predict`.
   case picture
-  /// Sound, which becomes samples of this rate: `Session.listen`. Other rates are resampled.
+  /// Sound, resampled to this rate: `Session.listen`.
   case sound(rate: Int)
 }
 
@@ -34,10 +34,10 @@ public struct TensorInfo: Hashable, Sendable {
   public let name: String
   public let dtype: DType
   public let shape: [Dimension]
-  /// Of a quantized tensor: real = scale * (stored - zeroPoint); else nil.
+  /// Set for a quantized tensor: real = scale * (stored - zeroPoint). Otherwise nil.
   public let scale: Float?
   public let zeroPoint: Int?
-  /// How a picture or sound becomes this input, where the file says that.
+  /// How a picture or sound becomes this input; nil if the file has no record of it.
   public let record: InputRecord?
 
   init(_ native: samara_tensor_info, record: InputRecord? = nil) throws {
@@ -61,7 +61,7 @@ public struct TensorInfo: Hashable, Sendable {
 
 /// One function of a model: what it takes and returns.
 public struct FunctionInfo: Hashable, Sendable {
-  /// What `Session.predict` makes of the outputs.
+  /// The kind of answer that `Session.predict` returns.
   public enum AnswerKind: Int, Hashable, Sendable {
     case classification = 1
     case mask
@@ -72,9 +72,9 @@ public struct FunctionInfo: Hashable, Sendable {
   public let name: String
   public let inputs: [TensorInfo]
   public let outputs: [TensorInfo]
-  /// Whether a run may allocate memory, since no bound is known for some dim.
+  /// Whether a run may allocate memory, because some dim has no known bound.
   public let isGrowing: Bool
-  /// nil where the file does not say what the outputs mean.
+  /// nil if the file does not say what the outputs mean.
   public let answer: AnswerKind?
 }
 
@@ -101,7 +101,7 @@ extension FunctionInfo {
 }
 
 extension InputRecord {
-  /// The record of an input; nil where it has none.
+  /// The record of an input; nil if it has none.
   init?(_ model: OpaquePointer, _ function: String, _ index: Int) {
     var picture = samara_image_record()
     picture.struct_size = MemoryLayout<samara_image_record>.size

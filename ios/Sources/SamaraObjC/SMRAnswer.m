@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answers as objects.
-#if __has_include(<Foundation/Foundation.h>)  // else there is nothing to compile
+#if __has_include(<Foundation/Foundation.h>)  // else compile nothing
 #import "SMRInternal.h"
 
 @interface SMRFinding ()

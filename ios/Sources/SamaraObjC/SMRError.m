@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the runtime's statuses and texts to NSError.
-#if __has_include(<Foundation/Foundation.h>)  // else there is nothing to compile
+// Turns the runtime's statuses and texts into NSError.
+#if __has_include(<Foundation/Foundation.h>)  // else compile nothing
 #import "SMRInternal.h"
 
 NSString *const SMRErrorDomain = @"dev.samara";
 NSString *const SMRErrorNodeKey = @"SMRErrorNode";
 NSString *const SMRErrorOperatorKey = @"SMRErrorOperator";
 
-// Node and operator of a text that begins with "function 'f', node 'n' (op".
+// Extract node and operator from a text that begins with "function 'f', node 'n' (op".
 static void find_place(NSString *text, NSMutableDictionary<NSString *, id> *into) {
   const NSRange start = [text rangeOfString:@"node '"];
   if (start.location == NSNotFound) return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures, handed to the runtime where they lie.
-#if __has_include(<Foundation/Foundation.h>)  // else there is nothing to compile
+// Pictures, passed to the runtime without a copy.
+#if __has_include(<Foundation/Foundation.h>)  // else compile nothing
 #import "SMRInternal.h"
 
-// Bytes of a sample of plane `plane`; 0 where the format has no such plane.
+// Bytes of a sample of plane `plane`; 0 if the format has no such plane.
 static size_t bytes_per_sample(SMRImageFormat format, int plane) {
   switch (format) {
     case SMRImageFormatRGB:
@@ -72,7 +72,7 @@ static size_t bytes_of_plane(SMRImageFormat format, int plane, size_t width, siz
   SMR_DEALLOC_SUPER;
 }
 
-// All but the planes.
+// The native picture without its planes.
 - (samara_image)native {
   samara_image native = {.struct_size = sizeof native,
                          .format = (samara_image_format)_format,
@@ -121,7 +121,7 @@ static const pixel_format formats[] = {
     {kCVPixelFormatType_420YpCbCr8PlanarFullRange, SMRImageFormatI420, SAMARA_FULL_RANGE},
 };
 
-// 0 where the buffer does not say, or says another one.
+// 0 if the buffer names no colour matrix or one that the runtime does not know.
 static unsigned matrix_of(CVPixelBufferRef buffer) {
   CFTypeRef said = CVBufferCopyAttachment(buffer, kCVImageBufferYCbCrMatrixKey, NULL);
   if (said == NULL) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the classes share. They compile with and without reference counting by the compiler (ARC).
+// Shared by the classes, which compile with and without automatic reference counting (ARC).
 #import "SamaraObjC/SamaraObjC.h"
 
 #if __has_include(<CSamara/CSamara.h>)
@@ -24,15 +24,15 @@
 
 NS_ASSUME_NONNULL_BEGIN
 
-// Write an error, and return NO. `fix` says what to do.
+// Write an error and return NO. `fix` says what to do.
 BOOL SMRFail(NSError **error, NSInteger code, NSString *_Nullable fix, NSString *message);
-// Whether `status` is SAMARA_OK; else write what `text` says, or the status where it is empty.
+// Whether `status` is SAMARA_OK; if not, write an error. An empty `text` means the status itself.
 BOOL SMRCheck(samara_status status, const char *_Nullable text, NSError **error);
-// A text of the runtime; `other` for none, and for bytes that are no UTF-8.
+// A text of the runtime; `other` if it is NULL or not UTF-8.
 NSString *SMRText(const char *_Nullable text, NSString *other);
 
 @interface SMRTensor (Native)
-// A copy of what the runtime holds.
+// Copies a tensor of the runtime.
 + (SMRTensor *)tensorWithNative:(const samara_tensor *)native;
 @end
 
@@ -41,17 +41,17 @@ NSString *SMRText(const char *_Nullable text, NSString *other);
 @end
 
 @interface SMRAnswer (Native)
-// A copy of an answer, whose memory is the session's.
+// Copies an answer out of the session's memory.
 + (SMRAnswer *)answerWithNative:(const samara_answer *)native;
 @end
 
 @interface SMRImage (Native)
-// Have the picture be an input.
+// Set the picture as an input.
 - (BOOL)setInput:(size_t)index ofSession:(samara_session *)session error:(NSError **)error;
 @end
 
 @interface SMRModel (Native)
-// NULL where opening failed.
+// NULL if opening failed.
 @property(nonatomic, readonly) struct samara_model *_Nullable handle;
 @end
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models as objects.
-#if __has_include(<Foundation/Foundation.h>)  // else there is nothing to compile
+#if __has_include(<Foundation/Foundation.h>)  // else compile nothing
 #import "SMRInternal.h"
 
 static NSDictionary<NSString *, NSString *> *metadata_of(const samara_model *model) {
@@ -13,7 +13,7 @@ static NSDictionary<NSString *, NSString *> *metadata_of(const samara_model *mod
   return pairs;
 }
 
-// The list of texts that metadata "labels" holds as JSON; empty for anything else.
+// Parse metadata "labels", a JSON list of texts; empty if it is anything else.
 static NSArray<NSString *> *labels_in(NSDictionary<NSString *, NSString *> *metadata) {
   NSData *text = [[metadata objectForKey:@"labels"] dataUsingEncoding:NSUTF8StringEncoding];
   if (text == nil) return [NSArray array];
@@ -59,7 +59,7 @@ static NSArray<NSString *> *labels_in(NSDictionary<NSString *, NSString *> *meta
   if (self == nil) return nil;
   samara_error said = {0};
   const samara_model_options options = {.struct_size = sizeof options, .copy = true};
-  // The runtime wants a multiple of 4, which the bytes of a part of other data need not have.
+  // The runtime needs a multiple of 4 as address, which a subrange of other data may not have.
   void *aligned = malloc(data.length + 1);
   samara_status status = SAMARA_OUT_OF_MEMORY;
   if (aligned != NULL) {
@@ -70,7 +70,7 @@ static NSArray<NSString *> *labels_in(NSDictionary<NSString *, NSString *> *meta
   return [self read:SMRCheck(status, said.text, error)];
 }
 
-// What the opened model says of itself; nil where it is not `opened`.
+// Read the opened model's description; returns nil if opening failed.
 - (instancetype)read:(BOOL)opened {
   if (!opened) {
     SMR_RELEASE(self);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions as objects, which one call at a time uses.
-#if __has_include(<Foundation/Foundation.h>)  // else there is nothing to compile
+// Sessions as objects. One call at a time may use a session.
+#if __has_include(<Foundation/Foundation.h>)  // else compile nothing
 #import "SMRInternal.h"
 
-// The index of a name; SIZE_MAX, and an error, where there is none.
+// The index of a name; SIZE_MAX and an error if it is unknown.
 static size_t index_of(NSString *name, NSArray<SMRTensorInfo *> *infos, NSError **error) {
   NSMutableArray<NSString *> *names = [NSMutableArray array];
   for (SMRTensorInfo *info in infos) {
@@ -16,7 +16,7 @@ static size_t index_of(NSString *name, NSArray<SMRTensorInfo *> *infos, NSError 
   return SIZE_MAX;
 }
 
-// Inputs or outputs of a function.
+// Describe the inputs or outputs of a function.
 static NSArray<SMRTensorInfo *> *infos_of(const samara_model *model, const char *function,
                                           BOOL outputs) {
   NSMutableArray<SMRTensorInfo *> *all = [NSMutableArray array];
@@ -128,7 +128,7 @@ static NSArray<SMRTensorInfo *> *infos_of(const samara_model *model, const char 
 }
 
 - (BOOL)close:(NSError **)error {
-  if (!samara_flag_take(&_taken)) return [self take:error];  // says who has it
+  if (!samara_flag_take(&_taken)) return [self take:error];  // writes why it is refused
   [self destroy];
   samara_flag_give(&_taken);
   return YES;
@@ -155,7 +155,7 @@ static NSArray<SMRTensorInfo *> *infos_of(const samara_model *model, const char 
   return made;
 }
 
-// Whether the file says how a picture becomes the one input, and what the outputs mean.
+// Check that the function has one input, a record for pictures, and an answer.
 - (BOOL)checkPicture:(SMRImage *)image error:(NSError **)error {
   if (image == nil || _inputs.count != 1) {
     return SMRFail(
@@ -189,7 +189,7 @@ static NSArray<SMRTensorInfo *> *infos_of(const samara_model *model, const char 
   return made;
 }
 
-// Whether there is a tensor of the right type for every input, and nothing else.
+// Check that every input has a tensor of its type and that no other name is given.
 - (BOOL)checkNames:(NSDictionary<NSString *, SMRTensor *> *)inputs error:(NSError **)error {
   for (NSString *name in inputs) {
     const size_t index = index_of(name, _inputs, error);
@@ -225,7 +225,7 @@ static NSArray<SMRTensorInfo *> *infos_of(const samara_model *model, const char 
   return YES;
 }
 
-// Whether an input has that shape now.
+// Whether the input's current shape is that one.
 - (BOOL)input:(size_t)index hasShape:(NSArray<NSNumber *> *)shape {
   samara_tensor now;
   if (samara_session_input(_handle, index, &now) != SAMARA_OK) return NO;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors as objects.
-#if __has_include(<Foundation/Foundation.h>)  // else there is nothing to compile
+#if __has_include(<Foundation/Foundation.h>)  // else compile nothing
 #import "SMRInternal.h"
 
-// Bits of an element; 0 for a type that is not known.
+// Bits of an element; 0 for an unknown type.
 static NSUInteger bits_of(SMRElementType type) {
   switch (type) {
     case SMRElementTypeInt4:
@@ -31,7 +31,7 @@ static NSUInteger bits_of(SMRElementType type) {
   return 0;
 }
 
-// Bytes of a tensor; NO where a size is no number of 0 or more, or the product does not fit.
+// Compute a tensor's bytes; NO if a size is negative or the product overflows.
 static BOOL bytes_of(SMRElementType type, NSArray<NSNumber *> *shape, size_t *bytes) {
   size_t count = 1;
   for (NSNumber *size in shape) {

@@ -4,7 +4,7 @@
 import Foundation
 
 public typealias OSType = UInt32
-// Values here: Linux does not bridge strings of Foundation to those of Swift.
+// Any, not AnyObject: Linux does not bridge Foundation's strings to Swift's.
 public typealias CFTypeRef = Any
 public typealias CFString = String
 public typealias CVReturn = Int32

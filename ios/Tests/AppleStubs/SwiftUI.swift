@@ -83,7 +83,7 @@ public struct ZStack<Content: View>: Primitive {
   public init(@ViewBuilder content: () -> Content) {}
 }
 
-public struct Image: Primitive {}  // whose name is that of ours
+public struct Image: Primitive {}  // has the same name as Samara.Image
 public struct Font: Sendable { public static let largeTitle = Font() }
 public struct Color: Sendable { public static let green = Color() }
 public struct Path { public init(_ rect: CGRect) {} }
@@ -104,7 +104,7 @@ extension View {
   public func task(_ action: @escaping @Sendable @MainActor () async -> Void) -> some View { self }
 }
 
-// ---- views of UIKit ----
+// ---- UIKit views in SwiftUI ----
 
 public struct UIViewRepresentableContext<Representable> {}
 

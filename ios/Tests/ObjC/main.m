@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What SamaraObjC does, beside the answers of Python that tests/e2e/swift_cases.py wrote, on
-// GNUstep.
+// Tests SamaraObjC on GNUstep against the results of Python that tests/e2e/swift_cases.py wrote.
 //
 //   main FOLDER ROUNDS
 #import <Foundation/Foundation.h>
@@ -16,7 +15,7 @@ static int failures;
 
 static NSString *in_folder(NSString *name) { return [folder stringByAppendingPathComponent:name]; }
 
-// The old runtime of GNUstep has no subscripts.
+// GNUstep's old runtime does not support subscripts.
 static id get(NSDictionary *from, NSString *name) { return [from objectForKey:name]; }
 
 static NSData *file(NSString *name) { return [NSData dataWithContentsOfFile:in_folder(name)]; }
@@ -56,7 +55,7 @@ static NSDictionary *tensors_of(NSDictionary *stored) {
   return made;
 }
 
-// Every run of every model gives Python's bytes.
+// Every run of every model returns the same bytes as in Python.
 static void golden(void) {
   int runs = 0;
   for (NSDictionary *each in json(@"cases.json")) {
@@ -88,7 +87,7 @@ static void golden(void) {
   printf("measured: %d runs as in Python\n", runs);
 }
 
-// Models and what they say of themselves.
+// Models and their descriptions.
 static void models(void) {
   NSError *error = nil;
   SMRModel *dense = model_of(@"dense.samara");
@@ -107,7 +106,7 @@ static void models(void) {
   EXPECT([[[[SMRModel alloc] initWithData:part error:&error] autorelease] selftest:&error]);
 }
 
-// A picture: what a model finds in it.
+// Answers about a picture.
 static void pictures(void) {
   NSError *error = nil;
   SMRSession *session = [[[SMRSession alloc] initWithModel:model_of(@"digits.samara")
@@ -148,7 +147,7 @@ static void pictures(void) {
   }
 }
 
-// Whether a call failed with that code, and says so.
+// Whether a call failed with that code and a message.
 static BOOL failed(BOOL done, NSError *error, NSInteger code) {
   const BOOL right = !done && [error.domain isEqual:SMRErrorDomain] && error.code == code &&
                      error.localizedDescription.length > 0;
@@ -158,7 +157,7 @@ static BOOL failed(BOOL done, NSError *error, NSInteger code) {
 
 static void misuse(void) {
   NSError *e = nil;
-  // What the compiler does not see.
+  // Hide the misuse from the compiler.
   id nothing = nil, number = @1;
   EXPECT(failed([[SMRModel alloc] initWithPath:@"/nowhere" error:&e] != nil, e, SMRErrorFile));
   EXPECT(failed([[SMRModel alloc] initWithPath:nothing error:&e] != nil, e, SMRErrorBadArgument));
@@ -203,7 +202,7 @@ static void misuse(void) {
   EXPECT([session close:&e] && [session close:&e]);
   [session cancel];
   EXPECT(failed([session reset:&e], e, SMRErrorBadState));
-  // What the compiler does not let by.
+  // The cast hides from the compiler that `new` is unavailable.
   SMRSession *made = [[(id)[SMRSession class] new] autorelease];
   EXPECT(failed([made runWithInputs:@{} error:&e] != nil, e, SMRErrorBadState));
   [made cancel];
@@ -228,7 +227,7 @@ static void misuse(void) {
 
 @implementation Work
 
-// A run that only cancel ends.
+// A run that ends only when it is cancelled.
 - (void)endless {
   NSAutoreleasePool *pool = [[NSAutoreleasePool alloc] init];
   NSError *error = nil;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that tests/e2e/swift_cases.py wrote: models, and what Python's sessions make of inputs.
+// Reads the files of tests/e2e/swift_cases.py: models, inputs, and Python's outputs.
 import Foundation
 import Samara
 import XCTest

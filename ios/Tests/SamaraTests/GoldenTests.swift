@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same bytes as Python's sessions give, for every model, in every way to run it.
+// Every way to run a model must return the same bytes as Python's sessions.
 import Samara
 import XCTest
 
 final class GoldenTests: XCTestCase {
-  /// Runs by name.
+  /// Runs on named inputs.
   func testRunsByName() throws {
     var ran = 0
     for each in try Files.cases() where !each.runs.isEmpty {
@@ -24,7 +24,7 @@ final class GoldenTests: XCTestCase {
     XCTAssertGreaterThan(ran, 10)
   }
 
-  /// Runs in place, in memory that is bound, and in a thread of the session's own.
+  /// Runs in place, in bound memory, and asynchronously.
   func testOtherWays() async throws {
     for each in try Files.cases() where !each.runs.isEmpty {
       let model = try Model(path: Files.path(each.model))
@@ -44,7 +44,7 @@ final class GoldenTests: XCTestCase {
     }
   }
 
-  /// A model from memory, copied and not, and from a URL.
+  /// Models from memory, with and without a copy, and from a URL.
   func testSources() throws {
     let run = try XCTUnwrap(try Files.case("dense").runs.first)
     let data = try Files.data("dense.samara")
@@ -72,7 +72,7 @@ final class GoldenTests: XCTestCase {
     place.deallocate()
   }
 
-  /// What a model says of itself.
+  /// A model's description.
   func testInfo() throws {
     let model = try Files.model("dense")
     XCTAssertEqual(model.labels, ["a", "b", "c"])

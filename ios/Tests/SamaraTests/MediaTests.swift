@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures and sound: the same answers as Python gives.
+// Pictures and sound must give the same answers as in Python.
 import Samara
 import XCTest
 
 final class MediaTests: XCTestCase {
-  /// Boxes of faces in a photo, as bytes.
+  /// Boxes of faces in a photo, compared as bytes.
   func testFaces() throws {
     struct Faces: Decodable { let picture: Stored, boxes: Stored, scores: Stored }
     try XCTSkipUnless(Files.has("faces.json"), "NOT RUN: the recorded networks are not there")
@@ -20,7 +20,7 @@ final class MediaTests: XCTestCase {
     XCTAssertGreaterThan(found.count, 0)
   }
 
-  /// Classes; and the same picture in other formats.
+  /// Classes, also of the same picture in other formats.
   func testClasses() async throws {
     let session = try Session(Files.model("digits"))
     let gray = (0..<64).map { UInt8($0 * 4) }
@@ -49,7 +49,7 @@ final class MediaTests: XCTestCase {
     XCTAssertEqual(try session.answer(), answer)
   }
 
-  /// Records without a session: the tensors on which sessions run.
+  /// Preprocessing without a session: it must return the tensors that a session runs on.
   func testPreprocess() throws {
     let model = try Files.model("digits")
     let picture = try Image((0..<64).map { UInt8($0 * 4) }, format: .gray, width: 8, height: 8)
@@ -69,7 +69,7 @@ final class MediaTests: XCTestCase {
     XCTAssertEqual(thrown(try model.preprocess(picture)).status, .badState)
   }
 
-  /// The same of sound: as many tensors as a session runs on, with the same outputs.
+  /// The same for sound: as many tensors as a session runs on, with the same outputs.
   func testPreprocessSound() throws {
     let (sound, _, _) = try words()
     let model = try Files.model("words")
@@ -89,7 +89,7 @@ final class MediaTests: XCTestCase {
     XCTAssertEqual(thrown(try Files.model("digits").preprocess(sound)).kind, .unsupported)
   }
 
-  /// Planes of a camera.
+  /// The planes of a camera frame.
   func testCamera() throws {
     let session = try Session(Files.model("digits"))
     let luma = (0..<256).map { UInt8($0) }
@@ -101,7 +101,7 @@ final class MediaTests: XCTestCase {
     XCTAssertEqual(answers[0], answers[2])
   }
 
-  /// A recording of words, its samples, and the scores that Python heard.
+  /// A recording of words, its samples, and the scores that Python computed.
   private func words() throws -> (Audio, [Int16], [UInt8]) {
     let given = try Files.case("words")
     let sound = try XCTUnwrap(given.sound)
@@ -113,7 +113,7 @@ final class MediaTests: XCTestCase {
     return (whole, samples, try XCTUnwrap(given.heard).bytes())
   }
 
-  /// Words in a recording: all at once, in portions, and as they come.
+  /// Words in a recording: at once, in chunks, and as a stream.
   func testWords() async throws {
     let (whole, samples, expected) = try words()
     let session = try Session(Files.model("words"))
@@ -140,7 +140,7 @@ final class MediaTests: XCTestCase {
     for try await outputs in session.listen(microphone) { made += outputs["scores"]!.bytes }
     XCTAssertTrue(made == expected)
 
-    // One who stops early leaves nothing behind.
+    // Stopping early must leave no sound in the session.
     struct Enough: Error {}
     XCTAssertThrowsError(try session.listen(whole) { _ in throw Enough() }) {
       XCTAssertTrue($0 is Enough)
@@ -150,7 +150,7 @@ final class MediaTests: XCTestCase {
     XCTAssertEqual(words.count, try Files.case("words").heard?.shape[0])
   }
 
-  /// Pictures and sound that contradict themselves.
+  /// Pictures and sound with inconsistent fields.
   func testWrong() throws {
     let session = try Session(Files.model("digits"))
     let bytes = [UInt8](repeating: 0, count: 64)

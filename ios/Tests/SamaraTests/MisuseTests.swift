@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever the caller does wrong throws, and says what to do.
+// Every misuse must throw an error that says what to do.
 import Samara
 import XCTest
 
@@ -80,7 +80,7 @@ final class MisuseTests: XCTestCase {
     try session.withInput("x", as: Float.self) { x in
       XCTAssertEqual(x.count, 8)
       x.update(repeating: 1)
-      // The session is taken: nothing of it can be used inside.
+      // The session is in use, so calls on it from inside must fail.
       XCTAssertEqual(thrown(try session.run()).status, .badState)
       XCTAssertEqual(thrown(try session.close()).status, .badState)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run costs over that of C: time and allocations.
+// Time and allocations of a run compared with the C interface.
 import CSamara
 import Foundation
 import Samara
@@ -8,7 +8,7 @@ import XCTest
 final class OverheadTests: XCTestCase {
   private let runs = 20_000
 
-  /// Fill an input, run, read an output: no more than a microsecond over the same in C.
+  /// Fill an input, run, read an output: at most one microsecond slower than in C.
   func testTime() throws {
     let session = try Session(Files.model("counter"), threads: 1)
     let c = try CSession("counter")
@@ -19,13 +19,12 @@ final class OverheadTests: XCTestCase {
     }
     let over = (best.swift - best.c) / Double(runs) * 1e9
     print("measured: \(best.c / Double(runs) * 1e9) ns in C, \(over) ns more in Swift")
-    #if !DEBUG  // where nothing is optimised
+    #if !DEBUG  // debug builds are not optimised
       XCTAssertLessThan(over, 1000)
     #endif
   }
 
-  /// After the first run nothing is allocated. Needs tests/e2e/allocations.c, preloaded, which
-  /// counts.
+  /// After the first run nothing is allocated. Needs tests/e2e/allocations.c preloaded: it counts.
   func testAllocations() throws {
     let session = try Session(Files.model("counter"), threads: 1)
     try swift(session)
@@ -37,7 +36,7 @@ final class OverheadTests: XCTestCase {
     print("measured: \(inPlace) allocations in \(runs) runs in place, \(byName) in one by name")
   }
 
-  /// How often `body` allocates.
+  /// The number of allocations that `body` makes.
   private func allocations(_ body: @escaping () throws -> Void) throws -> Int {
     typealias Function = @convention(c) (UnsafeMutableRawPointer?) -> Int32
     typealias Counted = @convention(c) (
@@ -78,7 +77,7 @@ final class OverheadTests: XCTestCase {
     return Double(DispatchTime.now().uptimeNanoseconds - start) / 1e9
   }
 
-  /// The same by the C interface alone.
+  /// The same steps through the C interface alone.
   private final class CSession {
     private var model: OpaquePointer?
     private var session: OpaquePointer?

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads, tasks and cancelling; memory that stays flat.
+// Threads, tasks and cancelling; memory must not grow.
 import Dispatch
 import Foundation
 import Samara
@@ -11,7 +11,7 @@ final class ThreadTests: XCTestCase {
     ["trips": trips, "x": try Tensor([Float](repeating: 0, count: 64))]
   }
 
-  /// A second thread is refused, and cancels.
+  /// A second thread may cancel a run but not use the session.
   func testOtherThread() throws {
     let session = try Session(Files.model("loop"), threads: 1)
     let endless = try feeds(long)
@@ -19,7 +19,7 @@ final class ThreadTests: XCTestCase {
     Thread.detachNewThread {
       var error: SamaraError?
       repeat {
-        // The other thread may be inside when this one comes.
+        // The other thread may be using the session at this moment.
         do { _ = try session.run(endless) } catch let failure { error = failure as? SamaraError }
       } while error?.status == .badState
       XCTAssertEqual(error?.kind, .cancelled)
@@ -43,7 +43,7 @@ final class ThreadTests: XCTestCase {
       try session.run(feeds(Tensor(Int64(3))))["y"]?.values(), [Float](repeating: 3, count: 64))
   }
 
-  /// A task that is cancelled ends its run, whenever that comes.
+  /// Cancelling a task ends its run, at whatever moment.
   func testCancelledTasks() async throws {
     let session = try Session(Files.model("loop"), threads: 1)
     let endless = try feeds(long)
@@ -59,7 +59,7 @@ final class ThreadTests: XCTestCase {
     }
     let made = try await session.runAsync(try feeds(Tensor(Int64(5))))
     XCTAssertEqual(try made["y"]?.values(), [Float](repeating: 5, count: 64))
-    // While a task waits, the session is taken.
+    // While a task waits, its session is in use.
     let task = Task { try await session.runAsync(endless) }
     try await Task.sleep(nanoseconds: 20_000_000)
     XCTAssertEqual(thrown(try session.run()).status, .badState)
@@ -68,7 +68,7 @@ final class ThreadTests: XCTestCase {
     _ = await task.result
   }
 
-  /// Many tasks, each with a session of its own, of one model.
+  /// Many tasks share one model; each has its own session.
   func testManyTasks() async throws {
     let model = try Files.model("dense")
     let run = try XCTUnwrap(try Files.case("dense").runs.first)
@@ -88,7 +88,7 @@ final class ThreadTests: XCTestCase {
     }
   }
 
-  /// Eight threads do anything at all to one session and one model: it works or throws.
+  /// Eight threads call anything on one session and one model: each call works or throws.
   func testAnythingFromAnywhere() throws {
     let run = try XCTUnwrap(try Files.case("counter").runs.first)
     let inputs = try run.inputs.mapValues { try $0.tensor() }
@@ -132,7 +132,7 @@ final class ThreadTests: XCTestCase {
     XCTAssertGreaterThan(counts.all[1], 100)
   }
 
-  /// A session that its task alone refers to, cancelled or not, goes when the task ends.
+  /// A session that only its task refers to is freed when the task ends, cancelled or not.
   func testAbandonedTasks() async throws {
     let model = try Files.model("loop")
     let endless = try feeds(long)
@@ -149,11 +149,11 @@ final class ThreadTests: XCTestCase {
     XCTAssertNil(last)
   }
 
-  /// Open, run, close from eight threads: memory stays as it was.
+  /// Opening, running and closing from eight threads must not grow memory.
   func testFlatMemory() throws {
     let given = ProcessInfo.processInfo.environment
     let rounds = Int(given["SAMARA_SWIFT_ROUNDS"] ?? "") ?? 400
-    // Sanitizers hold back what is freed.
+    // Sanitizers delay the reuse of freed memory, so their limit is higher.
     let most = Int(given["SAMARA_SWIFT_GROWTH"] ?? "") ?? 4 << 20
     let run = try XCTUnwrap(try Files.case("dense").runs.first)
     let inputs = try run.inputs.mapValues { try $0.tensor() }
@@ -181,7 +181,7 @@ final class ThreadTests: XCTestCase {
     XCTAssertLessThan(grown, most)
   }
 
-  /// Two counts that threads add to.
+  /// Two counters shared by threads.
   private final class Counts: @unchecked Sendable {
     private let lock = NSLock()
     private(set) var all = [0, 0]
@@ -192,7 +192,7 @@ final class ThreadTests: XCTestCase {
     }
   }
 
-  /// Bytes of memory that the process has; 0 where the system does not say.
+  /// Resident memory of the process in bytes; 0 if the system does not tell.
   private func residentBytes() -> Int {
     guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .ascii) else {
       return 0

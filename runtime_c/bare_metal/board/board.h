@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program on a bare core can say and how it ends. startup.c has it by semihosting: the
- * emulator, or a debugger with semihosting on, shows the text. On a board of your own write
- * board_write again, for its UART. */
+/* Text output and exit for a program on a bare core. startup.c uses semihosting: the emulator, or a
+ * debugger with semihosting enabled, shows the text. For your own board replace board_write by one
+ * that writes to its UART. */
 #ifndef SAMARA_BOARD_H_
 #define SAMARA_BOARD_H_
 
@@ -13,7 +13,7 @@ extern "C" {
 
 /* Show a text. */
 void board_write(const char *text);
-/* Show a number: a whole one, and one of about seven digits. */
+/* Show an integer, and a float with about seven digits. */
 void board_integer(int64_t value);
 void board_real(float value);
 /* End the program; the emulator exits with `status`. Does not return. */

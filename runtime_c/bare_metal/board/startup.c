@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Start-up of a program without an operating system, on an Arm Cortex-M or a 32-bit RISC-V: vectors
- * or the first instruction, the FPU, constants and variables, then main. Text goes out by
- * semihosting. link.ld says where memory is. */
+/* Start-up code without an operating system, for Arm Cortex-M and 32-bit RISC-V: vector table or
+ * entry point, FPU, .data and .bss, then main. Text output uses semihosting. link.ld defines the
+ * memory. */
 #include "board.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What link.ld defines. */
+/* Symbols of link.ld. */
 extern uint32_t board_data_from[], board_data[], board_data_end[], board_bss[], board_bss_end[],
     board_stack_top[];
 
@@ -22,7 +22,7 @@ __attribute__((noinline)) static int board_call(int operation, const void *argum
   register int a0 __asm__("a0") = operation;
   register const void *a1 __asm__("a1") = argument;
   __asm__ volatile(
-      ".option push\n .option norvc\n .balign 16\n" /* the three lie in one page, uncompressed */
+      ".option push\n .option norvc\n .balign 16\n" /* all in one page, uncompressed */
       "slli zero, zero, 0x1f\n ebreak\n srai zero, zero, 7\n .option pop"
       : "+r"(a0)
       : "r"(a1)
@@ -49,7 +49,7 @@ void board_exit(int status) {
 
 /* ---- numbers as text ---- */
 
-/* `value` with `digits` digits at least, into the room that ends at `at`; where it begins. */
+/* Write `value` with at least `digits` digits so that it ends before `at`; return its begin. */
 static char *board_digits(char *at, uint32_t value, int digits) {
   for (; value != 0 || digits > 0; digits--) {
     *--at = (char)('0' + value % 10);
@@ -84,7 +84,7 @@ void board_real(float value) {
     board_write("inf");
     return;
   }
-  /* Beyond what is shown as it is: a first digit, and the power of ten. */
+  /* Very large or small: scale to one digit before the point, and show the power of ten. */
   if (rest != 0 && (rest >= 1e6f || rest < 1e-3f)) {
     for (; rest >= 10; rest /= 10) power++;
     for (; rest < 1; rest *= 10) power--;
@@ -93,7 +93,7 @@ void board_real(float value) {
     *--at = 'e';
   }
   uint32_t whole = (uint32_t)rest;
-  /* What is behind the point, in 2^-31: exact, for a float has 24 bits. */
+  /* The fraction in units of 2^-31. */
   const uint32_t fraction = (uint32_t)((rest - (float)whole) * 2147483648.0f);
   uint32_t millionths = (uint32_t)(((uint64_t)fraction * 1000000 + (1u << 30)) >> 31);
   if (millionths >= 1000000) {
@@ -106,10 +106,10 @@ void board_real(float value) {
   board_write(at);
 }
 
-/* ---- where the core begins ---- */
+/* ---- entry ---- */
 
 static void board_fault(void) {
-  board_write("fault: a forbidden access or instruction, or no stack is left\n");
+  board_write("fault: an illegal access or instruction, or the stack has overflowed\n");
   board_exit(3);
 }
 
@@ -130,7 +130,7 @@ __attribute__((naked, section(".vectors"), used)) void board_reset(void) {
       ".option push\n .option arch, +zicsr\n"
       "la sp, board_stack_top\n"
       "la t0, 1f\n csrw mtvec, t0\n"
-      "li t0, 0x6000\n csrs mstatus, t0\n" /* the FPU, where there is one */
+      "li t0, 0x6000\n csrs mstatus, t0\n" /* enable the FPU, if there is one */
       "j board_begin\n"
       ".balign 4\n 1: la sp, board_stack_top\n j %0\n .option pop"
       :
@@ -148,7 +148,7 @@ __attribute__((noreturn)) void board_reset(void) {
   board_begin();
 }
 
-/* The first of the vectors is the stack, the others are functions. */
+/* The first vector is the initial stack pointer, the others are functions. */
 union board_vector {
   uint32_t *stack;
   void (*handler)(void);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts that the kernel tells, as Android's C library has it from API level 24 on: what samara
- * calls, and no more. */
+/* The part of Android's <sys/auxv.h> (API level 24 and later) that samara uses. */
 #ifndef SAMARA_BIONIC_SYS_AUXV_H_
 #define SAMARA_BIONIC_SYS_AUXV_H_
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Facts about files, as Android's C library has it from API level 24 on: what samara calls, and no
- * more. */
+/* The part of Android's <sys/stat.h> (API level 24 and later) that samara uses. */
 #ifndef SAMARA_BIONIC_SYS_STAT_H_
 #define SAMARA_BIONIC_SYS_STAT_H_
 
@@ -16,7 +15,7 @@
 #define S_ISREG(mode) (((mode) & S_IFMT) == S_IFREG)
 #define S_ISDIR(mode) (((mode) & S_IFMT) == S_IFDIR)
 
-/* As the kernel fills it. */
+/* The kernel's layout. */
 #if defined(__aarch64__)
 struct stat {
   unsigned long st_dev, st_ino;

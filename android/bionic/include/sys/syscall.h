@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of system calls, as Android's C library has it from API level 24 on: what samara calls,
- * and no more. */
+/* The part of Android's <sys/syscall.h> (API level 24 and later) that samara uses. */
 #ifndef SAMARA_BIONIC_SYS_SYSCALL_H_
 #define SAMARA_BIONIC_SYS_SYSCALL_H_
 
-/* None: what needs one is left out. */
+/* Empty: samara leaves out what needs the number of a system call. */
 
 #endif

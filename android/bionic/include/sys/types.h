@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of the system, as Android's C library has it from API level 24 on: what samara calls, and
- * no more. */
+/* The part of Android's <sys/types.h> (API level 24 and later) that samara uses. */
 #ifndef SAMARA_BIONIC_SYS_TYPES_H_
 #define SAMARA_BIONIC_SYS_TYPES_H_
 
@@ -12,7 +11,7 @@ typedef long ssize_t;
 #else
 typedef int ssize_t;
 #endif
-/* Functions that take it are those for files of any size, whatever the ABI. */
+/* 64 bits in every ABI: functions that take it are declared in their large-file variants. */
 typedef int64_t off_t;
 typedef int pid_t;
 typedef unsigned int uid_t, gid_t, mode_t;

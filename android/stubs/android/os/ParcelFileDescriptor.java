@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signatures alone, to compile against where the real class is not there.
+// Signatures only, to compile against where the Android class is not available.
 package android.os;
 
 public class ParcelFileDescriptor {

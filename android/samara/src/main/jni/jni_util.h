@@ -18,22 +18,22 @@ void jni_util_unload(JNIEnv *env);
 
 /// Throw the exception of a status. `fix` may be NULL. An exception that is pending stays.
 void jni_throw(JNIEnv *env, samara_status status, const char *text, const char *fix);
-/// Throw that the library was built without a feature of `samara build`; 0.
+/// Throw "built without this feature of `samara build`". Returns 0.
 jlong jni_throw_absent(JNIEnv *env, const char *feature);
-/// Throw what `error` says of a call that returned `status`, which is not SAMARA_OK.
+/// Throw the failure `error` of a call that returned `status`, which is not SAMARA_OK.
 void jni_throw_error(JNIEnv *env, samara_status status, const samara_error *error);
-/// Throw what the session says, where status is not SAMARA_OK; whether it is.
+/// Whether status is SAMARA_OK. If not, throw the session's message.
 bool jni_ok(JNIEnv *env, const samara_session *session, samara_status status);
 
 // ---- text and bytes ----
 
-/// A copy of a name that Java gave, NUL-terminated, to be freed; NULL for null, and with an
-/// exception pending when there is no memory.
+/// A NUL-terminated copy of a name from Java; the caller frees it. NULL for null, or, with an
+/// exception pending, when memory is short.
 char *jni_text(JNIEnv *env, jbyteArray text);
 /// An array of Java with these bytes; NULL with an exception pending.
 jbyteArray jni_bytes(JNIEnv *env, const void *data, size_t size_bytes);
 
-/// Numbers and texts one behind the other, as dev.samara.Blob reads them.
+/// Packed numbers and texts, in the format that dev.samara.Blob reads.
 struct jni_blob {
   char *data;
   size_t size, capacity;
@@ -43,13 +43,13 @@ void jni_put(struct jni_blob *blob, const void *data, size_t size_bytes);
 void jni_put_int(struct jni_blob *blob, int64_t value);
 void jni_put_long(struct jni_blob *blob, int64_t value);
 void jni_put_float(struct jni_blob *blob, float value);
-/// The length, then the bytes.
+/// Append the length, then the bytes.
 void jni_put_block(struct jni_blob *blob, const void *data, size_t size_bytes);
-/// The same of a text; NULL is the empty one.
+/// Append a text the same way; NULL counts as "".
 void jni_put_text(struct jni_blob *blob, const char *text);
-/// A tensor: type, rank, dims, scale, zero point, bytes.
+/// Append a tensor: type, rank, dims, scale, zero point, bytes.
 void jni_put_tensor(struct jni_blob *blob, const samara_tensor *tensor);
-/// The array of Java, the blob's memory freed; NULL with an exception pending.
+/// Return the blob as a Java array and free its memory; NULL with an exception pending.
 jbyteArray jni_take(JNIEnv *env, struct jni_blob *blob);
 
 // ---- addresses ----
@@ -61,8 +61,8 @@ static inline samara_session *jni_session(jlong handle) {
 static inline samara_pool *jni_pool(jlong handle) { return (samara_pool *)(intptr_t)handle; }
 static inline jlong jni_handle(const void *object) { return (jlong)(intptr_t)object; }
 
-/// The memory of a direct buffer from byte `at` on, `size_bytes` of it; NULL with an exception
-/// pending where the buffer has not so many.
+/// The `size_bytes` of a direct buffer that begin at byte `at`; NULL with an exception pending if
+/// the buffer is shorter.
 void *jni_memory(JNIEnv *env, jobject buffer, jlong at, jlong size_bytes);
 
 // ---- the natives of dev.samara.Native, by file ----

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Values of inputs and outputs: arrays and direct buffers of Java.
+/// Copies Java arrays and direct buffers into inputs and from outputs, and binds buffers.
 #include "jni_values.h"
 
 #include "jni_features.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Kinds of arrays, as dev.samara.DType counts them.
+// Kinds of arrays, numbered as in dev.samara.DType.
 enum { BYTES, SHORTS, INTS, LONGS, FLOATS, DOUBLES };
 enum { NAME_BYTES = 100, MESSAGE_BYTES = 240 };
 
@@ -50,7 +50,7 @@ static void throw_shape(JNIEnv *env, const char *text, const char *fix) {
   jni_throw(env, SAMARA_BAD_SHAPE, text, fix);
 }
 
-/// What a message calls the tensor; a long name is cut.
+/// The tensor's name in messages. A long name is cut.
 static const char *place_text(JNIEnv *env, const struct jni_place *place, char *text, size_t size) {
   char name[NAME_BYTES] = {0};
   if (place->name == NULL) {
@@ -91,7 +91,7 @@ static void set_array(JNIEnv *env, jclass type, jlong handle, jint index, jbyteA
   if (!jni_ok(env, session, samara_session_input(session, (size_t)index, &to)) ||
       !jni_array_fits(env, &to, &(struct jni_place){"input", index, name}, kind, length))
     return;
-  // No call of JNI until it is released, and nothing that waits.
+  // Until the array is released, JNI forbids other JNI calls and anything that blocks.
   void *data = (*env)->GetPrimitiveArrayCritical(env, array, NULL);
   if (data == NULL) return;
   const samara_status status =
@@ -116,25 +116,25 @@ static void get_array(JNIEnv *env, jclass type, jlong handle, jint index, jbyteA
   (*env)->ReleasePrimitiveArrayCritical(env, array, data, 0);
 }
 
-/// Whether a buffer of that many bytes is what the tensor holds; else throw.
+/// Check that a buffer has the tensor's size and native byte order; throw if not.
 static bool buffer_fits(JNIEnv *env, const samara_tensor *tensor, const struct jni_place *place,
                         jboolean swapped, jlong size) {
   char text[MESSAGE_BYTES], name[NAME_BYTES + 20];
   if (swapped == JNI_TRUE && kinds[kind_of(tensor->dtype)].element_bytes > 1) {
-    snprintf(text, sizeof text, "the buffer for %s has the other byte order",
+    snprintf(text, sizeof text, "the buffer for %s is not in native byte order",
              place_text(env, place, name, sizeof name));
     jni_throw(env, SAMARA_BAD_ARGUMENT, text,
-              "call order(ByteOrder.nativeOrder()) of the buffer before it is filled");
+              "call order(ByteOrder.nativeOrder()) on the buffer before filling it");
     return false;
   }
   if (size >= 0 && (uint64_t)size == tensor->size_bytes) return true;
   snprintf(text, sizeof text, "%s has %zu bytes, the buffer %lld",
            place_text(env, place, name, sizeof name), tensor->size_bytes, (long long)size);
-  throw_shape(env, text, "have position and limit say so many, or resize the session first");
+  throw_shape(env, text, "set position and limit to span that many, or resize the session first");
   return false;
 }
 
-/// What gives an input a buffer: a copy of it, or the buffer itself.
+/// A function that copies a buffer into an input or binds the buffer itself.
 typedef samara_status (*jni_giver)(samara_session *session, size_t index, const void *data,
                                    size_t size_bytes);
 
@@ -169,7 +169,7 @@ static void get_buffer(JNIEnv *env, jclass type, jlong handle, jint index, jbyte
   if (to != NULL) memmove(to, from.data, (size_t)size);
 }
 
-// ---- memory that stays ----
+// ---- bound buffers ----
 
 static void bind_input(JNIEnv *env, jclass type, jlong handle, jint index, jbyteArray name,
                        jobject buffer, jboolean swapped, jlong at, jlong size) {
@@ -186,7 +186,7 @@ static void bind_output(JNIEnv *env, jclass type, jlong handle, jint index, jbyt
   samara_tensor from;
   void *to = NULL;
   if (buffer != NULL) {
-    // The size is C's to compare: it may depend on data.
+    // The runtime compares sizes: an output's size may depend on data.
     if (!jni_ok(env, session, samara_session_output_shape(session, (size_t)index, &from))) return;
     if (swapped == JNI_TRUE &&
         !buffer_fits(env, &from, &(struct jni_place){"output", index, name}, swapped, size))

@@ -137,10 +137,10 @@ public final class Details {
       Check.fails(
           shape, Status.BAD_SHAPE, "input 'x' has 32 bytes", () -> session.bindInput("x", floats(7)));
       Check.fails(
-          shape, Status.BAD_ARGUMENT, "the buffer for input 'x' has the other byte order",
+          shape, Status.BAD_ARGUMENT, "the buffer for input 'x' is not in native byte order",
           () -> session.bindInput("x", ByteBuffer.allocateDirect(32)));
       Check.fails(
-          shape, Status.BAD_ARGUMENT, "the buffer for output 'y' has the other byte order",
+          shape, Status.BAD_ARGUMENT, "the buffer for output 'y' is not in native byte order",
           () -> session.bindOutput("y", ByteBuffer.allocateDirect(24)));
       Check.fails(shape, Status.BAD_SHAPE, "24", () -> session.bindOutput("y", floats(7)));
       Check.fails(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models in an app's assets. A desktop JVM does not load this class.
+// Opens models in an app's assets. A desktop JVM never loads this class.
 package dev.samara;
 
 import android.content.Context;
@@ -25,7 +25,7 @@ final class AndroidAssets {
       return Model.fromDescriptor(
           asset.getParcelFileDescriptor().getFd(), offset, asset.getLength(), options);
     } catch (FileNotFoundException compressed) {
-      return copied(context, name, options, "compressed"); // or absent, which it tells
+      return copied(context, name, options, "compressed"); // reports an absent asset, too
     } catch (IOException failure) {
       throw Files.failed("asset " + name, "cannot be opened", failure);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An error of samara, named as Python's and Swift's.
+// An error of samara, with the same name as in Python and Swift.
 package dev.samara;
 
 import androidx.annotation.NonNull;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types of tensors, and the arrays of Java that hold them.
+// Element types of tensors and the Java arrays that hold them.
 package dev.samara;
 
 import androidx.annotation.NonNull;
 
-/** The type of a tensor's elements; names are those of Python and C. */
+/** The type of a tensor's elements. The names are the same in Python and C. */
 public enum DType {
   FLOAT32(1, DType.FLOATS),
   /** Bits of IEEE half precision, in a {@code short[]}. */
@@ -24,7 +24,7 @@ public enum DType {
   UINT16(12, DType.SHORTS),
   UINT32(13, DType.INTS),
   UINT64(14, DType.LONGS),
-  /** Two to a byte, the first in the low half. */
+  /** Two per byte, the first in the low half. */
   INT4(15, DType.BYTES),
   UINT4(16, DType.BYTES);
 
@@ -44,12 +44,12 @@ public enum DType {
     this.kind = kind;
   }
 
-  /** Elements of a Java array for that many elements of this type. */
+  /** Length of the Java array that holds that many elements of this type. */
   int arrayLength(long elements) {
     long length = this == INT4 || this == UINT4 ? (elements + 1) / 2 : elements;
     if (length > Integer.MAX_VALUE - 8) {
       throw new LimitException(
-          Status.LIMIT, "a tensor of " + length + " elements is more than an array holds",
+          Status.LIMIT, "a tensor of " + length + " elements does not fit in a Java array",
           "read it into a direct buffer");
     }
     return (int) length;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The boxes of a picture.
+// The objects found in a picture.
 package dev.samara;
 
 import androidx.annotation.NonNull;

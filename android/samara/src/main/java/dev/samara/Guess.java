@@ -17,7 +17,7 @@ public final class Guess {
     this.score = score;
   }
 
-  /** The label of the file, else the number. */
+  /** The class's label in the file, or its number if the file has no labels. */
   @NonNull
   public String getLabel() {
     return label;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a coroutine waits for a run of Java's side.
+// Lets a coroutine wait for an asynchronous run of the Java library.
 package dev.samara.kotlin
 
 import java.util.concurrent.CompletableFuture
@@ -13,7 +13,7 @@ import kotlinx.coroutines.asExecutor
 import kotlinx.coroutines.future.await
 import kotlinx.coroutines.withContext
 
-/** Gives a run to the dispatcher, and knows when its thread has left it. */
+/** Executes one run on the dispatcher and tells when it has ended. */
 private class Turn(dispatcher: CoroutineDispatcher) : Executor {
     private val executor = dispatcher.asExecutor()
     private val begun = AtomicBoolean()
@@ -30,7 +30,7 @@ private class Turn(dispatcher: CoroutineDispatcher) : Executor {
         }
     }
 
-    /** Of a run that is cancelled: one that has not begun does nothing when its turn comes. */
+    /** Waits for the end of a cancelled run. One that has not begun will do nothing, so it is not awaited. */
     suspend fun awaitLeft() {
         if (begun.get()) left.await()
     }

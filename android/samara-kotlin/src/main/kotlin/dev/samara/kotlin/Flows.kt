@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flows: frames of a camera in, answers out; sound in, answers out.
+// Flows that turn camera frames or sound into answers.
 package dev.samara.kotlin
 
 import android.media.ImageReader
@@ -19,11 +19,11 @@ import kotlinx.coroutines.launch
 import kotlinx.coroutines.withContext
 
 /**
- * What the session says of the newest frame, each time that it is free; [picture] makes an [Image] of it.
+ * Returns the session's answers about the newest frame; [picture] makes an [Image] of a frame.
  *
- * Frames that come while it runs replace each other, and nobody waits for it: a camera goes on. A frame
- * that is [AutoCloseable] is closed when it was read, when another one replaces it, and when the
- * collector is cancelled, which stops the run.
+ * While the session runs, a new frame replaces the one that waits, so the camera is never held up. A frame
+ * that is [AutoCloseable] is closed once it was read, replaced, or the collector was cancelled. Cancelling
+ * the collector stops the run.
  */
 public fun <F : Any> Flow<F>.predictEach(
     session: Session,
@@ -34,8 +34,8 @@ public fun <F : Any> Flow<F>.predictEach(
 }
 
 /**
- * What the session says of the newest frame of a camera in YUV_420_888, upright after [rotation] degrees
- * clockwise: 0, 90, 180 or 270.
+ * Returns the session's answers about the newest frame of a camera in YUV_420_888. [rotation] is the angle
+ * that makes a frame upright, in degrees clockwise: 0, 90, 180 or 270.
  */
 public fun Flow<android.media.Image>.predictFrames(
     session: Session,
@@ -48,9 +48,9 @@ public fun Flow<android.media.Image>.predictFrames(
     }
 
 /**
- * The frames that a reader gets, the newest first: one that comes before the former was collected
- * replaces it, and is closed. Whoever collects a frame closes it; [predictFrames] does. handler: the
- * thread in which the reader says that it has one; by default that of the collector's looper.
+ * Returns the newest frames of a reader. A frame that was not collected is closed when the next one
+ * replaces it. The collector closes the frames that it gets; [predictFrames] does so. [handler] selects the
+ * thread of the reader's callbacks; default: the thread of the collector's looper.
  */
 public fun ImageReader.frames(handler: Handler? = null): Flow<android.media.Image> = flow {
     val newest = conflated<android.media.Image>()
@@ -67,9 +67,9 @@ public fun ImageReader.frames(handler: Handler? = null): Flow<android.media.Imag
 }
 
 /**
- * The outputs of a run on each tensor that the portions of sound fill, such as those of a microphone.
- * What the last one does not fill is heard when the flow of portions ends. A portion is taken as it
- * comes: its array may be filled again when the next one is asked for.
+ * Collects chunks of sound, such as those of a microphone, runs whenever they fill the model's input, and
+ * returns the outputs of each run. The rest of the sound is run when the flow of chunks ends. A chunk is
+ * read before the next one is requested, so its array may be reused then.
  */
 public fun Flow<Audio>.listen(
     session: Session,
@@ -79,7 +79,7 @@ public fun Flow<Audio>.listen(
     session.outputs.associate { it.name to session.getOutput(it.name) }
 }
 
-/** What the outputs of each of these runs mean. */
+/** Like [listen], but returns the answer of each run. */
 @JvmName("predictEachSound")
 public fun Flow<Audio>.predictEach(
     session: Session,
@@ -103,21 +103,21 @@ private fun <T> Flow<Audio>.hear(
     }
 }
 
-/** The next sound begins again. A session that was closed, or that somebody else uses, has none. */
+/** Drops the sound that the session holds. Ignores a session that is closed or in use. */
 private fun Session.forgetSound() {
     try {
         do {
             val more = endAudio()
         } while (more)
     } catch (gone: dev.samara.SamaraException) {
-        // The reason why the flow ended is what its collector gets.
+        // The collector gets the failure that ended the flow, not this one.
     }
 }
 
 private fun <F : Any> conflated(): Channel<F> =
     Channel(Channel.CONFLATED) { (it as? AutoCloseable)?.close() }
 
-/** Into a channel that keeps the newest; what comes after its end is closed. */
+/** Sends a frame into a conflated channel. Closes the frame if the channel has ended. */
 private fun <F : Any> Channel<F>.trySendOrClose(frame: F) {
     if (trySend(frame).isFailure) (frame as? AutoCloseable)?.close()
 }

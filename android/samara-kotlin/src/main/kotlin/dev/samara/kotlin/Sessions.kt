@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs that suspend, and shorter words for what Java says.
+// Suspending runs, and Kotlin shorthands for the Java API.
 package dev.samara.kotlin
 
 import dev.samara.Answer
@@ -14,10 +14,10 @@ import kotlinx.coroutines.Dispatchers
 import kotlinx.coroutines.withContext
 
 /**
- * Runs on inputs by name and returns all outputs, as [Session.run] does, in a thread of [dispatcher].
+ * Runs on named inputs in a thread of [dispatcher] and returns all outputs, as [Session.run] does.
  *
- * Runs of a session follow each other in the order of the calls. Cancelling the coroutine stops the run;
- * the call returns when the session has left it, so that what [inputs] hold may be given back then.
+ * Runs of one session execute in the order of the calls. Cancelling the coroutine stops the run. The call
+ * returns only after the run has ended, so the caller may then reuse or release the values in [inputs].
  */
 public suspend fun Session.awaitRun(
     inputs: Map<String, Any>,
@@ -29,25 +29,25 @@ public suspend fun Session.awaitRun(dispatcher: CoroutineDispatcher = Dispatcher
     awaited(dispatcher) { runAsync(it) }
 }
 
-/** What the outputs mean, of a picture, as [Session.predict] says it; as [awaitRun] runs. */
+/** Runs on a picture as [awaitRun] does and returns the answer, as [Session.predict] does. */
 public suspend fun Session.awaitPredict(
     image: Image,
     dispatcher: CoroutineDispatcher = Dispatchers.Default,
 ): Answer = awaited(dispatcher) { predictAsync(image, it) }
 
-/** What the outputs mean, of inputs by name. */
+/** Runs on named inputs as [awaitRun] does and returns the answer. */
 public suspend fun Session.awaitPredict(
     inputs: Map<String, Any>,
     dispatcher: CoroutineDispatcher = Dispatchers.Default,
 ): Answer = awaited(dispatcher) { predictAsync(inputs, it) }
 
-/** What the outputs mean, of the inputs that were set. */
+/** Runs on the inputs that were set, as [awaitRun] does, and returns the answer. */
 public suspend fun Session.awaitPredict(dispatcher: CoroutineDispatcher = Dispatchers.Default): Answer =
     awaited(dispatcher) { predictAsync(it) }
 
 /**
- * Opens a model in a thread of [dispatcher], since a file may have to be read:
- * `awaitModel { Model.fromAsset(context, "faces.samara") }`. Closes it where the coroutine was cancelled.
+ * Opens a model in a thread of [dispatcher], because a file may have to be read:
+ * `awaitModel { Model.fromAsset(context, "faces.samara") }`. Closes the model if the coroutine was cancelled.
  */
 public suspend fun awaitModel(
     dispatcher: CoroutineDispatcher = Dispatchers.IO,
@@ -62,14 +62,14 @@ public suspend fun awaitModel(
     }
 }
 
-/** A session of the model: `model.session { threads(2); keep("conv1") }`. */
+/** Creates a session of the model: `model.session { threads(2); keep("conv1") }`. */
 public inline fun Model.session(options: SessionOptions.() -> Unit = {}): Session =
     Session(this, SessionOptions().apply(options))
 
-/** What the session's function takes. */
+/** The inputs of the session's function. */
 public val Session.inputs: List<TensorInfo> get() = function.inputs
 
-/** What the session's function returns. */
+/** The outputs of the session's function. */
 public val Session.outputs: List<TensorInfo> get() = function.outputs
 
 /** Copies a value into an input: `session["image"] = pixels`. */
@@ -77,19 +77,19 @@ public operator fun Session.set(input: String, value: Any) {
     setInput(input, value)
 }
 
-/** An output of the last run in an array of its own: `session["scores"]`. */
+/** Copies an output of the last run: `session["scores"]`. */
 public operator fun Session.get(output: String): Tensor = getOutput(output)
 
-/** A tensor of these values: `floatArrayOf(1f, 2f).toTensor(1, 2)`; without a shape, of one axis. */
+/** Makes a tensor of float32: `floatArrayOf(1f, 2f).toTensor(1, 2)`. Without a shape it has one axis. */
 public fun FloatArray.toTensor(vararg shape: Long): Tensor = Tensor.of(this, *given(shape, size))
 
-/** A tensor of int32. */
+/** Makes a tensor of int32. */
 public fun IntArray.toTensor(vararg shape: Long): Tensor = Tensor.of(this, *given(shape, size))
 
-/** A tensor of int64. */
+/** Makes a tensor of int64. */
 public fun LongArray.toTensor(vararg shape: Long): Tensor = Tensor.of(this, *given(shape, size))
 
-/** A tensor of bytes: int8, uint8 or bool, as the input has them. */
+/** Makes a tensor of bytes for an input of int8, uint8 or bool. */
 public fun ByteArray.toTensor(vararg shape: Long): Tensor = Tensor.of(this, *given(shape, size))
 
 private fun given(shape: LongArray, size: Int) = if (shape.isEmpty()) longArrayOf(size.toLong()) else shape

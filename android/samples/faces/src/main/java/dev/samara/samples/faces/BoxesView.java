@@ -21,7 +21,7 @@ final class BoxesView extends View {
     paint.setStrokeWidth(3 * getResources().getDisplayMetrics().density);
   }
 
-  /** x0, y0, x1 and y1 of each, in pixels of this view. */
+  /** Draws boxes, each x0, y0, x1 and y1 in pixels of this view. */
   void show(List<float[]> boxes) {
     this.boxes = boxes;
     invalidate();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The front camera: its picture on a texture, and its newest frame for a watcher.
+// Shows the front camera's picture on a texture and passes its newest frame to a watcher.
 package dev.samara.samples.faces;
 
 import android.content.Context;
@@ -24,34 +24,34 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * Everything happens on one thread of its own: a frame is never closed while the watcher looks at it.
- * Frames that come meanwhile are dropped.
+ * Works on a thread that it owns, so no frame is closed while the watcher reads it. Frames that arrive
+ * meanwhile are dropped.
  */
 final class Camera extends CameraDevice.StateCallback {
-  /** Is called on the camera's thread. */
+  /** Called on the camera's thread. */
   interface Watcher {
-    /** Once, before anything else. */
+    /** Called once, before the others. */
     void begin();
 
-    /** A frame in YUV_420_888, which is closed when this returns. */
+    /** Receives a frame in YUV_420_888. The frame is closed when this returns. */
     void see(Image frame, Placement placement);
 
     void fail(String why);
 
-    /** Once, after everything else. */
+    /** Called once, after the others. */
     void end();
   }
 
-  private static final int PIXELS = 640 * 480; // of a frame, about
+  private static final int PIXELS = 640 * 480; // wanted pixels per frame
 
   private final CameraManager manager;
   private final Watcher watcher;
   private final HandlerThread thread = new HandlerThread("camera");
   private final Handler handler;
 
-  // What follows belongs to the thread.
-  private SurfaceTexture screen; // null while nobody looks
-  private boolean opening; // the system has not answered yet
+  // The fields below are used on the camera's thread only.
+  private SurfaceTexture screen; // null while stopped
+  private boolean opening; // openCamera was called, its callback has not come
   private boolean ending;
   private Placement placement;
   private CameraDevice device;
@@ -66,7 +66,7 @@ final class Camera extends CameraDevice.StateCallback {
     handler.post(watcher::begin);
   }
 
-  /** Shows the picture on a texture. Needs the permission for the camera. */
+  /** Shows the picture on a texture. Needs the camera permission. */
   void start(SurfaceTexture texture) {
     handler.post(
         () -> {
@@ -79,7 +79,7 @@ final class Camera extends CameraDevice.StateCallback {
     handler.post(this::leave);
   }
 
-  /** Stops, and ends the thread. Nothing may be called afterwards. */
+  /** Stops and ends the thread. No method may be called afterwards. */
   void end() {
     handler.post(
         () -> {
@@ -124,7 +124,7 @@ final class Camera extends CameraDevice.StateCallback {
     return facing != null && facing == CameraCharacteristics.LENS_FACING_FRONT;
   }
 
-  /** The size nearest to PIXELS that both the screen and the frames can have: the two then fit. */
+  /** The size nearest to PIXELS that preview and frames both support, so that they show the same area. */
   private static Size size(CameraCharacteristics traits) {
     StreamConfigurationMap map = traits.get(CameraCharacteristics.SCALER_STREAM_CONFIGURATION_MAP);
     List<Size> both = new ArrayList<>(Arrays.asList(map.getOutputSizes(SurfaceTexture.class)));
@@ -167,11 +167,11 @@ final class Camera extends CameraDevice.StateCallback {
     try {
       configure();
     } catch (CameraAccessException | IllegalArgumentException | IllegalStateException why) {
-      fail("The camera cannot be used: " + why.getMessage()); // as where the texture is gone
+      fail("The camera cannot be used: " + why.getMessage()); // e.g. the texture is gone
     }
   }
 
-  @SuppressWarnings("deprecation") // what replaces createCaptureSession is of API level 28
+  @SuppressWarnings("deprecation") // the replacement of createCaptureSession needs API level 28
   private void configure() throws CameraAccessException {
     CaptureRequest.Builder request = device.createCaptureRequest(CameraDevice.TEMPLATE_PREVIEW);
     request.addTarget(preview);
@@ -180,7 +180,7 @@ final class Camera extends CameraDevice.StateCallback {
         Arrays.asList(preview, reader.getSurface()), new Configured(request.build()), handler);
   }
 
-  /** Has the camera repeat a request. */
+  /** Starts the repeating request once the session is configured. */
   private final class Configured extends CameraCaptureSession.StateCallback {
     private final CaptureRequest request;
 
@@ -190,7 +190,7 @@ final class Camera extends CameraDevice.StateCallback {
 
     @Override
     public void onConfigured(CameraCaptureSession session) {
-      if (session.getDevice() != device) return; // was stopped meanwhile
+      if (session.getDevice() != device) return; // stopped meanwhile
       try {
         session.setRepeatingRequest(request, null, handler);
       } catch (CameraAccessException | IllegalStateException why) {
@@ -223,7 +223,7 @@ final class Camera extends CameraDevice.StateCallback {
     reader = null;
     preview = null;
     if (!ending) return;
-    ending = false; // once
+    ending = false; // report the end once
     watcher.end();
     thread.quitSafely();
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faces in frames, as boxes on the screen.
+// Finds faces in frames and returns their boxes on the screen.
 package dev.samara.samples.faces;
 
 import dev.samara.Detection;
@@ -14,17 +14,17 @@ import java.util.List;
 final class FaceFinder implements AutoCloseable {
   private final Session session;
 
-  /** Closes the model, of which the session keeps what it needs. */
+  /** Closes the model; the session keeps what it needs. */
   FaceFinder(Model model) {
     try (Model opened = model) {
       session = new Session(opened);
     }
   }
 
-  /** Boxes in pixels of a view, x0, y0, x1 and y1 each. The model sees the frame upright. */
+  /** Returns boxes, each x0, y0, x1 and y1 in pixels of a view. The model gets the frame upright. */
   List<float[]> find(Image frame, Placement placement, int viewWidth, int viewHeight) {
     List<float[]> boxes = new ArrayList<>();
-    // The answer's boxes lie in the frame as it is in memory.
+    // The answer's boxes are in coordinates of the frame in memory, not of the upright one.
     for (Detection face : (Detections) session.predict(frame.rotated(placement.rotation()))) {
       boxes.add(placement.onView(face.getBox(), viewWidth, viewHeight));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds faces before the front camera, and draws their boxes over its picture.
+// Finds faces in the front camera's picture and draws boxes over it.
 package dev.samara.samples.faces;
 
 import android.Manifest;
@@ -25,11 +25,11 @@ public final class FacesActivity extends Activity
   private TextView problem;
   private Camera camera;
   private boolean resumed;
-  // Of the main thread, read by the camera's.
+  // Written by the main thread, read by the camera's.
   private volatile int display;
   private volatile int width;
   private volatile int height;
-  // Of the camera's thread.
+  // Used by the camera's thread only.
   private FaceFinder finder;
 
   // ---- the main thread ----
@@ -62,7 +62,7 @@ public final class FacesActivity extends Activity
   }
 
   @Override
-  protected void onResume() { // also after the question for the permission
+  protected void onResume() { // also after the permission dialog
     super.onResume();
     resumed = true;
     look();
@@ -114,7 +114,7 @@ public final class FacesActivity extends Activity
     preview.setTransform(matrix);
     boxes.show(found);
     problem.setText("");
-    turn(); // by 180 degrees, which does not create the activity again
+    turn(); // a turn by 180 degrees does not recreate the activity
   }
 
   /** Notes how the device is held. */

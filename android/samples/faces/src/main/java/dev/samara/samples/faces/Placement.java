@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a frame of the camera lies on the screen.
+// Maps positions in a camera frame to positions on the screen.
 package dev.samara.samples.faces;
 
 /**
- * A frame lies in memory as the sensor reads it. It is turned to be upright, mirrored if the camera looks
- * at the user, and enlarged until it fills the view; the overhang is not shown.
+ * A frame lies in memory as the sensor reads it. The screen shows it upright, mirrored if the camera faces
+ * the user, and enlarged until it fills the view; the overhang is cut off.
  */
 final class Placement {
   private final int width; // of a frame
@@ -26,7 +26,7 @@ final class Placement {
     this.display = display;
   }
 
-  /** The same on a device that was turned by so many degrees counterclockwise: 0, 90, 180 or 270. */
+  /** The same placement on a device turned counterclockwise by 0, 90, 180 or 270 degrees. */
   Placement turned(int degrees) {
     return new Placement(width, height, sensor, front, degrees);
   }
@@ -48,7 +48,7 @@ final class Placement {
     return (sensor + (front ? display : 360 - display)) % 360;
   }
 
-  /** A box in pixels of the frame, x0, y0, x1 and y1, in pixels of a view. */
+  /** Converts a box (x0, y0, x1, y1) from pixels of the frame to pixels of a view. */
   float[] onView(float[] box, int viewWidth, int viewHeight) {
     float[] a = upright(box[0], box[1]);
     float[] b = upright(box[2], box[3]);
@@ -62,16 +62,16 @@ final class Placement {
   }
 
   /**
-   * The transform of a TextureView, as Matrix.setValues takes it. The system itself turns the camera's
-   * picture by the sensor's degrees, mirrors it, and stretches it to the view.
+   * Returns the transform of a TextureView, for Matrix.setValues. The system has already turned the picture
+   * by the sensor's angle, mirrored it, and stretched it to the view.
    */
   float[] previewMatrix(int viewWidth, int viewHeight) {
     boolean swapped = sensor % 180 != 0;
     float scale = scale(viewWidth, viewHeight);
-    // From the view's shape to the picture's, about the middle.
+    // Undo the stretching: scale from the view's shape to the picture's, about the middle.
     float x = scale * (swapped ? height : width) / viewWidth;
     float y = scale * (swapped ? width : height) / viewHeight;
-    // The picture stays upright while the device turns.
+    // Turn against the device, so that the picture stays upright.
     int quarter = display / 90;
     float cos = quarter == 0 ? 1 : quarter == 2 ? -1 : 0;
     float sin = quarter == 1 ? -1 : quarter == 3 ? 1 : 0;
@@ -103,7 +103,7 @@ final class Placement {
     return point;
   }
 
-  /** Pixels of an upright frame. */
+  /** Width of the upright frame in pixels. */
   private int across() {
     return rotation() % 180 == 0 ? width : height;
   }

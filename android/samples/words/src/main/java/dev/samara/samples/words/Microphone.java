@@ -6,20 +6,20 @@ import android.media.AudioFormat;
 import android.media.AudioRecord;
 import android.media.MediaRecorder;
 
-/** For one thread. Needs the permission to record. */
+/** Use it from one thread. Needs the permission to record audio. */
 final class Microphone implements WordListener.Sound, AutoCloseable {
-  static final int RATE = 16000; // samples per second, those of the model
+  static final int RATE = 16000; // samples per second, as the model expects
 
   private static final int CHANNEL = AudioFormat.CHANNEL_IN_MONO;
   private static final int FORMAT = AudioFormat.ENCODING_PCM_16BIT;
 
   private final AudioRecord recorder;
 
-  /** IllegalStateException if the microphone gives no sound. */
+  /** Throws IllegalStateException if the microphone cannot be opened. */
   Microphone() {
     int least = AudioRecord.getMinBufferSize(RATE, CHANNEL, FORMAT);
     if (least <= 0) throw new IllegalStateException("no microphone gives " + RATE + " Hz");
-    int second = 2 * RATE; // in bytes: what may wait while the model runs
+    int second = 2 * RATE; // bytes of one second, which may wait while the model runs
     recorder =
         new AudioRecord(
             MediaRecorder.AudioSource.VOICE_RECOGNITION,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words in sound, as they are heard.
+// Finds words in sound while it arrives.
 package dev.samara.samples.words;
 
 import dev.samara.Audio;
@@ -8,27 +8,27 @@ import dev.samara.Model;
 import dev.samara.Session;
 import java.util.function.Consumer;
 
-/** For one thread at a time. */
+/** Use it from one thread at a time. */
 final class WordListener implements AutoCloseable {
   /** Where sound comes from. */
   interface Sound {
-    /** Waits until there is some; how many samples of 16 bits it gave, 0 or less at the end. */
+    /** Waits for sound. Returns the number of 16-bit samples written; 0 or less at the end. */
     int read(short[] samples);
   }
 
-  private static final String OTHER = "other"; // the label of what is no word
-  private static final int PORTIONS = 10; // of a second
+  private static final String OTHER = "other"; // the label of sound without a known word
+  private static final int PORTIONS = 10; // per second
 
   private final Session session;
 
-  /** Closes the model, of which the session keeps what it needs. */
+  /** Closes the model; the session keeps what it needs. */
   WordListener(Model model) {
     try (Model opened = model) {
       session = new Session(opened);
     }
   }
 
-  /** Listens to samples of one channel until they end. A word is heard once while it is said. */
+  /** Listens to one channel of samples until they end. Each spoken word is reported once. */
   void listen(Sound sound, int rate, Consumer<String> heard) {
     short[] samples = new short[rate / PORTIONS];
     Audio audio = Audio.of(samples, rate);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Listens for words, and shows the one that was heard last.
+// Listens for words and shows the last one.
 package dev.samara.samples.words;
 
 import android.Manifest;
@@ -12,7 +12,7 @@ import dev.samara.Model;
 
 public final class WordsActivity extends Activity {
   private TextView text;
-  private Listening listening; // null while the app is not seen
+  private Listening listening; // null while the app is not visible
 
   @Override
   protected void onCreate(Bundle state) {
@@ -36,7 +36,7 @@ public final class WordsActivity extends Activity {
   }
 
   @Override
-  protected void onResume() { // also after the question for the permission
+  protected void onResume() { // also after the permission dialog
     super.onResume();
     if (!mayListen()) return;
     listening = new Listening();
