@@ -39,7 +39,7 @@ build: $(STAMP)  ## The native library, its programs and tests, in build/dev
 	$(call build_dev)
 
 library: $(STAMP)
-	$(call build_dev,--target samara_shared samara_mirror samara_npu)
+	$(call build_dev,--target samara_shared samara_mirror samara_npu op_cases)
 
 test: ctest unity pytest  ## Everything that a change must pass
 

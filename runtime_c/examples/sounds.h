@@ -22,7 +22,7 @@ static inline uint32_t wav_number(const unsigned char *from, int count) {
 static inline int read_samples(const char *path, const struct bytes *file, struct sound *out) {
   if (file->count < 12 || memcmp(file->data, "RIFF", 4) != 0 ||
       memcmp(file->data + 8, "WAVE", 4) != 0)
-    return fail(path, "is no WAV file");
+    return fail(path, "is not a WAV file");
   samara_audio *audio = &out->audio;
   for (size_t at = 12; at + 8 <= file->count;) {
     const unsigned char *chunk = file->data + at;

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 COMMANDS = {
-    *("backend", "bench", "build", "compare", "demo", "devices", "doctor", "export", "inspect"),
+    *("backend", "bench", "build", "compare", "demo", "devices", "doctor", "explain", "export"),
+    "inspect",
     *("ops", "quantize", "run", "tune"),
 }
 HEAVY = ("numpy", "onnx", "cffi", "samara.exporter", "samara.pybridge")
@@ -114,7 +115,7 @@ _OFFERED = {
     "samara qu": {"quantize"},
     "samara --ver": {"--version"},
     "samara --version ": COMMANDS,
-    "samara --operators ops.py ex": {"export"},
+    "samara --operators ops.py ex": {"explain", "export"},
     "samara export m.onnx --sha": {"--shape"},
     "samara bench m.onnx --against onnxruntime --runs 3 --thr": {"--threads"},
     "samara run m.samara ": set(),

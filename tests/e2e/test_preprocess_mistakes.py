@@ -42,7 +42,7 @@ def test_what_finds_a_mistake(net: lesson.Net) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (32, 8, 8)).astype(np.uint8)
     tensors = [{net.input: preprocess(right.record, p)} for p in pixels]
     assert net.said(right, tensors) == (
-        "doubtful: the record makes numbers from 0 to 255",
+        "doubtful: the record gives numbers from 0 to 255",
         "nothing",
     )
     assert net.said(lesson.NUMBERS[3], tensors) == ("nothing", "range")

@@ -140,7 +140,7 @@ def public_names() -> Iterator[str]:
     """Functions and classes of the public modules, and what is called on the classes."""
     for home in ("samara", *(f"samara.{name}" for name in MODULES)):
         module = importlib.import_module(home)
-        for name in module.__all__:
+        for name in getattr(module, "__all__", None) or samara._NAMES:
             found = getattr(module, name)
             if inspect.ismodule(found) or not callable(found) or found is samara.dtype:
                 continue

@@ -77,7 +77,7 @@ def test_another_model_is_refused_by_the_name_of_its_operator(
     # Older files do not say names; a library that lacks an operator then has its code alone.
     old = _samara_run(small_dist, repo / "tests" / "golden" / "0.5.0.samara")
     assert re.search(
-        r"operator \d+ is not in this build .*: samara build with this model", old.stderr
+        r"operator \d+ is not in this build .*: run samara build with this model", old.stderr
     )
 
 

@@ -14,6 +14,7 @@ from tests.ops.tiles import Named, run_cases
 
 from samara.exporter.ops import OpSpec, all_ops
 from samara.exporter.testing import case_id
+from samara.pybridge import library_path
 
 OPERATORS = [op for op in all_ops() if "control" not in op.flags]
 # What the cases of an operator with several algorithms run through.
@@ -43,9 +44,9 @@ def named(op: OpSpec) -> list[Named]:
 
 
 @pytest.fixture(scope="module")
-def program(device_library: Callable[[str], Path]) -> Path:
+def program() -> Path:
     """op_cases beside the library."""
-    path = device_library("mirror").parent / "op_cases"
+    path = Path(library_path()).resolve().parent / "op_cases"
     if not path.exists():
         pytest.fail(f"{path} is not built: run `make build`", pytrace=False)
     return path

@@ -187,8 +187,9 @@ def judged(copy: Copy, *ops: Filled) -> None:
     copy.build(tuple(test for op in ops for test in op.c_tests))
     run = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
     names = " or ".join(op.name for op in ops)
-    # Devices for tests compute what the library's functions do, and would be built again.
-    copy.python(*run, "tests/ops", "--ignore=tests/ops/test_backends.py", "-k", names)
+    # Devices for tests, and the program of test_tiles, would be built again.
+    others = [f"--ignore=tests/ops/test_{name}.py" for name in ("backends", "tiles")]
+    copy.python(*run, "tests/ops", *others, "-k", names)
     meta = ("test_operator_rows", "test_cases", "test_mirrors")
     rows = ("test_facts", "test_integer")
     copy.python(

@@ -241,7 +241,7 @@ def test_arithmetic_of_64_bits(
     command = [
         *(
             need_tool("clang", "clang-19"),
-            "--target=i686-linux-android24",
+            f"--target={triple}",
             "-O1",
             "-ffreestanding",
             "-static",

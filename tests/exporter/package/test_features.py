@@ -106,7 +106,7 @@ def test_a_comment_leaves_with_the_last_function_it_speaks_of(header: str) -> No
     assert "Join and free" not in cut  # of pool_destroy, which has it for itself
     assert "Inputs and outputs of a function" in cut
     some = public_header(header, functions(()) | {"samara_session_state_info"})
-    assert "Variables: count" in some  # shared by a group of which one stays
+    assert "Variables: their number" in some  # shared by a group of which one stays
 
 
 def test_a_backend_brings_the_functions_of_devices(header: str, backend: str) -> None:
