@@ -46,7 +46,7 @@ def test_methods_of_tensors_are_made_of_them() -> None:
 
 def test_sizes_and_dtypes() -> None:
     assert ints([np.int64(2), 3]) == (2, 3)
-    with pytest.raises(ArgumentError, match="sizes are at least 0"):
+    with pytest.raises(ArgumentError, match="sizes must be at least 0"):
         ints([2, -1])
     assert or32(None) == np.float32
     assert or32("int8") == np.int8

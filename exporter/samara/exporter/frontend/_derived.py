@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods of tensors that are made of other methods."""
+"""Methods of tensors that call other methods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class DerivedMethods:
-    """Differentiable and traceable where what they are made of is."""
+    """Methods that are differentiable and traceable if the methods they call are."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ class DerivedMethods:
     # ---- arithmetic
 
     def hypot(self: Any, other: Any) -> Tensor:
-        """sqrt(self² + other²), scaled so that nothing overflows on the way. Its gradient at 0 and 0 is
+        """sqrt(self² + other²) without intermediate overflow. Its gradient at 0 and 0 is
         NaN, as in PyTorch.
         """
         a, b = self.abs(), other.abs()
@@ -102,7 +102,7 @@ class DerivedMethods:
     # ---- along a dimension
 
     def cumprod(self: Any, dim: int, *, dtype: Any = None) -> Tensor:
-        """Running products."""
+        """Cumulative products along `dim`."""
         x = self if dtype is None else self.to(dtype)
         if x.dtype.kind in "biu":
             x = x.to(np.int64)
@@ -112,7 +112,7 @@ class DerivedMethods:
         return ops.concat(*parts, axis=axis_of(self, dim)) if len(parts) > 1 else x.clone()
 
     def diff(self: Any, n: int = 1, dim: int = -1) -> Tensor:
-        """Differences of neighbours, `n` times."""
+        """Differences of adjacent elements, taken `n` times."""
         x = self
         for _ in range(n):
             size = x.shape[axis_of(x, dim)]
@@ -120,7 +120,7 @@ class DerivedMethods:
         return x
 
     def quantile(self: Any, q: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
-        """Quantiles between the two nearest elements, linearly; a 1-d `q` comes first."""
+        """Quantiles, interpolated linearly; the axis of a 1-d `q` comes first."""
         x = (self.flatten() if dim is None else self).sort(0 if dim is None else dim)[0]
         a = 0 if dim is None else axis_of(self, dim)
         places = as_tensor(q, self)
@@ -134,11 +134,11 @@ class DerivedMethods:
         return out.squeeze(0) if places.ndim == 0 else out
 
     def nansum(self: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
-        """The sum of what is not NaN."""
+        """The sum of the elements that are not NaN."""
         return ops.where(self.isnan(), 0.0, self).sum(dim, keepdim)
 
     def nanmean(self: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
-        """The mean of what is not NaN."""
+        """The mean of the elements that are not NaN."""
         count = self.isnan().logical_not().to(self.dtype).sum(dim, keepdim)
         return self.nansum(dim, keepdim) / count
 
@@ -173,7 +173,7 @@ class DerivedMethods:
         return self.reshape(-1)
 
     def take(self: Any, index: Tensor) -> Tensor:
-        """Elements by their place in row-major order."""
+        """Elements at row-major positions `index`."""
         return ops.gather(self.reshape(-1), index, axis=0)
 
     def fliplr(self: Any) -> Tensor:
@@ -185,7 +185,7 @@ class DerivedMethods:
         return self.flip(0)
 
     def rot90(self: Any, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-        """Turned by k quarters from the first of `dims` towards the second."""
+        """Rotate by k * 90 degrees from the first of `dims` towards the second."""
         a, b = dims
         turned = {0: lambda x: x, 1: lambda x: x.flip(b).transpose(a, b)}
         turned |= {2: lambda x: x.flip(a).flip(b), 3: lambda x: x.transpose(a, b).flip(b)}
@@ -193,7 +193,7 @@ class DerivedMethods:
         return out
 
     def tensor_split(self: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-        """Cut into so many parts of nearly equal size, or at these places."""
+        """Split into that many parts of nearly equal size, or at these indices."""
         n, given = self.shape[axis_of(self, dim)], indices_or_sections
         if isinstance(given, int):
             sizes = [n // given + (i < n % given) for i in range(given)]
@@ -214,7 +214,7 @@ class DerivedMethods:
         return int(self.ndim)
 
     def sum_to_size(self: Any, *size: Any) -> Tensor:
-        """Summed over the dimensions in which `size` broadcasts to the shape."""
+        """Sum over the dimensions in which `size` broadcasts to the shape."""
         shape = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
         return ops.sum_to(self, shape=tuple(shape))
 
@@ -235,7 +235,7 @@ class DerivedMethods:
         return self._change_in(lambda x: ops.scatter_nd(x, places, rows, reduction="add"), rows)
 
     def fill_diagonal_(self: Any, fill_value: float) -> Tensor:
-        """The diagonal of a matrix becomes `fill_value`."""
+        """Set the diagonal of a matrix to `fill_value`."""
         n, m = self.shape
         on = np.eye(n, m, dtype=bool)
         return self.masked_fill_(as_tensor(on), fill_value)

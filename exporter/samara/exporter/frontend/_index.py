@@ -30,12 +30,12 @@ class IndexMethods:
     __slots__ = ()
 
     def __getitem__(self: Any, index: Any) -> Tensor:
-        """Slices, integers, None, Ellipsis, integer arrays and masks, as numpy reads them."""
+        """Index with slices, integers, None, Ellipsis, integer arrays and masks, as numpy does."""
         out, arrays = _basic(self, _expanded(self, index))
         return _advanced(out, arrays) if arrays else out
 
     def __setitem__(self: Any, index: Any, value: Any) -> None:
-        """Write into a part; gradients flow to what remains and to `value`."""
+        """Write into a part; gradients flow to the other elements and to `value`."""
         self._touch(value)
         if self._symbolic or self._records(value):
             self._change(lambda x: _replaced(x, _expanded(self, index), value))
@@ -83,13 +83,13 @@ class IndexMethods:
         return self._scattered(dim, index, src, how)
 
     def scatter_add(self: Any, dim: int, index: Tensor, src: Tensor) -> Tensor:
-        """As `scatter`, adding."""
+        """As `scatter`, but add to the elements."""
         return self._scattered(dim, index, src, "add")
 
     def scatter_reduce(
         self: Any, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
     ) -> Tensor:
-        """As `scatter` with "sum", "prod", "amax" or "amin", taken with what is there."""
+        """As `scatter`, but combine with the elements there: "sum", "prod", "amax" or "amin"."""
         if not include_self:
             raise UnsupportedError(
                 "scatter_reduce always takes in self", fix="scatter the neutral element first"
@@ -113,7 +113,7 @@ class IndexMethods:
         return ops.scatter_elements(self, index, src, axis=a, reduction=how, wrap=False)
 
     def _cut_like(self: Any, index: Any, dim: int) -> Tensor:
-        """The part of self that an index of smaller dimensions reaches."""
+        """The part of self that an index with smaller dimensions covers."""
         a = axis_of(self, dim)
         sizes = [n if i == a else index.shape[i] for i, n in enumerate(self.shape)]
         if all(n == m for n, m in zip(sizes, self.shape, strict=True)):
@@ -121,7 +121,7 @@ class IndexMethods:
         return ops.slice(self, begin=(0,) * self.ndim, end=tuple(sizes), step=(1,) * self.ndim)
 
     def index_select(self: Any, dim: int, index: Tensor) -> Tensor:
-        """The elements of `dim` that a 1-d index names."""
+        """Select entries of `dim` by a 1-d index."""
         rows = index.reshape(-1) if index.ndim == 0 else index
         return ops.gather(self, rows, axis=axis_of(self, dim), wrap=False)
 

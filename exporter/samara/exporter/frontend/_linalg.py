@@ -58,7 +58,7 @@ class LinalgMethods:
         return _ranked(self, other, 1, 1)
 
     def outer(self: Any, vec2: Tensor) -> Tensor:
-        """Every product of two vectors' elements."""
+        """Outer product of two vectors."""
         return self.unsqueeze(1) * vec2.unsqueeze(0)
 
     def addmm(

@@ -28,7 +28,7 @@ _LOG10 = math.log(10.0)
 
 
 class PointwiseMethods:
-    """What works element by element; operands broadcast and are promoted as PyTorch does."""
+    """Elementwise methods. Operands broadcast and are promoted as in PyTorch."""
 
     __slots__ = ()
 
@@ -227,7 +227,7 @@ class PointwiseMethods:
         return self.clone() if self.dtype.kind != "f" else ops.ceil(self)
 
     def round(self: Any, *, decimals: int = 0) -> Tensor:
-        """To the nearest multiple of 10**-decimals, halves to even."""
+        """Round to the nearest multiple of 10**-decimals, ties to even."""
         if decimals and self.dtype.kind == "f":
             unit = 10.0 ** abs(decimals)
             scaled = ops.round(self * unit if decimals > 0 else self / unit)
@@ -235,7 +235,7 @@ class PointwiseMethods:
         return self.clone() if self.dtype.kind != "f" else ops.round(self)
 
     def trunc(self: Any) -> Tensor:
-        """Towards zero."""
+        """Round towards zero."""
         if self.dtype.kind != "f":
             return self.clone()
         return ops.where(self < 0, ops.ceil(self), ops.floor(self))
@@ -245,7 +245,7 @@ class PointwiseMethods:
         return self - self.trunc()
 
     def clamp(self: Any, min: Any = None, max: Any = None) -> Tensor:
-        """Elements below `min` and above `max` (numbers or tensors) become the bound."""
+        """Clamp elements to [min, max] (numbers or tensors)."""
         if all(v is None or isinstance(v, SCALARS) for v in (min, max)) and self.dtype.kind == "f":
             lo = -math.inf if min is None else float(min)
             hi = math.inf if max is None else float(max)
@@ -341,7 +341,7 @@ class PointwiseMethods:
     def nan_to_num(
         self: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
     ) -> Tensor:
-        """NaN and infinities replaced; by the dtype's largest numbers where none is given."""
+        """Replace NaN and infinities; infinities by the dtype's largest numbers by default."""
         if self.dtype.kind != "f":
             return self.clone()
         limits = np.finfo(self.dtype)

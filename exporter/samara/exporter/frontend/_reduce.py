@@ -28,12 +28,12 @@ class ValuesIndices(NamedTuple):
 
 
 class ReduceMethods:
-    """What makes fewer elements of many. `dim` is one dimension, several, or None for all."""
+    """Reductions. `dim` is one dimension, several, or None for all."""
 
     __slots__ = ()
 
     def sum(self: Any, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-        """Sum; integers and bools add up in int64."""
+        """Sum; integers and bools accumulate in int64."""
         x = self if dtype is None else cast(self, dtype)
         if x.dtype.kind != "f":
             x = cast(x, dtypes.int64)
@@ -50,11 +50,11 @@ class ReduceMethods:
         return ops.reduce_prod(x, axes=axes_of(x, dim), keepdims=keepdim)
 
     def amax(self: Any, dim: Dims = None, keepdim: bool = False) -> Tensor:
-        """Largest; equal ones share the gradient."""
+        """Largest element; equal ones share the gradient."""
         return ops.reduce_max(self, axes=_some(self, dim), keepdims=keepdim)
 
     def amin(self: Any, dim: Dims = None, keepdim: bool = False) -> Tensor:
-        """Smallest; equal ones share the gradient."""
+        """Smallest element; equal ones share the gradient."""
         return ops.reduce_min(self, axes=_some(self, dim), keepdims=keepdim)
 
     @overload
@@ -107,7 +107,7 @@ class ReduceMethods:
         *,
         correction: float | None = None,
     ) -> Tensor:
-        """Mean squared distance from the mean; the count less `correction` (1) divides."""
+        """Variance: squared distances from the mean, summed and divided by count - `correction` (1)."""
         return self._moments(dim, unbiased, keepdim, correction)[0]
 
     def std(
@@ -191,7 +191,7 @@ class ReduceMethods:
         return _over(ops.reduce_min, _truths(self), dim, keepdim, True)
 
     def count_nonzero(self: Any, dim: Dims = None) -> Tensor:
-        """How many elements are not 0."""
+        """Number of elements that are not 0."""
         return self.ne(0).sum(dim)
 
     def softmax(self: Any, dim: int, dtype: Any = None) -> Tensor:
@@ -205,7 +205,7 @@ class ReduceMethods:
         return _lined(lambda v: ops.log_softmax(v, axis=axis_of(v, dim)), x)
 
     def cumsum(self: Any, dim: int, *, dtype: Any = None) -> Tensor:
-        """Running sums along `dim`; integers and bools add up in int64."""
+        """Cumulative sums along `dim`; integers and bools accumulate in int64."""
         x = self if dtype is None else cast(self, dtype)
         x = x if x.dtype.kind == "f" or dtype is not None else cast(x, dtypes.int64)
         return _lined(lambda v: ops.cumsum(v, axis=axis_of(v, dim)), x)
@@ -224,12 +224,12 @@ class ReduceMethods:
     def sort(
         self: Any, dim: int = -1, descending: bool = False, stable: bool = False
     ) -> ValuesIndices:
-        """All elements along `dim` in order; equal ones keep theirs."""
+        """Sort along `dim`; the sort is stable."""
         n = self.shape[axis_of(self, dim)] if self.ndim else 1
         return self.topk(n, dim, largest=descending)
 
     def argsort(self: Any, dim: int = -1, descending: bool = False) -> Tensor:
-        """The indices of `sort`."""
+        """The indices that `sort` returns."""
         return self.sort(dim, descending).indices
 
     def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:

@@ -85,7 +85,7 @@ def grad(
 
 
 class FunctionContext:
-    """What `forward` leaves for `backward` of a custom Function; any attribute may be set."""
+    """Holds what `forward` saves for `backward` of a custom Function; any attribute may be set."""
 
     def __init__(self) -> None:
         self.needs_input_grad: tuple[bool, ...] = ()
@@ -96,18 +96,18 @@ class FunctionContext:
         self._materialize = True
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Keep inputs or outputs; changes in place until backward are found out."""
+        """Save inputs or outputs; a later change in place is an error in backward."""
         self._to_save = tensors
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What was kept."""
+        """The saved tensors."""
         if self._node is None:
             raise SamaraError("saved_tensors can be read in backward only")
         return tuple(self._node._unpack(v, self._create_graph) for v in self._saved)
 
     def mark_non_differentiable(self, *outputs: Tensor) -> None:
-        """These results carry no gradient."""
+        """Mark results that have no gradient."""
         self._constant = outputs
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -168,7 +168,7 @@ class _FunctionNode(Node):
 
 
 class Function:
-    """A differentiable operation of one's own.
+    """A custom differentiable operation.
 
     Subclasses define `forward(ctx, *inputs)` and `backward(ctx, *output_gradients)`, which returns
     one gradient (or None) per input, and are called with `apply`. With `setup_context(ctx, inputs,

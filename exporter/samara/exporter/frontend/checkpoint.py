@@ -48,17 +48,17 @@ def save(
     *,
     _use_new_zipfile_serialization: bool = True,
 ) -> None:
-    """Write `obj` to the path `f`, atomically: whoever is killed leaves the old file or the new one.
+    """Write `obj` to the path `f`, atomically: a killed process leaves the old file or the new one.
     To an open binary file, such as an `io.BytesIO`, it is written from its position on.
 
     obj: tensors, arrays, numpy scalars, dicts, lists, tuples, str, bytes, numbers and None, nested.
     Mappings come back as dicts. Values are stored, not what is attached to them (`requires_grad`, hooks);
-    what is the same memory in the same shape twice is stored once and is one object again when
+    memory that occurs twice in the same shape is stored once and becomes one object when
     loaded. A dict of tensors by name is a plain safetensors file, which torch, the safetensors
     package and samara's C runtime read under those very names. Modules and optimisers are saved by
     their `state_dict()`. PyTorch's other arguments, which are about its pickles, have no effect.
 
-    Raises UnsupportedError naming the place of anything else, FileError where the file cannot be
+    Raises UnsupportedError, with the place, for anything else, FileError if the file cannot be
     written.
 
     >>> samara.save(nn.Linear(4, 2).state_dict(), "linear.pt")
@@ -84,7 +84,7 @@ def load(
     mmap: bool | None = False,
     encoding: str = "utf-8",
 ) -> Any:
-    """What `save` or `torch.save` wrote to the path or open binary file `f`. Any other safetensors
+    """Load what `save` or `torch.save` wrote to the path or open binary file `f`. Any other safetensors
     file gives a dict of arrays by name. Nothing that a file holds is ever imported or run.
 
         state = samara.load("resnet18.pt")  # of torch.save(model.state_dict(), "resnet18.pt")
@@ -92,7 +92,7 @@ def load(
 
     mmap: leave the data in the file, given by its path, until they are used. Writing to an array or
     tensor does not change the file; the file must not be changed in place (saving again under its
-    name is no such change).
+    name is safe).
 
     Files of torch.save: tensors that share a storage share memory, as in PyTorch; parameters are
     `nn.Parameter`, `torch.Size` is a tuple, `argparse.Namespace` a `types.SimpleNamespace`, a device
@@ -103,9 +103,9 @@ def load(
     weights_only and pickle_module have no effect: nothing else than data is read.
 
     bfloat16, which numpy lacks, becomes float32 of the same values, with a UserWarning. Raises
-    ModelFormatError for a file that is truncated, damaged or something else, UnsupportedError for
+    ModelFormatError for a file that is truncated, damaged or of another format, UnsupportedError for
     the dtypes of 4 to 8 bit floats, for sparse and quantized tensors, for pickled classes (whole
-    modules) and other devices, FileError (also FileNotFoundError …) where it cannot be read.
+    modules) and other devices, FileError (also FileNotFoundError …) if it cannot be read.
 
     >>> samara.save({"step": 3}, "state.pt")
     >>> samara.load("state.pt")
@@ -409,13 +409,13 @@ class _Reader:
         try:
             return int(value, 16)
         except (TypeError, ValueError):
-            raise self.bad(place, f"is no integer: {value!r}") from None
+            raise self.bad(place, f"is not an integer: {value!r}") from None
 
     def special(self, value: Any, place: _Place) -> float:
         try:
             (number,) = struct.unpack(">d", bytes.fromhex(value))
         except (TypeError, ValueError, struct.error):
-            raise self.bad(place, f"is no number: {value!r}") from None
+            raise self.bad(place, f"is not a number: {value!r}") from None
         return float(number)
 
     def leaf(self, kind: str, name: Any, place: _Place) -> Any:

@@ -52,18 +52,18 @@ def std_mean(input: Tensor, dim: Any = None, **options: Any) -> tuple[Tensor, Te
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Side by side; vectors are columns."""
+    """Join side by side; vectors become columns."""
     return creation.cat([t.reshape(-1, 1) if t.ndim < 2 else t for t in tensors], 1)
 
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Joined along a third dimension."""
+    """Join along the third dimension."""
     deep = [t.reshape(1, -1, 1) if t.ndim < 2 else t for t in tensors]
     return creation.cat([t.unsqueeze(2) if t.ndim == 2 else t for t in deep], 2)
 
 
 def block_diag(*tensors: Tensor) -> Tensor:
-    """Matrices along the diagonal of one, zeros elsewhere."""
+    """One matrix with the given ones along its diagonal and zeros elsewhere."""
     blocks = [t.reshape(1, -1) if t.ndim < 2 else t for t in tensors]
     width = sum(b.shape[1] for b in blocks)
     rows, before = [], 0
@@ -115,13 +115,13 @@ def logspace(
 
 
 def isin(elements: Any, test_elements: Any, *, invert: bool = False) -> Tensor:
-    """Which elements are among the others."""
+    """Return which elements occur in the other tensor."""
     found = np.isin(_array(elements, "isin"), _array(test_elements, "isin"), invert=invert)
     return wrap(np.asarray(found))
 
 
 def searchsorted(sorted_sequence: Tensor, input: Any, *, right: bool = False) -> Tensor:
-    """Where each number would go in an ascending vector, or row by row."""
+    """Indices at which numbers would be inserted into an ascending vector, or into each row."""
     edges, x = _array(sorted_sequence, "searchsorted"), _array(input, "searchsorted")
     side: Any = "right" if right else "left"
     if edges.ndim == 1:
@@ -131,7 +131,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, right: bool = False) ->
 
 
 def bucketize(input: Any, boundaries: Tensor, *, right: bool = False) -> Tensor:
-    """`searchsorted` with its arguments turned round."""
+    """`searchsorted` with swapped arguments."""
     return searchsorted(boundaries, input, right=right)
 
 

@@ -70,7 +70,7 @@ __all__ = [
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a tensor of `dtype`, without a copy where it is a tensor or array of it."""
+    """Return `data` as a tensor; no copy if it is a tensor or array of that dtype already."""
     if not isinstance(data, np.ndarray) and not is_tensor(data):
         return tensor(data, dtype=dtype, device=device)
     out: Tensor = data if is_tensor(data) else from_numpy(data)
@@ -139,7 +139,7 @@ def empty(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Uninitialised memory."""
+    """Create a tensor without initialising its elements."""
     return made(memory.empty(ints(sizes_of(size)), or32(dtype)), device, requires_grad)
 
 
@@ -198,7 +198,7 @@ def arange(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """start, start + step, … before `end`; integers give int64."""
+    """Return start, start + step, … up to but without `end`; int64 for integer arguments."""
     if end is None:
         start, end = 0, start
     start, end, step = (v.item() if is_tensor(v) else v for v in (start, end, step))
@@ -206,7 +206,8 @@ def arange(
         return _symbolic_range(start, end, step, dtype)
     if step == 0 or (end - start) * step < 0:
         raise ArgumentError(
-            f"arange from {start} to {end} by {step}", fix="the step leads from start to end"
+            f"arange from {start} to {end} by {step} never ends",
+            fix="choose a step with the sign of end - start",
         )
     values = np.arange(start, end, step)
     if dtype is None:
@@ -223,9 +224,9 @@ def linspace(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`steps` numbers from `start` to `end`, both included."""
+    """Return `steps` evenly spaced numbers from `start` to `end`, both included."""
     if steps < 0:
-        raise ArgumentError(f"linspace of {steps} numbers", fix="give at least 0")
+        raise ArgumentError(f"linspace of {steps} numbers", fix="steps must be at least 0")
     return made(np.linspace(start, end, steps).astype(or32(dtype)), device, requires_grad)
 
 
@@ -237,7 +238,7 @@ def eye(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Ones on the diagonal."""
+    """Return a matrix with ones on the diagonal and zeros elsewhere."""
     return made(np.eye(n, m, dtype=or32(dtype)), device, requires_grad)
 
 
@@ -249,7 +250,7 @@ def rand(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Uniform numbers of [0, 1)."""
+    """Draw uniform random numbers from [0, 1)."""
     array = generator_of(generator).uniform(ints(sizes_of(size)))
     return made(np.asarray(array, or32(dtype)), device, requires_grad)
 
@@ -262,7 +263,7 @@ def randn(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Standard normal numbers."""
+    """Draw random numbers from the standard normal distribution."""
     array = generator_of(generator).normal(ints(sizes_of(size)))
     return made(np.asarray(array, or32(dtype)), device, requires_grad)
 
@@ -313,7 +314,7 @@ def normal(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normal numbers: of `size`, or one for each element of tensors of means and deviations."""
+    """Draw normal random numbers: of shape `size`, or one per element of tensors of means and deviations."""
     if size is None:
         given = [np.asarray(v.detach()._data if is_tensor(v) else v) for v in (mean, std)]
         size = np.broadcast_shapes(*(v.shape for v in given))
@@ -335,7 +336,7 @@ def randint(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """int64 numbers of [low, high); randint(high, size) starts at 0."""
+    """Draw uniform int64 numbers from [low, high); randint(high, size) starts at 0."""
     if size is None:
         low, high, size = 0, low, high
     array = generator_of(generator).integers(low, high, ints(size))
@@ -351,13 +352,13 @@ def randperm(
     device: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """0 … n-1 in random order, int64 unless stated."""
+    """Return 0 … n-1 in random order, int64 by default."""
     kind = dtypes.int64 if dtype is None else dtypes.as_dtype(dtype)
     return made(generator_of(generator).permutation(n).astype(kind), device, False)
 
 
 def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability that `input` gives, else 0."""
+    """Draw 1 with the probability in `input`, else 0."""
     drawn = generator_of(generator).uniform(input.shape)
     return wrap((drawn < input._data).astype(input.dtype))
 
@@ -369,7 +370,7 @@ def multinomial(
     *,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Indices drawn with the weights of the last dimension (Gumbel's trick without replacement)."""
+    """Draw indices with the weights along the last dimension (Gumbel top-k without replacement)."""
     weights = np.asarray(input.detach()._data, np.float64)
     source = generator_of(generator)
     if replacement:
@@ -389,7 +390,7 @@ def multinomial(
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors one after the other along `dim`.
+    """Concatenate tensors along an existing dimension.
 
     >>> samara.cat([samara.ones(2, 1), samara.zeros(2, 2)], dim=1).tolist()
     [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
@@ -407,7 +408,7 @@ concat = cat
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Tensors of one shape along a new dimension."""
+    """Join tensors of equal shape along a new dimension."""
     given = [_as_tensor(t) for t in tensors]
     if not given:
         raise ShapeError("stack needs at least one tensor")
@@ -418,12 +419,12 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Along the second dimension, or the only one."""
+    """Concatenate along the second dimension, or the only one."""
     return cat(tensors, 0 if _as_tensor(tensors[0]).ndim == 1 else 1)
 
 
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Along the first dimension, vectors being rows."""
+    """Concatenate along the first dimension; vectors become rows."""
     return cat([t.unsqueeze(0) if t.ndim == 1 else t for t in map(_as_tensor, tensors)], 0)
 
 
@@ -436,7 +437,7 @@ def where(condition: Tensor) -> tuple[Tensor, ...]: ...
 @overload
 def where(condition: Tensor, input: Any, other: Any) -> Tensor: ...
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """`input` where `condition`, else `other`; with `condition` alone the indices of the true."""
+    """Return `input` where `condition` is true, else `other`; with `condition` alone, the indices of true elements."""
     if input is None:
         return condition.nonzero().unbind(1)
     x, y = pair(input, other)
@@ -445,13 +446,13 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """All expanded to one shape."""
+    """Expand all tensors to their broadcast shape."""
     shape = broadcast_shapes(*(tuple(t.shape) for t in tensors))
     return tuple(t.expand(shape) for t in tensors)
 
 
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Coordinates of a grid."""
+    """Return coordinate matrices from coordinate vectors."""
     one = len(tensors) == 1 and isinstance(tensors[0], (tuple, list))
     given = list(tensors[0] if one else tensors)
     if indexing == "xy" and len(given) > 1:
@@ -468,14 +469,14 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether shapes and all elements agree."""
+    """Return whether shapes and all elements are equal."""
     return input.equal(other)
 
 
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
-    """Whether |input - other| <= atol + rtol |other| everywhere."""
+    """Return whether |input - other| <= atol + rtol |other| for all elements."""
     return input.allclose(other, rtol, atol, equal_nan)
 
 

@@ -26,7 +26,7 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor over a copy of `data`; Python floats become float32, integers int64.
+    """Create a tensor from a copy of `data`. Python floats become float32, integers int64.
 
     >>> samara.tensor([[1, 2], [3, 4]]).shape
     (2, 2)
@@ -40,7 +40,7 @@ def tensor(
         array = np.array(data) if kind is None else np.array(data, kind)
     except (TypeError, ValueError) as error:
         raise ArgumentError(
-            f"no tensor can be made of {kind_of(data)}: {error}",
+            f"cannot make a tensor of {kind_of(data)}: {error}",
             fix="give numbers, an array, or sequences of equal lengths",
         ) from None
     if (
@@ -90,7 +90,7 @@ def ints(size: Sequence[Any]) -> tuple[int, ...]:
     """Sizes as numbers; ArgumentError for one below 0."""
     sizes = tuple(int(n) for n in size)
     if any(n < 0 for n in sizes):
-        raise ArgumentError(f"a tensor of shape {list(sizes)}", fix="sizes are at least 0")
+        raise ArgumentError(f"a tensor of shape {list(sizes)}", fix="sizes must be at least 0")
     return sizes
 
 

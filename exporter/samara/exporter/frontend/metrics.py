@@ -54,7 +54,7 @@ class _Measures(Protocol[V]):
 
 
 class Metric(ABC):
-    """Something that is measured over batches."""
+    """Base class of metrics: `update` adds a batch, `compute` returns the value over all batches."""
 
     def __init__(self) -> None:
         self.reset()
@@ -65,14 +65,14 @@ class Metric(ABC):
 
     @abstractmethod
     def update(self, preds: Any, target: Any) -> Self:
-        """Take a batch: the model's answers and the truth."""
+        """Add a batch: the model's answers and the targets."""
 
     @abstractmethod
     def compute(self) -> Any:
-        """The value over all batches. SamaraError where there were none."""
+        """Return the value over all batches. SamaraError if there were none."""
 
     def __call__(self: _Measures[V], preds: Any, target: Any) -> V:
-        """Take a batch and give the value so far."""
+        """Add a batch and return the value so far."""
         return self.update(preds, target).compute()
 
     def _repr_html_(self) -> str:
@@ -152,7 +152,7 @@ class Accuracy(Metric):
 
 
 class ConfusionMatrix(Metric):
-    """How often class i (row) was taken for class j (column): int64 [classes, classes]."""
+    """Counts of targets of class i (row) that were predicted as class j (column): int64 [classes, classes]."""
 
     def __init__(self, num_classes: int) -> None:
         if num_classes < 1:
@@ -204,7 +204,7 @@ class _PerClass(ConfusionMatrix):
     """A share per class, and its average.
 
     average: "macro" (all classes that occur count alike), "micro", "weighted" (by how often a
-    class is true) or "none" (an array). A class without any case counts 0 where it is shown.
+    class is true) or "none" (an array). A class without a case counts 0 in an array.
     """
 
     def __init__(self, num_classes: int, average: str = "macro") -> None:
@@ -235,14 +235,14 @@ class _PerClass(ConfusionMatrix):
 
 
 class Precision(_PerClass):
-    """Of what was taken for a class, the share that is it."""
+    """True positives divided by all predictions of a class."""
 
     def _share(self, right: Any, found: Any, true: Any) -> tuple[Any, Any]:
         return right, found
 
 
 class Recall(_PerClass):
-    """Of a class, the share that was found."""
+    """True positives divided by all targets of a class."""
 
     def _share(self, right: Any, found: Any, true: Any) -> tuple[Any, Any]:
         return right, true
@@ -434,7 +434,7 @@ class History:
         self._step = -1.0
 
     def add(self, step: float | None = None, **values: Any) -> Self:
-        """Take the values of a step: numbers, tensors of one element, or metrics, whose value is computed.
+        """Add the values of a step: numbers, tensors of one element, or metrics, whose value is computed.
 
         step: None for the next one; the first is 0.
         """

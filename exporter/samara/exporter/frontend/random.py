@@ -44,7 +44,7 @@ class Generator:
     """
 
     def __init__(self, seed: Any = 0, *, device: Any = None) -> None:
-        """From a number. The device, which PyTorch has in the first place, is the CPU."""
+        """Create a generator from a seed. The device is always the CPU."""
         if not isinstance(seed, (int, np.integer)):
             seed, device = 0, seed
         if device is not None:
@@ -63,7 +63,7 @@ class Generator:
         return self
 
     def initial_seed(self) -> int:
-        """The seed it started from."""
+        """The seed that the generator started from."""
         return self._seed
 
     def key(self, like: Any) -> Any:
@@ -109,7 +109,7 @@ class Generator:
         return self._numpy.permutation(n)
 
     def get_state(self) -> dict[str, Any]:
-        """Where the generator is, as plain numbers and arrays."""
+        """The generator's state, as plain numbers and arrays."""
         state = self._numpy.bit_generator.state
         return {
             "seed": self._seed,
@@ -123,7 +123,7 @@ class Generator:
         }
 
     def set_state(self, state: Any) -> Generator:
-        """Go on from where `get_state` was called. SamaraError for anything else."""
+        """Continue from where `get_state` was called. SamaraError for anything else."""
         try:
             self._seed = int(state["seed"])
             self._block = int(state["block"])
@@ -184,7 +184,7 @@ def get_rng_state() -> dict[str, Any]:
 
 
 def set_rng_state(state: Any) -> None:
-    """Put the default generator back to a state."""
+    """Set the default generator to a state."""
     default_generator.set_state(state)
 
 

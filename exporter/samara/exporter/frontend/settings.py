@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switches that programs for PyTorch set at their beginning: accepted where they are true here."""
+"""Global switches of PyTorch: a setting is accepted if it describes what samara does anyway."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def compile(model: Any = None, **options: Any) -> Any:
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Nothing: results never depend on threads or timing, so True is so and False allows it too."""
+    """No effect: results never depend on threads or timing."""
 
 
 def are_deterministic_algorithms_enabled() -> bool:
@@ -149,7 +149,7 @@ def get_float32_matmul_precision() -> str:
 
 
 def set_num_interop_threads(count: int) -> None:
-    """Nothing: operators run one after the other. `set_num_threads` is about those inside one."""
+    """No effect: operators run one after the other. `set_num_threads` sets the threads inside one."""
 
 
 def get_num_interop_threads() -> int:
@@ -158,7 +158,7 @@ def get_num_interop_threads() -> int:
 
 
 def set_default_dtype(d: Any) -> None:
-    """float32, which it is. UnsupportedError for another floating dtype, ArgumentError (a TypeError,
+    """Accept float32, which is the default. UnsupportedError for another floating dtype, ArgumentError (a TypeError,
     as in PyTorch) for one that is not floating."""
     if d is None or isinstance(d, dtypes.Lacking):  # numpy would read None as float64
         _refuse("None" if d is None else d.name)
@@ -188,7 +188,7 @@ def get_default_dtype() -> np.dtype[Any]:
 
 
 def set_default_device(device: Any) -> None:
-    """ "cpu", which it is. UnsupportedError for another device."""
+    """Accept "cpu", which is the default. UnsupportedError for another device."""
     _check(device)
 
 
@@ -198,7 +198,7 @@ def get_default_device() -> device:
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """FloatTensor, which it is. UnsupportedError for another."""
+    """Accept FloatTensor, which is the default. UnsupportedError for another."""
     name = t if isinstance(t, str) else getattr(t, "__name__", repr(t))
     if ".cuda." in name:
         _check("cuda")

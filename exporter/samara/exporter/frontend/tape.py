@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tape: what a recorded operator remembers, and whether recording is on.
+"""The tape: what a recorded operator saves, and whether recording is on.
 
 A node points at the nodes of its inputs and never at its own outputs' tensors, so a graph is a
 tree of references that is freed as soon as its last tensor goes.
@@ -133,7 +133,7 @@ class enable_grad(_Switch):
 
 
 def is_grad_enabled() -> bool:
-    """Whether operators of this thread are recorded."""
+    """Return whether operators of this thread are recorded."""
     return MODE.enabled
 
 
@@ -148,7 +148,7 @@ class RemovableHandle:
         hooks.append(hook)
 
     def remove(self) -> None:
-        """Take the hook away; once more does nothing."""
+        """Remove the hook; a second call has no effect."""
         for i, hook in enumerate(self._hooks):
             if hook is self._hook:
                 del self._hooks[i]
