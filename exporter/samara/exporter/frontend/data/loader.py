@@ -69,18 +69,24 @@ class _Options(TypedDict, total=False):
 class DataLoader(Generic[B_co]):
     """Iterates over a dataset in batches; the arguments are PyTorch's.
 
-    With `num_workers` processes fetch ahead, started by "forkserver" or "spawn" (where the module
-    that is run must be importable: keep its top level under `if __name__ == "__main__"`). Batches
-    come in the sampler's order. Their random numbers follow from the epoch's base seed and the
-    number of the batch alone (of iterable datasets: base seed + worker), so an epoch repeats bit
-    for bit with any number of workers. Without workers they are this process's own.
+    `num_workers` processes fetch batches ahead. They start by "forkserver" or "spawn", so the main
+    module must be importable: keep its top level under `if __name__ == "__main__"`. Batches come in
+    the sampler's order. The random numbers of a batch depend only on the epoch's base seed and the
+    batch's number (iterable datasets: base seed + worker), so an epoch repeats bit for bit with any
+    number of workers. Without workers, they come from this process's generator.
 
     `state_dict` and `load_state_dict` stop and resume anywhere in an epoch, bit for bit, without
     fetching again what came before.
 
     timeout: seconds to wait for a batch, 0: forever. pin_memory and pin_memory_device have no
-    effect: there is no device to copy to; nor has in_order: batches are always in order. Raises
+    effect: there is no device to copy to. in_order has no effect: batches are always in order. Raises
     SamaraError for arguments that exclude each other.
+
+    PyTorch: `torch.utils.data.DataLoader`.
+
+    >>> loader = samara.data.DataLoader([1.0, 2.0, 3.0], batch_size=2)
+    >>> [batch.tolist() for batch in loader]
+    [[1.0, 2.0], [3.0]]
     """
 
     if TYPE_CHECKING:

@@ -28,6 +28,14 @@ class SGD(Optimizer):
 
     g += weight_decay * p; buffer = momentum * buffer + (1 - dampening) * g;
     p -= lr * (buffer, or g + momentum * buffer with Nesterov).
+
+    PyTorch: `torch.optim.SGD`.
+
+    >>> w = nn.Parameter(samara.ones(1))
+    >>> optimizer = samara.optim.SGD([w], lr=0.5)
+    >>> w.sum().backward()
+    >>> optimizer.step(); round(w.item(), 3)
+    0.5
     """
 
     def __init__(
@@ -77,7 +85,16 @@ class SGD(Optimizer):
 
 
 class Adam(Optimizer):
-    """Adaptive moments (Kingma and Ba 2014, arXiv:1412.6980); weight decay is added to g."""
+    """Adaptive moments (Kingma and Ba 2014, arXiv:1412.6980); weight decay is added to g.
+
+    PyTorch: `torch.optim.Adam`.
+
+    >>> w = nn.Parameter(samara.ones(1))
+    >>> optimizer = samara.optim.Adam([w], lr=0.5)
+    >>> w.sum().backward()
+    >>> optimizer.step(); round(w.item(), 3)
+    0.5
+    """
 
     decoupled = False
 
@@ -127,7 +144,16 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with weight decay taken off the parameter (Loshchilov and Hutter, arXiv:1711.05101)."""
+    """Adam with weight decay taken off the parameter (Loshchilov and Hutter, arXiv:1711.05101).
+
+    PyTorch: `torch.optim.AdamW`.
+
+    >>> w = nn.Parameter(samara.ones(1))
+    >>> optimizer = samara.optim.AdamW([w], lr=0.5)
+    >>> w.sum().backward()
+    >>> optimizer.step(); round(w.item(), 3)
+    0.495
+    """
 
     decoupled = True
 
@@ -147,7 +173,16 @@ class AdamW(Adam):
 
 
 class RMSprop(Optimizer):
-    """Gradients over the root of their mean square (Tieleman and Hinton 2012)."""
+    """Gradients over the root of their mean square (Tieleman and Hinton 2012).
+
+    PyTorch: `torch.optim.RMSprop`.
+
+    >>> w = nn.Parameter(samara.ones(1))
+    >>> optimizer = samara.optim.RMSprop([w], lr=0.5)
+    >>> w.sum().backward()
+    >>> optimizer.step(); round(w.item(), 3)
+    -4.0
+    """
 
     def __init__(
         self,
