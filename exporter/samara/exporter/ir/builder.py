@@ -30,7 +30,7 @@ _READABLE = (DType.I32, DType.I64, DType.BOOL, DType.F32)
 
 
 class ProgramBuilder:
-    """A Program in the making: its functions, and the names that are taken."""
+    """A Program under construction: its functions and the names in use."""
 
     def __init__(self) -> None:
         self.functions: dict[str, Function] = {}
@@ -39,7 +39,7 @@ class ProgramBuilder:
 
     @staticmethod
     def of(program: Program) -> ProgramBuilder:
-        """A builder that has the functions of `program` already."""
+        """A builder that starts with the functions of `program`."""
         made = ProgramBuilder()
         made.functions = dict(program.functions)
         made._names = set(program.functions)
@@ -47,9 +47,9 @@ class ProgramBuilder:
         return made
 
     def reopen(self, function: Function, name: str | None = None) -> Builder:
-        """A builder that goes on where `function` ends; with another name, in a copy of it.
+        """A builder that appends to `function`, or under another name to a copy of it.
 
-        Its reads and writes are the caller's to bind again.
+        The caller must bind reads and writes again.
         """
         builder = Builder(self, function.name if name is None else self._reserve(name), None)
         builder.inputs = list(function.inputs)
@@ -63,11 +63,11 @@ class ProgramBuilder:
         return builder
 
     def function(self, name: str) -> Builder:
-        """A builder of a new function; the name gets a suffix when it is taken."""
+        """A builder of a new function; its name gets a suffix if it is in use."""
         return Builder(self, self._reserve(name), None)
 
     def forget(self, name: str) -> None:
-        """Drop a function that turned out not to be needed, and its bodies; their names are free."""
+        """Drop a function that is not needed after all, and its bodies; their names become free."""
         below = f"{name}/"
         self.functions = {
             n: f for n, f in self.functions.items() if n != name and not n.startswith(below)
@@ -90,7 +90,7 @@ class ProgramBuilder:
         variables: Iterable[Variable] = (),
         metadata: Mapping[str, str] | None = None,
     ) -> Program:
-        """The Program; functions that no entry reaches are left out."""
+        """Return the Program, without functions that no entry reaches."""
         reached: dict[str, Function] = {}
 
         def visit(name: str) -> None:
@@ -140,7 +140,7 @@ class Builder:
     # ---- values
 
     def unique(self, name: str) -> str:
-        """`name`, or with a suffix when this function has it already."""
+        """`name`, with a suffix if this function has it already."""
         unique = name
         k = 1
         while unique in self._names:
@@ -206,7 +206,7 @@ class Builder:
         return as_dim_atom(atom)
 
     def resolve(self, value: Value) -> Value:
-        """`value` as this function knows it: itself, or the input that captures it."""
+        """`value` in this function: itself, or the input that captures it."""
         if value.is_constant or self._values.get(value.name) is value:
             return value
         if value in self.captures:
@@ -406,7 +406,7 @@ class Builder:
         return symbol
 
     def _translate_atom(self, atom: Atom) -> Dim | None:
-        """What stands for `atom` here; None for atoms that are this function's own (or composite)."""
+        """The dim that replaces `atom` here; None for this function's own atoms and for composite ones."""
         if atom in self._atoms:
             return self._atoms[atom]
         if atom in self._definers or self.parent is None:
@@ -445,7 +445,7 @@ class Builder:
 
 
 def _is_data(dim: Dim) -> bool:
-    """Whether only data decide the size."""
+    """Whether the size depends on data."""
     return any(isinstance(a, (Born, Read)) for a in dim.all_atoms())
 
 

@@ -24,7 +24,7 @@ make them: "aware" of training (frontend/qat), "imported" with a file.
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a node came from: the author's file and line, or the importer's node and operator."""
+    """Origin of a node: the author's file and line, or the importer's node and operator."""
 
     file: str = ""
     line: int = 0
@@ -32,12 +32,12 @@ class Source:
 
     @property
     def module(self) -> str:
-        """The path of the submodule, `layers.0.conv`; empty where it is not known."""
+        """The path of the submodule, `layers.0.conv`; empty if unknown."""
         return module_of(self.detail)
 
     @property
     def place(self) -> str:
-        """`net.py:12 in layers.0.conv`, as far as it is known."""
+        """`net.py:12 in layers.0.conv`, without the parts that are unknown."""
         line = f"{self.file}:{self.line}" if self.file else ""
         inside = f"in {self.module}" if self.module else ""
         return " ".join(part for part in (line, inside) if part)
@@ -67,7 +67,7 @@ class Value:
 class Node:
     """One application of an operator. `attrs` are complete (OpSpec.complete).
 
-    `absorbed` names the tensors that fusion took away into this node.
+    `absorbed` names the tensors that fusion removed when it merged their nodes into this one.
     """
 
     op: OpSpec
@@ -80,7 +80,7 @@ class Node:
 
 
 def place_of(node: Node | None) -> str:
-    """Where the node comes from (Source.place); empty where that is not known."""
+    """Where the node comes from (Source.place); empty if unknown."""
     return "" if node is None or node.source is None else node.source.place
 
 
@@ -95,13 +95,13 @@ class Variable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Function:
-    """A closed, pure function: nodes in an order in which every value is made before it is used.
+    """A closed, pure function. Its nodes are in topological order.
 
     Constants are Values with data that appear among node inputs (or outputs) without being made by
     a node. `reads` binds input names to variables (read at entry), `writes` binds output positions
     to variables (assigned at exit).
     `bounds` gives upper bounds of Read and Born atoms.
-    Dims of inputs are symbols (or constants); where a symbol occurs twice the dims must agree at
+    Dims of inputs are symbols or constants. If a symbol occurs twice, the dims must be equal at
     run time.
     """
 
@@ -116,7 +116,7 @@ class Function:
     writes: Mapping[int, str] = field(default_factory=dict)
 
     def values(self) -> Iterator[Value]:
-        """Every value once: inputs, constants at first use, node outputs, constant outputs."""
+        """Yield every value once: inputs, constants at first use, node outputs, constant outputs."""
         seen: set[int] = set()
 
         def new(v: Value | None) -> bool:

@@ -24,7 +24,7 @@ from samara.exporter.types import Atom, Born, Dim, DType, Quant, Read, Tri, comp
 
 
 class _Entry:
-    """A node in its place; the node object changes when its inputs do."""
+    """A node and its position; the node object is replaced when its inputs change."""
 
     __slots__ = ("alive", "next", "node", "previous", "touched")
 
@@ -81,7 +81,7 @@ class Rewriter:
         return tuple(self._outputs)
 
     def nodes(self) -> Iterator[Node]:
-        """The nodes in order; edits during the walk are allowed. It goes on from where it is."""
+        """Yield the nodes in order. Edits during the walk are allowed; it continues from its position."""
         entry = self._head.next
         while entry is not self._head:
             if entry.alive and entry.node is not None:
@@ -89,12 +89,12 @@ class Rewriter:
             entry = entry.next
 
     def current(self, node: Node) -> Node | None:
-        """The node that `node` has become; None when it was removed."""
+        """The current form of `node`; None if it was removed."""
         entry = self._entries.get(node)
         return entry.node if entry is not None and entry.alive else None
 
     def producer(self, value: Value | None) -> Node | None:
-        """The node that makes the value; None for inputs and constants."""
+        """The node that produces the value; None for inputs and constants."""
         entry = self._producers.get(value) if value is not None else None
         return entry.node if entry is not None else None
 
@@ -110,7 +110,7 @@ class Rewriter:
         return bool(self._reads.get(value.name))
 
     def only_user(self, value: Value) -> Node | None:
-        """The node that alone uses the value, and once: no output, no dim does. None otherwise."""
+        """The only user of the value, if it uses it once and no output or dim uses it; else None."""
         found = self._users.get(value, {})
         if self.is_output(value) or self.is_read(value) or len(found) != 1:
             return None
@@ -120,7 +120,7 @@ class Rewriter:
     # ---- making
 
     def unique(self, name: str) -> str:
-        """`name`, or with a suffix where the function has it already."""
+        """`name`, with a suffix if the function has it already."""
         found = name
         k = 1
         while found in self._names:
@@ -153,7 +153,7 @@ class Rewriter:
     ) -> Any:
         """Add a node before `before` (None: at the end); its output Value, or a tuple of them.
 
-        Names get a suffix where they are taken.
+        Names in use get a suffix.
         """
         spec = get_op(op) if isinstance(op, str) else op
         names = None if outputs is None else [self.unique(n) for n in outputs]
@@ -188,7 +188,7 @@ class Rewriter:
         absorbed: Iterable[str] = (),
         **attrs: Any,
     ) -> Any:
-        """Put another node in the place of `node`: same output names, same users.
+        """Replace `node` by another one with the same output names and users.
 
         Name, source and absorbed names are inherited; `absorbed` adds to them.
         """
@@ -220,7 +220,7 @@ class Rewriter:
         self.changed = True
 
     def remove(self, node: Node) -> None:
-        """Take out a node whose outputs nobody uses."""
+        """Remove a node whose outputs have no users."""
         entry = self._entries[node]
         node = self._live(entry)
         for v in node.outputs:
@@ -238,13 +238,13 @@ class Rewriter:
         self.changed = True
 
     def add_guard(self, guard: Guard) -> None:
-        """A relation that must hold from now on."""
+        """Add a guard: a relation that must hold at run time."""
         self._guards.append(guard)
         self._note_reads(data_atoms((guard.a, guard.b)))
         self.changed = True
 
     def substitute(self, atom: Atom, dim: Dim | int) -> None:
-        """From now on `dim` stands for `atom` in all dims."""
+        """Replace `atom` by `dim` in all dims."""
         self._table.add(atom, dim)
         if isinstance(dim, Dim):
             self._note_reads(data_atoms((dim,)))

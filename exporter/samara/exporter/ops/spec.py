@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The form of the op table: what one declaration of an IR operator says."""
+"""The row type of the op table: the declaration of one IR operator."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ REQUIRED: Final = object()
 class Attr:
     """One typed attribute of an operator. `default` REQUIRED means that every node states it.
 
-    since: the runtime version that brought the attribute, e.g. "0.7.0"; 1 where the operator has
+    since: the runtime version that brought the attribute, e.g. "0.7.0"; 1 if the operator has
         always had it. A node that states a newer one needs that runtime.
     """
 
@@ -78,10 +78,10 @@ class Guard:
 
 
 class InferContext:
-    """What a shape rule sees of a node, and where it leaves guards and born dims.
+    """A shape rule's view of a node, with methods that add guards and born dims.
 
-    `inputs[i]` is None where an optional input is absent. Attributes read as fields: `ctx.axis`.
-    A rule raises `error` on what cannot be right and calls `require_*` on what must hold: a
+    `inputs[i]` is None if an optional input is absent. Attributes read as fields: `ctx.axis`.
+    A rule raises `error` for an invalid node and calls `require_*` for relations that must hold. A
     relation that cannot be decided now becomes a guard of the function.
     """
 
@@ -130,7 +130,7 @@ class InferContext:
         return t
 
     def optional(self, index: int) -> TensorType | None:
-        """Type of input `index`, or None where it is absent."""
+        """Type of input `index`, or None if it is absent."""
         return self.inputs[index] if index < len(self.inputs) else None
 
     def axis_of(self, axis: int, rank: int | None = None) -> int:
@@ -185,7 +185,7 @@ class InferContext:
         return self._born(output, axis)
 
     def scalar(self, index: int) -> Dim | None:
-        """The value of scalar input `index` where it is known."""
+        """The value of scalar input `index`, if it is known."""
         return None if self._scalars is None else self._scalars(index)
 
     def signature(self, function: str) -> Signature:
@@ -215,11 +215,11 @@ class InferContext:
 WEAK: Final = (bool, int, float)  # Python scalars take the dtype of the tensors they meet
 
 PRECEDING: Final[list[type[Any]]] = []
-"""Types of operands that decide before all others, once for each reverse pass that is at work."""
+"""Operand types that take precedence, once per active reverse pass."""
 
 
 def weak_dtype(dtypes: Sequence[Any]) -> Any:
-    """The dtype that a Python scalar takes among tensors of these: the first that is not bool."""
+    """The dtype of a Python scalar beside tensors of these dtypes: the first that is not bool."""
     return next((d for d in dtypes if d != np.bool_ and d != DType.BOOL), next(iter(dtypes), None))
 
 
@@ -282,7 +282,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OpSpec(RowFacts):
-    """One IR operator, declared once. What passes ask of it, rather than its name, is in RowFacts.
+    """One IR operator, declared once. RowFacts has the properties that passes query instead of its name.
 
     inputs: names; a trailing `?` marks an optional one, a trailing `*` (last only) any number.
     outputs: names; `*` as above.
@@ -296,7 +296,7 @@ class OpSpec(RowFacts):
         grad"), or the dims of all tensors instead, as in "x [A* N N] -> y [A*]": a letter is the
         same number, or with a star the same run of dims, wherever it stands; words are attributes.
     formulas: what a pointwise operator computes in float, from which its C is generated.
-    permute: layout rule, "any" where every operand and result moves alike (elementwise, all
+    permute: layout rule, "any" if all operands and results are permuted alike (elementwise, all
         operands of one rank), None for a barrier.
     cost: flops and bytes; `define` fills in what elementwise operators cost.
     measured: has a C `measure`; some output dims are born.
@@ -343,16 +343,16 @@ class OpSpec(RowFacts):
 
     @property
     def may_move(self) -> bool:
-        """Whether there are nodes of it whose results are elements of their inputs."""
+        """Whether some of its nodes only copy elements of their inputs."""
         return self.integer is not None and self.integer.moves is not None
 
     @property
     def broadcasts(self) -> bool:
-        """Whether operands of lower rank are taken as if dims of 1 stood before theirs."""
+        """Whether operands of lower rank are extended by leading dims of 1."""
         return self.check == "broadcast"
 
     def as_post(self, attrs: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The attributes of an epilogue that does what this activation does; None: there is none."""
+        """The epilogue attributes that compute this activation; None if there are none."""
         found = (p.attrs(attrs) for p in self.posts)
         return next((f for f in found if f is not None), None)
 
@@ -362,11 +362,11 @@ class OpSpec(RowFacts):
         return (most is None or index < most) and self.input_name(index) in self.strided
 
     def weight_form(self, index: int) -> WeightForm | None:
-        """How a file stores input `index` where it is a constant; None: row-major."""
+        """How a file stores input `index` if it is a constant; None: row-major."""
         return self.weights.get(self.input_name(index))
 
     def input_name(self, index: int) -> str:
-        """The name of input `index`; that of the last where any number may follow."""
+        """The name of input `index`; the last name if any number may follow."""
         last = len(self.inputs) - 1
         return self.inputs[min(index, last)].rstrip("?*") if self.inputs else ""
 
@@ -572,7 +572,7 @@ def _checked(rule: Infer) -> Infer:
 
 
 def _quiet(reference: Reference) -> Reference:
-    """Without numpy's warnings (inf and NaN are answers), and giving arrays, not scalars."""
+    """Wrap a reference: suppress numpy's warnings (inf and NaN are answers) and return arrays, not scalars."""
 
     @functools.wraps(reference)
     def run(*inputs: Any, **attrs: Any) -> Any:
@@ -592,7 +592,7 @@ def _moved(
 
 
 def bytes_of(*groups: Sequence[TensorType | None]) -> Dim:
-    """The bytes that the tensors hold."""
+    """The total bytes of the tensors."""
     total = as_dim(0)
     for types in groups:
         for t in types:
