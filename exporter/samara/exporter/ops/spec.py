@@ -546,7 +546,10 @@ def define(spec: OpSpec) -> OpSpec:
     if _frozen:
         raise RuntimeError(f"the op table is closed; {spec.name} must be declared in ops/")
     if spec.name in _TABLE:
-        raise RuntimeError(f"operator {spec.name} is declared twice")
+        raise RuntimeError(
+            f"operator {spec.name} is declared twice: another row has its name, or this process failed"
+            " to import the op table before (then the first error of its output is the cause)"
+        )
     if any(s.code == spec.code for s in _TABLE.values()):
         raise RuntimeError(f"operator code {spec.code} of {spec.name} is taken")
     row = dataclasses.replace(
