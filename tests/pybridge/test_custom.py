@@ -57,6 +57,16 @@ def test_a_missing_operator_is_a_typed_error_that_names_it() -> None:
     assert 'samara.register_op("mydomain::absent"' in str(e.value.fix)
 
 
+def test_a_traced_node_is_explained_too() -> None:
+    refused = UnsupportedError(
+        "function 'f', node 'y' (custom, net.py:15): needs the custom operator 'mydomain::absent', which"
+        " is not in the session options' custom_ops"
+    )
+    error = custom.explained(refused)
+    assert (error.op, error.node) == ("mydomain::absent", "y")
+    assert "has no C kernel" in str(error)
+
+
 def test_other_errors_stay_what_they_are() -> None:
     error = UnsupportedError("this operator is not in this build")
     assert custom.explained(error) is error

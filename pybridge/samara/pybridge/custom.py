@@ -19,7 +19,7 @@ __all__ = ["register_kernel", "registered_kernels"]
 
 _MODE = getattr(os, "RTLD_NOW", 0) | getattr(os, "RTLD_NODELETE", 0)
 _NEEDS = re.compile(
-    r"node '(?P<node>.*)' \(custom\): needs the custom operator '(?P<name>.*)', which"
+    r"node '(?P<node>.*)' \(custom(?:, .*)?\): needs the custom operator '(?P<name>.*)', which"
 )
 
 
@@ -52,7 +52,8 @@ def register_kernel(name: str, library: str | os.PathLike[str], symbol: str | No
     except OSError as error:
         raise BackendError(
             f"library {full} of custom operator {name} cannot be loaded: {error}",
-            fix="build it as a shared library for this machine, and check the path",
+            fix="build it as a shared library for this machine, and check the path: a relative one starts"
+            " at the current folder",
         ) from None
     try:
         address = ctypes.addressof(ctypes.c_char.in_dll(loaded, wanted))
@@ -126,9 +127,10 @@ def explained(error: UnsupportedError) -> UnsupportedError:
         return error
     name = found["name"]
     return UnsupportedError(
-        f"the model needs the custom operator '{name}', which is not registered in this process",
+        f"the model needs the custom operator '{name}', for which this process has no C kernel",
         op=name,
         node=found["node"],
-        fix=f'samara.register_op("{name}", reference=…, library="….so") before the session is made;'
+        fix="register its library before the session is made:"
+        f' samara.register_op("{name}", reference=…, library="….so");'
         " a reference without a library runs only in Program.run",
     )
