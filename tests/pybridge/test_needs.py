@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from samara.exporter.ir import ProgramBuilder, save_program
+from samara.exporter.ops import all_ops
 from samara.pybridge import Session, UnsupportedError
 from samara.pybridge.needs import NodeNeeds, backend_needs, session_needs
 
@@ -23,6 +24,31 @@ def test_a_row_per_node(tmp_path: Path) -> None:
     assert nodes == [NodeNeeds("main", "grow", "exp", "prepared", f32, parts, elements=4)]
     # Neither does it depend on the instruction sets.
     assert session_needs(Session(tmp_path / "m.samara", isa="scalar")) == (whole, nodes)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_a_function_needs_the_part_of_its_name(dtype: str, tmp_path: Path) -> None:
+    """Kernels are counted through tables in the order of codes: none may be taken for its neighbour."""
+    program = ProgramBuilder()
+    f = program.function("main")
+    x, results, wanted = f.input("x", dtype, [4]), [], {}
+    for op in all_ops():
+        plain = [one for one in op.formulas if not one.when and dtype in op.dtypes]
+        if len(plain) == 1 and "training" not in op.flags:
+            operands = [x] * plain[0].inputs
+            results.append(f.op(op, *operands, name=op.name))
+            wanted[op.name] = plain[0]
+    assert {"neg", "log", "add", "prelu"} <= wanted.keys()
+    f.finish(results, list(wanted))
+    save_program(program.finish(["main"]), tmp_path / "m.samara")
+    _, nodes = session_needs(Session(tmp_path / "m.samara"))
+    for node in nodes:
+        formula = wanted[node.node]
+        kind = {1: "vunary", 2: "vbinary"}[formula.inputs]
+        listed = {p for p in node.parts if p.startswith((f"f32_{kind}_", f"{kind}_"))}
+        own = f"f32_{kind}_{formula.name}" if dtype == "f32" else f"{kind}_{formula.name}"
+        assert listed - {"f32_vbinary_broadcast"} in ({own}, set()), node
+        assert listed or dtype == "f64", node
 
 
 def test_parts_of_a_backend(tmp_path: Path) -> None:

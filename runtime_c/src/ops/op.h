@@ -223,8 +223,8 @@ static inline size_t smr_phase_end(const struct smr_job *job, size_t begin) {
 /// In prepare: fail if this build lacks the part, else record that the node needs it.
 #define SMR_NEED(job, name) SMR_NEED_IN((job)->parts, (job)->error, name)
 
-/// The same for a kernel from a table, NULL if the build lacks it. Its part is `FIRST` + index:
-/// rows of parts.inc are in the order of the table.
+/// The same for a kernel from a table, NULL if the build lacks it. `index` counts from the kernel
+/// whose part is `FIRST` and may be below it: rows of parts.inc are in the order of the table.
 #define SMR_NEED_KERNEL(job, FIRST, index, kernel)                                                \
   do {                                                                                            \
     if ((kernel) == NULL) return smr_part_missing((job)->error, #FIRST);                          \

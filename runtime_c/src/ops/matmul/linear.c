@@ -99,7 +99,7 @@ static samara_status linear_epilogue(struct smr_job *job, const struct smr_attrs
                                .widen = smr_f16_to_f32_kernel(job->isa),
                                .narrow = smr_f32_to_f16_kernel(job->isa),
                                .params = {attrs->post_alpha.f, attrs->post_beta.f}};
-  SMR_NEED_KERNEL(job, f32_vunary_neg, functions[post], linear->post.function);
+  SMR_NEED_KERNEL(job, f32_vunary_neg, (int)functions[post] - SMR_F32_NEG, linear->post.function);
   return SAMARA_OK;
 }
 

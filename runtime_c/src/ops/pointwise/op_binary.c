@@ -61,7 +61,7 @@ static samara_status binary_prepare(struct smr_job *job, enum smr_vbinary functi
   smr_broadcast_make(&s->broadcast, job->outputs[0], operands, 2);
   if (is_float && function < (enum smr_vbinary)SMR_F32_VBINARY_COUNT) {
     s->f32 = smr_f32_vbinary_kernel(job->isa, (enum smr_f32_vbinary)function);
-    SMR_NEED_KERNEL(job, f32_vbinary_add, function, s->f32);
+    SMR_NEED_KERNEL(job, f32_vbinary_add, (int)function - SMR_F32_VBINARY_ADD, s->f32);
     if (job->dims_vary || !smr_broadcast_step(&s->broadcast, 0) ||
         !smr_broadcast_step(&s->broadcast, 1))
       SMR_NEED(job, f32_vbinary_broadcast);
@@ -72,7 +72,7 @@ static samara_status binary_prepare(struct smr_job *job, enum smr_vbinary functi
   } else {
     SMR_NEED(job, vbinary);
     s->any = smr_vbinary_kernel(function, is_float ? SAMARA_FLOAT32 : dtype);
-    SMR_NEED_KERNEL(job, vbinary_add, function, s->any.blocks);
+    SMR_NEED_KERNEL(job, vbinary_add, (int)function - SMR_VBINARY_ADD, s->any.blocks);
     job->kernel = "vbinary";
   }
   if (dtype == SAMARA_FLOAT16) {

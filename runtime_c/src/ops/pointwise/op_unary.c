@@ -64,7 +64,7 @@ static samara_status unary_prepare_f32(struct smr_job *job, enum smr_f32_vunary 
     return SAMARA_OK;
   }
   *s = (struct unary_state){.f32 = smr_f32_vunary_kernel(job->isa, function), .params = {a, b}};
-  SMR_NEED_KERNEL(job, f32_vunary_neg, function, s->f32);
+  SMR_NEED_KERNEL(job, f32_vunary_neg, (int)function - SMR_F32_NEG, s->f32);
   job->kernel = smr_f32_vunary_kernel_name(job->isa, function);
   unary_widen(job, s);
   return SAMARA_OK;
@@ -76,7 +76,7 @@ static samara_status unary_prepare_any(struct smr_job *job, enum smr_vunary func
   SMR_NEED(job, vunary);
   *s = (struct unary_state){
       .any = smr_vunary_kernel(function, dtype == SAMARA_FLOAT16 ? SAMARA_FLOAT32 : dtype)};
-  SMR_NEED_KERNEL(job, vunary_neg, function, s->any.blocks);
+  SMR_NEED_KERNEL(job, vunary_neg, (int)function - SMR_VUNARY_NEG, s->any.blocks);
   job->kernel = "vunary";
   unary_widen(job, s);
   unary_tiles(job);

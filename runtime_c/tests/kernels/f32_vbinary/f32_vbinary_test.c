@@ -22,9 +22,15 @@ static double exact(enum smr_f32_vbinary f, float a, float b) {
   return y;
 }
 
-// One operation leaves no choice; formulas of several have the op table's bound.
+// Functions that round once are exact; all others have the op table's bound.
+static int rounds_once(enum smr_f32_vbinary f) {
+  return f == SMR_F32_VBINARY_ADD || f == SMR_F32_VBINARY_SUB || f == SMR_F32_VBINARY_MUL ||
+         f == SMR_F32_VBINARY_DIV || f == SMR_F32_VBINARY_MIN || f == SMR_F32_VBINARY_MAX ||
+         f == SMR_F32_VBINARY_PRELU;
+}
+
 static int close_enough(enum smr_f32_vbinary f, float y, double want) {
-  const double tolerance = f <= SMR_F32_VBINARY_PRELU ? 0 : 1e-6 + 2e-6 * fabs(want);
+  const double tolerance = rounds_once(f) ? 0 : 1e-6 + 2e-6 * fabs(want);
   if (isnan(want)) return isnan(y);
   return y == (float)want || fabs((double)y - want) <= tolerance;
 }
