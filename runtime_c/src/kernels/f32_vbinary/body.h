@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elementwise float arithmetic over the vocabulary.
+#include "simd/trig.h"
 
 // The loop for constant steps. `value` gives f in terms of a and b.
 #define VBINARY_LOOP(name, a_step, b_step)                                                         \
