@@ -70,7 +70,8 @@ check: lint types  ## Formatting, types, generated files, quick tests
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/clang-format --dry-run -Werror $(C_FORMATTED)
+	@echo clang-format --dry-run
+	@$(BIN)/clang-format --dry-run -Werror $(C_FORMATTED)
 
 types: $(STAMP)
 	$(BIN)/python -m mypy
