@@ -143,7 +143,7 @@ def apply(prepared: Prepared, recipe: Recipe) -> Applied:
         records += done.layers
     verify(simulated)
     final = run_passes(simulated, INTEGER_PASSES)[0]
-    return Applied(prepared, recipe, final, simulated, tuple(records), prepared.notes)
+    return Applied(prepared, resolved, final, simulated, tuple(records), prepared.notes)
 
 
 def _unobserved(recipe: Recipe) -> Recipe:

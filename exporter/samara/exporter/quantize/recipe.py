@@ -79,18 +79,31 @@ class Recipe:
         layers = {name: _set_fields(layer) for name, layer in self.layers.items()}
         return {**whole, "layers": layers} if layers else whole
 
-    def to_toml(self, comments: Mapping[str, str] | None = None) -> str:
-        """As TOML, a line per layer; `comments` are put behind layers, by name."""
-        lines = []
-        for f in fields(self):
-            if f.name != "layers":
-                lines.append(f"{f.name} = {_toml(getattr(self, f.name))}")
-        if self.layers:
+    def to_toml(
+        self,
+        comments: Mapping[str, str] | None = None,
+        results: Mapping[str, LayerRecipe] | None = None,
+    ) -> str:
+        """As TOML, a line per layer; `comments` are put behind layers, by name.
+
+        results: what became of each layer of the program, in its order. Layers that the recipe does not name are
+        commented out, so that they still follow the whole when the file is read.
+        """
+        lines = [
+            f"{f.name} = {_toml(getattr(self, f.name))}" for f in fields(self) if f.name != "layers"
+        ]
+        layers = {**(results or {}), **self.layers}
+        if layers:
             lines += ["", "[layers]"]
-        for name, layer in self.layers.items():
+        if layers.keys() - self.layers.keys():
+            lines.append(
+                "# What became of each layer. Remove the # of a line to fix the layer's settings."
+            )
+        for name, layer in layers.items():
             inner = ", ".join(f"{k} = {_toml(v)}" for k, v in _set_fields(layer).items())
             comment = (comments or {}).get(name, "").replace("\n", " ")
-            lines.append(f"{_toml(name)} = {{{inner}}}" + (f"  # {comment}" if comment else ""))
+            line = f"{_toml(name)} = {{{inner}}}" + (f"  # {comment}" if comment else "")
+            lines.append(line if name in self.layers else f"# {line}")
         return "\n".join(lines) + "\n"
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -17,7 +17,7 @@ from samara.exporter.quantize._signal_noise import Noise, Probe, output_noise
 from samara.exporter.quantize.diagnose import Finding
 from samara.exporter.quantize.evaluation import Evaluator
 from samara.exporter.quantize.latency import CORES, cost_of, estimate, node_seconds, sizes_of
-from samara.exporter.quantize.recipe import Recipe
+from samara.exporter.quantize.recipe import LayerRecipe, Recipe
 from samara.exporter.quantize.scheme import FLOAT, INT8
 from samara.exporter.types.charts import Bar, bars
 from samara.exporter.types.text import byte_text, count_text, plain, table
@@ -43,9 +43,10 @@ class LayerReport:
     range_used: the share of the 256 steps that the observed values span. dead_channels: output channels
     whose weights became 0. constant_channels: channels of the result that never changed.
     channel_spread: the range of the widest channel of the result divided by the median range; with one
-    scale for all, most channels lose that factor in resolution. flops: operations of one run, None if
-    sizes are symbolic. bytes: of its weights. place: the author's line and the module, if the model has
-    them. seconds: estimates by instruction set, float and quantized.
+    scale for all, most channels lose that factor in resolution. equalized: the recipe evened out ranges, where
+    a function allows it. flops: operations of one run, None if sizes are symbolic. bytes: of its weights.
+    place: the author's line and the module, if the model has them. seconds: estimates by instruction set,
+    float and quantized.
     """
 
     name: str
@@ -60,6 +61,7 @@ class LayerReport:
     dead_channels: tuple[int, ...]
     constant_channels: tuple[int, ...]
     channel_spread: float | None
+    equalized: bool
     flops: int | None
     bytes_before: int
     bytes_after: int
@@ -80,7 +82,12 @@ class LayerReport:
             and self.channel_spread is not None
             and self.channel_spread > _SPREAD
         ):
-            said.append(f"one channel is {self.channel_spread:.0f} times wider than most: equalize")
+            advice = (
+                "equalize cannot even it out, leave the layer in float"
+                if self.equalized
+                else "equalize"
+            )
+            said.append(f"one channel is {self.channel_spread:.0f} times wider than most: {advice}")
         if self.dead_channels:
             said.append(f"{len(self.dead_channels)} dead channels")
         return said
@@ -154,9 +161,11 @@ class QuantizationReport:
         return json.dumps(self.to_json(), indent=1)
 
     def to_toml(self) -> str:
-        """The recipe with one line per layer and its figures as a comment."""
+        """The recipe, with a line for every layer and its figures as a comment. Lines of layers that the
+        recipe does not name are commented out.
+        """
         comments = {x.name: _comment(x) for x in self.layers}
-        return self.recipe.to_toml(comments)
+        return self.recipe.to_toml(comments, {x.name: LayerRecipe(x.scheme) for x in self.layers})
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -223,6 +232,7 @@ def build(
             nodes.get((record.op, record.inputs)),
             sizes,
             prepared.stats,
+            applied.recipe.equalize,
         )
         for record in applied.layers
     )
@@ -240,7 +250,7 @@ def build(
         findings=tuple(findings),
         notes=applied.notes,
         evaluations=tuple(evaluations),
-        recipe=explicit(applied),
+        recipe=applied.recipe,
     )
 
 
@@ -248,14 +258,6 @@ def _place(node: Node) -> tuple[str, tuple[str, ...]]:
     """The details of a layer's node. Node names need not be unique."""
     data = (v.name for v in node.inputs if v is not None and not v.is_constant)
     return node.op.name, tuple(data)
-
-
-def explicit(applied: Applied) -> Recipe:
-    """The recipe that was carried out, with a line for every layer."""
-    recipe = applied.recipe
-    for record in applied.layers:
-        recipe = recipe.with_layer(record.name, scheme=record.scheme)
-    return recipe
 
 
 def _noise(applied: Applied) -> tuple[dict[str, Noise], dict[str, Noise]]:
@@ -287,6 +289,7 @@ def _layer(
     node: Node | None,
     sizes: Mapping[str, int],
     stats: Mapping[str, TensorStats],
+    equalized: bool,
 ) -> LayerReport:
     own = next((r for r in record.ranges if r.tensor == record.output), None)
     seen = stats.get(record.output)
@@ -305,6 +308,7 @@ def _layer(
         dead_channels=tuple(c for w in record.weights for c in w.dead_channels),
         constant_channels=_constant_channels(seen),
         channel_spread=_channel_spread(seen),
+        equalized=equalized,
         flops=None if cost is None else cost[0],
         bytes_before=sum(w.bytes_before for w in record.weights),
         bytes_after=sum(w.bytes_after for w in record.weights),
