@@ -63,6 +63,7 @@ RECORD = re.compile(
         ('max_drop="0.5pt"', "--max-drop 0.5pt"),
         ("layout: there is no input 'x'", "--layout: there is no input 'x'"),
         ("max_drop is '1': which?", "--max-drop is '1': which?"),
+        ("max_drop needs data", "--max-drop needs data"),
         ("options after @ are isa=…", "options after @ are isa=…"),
         ("m.samara@isa=avx2", "m.samara@isa=avx2"),
         ("y = a * x, a == 3", "y = a * x, a == 3"),

@@ -111,7 +111,7 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 _ARGUMENT = re.compile(rf"(?<![\w.@,-])({'|'.join(sorted(_OPTIONS, key=len, reverse=True))})=(?!=)")
 _HEAD = re.compile(
-    rf"^(?:({'|'.join(_HEADS)})(?=: )|(max_drop|max_kb|min_sqnr|target_runtime)(?= is | '))"
+    rf"^(?:({'|'.join(_HEADS)})(?=: )|(max_drop|max_kb|min_sqnr|target_runtime)(?= is | needs | '))"
 )
 _BARE_VALUE = re.compile(r"""'[^']*'|"[^"]*"|-?\d[\w.]*|True\b|False\b|None\b|…|\.\.\.""")
 _CLOSING = {"{": "}", "[": "]", "(": ")"}

@@ -53,6 +53,7 @@ def test_the_recipe_gives_the_same_program_again(scheme: str) -> None:
     data = samples(8)
     first = quantize(cnn(), data, scheme)
     text = first.report.to_toml()
+    assert text.startswith("# To change a layer")
     layers = tomllib.loads(text)["layers"]
     assert {x.name for x in first.report.layers} == set(layers)
     again = quantize(cnn(), data, recipe=Recipe.from_toml(text))

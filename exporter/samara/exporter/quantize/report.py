@@ -32,6 +32,10 @@ _UNUSED: Final = 0.25
 _SLOWER: Final = 1.02
 _SPREAD: Final = 32.0
 _NAME: Final = 44  # characters of a layer's name in the text
+_ADVICE: Final = (
+    "# To change a layer: edit its line, and delete the lines of the layers that you do not change.\n"
+    "# A line that stays keeps its layer's scheme: a float layer behind an int8 one reads rounded values.\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,10 @@ class LayerReport:
             and self.channel_spread is not None
             and self.channel_spread > _SPREAD
         ):
-            said.append(f"one channel is {self.channel_spread:.0f} times wider than most: equalize")
+            said.append(
+                f"one channel is {self.channel_spread:.0f} times wider than most: equalize, or leave"
+                " the next layer with weights in float"
+            )
         if self.dead_channels:
             said.append(f"{len(self.dead_channels)} dead channels")
         return said
@@ -156,7 +163,7 @@ class QuantizationReport:
     def to_toml(self) -> str:
         """The recipe with one line per layer and its figures as a comment."""
         comments = {x.name: _comment(x) for x in self.layers}
-        return self.recipe.to_toml(comments)
+        return _ADVICE + self.recipe.to_toml(comments)
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
