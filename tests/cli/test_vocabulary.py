@@ -64,6 +64,8 @@ RECORD = re.compile(
         ("layout: there is no input 'x'", "--layout: there is no input 'x'"),
         ("max_drop is '1': which?", "--max-drop is '1': which?"),
         ("max_drop needs data", "--max-drop needs data"),
+        ("22 KiB at least, max_kb is 20", "22 KiB at least, --max-kb is 20"),
+        ("raise max_kb, or give", "raise --max-kb, or give"),
         ("options after @ are isa=…", "options after @ are isa=…"),
         ("m.samara@isa=avx2", "m.samara@isa=avx2"),
         ("y = a * x, a == 3", "y = a * x, a == 3"),

@@ -103,6 +103,7 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"pass it through \.astype\(np\.(\w+)\)", r"save the array as \1"),
         (r"convert it with \.astype\('(\w+)'\)", r"save the array as \1"),
         (r"\bpass array", "save array"),
+        (r"(?<= )max_kb(?= is |,)", "--max-kb"),
         (r", or a function as evaluate=$", ""),
         (r"; use samara\.Session$", "; samara run runs it"),
         (r"samara\.import_onnx\('([^']*)'\) makes one of an ONNX file", r"name an .onnx file"),
