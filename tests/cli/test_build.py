@@ -157,6 +157,16 @@ def test_an_aar(samara: Samara, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(seen) == 2
 
 
+def test_a_folder_that_is_missing_is_said_before_an_aar_is_built(
+    samara: Samara, samara_path: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "libs" / "app.aar"
+    result = samara("build", samara_path, "--target", "android", "-o", out)
+    assert result.exit_code == 1
+    assert "cannot be written: there is no folder" in result.stderr
+    assert "compiling" not in result.stderr
+
+
 def test_an_aar_of_a_repository_names_its_line() -> None:
     selection = Selection(version="1.2.3")
     report = AarReport(Path("a.aar"), selection, {}, {}, "ours", Path("m2"))

@@ -56,6 +56,19 @@ def test_difference_is_exit_1(samara: Samara, tmp_path: Path) -> None:
     assert "DIFFER; first beyond the tolerance: y (mul" in result.stdout
 
 
+def test_random_inputs_are_named_where_a_quantized_file_differs(
+    samara: Samara, samara_path: Path, tmp_path: Path
+) -> None:
+    small = tmp_path / "small.samara"
+    samara("quantize", samara_path, "--scheme", "int8-weights", "-o", small)
+    result = samara("compare", samara_path, small, "--min-sqnr", "200")
+    assert result.exit_code == 1, result.output
+    assert "the inputs were random" in result.stderr
+    np.save(tmp_path / "image.npy", np.ones((2, 3, 8, 8), np.float32))
+    given = ("--input", tmp_path / "image.npy", "--min-sqnr", "200")
+    assert "random" not in samara("compare", samara_path, small, *given).stderr
+
+
 def test_wrong_options_of_a_side(samara: Samara, samara_path: Path) -> None:
     result = samara("compare", f"{samara_path}@speed=high")
     assert result.exit_code == 1

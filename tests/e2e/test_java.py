@@ -162,8 +162,8 @@ def test_the_program_of_the_page(
     built: java.Built, models: Path, repo: Path, tmp_path: Path
 ) -> None:
     names = write_files(repo / "docs" / "guides" / "android.md", tmp_path)
-    shown = ["settings.gradle", "build.gradle", "Example.java", "Faces.kt"]
-    assert [path.name for path in names][:4] == shown
+    shown = ["settings.gradle", "build.gradle", "Example.java", "Scores.kt", "Faces.kt"]
+    assert [path.name for path in names][:5] == shown
     (tmp_path / "PageMain.java").write_text(_PAGE_MAIN, encoding="utf-8")
     path = os.pathsep.join(map(str, (built.classes, built.android)))
     sources = (tmp_path / "Example.java", tmp_path / "PageMain.java")

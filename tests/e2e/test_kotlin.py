@@ -151,7 +151,7 @@ def test_what_old_compilers_read(repo: Path, home: Home, tmp_path: Path) -> None
 def test_the_program_of_the_page(repo: Path, home: Home, tmp_path: Path) -> None:
     written = write_files(repo / "docs" / "guides" / "android.md", tmp_path)
     programs = [path for path in written if path.suffix == ".kt"]
-    assert [path.name for path in programs] == ["Faces.kt"]
+    assert [path.name for path in programs] == ["Scores.kt", "Faces.kt"]
     library = _library(repo, home, _NEWEST, tmp_path / "library")
     path = [library, *home.needed(), home.built.android, home.built.classes]
     home.compiler(_NEWEST).compile(programs, tmp_path / "page", path)

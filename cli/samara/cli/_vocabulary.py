@@ -103,6 +103,7 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"pass it through \.astype\(np\.(\w+)\)", r"save the array as \1"),
         (r"convert it with \.astype\('(\w+)'\)", r"save the array as \1"),
         (r"\bpass array", "save array"),
+        (r"(?<= )max_kb(?= is |,)", "--max-kb"),
         (r", or a function as evaluate=$", ""),
         (r"; use samara\.Session$", "; samara run runs it"),
         (r"samara\.import_onnx\('([^']*)'\) makes one of an ONNX file", r"name an .onnx file"),
@@ -111,7 +112,7 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 _ARGUMENT = re.compile(rf"(?<![\w.@,-])({'|'.join(sorted(_OPTIONS, key=len, reverse=True))})=(?!=)")
 _HEAD = re.compile(
-    rf"^(?:({'|'.join(_HEADS)})(?=: )|(max_drop|max_kb|min_sqnr|target_runtime)(?= is | '))"
+    rf"^(?:({'|'.join(_HEADS)})(?=: )|(max_drop|max_kb|min_sqnr|target_runtime)(?= is | needs | '))"
 )
 _BARE_VALUE = re.compile(r"""'[^']*'|"[^"]*"|-?\d[\w.]*|True\b|False\b|None\b|…|\.\.\.""")
 _CLOSING = {"{": "}", "[": "]", "(": ")"}

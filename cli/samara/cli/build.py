@@ -168,6 +168,7 @@ def build(
     samara build a.samara --bare-metal cortex-m4f --name kws
     """
     from samara.exporter import build as builder
+    from samara.pybridge.atomic import check_writable
 
     as_source = single_file or bare_metal is not None
     if not as_source and (name is not None or embed):
@@ -220,6 +221,7 @@ def build(
             raise typer.BadParameter("--target android takes no --custom, --cc or --size-report")
         del common["custom"]
         common |= {"full": full, "abis": opt.names(abi), "maven": maven}
+        check_writable(out)
         with steps("building for android", quiet=quiet or as_json) as say:
             aar = builder.build_android(given, opt=optimise, ndk=ndk, progress=say, **common)
         _show(aar, notes, as_json)

@@ -76,5 +76,9 @@ def compare(
         print_json(report.to_json())
     else:
         typer.echo(report.text(worst=worst))
+    if report.rounded and not report.agree and not inputs:
+        note(
+            "the inputs were random: give typical ones (--input) before you judge a quantized model"
+        )
     if not report.agree:
         raise typer.Exit(1)

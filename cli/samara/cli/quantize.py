@@ -156,4 +156,4 @@ def quantize(
         print_json(made.report.to_json())
     else:
         typer.echo(str(made.report))
-        note(f"next: samara compare {model} {target}")
+        note(f"next: samara compare {model} {target} --input TYPICAL.npz")

@@ -147,7 +147,8 @@ def _one_input(array: Array, v: Value, where: str) -> Array:
             raise QuantizationError(
                 f"{where}: axis {axis} of input {v.name!r} is {size} in {list(array.shape)}, the"
                 f" program takes {v.type}",
-                fix=_layout_fix(array.shape, v) or "give inputs as the program takes them",
+                fix=_layout_fix(array.shape, v)
+                or f"give inputs as the program takes them: {_many(v)}",
             )
     wanted = v.type.dtype.numpy
     if array.dtype.kind not in "biuf" or (array.dtype.kind == "f" and wanted.kind in "iu"):
@@ -170,6 +171,12 @@ def _layout_fix(shape: tuple[int, ...], v: Value) -> str | None:
         ):
             return f"the axes are in another order: .transpose{tuple(perm)} fits"
     return None
+
+
+def _many(v: Value) -> str:
+    """The shape of an array of many samples."""
+    dims = v.type.shape[1:] if _is_batch(v) else v.type.shape
+    return f"samples of shape [{', '.join(['n', *map(str, dims)])}], n of them"
 
 
 def _is_batch(v: Value) -> bool:
@@ -272,7 +279,8 @@ def _from_archive(archive: Any, inputs: Sequence[Value], where: str) -> Iterator
         if found is None:
             raise QuantizationError(
                 f"{where}: the program has no input {name!r}",
-                fix=nearest(name, known, "inputs") + "; or name the arrays case/input",
+                fix=nearest(name, known, "inputs")
+                + f"; samples in arrays of their own are named CASE/INPUT, as in 1/{min(known, default='x')}",
             )
         cases.setdefault(name[: -len(found) - 1], {})[found] = name
     for case, members in cases.items():

@@ -83,7 +83,7 @@ class LayerReport:
             and self.channel_spread > _SPREAD
         ):
             advice = (
-                "equalize cannot even it out, leave the layer in float"
+                "equalize cannot even it out, leave the next layer with weights in float"
                 if self.equalized
                 else "equalize"
             )

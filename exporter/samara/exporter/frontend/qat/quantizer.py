@@ -90,7 +90,7 @@ class Quantizer(Module):
                 return Quant.per_tensor(1.0)
             raise QuantizationError(
                 f"the range of {self.label if self.label else 'an activation'} is not known yet",
-                fix="run some batches through the module in training mode first",
+                fix="call train() on the module and run some batches through it first",
             )
         return choose_parameters(lo, hi)
 
