@@ -23,8 +23,8 @@ def doctor(
         str | None,
         typer.Argument(
             metavar="[LIBRARY]",
-            help="The runtime to ask: a libsamara.so, a NAME_model.c, or the folder of a build. "
-            "Default: this one.",
+            help="The runtime to ask: a libsamara.so, an .aar or another app, a NAME_model.c, or the folder "
+            "of a build. Default: this one.",
         ),
     ] = None,
     shape: opt.Shapes = None,
@@ -48,7 +48,7 @@ def doctor(
     samara doctor model.onnx
     samara doctor model.onnx --shape image=1x3x224x224 --json
     samara doctor model.onnx --preprocess "image: rgb float32 nchw resize=224x224 mean=127.5 std=127.5"
-    samara doctor model.samara app/lib/libsamara.so
+    samara doctor model.samara app/libs/samara.aar
     samara doctor model.samara app/src/net_model.c
     samara doctor app-release.apk --json
     samara doctor samara.xcframework

@@ -17,11 +17,14 @@ from samara.exporter.doctor._answers import answer_findings
 from samara.exporter.doctor._records import record_findings
 from samara.exporter.doctor._runs_on import Finding, findings, library_text
 from samara.exporter.doctor._said import Said
+from samara.exporter.doctor.app.examine import app_runtimes
+from samara.exporter.doctor.app.kinds import is_app
 from samara.exporter.export import export
 from samara.exporter.inspect.contents import Report, inspect
 from samara.exporter.ir import Function, Program, place_of, read_file, required_ops
 from samara.exporter.ir.answer_records import Answers, answers_of
 from samara.exporter.ir.bounds import is_growing
+from samara.exporter.ir.file_read import ModelFile
 from samara.exporter.ir.records import Records
 from samara.exporter.ir.relayout import transposes_left
 from samara.exporter.measure.costs import flops_of
@@ -121,11 +124,11 @@ def doctor(
 ) -> DoctorReport:
     """Examine an ONNX model before conversion, or a `.samara` file for a runtime.
 
-    library: the runtime to ask: a library for any machine, or the folder of a build. It is read, not run;
-    default: the one of this package. shapes, bounds: as for import and export. run: run the model a few
-    times to measure its arena; inputs, files: for that run, as read_feeds takes them; other inputs get
-    random data. preprocess, postprocess, labels: as for export; they are checked in addition to the
-    model's own.
+    library: the runtime to ask: a library for any machine, the folder of a build, or an app (all of samara's
+    libraries in it). It is read, not run; default: the one of this package. shapes, bounds: as for import
+    and export. run: run the model a few times to measure its arena; inputs, files: for that run, as
+    read_feeds takes them; other inputs get random data. preprocess, postprocess, labels: as for export; they
+    are checked in addition to the model's own.
 
     Raises errors about the file as a whole: ModelFormatError, ShapeError; and ModelFormatError for a
     library without a manifest.
@@ -194,9 +197,7 @@ def _examine(
         missing = tuple(_missing_here(file, report))
         said = _library_text()
     else:
-        selection = Selection.of_library(library)
-        missing = tuple(findings(file, contents, selection, numbers or None))
-        said = library_text(library, selection)
+        said, missing = _missing_on(library, file, contents, numbers)
     recorded, wrong = asked.applied(program)
     outputs = None
     if run.wanted and answers_of(recorded) and not report.not_run:
@@ -258,11 +259,27 @@ def _examine_unsound(
 ) -> DoctorReport:
     """Report on a file whose types contradict its operators' rules: how the library treats it."""
     contents = read_file(file, checked=False)
-    selection = Selection.of_library(library)
-    said = tuple(findings(file, contents, selection, shapes or None))
+    text, missing = _missing_on(library, file, contents, shapes)
     doubt = Finding("doubtful", "file", (), unsound.message, "export the model again")
-    text = library_text(library, selection)
-    return DoctorReport(name, text, (*said, doubt), (), (), None)
+    return DoctorReport(name, text, (*missing, doubt), (), (), None)
+
+
+def _missing_on(
+    library: str | os.PathLike[str],
+    file: Path,
+    contents: ModelFile,
+    shapes: Mapping[str, Sequence[int]],
+) -> tuple[str, tuple[Finding, ...]]:
+    """A library, or all of samara's in an app, in one line; and what a model lacks there."""
+    if not is_app(library):
+        selection = Selection.of_library(library)
+        return library_text(library, selection), tuple(
+            findings(file, contents, selection, shapes or None)
+        )
+    runtimes = app_runtimes(library)
+    found = (f for one in runtimes.values() for f in findings(file, contents, one, shapes or None))
+    version = ", ".join(dict.fromkeys(one.version for one in runtimes.values()))
+    return f"{Path(library).name} {version} for {', '.join(runtimes)}", tuple(dict.fromkeys(found))
 
 
 def _library_text() -> str:

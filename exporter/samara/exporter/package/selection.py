@@ -126,7 +126,7 @@ class Selection:
             raise ModelFormatError(
                 f"{file} has no manifest of samara",
                 fix="give a libsamara of version 0.5.0 or later, the NAME_model.c of samara build"
-                " --single-file, or the folder of a build; of an .aar, the jni/ABI/libsamara_jni.so inside",
+                " --single-file, or the folder of a build",
             )
         lines = re.findall(r'"([^"]*)"', literals[0])
         return cls.parse("".join(lines).replace("\\n", "\n"), str(file))

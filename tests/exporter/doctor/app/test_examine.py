@@ -22,6 +22,7 @@ from tests.exporter.doctor.app.made import (
 
 from samara.exporter.build import build_android
 from samara.exporter.doctor.app.examine import examine_app
+from samara.exporter.doctor.examine import doctor
 from samara.exporter.types import FileError, ModelFormatError, SamaraError
 
 JNI = "lib/arm64-v8a/libsamara_jni.so"
@@ -63,6 +64,26 @@ def xcframework() -> dict[str, bytes]:
 
 def below(folder: str, files: dict[str, bytes]) -> dict[str, bytes]:
     return {f"{folder}/{name}": data for name, data in files.items()}
+
+
+def test_a_model_and_the_libraries_of_an_app(tmp_path: Path, samara_path: Path) -> None:
+    aar = {"AndroidManifest.xml": BINARY_MANIFEST, "jni/x86_64/libother.so": elf()}
+    for abi in ("arm64-v8a", "x86_64"):
+        aar[f"jni/{abi}/libsamara_jni.so"] = elf(abi, payload=selection_text())
+    (tmp_path / "a.aar").write_bytes(zipped(aar))
+    report = doctor(samara_path, library=tmp_path / "a.aar")
+    assert report.healthy
+    assert report.library == "a.aar 0.9.0 for arm64-v8a, x86_64"
+    poor = elf("x86_64", payload=selection_text("op relu float32", "parts all"))
+    aar["jni/x86_64/libsamara_jni.so"] = poor
+    (tmp_path / "poor.aar").write_bytes(zipped(aar))
+    assert not doctor(samara_path, library=tmp_path / "poor.aar").healthy
+    del aar["jni/arm64-v8a/libsamara_jni.so"], aar["jni/x86_64/libsamara_jni.so"]
+    (tmp_path / "none.aar").write_bytes(zipped(aar))
+    with pytest.raises(
+        ModelFormatError, match=r"no library in .*none\.aar has a manifest of samara"
+    ):
+        doctor(samara_path, library=tmp_path / "none.aar")
 
 
 def test_good_apps(tmp_path: Path, samara_path: Path) -> None:

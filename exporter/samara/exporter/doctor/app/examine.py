@@ -14,6 +14,7 @@ from samara.exporter.doctor.app.kinds import FOLDERS, KINDS, OTHERS, ending_of
 from samara.exporter.doctor.app.models import examine_models, model_entries
 from samara.exporter.doctor.app.report import AppReport, Row
 from samara.exporter.doctor.app.xcframework import XCFramework
+from samara.exporter.package.selection import Selection
 from samara.exporter.types import ModelFormatError
 from samara.pybridge.files import path_of
 
@@ -24,6 +25,31 @@ def examine_app(path: str | os.PathLike[str]) -> AppReport:
     Nothing of it is run, except that this installation's runtime opens the models. ModelFormatError if it is
     not such a file at all, FileError if it cannot be read; everything else becomes a row.
     """
+    given, kind = _checked(path)
+    with opened_files(given) as files:
+        if kind in ("apk", "aar"):
+            return _android(given, kind, files)
+        return _apple(given, kind, files)
+
+
+def app_runtimes(path: str | os.PathLike[str]) -> dict[str, Selection]:
+    """The contents of samara's libraries in an app, by ABI or machine. Errors as examine_app;
+    ModelFormatError if no library has a manifest.
+    """
+    given, kind = _checked(path)
+    with opened_files(given) as files:
+        if kind in ("apk", "aar"):
+            found = dict(AndroidApp(kind, files).runtimes)
+        else:
+            found = runtimes_of(_apple_app(given, kind, files).parts)
+    if not found:
+        fix = "give an app with samara 0.5.0 or later in it, or the library itself"
+        raise ModelFormatError(f"no library in {given} has a manifest of samara", fix=fix)
+    return found
+
+
+def _checked(path: str | os.PathLike[str]) -> tuple[Path, str]:
+    """The path and the kind of an app, by its name."""
     given = path_of(path, "the app")
     ending = ending_of(given)
     if ending not in KINDS:
@@ -34,10 +60,7 @@ def examine_app(path: str | os.PathLike[str]) -> AppReport:
         raise ModelFormatError(f"{given} is a file: an .app is a folder", fix="name the bundle")
     if given.is_dir() and kind not in FOLDERS:
         raise ModelFormatError(f"{given} is a folder: an .{kind} is a file", fix="name the archive")
-    with opened_files(given) as files:
-        if kind in ("apk", "aar"):
-            return _android(given, kind, files)
-        return _apple(given, kind, files)
+    return given, kind
 
 
 def _android(path: Path, kind: str, files: Files) -> AppReport:
@@ -55,11 +78,7 @@ def _android(path: Path, kind: str, files: Files) -> AppReport:
 
 
 def _apple(path: Path, kind: str, files: Files) -> AppReport:
-    if kind == "xcframework":
-        root = "" if path.is_dir() else _folder_of(files)
-        app: XCFramework | AppleApp = XCFramework(files, root)
-    else:
-        app = AppleApp(files, root_of(files.entries, kind))
+    app = _apple_app(path, kind, files)
     runtimes = runtimes_of(app.parts)
     models, rows = examine_models(model_entries(app.entries), runtimes)
     return AppReport(
@@ -71,6 +90,12 @@ def _apple(path: Path, kind: str, files: Files) -> AppReport:
         tuple(models),
         (*files.rows, *app.rows, *rows, *_alone(models, runtimes)),
     )
+
+
+def _apple_app(path: Path, kind: str, files: Files) -> XCFramework | AppleApp:
+    if kind != "xcframework":
+        return AppleApp(files, root_of(files.entries, kind))
+    return XCFramework(files, "" if path.is_dir() else _folder_of(files))
 
 
 def _alone(models: object, runtimes: Mapping[str, object]) -> tuple[Row, ...]:
