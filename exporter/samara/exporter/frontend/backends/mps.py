@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara.backends.mps`: not here."""
+"""`samara.backends.mps`: absent."""
 
 from samara.exporter.frontend.absent import is_available as is_available
 from samara.exporter.frontend.absent import is_built as is_built

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara.cuda`: what programs ask of PyTorch's GPUs; there is none to train on."""
+"""`samara.cuda`: answers to what programs ask of PyTorch's GPUs. Samara trains on the CPU only."""
 
 from samara.exporter.frontend.absent import Event as Event
 from samara.exporter.frontend.absent import Stream as Stream
