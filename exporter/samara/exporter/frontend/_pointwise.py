@@ -135,7 +135,7 @@ class PointwiseMethods:
         """exp(self) - 1, exact near 0: 2 sinh(x/2) exp(x/2)."""
         x = floating(self)
         near = x.abs() < 1.0
-        half = ops.where(near, x, 0.0) * 0.5  # where() takes in both, with their gradients
+        half = ops.where(near, x, 0.0) * 0.5  # both branches are computed, with their gradients
         small = ops.mul(ops.sinh(half), ops.exp(half)) * 2.0
         return ops.where(near, small, ops.sub(ops.exp(x), 1.0))
 
@@ -152,7 +152,7 @@ class PointwiseMethods:
         """log(1 + self), exact near 0: 2 artanh(x / (2 + x))."""
         x = floating(self)
         near = x.abs() < 0.5
-        part = ops.where(near, x, 0.0)  # where() takes in both, with their gradients
+        part = ops.where(near, x, 0.0)  # both branches are computed, with their gradients
         small = ops.atanh(ops.div(part, part + 2.0)) * 2.0
         return ops.where(near, small, ops.log(ops.where(near, 1.0, x + 1.0)))
 
@@ -250,7 +250,7 @@ class PointwiseMethods:
             lo = -math.inf if min is None else float(min)
             hi = math.inf if max is None else float(max)
             return ops.clamp(self, lo=lo, hi=hi)
-        # An element that equals a bound has the gradient, not the bound.
+        # If an element equals a bound, the element gets the gradient (first=True), not the bound.
         out = self if min is None else ops.max(*pair(self, min), first=True)
         return out if max is None else ops.min(*pair(out, max), first=True)
 
@@ -341,7 +341,7 @@ class PointwiseMethods:
     def nan_to_num(
         self: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
     ) -> Tensor:
-        """Replace NaN and infinities; infinities by the dtype's largest numbers by default."""
+        """Replace NaN and infinities; by default infinities become the dtype's largest numbers."""
         if self.dtype.kind != "f":
             return self.clone()
         limits = np.finfo(self.dtype)
@@ -351,7 +351,7 @@ class PointwiseMethods:
         out = out.masked_fill(ops.eq(self, math.inf), high)
         return out.masked_fill(ops.eq(self, -math.inf), low)
 
-    # ---- Python's operators; __add__, __sub__ and __mul__ have a fast way in tensor.py
+    # ---- Python's operators; __add__, __sub__ and __mul__ are in tensor.py, with a fast path
 
     def __radd__(self: Any, other: Any) -> Tensor:
         return self.add(other)
@@ -435,7 +435,7 @@ def _comparable(other: Any) -> bool:
 
 
 def _numbers(done: str, *operands: Any) -> tuple[Any, ...]:
-    """The operands, if they are numbers and not truths."""
+    """The operands; UnsupportedError if one is bool."""
     if any(getattr(x, "dtype", None) == dtypes.bool_ for x in operands):
         raise UnsupportedError(
             f"bool tensors cannot be {done}", fix="use ^, ~ or logical_xor, or call .int() first"
@@ -458,12 +458,14 @@ def _truth(x: Any) -> Any:
 def _bitwise(logical: Any, bits: Any, a: Any, b: Any) -> Tensor:
     x, y = pair(a, b)
     if x.dtype.kind == "f":
-        raise UnsupportedError("bits of floating point tensors cannot be combined")
+        raise UnsupportedError(
+            "bits of floating point tensors cannot be combined", fix="call .long() first"
+        )
     return (logical if x.dtype == dtypes.bool_ else bits)(x, as_tensor(y, x))
 
 
 def _divide_integers(x: Any, y: Any, mode: str) -> Tensor:
-    """ops.div of integers truncates; "floor" takes the remainder off first."""
+    """Integer division. ops.div truncates, so "floor" subtracts the remainder first."""
     if mode == "trunc":
         return ops.div(x, y)
     return ops.div(ops.sub(x, ops.mod(x, y)), y)

@@ -10,7 +10,7 @@ import numpy as np
 
 from samara.exporter.frontend.operands import as_tensor, is_tensor
 
-# The tensor's method for a function of one operand.
+# Functions of one operand -> the tensor's method.
 _UNARY: Final = {
     "negative": "neg",
     "positive": "clone",
@@ -49,7 +49,7 @@ _UNARY: Final = {
     "isinf": "isinf",
     "isfinite": "isfinite",
 }
-# The operator's method for a function of two, where the first is a tensor and where it is not.
+# Functions of two operands -> the operator's method if the first is a tensor, and if it is not.
 _OPERATORS: Final = {
     "add": ("__add__", "__radd__"),
     "subtract": ("__sub__", "__rsub__"),
@@ -83,7 +83,7 @@ _BINARY: Final = {
 
 
 def apply(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """What `__array_ufunc__` answers."""
+    """The result of `__array_ufunc__`."""
     name = ufunc.__name__
     if method != "__call__":
         raise TypeError(
@@ -103,8 +103,8 @@ def apply(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[
     tensors = [v for v in inputs if is_tensor(v)]
     if any(t._symbolic or t._requires_grad for t in tensors):
         raise TypeError(
-            f"np.{name} has no counterpart among the operations of tensors; use t.detach(), or"
-            " compose it of tensor operations"
+            f"np.{name} has no counterpart among tensor operations; use t.detach(), or compose it of"
+            " tensor operations"
         )
     got = ufunc(*(v._data if is_tensor(v) else v for v in inputs))
     return tuple(map(_wrapped, got)) if isinstance(got, tuple) else _wrapped(got)
@@ -115,7 +115,7 @@ def _wrapped(value: Any) -> Any:
 
 
 def _written(ufunc: np.ufunc, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """NumPy's result in arrays of the caller's."""
+    """NumPy's result in the caller's arrays."""
     if any(map(is_tensor, options["out"])):
         raise TypeError(
             f"np.{ufunc.__name__} cannot write into a tensor; use the tensor's methods that end"
@@ -125,7 +125,7 @@ def _written(ufunc: np.ufunc, inputs: Sequence[Any], options: Mapping[str, Any])
 
 
 def _known(name: str, inputs: Sequence[Any]) -> Any:
-    """The tensors' own operation; NotImplemented where they have none."""
+    """The result of the tensor operation; NotImplemented if tensors have none."""
     if len(inputs) == 1:
         of_one = _UNARY.get(name)
         return NotImplemented if of_one is None else getattr(inputs[0], of_one)()

@@ -230,7 +230,7 @@ def _len(value: Any) -> Any:
     return NotImplemented
 
 
-def _extreme(of_tensors: str, of_sizes: Callable[[Any, Any], Dim]) -> Callable[..., Any]:
+def _max_or_min(of_tensors: str, of_sizes: Callable[[Any, Any], Dim]) -> Callable[..., Any]:
     def best(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and isinstance(args[0], Tensor) and args[0].ndim == 1 and not kwargs:
             return getattr(args[0], "amax" if of_tensors == "maximum" else "amin")(0)
@@ -269,8 +269,8 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     float: _float,
     bool: _bool,
     len: _len,
-    max: _extreme("maximum", dmax),
-    min: _extreme("minimum", dmin),
+    max: _max_or_min("maximum", dmax),
+    min: _max_or_min("minimum", dmin),
     all: partial(_folded, ops.logical_and, True),
     any: partial(_folded, ops.logical_or, False),
 }

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from samara.exporter.frontend.graph import GraphTensor
@@ -129,12 +128,7 @@ class Region:
         tracer.builder, tracer.region = self.child, self
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.changes = {k: (c, seen(c.read())) for k, (c, _) in self._before.items()}
         for cell, before in self._before.values():
             cell.write(before)
