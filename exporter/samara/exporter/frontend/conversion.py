@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -24,6 +25,17 @@ Array = npt.NDArray[Any]
 Count = int
 Truth = bool
 Number = int | float
+
+
+def _converter(name: str, dtype: Any) -> Callable[[Any], Tensor]:
+    """The method `name`, which converts to a dtype."""
+
+    def method(self: Any) -> Tensor:
+        return cast(self, dtype)
+
+    method.__name__ = name
+    method.__qualname__ = f"ConvertMethods.{name}"
+    return method
 
 
 class ConvertMethods:
@@ -98,32 +110,15 @@ class ConvertMethods:
     def type_as(self: Any, other: Any) -> Tensor:
         return cast(self, other.dtype)
 
-    def float(self: Any) -> Tensor:
-        return cast(self, dtypes.float32)
-
-    def double(self: Any) -> Tensor:
-        return cast(self, dtypes.float64)
-
-    def half(self: Any) -> Tensor:
-        return cast(self, dtypes.float16)
-
-    def long(self: Any) -> Tensor:
-        return cast(self, dtypes.int64)
-
-    def int(self: Any) -> Tensor:
-        return cast(self, dtypes.int32)
-
-    def bool(self: Any) -> Tensor:
-        return cast(self, dtypes.bool_)
-
-    def short(self: Any) -> Tensor:
-        return cast(self, dtypes.int16)
-
-    def char(self: Any) -> Tensor:
-        return cast(self, dtypes.int8)
-
-    def byte(self: Any) -> Tensor:
-        return cast(self, dtypes.uint8)
+    float = _converter("float", dtypes.float32)
+    double = _converter("double", dtypes.float64)
+    half = _converter("half", dtypes.float16)
+    long = _converter("long", dtypes.int64)
+    int = _converter("int", dtypes.int32)
+    bool = _converter("bool", dtypes.bool_)
+    short = _converter("short", dtypes.int16)
+    char = _converter("char", dtypes.int8)
+    byte = _converter("byte", dtypes.uint8)
 
     def cpu(self: Any, memory_format: Any = None) -> Tensor:
         """The tensor itself."""

@@ -209,7 +209,7 @@ class _Merge:
         """A function that makes the merged value from the outputs of the `if`.
 
         `whole`: merge even the same object, because its contents changed. `fill`: a side without a
-        value takes a placeholder.
+        value gives a filler.
         """
         if not whole and a.obj is b.obj:
             return lambda outs: a.obj
@@ -252,7 +252,7 @@ class _Merge:
         return self.tracer.lift(lifted(obj, dtype))
 
     def filled(self, a: Seen, b: Seen) -> Plan:
-        """A result that one side lacks: that side gives a placeholder of its type, which nobody reads."""
+        """A result that one side lacks: that side gives a filler of its type, which nobody reads."""
         have = b if isinstance(a.obj, Unbound) else a
         if isinstance(have.obj, Unbound):
             return lambda outs: have.obj

@@ -92,6 +92,7 @@ class _Loop:
         self.before = state.get()
         self.plan = _Plan()
         self.changed = False
+        self.results: dict[Path, Value] = {}  # of the last trip
         self.place = "{}:{}".format(*line_of(tracer))
 
     # ---- one round
@@ -137,15 +138,15 @@ class _Loop:
             ) from None
         after = [seen(v) for v in self.state.get()]
         ended = {key: seen(cell.read()) for key, cell in plan.cells.items()}
-        results: dict[Path, Value] = {}
+        self.results = {}
         for k, (name, old) in enumerate(self.variables()):
             if self.state.live[k]:
-                self.variable(name, seen(old), was[k], after[k], results)
+                self.variable(name, seen(old), was[k], after[k])
         for key, cell in plan.cells.items():
             states = (seen(held[key]), was_held[key], ended[key])
-            self.compare(("cell", key), *states, results, cell.label, whole=True)
+            self.compare(("cell", key), *states, cell.label, whole=True)
         last = go if more is True else tracer.lift(lifted(more, DType.BOOL))
-        return _Round(region, results, last)
+        return _Round(region, self.results, last)
 
     def discover(self, region: Region) -> None:
         """Plan to carry what the body changed in place."""
@@ -186,9 +187,7 @@ class _Loop:
 
     # ---- what a trip did
 
-    def variable(
-        self, name: str, old: Seen, was: Seen, now: Seen, results: dict[Path, Value]
-    ) -> None:
+    def variable(self, name: str, old: Seen, was: Seen, now: Seen) -> None:
         path = ("variable", name)
         if isinstance(now.obj, Unbound):
             if now.obj is not was.obj:
@@ -202,7 +201,7 @@ class _Loop:
             self.fill(path, now)
             self.changed = True
             return
-        self.compare(path, old, was, now, results, f"'{name}'")
+        self.compare(path, old, was, now, f"'{name}'")
 
     def fill(self, path: Path, now: Seen) -> None:
         """Plan to carry the result from the start. Symbolic sizes become fresh symbols."""
@@ -215,18 +214,14 @@ class _Loop:
             self.plan.types[path] = t.with_shape(shape)
 
     def compare(
-        self,
-        path: Path,
-        old: Seen,
-        was: Seen,
-        now: Seen,
-        results: dict[Path, Value],
-        label: str,
-        whole: bool = False,
+        self, path: Path, old: Seen, was: Seen, now: Seen, label: str, whole: bool = False
     ) -> None:
-        """Extend the plan if `now` differs from `was`; add the values that leave the trip to `results`."""
+        """Extend the plan if `now` differs from `was`; add the values that leave the trip to `results`.
+
+        `old` is the value before the loop, `was` at the start of the trip, `now` at its end.
+        """
         if path in self.plan.types:
-            self.leaf(path, old, was, now, results, label)
+            self.leaf(path, old, was, now, label)
             return
         if now.obj is was.obj and not whole:
             return
@@ -236,7 +231,7 @@ class _Loop:
                 raise self.mismatch(label, was, now)
             before = old.parts if old.parts is not None else parts
             for k, p in parts.items():
-                self.compare((*path, k), before[k], p, others[k], results, f"{label}[{k!r}]")
+                self.compare((*path, k), before[k], p, others[k], f"{label}[{k!r}]")
             return
         if is_leaf(was.obj) and is_leaf(now.obj):
             if _equal(was, now):
@@ -255,15 +250,7 @@ class _Loop:
             raise self.mismatch(label, was, now)
         return TensorType(dtype, t.shape, t.quant)
 
-    def leaf(
-        self,
-        path: Path,
-        old: Seen,
-        was: Seen,
-        now: Seen,
-        results: dict[Path, Value],
-        label: str,
-    ) -> None:
+    def leaf(self, path: Path, old: Seen, was: Seen, now: Seen, label: str) -> None:
         """Check a carried leaf after a trip: it must have the type that the next trip expects."""
         planned = self.plan.types[path]
         entered: Value = was.value
@@ -290,7 +277,7 @@ class _Loop:
                 shape[axis] = self.fresh()
                 self.changed = True
         self.plan.types[path] = planned.with_shape(shape)
-        results[path] = value
+        self.results[path] = value
 
     def fresh(self) -> Dim:
         return self.tracer.program.fresh_symbol(_CARRIED)
