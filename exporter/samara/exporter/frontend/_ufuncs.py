@@ -12,42 +12,16 @@ from samara.exporter.frontend.operands import as_tensor, is_tensor
 
 # Functions of one operand -> the tensor's method.
 _UNARY: Final = {
+    **{n: n for n in ("sign", "floor", "ceil", "trunc", "square", "exp", "exp2", "expm1", "log")},
+    **{n: n for n in ("log2", "log10", "log1p", "sqrt", "reciprocal", "sin", "cos", "tan", "sinh")},
+    **{n: n for n in ("cosh", "tanh", "logical_not", "isnan", "isinf", "isfinite")},
+    **{f"arc{n}": f"a{n}" for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     "negative": "neg",
     "positive": "clone",
     "absolute": "abs",
     "fabs": "abs",
-    "sign": "sign",
-    "floor": "floor",
-    "ceil": "ceil",
-    "trunc": "trunc",
     "rint": "round",
-    "square": "square",
-    "exp": "exp",
-    "exp2": "exp2",
-    "expm1": "expm1",
-    "log": "log",
-    "log2": "log2",
-    "log10": "log10",
-    "log1p": "log1p",
-    "sqrt": "sqrt",
-    "reciprocal": "reciprocal",
-    "sin": "sin",
-    "cos": "cos",
-    "tan": "tan",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "sinh": "sinh",
-    "cosh": "cosh",
-    "tanh": "tanh",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
-    "logical_not": "logical_not",
     "invert": "bitwise_not",
-    "isnan": "isnan",
-    "isinf": "isinf",
-    "isfinite": "isfinite",
 }
 # Functions of two operands -> the operator's method if the first is a tensor, and if it is not.
 _OPERATORS: Final = {
@@ -69,16 +43,11 @@ _OPERATORS: Final = {
     "bitwise_or": ("__or__", "__ror__"),
     "bitwise_xor": ("__xor__", "__rxor__"),
 }
+# Other functions of two operands -> the tensor's method.
 _BINARY: Final = {
-    "maximum": "maximum",
-    "minimum": "minimum",
+    **{n: n for n in ("maximum", "minimum", "hypot", "fmod", "logaddexp")},
+    **{n: n for n in ("logical_and", "logical_or", "logical_xor")},
     "arctan2": "atan2",
-    "hypot": "hypot",
-    "fmod": "fmod",
-    "logaddexp": "logaddexp",
-    "logical_and": "logical_and",
-    "logical_or": "logical_or",
-    "logical_xor": "logical_xor",
 }
 
 

@@ -17,16 +17,6 @@ def is_available() -> bool:
     return False
 
 
-def is_built() -> bool:
-    """False."""
-    return False
-
-
-def is_initialized() -> bool:
-    """False."""
-    return False
-
-
 def is_bf16_supported(including_emulation: bool = True) -> bool:
     """False."""
     return False

@@ -2,7 +2,7 @@
 """`samara.backends.mps`: absent."""
 
 from samara.exporter.frontend.absent import is_available as is_available
-from samara.exporter.frontend.absent import is_built as is_built
+from samara.exporter.frontend.absent import is_available as is_built
 
 __all__ = [
     "is_available",
