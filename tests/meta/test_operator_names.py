@@ -22,8 +22,7 @@ EXPORTER = Path("exporter/samara/exporter")
 TABLE = ("ops", "importers")
 # Files that hold lists of such words, and whose words they are.
 WORDS = {
-    "frontend/functions.py": "the public names of functions, as PyTorch has them",
-    "frontend/nn/functional/__init__.py": "the same",
+    "frontend/nn/functional/__init__.py": "the public names of functions, as PyTorch has them",
     "frontend/_ufuncs.py": "NumPy's functions by name, and the functions that they become",
     "frontend/script/runtime.py": "the operators of Python's grammar: + is `add`",
     "frontend/script/calls.py": "methods of tensors that take sizes",

@@ -172,5 +172,5 @@ def test_slow_paths_are_logged_once(
     for _ in range(2):
         x @ x
     assert [r.getMessage() for r in caplog.records] == [
-        "matmul of float64 runs in NumPy, slowly: C has float32"
+        "matmul of float64 runs in NumPy, which is slow; the C kernel is float32"
     ]

@@ -129,7 +129,7 @@ def test_a_header_that_nobody_would_read_is_not_written(
         ("{} {}", b"", "the header is damaged"),
         ("[" * 100_000, b"", "the header is damaged"),
         ('{"x":' + "9" * 5000 + "}", b"", "the header is damaged"),
-        ('{"x":{},"x":{}}', b"", "'x' is there twice"),
+        ('{"x":{},"x":{}}', b"", "'x' occurs twice"),
         ({"__metadata__": {"a": 1}}, b"", "not an object of texts"),
         ({"__metadata__": []}, b"", "not an object of texts"),
         ({"x": 1}, b"", "expected dtype, shape and data_offsets"),

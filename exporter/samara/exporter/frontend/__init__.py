@@ -4,6 +4,6 @@
 import sys
 
 if "multiprocessing.reduction" in sys.modules:
-    # Perhaps a process that was started by another: what it sends shall travel as handles, even
-    # where its own code never imports samara.multiprocessing.
+    # Another process may have started this one. Tensors that it sends must travel as handles, even if
+    # its own code never imports samara.multiprocessing.
     from samara.exporter.frontend import multiprocessing as multiprocessing

@@ -53,7 +53,7 @@ class DerivedMethods:
         large, small = a.maximum(b), a.minimum(b)
         nothing = large.eq(0)
         ratio = small / ops.where(nothing, 1.0, large)
-        # The root of `large`, where that is 0: 0 too, but with an infinite slope.
+        # If `large` is 0 its root is 0 too, but with an infinite gradient.
         return large * ops.where(nothing, large, ratio * ratio + 1).sqrt()
 
     def logaddexp(self: Any, other: Any) -> Tensor:
@@ -71,10 +71,10 @@ class DerivedMethods:
         x, y = pair(self, other)
         x, y = as_tensor(x, y), as_tensor(y, x)
         nothing = x.eq(0)
-        # Where the product of 0 and the logarithm is 0 by itself, the gradient is the logarithm.
+        # Where self is 0 and log(other) is NaN or infinite, the product would be NaN: use log(1).
         still = ops.logical_and(nothing, ops.logical_or(ops.le(y, 0.0), y.eq(math.inf)))
         if y._data is None or y._requires_grad:
-            # The root of 0 is 0 too, but with an infinite slope.
+            # The root of 0 is 0 too, but its infinite gradient makes the gradient NaN.
             both = ops.logical_and(nothing, y.eq(0))
             x = ops.where(both, ops.where(both, y, 1.0).sqrt(), x)
         return x * ops.where(still, 1.0, y).log()
@@ -228,7 +228,7 @@ class DerivedMethods:
             self[indices] = values
             return self
         places = ops.concat(
-            *(i.unsqueeze(-1) for i in _spread(indices)), axis=len(indices[0].shape)
+            *(i.unsqueeze(-1) for i in _broadcast(indices)), axis=len(indices[0].shape)
         )
         shape = (*places.shape[:-1], *self.shape[len(indices) :])
         rows = as_tensor(values, self).expand(*shape)
@@ -253,7 +253,7 @@ class DerivedMethods:
         return self._reshaped(self.t())
 
     def _reshaped(self: Any, view: Any) -> Tensor:
-        """Become a view of oneself."""
+        """Take the shape and memory of `view`, a view of self."""
         self._touch()
         if self._symbolic:
             self._take(view)
@@ -263,8 +263,8 @@ class DerivedMethods:
         return self
 
 
-def _spread(indices: Sequence[Any]) -> list[Any]:
-    """Index tensors in their common shape."""
+def _broadcast(indices: Sequence[Any]) -> list[Any]:
+    """Index tensors, expanded to their common shape."""
     shape = np.broadcast_shapes(*(tuple(i.shape) for i in indices))
     out = []
     for i in indices:
@@ -274,7 +274,7 @@ def _spread(indices: Sequence[Any]) -> list[Any]:
     return out
 
 
-# The other names that PyTorch has for the same methods.
+# PyTorch's other names for the same methods.
 ALIASES = {
     "absolute": "abs",
     "arccos": "acos",

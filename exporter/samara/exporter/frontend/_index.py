@@ -35,7 +35,7 @@ class IndexMethods:
         return _advanced(out, arrays) if arrays else out
 
     def __setitem__(self: Any, index: Any, value: Any) -> None:
-        """Write into a part; gradients flow to the other elements and to `value`."""
+        """Write into a part. Gradients flow to the other elements and to `value`."""
         self._touch(value)
         if self._symbolic or self._records(value):
             self._change(lambda x: _replaced(x, _expanded(self, index), value))
@@ -48,8 +48,8 @@ class IndexMethods:
             raise RangeError(str(error)) from None
         except (ValueError, TypeError) as error:
             raise ShapeError(
-                f"a value of shape {list(np.shape(given))} does not fit in the part of "
-                f"{list(self.shape)} that is written: {error}"
+                f"a value of shape {list(np.shape(given))} does not fit the indexed part of a tensor "
+                f"of shape {list(self.shape)}: {error}"
             ) from None
         self._version[0] += 1
 
@@ -59,8 +59,8 @@ class IndexMethods:
         return ops.gather_elements(x, index, axis=axis_of(self, dim), wrap=False)
 
     def take_along_dim(self: Any, indices: Tensor, dim: int | None = None) -> Tensor:
-        """As `gather`, broadcasting the other dimensions; flattened without `dim`. Negative indices
-        count from the end."""
+        """As `gather`, but the other dimensions broadcast, and negative indices count from the end.
+        Without `dim` both tensors are flattened."""
         if dim is None:
             return ops.gather_elements(self.flatten(), indices.flatten(), axis=0)
         a = axis_of(self, dim)
@@ -92,7 +92,8 @@ class IndexMethods:
         """As `scatter`, but combine with the elements there: "sum", "prod", "amax" or "amin"."""
         if not include_self:
             raise UnsupportedError(
-                "scatter_reduce always takes in self", fix="scatter the neutral element first"
+                "scatter_reduce always takes in self; include_self=False is not supported",
+                fix="scatter the neutral element first",
             )
         how = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}.get(reduce)
         if how is None:
@@ -113,7 +114,7 @@ class IndexMethods:
         return ops.scatter_elements(self, index, src, axis=a, reduction=how, wrap=False)
 
     def _cut_like(self: Any, index: Any, dim: int) -> Tensor:
-        """The part of self that an index with smaller dimensions covers."""
+        """The part of self that an index with smaller sizes covers."""
         a = axis_of(self, dim)
         sizes = [n if i == a else index.shape[i] for i, n in enumerate(self.shape)]
         if all(n == m for n, m in zip(sizes, self.shape, strict=True)):
@@ -188,8 +189,8 @@ class IndexMethods:
         return_counts: bool = False,
         dim: int | None = None,
     ) -> Any:
-        """The distinct elements in ascending order, where each element went, and how often each
-        occurs; no gradient."""
+        """The distinct elements in ascending order, with `return_inverse` the position of each element
+        among them, with `return_counts` how often each occurs. No gradient."""
         array = _array(self, "unique")
         axis = None if dim is None else axis_of(self, dim)
         find: Any = np.unique
@@ -217,12 +218,12 @@ def _array(x: Any, what: str) -> Any:
 
 
 def _expanded(x: Any, index: Any) -> list[Any]:
-    """The index as one item per axis (and None for new ones): Ellipsis and what is left filled in."""
+    """The index as one item per axis, and None for new axes. Ellipsis and missing axes become slices."""
     items = [_item(i) for i in (index if isinstance(index, tuple) else (index,))]
     used = sum(_axes_used(i) for i in items)
     dots = [k for k, i in enumerate(items) if i is Ellipsis]
     if len(dots) > 1:
-        raise RangeError("an index may hold one '...'")
+        raise RangeError(f"an index may hold one '...', this one holds {len(dots)}")
     if used > x.ndim:
         raise RangeError(f"{used} indices for a tensor of {x.ndim} dimensions")
     fill = [slice(None)] * (x.ndim - used)
@@ -250,7 +251,7 @@ def _axes_used(item: Any) -> int:
 
 
 def _basic(x: Any, items: list[Any]) -> tuple[Any, list[tuple[int, Any]]]:
-    """Slices, integers and None applied; the index tensors left, with the axes they stand at."""
+    """Apply slices, integers and None; return the result and the index tensors with their axes."""
     begin, end, step = [], [], []
     shape: list[Any] = []
     arrays: list[tuple[int, Any]] = []
@@ -309,7 +310,7 @@ def _bounds(item: slice, n: Any) -> tuple[Any, Any, Any, Any]:
     """(begin, end, step, size) of a slice of an axis of n elements, clamped."""
     if item == slice(None):
         return 0, n, 1, n
-    # A symbolic dim has __index__ too, which refuses.
+    # A symbolic dim has __index__ too, but it raises.
     if isinstance(n, int) and all(
         v is None or (hasattr(v, "__index__") and not hasattr(v, "sole_atom"))
         for v in (item.start, item.stop, item.step)
@@ -340,14 +341,15 @@ def _symbolic_bounds(item: slice, n: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _advanced(x: Any, arrays: list[tuple[int, Any]]) -> Any:
-    """Index tensors at their axes: masks as the indices of their true elements."""
+    """Apply index tensors at their axes. Masks become the indices of their true elements."""
     at: list[int] = []
     index: list[Any] = []
     for axis, item in arrays:
         if item.dtype == dtypes.bool_:
             if any(n != m for n, m in zip(item.shape, x.shape[axis:], strict=False)):
                 raise ShapeError(
-                    f"a mask of shape {list(item.shape)} at dimension {axis} of {list(x.shape)}"
+                    f"a mask of shape {list(item.shape)} does not fit dimension {axis} of a tensor of "
+                    f"shape {list(x.shape)}"
                 )
             places = item.nonzero()
             at += range(axis, axis + item.ndim)
@@ -366,15 +368,15 @@ def _advanced(x: Any, arrays: list[tuple[int, Any]]) -> Any:
     adjacent = at == list(range(at[0], at[0] + len(at)))
     if not adjacent or at[0] == 0:
         return out
-    # numpy puts the indexed axes where the index tensors stood, when they stood together.
+    # As in numpy: if the index tensors are adjacent, the indexed axes stay in their place.
     k = len(shape)
     perm = (*range(k, k + at[0]), *range(k), *range(k + at[0], out.ndim))
     return ops.transpose(out, perm=perm)
 
 
 def _part(array: Any, items: Sequence[Any]) -> tuple[Any, Any]:
-    """(view, key): the slices, integers and None of an index applied to a numpy array, and what
-    is left to index the view with. As in reading, integers go first."""
+    """(view, key): a numpy array with the slices, integers and None of an index applied, and the key
+    that remains for indexing the view. Integers are applied first, as in reading."""
     basic: list[Any] = []
     key: list[Any] = []
     for item in items:
@@ -392,13 +394,13 @@ def _part(array: Any, items: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def _replaced(x: Any, items: Sequence[Any], value: Any) -> Any:
-    """x with a part replaced, as a new tensor."""
+    """A new tensor: x with a part replaced."""
     if any(is_tensor(i) and i._symbolic for i in items):
         return _replaced_traced(x, items, value)
     if not all(isinstance(n, int) or n.is_static for n in x.shape):
         raise UnsupportedError(
             "a part of a tensor of symbolic shape cannot be written",
-            fix="use torch-style where, cat or scatter instead",
+            fix="use where, cat or scatter instead",
         )
     shape = tuple(int(n) for n in x.shape)
     part, key = _part(np.arange(math.prod(shape), dtype=np.int64).reshape(shape), items)
@@ -414,7 +416,7 @@ def _replaced(x: Any, items: Sequence[Any], value: Any) -> Any:
 
 
 def _fitted(value: Any, rank: int) -> Any:
-    """A value without leading dimensions of 1 beyond `rank`."""
+    """A value without the leading dimensions of size 1 that exceed `rank`."""
     extra = value.ndim - rank
     if extra > 0 and all(n == 1 for n in value.shape[:extra]):
         return value.reshape(tuple(value.shape[extra:]))
@@ -422,7 +424,7 @@ def _fitted(value: Any, rank: int) -> Any:
 
 
 def _replaced_traced(x: Any, items: Sequence[Any], value: Any) -> Any:
-    """x with the elements of a traced mask, or the rows of a traced index, replaced."""
+    """x with the elements at a traced mask, or the rows at a traced index, replaced."""
     first, rest = items[0], items[1:]
     if is_tensor(first) and all(isinstance(i, slice) and i == slice(None) for i in rest):
         value = cast(as_tensor(value, x), x.dtype)
@@ -442,14 +444,12 @@ def _replaced_traced(x: Any, items: Sequence[Any], value: Any) -> Any:
 
 def _copied_rows(x: Any, axis: int, index: Any, rows: Any, *, wrap: bool) -> Any:
     """x with `rows` at `index` of an axis."""
-    tuples = index.reshape(-1, 1)
-    return ops.scatter_nd(x.movedim(axis, 0), tuples, rows.movedim(axis, 0), wrap=wrap).movedim(
-        0, axis
-    )
+    x, rows = x.movedim(axis, 0), rows.movedim(axis, 0)
+    return ops.scatter_nd(x, index.reshape(-1, 1), rows, wrap=wrap).movedim(0, axis)
 
 
 def _scatter_part(x: Any, axis: int, index: Any, src: Any, how: str) -> Any:
-    """Scatter where the index is smaller than x in other dimensions."""
+    """Scatter with an index that is smaller than x in other dimensions."""
     grid = np.indices(tuple(int(n) for n in index.shape))
     parts = [
         (index if a == axis else as_tensor(np.ascontiguousarray(grid[a]))).unsqueeze(-1)

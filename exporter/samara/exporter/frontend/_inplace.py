@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods of tensors that change them in place, guarded so that the tape stays right."""
+"""Methods that change tensors in place. They keep the tape correct or raise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ S = TypeVar("S")
 
 
 class _InPlace(Protocol):
-    """A method that gives the tensor it is called on: a Parameter stays one."""
+    """The type of a method that returns the tensor it is called on, so that a Parameter stays one."""
 
     @overload
     def __get__(self, tensor: None, owner: Any) -> Callable[..., Tensor]: ...
@@ -30,7 +30,7 @@ class _InPlace(Protocol):
 
 
 def _inplace(name: str, ufunc: Any = None) -> _InPlace:
-    """The in-place form of method `name`; `ufunc` does it at once where nothing is recorded."""
+    """The in-place form of method `name`. `ufunc` does it directly if nothing is recorded."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if tape.TRACERS:
@@ -55,9 +55,11 @@ def _inplace(name: str, ufunc: Any = None) -> _InPlace:
 
 
 class InplaceMethods:
-    """A leaf that requires gradients cannot be changed while recording; a change that is recorded
-    moves the tensor to the new place on the tape, and one that would spoil a saved tensor is found
-    by the version counter when the backward pass gets there.
+    """In-place methods.
+
+    A leaf that requires gradients cannot be changed while recording. A recorded change moves the
+    tensor to a new node of the tape. If a change overwrites a saved tensor, the backward pass finds
+    it by the version counter and raises.
     """
 
     __slots__ = ()
@@ -133,7 +135,7 @@ class InplaceMethods:
     __ixor__ = bitwise_xor_
 
     def copy_(self: Any, src: Any) -> Tensor:
-        """Take the elements of `src`, which broadcasts."""
+        """Copy the elements of `src`, which broadcasts."""
         self._touch(src)
         if self._symbolic or self._records(src):
             return self._become(self._all_of(src))
@@ -145,7 +147,7 @@ class InplaceMethods:
         return self
 
     def fill_(self: Any, value: Any) -> Tensor:
-        """Every element becomes `value`."""
+        """Set every element to `value`."""
         self._touch(value)
         if self._symbolic or self._records(value):
             return self._become(self._all_of(value))
@@ -154,41 +156,41 @@ class InplaceMethods:
         return self
 
     def _all_of(self: Any, value: Any) -> Tensor:
-        """`value` in the shape and dtype of self, to which no gradient flows any more."""
+        """`value` in the shape and dtype of self. No gradient flows to the old elements."""
         new = cast(as_tensor(value, self), self.dtype).expand(*self.shape)
         if self._symbolic or not self._requires_grad:
             return new.clone()
         return ops.where(as_tensor(True), new, _views.at_same_place(self))
 
     def zero_(self: Any) -> Tensor:
-        """Every element becomes 0."""
+        """Set every element to 0."""
         return self.fill_(0)
 
     def normal_(self: Any, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-        """Normal random numbers."""
+        """Fill with normal random numbers."""
         return self._drawn(generator_of(generator).normal(self.shape, mean, std))
 
     def uniform_(
         self: Any, from_: float = 0.0, to: float = 1.0, *, generator: Any = None
     ) -> Tensor:
-        """Uniform random numbers of [from_, to)."""
+        """Fill with uniform random numbers from [from_, to)."""
         return self._drawn(generator_of(generator).uniform(self.shape, from_, to))
 
     def bernoulli_(self: Any, p: float = 0.5, *, generator: Any = None) -> Tensor:
-        """1 with probability p, else 0."""
+        """Set each element to 1 with probability p, else to 0."""
         return self._drawn(generator_of(generator).uniform(self.shape, 0.0, 1.0) < p)
 
     def random_(
         self: Any, from_: int = 0, to: int | None = None, *, generator: Any = None
     ) -> Tensor:
-        """Integers of [from_, to); `random_(n)` draws from [0, n)."""
+        """Fill with integers from [from_, to); `random_(n)` draws from [0, n)."""
         if to is None:
             limit = 2**24 if self.dtype.kind == "f" else int(np.iinfo(self.dtype).max)
             from_, to = (0, from_) if from_ else (0, limit)
         return self._drawn(generator_of(generator).integers(from_, to, self.shape))
 
     def exponential_(self: Any, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
-        """Exponentially distributed random numbers of mean 1 / lambd."""
+        """Fill with exponentially distributed random numbers of mean 1 / lambd."""
         drawn = generator_of(generator).uniform(self.shape, 0.0, 1.0)
         return self._drawn(-np.log1p(-drawn) / lambd)
 
@@ -201,7 +203,7 @@ class InplaceMethods:
     # ---- how a change is made
 
     def _touch(self: Any, *others: Any) -> None:
-        """Tell a trace that is at work that this tensor is about to change."""
+        """Tell the current trace that this tensor is about to change."""
         tracer = tape.MODE.tracer if tape.TRACERS else None
         if tracer is None or self._symbolic:
             return
@@ -211,7 +213,7 @@ class InplaceMethods:
             tracer.touch(self, temporary=True)
 
     def _records(self: Any, *others: Any) -> bool:
-        """Whether a change that takes in `others` would be recorded; refuses what never may be."""
+        """Whether a change that reads `others` would be recorded. Raises if it is not allowed at all."""
         self._check_change()
         if not tape.MODE.enabled:
             return False
@@ -235,13 +237,13 @@ class InplaceMethods:
     def _writable(self: Any) -> Any:
         if not self._data.flags.writeable:
             raise SamaraError(
-                "this memory cannot be written: it is expanded, or borrowed read-only",
+                "this memory cannot be written: it is expanded or read-only",
                 fix="clone the tensor first",
             )
         return self._data
 
     def _change_in(self: Any, function: Callable[[Any], Any], *others: Any) -> Tensor:
-        """`function` of the tensor takes its place, recorded where `others` or self ask for it."""
+        """Replace the tensor by `function(self)`, recorded if self or `others` require gradients."""
         self._touch(*others)
         if self._symbolic or self._records(*others):
             return self._change(function)
@@ -249,7 +251,7 @@ class InplaceMethods:
             return self._become(function(self))
 
     def _change(self: Any, function: Callable[[Any], Any]) -> Tensor:
-        """`function` of the tensor takes its place, recorded."""
+        """Replace the tensor by `function(self)` and record it."""
         if self._symbolic:
             return self._become(function(self))
         if not _views.alone(self):
@@ -263,7 +265,7 @@ class InplaceMethods:
             return self._become(new)
         if np.may_share_memory(array, self._data):
             new = new.clone()
-        # What was saved of the old memory stays as it is.
+        # New memory and version: tensors that the tape saved keep the old memory unchanged.
         self._data, self._version = new._data, [version[0] + 1]
         if new._requires_grad:
             self._requires_grad = True
@@ -271,17 +273,18 @@ class InplaceMethods:
         return self
 
     def _become(self: Any, other: Any) -> Tensor:
-        """Take the elements and the place on the tape of `other`."""
+        """Take the elements of `other` and its node of the tape."""
         if tuple(other.shape) != tuple(self.shape):
             raise ShapeError(
-                f"a result of shape {list(other.shape)} does not fit in place in {list(self.shape)}"
+                f"a result of shape {list(other.shape)} does not fit in place into a tensor of shape "
+                f"{list(self.shape)}"
             )
         if self._symbolic:
             self._take(other)
             return self
         if not np.can_cast(other._data.dtype, self._data.dtype, "same_kind"):
             raise SamaraError(
-                f"a result of {other.dtype} does not fit in place in {self.dtype}",
+                f"a result of {other.dtype} does not fit in place into a tensor of {self.dtype}",
                 fix="convert the tensor first, or use the operation that makes a new tensor",
             )
         self._writable()
@@ -298,4 +301,6 @@ class InplaceMethods:
 
 
 def _does_not_fit(t: Any, name: str, error: Exception) -> SamaraError:
-    return ShapeError(f"the result does not fit in place in {list(t.shape)}: {error}", op=name)
+    return ShapeError(
+        f"the result does not fit in place into a tensor of shape {list(t.shape)}: {error}", op=name
+    )

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from samara.exporter import ops
-from samara.exporter.frontend.operands import pair
+from samara.exporter.frontend.operands import as_tensor, pair
 from samara.pybridge.errors import ShapeError
 
 if TYPE_CHECKING:
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 class LinalgMethods:
-    """Products."""
+    """Matrix products."""
 
     __slots__ = ()
 
     def matmul(self: Any, other: Any) -> Tensor:
-        """Matrix product; 1-d operands are a row on the left and a column on the right."""
+        """Matrix product. A 1-d operand is a row on the left and a column on the right."""
         x, w = pair(self, other)
         if x.ndim == 0 or w.ndim == 0:
-            raise ShapeError("matmul needs at least one dimension on both sides")
+            raise ShapeError("matmul needs operands of at least one dimension")
         row, column = x.ndim == 1, w.ndim == 1
         if row:
             x = x.unsqueeze(0)
@@ -37,8 +37,6 @@ class LinalgMethods:
         return self.matmul(other)
 
     def __rmatmul__(self: Any, other: Any) -> Tensor:
-        from samara.exporter.frontend.operands import as_tensor
-
         return as_tensor(other).matmul(self)
 
     def mm(self: Any, mat2: Tensor) -> Tensor:
@@ -77,6 +75,7 @@ class LinalgMethods:
 def _ranked(a: Any, b: Any, rank_a: int, rank_b: int) -> Any:
     if a.ndim != rank_a or b.ndim != rank_b:
         raise ShapeError(
-            f"needs {rank_a} and {rank_b} dimensions, got {list(a.shape)} and {list(b.shape)}"
+            f"the product needs {rank_a} and {rank_b} dimensions, got shapes {list(a.shape)} and "
+            f"{list(b.shape)}"
         )
     return a.matmul(b)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +26,17 @@ if TYPE_CHECKING:
 
 _LOG2 = math.log(2.0)
 _LOG10 = math.log(10.0)
+
+
+def _of_float(name: str, op: Any) -> Callable[[Any], Tensor]:
+    """The method `name`: an operator of one operand that converts integers and bools to float32."""
+
+    def method(self: Any) -> Tensor:
+        return op(floating(self))
+
+    method.__name__ = name
+    method.__qualname__ = f"PointwiseMethods.{name}"
+    return method
 
 
 class PointwiseMethods:
@@ -125,8 +137,7 @@ class PointwiseMethods:
 
     # ---- powers, logarithms, trigonometry
 
-    def exp(self: Any) -> Tensor:
-        return ops.exp(floating(self))
+    exp = _of_float("exp", ops.exp)
 
     def exp2(self: Any) -> Tensor:
         return ops.exp(floating(self) * _LOG2)
@@ -135,12 +146,11 @@ class PointwiseMethods:
         """exp(self) - 1, exact near 0: 2 sinh(x/2) exp(x/2)."""
         x = floating(self)
         near = x.abs() < 1.0
-        half = ops.where(near, x, 0.0) * 0.5  # where() takes in both, with their gradients
+        half = ops.where(near, x, 0.0) * 0.5  # both branches are computed, with their gradients
         small = ops.mul(ops.sinh(half), ops.exp(half)) * 2.0
         return ops.where(near, small, ops.sub(ops.exp(x), 1.0))
 
-    def log(self: Any) -> Tensor:
-        return ops.log(floating(self))
+    log = _of_float("log", ops.log)
 
     def log2(self: Any) -> Tensor:
         return ops.log(floating(self)) * (1.0 / _LOG2)
@@ -152,63 +162,34 @@ class PointwiseMethods:
         """log(1 + self), exact near 0: 2 artanh(x / (2 + x))."""
         x = floating(self)
         near = x.abs() < 0.5
-        part = ops.where(near, x, 0.0)  # where() takes in both, with their gradients
+        part = ops.where(near, x, 0.0)  # both branches are computed, with their gradients
         small = ops.atanh(ops.div(part, part + 2.0)) * 2.0
         return ops.where(near, small, ops.log(ops.where(near, 1.0, x + 1.0)))
 
-    def sqrt(self: Any) -> Tensor:
-        return ops.sqrt(floating(self))
-
-    def rsqrt(self: Any) -> Tensor:
-        return ops.rsqrt(floating(self))
-
-    def sin(self: Any) -> Tensor:
-        return ops.sin(floating(self))
-
-    def cos(self: Any) -> Tensor:
-        return ops.cos(floating(self))
-
-    def tan(self: Any) -> Tensor:
-        return ops.tan(floating(self))
-
-    def asin(self: Any) -> Tensor:
-        return ops.asin(floating(self))
-
-    def acos(self: Any) -> Tensor:
-        return ops.acos(floating(self))
-
-    def atan(self: Any) -> Tensor:
-        return ops.atan(floating(self))
+    sqrt = _of_float("sqrt", ops.sqrt)
+    rsqrt = _of_float("rsqrt", ops.rsqrt)
+    sin = _of_float("sin", ops.sin)
+    cos = _of_float("cos", ops.cos)
+    tan = _of_float("tan", ops.tan)
+    asin = _of_float("asin", ops.asin)
+    acos = _of_float("acos", ops.acos)
+    atan = _of_float("atan", ops.atan)
 
     def atan2(self: Any, other: Any) -> Tensor:
         return ops.atan2(*pair(self, other, floating=True))
 
-    def sinh(self: Any) -> Tensor:
-        return ops.sinh(floating(self))
-
-    def cosh(self: Any) -> Tensor:
-        return ops.cosh(floating(self))
-
-    def tanh(self: Any) -> Tensor:
-        return ops.tanh(floating(self))
-
-    def asinh(self: Any) -> Tensor:
-        return ops.asinh(floating(self))
-
-    def acosh(self: Any) -> Tensor:
-        return ops.acosh(floating(self))
-
-    def atanh(self: Any) -> Tensor:
-        return ops.atanh(floating(self))
-
-    def erf(self: Any) -> Tensor:
-        return ops.erf(floating(self))
+    sinh = _of_float("sinh", ops.sinh)
+    cosh = _of_float("cosh", ops.cosh)
+    tanh = _of_float("tanh", ops.tanh)
+    asinh = _of_float("asinh", ops.asinh)
+    acosh = _of_float("acosh", ops.acosh)
+    atanh = _of_float("atanh", ops.atanh)
+    erf = _of_float("erf", ops.erf)
 
     def erfc(self: Any) -> Tensor:
         return 1.0 - self.erf()
 
-    def sigmoid(self: Any) -> Tensor:
-        return ops.sigmoid(floating(self))
+    sigmoid = _of_float("sigmoid", ops.sigmoid)
 
     def relu(self: Any) -> Tensor:
         return ops.relu(self)
@@ -250,7 +231,7 @@ class PointwiseMethods:
             lo = -math.inf if min is None else float(min)
             hi = math.inf if max is None else float(max)
             return ops.clamp(self, lo=lo, hi=hi)
-        # An element that equals a bound has the gradient, not the bound.
+        # If an element equals a bound, the element gets the gradient (first=True), not the bound.
         out = self if min is None else ops.max(*pair(self, min), first=True)
         return out if max is None else ops.min(*pair(out, max), first=True)
 
@@ -316,11 +297,8 @@ class PointwiseMethods:
             return ops.logical_not(self)
         return ops.bitwise_not(self)
 
-    def isnan(self: Any) -> Tensor:
-        return ops.isnan(floating(self))
-
-    def isinf(self: Any) -> Tensor:
-        return ops.isinf(floating(self))
+    isnan = _of_float("isnan", ops.isnan)
+    isinf = _of_float("isinf", ops.isinf)
 
     def isfinite(self: Any) -> Tensor:
         return ops.lt(ops.abs(floating(self)), math.inf)
@@ -341,7 +319,7 @@ class PointwiseMethods:
     def nan_to_num(
         self: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
     ) -> Tensor:
-        """Replace NaN and infinities; infinities by the dtype's largest numbers by default."""
+        """Replace NaN and infinities; by default infinities become the dtype's largest numbers."""
         if self.dtype.kind != "f":
             return self.clone()
         limits = np.finfo(self.dtype)
@@ -351,49 +329,35 @@ class PointwiseMethods:
         out = out.masked_fill(ops.eq(self, math.inf), high)
         return out.masked_fill(ops.eq(self, -math.inf), low)
 
-    # ---- Python's operators; __add__, __sub__ and __mul__ have a fast way in tensor.py
+    # ---- Python's operators; __add__, __sub__ and __mul__ are in tensor.py, with a fast path
 
-    def __radd__(self: Any, other: Any) -> Tensor:
-        return self.add(other)
+    __radd__ = add
+    __rmul__ = mul
+    __truediv__ = div
+    __floordiv__ = floor_divide
+    __mod__ = remainder
+    __pow__ = pow
+    __neg__ = neg
+    __abs__ = abs
+    __invert__ = bitwise_not
 
     def __rsub__(self: Any, other: Any) -> Tensor:
         return ops.sub(*_numbers("subtracted", *pair(other, self)))
 
-    def __rmul__(self: Any, other: Any) -> Tensor:
-        return self.mul(other)
-
-    def __truediv__(self: Any, other: Any) -> Tensor:
-        return self.div(other)
-
     def __rtruediv__(self: Any, other: Any) -> Tensor:
         return ops.div(*pair(other, self, floating=True))
-
-    def __floordiv__(self: Any, other: Any) -> Tensor:
-        return self.floor_divide(other)
 
     def __rfloordiv__(self: Any, other: Any) -> Tensor:
         return as_tensor(other, self).floor_divide(self)
 
-    def __mod__(self: Any, other: Any) -> Tensor:
-        return self.remainder(other)
-
     def __rmod__(self: Any, other: Any) -> Tensor:
         return ops.mod(*pair(other, self))
-
-    def __pow__(self: Any, other: Any) -> Tensor:
-        return self.pow(other)
 
     def __rpow__(self: Any, other: Any) -> Tensor:
         return ops.pow(*pair(other, self))
 
-    def __neg__(self: Any) -> Tensor:
-        return self.neg()
-
     def __pos__(self: Any) -> Tensor:
         return self
-
-    def __abs__(self: Any) -> Tensor:
-        return ops.abs(self)
 
     def __eq__(self: Any, other: Any) -> Tensor:  # type: ignore[override]
         return self.eq(other) if _comparable(other) else NotImplemented
@@ -401,33 +365,16 @@ class PointwiseMethods:
     def __ne__(self: Any, other: Any) -> Tensor:  # type: ignore[override]
         return self.ne(other) if _comparable(other) else NotImplemented
 
-    def __lt__(self: Any, other: Any) -> Tensor:
-        return self.lt(other)
-
-    def __le__(self: Any, other: Any) -> Tensor:
-        return self.le(other)
-
-    def __gt__(self: Any, other: Any) -> Tensor:
-        return self.gt(other)
-
-    def __ge__(self: Any, other: Any) -> Tensor:
-        return self.ge(other)
-
-    def __and__(self: Any, other: Any) -> Tensor:
-        return self.bitwise_and(other)
-
-    def __or__(self: Any, other: Any) -> Tensor:
-        return self.bitwise_or(other)
-
-    def __xor__(self: Any, other: Any) -> Tensor:
-        return self.bitwise_xor(other)
-
+    __lt__ = lt
+    __le__ = le
+    __gt__ = gt
+    __ge__ = ge
+    __and__ = bitwise_and
+    __or__ = bitwise_or
+    __xor__ = bitwise_xor
     __rand__ = __and__
     __ror__ = __or__
     __rxor__ = __xor__
-
-    def __invert__(self: Any) -> Tensor:
-        return self.bitwise_not()
 
 
 def _comparable(other: Any) -> bool:
@@ -435,7 +382,7 @@ def _comparable(other: Any) -> bool:
 
 
 def _numbers(done: str, *operands: Any) -> tuple[Any, ...]:
-    """The operands, if they are numbers and not truths."""
+    """The operands; UnsupportedError if one is bool."""
     if any(getattr(x, "dtype", None) == dtypes.bool_ for x in operands):
         raise UnsupportedError(
             f"bool tensors cannot be {done}", fix="use ^, ~ or logical_xor, or call .int() first"
@@ -458,12 +405,14 @@ def _truth(x: Any) -> Any:
 def _bitwise(logical: Any, bits: Any, a: Any, b: Any) -> Tensor:
     x, y = pair(a, b)
     if x.dtype.kind == "f":
-        raise UnsupportedError("bits of floating point tensors cannot be combined")
+        raise UnsupportedError(
+            "bits of floating point tensors cannot be combined", fix="call .long() first"
+        )
     return (logical if x.dtype == dtypes.bool_ else bits)(x, as_tensor(y, x))
 
 
 def _divide_integers(x: Any, y: Any, mode: str) -> Tensor:
-    """ops.div of integers truncates; "floor" takes the remainder off first."""
+    """Integer division. ops.div truncates, so "floor" subtracts the remainder first."""
     if mode == "trunc":
         return ops.div(x, y)
     return ops.div(ops.sub(x, ops.mod(x, y)), y)

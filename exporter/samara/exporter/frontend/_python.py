@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How tensors answer Python itself: truth, numbers, iteration, copies, pickling, text."""
+"""Python's protocols for tensors: truth, numbers, iteration, copies, pickling, text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PythonMethods:
-    """What Python's own functions and statements ask of an object."""
+    """Methods that Python's functions and statements call."""
 
     __slots__ = ()
 
@@ -27,10 +27,10 @@ class PythonMethods:
     ) -> Any:
         """NumPy's functions of tensors: `np.sqrt(t)`, `array + t`.
 
-        Where tensors have the operation it is theirs, gradients and traces included. Other
-        functions run in NumPy, for tensors that need no gradient. What is written into arrays by
-        `out=` (also `array += t`) is NumPy's. Methods of functions (`np.add.reduce`), other
-        options and `out=` tensors are a TypeError.
+        A function that tensors have as a method calls that method, with gradients and traces. Other
+        functions run in NumPy, for tensors that need no gradient. `out=array` (also `array += t`)
+        runs in NumPy. TypeError for methods of functions (`np.add.reduce`), other options and
+        `out=tensor`.
         """
         return _ufuncs.apply(ufunc, method, inputs, options)
 
@@ -40,8 +40,8 @@ class PythonMethods:
         size = self.shape[0]
         if not isinstance(size, int):
             raise ArgumentError(
-                f"len() must be a number, and the length is {size} in this trace; use .shape[0] "
-                "or .size(0)"
+                f"len() must return an int, but the length is the symbolic size {size} in this trace; "
+                "use .shape[0] or .size(0)"
             )
         return size
 
@@ -97,7 +97,9 @@ class PythonMethods:
 
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
         if self._node is not None:
-            raise SamaraError("only leaves can be sent or stored", fix="use .detach() first")
+            raise SamaraError(
+                "only leaves of the tape can be sent or stored", fix="use .detach() first"
+            )
         return _rebuild, (
             type(self),
             np.ascontiguousarray(self._data).reshape(self.shape),

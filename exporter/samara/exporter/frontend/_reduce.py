@@ -21,7 +21,7 @@ Dims = int | Sequence[int] | None
 
 
 class ValuesIndices(NamedTuple):
-    """What max, min, sort, topk and median along a dimension return."""
+    """The result of max, min, sort, topk and median along a dimension."""
 
     values: Tensor
     indices: Tensor
@@ -50,11 +50,11 @@ class ReduceMethods:
         return ops.reduce_prod(x, axes=axes_of(x, dim), keepdims=keepdim)
 
     def amax(self: Any, dim: Dims = None, keepdim: bool = False) -> Tensor:
-        """Largest element; equal ones share the gradient."""
+        """Largest element. Equal largest elements share the gradient."""
         return ops.reduce_max(self, axes=_some(self, dim), keepdims=keepdim)
 
     def amin(self: Any, dim: Dims = None, keepdim: bool = False) -> Tensor:
-        """Smallest element; equal ones share the gradient."""
+        """Smallest element. Equal smallest elements share the gradient."""
         return ops.reduce_min(self, axes=_some(self, dim), keepdims=keepdim)
 
     @overload
@@ -64,8 +64,8 @@ class ReduceMethods:
     @overload
     def max(self: Any, dim: Tensor) -> Tensor: ...
     def max(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        """Without `dim` the largest; with a dimension (values, indices); with a tensor maximum."""
-        return self._extreme(dim, keepdim, largest=True)
+        """Without `dim` the largest element; along a dimension (values, indices); of a tensor `maximum`."""
+        return self._max_or_min(dim, keepdim, largest=True)
 
     @overload
     def min(self: Any, dim: None = None, keepdim: bool = False) -> Tensor: ...
@@ -74,10 +74,10 @@ class ReduceMethods:
     @overload
     def min(self: Any, dim: Tensor) -> Tensor: ...
     def min(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        """Without `dim` the smallest; with a dimension (values, indices); with a tensor minimum."""
-        return self._extreme(dim, keepdim, largest=False)
+        """Without `dim` the smallest element; along a dimension (values, indices); of a tensor `minimum`."""
+        return self._max_or_min(dim, keepdim, largest=False)
 
-    def _extreme(self: Any, dim: Any, keepdim: bool, largest: bool) -> Any:
+    def _max_or_min(self: Any, dim: Any, keepdim: bool, largest: bool) -> Any:
         if dim is None:
             return self.amax() if largest else self.amin()
         if is_tensor(dim) or not hasattr(dim, "__index__"):
@@ -159,7 +159,7 @@ class ReduceMethods:
         if p in (2, "fro"):
             return _root(ops.reduce_sum(ops.mul(x, x), axes=axes, keepdims=keepdim))
         if not isinstance(p, (int, float)):
-            raise UnsupportedError(f"there is no norm {p!r}", fix="use a number or 'fro'")
+            raise UnsupportedError(f"there is no norm {p!r}", fix="pass a number or 'fro' as p")
         size = ops.abs(x)
         if p == math.inf:
             return ops.reduce_max(size, axes=axes, keepdims=keepdim)
@@ -177,7 +177,7 @@ class ReduceMethods:
         x = floating(self)
         axes = axes_of(x, dim)
         top = ops.reduce_max(x.detach(), axes=axes, keepdims=True)
-        top = ops.where(ops.isinf(top), 0.0, top)  # a row of infinities would give NaN
+        top = ops.where(ops.isinf(top), 0.0, top)  # infinity minus infinity would be NaN
         total = ops.reduce_sum(ops.exp(ops.sub(x, top)), axes=axes, keepdims=True)
         out = ops.add(ops.log(total), top)
         return out if keepdim else ops.reduce_sum(out, axes=axes, keepdims=False)
@@ -216,7 +216,7 @@ class ReduceMethods:
         """The k largest (or smallest) along `dim`, in order."""
         n = self.shape[axis_of(self, dim)] if self.ndim else 1
         if isinstance(n, int) and isinstance(k, int) and not 0 <= k <= n:
-            raise ShapeError(f"the {k} largest or smallest of {n} elements")
+            raise ShapeError(f"topk of {k} elements, the dimension has {n} elements")
         axis = axis_of(self, dim)
         got = _lined(lambda v: ops.top_k(v, k=k, axis=axis, largest=largest), self)
         return ValuesIndices(*got)
@@ -254,7 +254,7 @@ class ReduceMethods:
             middle = flat.kthvalue((flat.shape[0] + 1) // 2, 0).values
             if not self._symbolic and not self._requires_grad:
                 return middle
-            # All elements that equal it share the gradient, as they do in `amax`.
+            # All elements that equal the median share the gradient, as in `amax`.
             other = ops.logical_or(ops.lt(flat, middle), ops.lt(middle, flat))
             return ops.reduce_max(ops.where(other, -math.inf, flat), axes=(0,))
         n = self.shape[axis_of(self, dim)] if self.ndim else 1
@@ -262,7 +262,7 @@ class ReduceMethods:
 
 
 def _some(x: Any, dim: Dims) -> tuple[int, ...]:
-    """The axes that `dim` names, of which none may be empty: there would be no largest element."""
+    """The axes that `dim` names. ShapeError if one is empty, because it has no largest element."""
     axes = axes_of(x, dim)
     for a in axes:
         if isinstance(x.shape[a], int) and x.shape[a] == 0:
@@ -275,7 +275,7 @@ def _truths(x: Any) -> Any:
 
 
 def _over(op: Any, x: Any, dim: Dims, keepdim: bool, empty: bool) -> Any:
-    """A reduction of bools that also has a result where there are none: `empty`."""
+    """A reduction of bools. The result over no elements is `empty`."""
     axes = axes_of(x, dim)
     if all(isinstance(x.shape[a], int) and x.shape[a] for a in axes):
         return op(x, axes=axes, keepdims=keepdim)
@@ -284,7 +284,7 @@ def _over(op: Any, x: Any, dim: Dims, keepdim: bool, empty: bool) -> Any:
 
 
 def _index_of(op: Any, x: Any, dim: int | None, keepdim: bool) -> Any:
-    """argmax or argmin; with `keepdim` and no `dim`, every dimension stays as 1."""
+    """argmax or argmin; with `keepdim` and no `dim`, every dimension keeps size 1."""
     if dim is None or x.ndim == 0:
         axis_of(x, 0 if dim is None else dim)
         found = op(x.reshape(-1), axis=0, keepdims=False)
@@ -293,7 +293,7 @@ def _index_of(op: Any, x: Any, dim: int | None, keepdim: bool) -> Any:
 
 
 def _lined(function: Any, x: Any) -> Any:
-    """`function` along a dimension, for which a 0-d tensor counts as one element."""
+    """`function` along a dimension; a 0-d tensor counts as a vector of one element."""
     if x.ndim:
         return function(x)
     got = function(x.reshape(1))
@@ -301,7 +301,7 @@ def _lined(function: Any, x: Any) -> Any:
 
 
 def _root(x: Any) -> Any:
-    """sqrt(x) with the gradient 0 at 0, where PyTorch takes that subgradient of a norm."""
+    """sqrt(x) with gradient 0 at 0: PyTorch's subgradient of a norm."""
     if not x._symbolic and (not x._requires_grad or x._data.all()):
         return ops.sqrt(x)
     none = ops.eq(x, 0.0)
@@ -309,7 +309,7 @@ def _root(x: Any) -> Any:
 
 
 def _power(x: Any, p: float) -> Any:
-    """x ** p for x >= 0, with the gradient 0 at 0 (`_root`)."""
+    """x ** p for x >= 0, with gradient 0 at 0, as `_root`."""
     if p < 0 or (not x._symbolic and (not x._requires_grad or x._data.all())):
         return x.pow(p)
     none = ops.eq(x, 0.0)

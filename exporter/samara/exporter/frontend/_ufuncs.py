@@ -10,46 +10,20 @@ import numpy as np
 
 from samara.exporter.frontend.operands import as_tensor, is_tensor
 
-# The tensor's method for a function of one operand.
+# Functions of one operand -> the tensor's method.
 _UNARY: Final = {
+    **{n: n for n in ("sign", "floor", "ceil", "trunc", "square", "exp", "exp2", "expm1", "log")},
+    **{n: n for n in ("log2", "log10", "log1p", "sqrt", "reciprocal", "sin", "cos", "tan", "sinh")},
+    **{n: n for n in ("cosh", "tanh", "logical_not", "isnan", "isinf", "isfinite")},
+    **{f"arc{n}": f"a{n}" for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
     "negative": "neg",
     "positive": "clone",
     "absolute": "abs",
     "fabs": "abs",
-    "sign": "sign",
-    "floor": "floor",
-    "ceil": "ceil",
-    "trunc": "trunc",
     "rint": "round",
-    "square": "square",
-    "exp": "exp",
-    "exp2": "exp2",
-    "expm1": "expm1",
-    "log": "log",
-    "log2": "log2",
-    "log10": "log10",
-    "log1p": "log1p",
-    "sqrt": "sqrt",
-    "reciprocal": "reciprocal",
-    "sin": "sin",
-    "cos": "cos",
-    "tan": "tan",
-    "arcsin": "asin",
-    "arccos": "acos",
-    "arctan": "atan",
-    "sinh": "sinh",
-    "cosh": "cosh",
-    "tanh": "tanh",
-    "arcsinh": "asinh",
-    "arccosh": "acosh",
-    "arctanh": "atanh",
-    "logical_not": "logical_not",
     "invert": "bitwise_not",
-    "isnan": "isnan",
-    "isinf": "isinf",
-    "isfinite": "isfinite",
 }
-# The operator's method for a function of two, where the first is a tensor and where it is not.
+# Functions of two operands -> the operator's method if the first is a tensor, and if it is not.
 _OPERATORS: Final = {
     "add": ("__add__", "__radd__"),
     "subtract": ("__sub__", "__rsub__"),
@@ -69,21 +43,16 @@ _OPERATORS: Final = {
     "bitwise_or": ("__or__", "__ror__"),
     "bitwise_xor": ("__xor__", "__rxor__"),
 }
+# Other functions of two operands -> the tensor's method.
 _BINARY: Final = {
-    "maximum": "maximum",
-    "minimum": "minimum",
+    **{n: n for n in ("maximum", "minimum", "hypot", "fmod", "logaddexp")},
+    **{n: n for n in ("logical_and", "logical_or", "logical_xor")},
     "arctan2": "atan2",
-    "hypot": "hypot",
-    "fmod": "fmod",
-    "logaddexp": "logaddexp",
-    "logical_and": "logical_and",
-    "logical_or": "logical_or",
-    "logical_xor": "logical_xor",
 }
 
 
 def apply(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """What `__array_ufunc__` answers."""
+    """The result of `__array_ufunc__`."""
     name = ufunc.__name__
     if method != "__call__":
         raise TypeError(
@@ -103,8 +72,8 @@ def apply(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[
     tensors = [v for v in inputs if is_tensor(v)]
     if any(t._symbolic or t._requires_grad for t in tensors):
         raise TypeError(
-            f"np.{name} has no counterpart among the operations of tensors; use t.detach(), or"
-            " compose it of tensor operations"
+            f"np.{name} has no counterpart among tensor operations; use t.detach(), or compose it of"
+            " tensor operations"
         )
     got = ufunc(*(v._data if is_tensor(v) else v for v in inputs))
     return tuple(map(_wrapped, got)) if isinstance(got, tuple) else _wrapped(got)
@@ -115,7 +84,7 @@ def _wrapped(value: Any) -> Any:
 
 
 def _written(ufunc: np.ufunc, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """NumPy's result in arrays of the caller's."""
+    """NumPy's result in the caller's arrays."""
     if any(map(is_tensor, options["out"])):
         raise TypeError(
             f"np.{ufunc.__name__} cannot write into a tensor; use the tensor's methods that end"
@@ -125,7 +94,7 @@ def _written(ufunc: np.ufunc, inputs: Sequence[Any], options: Mapping[str, Any])
 
 
 def _known(name: str, inputs: Sequence[Any]) -> Any:
-    """The tensors' own operation; NotImplemented where they have none."""
+    """The result of the tensor operation; NotImplemented if tensors have none."""
     if len(inputs) == 1:
         of_one = _UNARY.get(name)
         return NotImplemented if of_one is None else getattr(inputs[0], of_one)()

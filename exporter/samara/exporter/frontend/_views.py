@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes in place that are recorded: what happens to views of the memory, and to its base."""
+"""Recorded in-place changes: how they move a view and its base to new nodes of the tape."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def rebase(view: Any, new: Any) -> None:
-    """`new` takes the place of the elements of `view`, in its base too, with gradients recorded.
+    """Replace the elements of `view`, in its base too, by `new`, and record it.
 
-    The base becomes a scatter of `new` into what it was, the view a gather from that; both share
-    their memory as before. Other views of the base find their new place when they are used.
+    The base becomes a scatter of `new` into its old elements, the view a gather from the base. Both
+    still share memory. Other views of the base are renewed when they are used.
     """
     base = view._base[0]
     at = _places(view._data, base._data)
@@ -31,7 +31,7 @@ def rebase(view: Any, new: Any) -> None:
 
 
 def renew(view: Any) -> None:
-    """Put a view of memory that has changed since on its place of now on the tape."""
+    """Record a view again as a gather from its base, which has changed since."""
     base = view._base[0]
     if base._requires_grad:
         with tape.enable_grad():
@@ -39,7 +39,7 @@ def renew(view: Any) -> None:
 
 
 def at_same_place(t: Any) -> Tensor:
-    """A copy at the same place on the tape: the rule of an operator may save its input."""
+    """A copy at the same node of the tape. A copy, because a gradient rule may save its input."""
     out = type(t)._wrap(t._data.copy())
     out._requires_grad = t._requires_grad
     out._node, out._index = t._node, t._index
@@ -47,7 +47,7 @@ def at_same_place(t: Any) -> Tensor:
 
 
 def alone(t: Any) -> bool:
-    """Whether nobody else has the memory of `t`: no view, no array, nothing on the tape."""
+    """Whether nothing else refers to the memory of `t`: no view, no array, nothing on the tape."""
     return t._base is None and _references(t) <= _LEAST
 
 
@@ -60,7 +60,7 @@ def _gather(view: Any, at: Any) -> None:
 
 
 def _places(view: Any, base: Any) -> Any:
-    """Where the elements of a view lie in its base, both counted in row-major order."""
+    """The positions of a view's elements in its base, both in row-major order."""
     numbers = np.empty_like(base, np.int64, subok=False)
     scale = numbers.itemsize // base.itemsize if base.itemsize <= 8 else 0
     if any(
@@ -70,7 +70,7 @@ def _places(view: Any, base: Any) -> Any:
     ):
         raise SamaraError(
             "a view of memory with gaps cannot be changed in place while gradients are recorded",
-            fix="change a clone, or use the form that makes a new tensor",
+            fix="change a clone, or use the operation that makes a new tensor",
         )
     numbers[...] = np.arange(base.size).reshape(base.shape)
     begin = (view.__array_interface__["data"][0] - base.__array_interface__["data"][0]) * scale
@@ -81,7 +81,7 @@ def _places(view: Any, base: Any) -> Any:
 
 
 def _references(t: Any) -> int:
-    """How many refer to the array of `t`, or to the array that it is a view of."""
+    """The number of references to the array of `t`, or to the array that it is a view of."""
     array = t._data
     count = sys.getrefcount(array)
     owner = array.base

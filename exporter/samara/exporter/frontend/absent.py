@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs ask of the GPUs of PyTorch before they use one: there is none to train on.
+"""PyTorch's functions about GPUs. Samara trains on the CPU only.
 
-Questions are answered, what is for a GPU's benefit does nothing, and what needs one raises.
+Queries say that there is no GPU, hints do nothing, and what needs a GPU raises.
 """
 
 from __future__ import annotations
@@ -17,16 +17,6 @@ def is_available() -> bool:
     return False
 
 
-def is_built() -> bool:
-    """False."""
-    return False
-
-
-def is_initialized() -> bool:
-    """False."""
-    return False
-
-
 def is_bf16_supported(including_emulation: bool = True) -> bool:
     """False."""
     return False
@@ -38,7 +28,7 @@ def device_count() -> int:
 
 
 def version() -> None:
-    """None: there is no library to have one."""
+    """None: the library is absent."""
 
 
 def init() -> None:
@@ -46,11 +36,11 @@ def init() -> None:
 
 
 def synchronize(device: Any = None) -> None:
-    """Nothing: every operator is done when it returns."""
+    """Nothing: every operator has finished when it returns."""
 
 
 def empty_cache() -> None:
-    """Nothing; `samara.memory.empty_cache` is about the memory of tensors."""
+    """Nothing; `samara.memory.empty_cache` frees the cached memory of tensors."""
 
 
 def ipc_collect() -> None:
@@ -75,7 +65,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 
 
 def get_rng_state_all() -> list[Any]:
-    """An empty list, one state for each device; `samara.get_rng_state` is about the CPU's."""
+    """An empty list: one state per GPU. `samara.get_rng_state` returns the state of the CPU."""
     return []
 
 
@@ -95,7 +85,7 @@ def refuse(*args: Any, **kwargs: Any) -> Any:
 
 
 def nothing(*args: Any, **kwargs: Any) -> None:
-    """Nothing: a switch between ways that are not here."""
+    """Nothing: a switch between algorithms that samara does not have."""
 
 
 def current_stream(device: Any = None) -> Any:
@@ -104,15 +94,15 @@ def current_stream(device: Any = None) -> Any:
 
 
 class Stream:
-    """UnsupportedError when it is made: there is no such device."""
+    """UnsupportedError when created: there is no such device."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         refuse()
 
 
 class Event(Stream):
-    """UnsupportedError when it is made: there is no such device."""
+    """UnsupportedError when created: there is no such device."""
 
 
-# Settings that may be assigned and change nothing.
+# Settings that may be assigned but change nothing.
 matmul: Final = SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=False)

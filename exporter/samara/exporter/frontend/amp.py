@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara.amp`: autocast, which has no effect, and the GradScaler that goes with it."""
+"""`samara.amp`: autocast, which has no effect, and GradScaler."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_av
 
 
 class autocast:
-    """Nothing changes inside: operators compute in the dtype of their operands.
+    """No effect: operators inside compute in the dtype of their operands.
 
-    A context manager and decorator with PyTorch's arguments. Lower precision gains nothing in
-    training on the CPU, and float32 is what it would be an approximation of.
+    A context manager and decorator with PyTorch's arguments. Lower precision would not make training
+    on the CPU faster.
     """
 
     def __init__(
@@ -52,22 +52,22 @@ def is_autocast_enabled(device_type: str | None = None) -> bool:
 
 
 def custom_fwd(function: Any = None, **options: Any) -> Any:
-    """The `forward` of an autograd.Function as it is."""
+    """Return the `forward` of an autograd.Function unchanged."""
     return (lambda f: f) if function is None else function
 
 
 def custom_bwd(function: Any = None, **options: Any) -> Any:
-    """The `backward` of an autograd.Function as it is."""
+    """Return the `backward` of an autograd.Function unchanged."""
     return (lambda f: f) if function is None else function
 
 
 class GradScaler:
-    """Scales losses, so that small gradients survive float16, and skips steps that overflow.
+    """Scales losses so that small gradients survive float16, and skips steps that overflow.
 
-    For the device "cuda", PyTorch's default, it is disabled, as PyTorch does without a GPU: losses
-    are scaled by one and every step is made. With device "cpu" it scales: after `growth_interval`
-    steps without infinities the scale grows by `growth_factor`, after one with it shrinks by
-    `backoff_factor` and the optimizer does not step.
+    For the device "cuda", PyTorch's default, it is disabled, as in PyTorch without a GPU: losses are
+    not scaled and every step is made. For "cpu" it scales. After `growth_interval` steps without
+    infinities the scale grows by `growth_factor`. After a step with infinities it shrinks by
+    `backoff_factor`, and the optimizer does not step.
     """
 
     def __init__(
@@ -80,7 +80,10 @@ class GradScaler:
         enabled: bool = True,
     ) -> None:
         if growth_factor <= 1 or not 0 < backoff_factor < 1:
-            raise SamaraError("growth_factor is above 1, backoff_factor between 0 and 1")
+            raise SamaraError(
+                f"growth_factor is {growth_factor} and backoff_factor {backoff_factor}",
+                fix="use a growth_factor above 1 and a backoff_factor between 0 and 1",
+            )
         self._enabled = enabled and str(device) == "cpu"
         self._scale = float(init_scale)
         self._growth_factor = growth_factor
@@ -107,7 +110,7 @@ class GradScaler:
         raise SamaraError(f"scale takes tensors, got {type(outputs).__name__}")
 
     def unscale_(self, optimizer: Any) -> None:
-        """Divide the gradients by the scale, to clip them for example; once between two updates."""
+        """Divide the gradients by the scale, for example to clip them. Call it once between two updates."""
         if not self._enabled:
             return
         if id(optimizer) in self._overflow:
@@ -135,7 +138,7 @@ class GradScaler:
         return None if self._overflow[id(optimizer)] else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
-        """The scale of the next step: `new_scale`, or by what the last one found."""
+        """Set the scale for the next step: `new_scale`, or larger or smaller depending on the last step."""
         if not self._enabled:
             return
         if new_scale is not None:
@@ -165,7 +168,7 @@ class GradScaler:
         return self._growth_interval
 
     def state_dict(self) -> dict[str, Any]:
-        """Scale, factors and steps since the last change; empty while disabled."""
+        """Scale, factors and the number of steps since the last change; empty while disabled."""
         if not self._enabled:
             return {}
         return {
@@ -177,12 +180,12 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a state. SamaraError for the state of a disabled one, which is empty."""
+        """Continue from a state. SamaraError for the empty state of a disabled GradScaler."""
         if not self._enabled:
             return
         if not state_dict:
             raise SamaraError(
-                "the state is that of a disabled GradScaler", fix="go on without loading it"
+                "the state is that of a disabled GradScaler", fix="continue without loading it"
             )
         self._scale = float(state_dict["scale"])
         self._growth_factor = state_dict["growth_factor"]
@@ -192,7 +195,7 @@ class GradScaler:
 
 
 class CudaGradScaler(GradScaler):
-    """`cuda.amp.GradScaler`, which has no device argument: disabled, as there is no GPU."""
+    """`cuda.amp.GradScaler`, which has no device argument. Disabled, because there is no GPU."""
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ __all__ = [
 
 
 def Variable(data: Tensor, requires_grad: bool = False, volatile: bool = False) -> Tensor:
-    """`data` as a leaf, which tensors are by themselves since PyTorch 0.4. volatile has no effect."""
+    """`data` as a leaf. Since PyTorch 0.4 tensors are variables themselves. volatile has no effect."""
     return data.detach().requires_grad_(requires_grad)
 
 
@@ -64,16 +64,19 @@ def grad(
     only_inputs: bool = True,
     allow_unused: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """Gradients of the sum of `outputs` for each of `inputs`; no `grad` is touched.
+    """Gradients of the sum of `outputs` for each of `inputs`. No `grad` changes.
 
-    Raises SamaraError where an input was not used, unless `allow_unused` (then None).
-    `only_inputs` is as PyTorch has it: nothing but True is there.
+    Raises SamaraError if the outputs do not depend on an input; with `allow_unused` that gradient is
+    None instead. `only_inputs` has no effect, as in PyTorch.
     """
     outs, ins = _tuple(outputs), _tuple(inputs)
     given = (None,) * len(outs) if grad_outputs is None else _tuple(grad_outputs)
     for t in ins:
         if not t._requires_grad:
-            raise SamaraError("gradients were asked for a tensor that does not require them")
+            raise SamaraError(
+                "gradients were asked for a tensor that does not require them",
+                fix="set requires_grad on it before the outputs are computed",
+            )
     found = engine.grad(outs, ins, given, retain_graph, create_graph)
     if not allow_unused:
         for i, g in enumerate(found):
@@ -85,25 +88,25 @@ def grad(
 
 
 class FunctionContext:
-    """Holds what `forward` saves for `backward` of a custom Function; any attribute may be set."""
+    """What `forward` of a custom Function saves for `backward`; any attribute may be set."""
 
     def __init__(self) -> None:
         self.needs_input_grad: tuple[bool, ...] = ()
         self._saved: list[Any] = []
         self._create_graph = False
-        self._node: _FunctionNode | None = None  # while its backward runs; else it were a cycle
+        self._node: _FunctionNode | None = None  # only while backward runs: it would be a cycle
         self._constant: tuple[Tensor, ...] = ()
         self._materialize = True
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
-        """Save inputs or outputs; a later change in place is an error in backward."""
+        """Save inputs or outputs. If one is changed in place later, backward raises."""
         self._to_save = tensors
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The saved tensors."""
         if self._node is None:
-            raise SamaraError("saved_tensors can be read in backward only")
+            raise SamaraError("saved_tensors can only be read in backward")
         return tuple(self._node._unpack(v, self._create_graph) for v in self._saved)
 
     def mark_non_differentiable(self, *outputs: Tensor) -> None:
@@ -111,14 +114,14 @@ class FunctionContext:
         self._constant = outputs
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether `backward` gets zeros (True) or None for a result that nothing flows back to."""
+        """Whether `backward` gets zeros (True) or None for a result without a gradient."""
         self._materialize = value
 
     _to_save: tuple[Tensor | None, ...] = ()
 
 
 class _FunctionNode(Node):
-    """A place on the tape whose gradient is a user's `backward`."""
+    """A node of the tape whose gradient is a user's `backward`."""
 
     __slots__ = ("context", "function")
 
@@ -171,8 +174,8 @@ class Function:
     """A custom differentiable operation.
 
     Subclasses define `forward(ctx, *inputs)` and `backward(ctx, *output_gradients)`, which returns
-    one gradient (or None) per input, and are called with `apply`. With `setup_context(ctx, inputs,
-    output)`, which then keeps what backward needs, it is `forward(*inputs)`:
+    one gradient (or None) per input. Call them with `apply`. A subclass may instead define
+    `forward(*inputs)` and `setup_context(ctx, inputs, output)`, which saves what backward needs:
 
         class Square(Function):
             @staticmethod
@@ -191,12 +194,12 @@ class Function:
 
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
-        """Results from inputs, with nothing recorded."""
+        """Compute the results; nothing is recorded."""
         raise NotImplementedError
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Keep what `backward` needs, where `forward` takes no context."""
+        """Save what `backward` needs, if `forward` takes no context."""
         raise NotImplementedError
 
     @classmethod
@@ -209,7 +212,7 @@ class Function:
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """Gradients of the inputs from those of the results."""
+        """Compute the gradients of the inputs from those of the results."""
         raise NotImplementedError
 
     @classmethod
@@ -227,7 +230,7 @@ class Function:
         with tape.no_grad():
             got = cls._run(context, args)
         outs = got if isinstance(got, tuple) else (got,)
-        # An output that is an input would move that very tensor on the tape.
+        # If an output is an input, recording it would move the input itself to the new node.
         outs = tuple(
             o.detach() if isinstance(o, Tensor) and any(o is t for t in tensors) else o
             for o in outs
@@ -238,7 +241,7 @@ class Function:
 
     @classmethod
     def _traced(cls, args: Sequence[Any]) -> Any:
-        """`forward` as nodes of a Program; the tracer refuses to differentiate those."""
+        """Trace `forward` into nodes of a Program, which the tracer refuses to differentiate."""
         if tape.MODE.enabled:
             tape.MODE.tracer.foreign.append(cls.__name__)
         return cls._run(FunctionContext(), args)
@@ -252,12 +255,7 @@ class Function:
         node.context = context
         node.order = next_order()
         node.hooks = None
-        node.edges = tuple(
-            None
-            if t is None or not t._requires_grad
-            else ((t, 0) if t._node is None else (t._node, t._index))
-            for t in tensors
-        )
+        node.edges = tuple(None if t is None else _edge_of(t) for t in tensors)
         node.shapes = tuple(None if t is None else t.shape for t in tensors)
         results = [o for o in outs if isinstance(o, Tensor)]
         node.outputs = tuple((o._data.shape, o._data.dtype) for o in results)
@@ -270,7 +268,7 @@ class Function:
 
 
 def _kept(t: Any, results: Sequence[Tensor]) -> Any:
-    """What is saved of an input, or of one of the results, whose node would be a cycle."""
+    """The saved form of an input or result. That of a result lacks the node, which would be a cycle."""
     if not isinstance(t, Tensor):
         return t
     for i, result in enumerate(results):
@@ -286,7 +284,7 @@ def _edge_of(t: Tensor) -> tape.Edge | None:
 
 
 class _StraightThrough(Function):
-    """The value of one tensor, the gradient of another."""
+    """The value of one tensor with the gradient of another."""
 
     @staticmethod
     def forward(ctx: Any, value: Tensor, through: Tensor) -> Any:
@@ -299,7 +297,7 @@ class _StraightThrough(Function):
 
 
 def straight_through(value: Tensor, through: Tensor) -> Tensor:
-    """`value`, with gradients flowing to `through` as if it were that (of the same shape).
+    """`value`, with gradients flowing to `through`, which has the same shape.
 
     The straight-through estimator (Bengio et al. 2013, arXiv:1308.3432): a rounded or integer
     forward under a float backward.
@@ -309,15 +307,15 @@ def straight_through(value: Tensor, through: Tensor) -> Tensor:
             f"straight_through needs equal shapes, got {list(value.shape)}, {list(through.shape)}"
         )
     if value._symbolic or through._symbolic:
-        # through - through is 0; its gradient is what flows.
+        # through - through.detach() is 0, but has the gradient of `through`.
         return ops.add(value.detach(), ops.sub(through, through.detach()))
     return cast(Tensor, _StraightThrough.apply(value, through))
 
 
 class set_detect_anomaly:
-    """Look for NaN in gradients or not, within a `with` block or from now on, in this thread.
+    """Whether backward looks for NaN, in this thread, from now on or within a `with` block.
 
-    Backward raises SamaraError with the operator whose gradient is the first NaN.
+    It raises SamaraError with the operator whose gradient is the first NaN.
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
@@ -349,8 +347,8 @@ def gradcheck(
 ) -> bool:
     """Whether gradients of `func` agree with central differences.
 
-    Inputs that require gradients should be float64. Raises SamaraError with the worst element, or
-    returns False without `raise_exception`.
+    Inputs that require gradients should be float64. On disagreement it raises SamaraError with the
+    worst element; without `raise_exception` it returns False.
     """
     args = _tuple(inputs)
     checked = [i for i, t in enumerate(args) if isinstance(t, Tensor) and t._requires_grad]
@@ -378,13 +376,13 @@ def gradcheck(
                     worst = int(np.argmax(np.abs(exact - near)))
                     raise SamaraError(
                         f"d output {k}[{j}] / d input {i}[{worst}] is {exact[worst]:.8g} by the "
-                        f"rule and {near[worst]:.8g} by differences"
+                        f"rule and {near[worst]:.8g} by central differences"
                     )
     return True
 
 
 def _differences(func: Any, args: Sequence[Any], i: int, k: int, eps: float, count: int) -> Any:
-    """Central differences of output k, of `count` elements, for every element of input i."""
+    """Central differences of output k, which has `count` elements, for every element of input i."""
     flat = args[i]._data.reshape(-1)
     if flat.size and not np.shares_memory(flat, args[i]._data):
         raise SamaraError("gradcheck needs contiguous inputs", fix="call .contiguous() on them")
@@ -410,7 +408,7 @@ def gradgradcheck(
     atol: float = 1e-5,
     rtol: float = 1e-3,
 ) -> bool:
-    """`gradcheck` of the gradients of `func`, for its inputs and for what flows back into it."""
+    """`gradcheck` of the gradients of `func`, for its inputs and for the gradients of its outputs."""
     args = _tuple(inputs)
     outs = [o for o in _tuple(func(*args)) if isinstance(o, Tensor) and o._requires_grad]
     source = np.random.default_rng(0)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""save and load: nested state as one safetensors file, its tree in the metadata, no pickle.
+"""save and load: nested state as one safetensors file with the tree in its metadata, without pickle.
 
 The tree is JSON. None, booleans, texts, finite floats, integers of at most 64 bits and lists stand
-for themselves; all else is an object of one key:
-  {"dict": {"key": node}}   {"items": [[key, node], ...]} where a key is no text   {"tuple": [...]}
+for themselves. Everything else is an object of one key:
+  {"dict": {"key": node}}   {"items": [[key, node], ...]} if a key is not a text   {"tuple": [...]}
   {"int": "-0x..."}         {"float": "7ff8000000000000"}, the bits of an infinity or NaN
-  {"tensor": name}  {"array": name}  {"scalar": name}  {"bytes": name}, which lie in the file
+  {"tensor": name}  {"array": name}  {"scalar": name}  {"bytes": name}: an array of the file
 """
 
 from __future__ import annotations
@@ -48,18 +48,20 @@ def save(
     *,
     _use_new_zipfile_serialization: bool = True,
 ) -> None:
-    """Write `obj` to the path `f`, atomically: a killed process leaves the old file or the new one.
-    To an open binary file, such as an `io.BytesIO`, it is written from its position on.
+    """Write `obj` to a file.
+
+    f: a path, which is written atomically: a killed process leaves the old file or the new one. Or an
+    open binary file, such as an `io.BytesIO`, which is written from its position on.
 
     obj: tensors, arrays, numpy scalars, dicts, lists, tuples, str, bytes, numbers and None, nested.
-    Mappings come back as dicts. Values are stored, not what is attached to them (`requires_grad`, hooks);
-    memory that occurs twice in the same shape is stored once and becomes one object when
-    loaded. A dict of tensors by name is a plain safetensors file, which torch, the safetensors
-    package and samara's C runtime read under those very names. Modules and optimisers are saved by
-    their `state_dict()`. PyTorch's other arguments, which are about its pickles, have no effect.
+    Mappings come back as dicts. Only values are stored, without `requires_grad` and hooks. Memory that
+    occurs twice in the same shape is stored once and becomes one object when loaded. A dict of tensors
+    by name is a plain safetensors file, which torch, the safetensors package and samara's C runtime
+    read by the same names. Save modules and optimisers by their `state_dict()`. PyTorch's other
+    arguments, which are about its pickles, have no effect.
 
-    Raises UnsupportedError, with the place, for anything else, FileError if the file cannot be
-    written.
+    Raises UnsupportedError, with the place in `obj`, for anything else, FileError if the file cannot
+    be written.
 
     >>> samara.save(nn.Linear(4, 2).state_dict(), "linear.pt")
     >>> sorted(samara.load("linear.pt"))
@@ -67,10 +69,7 @@ def save(
     """
     _check_opened(f, "write")
     writer = _Writer()
-    if _is_flat(obj):
-        tree = writer.flat(obj)
-    else:
-        tree = writer.node(obj, ())
+    tree = writer.flat(obj) if _is_flat(obj) else writer.node(obj, ())
     text = json.dumps(tree, separators=(",", ":"))
     write_tensors(f, writer.arrays, {TREE: text})
 
@@ -84,28 +83,30 @@ def load(
     mmap: bool | None = False,
     encoding: str = "utf-8",
 ) -> Any:
-    """Load what `save` or `torch.save` wrote to the path or open binary file `f`. Any other safetensors
-    file gives a dict of arrays by name. Nothing that a file holds is ever imported or run.
+    """Load what `save` or `torch.save` wrote to the path or open binary file `f`.
+
+    Any other safetensors file gives a dict of arrays by name. Nothing that a file names is imported
+    or run.
 
         state = samara.load("resnet18.pt")  # of torch.save(model.state_dict(), "resnet18.pt")
         model.load_state_dict(state)
 
-    mmap: leave the data in the file, given by its path, until they are used. Writing to an array or
-    tensor does not change the file; the file must not be changed in place (saving again under its
-    name is safe).
+    mmap: leave the data in the file until they are used; needs a path. Writing to an array or tensor
+    does not change the file. The file must not be changed in place (saving again under its name is
+    safe).
 
-    Files of torch.save: tensors that share a storage share memory, as in PyTorch; parameters are
-    `nn.Parameter`, `torch.Size` is a tuple, `argparse.Namespace` a `types.SimpleNamespace`, a device
-    is the CPU. encoding: of texts that Python 2 wrote ("latin1", or "bytes" to leave them). Arrays
-    of numpy, complex numbers and unsigned integers of 16 to 64 bits are numpy arrays.
+    Files of torch.save: tensors that share a storage share memory, as in PyTorch; parameters become
+    `nn.Parameter`, `torch.Size` a tuple, `argparse.Namespace` a `types.SimpleNamespace`, every device
+    the CPU. encoding: of texts that Python 2 wrote ("latin1", or "bytes" to keep bytes). Arrays of
+    numpy, complex numbers and unsigned integers of 16 to 64 bits are numpy arrays.
 
-    map_location is "cpu", None, a function or a dict of such, as everything is loaded to the CPU.
-    weights_only and pickle_module have no effect: nothing else than data is read.
+    map_location is "cpu", None, a function or a dict of devices; everything is loaded to the CPU.
+    weights_only and pickle_module have no effect: only data is ever read.
 
     bfloat16, which numpy lacks, becomes float32 of the same values, with a UserWarning. Raises
     ModelFormatError for a file that is truncated, damaged or of another format, UnsupportedError for
-    the dtypes of 4 to 8 bit floats, for sparse and quantized tensors, for pickled classes (whole
-    modules) and other devices, FileError (also FileNotFoundError …) if it cannot be read.
+    floats of 4 to 8 bits, sparse and quantized tensors, pickled classes (whole modules) and other
+    devices, FileError (also FileNotFoundError …) if the file cannot be read.
 
     >>> samara.save({"step": 3}, "state.pt")
     >>> samara.load("state.pt")
@@ -125,7 +126,7 @@ def load(
 
 
 def _loaded(file: BinaryIO, size: int, where: str, mapped: bool, alone: bool, encoding: str) -> Any:
-    """The state in an open file, `size` bytes from its position on."""
+    """The state in an open file, which has `size` bytes from its position on."""
     begin = file.tell()
     start = file.read(min(size, torch_file.START_BYTES))
     file.seek(begin)
@@ -141,7 +142,7 @@ def _loaded(file: BinaryIO, size: int, where: str, mapped: bool, alone: bool, en
     try:
         tree = json.loads(found.metadata[TREE])
     except (ValueError, RecursionError) as error:
-        raise reader.bad((), f"is no JSON: {error}") from None
+        raise reader.bad((), f"is not JSON: {error}") from None
     return reader.node(tree, ())
 
 
@@ -151,7 +152,7 @@ def _warn(where: str, widened: int) -> None:
 
 
 def _check_location(where: Any) -> None:
-    """UnsupportedError where tensors shall be loaded to another device than the CPU."""
+    """Raise UnsupportedError if map_location asks for another device than the CPU."""
     if isinstance(where, Mapping):
         for target in where.values():
             device(target)
@@ -160,7 +161,7 @@ def _check_location(where: Any) -> None:
 
 
 def _check_opened(f: Any, method: str) -> None:
-    """ArgumentError unless `f` is a path or a binary file that can do this."""
+    """Raise ArgumentError unless `f` is a path or a binary file with this method."""
     if isinstance(f, (str, os.PathLike)):
         return
     if isinstance(f, io.TextIOBase):
@@ -175,7 +176,7 @@ def _check_opened(f: Any, method: str) -> None:
 
 
 def _measured(f: Any) -> tuple[BinaryIO, int]:
-    """An open file and the bytes from its position to its end; a copy of what cannot be sought."""
+    """An open file and its size from the position on. A file that cannot seek is read into memory."""
     if not (hasattr(f, "readinto") and hasattr(f, "seekable") and f.seekable()):
         data = f.read()
         return io.BytesIO(data), len(data)
@@ -186,7 +187,7 @@ def _measured(f: Any) -> tuple[BinaryIO, int]:
 
 
 def _name_of(f: Any) -> str:
-    """An open file as errors call it."""
+    """The name of an open file for messages."""
     name = getattr(f, "name", None)
     return name if isinstance(name, str) else f"<{type(f).__name__}>"
 
@@ -202,12 +203,12 @@ def _shown(place: _Place) -> str:
 
 
 def _is_tensor(value: Any) -> bool:
-    """Whether `value` is an eager tensor, known by the protocol of the op table and its memory."""
+    """Whether `value` is a tensor, by its operator protocol: tensor.py lies above this module."""
     return hasattr(type(value), "__samara_op__") and hasattr(value, "_data")
 
 
 def _is_array(value: Any) -> bool:
-    """Whether `value` is numpy's, and nothing more than numbers: a mask would be lost."""
+    """Whether `value` is a numpy array or scalar, but no subclass with more state, such as a mask."""
     return type(value) in (np.ndarray, np.memmap) or isinstance(value, np.generic)
 
 
@@ -222,13 +223,13 @@ class _Writer:
     """Turns state into a tree and arrays by name."""
 
     arrays: dict[str, Array] = field(default_factory=dict)
-    names: dict[tuple[Any, ...], str] = field(default_factory=dict)  # of memory already stored
-    open: list[int] = field(default_factory=list)  # ids of the containers around
+    names: dict[tuple[Any, ...], str] = field(default_factory=dict)  # memory -> its stored name
+    open: list[int] = field(default_factory=list)  # ids of the enclosing containers
 
     def flat(self, obj: Mapping[str, Any]) -> Any:
-        """The tree of a dict of tensors, whose keys are the names in the file.
+        """The tree of a dict of tensors. Its keys are the names in the file.
 
-        Other readers know nothing of the tree, so shared memory is in the file under each name.
+        Other readers ignore the tree, so shared memory is stored under each of its names.
         """
         nodes = {}
         for key, value in obj.items():
@@ -291,13 +292,13 @@ class _Writer:
         data = value._data
         if not isinstance(data, np.ndarray):
             raise UnsupportedError(
-                f"state{_shown(place)} is a value of a function that is being traced",
+                f"state{_shown(place)} is a traced tensor, which has no data",
                 fix="save outside of traced functions",
             )
         return {"tensor": self.store(data, place)}
 
     def store(self, array: Array, place: _Place) -> str:
-        """The name under which an array is in the file; the same for the same memory."""
+        """Store an array and return its name. The same memory gets the same name."""
         if dtype_code(array) is None:
             raise UnsupportedError(
                 f"state{_shown(place)} is an array of {array.dtype}, which cannot be saved",
@@ -311,7 +312,7 @@ class _Writer:
         while name in self.arrays or not self.usable(name):
             count += 1
             name = f"{_printable(base)}#{count}"
-        # Holding the array keeps its address from being used again.
+        # `arrays` holds the array, so no other array can get its address.
         self.arrays[name] = array
         if array.size:
             self.names[memory] = name
@@ -323,7 +324,7 @@ class _Writer:
 
 
 def _printable(name: str) -> str:
-    """`name` without what UTF-8 cannot hold."""
+    """`name` with characters that UTF-8 cannot encode replaced."""
     return name.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -356,7 +357,7 @@ class _Reader:
     def __init__(self, where: str, arrays: dict[str, Array]) -> None:
         self.where = where
         self.arrays = arrays
-        self.made: dict[tuple[str, str], Any] = {}  # what is named twice is one object
+        self.made: dict[tuple[str, str], Any] = {}  # so that a name used twice gives one object
         self.kinds: dict[str, Callable[[Any, _Place], Any]] = {
             "dict": self.mapping,
             "items": self.items,
@@ -432,11 +433,11 @@ class _Reader:
             return array
         if kind == "bytes":
             if array.dtype != np.uint8 or array.ndim != 1:
-                raise self.bad(place, "is no bytes")
+                raise self.bad(place, f"is bytes of {array.dtype} and {array.ndim} dimensions")
             return array.tobytes()
         if kind == "scalar":
             if array.ndim != 0:
-                raise self.bad(place, "is no scalar")
+                raise self.bad(place, f"is a scalar of {array.ndim} dimensions")
             return array[()]
         from samara.exporter.frontend.tensor import wrap
 

@@ -41,23 +41,25 @@ __all__ = [
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0) -> Tensor:
     """Distances [..., P, R] between the rows of x1 [..., P, M] and x2 [..., R, M]."""
     if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
-        raise ShapeError(f"cdist of {list(x1.shape)} and {list(x2.shape)}")
+        raise ShapeError(
+            f"cdist needs rows of equal length, got shapes {list(x1.shape)} and {list(x2.shape)}"
+        )
     return (x1.unsqueeze(-2) - x2.unsqueeze(-3)).norm(p, -1)
 
 
 def std_mean(input: Tensor, dim: Any = None, **options: Any) -> tuple[Tensor, Tensor]:
-    """Standard deviation and mean (`var_mean`)."""
+    """(standard deviation, mean), as `var_mean`."""
     var, mean = input.var_mean(dim, **options)
     return var.sqrt(), mean
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
-    """Join side by side; vectors become columns."""
+    """Join tensors side by side; vectors become columns."""
     return creation.cat([t.reshape(-1, 1) if t.ndim < 2 else t for t in tensors], 1)
 
 
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """Join along the third dimension."""
+    """Join tensors along the third dimension."""
     deep = [t.reshape(1, -1, 1) if t.ndim < 2 else t for t in tensors]
     return creation.cat([t.unsqueeze(2) if t.ndim == 2 else t for t in deep], 2)
 
@@ -115,7 +117,7 @@ def logspace(
 
 
 def isin(elements: Any, test_elements: Any, *, invert: bool = False) -> Tensor:
-    """Return which elements occur in the other tensor."""
+    """Return for each element whether it occurs in `test_elements`."""
     found = np.isin(_array(elements, "isin"), _array(test_elements, "isin"), invert=invert)
     return wrap(np.asarray(found))
 
@@ -145,7 +147,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 def _array(value: Any, what: str) -> Any:
     t = value if is_tensor(value) else as_tensor(value)
     if t._symbolic:
-        raise SamaraError(f"{what} cannot be traced", fix="compute it outside of the function")
+        raise SamaraError(f"{what} cannot be traced", fix="compute it outside the traced function")
     return t._data
 
 

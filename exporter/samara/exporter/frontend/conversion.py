@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods of tensors that leave them: copies, dtypes, devices, numpy, DLPack."""
+"""Conversions of tensors: copies, dtypes, devices, numpy, DLPack."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -20,10 +21,21 @@ if TYPE_CHECKING:
     from samara.exporter.frontend.tensor import Tensor
 
 Array = npt.NDArray[Any]
-# Under other names, since tensors have methods int, float and bool.
+# Aliases for annotations, since tensors have methods int, float and bool.
 Count = int
 Truth = bool
 Number = int | float
+
+
+def _converter(name: str, dtype: Any) -> Callable[[Any], Tensor]:
+    """The method `name`, which converts to a dtype."""
+
+    def method(self: Any) -> Tensor:
+        return cast(self, dtype)
+
+    method.__name__ = name
+    method.__qualname__ = f"ConvertMethods.{name}"
+    return method
 
 
 class ConvertMethods:
@@ -38,7 +50,7 @@ class ConvertMethods:
 
     @property
     def device(self: Any) -> device:
-        """Where the memory is."""
+        """The CPU."""
         return CPU
 
     def clone(self: Any) -> Tensor:
@@ -65,9 +77,9 @@ class ConvertMethods:
         copy: Truth = False,
         memory_format: Any = None,
     ) -> Tensor:
-        """In another dtype, or like another tensor; every device but "cpu" is refused.
+        """Convert to a dtype, or to that of another tensor. Raises for every device but "cpu".
 
-        The tensor itself where nothing changes. non_blocking and memory_format have no effect.
+        Returns the tensor itself if nothing changes. non_blocking and memory_format have no effect.
         """
         flags: list[Any] = []
         for value in args:
@@ -89,8 +101,8 @@ class ConvertMethods:
     @overload
     def type(self: Any, dtype: Any, non_blocking: Truth = False) -> Tensor: ...
     def type(self: Any, dtype: Any = None, non_blocking: Truth = False) -> Any:
-        """In another dtype; the tensor itself where it has it. Without one PyTorch's name of its
-        own, such as "torch.FloatTensor"."""
+        """Convert to a dtype; the tensor itself if it has that dtype. Without `dtype`, PyTorch's name of
+        the tensor's class, such as "torch.FloatTensor"."""
         if dtype is None:
             return f"torch.{_TYPE_NAMES[self.dtype.name]}Tensor"
         return cast(self, dtypes.as_dtype(_named(dtype)))
@@ -98,32 +110,15 @@ class ConvertMethods:
     def type_as(self: Any, other: Any) -> Tensor:
         return cast(self, other.dtype)
 
-    def float(self: Any) -> Tensor:
-        return cast(self, dtypes.float32)
-
-    def double(self: Any) -> Tensor:
-        return cast(self, dtypes.float64)
-
-    def half(self: Any) -> Tensor:
-        return cast(self, dtypes.float16)
-
-    def long(self: Any) -> Tensor:
-        return cast(self, dtypes.int64)
-
-    def int(self: Any) -> Tensor:
-        return cast(self, dtypes.int32)
-
-    def bool(self: Any) -> Tensor:
-        return cast(self, dtypes.bool_)
-
-    def short(self: Any) -> Tensor:
-        return cast(self, dtypes.int16)
-
-    def char(self: Any) -> Tensor:
-        return cast(self, dtypes.int8)
-
-    def byte(self: Any) -> Tensor:
-        return cast(self, dtypes.uint8)
+    float = _converter("float", dtypes.float32)
+    double = _converter("double", dtypes.float64)
+    half = _converter("half", dtypes.float16)
+    long = _converter("long", dtypes.int64)
+    int = _converter("int", dtypes.int32)
+    bool = _converter("bool", dtypes.bool_)
+    short = _converter("short", dtypes.int16)
+    char = _converter("char", dtypes.int8)
+    byte = _converter("byte", dtypes.uint8)
 
     def cpu(self: Any, memory_format: Any = None) -> Tensor:
         """The tensor itself."""
@@ -135,7 +130,7 @@ class ConvertMethods:
         return self
 
     def pin_memory(self: Any, device: Any = None) -> Tensor:
-        """The tensor itself: there is no device to copy to."""
+        """The tensor itself: there is no GPU to copy to."""
         return self
 
     def is_pinned(self: Any) -> Truth:
@@ -148,7 +143,7 @@ class ConvertMethods:
         return False
 
     def get_device(self: Any) -> Count:
-        """-1, as PyTorch has it for the CPU."""
+        """-1, PyTorch's number of the CPU."""
         return -1
 
     def is_floating_point(self: Any) -> Truth:
@@ -173,10 +168,10 @@ class ConvertMethods:
         return self._data.tolist()
 
     def numpy(self: Any) -> Array:
-        """The array itself, sharing memory. SamaraError where gradients are recorded."""
+        """The array itself, sharing memory. SamaraError if the tensor requires gradients."""
         if self._requires_grad:
             raise SamaraError(
-                "the array of a tensor that requires gradients would escape the tape",
+                "numpy() of a tensor that requires gradients: changes of the array are not recorded",
                 fix="use .detach().numpy()",
             )
         return self._known().numpy() if self._symbolic else self._data
@@ -250,7 +245,7 @@ _TYPE_NAMES = {
 
 
 def _named(dtype: Any) -> Any:
-    """A dtype, also by the name of a tensor class or by the function of that name."""
+    """The dtype of a tensor class, given by its name or its constructor; anything else unchanged."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None)
     if isinstance(name, str) and name.endswith("Tensor"):
         for kind, short in _TYPE_NAMES.items():
@@ -260,5 +255,4 @@ def _named(dtype: Any) -> Any:
     return dtype
 
 
-def _device(value: Any) -> device:
-    return device(value)
+_device = device  # methods have a parameter `device`

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The line of a docstring that names the function of PyTorch with the same arguments and meaning."""
+"""Adds the name of PyTorch's function with the same arguments and meaning to docstrings."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 
 def name_counterparts(holder: Any, names: Iterable[str], prefix: str) -> None:
-    """End the docstrings of functions and classes that do not mention PyTorch with such a line.
+    """Append "PyTorch: `prefix.name`." to the docstrings that do not mention PyTorch.
 
-    holder: the class, or a module's globals(). prefix: where PyTorch has them, as "torch.Tensor".
+    holder: a class, or a module's globals(). prefix: PyTorch's class or module, as "torch.Tensor".
     """
     for name in names:
         value = holder[name] if isinstance(holder, dict) else getattr(holder, name)

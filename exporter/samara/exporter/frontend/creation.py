@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making tensors, and functions of several of them."""
+"""Functions that create tensors, and functions of several tensors."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def from_numpy(array: Any) -> Tensor:
-    """A tensor over the memory of a numpy array; changes show on both sides.
+    """A tensor over the memory of a numpy array. A change of one is visible in the other.
 
     >>> a = np.zeros(2, np.float32)
     >>> samara.from_numpy(a)[0] = 5.0
@@ -101,8 +101,8 @@ def from_dlpack(source: Any) -> Tensor:
         return from_numpy(np.from_dlpack(source))
     except (BufferError, TypeError, RuntimeError, AttributeError) as error:
         raise ArgumentError(
-            f"this object cannot be taken over by DLPack: {error}",
-            fix="move it to the CPU, or pass numpy's array of it to from_numpy",
+            f"DLPack cannot share the memory of this object: {error}",
+            fix="move it to the CPU, or convert it to a numpy array for from_numpy",
         ) from None
 
 
@@ -113,7 +113,7 @@ def zeros(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Zeros, float32 unless stated.
+    """Zeros, float32 by default.
 
     >>> samara.zeros(2, 3).dtype == samara.float32
     True
@@ -128,7 +128,7 @@ def ones(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Ones, float32 unless stated."""
+    """Ones, float32 by default."""
     return full(sizes_of(size), 1, dtype=or32(dtype), device=device, requires_grad=requires_grad)
 
 
@@ -198,7 +198,7 @@ def arange(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Return start, start + step, … up to but without `end`; int64 for integer arguments."""
+    """Return start, start + step, … without `end`; int64 for integer arguments, else float32."""
     if end is None:
         start, end = 0, start
     start, end, step = (v.item() if is_tensor(v) else v for v in (start, end, step))
@@ -314,7 +314,7 @@ def normal(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Draw normal random numbers: of shape `size`, or one per element of tensors of means and deviations."""
+    """Draw normal random numbers: of shape `size`, or one per element of the tensors `mean` and `std`."""
     if size is None:
         given = [np.asarray(v.detach()._data if is_tensor(v) else v) for v in (mean, std)]
         size = np.broadcast_shapes(*(v.shape for v in given))
@@ -379,14 +379,17 @@ def multinomial(
         found = (drawn[..., None] >= total[..., None, :]).sum(-1)
         return wrap(np.minimum(found, weights.shape[-1] - 1).astype(np.int64))
     if ((weights > 0).sum(-1) < num_samples).any():
-        raise ArgumentError(f"{num_samples} different indices cannot be drawn: too few weights")
+        raise ArgumentError(
+            f"{num_samples} different indices cannot be drawn: too few weights are above 0",
+            fix="draw fewer, or pass replacement=True",
+        )
     uniform = np.maximum(source.uniform(weights.shape).astype(np.float64), 1e-30)
     with np.errstate(divide="ignore"):
         keys = np.log(weights) - np.log(-np.log(uniform))
     return wrap(np.argsort(-keys, -1, kind="stable")[..., :num_samples].astype(np.int64))
 
 
-# ---- of several tensors
+# ---- functions of several tensors
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where tensors are: on the CPU."""
+"""The device of tensors, which is always the CPU."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from samara.pybridge.errors import UnsupportedError
 
 
 class device:
-    """Where a tensor's memory is, which is the CPU: `device("cpu")`, `device("cpu", 0)`.
+    """The device of a tensor, always the CPU: `device("cpu")`, `device("cpu", 0)`.
 
-    As a context manager it does nothing. UnsupportedError for every other device.
+    As a context manager it does nothing. Raises UnsupportedError for every other device.
     """
 
     __slots__ = ("index", "type")
@@ -23,10 +23,12 @@ class device:
         text = str(type)
         kind, _, number = text.partition(":")
         if kind != "cpu" or not (number == "" or number.isdecimal()):
-            shown = f"cuda:{text}" if isinstance(type, int) else text  # PyTorch's numbers are GPUs
+            shown = (
+                f"cuda:{text}" if isinstance(type, int) else text
+            )  # in PyTorch a number is a GPU
             raise UnsupportedError(
                 f"there is no device {shown!r} for tensors, which are on the CPU",
-                fix='training runs on the CPU: use "cpu"; exported models run on what '
+                fix='use "cpu": training runs on the CPU; exported models run on the devices that '
                 "samara.devices() lists",
             )
         self.type = "cpu"

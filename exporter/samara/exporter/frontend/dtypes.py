@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dtypes of eager tensors, which are numpy's, and how they combine."""
+"""The dtypes of eager tensors, which are numpy dtypes, and their promotion."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ bool_: Final = np.dtype("bool")
 
 
 class Lacking:
-    """A dtype of PyTorch that tensors cannot have: programs may name it, and ask for it in vain."""
+    """A dtype of PyTorch that tensors cannot have. Programs may name it; using it raises."""
 
     __slots__ = ("name",)
 
@@ -50,7 +50,7 @@ class Lacking:
 
 bfloat16: Final = Lacking("bfloat16")
 
-# bool < integers < floats, as PyTorch ranks them when tensors of several kinds meet.
+# PyTorch's order for promotion: bool < integers < floats.
 RANK: Final = {"b": 0, "u": 1, "i": 1, "f": 2}
 KNOWN: Final[frozenset[np.dtype[Any]]] = frozenset(
     (float16, float32, float64, int8, int16, int32, int64, uint8, bool_)
@@ -58,7 +58,7 @@ KNOWN: Final[frozenset[np.dtype[Any]]] = frozenset(
 
 
 def as_dtype(value: Any) -> np.dtype[Any]:
-    """A dtype from anything numpy understands; UnsupportedError for one that tensors cannot have."""
+    """A dtype from anything numpy understands. UnsupportedError if tensors cannot have it."""
     if isinstance(value, Lacking):
         raise UnsupportedError(
             f"tensors cannot be {value.name}", fix="use float32, or float16 for storage"
@@ -76,15 +76,15 @@ def as_dtype(value: Any) -> np.dtype[Any]:
 
 
 def is_dtype(value: Any) -> bool:
-    """Whether `value` is given for a dtype, and not for a device: numpy's, or a scalar class."""
+    """Whether `value` names a dtype (a numpy dtype or a scalar class) rather than a device."""
     return isinstance(value, (np.dtype, type, Lacking))
 
 
 def promote(a: np.dtype[Any], a_rank: int, b: np.dtype[Any], b_rank: int) -> np.dtype[Any]:
-    """What two tensors of these dtypes and ranks compute in.
+    """The dtype in which two tensors of these dtypes and ranks are computed.
 
-    PyTorch's rule: the higher kind wins (float over integer over bool); within one kind a tensor
-    with axes wins over a 0-d one, otherwise the wider dtype.
+    PyTorch's rule: the higher kind wins (float over integer over bool). Within one kind a tensor with
+    axes wins over a 0-d one; otherwise the wider dtype wins.
     """
     if a == b:
         return a

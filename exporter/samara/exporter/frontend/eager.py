@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running one operator now: on the C kernels where they pay, in numpy otherwise.
+"""Runs one operator now: on the C kernels if they are faster, otherwise in numpy.
 
-This room knows arrays only; tensor.py puts the tape around it.
+This module knows only arrays; tensor.py adds the tape.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Array = np.ndarray[Any, Any]
 Kernel = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 
 _log: Final = logging.getLogger("samara.eager")
-BIG: Final = 8192  # elements; from here an output comes from the caching allocator
+BIG: Final = 8192  # an output of at least this many elements comes from the caching allocator
 
 
 def run(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-    """The operator's results: an array, or a tuple of arrays where it may have several.
+    """The operator's result: an array, or a tuple if the operator may have several.
 
-    `arrays` holds arrays, None for absent inputs, and Python scalars, which take the dtype of the
-    arrays they meet.
+    `arrays` has arrays, None for absent inputs, and Python scalars, which take the dtype of the other
+    operands.
     """
     kernel = KERNELS.get(op)
     if kernel is not None:
@@ -44,7 +44,11 @@ def run(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
             return native.run(op, given, attrs)
         if not native.fallbacks[op.name]:
             kinds = sorted({str(a.dtype) for a in given if a is not None})
-            _log.info("%s of %s runs in NumPy, slowly: C has float32", op.name, ", ".join(kinds))
+            _log.info(
+                "%s of %s runs in NumPy, which is slow; the C kernel is float32",
+                op.name,
+                ", ".join(kinds),
+            )
         native.fallbacks[op.name] += 1
         return reference(op, given, attrs)
     if route is _LARGE:
@@ -59,10 +63,10 @@ def run(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
 def explained(
     op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any], error: Exception
 ) -> SamaraError:
-    """What to raise where numpy refused operands in its own words: the shape rule's error."""
+    """The error to raise for an error of numpy: that of the operator's shape rule, if it finds one."""
     if isinstance(error, SamaraError):
         return error
-    # The rule speaks of the dtypes of files; float64, which those lack, has the shapes of float32.
+    # The rule knows the dtypes of files, which lack float64. float32 has the same shapes.
     given = [
         np.broadcast_to(np.float32(0), a.shape) if a is not None and a.dtype == np.float64 else a
         for a in concrete(arrays)
@@ -77,19 +81,19 @@ def explained(
 
 
 def reference(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-    """The operator as its table row defines it."""
+    """Run the reference implementation of the op table."""
     return op.evaluate(concrete(arrays), complete(op, attrs))
 
 
 def concrete(arrays: Sequence[Any]) -> list[Any]:
-    """`arrays` with the Python scalars as arrays."""
+    """`arrays` with Python scalars converted to arrays."""
     if not any(isinstance(v, WEAK) for v in arrays):
         return list(arrays)
     like = weak_dtype([v.dtype for v in arrays if isinstance(v, np.ndarray)])
     return [np.asarray(v, like) if isinstance(v, WEAK) else v for v in arrays]
 
 
-# ---- numpy kernels ----
+# ---- numpy kernels
 
 
 def _unary(function: Any) -> Kernel:
@@ -103,7 +107,7 @@ def _unary(function: Any) -> Kernel:
 
 
 def _quiet(function: Any) -> Kernel:
-    """As `_unary`, where infinities and NaN are ordinary results."""
+    """As `_unary`, for functions that give infinities and NaN without warnings."""
     plain = _unary(function)
 
     def kernel(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
@@ -158,7 +162,7 @@ def _activation_grad(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
 
 
 def symbolic(attrs: Mapping[str, Any]) -> bool:
-    """Whether sizes among the attributes are known only when the Program runs."""
+    """Whether an attribute has a symbolic size."""
     values = (v for a in attrs.values() for v in (a if isinstance(a, (tuple, list)) else (a,)))
     return any(isinstance(v, Dim) and not v.is_static for v in values)
 
@@ -174,7 +178,7 @@ def _reshape(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
         return x.reshape(shape)
     try:
         return x.reshape(shape, copy=False)
-    except ValueError:  # it takes a copy, whose memory comes from the allocator
+    except ValueError:  # needs a copy: take its memory from the caching allocator
         out = memory.empty(shape, x.dtype)
         np.copyto(out.reshape(x.shape), x)
         return out
@@ -210,7 +214,7 @@ def _slice(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     for begin, end, step in rows:
         if step > 0:
             index.append(slice(begin, end, step))
-        else:  # -1 is the place before the first element, which Python would count from the end
+        else:  # end -1 means before the first element; Python would count it from the end
             index.append(slice(begin, None if end < 0 else end, step) if begin >= 0 else slice(0))
     return arrays[0][(*index, ...)]
 
@@ -224,7 +228,7 @@ def _cast(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     x = arrays[0]
     if x.dtype == to:
         return x
-    # numpy wraps floats that are out of range; bfloat16, of a kind of its own, it rounds twice.
+    # The reference does the rest: numpy wraps floats that are out of range, and rounds bfloat16 twice.
     if (x.dtype.kind in "iub" and to.kind in "iubf") or (x.dtype.kind == "f" and to.kind in "fb"):
         with np.errstate(over="ignore", invalid="ignore"):
             return x.astype(to)
@@ -244,8 +248,8 @@ def _sum_to(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
 def sum_over(x: Array, axes: tuple[int, ...], keepdims: bool) -> Any:
     """Sum of x over `axes`.
 
-    Large float32 sums run on the C kernel: numpy adds row after row, which loses digits (1e-6 of
-    the sum over 1000 rows, against 2e-7) and takes up to five times as long.
+    Large float32 sums run on the C kernel. numpy adds row after row, which takes up to five times as
+    long and has a larger relative error (1e-6 for 1000 rows, against 2e-7).
     """
     if x.dtype == np.float32 and x.size >= _LARGE_SUM and axes:
         return native.run(ops.reduce_sum, [x], {"axes": axes, "keepdims": keepdims})

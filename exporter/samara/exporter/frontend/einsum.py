@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Einstein sums, by way of matrix products."""
+"""Einstein sums as matrix products."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["einsum", "tensordot"]
 
 
 class _TensorOps:
-    """The operations of a sum of products, over Tensors."""
+    """The operations that `plan.einsum` needs, on Tensors."""
 
     def shape(self, t: Any) -> Sequence[Any]:
         return tuple(t.shape)
@@ -47,10 +47,10 @@ class _TensorOps:
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Sum of products of elements of the operands, whose axes the equation names.
 
-    "bij,bjk->bik": letters left of the arrow name axes, those missing on the right are summed
-    over; without an arrow the letters that occur once are kept, in alphabetical order. "..." stands
-    for axes that broadcast. Operands are taken in from left to right, each pair as one (batched)
-    matrix product. Raises ShapeError where sizes of one letter differ.
+    "bij,bjk->bik": letters left of the arrow name axes. Axes whose letters are missing on the right
+    are summed. Without an arrow the letters that occur once are kept, in alphabetical order. "..."
+    stands for axes that broadcast. Operands are combined from left to right, each pair by one
+    (batched) matrix product. Raises ShapeError if sizes of one letter differ.
     """
     given = (
         operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
@@ -60,7 +60,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Sum over the last `dims` axes of a and the first of b, or over the axes that two lists name."""
+    """Sum over the last `dims` axes of a and the first `dims` of b, or over the axes in two lists."""
     if isinstance(dims, int):
         if not 0 <= dims <= min(a.ndim, b.ndim):
             raise ShapeError(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,11 +29,11 @@ def backward(
     create_graph: bool = False,
     inputs: Sequence[Tensor] | None = None,
 ) -> None:
-    """Accumulate gradients of `tensors` into the `grad` of leaves (of `inputs` only)."""
+    """Accumulate gradients of `tensors` into the `grad` of all leaves, or of the leaves `inputs`."""
     only = None if inputs is None else {id(t): t for t in inputs}
     if inputs is not None and any(t._node is not None for t in inputs):
         raise SamaraError("backward(inputs=…) takes leaves", fix="use autograd.grad for others")
-    _Pass(create_graph, _keeps(retain_graph, create_graph), only, ()).run(tensors, gradients)
+    _Pass(create_graph, retain_graph, only, ()).run(tensors, gradients)
 
 
 def grad(
@@ -42,14 +43,10 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
 ) -> list[Tensor | None]:
-    """Gradients of `outputs` for `inputs` (leaves or not), without touching any `grad`."""
-    run = _Pass(create_graph, _keeps(retain_graph, create_graph), {}, inputs)
+    """Gradients of `outputs` for `inputs` (leaves or not). No `grad` changes."""
+    run = _Pass(create_graph, retain_graph, {}, inputs)
     run.run(outputs, grad_outputs)
     return run.results(inputs)
-
-
-def _keeps(retain_graph: bool | None, create_graph: bool) -> bool:
-    return create_graph if retain_graph is None else retain_graph
 
 
 def _place(t: Tensor) -> tuple[int, int]:
@@ -59,33 +56,33 @@ def _place(t: Tensor) -> tuple[int, int]:
 class _Pass:
     """One backward pass.
 
-    Nodes run in the reverse of the order in which they were recorded, so every gradient is
-    complete when its node is reached. A leaf is complete when its first use has run.
+    Nodes run in reverse order of recording, so every gradient is complete when its node is reached.
+    The gradient of a leaf is complete when its first use has run.
     """
 
     def __init__(
         self,
         create_graph: bool,
-        retain_graph: bool,
+        retain_graph: bool | None,
         only: Mapping[int, Tensor] | None,
         captures: Sequence[Tensor],
     ) -> None:
-        """`only`: the leaves to accumulate into, by id; None: all."""
+        """`only`: the leaves to accumulate into, by id; None means all."""
         self.create_graph = create_graph
-        self.retain_graph = retain_graph
+        self.retain_graph = create_graph if retain_graph is None else retain_graph
         self.only = only
         self.wanted = {_place(t) for t in captures}
         self.captured: dict[tuple[int, int], Tensor] = {}
         self.pending: dict[int, list[Tensor | None]] = {}
         self.leaf_grads: dict[int, Tensor] = {}
         self.leaf_uses: dict[int, int] = {}
-        self.needed: set[int] | None = None  # ids of nodes on the way to what is wanted; None: all
-        # Sums that nothing but `pending` refers to, by id; held here, so that the id stays theirs.
+        self.needed: set[int] | None = None  # ids of nodes on a path to a wanted tensor; None: all
+        # Sums that only this pass refers to, by id. Holding them keeps their ids unique.
         self.owned: dict[int, Tensor] = {}
-        self.shared: set[int] = set()  # ids of arrays that somebody else may look at
+        self.shared: set[int] = set()  # ids of arrays that others may read
 
     def run(self, tensors: Sequence[Tensor], gradients: Sequence[Any]) -> None:
-        """Walk from `tensors`, into which `gradients` flow, to the leaves."""
+        """Walk from `tensors`, whose gradients are given, to the leaves."""
         roots: list[tuple[Node, int, Tensor]] = []
         leaves: list[tuple[Tensor, Tensor]] = []
         for t, given in zip(tensors, gradients, strict=True):
@@ -113,7 +110,7 @@ class _Pass:
                 self._use_leaf((leaf, 0))
 
     def results(self, inputs: Sequence[Tensor]) -> list[Tensor | None]:
-        """What was captured; no two results, and no result and a seed, share memory."""
+        """The captured gradients. They share memory neither with each other nor with the seeds."""
         results = []
         for t in inputs:
             g = self.captured.get(_place(t))
@@ -125,7 +122,7 @@ class _Pass:
         return results
 
     def _step(self, node: Node) -> None:
-        """Run one node: its gradients go on to its inputs."""
+        """Run one node and pass the gradients to its inputs."""
         dys = self.pending.pop(id(node), None)
         if dys is None or (self.needed is not None and id(node) not in self.needed):
             if dys is not None:
@@ -159,7 +156,7 @@ class _Pass:
             node.release()
 
     def _reached(self, roots: Iterable[Node]) -> list[Node]:
-        """All nodes below the roots, last recorded first; counts the uses of leaves."""
+        """All nodes reachable from the roots, last recorded first. Also counts the uses of leaves."""
         found: dict[int, Node] = {}
         stack = list(roots)
         while stack:
@@ -176,7 +173,7 @@ class _Pass:
                         stack.append(target)
                 else:
                     self.leaf_uses[id(target)] = self.leaf_uses.get(id(target), 0) + 1
-        nodes = sorted(found.values(), key=_by_order, reverse=True)
+        nodes = sorted(found.values(), key=operator.attrgetter("order"), reverse=True)
         if self.only is not None:
             needed: set[int] = set()
             for node in reversed(nodes):
@@ -186,7 +183,7 @@ class _Pass:
         return nodes
 
     def _leads(self, edge: tape.Edge | None, needed: set[int]) -> bool:
-        """Whether a gradient along this edge reaches something that was asked for."""
+        """Whether a gradient along this edge reaches a wanted tensor."""
         if edge is None:
             return False
         target, index = edge
@@ -201,7 +198,7 @@ class _Pass:
         return [edge if self._leads(edge, self.needed) else None for edge in edges]
 
     def _at_node(self, node: Node, dys: list[Tensor | None]) -> None:
-        """Hooks of the tensors that the node made, and captures of their gradients."""
+        """Run the hooks of the node's results and capture their gradients."""
         if node.hooks is not None:
             for index, hooks in node.hooks.items():
                 dy = dys[index]
@@ -220,19 +217,19 @@ class _Pass:
             if new is not None:
                 if tuple(new.shape) != tuple(g.shape):
                     raise ShapeError(
-                        f"a hook made a gradient of shape {list(new.shape)} "
-                        f"of one of shape {list(g.shape)}"
+                        f"a hook returned a gradient of shape {list(new.shape)} for one of shape "
+                        f"{list(g.shape)}"
                     )
                 g = new
                 self._share(g)
         return g
 
     def _share(self, g: Tensor) -> None:
-        """Note that somebody else may look at this memory."""
+        """Note that others may read this memory."""
         self.shared.add(id(_root(g._data)))
 
     def _find_shared(self, edges: Sequence[tape.Edge | None], grads: Sequence[Any]) -> None:
-        """Note memory that goes along several edges: x + y hands one gradient to both."""
+        """Note memory that several edges carry: x + y passes one gradient to both."""
         seen: set[int] = set()
         for edge, g in zip(edges, grads, strict=False):
             if edge is not None and g is not None:
@@ -251,7 +248,7 @@ class _Pass:
         slots[index] = g if known is None else self._sum(known, g)
 
     def _sum(self, known: Tensor, g: Tensor) -> Tensor:
-        """known + g; into the memory of an earlier sum of this pass where nobody else sees it."""
+        """known + g, in place if `known` is a sum of this pass that nothing else refers to."""
         if self.create_graph or id(known) not in self.owned or known._data.shape != g._data.shape:
             out: Tensor = ops.add(known, g)
             self.owned[id(out)] = out
@@ -266,7 +263,7 @@ class _Pass:
         self.leaf_grads[id(leaf)] = g if known is None else self._sum(known, g)
 
     def _use_leaf(self, edge: tape.Edge | None) -> None:
-        """One use of a leaf is done; after the last its gradient is complete."""
+        """Count one use of a leaf as done. After the last use its gradient is complete."""
         if edge is None or isinstance(edge[0], Node):
             return
         leaf = edge[0]
@@ -300,9 +297,9 @@ class _Pass:
             known._version[0] += 1
 
     def _own(self, g: Tensor, leaf: Tensor) -> Tensor:
-        """The gradient with memory that nothing else sees, in row-major order."""
+        """The gradient in row-major memory that nothing else refers to."""
         array = g._data
-        own = array.base is None or type(array.base) is bytearray  # the allocator's blocks
+        own = array.base is None or type(array.base) is bytearray  # a block of the allocator
         dense = array.flags.c_contiguous and array.dtype == leaf._data.dtype
         if own and dense and id(array) not in self.shared:
             self.shared.add(id(array))
@@ -316,7 +313,7 @@ _QUIET = functools.partial(np.errstate, all="ignore")
 
 
 def _root(array: Array) -> Array:
-    """The array that holds the memory, as far as numpy knows."""
+    """The array that owns the memory, as far as numpy knows."""
     base = array.base
     return base if type(base) is np.ndarray else array
 
@@ -327,12 +324,8 @@ def _refuse_nan(node: Node, grads: Sequence[Any]) -> None:
             raise SamaraError(
                 f"the gradient of {node.name} for its input {i} is NaN",
                 op=node.name,
-                fix="look at what it was computed from: sqrt and log at 0, 0 / 0, infinities",
+                fix="check its inputs: sqrt and log at 0, 0 / 0, infinities",
             )
-
-
-def _by_order(node: Node) -> int:
-    return node.order
 
 
 def _seed(t: Tensor, given: Any) -> Tensor:
@@ -340,7 +333,7 @@ def _seed(t: Tensor, given: Any) -> Tensor:
         if t._data.size != 1:
             raise SamaraError(
                 f"the result has shape {list(t.shape)}; backward needs a scalar",
-                fix="reduce it first, or pass the gradient that flows in",
+                fix="reduce it first, or pass its gradient",
             )
         return tape.wrap(np.ones(t._data.shape, t._data.dtype))
     g = as_tensor(given, t)

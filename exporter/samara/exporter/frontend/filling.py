@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two ways of making tensors that methods of Tensor need too: from data, and by filling."""
+"""Creating tensors from data and by filling. Methods of Tensor use these, so they lie below tensor.py."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tensor(
     (2, 2)
     """
     if is_tensor(data):
-        if data._symbolic:  # a number that a traced loop carries
+        if data._symbolic:  # for example a number that a traced loop carries
             return (data if dtype is None else data.to(dtype)).detach().clone()
         data = data.detach()._data
     kind = None if dtype is None else dtypes.as_dtype(dtype)
@@ -62,7 +62,7 @@ def full(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """`fill_value` everywhere; its kind gives the dtype unless stated."""
+    """A tensor with `fill_value` everywhere. By default the dtype is that of a tensor of `fill_value`."""
     kind = as_tensor(fill_value).dtype if dtype is None else dtypes.as_dtype(dtype)
     if is_tensor(fill_value) and fill_value._symbolic:
         return cast(fill_value, kind).expand(tuple(size))
@@ -71,23 +71,18 @@ def full(
         array = memory.empty(ints(size), kind)
         array[...] = value
         return made(array, device, requires_grad)
-    return _traced(tape.wrap(np.asarray(value, kind))).expand(tuple(size))
-
-
-def _traced(t: Tensor) -> Tensor:
-    """A constant of the function that is being traced: symbolic sizes exist only there."""
     tracer = tape.tracing()
-    assert tracer is not None
-    return tracer.known(t)
+    assert tracer is not None  # symbolic sizes exist only in traces
+    return tracer.known(tape.wrap(np.asarray(value, kind))).expand(tuple(size))
 
 
 def or32(dtype: Any) -> Any:
-    """The dtype, float32 where none is stated."""
+    """The dtype, float32 for None."""
     return dtypes.float32 if dtype is None else dtypes.as_dtype(dtype)
 
 
 def ints(size: Sequence[Any]) -> tuple[int, ...]:
-    """Sizes as numbers; ArgumentError for one below 0."""
+    """Sizes as ints; ArgumentError for one below 0."""
     sizes = tuple(int(n) for n in size)
     if any(n < 0 for n in sizes):
         raise ArgumentError(f"a tensor of shape {list(sizes)}", fix="sizes must be at least 0")
@@ -95,7 +90,7 @@ def ints(size: Sequence[Any]) -> tuple[int, ...]:
 
 
 def made(array: Any, device: Any, requires_grad: bool) -> Tensor:
-    """A tensor over an array, with what all factories are given besides."""
+    """A tensor over an array, with the common arguments of all creation functions."""
     if device is not None:
         _check_device(device)
     out = tape.wrap(array)

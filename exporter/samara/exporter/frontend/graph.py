@@ -28,7 +28,7 @@ _PACKAGE: Final = str(Path(__file__).resolve().parents[2])
 
 
 class FrozenBranchWarning(UserWarning):
-    """A Python decision was taken from a tensor's value while tracing."""
+    """A Python branch was decided by a tensor's value while tracing."""
 
 
 class GraphTensor(Tensor):
@@ -105,10 +105,10 @@ class GraphTensor(Tensor):
         create_graph: bool = False,
         inputs: Sequence[Tensor] | None = None,
     ) -> None:
-        """Nodes for the gradients of every parameter met so far that requires them."""
+        """Add nodes for the gradients of all parameters used so far that require them."""
         self._tracer.backward(self, gradient, inputs)
 
-    # ---- where Python wants the value
+    # ---- conversions to Python values
 
     def __bool__(self) -> bool:
         return bool(self._frozen("a branch was decided"))
@@ -132,7 +132,7 @@ class GraphTensor(Tensor):
 
     def __format__(self, spec: str) -> str:
         if self._tracer.strict and self._value.constant is None:
-            return repr(self)  # what a number would look like, only the run knows
+            return repr(self)  # the number is known only when the Program runs
         return super().__format__(spec)
 
     def __index__(self) -> int:
@@ -159,20 +159,20 @@ class GraphTensor(Tensor):
 
 
 class Tracer:
-    """One function of a Program in the making.
+    """Traces one function of a Program.
 
-    `builder` is where nodes go; control flow puts a child builder there for a while. `state` holds
-    the ids of eager tensors that are variables: inputs of the function instead of constants.
+    Nodes go to `builder`, which control flow replaces by a child builder for a while. `state` has the
+    eager tensors that are variables, by id: inputs of the function instead of constants.
     """
 
     def __init__(self, name: str, state: Mapping[int, Tensor], strict: bool = False) -> None:
-        """`strict`: values cannot be read while tracing (script), instead of being frozen."""
+        """`strict`: reading a value while tracing raises (script), instead of freezing it."""
         self.program = ProgramBuilder()
         self.builder: Builder = self.program.function(name)
         self.root = self.builder
         self.state = dict(state)
-        # What the trace has taken over, by id: `state`, and tensors made during the trace that
-        # change. Their arrays stay as they are, for other threads may be reading them.
+        # Tensors that the trace has taken over, by id: `state`, and those made during the trace that
+        # change. Their arrays do not change, because other threads may read them.
         self.taken: dict[int, Tensor] = dict(state)
         self.strict = strict
         self.clock = 0
@@ -185,10 +185,10 @@ class Tracer:
         self.reads: dict[str, Tensor] = {}  # input name -> the eager tensor behind the variable
         self.stopped: set[Value] = set()
         self._versions: dict[int, int] = {}  # of lifted tensors, when they were lifted
-        self.missed: dict[int, Tensor] = {}  # changed, but taken for constants before
+        self.missed: dict[int, Tensor] = {}  # changed after they were used as constants
         self.metadata = {"producer": "samara"}  # of the Program
-        self.input_records: dict[str, tuple[int, Seen]] = {}  # at which depth they were met
-        self.foreign: list[str] = []  # custom Functions met, whose `backward` no node can have
+        self.input_records: dict[str, tuple[int, Seen]] = {}  # input -> depth of the module, record
+        self.foreign: list[str] = []  # custom Functions used; nodes cannot have their `backward`
         self._grads: list[tuple[Tensor, Tensor | None]] = []
         self._previous: Tracer | None = None
 
@@ -206,7 +206,7 @@ class Tracer:
     # ---- values
 
     def input(self, name: str, example: Any, dims: Mapping[int, str]) -> GraphTensor:
-        """A new input like `example`, some of its axes symbolic."""
+        """A new input like `example`. `dims` names its symbolic axes."""
         array = example._data if isinstance(example, Tensor) else np.asarray(example)
         shape = [dims.get(a, n) for a, n in enumerate(array.shape)]
         value = self.root.input(name, DType.from_numpy(array.dtype), shape)
@@ -214,12 +214,12 @@ class Tracer:
         return GraphTensor.of(self, value)
 
     def input_name(self, tensor: Any) -> str | None:
-        """The name of the input that a tensor is, unchanged; None for any other tensor."""
+        """The name of an unchanged input; None for any other tensor."""
         value = tensor._value if isinstance(tensor, GraphTensor) else None
         return None if value is None or value not in self.root.inputs else value.name
 
     def lift(self, value: Any) -> Value:
-        """The Value of anything an operator takes."""
+        """The Value of an operand: a tensor, array or number."""
         if isinstance(value, GraphTensor):
             if value._tracer is not self:
                 raise ScriptError(
@@ -229,7 +229,7 @@ class Tracer:
         if not isinstance(value, Tensor):
             return self.root.const(np.asarray(value))
         known = self.assigned.get(id(value)) or self.lifted.get(id(value))
-        # A constant that was changed since it was first met is another constant.
+        # A constant that has changed since its first use becomes a new constant.
         if known is None or (
             id(value) not in self.taken and self._versions[id(value)] != value._version[0]
         ):
@@ -250,13 +250,13 @@ class Tracer:
         return made
 
     def touch(self, t: Tensor, temporary: bool = False) -> None:
-        """The eager tensor `t` is changed: from here on it is a variable of the Program, or, where
-        it was made during the trace, a value like others."""
+        """The eager tensor `t` changes. From now on it is a variable of the Program, or an ordinary
+        value if it was made during the trace (`temporary`)."""
         if temporary:
             if id(t) not in self.lifted:
                 self.lift(t)
         else:
-            # A named tensor may have been read by eager operators, which the trace does not see.
+            # Eager operators may have read a named tensor, unseen by the trace.
             if id(t) in self.lifted or (id(t) in self.names and id(t) not in self.state):
                 self.missed[id(t)] = t
             self.state[id(t)] = t
@@ -268,26 +268,26 @@ class Tracer:
             self.touch(t)
 
     def assign(self, t: Tensor, value: Tensor) -> None:
-        """A tensor that `touch` took over becomes `value`."""
+        """Set a tensor that `touch` took over to `value`."""
         if self.builder is not self.root:
             raise ScriptError(
                 f"{_place()}: a tensor from outside is changed in place inside a branch or loop",
-                fix="assign the new value to a name instead (x = x + 1), which is carried",
+                fix="assign the new value to a name instead (x = x + 1)",
             )
         self.lift(t)
         self.assigned[id(t)] = (t, self.lift(value))
 
     def changing(self, t: GraphTensor) -> None:
-        """A traced tensor is about to change in place; script notes what its bodies change."""
+        """A traced tensor is about to change in place. ScriptTracer notes it."""
 
     def convert(self, f: Any) -> Any:
-        """What to call for a function of the user's; script has a form of its own."""
+        """What to call for a user function. ScriptTracer returns its rewritten form."""
         return f
 
     # ---- nodes
 
     def apply(self, op: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-        """Append a node; its results as traced tensors."""
+        """Append a node and return its results as traced tensors."""
         values = [
             v if v is None or isinstance(v, (bool, int, float)) else self.lift(v) for v in inputs
         ]
@@ -318,7 +318,7 @@ class Tracer:
         return GraphTensor.of(self, got)
 
     def known(self, t: Tensor) -> Tensor:
-        """What `t` is now: a traced tensor."""
+        """The current value of `t` as a traced tensor."""
         return GraphTensor.of(self, self.lift(t))
 
     def sizes(self, values: Sequence[Any]) -> Tensor:
@@ -326,7 +326,7 @@ class Tracer:
         return self.apply(ops.dims, (), {"values": tuple(values), "dtype": DType.I64})
 
     def stop(self, t: Tensor) -> Tensor:
-        """The same value; gradients of a traced step stop here."""
+        """The same value, at which gradients of a traced step stop."""
         out: GraphTensor = ops.identity(t)
         self.stopped.add(out._value)
         return out
@@ -334,7 +334,7 @@ class Tracer:
     def backward(
         self, loss: GraphTensor, gradient: Tensor | None, inputs: Sequence[Tensor] | None
     ) -> None:
-        """Gradients of `loss` for lifted tensors that require them, added to their `grad`."""
+        """Add the gradients of `loss` to the `grad` of all lifted tensors that require them."""
         from samara.exporter.ir.gradient import backward
 
         if self.foreign:
@@ -344,7 +344,7 @@ class Tracer:
             )
         for t, _ in tuple(self.lifted.values()):
             self._miss_leaves(t)
-        # What a parameter is now: an earlier step of the same trace may have changed it.
+        # The current value of each parameter: an earlier step of the trace may have changed it.
         wanted = [
             (t, self.assigned.get(key, (t, v))[1])
             for key, (t, v) in self.lifted.items()
@@ -369,7 +369,7 @@ class Tracer:
             self.set_grad(t, new if t._grad is None else t._grad + new)
 
     def _miss_leaves(self, t: Tensor) -> None:
-        """A constant that was computed from parameters: those must be variables of the trace."""
+        """Make the parameters from which a constant was computed variables of the trace."""
         stack = [t._node] if t._requires_grad and t._node is not None else []
         while stack:
             for edge in stack.pop().edges:
@@ -396,7 +396,7 @@ class Tracer:
         place = _place()
         if self.strict:
             raise ScriptError(
-                f"{place}: {what} from a tensor where script cannot keep it",
+                f"{place}: {what} from a tensor, which script cannot record here",
                 fix="write it as if, while, for … in range(tensor), or a conditional expression",
             )
         if self.builder is not self.root:
@@ -412,7 +412,7 @@ class Tracer:
         return self.example_of(t._value)
 
     def example_of(self, value: Value) -> Any:
-        """What `value` is for the example inputs."""
+        """The number or array of `value` for the example inputs."""
         if value.constant is not None:
             return value.constant
         root = self.root
@@ -430,7 +430,7 @@ class Tracer:
 
 
 def user_frame() -> tuple[str, int]:
-    """(file, line) of the innermost frame outside this package; script maps its own back."""
+    """(file, line) of the innermost frame outside this package. Rewritten code keeps the user's lines."""
     frame = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
@@ -443,7 +443,7 @@ def user_frame() -> tuple[str, int]:
 
 
 def placed(error: SamaraError) -> SamaraError:
-    """The error with the innermost line outside this package that led to it, where it has none."""
+    """The error with the innermost line outside this package in its traceback, unless it has one."""
     file, line = "", 0
     trace = error.__traceback__
     while trace is not None:
@@ -461,7 +461,7 @@ def _place() -> str:
 
 
 def _located(error: SamaraError, file: str, line: int) -> SamaraError:
-    """The error with the author's file and line before its text."""
+    """The error with the user's file and line before its text."""
     text = str(error.args[0]) if error.args else str(error)
     if not file or text.startswith(f"{file}:{line}"):
         return error

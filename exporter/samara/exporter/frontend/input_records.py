@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of inputs on their way through training: a transform marks the tensor that it makes, a batch keeps the
-mark, a module notes what it was given, and a trace asks the modules that its inputs go into.
+"""Carries records of preprocessing from training to export.
 
-A mark holds for the very tensor, unchanged: what is computed from it, or written into it, has none. So a note is
-never about other numbers than those that the record makes.
+A transform marks the tensor that it makes, a batch keeps the mark, a module notes the marks of its
+inputs, and a trace asks the modules that its inputs go into. A mark holds only for the unchanged
+tensor, not for results computed from it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from samara.exporter.ir.trained_records import Mode, joined_seen
 
 Path = tuple[int | str, ...]  # of a tensor among the arguments of a call
 
-_NOTES: Final = "_input_records"  # in the __dict__ of a module, once there is something to note
+_NOTES: Final = "_input_records"  # attribute of a module that has notes
 
 
 class _State:
-    """Whether any tensor of this process has a mark: until then nobody looks for one."""
+    """Whether any tensor of this process has a mark. Until then nothing looks for marks."""
 
     __slots__ = ("marked",)
 
@@ -32,7 +32,7 @@ STATE: Final = _State()
 
 
 def mark(tensor: Any, texts: tuple[str, ...]) -> Any:
-    """The tensor, marked as made by these records."""
+    """Mark a tensor as made by these records and return it."""
     if texts:
         tensor._mark = (texts, tensor._data, tensor._version[0])
         STATE.marked = True
@@ -40,7 +40,7 @@ def mark(tensor: Any, texts: tuple[str, ...]) -> Any:
 
 
 def marks(tensor: Any) -> tuple[str, ...]:
-    """The records that made this tensor; none where it was changed since."""
+    """The records that made this tensor; none if it has changed since."""
     found = getattr(tensor, "_mark", None)
     if found is None or found[1] is not tensor._data or found[2] != tensor._version[0]:
         return ()
@@ -49,7 +49,7 @@ def marks(tensor: Any) -> tuple[str, ...]:
 
 
 def joined(tensors: Iterable[Any]) -> tuple[str, ...]:
-    """The records that made a batch of these tensors; none where one of them has none."""
+    """The records that made a batch of these tensors; none if one of them has none."""
     if not STATE.marked:
         return ()
     texts: dict[str, None] = {}
@@ -62,7 +62,7 @@ def joined(tensors: Iterable[Any]) -> tuple[str, ...]:
 
 
 def note(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    """Let a module remember the records of what it is called with."""
+    """Store the records of a module's arguments in the module."""
     mode: Mode = "training" if module.training else "evaluation"
     for path, tensor in _tensors(args, kwargs):
         for text in marks(tensor):
@@ -72,16 +72,16 @@ def note(module: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
 
 
 def inherit(module: Any, of: Any) -> None:
-    """Let a module that takes the place of another know what that one knows."""
+    """Copy the notes of the module `of` to the module that replaces it."""
     notes = of.__dict__.get(_NOTES)
     if notes is not None:
         module.__dict__[_NOTES] = {path: dict(seen) for path, seen in notes.items()}
 
 
 def meet(tracer: Any, module: Any, args: Iterable[Any], kwargs: Mapping[str, Any]) -> None:
-    """Tell a tracer what a module remembers of the arguments that are inputs of the program, as they are.
+    """Tell a tracer the notes of a module about arguments that are unchanged inputs of the program.
 
-    The outermost modules that know an input count: what is inside may have been part of another model.
+    The outermost modules with notes about an input count. Inner modules may come from another model.
     """
     notes = getattr(module, "__dict__", {}).get(_NOTES)
     if notes is None:
@@ -118,7 +118,7 @@ def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
 
 
 def _named(module: Any, path: Path) -> Path:
-    """The path with the name of the parameter in the place of the position of an argument."""
+    """The path with the position of an argument replaced by the name of its parameter."""
     first, *rest = path
     if not isinstance(first, int):
         return path

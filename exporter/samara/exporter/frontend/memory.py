@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The caching allocator of eager tensors: freed blocks are kept by rounded size, per thread.
+"""The caching allocator of eager tensors: each thread keeps its freed blocks, by rounded size.
 
-A training step allocates the same sizes again and again; asking the system each time costs page
-faults on every large array. Set SAMARA_ALLOC=system to do without the cache.
+A training step allocates the same sizes again and again. Memory from the system would cost page
+faults for every large array. SAMARA_ALLOC=system turns the cache off.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ import numpy as np
 
 __all__ = ["empty_cache", "stats"]
 
-SMALL: Final = 32 << 10  # below this numpy's own allocator is as fast
+SMALL: Final = 32 << 10  # below this many bytes numpy's allocator is as fast
 _ALIGN: Final = 64
 
 
 class _Lease(weakref.ref["np.ndarray[Any, Any]"]):
-    """Watches the array that was handed out over a block.
+    """Watches the array over a block.
 
-    numpy keeps that very array as the base of every view of it, so when it dies nothing sees the
-    block any more.
+    numpy makes this array the base of every view of it, so when it dies nothing refers to the block.
     """
 
     __slots__ = ("block", "pool")
@@ -36,7 +35,7 @@ class _Lease(weakref.ref["np.ndarray[Any, Any]"]):
 
 
 class _Pool:
-    """Free blocks of one thread by size, and what was counted."""
+    """Free blocks of one thread by size, and its counts of hits and misses."""
 
     __slots__ = ("__weakref__", "counts", "free", "own")
 
@@ -68,7 +67,7 @@ class _Local(threading.local):
 
 
 def _fold(key: int, counts: dict[str, int]) -> None:
-    """A thread is gone: what it counted stays."""
+    """Keep the counts of a thread that has ended."""
     _pools.pop(key, None)
     for name, count in counts.items():
         _gone[name] += count
@@ -83,19 +82,21 @@ def _new_block(size: int) -> bytearray:
 
 
 def _ended(lease: _Lease) -> None:
-    """The last array over a block is gone: the block returns to the thread that asked for it,
-    whichever thread dropped it, so blocks handed from one to another do not pile up there. The
-    blocks of a thread that has ended go back to the system."""
+    """Return a block to the thread that allocated it, whichever thread dropped the last array over it.
+
+    Otherwise blocks that one thread hands to another would pile up there. The blocks of a thread
+    that has ended go back to the system.
+    """
     del _leases[id(lease)]
     pool = lease.pool()
     if pool is not None:
         block = lease.block
-        # One call each, which the interpreter does not interrupt: the owner may be at work here.
+        # setdefault and append are atomic; the owner may use the lists at the same time.
         pool.free.setdefault(len(block) - _ALIGN, []).append(block)
 
 
 def _rounded(size: int) -> int:
-    """The size class: eight per doubling, so at most an eighth is wasted."""
+    """The size rounded up to one of eight classes per doubling, so at most an eighth is wasted."""
     step = 1 << max(size.bit_length() - 4, 12)
     return -(-size // step) * step
 
@@ -125,7 +126,7 @@ def empty(shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 def empty_like(
     array: np.ndarray[Any, Any], dtype: np.dtype[Any] | None = None
 ) -> np.ndarray[Any, Any]:
-    """An uninitialised array of the same shape whose axes lie in memory in the same order."""
+    """An uninitialised array of the same shape with the same order of axes in memory."""
     kind = array.dtype if dtype is None else dtype
     if array.nbytes < SMALL or _SYSTEM:
         return np.empty_like(array, kind, subok=False)
@@ -137,7 +138,7 @@ def empty_like(
 
 
 def stats() -> dict[str, int]:
-    """`hits`, `misses` (blocks asked of the system) and `cached_bytes`, over all threads."""
+    """`hits`, `misses` (blocks requested from the system) and `cached_bytes`, over all threads."""
     total = {**_gone, "cached_bytes": 0}
     for found in list(_pools.values()):
         pool = found()

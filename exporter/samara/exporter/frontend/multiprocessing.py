@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""samara.multiprocessing: the standard module, with tensors that travel as handles.
+"""samara.multiprocessing: the standard module, but tensors travel as handles.
 
-A Tensor sent through a Queue, Pipe or Pool is copied once into shared memory; what goes through
-the pipe is a handle of some hundred bytes, and the receiver maps the memory without another copy.
-The memory has no name: when the processes end, however they end, nothing is left.
+A Tensor sent through a Queue, Pipe or Pool is copied once into shared memory. A handle of some
+hundred bytes goes through the pipe, and the receiver maps the memory without another copy. The memory
+has no name, so nothing is left when the processes end, even if they are killed.
 """
 
 from __future__ import annotations
@@ -55,19 +55,18 @@ __all__ = [
     "wait",
 ]
 
-SMALL: Final = 2048  # bytes of a tensor that travel in the pipe itself
+SMALL: Final = 2048  # tensors of up to this many bytes travel in the pipe itself
 
 
 def get_all_start_methods() -> list[str]:
-    """The ways of starting a process here, without "fork"."""
+    """The methods of starting a process on this system, without "fork"."""
     return [name for name in standard.get_all_start_methods() if name != "fork"]
 
 
 def get_context(method: str | None = None) -> SpawnContext | ForkServerContext:
     """The standard module's context that starts processes by "spawn" (the default) or "forkserver".
 
-    Raises UnsupportedError for anything else: a forked child has the threads' locks but not the
-    threads.
+    Raises UnsupportedError for anything else: a forked child inherits locks of threads that it lacks.
     """
     method = "spawn" if method is None else method
     if method not in get_all_start_methods():
@@ -98,15 +97,15 @@ Barrier = _SPAWN.Barrier
 
 
 def register(kind: type[Tensor]) -> None:
-    """Let values of a subclass of Tensor travel like tensors.
+    """Let instances of a subclass of Tensor travel like tensors.
 
-    They arrive as `kind(tensor, requires_grad)`, the way a parameter is made.
+    They arrive as `kind(tensor, requires_grad)`, as parameters are made.
     """
     ForkingPickler.register(kind, _reduce)
 
 
 def detached(tensor: Tensor) -> Any:
-    """The array of a tensor to be sent. SamaraError where the tape would be left behind."""
+    """The array of a tensor to send. SamaraError for a tensor with a node on the tape."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise SamaraError(
             "a tensor that was computed with gradients cannot be sent to another process",
@@ -162,5 +161,5 @@ def _from_ticket(
 
 
 register(Tensor)
-for _kind in Tensor.__subclasses__():  # later ones register themselves
+for _kind in Tensor.__subclasses__():  # subclasses defined later register themselves
     register(_kind)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of the eager engine on the C kernels: prepared once per shape, then cached."""
+"""Runs operators of the eager engine on the C kernels. They are prepared once per shape and cached."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ from samara.pybridge import op as bridge
 Array = np.ndarray[Any, Any]
 
 _KEPT: Final = 4096  # prepared operators kept; 1-2 KB each
-_KEPT_TYPED: Final = 512  # of quantized ones, whose parameters move while they are being learned
+_KEPT_TYPED: Final = 512  # of quantized ones, whose parameters change during training
 
 fallbacks: Final[Counter[str]] = Counter()
 """Heavy operators that ran in numpy because of a dtype, by name."""
 
 
 class _Ready:
-    """A prepared operator and what its results are."""
+    """A prepared operator, and (shape, dtype) and quantization of each result."""
 
-    __slots__ = ("outputs", "prepared")
+    __slots__ = ("outputs", "prepared", "quants")
 
-    def __init__(self, prepared: bridge.Prepared, outputs: list[tuple[Any, Any]]) -> None:
+    def __init__(self, prepared: bridge.Prepared, results: Sequence[TensorType]) -> None:
         self.prepared = prepared
-        self.outputs = outputs
+        self.outputs = _shapes(results)
+        self.quants = [t.quant for t in results]
 
 
 _cache: dict[Any, _Ready] = {}
-_typed: dict[Any, tuple[_Ready, list[Quant | None]]] = {}
+_typed: dict[Any, _Ready] = {}
 
 
 def run(op: OpSpec, arrays: Sequence[Array | None], attrs: Mapping[str, Any]) -> Any:
-    """The results of an operator: an array, or a tuple where it may have several.
+    """The result of an operator: an array, or a tuple if the operator may have several.
 
-    Arrays may be strided; results are row-major.
+    Operands may be strided; results are row-major.
     """
     key = (
         op,
@@ -51,7 +52,7 @@ def run(op: OpSpec, arrays: Sequence[Array | None], attrs: Mapping[str, Any]) ->
     )
     ready = _cache.get(key)
     if ready is None:
-        ready = _prepare(op, arrays, attrs)
+        ready = _prepare(op, arrays, [None] * len(arrays), attrs)
         if len(_cache) >= _KEPT:
             _cache.clear()
         _cache[key] = ready
@@ -63,8 +64,8 @@ def run(op: OpSpec, arrays: Sequence[Array | None], attrs: Mapping[str, Any]) ->
 def prepare(
     op: OpSpec, arrays: Sequence[Array | None], attrs: Mapping[str, Any]
 ) -> tuple[bridge.Prepared, list[tuple[Any, Any]]]:
-    """The operator for arrays like these, and (shape, dtype) of each result."""
-    ready = _prepare(op, arrays, attrs)
+    """The operator, prepared for arrays like these, and (shape, dtype) of each result."""
+    ready = _prepare(op, arrays, [None] * len(arrays), attrs)
     return ready.prepared, ready.outputs
 
 
@@ -72,21 +73,11 @@ def results_of(
     op: OpSpec, arrays: Sequence[Array | None], attrs: Mapping[str, Any]
 ) -> list[tuple[Any, Any]]:
     """(shape, dtype) of each result, by the operator's shape rule; `attrs` are complete."""
-    types = [
-        None if a is None else TensorType(ir_dtype(a.dtype), tuple(map(as_dim, a.shape)))
-        for a in arrays
-    ]
-    context = InferContext(op, types, attrs, output_count=op.max_outputs)
-    return [(t.static_shape(), t.dtype.numpy) for t in op.infer(context)]
+    return _shapes(_infer(op, arrays, [None] * len(arrays), attrs))
 
 
-def _prepare(op: OpSpec, arrays: Sequence[Array | None], attrs: Mapping[str, Any]) -> _Ready:
-    full = complete(op, attrs)
-    outputs = results_of(op, arrays, full)
-    given = {a.name: _plain(a.type, full[a.name]) for a in op.attrs}
-    operands = [None if a is None else (a.dtype, a.shape, a.strides) for a in arrays]
-    prepared = bridge.prepare(op.code, given, operands, [(d, s) for s, d in outputs])
-    return _Ready(prepared, outputs)
+def _shapes(types: Sequence[TensorType]) -> list[tuple[Any, Any]]:
+    return [(t.static_shape(), t.dtype.numpy) for t in types]
 
 
 def run_typed(
@@ -95,42 +86,51 @@ def run_typed(
     quants: Sequence[Quant | None],
     attrs: Mapping[str, Any],
 ) -> list[tuple[Array, Quant | None]]:
-    """Each result of an operator on int8 arrays that are quantized by `quants` (None: an array of
-    plain numbers), and its parameters where it is quantized."""
+    """(array, quantization) of each result of an operator on int8 arrays.
+
+    `quants` has the quantization of each operand, None for an array of plain numbers.
+    """
     key = (
         op,
         *[None if a is None else (a.dtype, a.shape, a.strides) for a in arrays],
         *quants,
         *attrs.items(),
     )
-    known = _typed.get(key)
-    if known is None:
-        known = _prepare_typed(op, arrays, quants, attrs)
+    ready = _typed.get(key)
+    if ready is None:
+        ready = _prepare(op, arrays, quants, attrs)
         if len(_typed) >= _KEPT_TYPED:
             _typed.clear()
-        _typed[key] = known
-    ready, found = known
+        _typed[key] = ready
     outputs = [memory.empty(shape, dtype) for shape, dtype in ready.outputs]
     ready.prepared(arrays, outputs)
-    return list(zip(outputs, found, strict=True))
+    return list(zip(outputs, ready.quants, strict=True))
 
 
-def _prepare_typed(
+def _infer(
     op: OpSpec,
     arrays: Sequence[Array | None],
     quants: Sequence[Quant | None],
     attrs: Mapping[str, Any],
-) -> tuple[_Ready, list[Quant | None]]:
+) -> Sequence[TensorType]:
+    types: list[TensorType | None] = []
+    for a, q in zip(arrays, quants, strict=True):
+        if a is None:
+            types.append(None)
+        else:
+            dtype = ir_dtype(a.dtype) if q is None else DType.QS8
+            types.append(TensorType(dtype, tuple(map(as_dim, a.shape)), q))
+    return op.infer(InferContext(op, types, attrs, output_count=op.max_outputs))
+
+
+def _prepare(
+    op: OpSpec,
+    arrays: Sequence[Array | None],
+    quants: Sequence[Quant | None],
+    attrs: Mapping[str, Any],
+) -> _Ready:
     full = complete(op, attrs)
-    types = [
-        None
-        if a is None
-        else TensorType(
-            ir_dtype(a.dtype) if q is None else DType.QS8, tuple(map(as_dim, a.shape)), q
-        )
-        for a, q in zip(arrays, quants, strict=True)
-    ]
-    made = op.infer(InferContext(op, types, full, output_count=op.max_outputs))
+    made = _infer(op, arrays, quants, full)
     operands = [
         None if a is None else (a.dtype if q is None else "qint8", a.shape, a.strides, q)
         for a, q in zip(arrays, quants, strict=True)
@@ -140,27 +140,23 @@ def _prepare_typed(
         for t in made
     ]
     given = {a.name: _plain(a.type, full[a.name]) for a in op.attrs}
-    prepared = bridge.prepare(op.code, given, operands, results)
-    outputs = [(t.static_shape(), t.dtype.numpy) for t in made]
-    return _Ready(prepared, outputs), [t.quant for t in made]
+    return _Ready(bridge.prepare(op.code, given, operands, results), made)
 
 
 def _plain(kind: str, value: Any) -> Any:
-    """An attribute with sizes as numbers."""
+    """An attribute with sizes as ints and dtypes as codes."""
     if kind == "dim":
         return as_dim(value).as_int()
     if kind == "dims":
         return tuple(v.as_int() if isinstance(v, Dim) else int(v) for v in value)
     if kind == "dtype":
-        return value.code  # int8 and its quantized form have one name
+        return value.code  # int8 and its quantized form have the same name
     return value
 
 
 def run_elementwise(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-    """An operator of one result that works element by element, in the memory order of an operand.
-
-    That is the first of the result's shape that is spread over memory; the result is laid out
-    alike (channels last, say).
+    """An elementwise operator with one result, which gets the axis order of an operand in memory
+    (channels last, for example): of the first operand that is not expanded.
     """
     first = arrays[0]
     if first.flags.c_contiguous or any(a.shape != first.shape for a in arrays[1:]):
@@ -172,6 +168,6 @@ def run_elementwise(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any])
 
 @functools.lru_cache(maxsize=1024)
 def _orders(strides: tuple[int, ...]) -> tuple[list[int], list[int]]:
-    """The axes from the farthest apart in memory to the nearest, and the way back."""
+    """The axes by decreasing stride, and the inverse permutation."""
     order = sorted(range(len(strides)), key=lambda axis: -abs(strides[axis]))
     return order, sorted(range(len(order)), key=order.__getitem__)

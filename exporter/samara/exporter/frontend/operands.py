@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bringing the operands of an operator together: scalars, arrays, dtypes, axes."""
+"""Converts operands and arguments of operators: scalars, arrays, dtypes, axes, sizes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from samara.pybridge.errors import ShapeError
 from samara.pybridge.files import kind_of
 
 SCALARS = (bool, int, float)
-_NUMBERS = (*SCALARS, np.bool_, np.integer, np.floating)  # numpy's are as weak as Python's
+_NUMBERS = (*SCALARS, np.bool_, np.integer, np.floating)  # numpy's scalars are weak like Python's
 
 
 def is_tensor(value: Any) -> bool:
@@ -25,15 +25,13 @@ def is_tensor(value: Any) -> bool:
 
 
 def as_tensor(value: Any, like: Any = None) -> Any:
-    """`value` as a Tensor: itself, or one over an array; a scalar takes the dtype of `like`."""
+    """`value` as a Tensor: a Tensor itself, or one over an array. A scalar takes the dtype of `like`."""
     if is_tensor(value):
         return value
     if isinstance(value, Dim):
         return _size(value)
     if isinstance(value, SCALARS):
-        if like is not None and not isinstance(value, float):
-            return tape.wrap(np.asarray(value, like.dtype))
-        if like is not None and like.dtype.kind == "f":
+        if like is not None and (not isinstance(value, float) or like.dtype.kind == "f"):
             return tape.wrap(np.asarray(value, like.dtype))
         kind = np.bool_ if isinstance(value, bool) else np.int64
         return tape.wrap(np.asarray(value, np.float32 if isinstance(value, float) else kind))
@@ -45,7 +43,7 @@ def as_tensor(value: Any, like: Any = None) -> Any:
 
 
 def _size(dim: Dim) -> Any:
-    """A symbolic size of a function that is being traced, as an int64 number."""
+    """A size as an int64 tensor without dimensions; traced if it is symbolic."""
     tracer = tape.tracing()
     if dim.is_static or tracer is None:
         return as_tensor(dim.as_int())
@@ -53,12 +51,12 @@ def _size(dim: Dim) -> Any:
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """`x` in another dtype; `x` itself where it has it."""
+    """`x` in a dtype; `x` itself if it has that dtype."""
     return x if x.dtype == dtype else ops.cast(x, to=DType.from_numpy(np.dtype(dtype)))
 
 
 def pair(a: Any, b: Any, floating: bool = False) -> tuple[Any, Any]:
-    """Two operands in one dtype by PyTorch's promotion; a Python scalar stays one where it can.
+    """Two operands in one dtype by PyTorch's promotion. A scalar stays a Python scalar.
 
     `floating`: integers and bools become float32.
     """
@@ -90,16 +88,16 @@ def _with_scalar(x: Any, scalar: Any, floating: bool) -> Any:
 
 
 def floating(x: Any) -> Any:
-    """`x`, integers and bools as float32."""
+    """`x` as a float tensor: integers and bools become float32."""
     x = as_tensor(x)
     return x if x.dtype.kind == "f" else cast(x, dtypes.float32)
 
 
 def axis_of(x: Any, dim: int, extra: int = 0) -> int:
-    """`dim` counted from the front. `extra`: axes to come. A tensor of 0 dimensions counts as one of 1.
+    """`dim` counted from the front. A tensor of 0 dimensions counts as one of 1.
 
-    Every `dim` of the front end comes through here. Raises RangeError (an IndexError) where it is
-    out of range, ArgumentError (a TypeError) where it is no integer.
+    `extra`: the number of axes that the result adds. Raises RangeError (an IndexError) if `dim` is out
+    of range, ArgumentError (a TypeError) if it is not an integer.
     """
     if type(dim) is not int:
         dim = _integer(dim)
@@ -113,7 +111,7 @@ def axis_of(x: Any, dim: int, extra: int = 0) -> int:
 
 
 def axes_of(x: Any, dim: int | Sequence[int] | None) -> tuple[int, ...]:
-    """The axes that `dim` names; all where it is None or empty."""
+    """The axes that `dim` names; all axes if it is None or empty."""
     if dim is None:
         return tuple(range(x.ndim))
     given = listed(dim)
@@ -135,7 +133,7 @@ def _integer(dim: Any) -> int:
 
 
 def sizes_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Sizes given one by one or as one sequence."""
+    """Sizes given as separate arguments or as one sequence."""
     given = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
     sizes = tuple(map(plain_size, given))
     for size in sizes:
@@ -147,7 +145,7 @@ def sizes_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def plain_size(value: Any) -> Any:
-    """A size or position as int where it is a constant, one of numpy's integers or a tensor's."""
+    """A size or position as int, if it is a static dim, a numpy integer or an eager integer tensor."""
     if type(value) is int:
         return value
     if isinstance(value, Dim):
@@ -160,7 +158,7 @@ def plain_size(value: Any) -> Any:
 
 
 def broadcast_shapes(*shapes: Sequence[Any]) -> tuple[Any, ...]:
-    """The shape that all of these, which may hold symbolic dims, broadcast to."""
+    """The shape to which shapes, also with symbolic dims, broadcast."""
     rank = max((len(s) for s in shapes), default=0)
     out: list[Any] = [1] * rank
     for shape in shapes:
@@ -173,5 +171,5 @@ def broadcast_shapes(*shapes: Sequence[Any]) -> tuple[Any, ...]:
                     f"shapes {', '.join(str(list(s)) for s in shapes)} do not broadcast"
                 )
             elif isinstance(n, int) and n != 1:
-                out[axis] = n  # a number says more than a symbol
+                out[axis] = n  # an int replaces a symbolic dim, which must be 1 or equal to it
     return tuple(out)

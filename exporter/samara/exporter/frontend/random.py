@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random numbers: generators that repeat bit for bit from a seed and can be stored."""
+"""Random numbers: generators that repeat bit for bit from a seed and whose state can be stored."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _STREAM_BLOCK: Final = 4  # numbers per Philox block
 class Generator:
     """A source of random numbers.
 
-    Two counters move on independently: numpy's Philox stream for initialisers, shuffling and
-    sampling, and the block counter of the Philox4x32-10 stream that the operators `dropout` and
-    `random_uniform` draw from, in eager mode and in exported programs alike.
+    It has two independent streams: numpy's Philox for initialisers, shuffling and sampling, and the
+    Philox4x32-10 of the operators `dropout` and `random_uniform`, which draw the same numbers in eager
+    mode and in exported programs.
     """
 
     def __init__(self, seed: Any = 0, *, device: Any = None) -> None:
@@ -69,7 +69,7 @@ class Generator:
     def key(self, like: Any) -> Any:
         """int64 [2]: key and first block for an operator that draws a number per element of `like`.
 
-        In a trace the key is a variable of the Program, which moves on whenever that runs.
+        In a trace it is a variable of the Program, and every run advances its block.
         """
         tracer = tracing()
         if tracer is None:
@@ -90,18 +90,16 @@ class Generator:
 
     def normal(self, shape: Sequence[int], mean: float = 0.0, std: float = 1.0) -> Floats:
         """Normal float32 numbers."""
-        return self._numpy.standard_normal(tuple(shape), np.float32) * np.float32(std) + np.float32(
-            mean
-        )
+        drawn = self._numpy.standard_normal(tuple(shape), np.float32)
+        return drawn * np.float32(std) + np.float32(mean)
 
     def uniform(self, shape: Sequence[int], low: float = 0.0, high: float = 1.0) -> Floats:
-        """Uniform float32 numbers of [low, high)."""
-        return self._numpy.random(tuple(shape), np.float32) * np.float32(high - low) + np.float32(
-            low
-        )
+        """Uniform float32 numbers from [low, high)."""
+        drawn = self._numpy.random(tuple(shape), np.float32)
+        return drawn * np.float32(high - low) + np.float32(low)
 
     def integers(self, low: int, high: int, shape: Sequence[int]) -> Ints:
-        """int64 numbers of [low, high)."""
+        """Uniform int64 numbers from [low, high)."""
         return self._numpy.integers(low, high, tuple(shape), np.int64)
 
     def permutation(self, n: int) -> Ints:
@@ -123,7 +121,7 @@ class Generator:
         }
 
     def set_state(self, state: Any) -> Generator:
-        """Continue from where `get_state` was called. SamaraError for anything else."""
+        """Continue from a state of `get_state`. SamaraError for anything else."""
         try:
             self._seed = int(state["seed"])
             self._block = int(state["block"])
@@ -138,7 +136,9 @@ class Generator:
                 "uinteger": int(state["uinteger"]),
             }
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise SamaraError(f"this is no state of a generator: {error}") from None
+            raise SamaraError(
+                f"this is no state of a generator: {error}", fix="pass the result of get_state()"
+            ) from None
         self._numpy = np.random.Generator(bits)
         return self
 
@@ -156,7 +156,7 @@ def generator_of(generator: Generator | None) -> Generator:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the default generator; two runs from one seed agree bit for bit.
+    """Seed the default generator. Two runs from the same seed agree bit for bit.
 
     >>> first = samara.manual_seed(0) and samara.rand(2)
     >>> second = samara.manual_seed(0) and samara.rand(2)
@@ -167,7 +167,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Seed the default generator from the system; returns the seed."""
+    """Seed the default generator from the operating system; returns the seed."""
     value = int.from_bytes(os.urandom(7), "little")
     default_generator.manual_seed(value)
     return value
@@ -179,7 +179,7 @@ def initial_seed() -> int:
 
 
 def get_rng_state() -> dict[str, Any]:
-    """State of the default generator; `samara.save` stores it."""
+    """The state of the default generator; `samara.save` can store it."""
     return default_generator.get_state()
 
 

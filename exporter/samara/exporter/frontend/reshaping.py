@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods of tensors that change shape or order; views wherever numpy has one."""
+"""Methods that change the shape or order of axes. They return views if numpy can."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def product(sizes: Sequence[Any]) -> Any:
 
 
 def known(shape: Sequence[Any], sizes: Sequence[Any]) -> tuple[Any, ...]:
-    """`sizes` with its -1 worked out from the elements of `shape`."""
+    """`sizes` with -1 replaced so that the number of elements is that of `shape`."""
     out = list(sizes)
     missing = [i for i, n in enumerate(out) if isinstance(n, int) and n == -1]
     if len(missing) > 1:
@@ -67,7 +67,7 @@ class ShapeMethods:
     @overload
     def size(self: Any, dim: int) -> int: ...
     def size(self: Any, dim: int | None = None) -> Any:
-        """All sizes, or that of one dimension."""
+        """All sizes, or the size of one dimension."""
         return self.shape if dim is None else self.shape[axis_of(self, dim)]
 
     def dim(self: Any) -> int:
@@ -85,9 +85,10 @@ class ShapeMethods:
         return self if to == self.shape and self._symbolic else ops.reshape(self, shape=to)
 
     def view(self: Any, *shape: Any) -> Tensor:
-        """As `reshape`, sharing memory; ShapeError where the strides do not allow it.
+        """As `reshape`, sharing memory. ShapeError if the strides do not allow it.
 
-        The result of an operator is laid out again where need be; a part of one is copied.
+        Exception: the memory of a channels-last result of an operator is made row-major first, and a
+        part of such a result is copied.
         """
         if (
             len(shape) == 1
@@ -106,7 +107,7 @@ class ShapeMethods:
                 f"seen as {list(out.shape)} without a copy",
                 fix="use .reshape(...) or .contiguous().view(...)",
             )
-        # What convolutions and pools give lies channels last, which PyTorch's users do not see.
+        # Convolutions and pools give channels-last memory, which PyTorch's users do not expect.
         if base is self:
             self._data = np.ascontiguousarray(array)
             return self.reshape(*shape)
@@ -115,7 +116,7 @@ class ShapeMethods:
     def _view_dtype(self: Any, dtype: Any) -> Tensor:
         if self._requires_grad:
             raise SamaraError(
-                "gradients do not pass through another reading of the same bytes",
+                "view(dtype) has no gradient: it is another reading of the same bytes",
                 fix="use .to(dtype), or .detach() first",
             )
         out = as_tensor(self._data.view(dtypes.as_dtype(dtype)))
@@ -129,7 +130,7 @@ class ShapeMethods:
         return self.reshape(*other.shape)
 
     def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-        """Dimensions `start_dim` to `end_dim` as one."""
+        """Merge the dimensions `start_dim` to `end_dim` into one."""
         if self.ndim == 0:
             return self.reshape(1)
         a, b = axis_of(self, start_dim), axis_of(self, end_dim)
@@ -137,27 +138,27 @@ class ShapeMethods:
         return self.reshape((*self.shape[:a], middle, *self.shape[b + 1 :]))
 
     def unflatten(self: Any, dim: int, sizes: Sequence[Any]) -> Tensor:
-        """Dimension `dim` as several."""
+        """Split dimension `dim` into several of the given sizes."""
         a = axis_of(self, dim)
         return self.reshape(
             (*self.shape[:a], *known((self.shape[a],), sizes), *self.shape[a + 1 :])
         )
 
     def squeeze(self: Any, dim: int | Sequence[int] | None = None) -> Tensor:
-        """Without the dimensions of size 1 (or those of `dim` that have it)."""
+        """Remove the dimensions of size 1, or those of `dim` that have size 1."""
         named = range(self.ndim) if dim is None else [axis_of(self, d) for d in listed(dim)]
-        gone = {a for a in named if self.ndim and _is_one(self.shape[a])}
+        gone = {a for a in named if self.ndim and self.shape[a] == 1}
         if not gone:
             return self.reshape(self.shape)
         return self.reshape(tuple(n for a, n in enumerate(self.shape) if a not in gone))
 
     def unsqueeze(self: Any, dim: int) -> Tensor:
-        """With a new dimension of size 1."""
+        """Insert a dimension of size 1."""
         a = axis_of(self, dim, 1)
         return self.reshape((*self.shape[:a], 1, *self.shape[a:]))
 
     def permute(self: Any, *dims: Any) -> Tensor:
-        """Dimensions in another order."""
+        """Put the dimensions in another order."""
         given = sizes_of(dims)
         perm = tuple(axis_of(self, d) for d in given)
         if sorted(perm) != list(range(self.ndim)):
@@ -165,7 +166,7 @@ class ShapeMethods:
         return ops.transpose(self, perm=perm)
 
     def transpose(self: Any, dim0: int, dim1: int) -> Tensor:
-        """Two dimensions exchanged."""
+        """Exchange two dimensions."""
         perm = list(range(self.ndim))
         a, b = axis_of(self, dim0), axis_of(self, dim1)
         perm[a], perm[b] = b, a
@@ -191,7 +192,7 @@ class ShapeMethods:
         return self.transpose(-2, -1)
 
     def movedim(self: Any, source: Any, destination: Any) -> Tensor:
-        """Dimensions moved to new places; the others keep their order."""
+        """Move dimensions to new positions; the others keep their order."""
         order: list[Any] = [None] * self.ndim
         moved = [axis_of(self, d) for d in listed(source)]
         for s, d in zip(moved, listed(destination), strict=True):
@@ -200,7 +201,7 @@ class ShapeMethods:
         return ops.transpose(self, perm=tuple(next(rest) if o is None else o for o in order))
 
     def expand(self: Any, *sizes: Any) -> Tensor:
-        """Dimensions of size 1 repeated without a copy; -1 keeps a size."""
+        """Repeat dimensions of size 1 without a copy; -1 keeps a size."""
         to = sizes_of(sizes)
         lead = len(to) - self.ndim
         if lead < 0:
@@ -218,27 +219,27 @@ class ShapeMethods:
         return self.expand(*shape)
 
     def repeat(self: Any, *repeats: Any) -> Tensor:
-        """Copies laid out along each dimension; new ones in front."""
+        """Repeat the tensor along each dimension; additional counts add dimensions in front."""
         times = sizes_of(repeats)
         x = self.reshape((1,) * (len(times) - self.ndim) + tuple(self.shape))
         return ops.tile(x, repeats=times)
 
     def tile(self: Any, *repeats: Any) -> Tensor:
-        """As `repeat`, with 1 for leading dimensions that are not named."""
+        """As `repeat`, with 1 for leading dimensions without a count."""
         times = sizes_of(repeats)
         return self.repeat((1,) * (self.ndim - len(times)) + tuple(times))
 
     def repeat_interleave(self: Any, repeats: Any, dim: int | None = None) -> Tensor:
-        """Each element `repeats` times along `dim`; a tensor has a count for every element."""
+        """Repeat each element `repeats` times along `dim`; a tensor has one count per element."""
         x = self.flatten() if dim is None else self
         a = axis_of(x, 0 if dim is None else dim)
         if is_tensor(repeats):
             times = np.broadcast_to(repeats.numpy(), (int(x.shape[a]),))
             if times.size and times.min() < 0:
-                raise ShapeError(f"repeats are 0 or more, got {times.min()}")
+                raise ShapeError(f"repeats must be at least 0, got {times.min()}")
             return ops.gather(x, as_tensor(np.repeat(np.arange(len(times)), times)), axis=a)
         if isinstance(repeats, int) and repeats < 0:
-            raise ShapeError(f"repeats are 0 or more, got {repeats}")
+            raise ShapeError(f"repeats must be at least 0, got {repeats}")
         wide = x.unsqueeze(a + 1)
         sizes = (*x.shape[: a + 1], repeats, *x.shape[a + 1 :])
         return wide.expand(sizes).reshape((*x.shape[:a], x.shape[a] * repeats, *x.shape[a + 1 :]))
@@ -254,12 +255,12 @@ class ShapeMethods:
         plain = isinstance(end[a], int) and isinstance(self.shape[a], int)
         if plain and (length < 0 or not 0 <= begin[a] <= end[a] <= self.shape[a]):
             raise ShapeError(
-                f"elements {begin[a]} to {end[a]} of a dimension of size {self.shape[a]}"
+                f"elements {begin[a]} to {end[a]} are outside a dimension of size {self.shape[a]}"
             )
         return ops.slice(self, begin=tuple(begin), end=tuple(end), step=(1,) * self.ndim)
 
     def select(self: Any, dim: int, index: Any) -> Tensor:
-        """One element of `dim`, which goes away."""
+        """One element of `dim`; the dimension is removed."""
         a = axis_of(self, dim)
         n = self.shape[a] if self.ndim else 0
         index = plain_size(index)
@@ -269,7 +270,7 @@ class ShapeMethods:
         return one.reshape((*self.shape[:a], *self.shape[a + 1 :]))
 
     def split(self: Any, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-        """Pieces of `split_size` (the last may be smaller), or of the sizes given."""
+        """Split into parts of `split_size` (the last may be smaller), or of the given sizes."""
         a = axis_of(self, dim)
         n = self.shape[a]
         if isinstance(split_size, int):
@@ -280,21 +281,23 @@ class ShapeMethods:
         else:
             sizes = tuple(plain_size(size) for size in split_size)
             if isinstance(n, int) and sum(sizes) != n:
-                raise ShapeError(f"pieces of sizes {list(sizes)} of a dimension of size {n}")
+                raise ShapeError(
+                    f"pieces of sizes {list(sizes)} have {sum(sizes)} elements, the dimension has {n}"
+                )
         return tuple(ops.split(self, axis=a, sizes=sizes))
 
     def chunk(self: Any, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-        """At most `chunks` pieces of equal size, but for the last."""
+        """Split into at most `chunks` parts of equal size; the last may be smaller."""
         n = int(self.shape[axis_of(self, dim)])
         return self.split(max(-(-n // chunks), 1), dim)
 
     def unbind(self: Any, dim: int = 0) -> tuple[Tensor, ...]:
-        """The elements of `dim`, which goes away."""
+        """The elements of `dim`; the dimension is removed."""
         a = axis_of(self, dim)
         return tuple(self.select(a, i) for i in range(int(self.shape[a])))
 
     def flip(self: Any, *dims: Any) -> Tensor:
-        """Reversed along dimensions."""
+        """Reverse the order of elements along dimensions."""
         axes = {axis_of(self, d) for d in sizes_of(dims)}
         back = [a in axes for a in range(self.ndim)]
         return ops.slice(
@@ -305,16 +308,12 @@ class ShapeMethods:
         )
 
     def roll(self: Any, shifts: Any, dims: Any = None) -> Tensor:
-        """Moved along dimensions; what leaves at one end enters at the other."""
+        """Shift elements along dimensions; those that leave at one end enter at the other."""
         if dims is None:
             return self.flatten().roll(shifts, 0).reshape(self.shape)
         out = self
-        pairs = zip(
-            (shifts,) if isinstance(shifts, int) else shifts,
-            listed(dims),
-            strict=True,
-        )
-        for shift, dim in pairs:
+        steps = (shifts,) if isinstance(shifts, int) else shifts
+        for shift, dim in zip(steps, listed(dims), strict=True):
             a = axis_of(out, dim)
             n = out.shape[a]
             by = shift % n if n else 0
@@ -324,11 +323,11 @@ class ShapeMethods:
         return out
 
     def tril(self: Any, diagonal: int = 0) -> Tensor:
-        """Zeros above a diagonal of the last two dimensions."""
+        """Set the elements above a diagonal of the last two dimensions to 0."""
         return self._triangle(diagonal, lower=True)
 
     def triu(self: Any, diagonal: int = 0) -> Tensor:
-        """Zeros below a diagonal of the last two dimensions."""
+        """Set the elements below a diagonal of the last two dimensions to 0."""
         return self._triangle(diagonal, lower=False)
 
     def _triangle(self: Any, diagonal: int, lower: bool) -> Tensor:
@@ -338,7 +337,7 @@ class ShapeMethods:
         return ops.where(keep, self, 0)
 
     def diagonal(self: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-        """The diagonal of two dimensions, as the last one."""
+        """The diagonal of two dimensions, as a new last dimension."""
         a, b = axis_of(self, dim1), axis_of(self, dim2)
         if a == b:
             raise ShapeError(f"a diagonal needs two dimensions, got {dim1} and {dim2}")
@@ -350,7 +349,7 @@ class ShapeMethods:
         return ops.gather_nd(x, as_tensor(index)).movedim(0, -1)
 
     def contiguous(self: Any) -> Tensor:
-        """Row-major in memory; the tensor itself where it is."""
+        """The tensor in row-major memory; the tensor itself if its memory is row-major."""
         if self._symbolic or self._data.flags.c_contiguous:
             return self
         return ops.identity(self)._own_memory(dense=True)
@@ -364,7 +363,7 @@ class ShapeMethods:
     @overload
     def stride(self: Any, dim: int) -> int: ...
     def stride(self: Any, dim: int | None = None) -> Any:
-        """Elements between neighbours along each dimension."""
+        """Distance in memory between neighbours along each dimension, in elements."""
         steps = tuple(s // self._data.itemsize for s in self._data.strides)
         return steps if dim is None else steps[axis_of(self, dim)]
 
@@ -373,10 +372,8 @@ class ShapeMethods:
         a = axis_of(self, dimension)
         count = (int(self.shape[a]) - size) // step + 1
         if count < 1 or step < 1:
-            raise ShapeError(f"windows of {size} every {step} in a dimension of {self.shape[a]}")
+            raise ShapeError(
+                f"windows of {size} every {step} do not fit in a dimension of size {self.shape[a]}"
+            )
         index = np.arange(count)[:, None] * step + np.arange(size)
         return ops.gather(self, as_tensor(index), axis=a).movedim(a + 1, -1)
-
-
-def _is_one(n: Any) -> bool:
-    return bool(n == 1)

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Global switches of PyTorch: a setting is accepted if it describes what samara does anyway."""
+"""Global switches of PyTorch. A setting is accepted if it describes what samara does anyway."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable
 from typing import Any, Final, NoReturn, TypeVar, overload
 
@@ -14,7 +12,7 @@ from samara.exporter.frontend import dtypes
 from samara.exporter.frontend.counterparts import name_counterparts
 from samara.exporter.frontend.creation import tensor
 from samara.exporter.frontend.device import CPU, device
-from samara.exporter.frontend.tape import MODE
+from samara.exporter.frontend.tape import MODE, run_inside
 from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import ArgumentError, SamaraError, UnsupportedError
 
@@ -51,7 +49,7 @@ __all__ = [
 
 
 class _Format:
-    """A name for how a tensor lies in memory, which here follows from how it was made."""
+    """The name of a memory format. It has no effect: the operator decides the order in memory."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -68,8 +66,7 @@ _PRECISIONS: Final = ("highest", "high", "medium")
 
 
 class inference_mode:
-    """`no_grad` under PyTorch's other name: in a `with` block, or on a function. With `False`
-    nothing changes."""
+    """`no_grad` by PyTorch's other name: in a `with` block, or on a function. `False` has no effect."""
 
     def __new__(cls, mode: Any = True) -> Any:
         self = super().__new__(cls)
@@ -91,22 +88,11 @@ class inference_mode:
         MODE.enabled = self._before.pop()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if inspect.isgeneratorfunction(function):
-            raise SamaraError(
-                f"{function.__name__} is a generator, whose body would run after the decorator",
-                fix="write `with inference_mode():` inside it",
-            )
-
-        @functools.wraps(function)
-        def run(*args: Any, **kwargs: Any) -> Any:
-            with inference_mode(self.mode):
-                return function(*args, **kwargs)
-
-        return run
+        return run_inside(lambda: inference_mode(self.mode), "inference_mode", function)
 
 
 def is_inference_mode_enabled() -> bool:
-    """False: inside of `inference_mode` tensors are as they are under `no_grad`."""
+    """False: inside `inference_mode` tensors behave as under `no_grad`."""
     return False
 
 
@@ -115,14 +101,14 @@ def compile(model: None = None, **options: Any) -> Callable[[F], F]: ...
 @overload
 def compile(model: F, **options: Any) -> F: ...
 def compile(model: Any = None, **options: Any) -> Any:
-    """`model` itself, a module or function; as a decorator with options a decorator.
+    """Return `model`, a module or function, unchanged; without `model`, a decorator that does so.
 
     Kernels are compiled ahead of time, so no option has an effect.
     """
     return (lambda function: function) if model is None else model
 
 
-# ---- what cannot be otherwise
+# ---- settings with only one value
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
@@ -135,7 +121,7 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Nothing: float32 products are float32 throughout. SamaraError unless "highest", "high" or
+    """No effect: float32 products always have full precision. SamaraError unless "highest", "high" or
     "medium"."""
     if precision not in _PRECISIONS:
         raise SamaraError(
@@ -158,8 +144,11 @@ def get_num_interop_threads() -> int:
 
 
 def set_default_dtype(d: Any) -> None:
-    """Accept float32, which is the default. UnsupportedError for another floating dtype, ArgumentError (a TypeError,
-    as in PyTorch) for one that is not floating."""
+    """Accept float32, which is the default.
+
+    Raises UnsupportedError for another floating dtype, ArgumentError (a TypeError, as in PyTorch) for
+    any other dtype.
+    """
     if d is None or isinstance(d, dtypes.Lacking):  # numpy would read None as float64
         _refuse("None" if d is None else d.name)
     name = dtypes.as_dtype(d).name
@@ -176,9 +165,11 @@ _INSTEAD: Final = {
 
 
 def _refuse(name: str) -> NoReturn:
-    """Raise what another default dtype than float32 is answered with."""
+    """Raise the error for a default dtype other than float32."""
     if name not in _INSTEAD:
-        raise ArgumentError(f"the default dtype is a floating one, not {name}", fix="leave float32")
+        raise ArgumentError(
+            f"the default dtype must be a floating one, not {name}", fix="leave float32"
+        )
     raise UnsupportedError(f"the default dtype is float32 and cannot be {name}", fix=_INSTEAD[name])
 
 
@@ -211,7 +202,7 @@ _check: Final = device
 _KINDS: Final = {"Double": "float64", "Half": "float16", "BFloat16": "bfloat16"}
 
 
-# ---- constructors by dtype, as programs for the first versions of PyTorch have them
+# ---- constructors by dtype, which programs for the first PyTorch versions use
 
 
 def _constructor(name: str, dtype: Any) -> Callable[..., Tensor]:
@@ -219,11 +210,15 @@ def _constructor(name: str, dtype: Any) -> Callable[..., Tensor]:
         if all(isinstance(n, int) for n in data):
             return tensor(np.empty(data or 0, dtype))
         if len(data) != 1:
-            raise SamaraError(f"{name} takes sizes, or one list or array")
+            raise SamaraError(
+                f"{name} takes sizes, or one list or array, got {len(data)} arguments"
+            )
         return tensor(data[0], dtype=dtype)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"A {dtype.name} tensor of a list or array, or uninitialised of the given sizes."
+    make.__doc__ = (
+        f"A {dtype.name} tensor from a list or array, or uninitialised of the given sizes."
+    )
     return make
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory shared between processes by file descriptor: it has no name that could be left behind."""
+"""Memory shared between processes by file descriptor. It has no name, so it cannot be left behind."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ import numpy as np
 
 from samara.pybridge.errors import SamaraError
 
-# Descriptors travel over Unix sockets; without them values travel as bytes.
+# Descriptors travel over Unix sockets. Without sockets, values travel as bytes.
 HAVE_DESCRIPTORS: Final = bool(reduction.HAVE_SEND_HANDLE) and os.name == "posix"
 ALIGNMENT: Final = 64
 MOST_MAPPED: Final = 256
-_EXIT_SECONDS: Final = 5.0  # that a process waits at its end for what nobody has taken yet
+_EXIT_SECONDS: Final = 5.0  # how long an ending process waits until its descriptors are received
 
 _mapped: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 
@@ -32,8 +32,8 @@ _mapped: weakref.WeakSet[mmap.mmap] = weakref.WeakSet()
 def write_block(buffers: Sequence[Any]) -> tuple[int, list[tuple[int, int]]]:
     """Copy buffers into new shared memory.
 
-    Returns the descriptor, which the caller closes, and where each buffer lies: (offset, bytes).
-    The memory lives as long as a descriptor or a mapping does, in whichever process.
+    Returns the descriptor, which the caller closes, and (offset, bytes) of each buffer. The memory
+    lives as long as any process has a descriptor or a mapping.
     """
     views = [memoryview(buffer).cast("B") for buffer in buffers]
     places = []
@@ -44,7 +44,7 @@ def write_block(buffers: Sequence[Any]) -> tuple[int, list[tuple[int, int]]]:
     fd = _anonymous(max(total, 1))
     try:
         for (offset, _size), view in zip(places, views, strict=True):
-            # Half the time of copying into a mapping, which faults page by page.
+            # Takes half the time of copying into a mapping, which has a page fault per page.
             done = 0
             while done < view.nbytes:
                 done += os.pwrite(fd, view[done:], offset + done)
@@ -57,9 +57,8 @@ def write_block(buffers: Sequence[Any]) -> tuple[int, list[tuple[int, int]]]:
 def map_block(fd: int, private: bool = False) -> Any:
     """The memory behind a descriptor as bytes (uint8 [n]), writable; closes the descriptor.
 
-    It is unmapped when the last array over it is gone. private: what is written is not shared.
-    A mapping holds a descriptor, of which a process has few: beyond MOST_MAPPED the bytes are
-    copied.
+    It is unmapped when the last array over it is gone. private: writes are not shared. Each mapping
+    holds a descriptor, of which a process has few, so beyond MOST_MAPPED mappings the bytes are copied.
     """
     try:
         flags = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED
@@ -74,7 +73,7 @@ def map_block(fd: int, private: bool = False) -> Any:
 
 
 def _anonymous(size: int) -> int:
-    """A descriptor of `size` bytes of memory, or of a file without a name."""
+    """A descriptor of `size` bytes of anonymous memory, or of a file without a name."""
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create("samara", os.MFD_CLOEXEC)
     else:
@@ -89,10 +88,10 @@ def _anonymous(size: int) -> int:
 
 
 class _Sharer:
-    """Hands out descriptors to the processes that ask for them by ticket.
+    """Sends descriptors to the processes that ask for them by ticket.
 
-    A thread answers at a socket that only processes of this family can use (they share
-    `multiprocessing`'s key). On Linux the socket has no name in the file system either.
+    A thread answers at a socket that only related processes can use (they share `multiprocessing`'s
+    key). On Linux the socket has no name in the file system.
     """
 
     def __init__(self) -> None:
@@ -100,15 +99,15 @@ class _Sharer:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything: what a new process has inherited is not its own."""
+        """Forget everything: a forked process does not own the descriptors that it inherits."""
         self._waiting: dict[int, int] = {}
         self._tickets = itertools.count()
         self._address: Any = None
-        # After the feeder threads of queues (priority -5), which still hand out descriptors.
+        # After the feeder threads of queues (priority -5), which still offer descriptors.
         util.Finalize(None, self._drain, exitpriority=-10)
 
     def offer(self, fd: int) -> tuple[Any, int]:
-        """Take over a descriptor; the ticket for `redeem` in another process."""
+        """Take over a descriptor; returns address and ticket for `redeem` in another process."""
         with self._lock:
             if self._address is None:
                 self._start()
@@ -129,7 +128,7 @@ class _Sharer:
 
     def _serve(self, listener: Any) -> None:
         while True:
-            # Whoever hangs up, or is no relative, is not served; the next one is.
+            # A client that hangs up or lacks the key is dropped; serve the next one.
             with contextlib.suppress(OSError, EOFError, AuthenticationError):
                 self._serve_one(listener)
 
@@ -149,7 +148,7 @@ class _Sharer:
 
 
 def redeem(address: Any, ticket: int) -> int:
-    """The descriptor that another process offers. SamaraError when that process has ended."""
+    """The descriptor that another process offers. SamaraError if that process has ended."""
     key = process.current_process().authkey
     try:
         with connection.Client(address, authkey=key) as client:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Size`: the sizes of a tensor, a tuple that can tell their product."""
+"""`Size`: the sizes of a tensor, a tuple with the method `numel`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 
 class Size(tuple[int, ...]):
-    """The sizes of a tensor: a tuple of integers, of symbolic dims too while a function is traced.
+    """The sizes of a tensor: a tuple of integers, and of symbolic dims while a function is traced.
 
-    `x.shape.numel()` is the number of elements; slices and sums are sizes again.
+    `x.shape.numel()` is the number of elements. Slices and sums are Sizes too.
     """
 
     __slots__ = ()
 
     def numel(self) -> int:
-        """The product of the sizes, 1 of none."""
+        """The product of the sizes; 1 if there are none."""
         n = 1
         for size in self:
             n = n * size

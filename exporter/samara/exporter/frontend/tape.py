@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tape: what a recorded operator saves, and whether recording is on.
+"""The tape: the nodes of recorded operators, what they save, and whether recording is on.
 
-A node points at the nodes of its inputs and never at its own outputs' tensors, so a graph is a
-tree of references that is freed as soon as its last tensor goes.
+A node refers to the nodes of its inputs and never to its output tensors. So there are no reference
+cycles, and a graph is freed together with its last tensor.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import inspect
 import itertools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 from samara.exporter.ops import GradContext, OpSpec
@@ -24,15 +23,15 @@ if TYPE_CHECKING:
     from samara.exporter.frontend.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
-Edge = tuple[Any, int]  # (a Node and which of its outputs) or (a leaf Tensor and 0)
+Edge = tuple[Any, int]  # (Node, index of its output) or (leaf Tensor, 0)
 
 
 TRACERS: Final[list[Any]] = []
-"""The tracers at work in any thread: while there are none, eager code need not look for its own."""
+"""The active tracers of all threads. While it is empty, eager code need not look for its own."""
 
 
 class _Mode(threading.local):
-    """Per thread: whether operators are recorded, and the trace that is at work."""
+    """Per thread: whether operators are recorded, and the active tracer."""
 
     enabled = True
     anomaly = False  # whether backward looks for NaN
@@ -45,13 +44,13 @@ next_order: Final = _order.__next__
 
 
 def tracing() -> Tracer | None:
-    """The tracer at work in this thread, if any."""
+    """The active tracer of this thread, if any."""
     found: Tracer | None = MODE.tracer
     return found
 
 
 class set_grad_enabled:
-    """Record operators or not, within a `with` block, in a decorated function, or from now on."""
+    """Turn recording on or off, within a `with` block, in a decorated function, or from now on."""
 
     def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
@@ -65,17 +64,28 @@ class set_grad_enabled:
     def __enter__(self) -> None:
         MODE.enabled = self.mode
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         MODE.enabled = self.previous
 
 
+def run_inside(enter: Callable[[], Any], name: str, function: F) -> F:
+    """`function`, decorated to run inside the context manager that `enter` makes."""
+    if inspect.isgeneratorfunction(function):
+        raise SamaraError(
+            f"{function.__name__} is a generator, whose body would run after the decorator",
+            fix=f"write `with {name}():` inside it",
+        )
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with enter():
+            return function(*args, **kwargs)
+
+    return cast(F, run)
+
+
 class _Switch:
-    """A context manager and decorator that sets the mode while it is entered."""
+    """A context manager and decorator that turns recording on or off."""
 
     mode: bool
 
@@ -90,27 +100,11 @@ class _Switch:
         self._previous.append(MODE.enabled)
         MODE.enabled = self.mode
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         MODE.enabled = self._previous.pop()
 
     def __call__(self, function: F) -> F:
-        if inspect.isgeneratorfunction(function):
-            raise SamaraError(
-                f"{function.__name__} is a generator, whose body would run after the decorator",
-                fix=f"write `with {type(self).__name__}():` inside it",
-            )
-
-        @functools.wraps(function)
-        def run(*args: Any, **kwargs: Any) -> Any:
-            with type(self)():
-                return function(*args, **kwargs)
-
-        return cast(F, run)
+        return run_inside(type(self), type(self).__name__, function)
 
 
 class no_grad(_Switch):
@@ -138,7 +132,7 @@ def is_grad_enabled() -> bool:
 
 
 class RemovableHandle:
-    """What registering a hook gives: `remove()`, a call or leaving a `with` block removes it."""
+    """The handle of a registered hook. `remove()`, a call, or leaving a `with` block removes the hook."""
 
     __slots__ = ("_hook", "_hooks")
 
@@ -165,7 +159,7 @@ class RemovableHandle:
 
 
 class Saved:
-    """One tensor that a rule will want: its array, the version it had, and where it came from."""
+    """A tensor saved for a gradient rule: its array, its version when saved, and its edge."""
 
     __slots__ = ("array", "edge", "seen", "version")
 
@@ -177,7 +171,7 @@ class Saved:
 
 
 class SavedOutput(Saved):
-    """A saved output. Its edge is the node that holds it, so it is not stored."""
+    """A saved output. Its edge would be the node that holds it, so it has none."""
 
     __slots__ = ("index",)
 
@@ -187,7 +181,7 @@ class SavedOutput(Saved):
 
 
 class SavePlan:
-    """Which inputs and outputs of an operator its rule reads, worked out once."""
+    """Which inputs and outputs of an operator its gradient rule reads. Computed once per operator."""
 
     __slots__ = ("ins", "names", "outs", "variadic")
 
@@ -215,7 +209,7 @@ def plan_of(op: OpSpec) -> SavePlan:
 class Node:
     """One recorded application of an operator.
 
-    edges: per input, where its gradient goes; None where none is wanted.
+    edges: per input, where its gradient goes; None for an input that needs no gradient.
     """
 
     __slots__ = ("attrs", "dtypes", "edges", "hooks", "op", "order", "outputs", "saved", "shapes")
@@ -230,17 +224,17 @@ class Node:
     outputs: tuple[tuple[tuple[int, ...], Any], ...] | None  # shape and dtype of each output
     hooks: dict[int, list[Callable[[Any], Any]]] | None
 
-    foreign = False  # whether `backward` is a user's code, which may hand out what it keeps
+    foreign = False  # whether `backward` is user code, which may return memory that it keeps
 
     @property
     def name(self) -> str:
-        """Of the operator, for messages and `grad_fn`."""
+        """The operator's name, for messages and `grad_fn`."""
         return self.op.name
 
     def backward(
         self, dys: Sequence[Tensor | None], create_graph: bool, edges: Sequence[Edge | None]
     ) -> Sequence[Any]:
-        """The gradient of each input, by the operator's rule; `edges`: those that are wanted."""
+        """The gradient of each input by the operator's rule; None in `edges`: it is not needed."""
         if self.op.grad is None:
             raise SamaraError(f"{self.op.name} has no gradient rule", op=self.op.name)
         if self.saved is None:
@@ -259,7 +253,7 @@ class Node:
         )
 
     def release(self) -> None:
-        """Drop what was saved; if that was anything, a second backward pass is an error."""
+        """Free the saved tensors. If there were any, a second backward pass raises."""
         if self.saved:
             self.saved = None
 
@@ -280,12 +274,12 @@ class Node:
 
 
 def unpack(value: Saved, create_graph: bool, name: str) -> Tensor:
-    """The saved tensor; with its place in the graph where gradients will be recorded."""
+    """The saved tensor; with its node of the tape if `create_graph`."""
     if value.version[0] != value.seen:
         raise SamaraError(
             f"a tensor of shape {list(value.array.shape)} that the gradient of {name} needs was "
-            f"changed in place afterwards (it is at version {value.version[0]}, "
-            f"{value.seen} was saved)",
+            f"changed in place afterwards (version {value.seen} was saved, it is now at version "
+            f"{value.version[0]})",
             op=name,
             fix="use the operation that makes a new tensor, or clone the tensor first",
         )
@@ -313,13 +307,13 @@ def _no_wrap(array: Any) -> Any:
 
 
 wrap: Callable[[Any], Tensor] = _no_wrap
-"""Makes a Tensor over an array, without a copy. Modules whose functions are methods of Tensor lie
-below it and make tensors by `tape.wrap`; those above import `wrap` of tensor.py, which is the same.
+"""Makes a Tensor over an array, without a copy. It is `wrap` of tensor.py, for the modules that
+tensor.py imports.
 """
 
 
 def set_wrap(function: Callable[[Any], Tensor]) -> None:
-    """Say how an array becomes a Tensor; tensor.py does so once."""
+    """Set `wrap`; tensor.py calls this once."""
     global wrap
     wrap = function
 
@@ -328,7 +322,7 @@ _completed: dict[Any, Mapping[str, Any]] = {}
 
 
 def complete(op: OpSpec, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`op.complete(attrs)`, remembered."""
+    """`op.complete(attrs)`, cached."""
     try:
         key = (op, *attrs.items())
         found = _completed.get(key)
@@ -343,7 +337,7 @@ def complete(op: OpSpec, attrs: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def ir_dtype(dtype: Any) -> DType:
-    """The DType of a numpy dtype, remembered."""
+    """The DType of a numpy dtype, cached."""
     found = _dtypes.get(dtype)
     if found is None:
         found = _dtypes[dtype] = DType.from_numpy(dtype)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The eager tensor: strided memory, a place on the tape, and PyTorch's methods."""
+"""The eager tensor: strided memory, a node of the tape, and PyTorch's methods."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ Hook = Callable[["Tensor"], "Tensor | None"]
 
 
 def _fast(name: str, op: OpSpec, ufunc: Any) -> Callable[[Tensor, Any], Tensor]:
-    """A Python operator with a short way for two small tensors of one dtype, which is what eager
-    code mostly adds and multiplies; everything else goes to the method of that name."""
+    """A Python operator with a fast path for two small tensors of one dtype, the most common case in
+    eager code. Everything else goes to the method of that name."""
 
     def method(self: Tensor, other: Any) -> Tensor:
         if type(other) is Tensor:
@@ -73,9 +73,9 @@ class Tensor(
 ):
     """An n-dimensional array that may be differentiated.
 
-    Names, argument order, defaults and semantics are PyTorch's, NCHW included. The memory is a
-    numpy array (`numpy()` shows it without a copy); views share it. `requires_grad` records what
-    is done with the tensor, `backward` fills `grad` of the leaves.
+    Names, argument order, defaults and semantics are PyTorch's, including NCHW. The memory is a numpy
+    array, which `numpy()` returns without a copy; views share it. With `requires_grad`, operators on
+    the tensor are recorded, and `backward` fills the `grad` of leaves.
 
     >>> x = samara.tensor([1.0, 2.0], requires_grad=True)
     >>> (x * x).sum().backward()
@@ -98,21 +98,23 @@ class Tensor(
         "_version",
     )
 
-    _data: Any  # the array; None for a GraphTensor, which has none
-    _traced: Any  # the tracer during whose trace it was made
+    _data: Any  # the array; None for a GraphTensor
+    _traced: Any  # the tracer that was active when it was made
     _requires_grad: bool
     _grad: Tensor | None
     _node: Node | None
     _index: int
-    _mark: Any  # see input_records; not set where there is none
+    _mark: Any  # see input_records; unset if there is none
     _version: list[int]  # shared by all tensors over the same memory
-    _base: tuple[Tensor, Node | None] | None  # of a view: whose, and at which node
+    _base: (
+        tuple[Tensor, Node | None] | None
+    )  # of a view: its base, and the base's node at that time
     _hooks: list[Hook] | None
     _post_hooks: list[Callable[[Tensor], Any]] | None
 
     def __init__(self, *args: Any, requires_grad: bool = False, device: Any = None) -> None:
-        """A tensor over a copy of `data` (an array or nested list). Integers are sizes, as in
-        PyTorch: Tensor(2, 3) is float32 and uninitialised, Tensor() is empty."""
+        """A tensor over a copy of an array or nested list. Integers are sizes, as in PyTorch:
+        Tensor(2, 3) is float32 and uninitialised, Tensor() is empty."""
         if device is not None:
             self.to(device)
         data: Sequence[Any] = args
@@ -134,7 +136,7 @@ class Tensor(
         self.requires_grad = requires_grad
 
     def _begin(self, array: Any) -> None:
-        """What every new tensor starts with."""
+        """Set the attributes of a new tensor."""
         self._data = array
         self._requires_grad = False
         self._grad = None
@@ -153,10 +155,10 @@ class Tensor(
 
     @classmethod
     def _unpickled(cls, array: Any) -> Tensor:
-        """A tensor over an array that was sent or stored; of a subclass what that makes of it."""
+        """A tensor of this class over an array that was sent or stored."""
         return wrap(array) if cls is Tensor else cls(array)
 
-    # ---- what it is
+    # ---- properties
 
     @property
     def shape(self) -> Size:
@@ -170,8 +172,8 @@ class Tensor(
 
     @property
     def _symbolic(self) -> bool:
-        """Whether only the run knows the value: this tensor is traced, or the trace at work in
-        this thread has taken it over as a variable. Other threads see its array.
+        """Whether the value is known only when the Program runs: the tensor is traced, or the active
+        trace of this thread has taken it over as a variable. Other threads see its array.
         """
         if self._data is None:
             return True
@@ -179,13 +181,13 @@ class Tensor(
         return tracer is not None and id(self) in tracer.taken
 
     def _known(self) -> Tensor:
-        """A variable of the trace at work as the traced tensor that it is now."""
+        """The current value of a variable of the active trace, as a traced tensor."""
         known: Tensor = _tracer().known(self)
         return known
 
     @property
     def ir_dtype(self) -> DType:
-        """The dtype as the op table calls it."""
+        """The dtype as a DType of the op table."""
         return tape.ir_dtype(self.dtype)
 
     @property
@@ -194,7 +196,7 @@ class Tensor(
 
     @property
     def is_leaf(self) -> bool:
-        """Whether the tape begins here."""
+        """Whether no recorded operator made this tensor."""
         return self._node is None
 
     @property
@@ -228,7 +230,7 @@ class Tensor(
 
     @property
     def grad(self) -> Tensor | None:
-        """What `backward` accumulated here."""
+        """The gradient that `backward` has accumulated."""
         return self._grad
 
     @grad.setter
@@ -241,7 +243,7 @@ class Tensor(
 
     @property
     def data(self) -> Tensor:
-        """The same memory, outside the tape and outside the guard of in-place changes."""
+        """The same memory without the tape. In-place changes are neither recorded nor checked."""
         if self._symbolic:
             return self
         return wrap(self._data)
@@ -253,7 +255,7 @@ class Tensor(
     # ---- the tape
 
     def detach(self) -> Tensor:
-        """The same memory as a leaf that needs no gradient."""
+        """A leaf over the same memory that requires no gradient."""
         if self._symbolic:
             return _tracer().stop(self)
         out = wrap(self._data)
@@ -267,15 +269,17 @@ class Tensor(
         create_graph: bool = False,
         inputs: Sequence[Tensor] | None = None,
     ) -> None:
-        """Add d self / d leaf to `grad` of every leaf (of `inputs` only, where given).
+        """Add d self / d leaf to the `grad` of every leaf, or of the leaves `inputs` only.
 
-        `gradient` is what flows in; needed unless the tensor has one element. The graph is freed
-        unless `retain_graph` (default: `create_graph`). `create_graph` records the pass itself.
+        `gradient` is the gradient of this tensor; it is needed unless the tensor has one element. The
+        graph is freed unless `retain_graph` (default: `create_graph`). `create_graph` records the pass
+        itself.
         """
         engine.backward([self], [gradient], retain_graph, create_graph, inputs)
 
     def register_hook(self, hook: Hook) -> RemovableHandle:
-        """Call `hook(gradient)` when this tensor's gradient is known; its result replaces it."""
+        """Call `hook(gradient)` when this tensor's gradient is known. A result other than None replaces
+        the gradient."""
         if not self._requires_grad:
             raise SamaraError("a hook needs a tensor that requires gradients")
         if self._node is None:
@@ -291,7 +295,7 @@ class Tensor(
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], Any]) -> RemovableHandle:
         """Call `hook(self)` as soon as `grad` of this leaf is complete in a backward pass.
 
-        Leaves get there in reverse order of first use, while the rest of the pass still runs.
+        Leaves are complete in reverse order of first use, while the rest of the pass still runs.
         """
         if self._node is not None or not self._requires_grad:
             raise SamaraError("a post-accumulate hook needs a leaf that requires gradients")
@@ -300,10 +304,10 @@ class Tensor(
         return RemovableHandle(self._post_hooks, hook)
 
     def retain_grad(self) -> None:
-        """Keep the gradient of a tensor that is no leaf in its `grad`."""
+        """Store the gradient of a non-leaf tensor in its `grad` too."""
         if self._node is None:
             return
-        own = weakref.ref(self)  # the node holds the hook; the tensor holds the node
+        own = weakref.ref(self)  # not a cycle: the node holds the hook, the tensor holds the node
 
         def keep(gradient: Tensor) -> None:
             t = own()
@@ -315,7 +319,7 @@ class Tensor(
     # ---- operators
 
     def _take(self, other: Any) -> None:
-        """A variable of a trace takes a new value."""
+        """Set a variable of the active trace to a new value."""
         _tracer().assign(self, other)
 
     @staticmethod
@@ -323,10 +327,10 @@ class Tensor(
         return apply(op, inputs, attrs)
 
     def __samara_beside__(self, op: OpSpec, attrs: Mapping[str, Any]) -> Any:
-        """An operator without tensor inputs, where this tensor lives."""
+        """Run an operator without tensor inputs in the same mode as this tensor: eager or traced."""
         return wrap(eager.run(op, (), attrs))
 
-    if TYPE_CHECKING:  # set below; checkers do not see that
+    if TYPE_CHECKING:  # set below by setattr, which type checkers do not see
         absolute = PointwiseMethods.abs
         arccos = PointwiseMethods.acos
         arcsin = PointwiseMethods.asin
@@ -372,7 +376,7 @@ tape.set_wrap(wrap)
 
 
 def _record_2(op: OpSpec, ufunc: Any, a: Tensor, b: Tensor, x: Any, y: Any) -> Tensor:
-    """The result of a binary operator on two plain tensors, recorded where need be."""
+    """The result of a binary operator on two eager tensors, recorded if one requires gradients."""
     try:
         out = wrap(ufunc(x, y))
     except (ValueError, TypeError) as error:
@@ -385,13 +389,13 @@ def _record_2(op: OpSpec, ufunc: Any, a: Tensor, b: Tensor, x: Any, y: Any) -> T
 
 
 def _stale(view: Tensor) -> bool:
-    """Whether the base of a view has moved on the tape since the view was made."""
+    """Whether the base of a view has a new node since the view was made."""
     base, node = view._base  # type: ignore[misc]
     return base._node is not node
 
 
 def apply(op: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-    """Run an operator of the table on tensors (None: absent, scalars: weak), recording it."""
+    """Run and record an operator. Inputs are tensors, None for absent ones, or weak scalars."""
     arrays = []
     wanted = False
     tracer = MODE.tracer if TRACERS else None
@@ -427,7 +431,7 @@ def _tracer() -> Any:
 
 
 def _share(outs: Sequence[Tensor], source: Tensor) -> None:
-    """Views share the version of the memory they look at."""
+    """Give views the version and base of the memory that they share."""
     memory = source._data
     owner = memory if memory.base is None else memory.base
     for out in outs:
@@ -445,7 +449,7 @@ def record(
     arrays: Sequence[Any],
     outs: Sequence[Tensor],
 ) -> Node:
-    """Put an application on the tape; `outs` become its results."""
+    """Record an application of an operator with the results `outs`."""
     node = Node()
     node.op = op
     node.attrs = attrs
@@ -459,7 +463,7 @@ def record(
                 edges.append((v, 0) if v._node is None else (v._node, v._index))
                 continue
         edges.append(None)
-    node.order = next_order()  # after the nodes of views that were renewed
+    node.order = next_order()  # must come after the nodes of renewed views
     node.edges = tuple(edges)
     node.shapes = tuple([getattr(a, "shape", ()) if a is not None else None for a in arrays])
     node.dtypes = tuple([getattr(a, "dtype", None) for a in arrays])
@@ -482,7 +486,7 @@ def _save(
 ) -> dict[str, Any]:
     plan = plan_of(op)
     saved: dict[str, Any] = {}
-    # What a scatter that overwrites or adds was given does not matter to its gradient.
+    # The gradient of a scatter that overwrites or adds does not depend on its values.
     lean = op in _SCATTERS and attrs.get("reduction", "none") in ("none", "add")
     for i, name in plan.ins:
         if lean and name != "indices":
@@ -495,6 +499,6 @@ def _save(
             Saved(inputs[i]._data, inputs[i]._version, edges[i]) for i in rest
         )
     for i, name in plan.outs:
-        # The node itself would be a cycle; _unpack puts it back.
+        # Without the node, which would be a cycle; _unpack sets it again.
         saved[name] = SavedOutput(outs[i]._data, outs[i]._version, i) if i < len(outs) else None
     return saved

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Named arrays in one safetensors file: written in one go, read without trusting it.
+"""Named arrays in one safetensors file. The reader does not trust the file.
 
-The format: 8 bytes little-endian size of the header; the header, JSON that gives each name its
-dtype, shape and place in the data, with `__metadata__` for texts; the data, tiled by the arrays.
+The format: the size of the header (8 bytes, little-endian); the header, JSON with dtype, shape and
+position in the data of each name, and texts in `__metadata__`; the data, without gaps between arrays.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from samara.pybridge.files import path_of, reading
 Array = npt.NDArray[Any]
 
 METADATA: Final = "__metadata__"
-# What other readers of the format accept.
+# The limit of other readers of the format.
 MAX_HEADER_BYTES: Final = 100_000_000
 
 _DTYPES: Final = {
@@ -46,17 +46,17 @@ _DTYPES: Final = {
     "C64": "<c8",
 }
 _CODES: Final = {v: k for k, v in _DTYPES.items() if k != "BF16"}
-# What the format knows beyond these.
+# Other dtypes of the format, which numpy lacks.
 _FOREIGN: Final = ("F8_E4M3", "F8_E5M2", "F8_E8M0", "F4", "F6_E2M3", "F6_E3M2")
 _MAX_RANK: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class TensorFile:
-    """What a file holds: arrays and texts by name, in the order of the header.
+    """The contents of a file: arrays and texts by name, in the order of the header.
 
-    `widened` names the arrays that were stored as bfloat16, which numpy lacks: they are float32, of
-    the very same values.
+    `widened` names the arrays that were stored as bfloat16, which numpy lacks. They are float32 with
+    the same values.
     """
 
     arrays: dict[str, Array]
@@ -81,7 +81,7 @@ class _Row:
 
 
 def dtype_code(array: Array) -> str | None:
-    """The format's name of an array's dtype, None where it has none."""
+    """The format's name of an array's dtype; None if the format lacks it."""
     return _CODES.get(array.dtype.newbyteorder("<").str)
 
 
@@ -90,11 +90,11 @@ def write_tensors(
     arrays: Mapping[str, Array],
     metadata: Mapping[str, str],
 ) -> int:
-    """Write the file atomically, or to an open file from its position on; returns its size in bytes.
+    """Write a path atomically, or an open file from its position on; returns the size in bytes.
 
-    The data of wide elements comes first, so that every array is aligned; arrays of any byte order
-    and strides are written one by one. Raises UnsupportedError for a dtype that the format lacks,
-    FileError where the file cannot be written.
+    Arrays with wide elements come first, so that every array is aligned. Arrays may have any byte
+    order and strides. Raises UnsupportedError for a dtype that the format lacks, FileError if the file
+    cannot be written.
     """
     order = sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize)
     places: dict[str, tuple[int, int]] = {}
@@ -112,7 +112,7 @@ def write_tensors(
     header += b" " * (-len(header) % 8)
     if len(header) > MAX_HEADER_BYTES:
         raise UnsupportedError(
-            f"the names and values beside the arrays take {len(header)} bytes, more than {MAX_HEADER_BYTES}",
+            f"names and values other than arrays take {len(header)} bytes, more than {MAX_HEADER_BYTES}",
             fix="keep long lists of numbers as arrays",
         )
     target: contextlib.AbstractContextManager[Any] = (
@@ -126,7 +126,7 @@ def write_tensors(
 
 
 def _bytes_of(array: Array) -> memoryview:
-    """An array's elements, row-major and little-endian; a copy only where they are not so."""
+    """An array's elements, row-major and little-endian; a copy only if they are not."""
     little = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
     return little.reshape(-1).view(np.uint8).data
 
@@ -135,11 +135,11 @@ def _bytes_of(array: Array) -> memoryview:
 
 
 def read_tensors(path: str | os.PathLike[str], *, mapped: bool = False) -> TensorFile:
-    """Read a file whole. `mapped` leaves the data in the file until they are used: arrays are
-    private copies on write, and the file must not be changed in place meanwhile.
+    """Read a file. `mapped` leaves the data in the file until they are used: arrays are copied on
+    write, and the file must not be changed in place meanwhile.
 
-    Raises ModelFormatError for whatever is wrong with the file, UnsupportedError for a dtype that
-    numpy lacks (bfloat16 becomes float32), FileError where it cannot be read.
+    Raises ModelFormatError for a damaged file, UnsupportedError for a dtype that numpy lacks (but
+    bfloat16 becomes float32), FileError if it cannot be read.
     """
     where = os.fspath(path_of(path, "path"))
     with reading(path), open(path, "rb") as file:
@@ -149,10 +149,10 @@ def read_tensors(path: str | os.PathLike[str], *, mapped: bool = False) -> Tenso
 def read_opened(
     file: BinaryIO, size: int, where: str, *, mapped: bool = False, alone: bool = True
 ) -> TensorFile:
-    """`read_tensors` of an open file from its position on, with `size` bytes to the end.
+    """`read_tensors` of an open file, which has `size` bytes from its position on.
 
-    `alone`: nothing may follow. Otherwise the position is behind the last array afterwards.
-    `mapped` is for files that are read from their beginning.
+    `alone`: nothing may follow the arrays. Otherwise the position is behind the last array afterwards.
+    `mapped` needs a file that is read from its beginning.
     """
     text = _read_header(file, where, size)
     data_bytes = size - 8 - len(text)
@@ -177,7 +177,7 @@ def _bad(where: str, message: str, fix: str | None = None) -> ModelFormatError:
 def _read_header(file: BinaryIO, where: str, size: int) -> bytes:
     start = file.read(8)
     if start[4:8] == b"SMRA":
-        raise _bad(where, "that is a model; use samara.Session", "samara.Session(path) runs it")
+        raise _bad(where, "that is a model; use samara.Session", "run it with samara.Session(path)")
     if start[:4] == b"PK\x03\x04":
         raise _bad(
             where,
@@ -206,7 +206,7 @@ def _read_header(file: BinaryIO, where: str, size: int) -> bytes:
 def _parse(
     text: bytes, where: str, data_bytes: int, alone: bool
 ) -> tuple[list[_Row], dict[str, str]]:
-    """Rows in the order of the header, found to tile the data; and the texts."""
+    """Rows in the order of the header, and the texts. Checks that the arrays fill the data exactly."""
     try:
         table = json.loads(text.decode("utf-8"), object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
@@ -239,13 +239,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"{_short(key)} is there twice")
+            raise ValueError(f"{_short(key)} occurs twice")
         found[key] = value
     return found
 
 
 def _short(value: object) -> str:
-    """`value` as an error shows it; a file may hold names of megabytes."""
+    """`value`, shortened for messages: a file may have names of megabytes."""
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}…"
 
@@ -261,7 +261,7 @@ def _row(where: str, name: str, value: Any) -> _Row:
     if code in _FOREIGN:
         raise UnsupportedError(
             f"{where}: tensor {_short(name)} is {code}, which numpy lacks",
-            fix="convert it to F32 or F16 where the file comes from",
+            fix="in the program that wrote the file, convert it to F32 or F16",
         )
     if not isinstance(code, str) or code not in _DTYPES:
         raise _bad(where, f"tensor {_short(name)}: there is no dtype {_short(code)}")
@@ -276,7 +276,7 @@ def _row(where: str, name: str, value: Any) -> _Row:
 
 
 def _is_sizes(value: Any) -> bool:
-    """Whether `value` is a list of sizes that an array can have."""
+    """Whether `value` is a list of possible sizes."""
     return isinstance(value, list) and all(type(v) is int and 0 <= v < 1 << 62 for v in value)
 
 
@@ -288,7 +288,7 @@ def _empty(where: str, row: _Row) -> Array:
 
 
 def _read(file: BinaryIO, where: str, start: int, rows: list[_Row]) -> dict[str, Array]:
-    """Arrays with memory of their own, in the order of `rows`, read from front to back."""
+    """Arrays in the order of `rows`, read into memory from front to back."""
     arrays = {row.name: _empty(where, row) for row in rows}
     for row in sorted(rows, key=lambda r: r.begin):
         view = arrays[row.name].reshape(-1).view(np.uint8).data
@@ -298,7 +298,7 @@ def _read(file: BinaryIO, where: str, start: int, rows: list[_Row]) -> dict[str,
 
 
 def _map(file: BinaryIO, where: str, start: int, rows: list[_Row]) -> dict[str, Array]:
-    """Arrays over the file, each page private as soon as it is written to."""
+    """Arrays over the mapped file. A write copies its page."""
     memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     arrays = {}
     for row in rows:

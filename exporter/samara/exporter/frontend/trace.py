@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara.trace`: run a function once on traced tensors and keep what it did as a Program."""
+"""`samara.trace`: run a function once on traced tensors and record its operators as a Program."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def trace(
     variables: parameters and buffers of `f` become variables of the Program, which `train_step`
         functions of the same file may change; otherwise they are constants.
 
-    A tensor of the module (or any that `f` uses) that is changed in place becomes a variable. So
-    a whole training step can be traced: `loss.backward()` and `optimizer.step()` are recorded too.
+    A tensor of the module, or any other that `f` uses, becomes a variable if `f` changes it in place.
+    So a whole training step can be traced: `loss.backward()` and `optimizer.step()` are recorded too.
     Python branches on tensor values are frozen, with a FrozenBranchWarning; `samara.script` keeps
-    them. Raises ScriptError, ShapeError or UnsupportedError at the user's file and line.
+    them. Raises ScriptError, ShapeError or UnsupportedError with the user's file and line.
 
     >>> program = samara.trace(nn.Linear(4, 2), samara.ones(1, 4), dynamic={"input": {0: "batch"}})
     >>> program.run({"input": np.zeros((3, 4), np.float32)})["output"].shape
@@ -59,7 +59,7 @@ def trace(
 
 
 class Capture:
-    """Everything that trace and script share: arguments, names, variables, results."""
+    """What trace and script share: arguments, names, variables, results."""
 
     strict = False
 
@@ -86,7 +86,7 @@ class Capture:
             self.state = {id(t): t for _, t in _named_tensors(f)}
 
     def program(self) -> Program:
-        """Run, and once more where tensors turned out to be variables."""
+        """Trace the function, and again if tensors turned out to be variables."""
         _warn_training(self.f)
         for _ in range(3):
             tracer = self.tracer(_name_of(self.f))
@@ -97,10 +97,13 @@ class Capture:
                 if not tracer.missed:
                     return self._finish(tracer, outputs)
             self.state = {**tracer.state}
-        raise ScriptError("the variables of this function change from run to run")
+        raise ScriptError(
+            "every run of this function changes other tensors in place",
+            fix="let it change the same tensors in every run",
+        )
 
     def entry(self) -> Callable[..., Any]:
-        """What is called with the traced arguments; script has its rewritten form."""
+        """The function to call with traced arguments. In script it is the rewritten form."""
         return self.f
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
@@ -139,7 +142,7 @@ class Capture:
             raise ScriptError(
                 "the function returns no tensor", fix="return what the Program computes"
             )
-        # Again: an optimizer may have made its state in this very run.
+        # Collect the names again: an optimizer may have made its state in this run.
         tracer.names = {id(t): n for n, t in _named_tensors(self.f)}
         names = self._names([n for n, _ in found])
         values = [tracer.lift(v) for _, v in found]
@@ -147,7 +150,7 @@ class Capture:
         writes = {}
         for key, (t, value) in tracer.assigned.items():
             if key not in tracer.state:
-                continue  # it lives for one run only
+                continue  # made during the trace, so it lives for one run only
             writes[len(values)] = variable_of[id(t)]
             values.append(value)
             names.append(f"next.{variable_of[id(t)]}")
@@ -161,7 +164,8 @@ class Capture:
         tracer.program.functions[function.name] = function
         by_id = {id(t): t for t in tracer.reads.values()}
         stored = [
-            Variable(n, _type_of(tracer, i), by_id[i]._data.copy()) for i, n in variable_of.items()
+            Variable(n, tracer.lifted[i][1].type, by_id[i]._data.copy())
+            for i, n in variable_of.items()
         ]
         program = tracer.program.finish([function.name], stored, tracer.metadata)
         return with_trained(program, {n: seen for n, (_, seen) in tracer.input_records.items()})
@@ -176,7 +180,7 @@ class Capture:
             yield name, t
 
     def _output(self, tracer: Tracer, value: Value) -> Value:
-        """Inputs, constants and repeated values get a node of their own."""
+        """The value as an output. Inputs, constants and repeated values get an identity node."""
         made = {v for n in tracer.root.nodes for v in n.outputs}
         if value in made and value not in self._given:
             self._given.add(value)
@@ -195,10 +199,6 @@ class Capture:
         return list(self.output_names)
 
 
-def _type_of(tracer: Tracer, key: int) -> Any:
-    return tracer.lifted[key][1].type
-
-
 # ---- arguments and results
 
 
@@ -207,11 +207,11 @@ def _signature(f: Callable[..., Any]) -> inspect.Signature:
 
 
 def check_callable(f: object, what: str = "trace") -> None:
-    """ArgumentError unless `f` is a module or function with parameters to be found."""
+    """Raise ArgumentError unless `f` is a samara module or a function."""
     if isinstance(f, Program):
         raise ArgumentError(
             f"{what} takes a module or function, not a Program",
-            fix="it is one already: samara.export writes it",
+            fix="write the Program to a file with samara.export",
         )
     if not callable(f):
         fix = "give the function or the samara.nn.Module itself"
@@ -220,19 +220,19 @@ def check_callable(f: object, what: str = "trace") -> None:
         raise ArgumentError(f"{what} takes a module or function, not {kind_of(f)}", fix=fix)
     if any(kind.__module__.startswith("torch.") for kind in type(f).__mro__):
         raise ArgumentError(
-            f"{what} takes modules of samara.nn, and this is {kind_of(f)}",
-            fix="samara.from_torch(module, example_inputs) converts it",
+            f"{what} takes modules of samara.nn, not {kind_of(f)}",
+            fix="convert it with samara.from_torch(module, example_inputs)",
         )
 
 
 def _arguments(f: Callable[..., Any], given: Any) -> dict[str, Any]:
-    """Arguments by name; a *args parameter is a tuple."""
+    """Arguments by name; that of a *args parameter is a tuple."""
     try:
         signature = _signature(f)
     except (TypeError, ValueError) as error:
         raise ArgumentError(
             f"the parameters of {f!r} cannot be found: {error}",
-            fix="wrap it in a function of yours",
+            fix="wrap it in a Python function",
         ) from None
     try:
         if isinstance(given, Mapping):
@@ -297,7 +297,7 @@ def _flat_outputs(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from _flat_outputs(v, f"{path}.{k}" if path else own)
     elif value is not None:
         raise ScriptError(
-            f"the function returns {type(value).__name__}, which a Program cannot",
+            f"the function returns {type(value).__name__}, which a Program cannot return",
             fix="return tensors, or tuples, lists and dicts of them",
         )
 
@@ -306,7 +306,7 @@ def _flat_outputs(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _referenced(f: Any) -> dict[str, Any]:
-    """Modules and optimizers that `f` uses, by the name that it has for them; "" is `f` itself."""
+    """Modules and optimizers that `f` uses, by their name in `f`; "" is `f` itself."""
     owner = f if hasattr(f, "named_modules") else getattr(f, "__self__", None)
     if hasattr(owner, "named_modules"):
         return {"": owner}
@@ -323,13 +323,13 @@ def _referenced(f: Any) -> dict[str, Any]:
 
 
 def _named_tensors(f: Any) -> list[tuple[str, Tensor]]:
-    """Tensors of modules by their path (after the module's name where `f` uses several), and state
-    of optimizers after the parameter that it belongs to."""
+    """(name, tensor) of modules, by path, and of the state of optimizers, by its parameter's name.
+
+    If `f` uses several modules, paths begin with the module's name.
+    """
     used = _referenced(f)
-    modules = {n: m for n, m in used.items() if hasattr(m, "named_modules")}
     out: list[tuple[str, Tensor]] = []
-    for name, m in modules.items():
-        prefix = name if len(modules) > 1 else ""
+    for prefix, m in _modules(used):
         out += [*m.named_parameters(prefix), *m.named_buffers(prefix)]
     names = {id(t): n for n, t in out}
     for name, optimizer in used.items():
@@ -340,11 +340,15 @@ def _named_tensors(f: Any) -> list[tuple[str, Tensor]]:
     return out
 
 
+def _modules(used: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """(prefix, module) of the modules among what a function uses."""
+    found = {n: m for n, m in used.items() if hasattr(m, "named_modules")}
+    return [(n if len(found) > 1 else "", m) for n, m in found.items()]
+
+
 def _scopes(f: Any) -> dict[int, str]:
-    used = {n: m for n, m in _referenced(f).items() if hasattr(m, "named_modules")}
     out: dict[int, str] = {}
-    for name, owner in used.items():
-        prefix = name if len(used) > 1 else ""
+    for prefix, owner in _modules(_referenced(f)):
         out |= {id(m): n for n, m in owner.named_modules(prefix=prefix)}
     return out
 

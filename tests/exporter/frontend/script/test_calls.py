@@ -115,7 +115,7 @@ def list_cut(x: Any) -> Any:
         (zero_step, ValueError, "must not be zero"),
         (float_range, samara.ScriptError, "range of a tensor of float32"),
         (traced_step, samara.ScriptError, "step of this range"),
-        (list_cut, samara.ScriptError, "list is cut where only the run knows"),
+        (list_cut, samara.ScriptError, "list is sliced at a position that is known only"),
     ],
 )
 def test_refusals(f: Any, kind: Any, message: str) -> None:

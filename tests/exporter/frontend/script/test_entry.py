@@ -492,7 +492,7 @@ BAD = {
     attribute: (samara.ScriptError, "attribute 'value' is assigned inside a branch"),
     global_write: (samara.ScriptError, "global or nonlocal variable '_COUNT'"),
     several: (samara.ScriptError, r"tensor of shape \[3\]"),
-    list_index: (samara.ScriptError, "list is indexed by a value that only the run knows"),
+    list_index: (samara.ScriptError, "list is indexed by a value that is known only when"),
     in_comprehension: (samara.ScriptError, "a branch was decided"),
     tensor_range: (samara.ScriptError, "iterated by Python"),
     after_loop: (samara.ScriptError, "only inside the loop"),

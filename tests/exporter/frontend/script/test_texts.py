@@ -74,7 +74,7 @@ class _Call:
     ],
 )
 def test_nothing_is_decided(use: Any) -> None:
-    with pytest.raises(ScriptError, match="depends on a value that only the run knows"):
+    with pytest.raises(ScriptError, match="depends on a value that is known only when"):
         samara.script(lambda x: (use(f"{x.sum()}"), x)[1], (samara.tensor([1.0]),))
 
 

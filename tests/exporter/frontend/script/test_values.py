@@ -22,7 +22,7 @@ def tracer() -> Any:
 
 
 def test_only_a_script_has_a_tracer() -> None:
-    with pytest.raises(samara.ScriptError, match="after the script has ended"):
+    with pytest.raises(samara.ScriptError, match="after the capture has ended"):
         values.script_tracer()
 
 

@@ -222,7 +222,7 @@ def test_the_views_of_files_before_0_4() -> None:
     part = b"\x8a\x01\x06(X\1\0\0\0v\x8a\x01\x02\x8a\x01\x04t"
     assert load(data.replace(whole, part))[0].tolist() == [2, 3]
     outside = part.replace(b"\x8a\x01\x04t", b"\x8a\x01\x05t")
-    with pytest.raises(ModelFormatError, match="leaves it"):
+    with pytest.raises(ModelFormatError, match="leaves storage"):
         load(data.replace(whole, outside))
 
 

@@ -98,7 +98,7 @@ def test_parts() -> None:
     part.array[0] = 40
     assert s.array[4] == 40
     for offset, count in ((0, 13), (12, 1), (-1, 2), (2, -1)):
-        with pytest.raises(ModelFormatError, match="leaves it"):
+        with pytest.raises(ModelFormatError, match="leaves storage"):
             s.part(offset, count, "file")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara.backends`: the libraries that PyTorch computes with, none of which is here."""
+"""`samara.backends`: switches of the libraries that PyTorch computes with. Samara has none of them."""
 
 from samara.exporter.frontend.backends import cuda as cuda
 from samara.exporter.frontend.backends import cudnn as cudnn

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara.backends.cuda`: not here; its switches may be set and change nothing."""
+"""`samara.backends.cuda`: absent; its switches may be set but change nothing."""
 
-from samara.exporter.frontend.absent import is_built as is_built
+from samara.exporter.frontend.absent import is_available as is_built
 from samara.exporter.frontend.absent import matmul as matmul
 from samara.exporter.frontend.absent import nothing as enable_cudnn_sdp
 from samara.exporter.frontend.absent import nothing as enable_flash_sdp

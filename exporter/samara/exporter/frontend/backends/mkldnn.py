@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara.backends.mkldnn`: not here; its switches may be set and change nothing."""
+"""`samara.backends.mkldnn`: absent; its switches may be set but change nothing."""
 
 from samara.exporter.frontend.absent import is_available as is_available
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara.backends.mps`: not here."""
+"""`samara.backends.mps`: absent."""
 
 from samara.exporter.frontend.absent import is_available as is_available
-from samara.exporter.frontend.absent import is_built as is_built
+from samara.exporter.frontend.absent import is_available as is_built
 
 __all__ = [
     "is_available",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara.cuda`: what programs ask of PyTorch's GPUs; there is none to train on."""
+"""`samara.cuda`: answers to what programs ask of PyTorch's GPUs. Samara trains on the CPU only."""
 
 from samara.exporter.frontend.absent import Event as Event
 from samara.exporter.frontend.absent import Stream as Stream
@@ -10,8 +10,8 @@ from samara.exporter.frontend.absent import get_rng_state_all as get_rng_state_a
 from samara.exporter.frontend.absent import init as init
 from samara.exporter.frontend.absent import ipc_collect as ipc_collect
 from samara.exporter.frontend.absent import is_available as is_available
+from samara.exporter.frontend.absent import is_available as is_initialized
 from samara.exporter.frontend.absent import is_bf16_supported as is_bf16_supported
-from samara.exporter.frontend.absent import is_initialized as is_initialized
 from samara.exporter.frontend.absent import manual_seed as manual_seed
 from samara.exporter.frontend.absent import manual_seed as seed
 from samara.exporter.frontend.absent import manual_seed_all as manual_seed_all

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A decision on a tensor: both sides are traced, and what they leave is merged."""
+"""`if` on a tensor: trace both sides and merge the values that they leave."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,21 +31,25 @@ from samara.exporter.types import DType, TensorType
 
 
 class Raised(BaseException):
-    """A `raise` in a branch or loop on a tensor; no handler of the user's catches it."""
+    """A `raise` in a branch or loop on a tensor. A BaseException, so that user code does not catch it."""
 
 
 @dataclass(slots=True)
 class State:
-    """The variables of a branch or loop: how to read and bind them."""
+    """The variables that a statement may bind: how to read and bind them, and which are read later.
+
+    `caught`: the statement stands inside `try … except`.
+    """
 
     get: Callable[[], tuple[Any, ...]]
     set: Callable[[tuple[Any, ...]], None]
     names: tuple[str, ...]
     live: tuple[bool, ...]
+    caught: bool = False
 
 
 class Side:
-    """One side of a decision after tracing: its region, its variables, or why it never ends."""
+    """One traced side of an `if`: its region and variables, or the error that it always raises."""
 
     def __init__(self, tracer: ScriptTracer, name: str, body: Callable[[], Any], state: State):
         before = state.get()
@@ -72,22 +77,17 @@ def branch(
     """`if` on a traced condition, which the user wrote as `source`."""
     tracer = script_tracer()
     sides = (Side(tracer, "then", then, state), Side(tracer, "else", orelse, state))
-    if all(s.stops is not None for s in sides):
+    stopped = [k for k, s in enumerate(sides) if s.stops is not None]
+    if stopped:
         for s in sides:
             s.region.discard()
-        tracer.require(condition, _said(tracer, sides[1], condition, False, source))
-        tracer.require(ops.logical_not(condition), _said(tracer, sides[0], condition, True, source))
-        raise Raised(sides[0].stops)
-    for side, other, holds in ((0, orelse, False), (1, then, True)):
-        if sides[side].stops is not None:
-            for s in sides:
-                s.region.discard()
-            tracer.require(
-                condition if holds else ops.logical_not(condition),
-                _said(tracer, sides[side], condition, not holds, source),
-            )
-            other()
-            return
+        for k in reversed(stopped):
+            text = _stop_text(tracer, sides[k], condition, k == 0, source)
+            tracer.require(condition if k == 1 else ops.logical_not(condition), text)
+        if len(stopped) == 2:
+            raise Raised(sides[0].stops)
+        (orelse if stopped == [0] else then)()
+        return
     merge = _Merge(tracer, sides)
     before = state.get()
     plans: list[Any] = []
@@ -102,10 +102,10 @@ def branch(
         tracer.write(cell, plan(outs))
 
 
-def _said(
+def _stop_text(
     tracer: ScriptTracer, side: Side, condition: GraphTensor, truth: bool, source: str | None
 ) -> str:
-    """What a side ends with, the inputs for which it is taken, and those for which it is not."""
+    """The error of a side, the condition under which the run reaches it, and how to avoid it."""
     taken = told(tracer, condition, truth, source)
     avoided = told(tracer, condition, not truth, source)
     return f"{side.stops}; this is reached when {taken.text}, and not when {avoided.advice()}"
@@ -114,8 +114,9 @@ def _said(
 def told(
     tracer: ScriptTracer, condition: GraphTensor, truth: bool, source: str | None
 ) -> Condition:
-    """When a condition holds (or, without `truth`, does not): in terms of the inputs where it compares
-    those, else as the user wrote it.
+    """When a condition holds (or does not hold, if `truth` is False).
+
+    The text names inputs if the condition compares them directly; otherwise it is the user's `source`.
     """
     found = condition_of(tracer.builder, tracer.lift(condition), truth)
     if found.direct or source is None:
@@ -134,7 +135,7 @@ _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def opposite(source: str) -> str:
-    """The text of an expression that is true where this one is false."""
+    """The source text of the negated expression."""
     tree = ast.parse(source, mode="eval").body
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         return ast.unparse(tree.operand)
@@ -145,14 +146,14 @@ def opposite(source: str) -> str:
 
 
 class _Mismatch(Exception):
-    """The two sides do not agree."""
+    """The two sides leave values that cannot be merged."""
 
 
 Plan = Callable[[Sequence[GraphTensor]], Any]
 
 
 class _Merge:
-    """Pairs of values, one of each side, that become outputs of one `if`."""
+    """Pairs of values, one from each side, that become the outputs of one `if` node."""
 
     def __init__(self, tracer: ScriptTracer, sides: Sequence[Side]) -> None:
         self.tracer = tracer
@@ -187,7 +188,7 @@ class _Merge:
             return lambda outs: Unbound(name, reason)
 
     def cells(self) -> list[tuple[Any, Plan]]:
-        """Everything that either side changed in place."""
+        """What either side changed in place, with its new contents."""
         found = {**self.regions[0].changes, **self.regions[1].changes}
         plans = []
         for key, (cell, _) in found.items():
@@ -205,7 +206,11 @@ class _Merge:
         return plans
 
     def pair(self, a: Seen, b: Seen, whole: bool = False, fill: bool = False) -> Plan:
-        """How to make what the two sides left, from the outputs of the `if`."""
+        """A function that makes the merged value from the outputs of the `if`.
+
+        `whole`: merge even the same object, because its contents changed. `fill`: a side without a
+        value gives a filler.
+        """
         if not whole and a.obj is b.obj:
             return lambda outs: a.obj
         if fill and (isinstance(a.obj, Unbound) or isinstance(b.obj, Unbound)):
@@ -219,8 +224,7 @@ class _Merge:
             return lambda outs: rebuilt(kind, {k: p(outs) for k, p in plans.items()})
         if is_leaf(a.obj) and is_leaf(b.obj):
             return self.leaf(a, b)
-        same = equal_objects(a.obj, b.obj)
-        if not same:
+        if not equal_objects(a.obj, b.obj):
             raise _Mismatch(f"{describe(a.obj)} or {describe(b.obj)}")
         return lambda outs: a.obj
 
@@ -238,7 +242,7 @@ class _Merge:
         if key not in self.slots:
             self.slots[key] = len(self.outputs[0])
             for side, s in enumerate((a, b)):
-                with _Inside(self.tracer, self.regions[side]):
+                with _reopened(self.tracer, self.regions[side]):
                     self.outputs[side].append(value(s))
         at = self.slots[key]
         return lambda outs: outs[at]
@@ -248,7 +252,7 @@ class _Merge:
         return self.tracer.lift(lifted(obj, dtype))
 
     def filled(self, a: Seen, b: Seen) -> Plan:
-        """A result that one side has not yet: anything of its type, which is never read."""
+        """A result that one side lacks: that side gives a filler of its type, which nobody reads."""
         have = b if isinstance(a.obj, Unbound) else a
         if isinstance(have.obj, Unbound):
             return lambda outs: have.obj
@@ -272,7 +276,7 @@ class _Merge:
         )
 
     def node(self, condition: GraphTensor) -> list[GraphTensor]:
-        """The `if` node; none when the sides leave nothing."""
+        """The outputs of the `if` node. No node is made if the sides leave nothing."""
         tracer = self.tracer
         then, orelse = self.regions
         if not self.outputs[0]:
@@ -289,23 +293,19 @@ class _Merge:
         return [GraphTensor.of(tracer, v) for v in made]
 
 
-class _Inside:
-    """The builder of a region once more, for conversions of its results."""
-
-    def __init__(self, tracer: ScriptTracer, region: Region) -> None:
-        self.tracer = tracer
-        self.region = region
-
-    def __enter__(self) -> None:
-        self.before = self.tracer.builder, self.tracer.region
-        self.tracer.builder, self.tracer.region = self.region.child, self.region
-
-    def __exit__(self, *error: object) -> None:
-        self.tracer.builder, self.tracer.region = self.before
+@contextmanager
+def _reopened(tracer: ScriptTracer, region: Region) -> Iterator[None]:
+    """Make a finished region current again, to convert its results there."""
+    before = tracer.builder, tracer.region
+    tracer.builder, tracer.region = region.child, region
+    try:
+        yield
+    finally:
+        tracer.builder, tracer.region = before
 
 
 def filler(tracer: ScriptTracer, t: TensorType) -> Value:
-    """Zeros of a type: of its own size where that is known, of size 0 in other dimensions."""
+    """Zeros of a type. Symbolic dims get size 0."""
     shape = [d.as_int() if d.is_static else 0 for d in t.shape]
     zero = tracer.lift(np.zeros((), t.dtype.numpy))
     made: Value = tracer.builder.op(ops.expand, zero, shape=shape, source=tracer.source())
@@ -313,7 +313,7 @@ def filler(tracer: ScriptTracer, t: TensorType) -> Value:
 
 
 def equal_objects(a: Any, b: Any) -> bool:
-    """Whether two Python objects are of one type and equal; arrays are never."""
+    """Whether two Python objects have the same type and are equal. Two arrays never are."""
     if a is b:
         return True
     same = a == b if type(a) is type(b) else False

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls and indices in rewritten code: the user's functions, Python's builtins, sizes from tensors."""
+"""Calls and indexing in rewritten code: user functions, Python builtins, sizes from tensors."""
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable
+from functools import partial
 from types import BuiltinFunctionType
 from typing import Any, cast
 
@@ -34,10 +34,11 @@ _SIZED = frozenset(
     ("reshape", "view", "expand", "broadcast_to", "repeat", "tile", "narrow", "unflatten")
 )
 _FRESH = (list, dict, set, sorted)
+_BUILTIN = (BuiltinFunctionType, type)
 
 
 def call(f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """`f(*args, **kwargs)`, in the rewritten form where `f` is the user's."""
+    """`f(*args, **kwargs)`. A user function is called in its rewritten form."""
     tracer = script_tracer()
     f = use(f)
     special = _special(f)
@@ -67,16 +68,13 @@ def call(f: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def call_said(sources: tuple[str, ...], f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """`call` of what may make a text; `sources` says how the arguments are written."""
+    """`call` of a function that may make a text; `sources` has the source text of the arguments."""
     text = spoken(use(f), sources, args, kwargs)
     return call(f, *args, **kwargs) if text is NotImplemented else text
 
 
-_BUILTIN = (BuiltinFunctionType, type)
-
-
 def refusing(what: str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None) -> Any:
-    """`f(*args, **kwargs)`; where Python has no answer for a traced value, a ScriptError."""
+    """`f(*args, **kwargs)`; ScriptError if it fails because an argument is traced."""
     try:
         return f(*args, **(kwargs or {}))
     except SamaraError:
@@ -87,13 +85,13 @@ def refusing(what: str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | 
             raise
         given = ", ".join(describe(a) for a in args)
         raise script_tracer().fail(
-            f"{what} of {given}, which only the run knows: {error}",
-            "use an operation of tensors",
+            f"{what} of {given}, which is known only when the program runs: {error}",
+            "use a tensor operation",
         ) from None
 
 
 def _created(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A new tensor: sizes may be traced, and what is made may be changed in place."""
+    """Call a creation function with traced sizes. The new tensor is traced, so it may change in place."""
     if f.__name__ in ("zeros", "ones", "full", "empty", "arange"):
         head = args[:1] if f.__name__ == "full" else args
         args = (*as_size(tuple(head)), *args[len(head) :])
@@ -112,16 +110,15 @@ def item(obj: Any, index: Any) -> Any:
         return obj[_tensor_index(index)]
     if isinstance(obj, (list, tuple, str)) and is_traced(index):
         raise script_tracer().fail(
-            f"a {type(obj).__name__} is indexed by a value that only the run knows",
-            "stack tensors and index the tensor; choose between modules with `if`",
+            f"a {type(obj).__name__} is indexed by a value that is known only when the program runs",
+            "stack the tensors and index the stacked tensor; choose between modules with `if`",
         )
-    if isinstance(obj, (list, tuple)) and isinstance(index, builtins.slice):
-        for end in (index.start, index.stop, index.step):
-            if is_traced(end):
-                raise script_tracer().fail(
-                    f"a {type(obj).__name__} is cut where only the run knows",
-                    "stack the tensors and cut the tensor",
-                )
+    if isinstance(obj, (list, tuple)) and isinstance(index, slice):
+        if any(map(is_traced, (index.start, index.stop, index.step))):
+            raise script_tracer().fail(
+                f"a {type(obj).__name__} is sliced at a position that is known only when the program runs",
+                "stack the tensors and slice the stacked tensor",
+            )
         return script_tracer().made(obj[index])
     return obj[index]
 
@@ -129,29 +126,24 @@ def item(obj: Any, index: Any) -> Any:
 def _tensor_index(index: Any) -> Any:
     if isinstance(index, tuple):
         return tuple(map(_tensor_index, index))
-    if isinstance(index, builtins.slice):
+    if isinstance(index, slice):
         return as_size(index)
     if isinstance(index, Dim) and not index.is_static:
         return traced(index)
     return index
 
 
-def slice_of(start: Any, stop: Any, step: Any) -> Any:
-    """A slice in an index."""
-    return builtins.slice(start, stop, step)
-
-
 class TensorRange:
-    """`range` of numbers that only the run knows."""
+    """`range` with traced start, stop or step."""
 
     def __init__(self, start: Any, stop: Any, step: Any) -> None:
         self.start, self.stop, self.step = start, stop, step
 
     def trips(self) -> GraphTensor:
-        """How many numbers there are."""
+        """The number of trips."""
         if not isinstance(self.step, int):
             raise script_tracer().fail(
-                "the step of this range is a tensor", "use a Python number as the step"
+                "the step of this range is a tensor", "use a Python int as the step"
             )
         if self.step == 0:
             raise ValueError("range() arg 3 must not be zero")
@@ -160,19 +152,19 @@ class TensorRange:
         start, stop = traced(self.start), traced(self.stop)
         span = stop - start if self.step > 0 else start - stop
         size = abs(self.step)
-        # Truncating division is the rounding-up one here: what is negative has no trips.
+        # ops.div truncates. Adding size - 1 rounds up a positive span; a negative one has no trips.
         return cast(GraphTensor, span if size == 1 else ops.div(span + (size - 1), size))
 
     def nth(self, i: GraphTensor) -> Any:
-        """The number of a trip."""
+        """The value in trip `i`."""
         if self.step != 1:
             i = i * self.step
         return i if _is_zero(self.start) else i + traced(self.start)
 
     def __iter__(self) -> Any:
         raise script_tracer().fail(
-            "a range whose end only the run knows is iterated by Python",
-            "write `for … in range(n):`, or make the numbers with arange(n)",
+            "a range whose length is known only when the program runs is iterated by Python",
+            "write `for … in range(n):`, or use arange(n)",
         )
 
     __len__ = __iter__
@@ -201,7 +193,7 @@ def _range(*args: Any) -> Any:
         if isinstance(value, Tensor) and (value.dtype.kind not in "iu" or value.ndim):
             raise script_tracer().fail(
                 f"range of a tensor of {value.dtype} and shape {list(value.shape)}",
-                "use a whole number without dimensions",
+                "use an integer tensor without dimensions",
             )
     return TensorRange(*(_whole(v) for v in (start, stop, step)))
 
@@ -238,7 +230,7 @@ def _len(value: Any) -> Any:
     return NotImplemented
 
 
-def _extreme(of_tensors: str, of_sizes: Callable[[Any, Any], Dim]) -> Callable[..., Any]:
+def _max_or_min(of_tensors: str, of_sizes: Callable[[Any, Any], Dim]) -> Callable[..., Any]:
     def best(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and isinstance(args[0], Tensor) and args[0].ndim == 1 and not kwargs:
             return getattr(args[0], "amax" if of_tensors == "maximum" else "amin")(0)
@@ -250,23 +242,15 @@ def _extreme(of_tensors: str, of_sizes: Callable[[Any, Any], Dim]) -> Callable[.
             if all(isinstance(x, (Dim, int)) for x in (found, v)):
                 found = of_sizes(as_dim(found), as_dim(v))
             else:
-                found = getattr(traced(found), of_tensors)(
-                    v if not isinstance(v, Dim) else traced(v)
-                )
+                other = traced(v) if isinstance(v, Dim) else v
+                found = getattr(traced(found), of_tensors)(other)
         return found
 
     return best
 
 
-def _all(values: Any) -> Any:
-    return _folded(values, ops.logical_and, True)
-
-
-def _any(values: Any) -> Any:
-    return _folded(values, ops.logical_or, False)
-
-
-def _folded(values: Any, combine: Any, neutral: bool) -> Any:
+def _folded(combine: Any, neutral: bool, values: Any) -> Any:
+    """`all` or `any` of truths, some of them traced."""
     if isinstance(values, Tensor):
         return NotImplemented
     out: Any = neutral
@@ -285,8 +269,8 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     float: _float,
     bool: _bool,
     len: _len,
-    max: _extreme("maximum", dmax),
-    min: _extreme("minimum", dmin),
-    all: _all,
-    any: _any,
+    max: _max_or_min("maximum", dmax),
+    min: _max_or_min("minimum", dmin),
+    all: partial(_folded, ops.logical_and, True),
+    any: partial(_folded, ops.logical_or, False),
 }

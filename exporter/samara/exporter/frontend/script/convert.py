@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a callable to its rewritten form, where it is the user's own Python."""
+"""From a callable to its rewritten form, if it is user code in Python."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.script import rewrite, source
 from samara.pybridge.errors import ScriptError
 
-# Rewritten code by the id of the code it came from, which is kept alive beside it.
+# Rewritten code by the id of the original code. The original is stored too, so that its id stays valid.
 _MADE: dict[int, tuple[CodeType, CodeType | None]] = {}
-# Code objects that are rewritten already, those of nested functions included.
+# Code objects that are rewritten already, nested functions included.
 _KNOWN: dict[int, CodeType] = {}
 
 
 def converted(f: Any, handlers: Any) -> Any:
-    """What to call instead of `f`: its rewritten form, or `f` itself where there is none.
+    """What to call instead of `f`: its rewritten form, or `f` itself.
 
-    `handlers` has the functions that rewritten code calls for its statements: the module runtime.
-    Library code, builtins and functions without a source stay as they are.
+    `handlers` is the module runtime, whose functions rewritten code calls. Library code, builtins
+    and functions without source stay as they are.
     """
     if isinstance(f, FunctionType):
         return _function(f, handlers)
@@ -32,7 +32,7 @@ def converted(f: Any, handlers: Any) -> Any:
     if isinstance(f, functools.partial):
         return functools.partial(converted(f.func, handlers), *f.args, **f.keywords)
     if isinstance(f, (type, Module)) or not callable(f):
-        return f  # a Module's own __call__ asks for its forward
+        return f  # Module.__call__ converts forward itself
     call = type(f).__call__
     if isinstance(call, FunctionType):
         return MethodType(_function(call, handlers), f)
@@ -40,7 +40,7 @@ def converted(f: Any, handlers: Any) -> Any:
 
 
 def require_scriptable(f: Any) -> None:
-    """ScriptError at the user's line for a function that cannot be scripted at all."""
+    """Raise ScriptError with the user's line for a function that cannot be scripted at all."""
     f = getattr(f, "forward", f)
     f = getattr(f, "__func__", f)
     if isinstance(f, functools.partial):
@@ -89,7 +89,7 @@ def _remember(code: CodeType) -> None:
 
 
 def _inside(f: FunctionType, handlers: Any) -> FunctionType:
-    """A decorator of the library around a function of the user's: the same around its new form."""
+    """A library decorator around a user function: the same decorator around the rewritten function."""
     if not hasattr(f, "__wrapped__") or f.__closure__ is None:
         return f
     cells = []

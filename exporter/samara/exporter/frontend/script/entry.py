@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara.script`: capture a function with its decisions and loops."""
+"""`samara.script`: capture a function with its branches and loops."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def script(
     output_names: Sequence[str] | None = None,
     variables: bool = False,
 ) -> Program:
-    """The Program that `f` (a function or a Module) computes, its decisions and loops included.
+    """The Program that `f` (a function or a Module) computes, with its branches and loops.
 
-    As `samara.trace`, but `if`, `while`, `for … in range(tensor)`, `break`, `continue`, early
+    Like `samara.trace`, but `if`, `while`, `for … in range(tensor)`, `break`, `continue`, early
     `return`, `and`, `or`, `not`, conditional expressions and `assert` on tensors become branches,
-    loops and checks of the Program, in `f` and in every function of the user's that it calls.
-    Decisions on Python values are taken now, and loops over Python values are unrolled. `f` itself
-    is not changed: called directly it runs as it is written, so print and a debugger work.
+    loops and checks of the Program, in `f` and in every user function that it calls. Branches on
+    Python values are decided now, and loops over Python values are unrolled. `f` itself does not
+    change: called directly it runs as written, so print and a debugger work.
 
-    Raises ScriptError at the user's file and line for Python that a Program cannot hold, ShapeError
-    and UnsupportedError as operators do.
+    Raises ScriptError with the user's file and line for Python that a Program cannot express, and
+    ShapeError and UnsupportedError as operators do.
 
     >>> program = samara.script(nn.LSTM(4, 8), samara.ones(3, 1, 4), dynamic={"input": {0: "time"}})
     >>> [y.shape for y in program.run({"input": np.zeros((7, 1, 4), np.float32)}).values()]
@@ -72,7 +72,7 @@ class ScriptCapture(Capture):
 
 
 def _too_deep(error: RecursionError) -> ScriptError:
-    """Calls that do not end, at the line of the user's that stands there most often."""
+    """The error for endless recursion, with the user's line that stands most often in the traceback."""
     lines: Counter[tuple[str, int, str]] = Counter()
     trace = error.__traceback__
     while trace is not None:
@@ -82,7 +82,7 @@ def _too_deep(error: RecursionError) -> ScriptError:
         trace = trace.tb_next
     (file, line, name), _ = lines.most_common(1)[0]
     return ScriptError(
-        f"{file}:{line}: calls nest too deeply in {name}: script goes as deep as Python does",
+        f"{file}:{line}: calls of {name} nest deeper than Python's recursion limit",
         fix="write the recursion as a loop",
     )
 
@@ -91,7 +91,7 @@ def _escaped() -> ScriptError:
     file, line = user_frame()
     return ScriptError(
         f"{file}:{line}: a tensor made inside a branch or loop is used outside of it",
-        fix="hand it on in a local variable, a list or a dict, not in a global or an attribute",
+        fix="pass it out in a local variable, a list or a dict, not in a global or an attribute",
     )
 
 

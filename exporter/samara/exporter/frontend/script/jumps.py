@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`break`, `continue` and early `return` without jumps: flags, and statements that they guard."""
+"""Replaces `break`, `continue` and early `return` by flags and statements that test them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from typing import Final
 
 RETURNED: Final = "_samara_returned"
 RESULT: Final = "_samara_result"
-# Attribute of a rewritten loop: the flags that end it before its own test is asked again.
+# Attribute of a rewritten loop: the flags that end it before its test is evaluated again.
 STOPS: Final = "samara_stops"
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+# Nodes that open a scope of their own.
+SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """The flags of the loop around a statement; None in a function's own body."""
+    """Names of the flags of the loop around a statement."""
 
     broken: str
     skipped: str
@@ -28,7 +29,7 @@ class _Loop:
 def lower_jumps(function: ast.FunctionDef) -> None:
     """Rewrite the body so that its only `return` is its last statement, and no loop has jumps.
 
-    Loops that something may end early carry the names of those flags in their attribute STOPS.
+    The attribute STOPS of each loop names the flags that may end it early.
     """
     function.body = _Lowering(function).body()
 
@@ -38,7 +39,7 @@ class _Lowering:
         self.function = function
         self.count = itertools.count(1)
         self.tail = function.body[-1]
-        returns = [s for s in _own(function.body) if isinstance(s, ast.Return)]
+        returns = [s for s in own_nodes(function.body) if isinstance(s, ast.Return)]
         self.returns = bool(returns) and returns != [self.tail]
 
     def body(self) -> list[ast.stmt]:
@@ -88,10 +89,10 @@ class _Lowering:
         return out
 
     def statement(self, s: ast.stmt, loop: _Loop | None) -> list[ast.stmt]:
-        """The statement with its parts lowered, and what goes before and after it."""
+        """The statement with its parts lowered, and the statements before and after it."""
         if isinstance(s, (ast.While, ast.For)):
             return self.loop(s, loop)
-        if isinstance(s, _SCOPES):
+        if isinstance(s, SCOPES):
             return [s]
         for field in ("body", "orelse", "finalbody"):
             part = getattr(s, field, None)
@@ -110,7 +111,7 @@ class _Lowering:
         if ast.Break in jumps:
             stops.append(own.broken)
             out.append(_assign(own.broken, False, s))
-        if self.returns and any(isinstance(j, ast.Return) for j in _own(s.body)):
+        if self.returns and any(isinstance(j, ast.Return) for j in own_nodes(s.body)):
             stops.append(RETURNED)
         orelse, s.orelse = s.orelse, []
         s.body = self.block(s.body, own)
@@ -124,11 +125,11 @@ class _Lowering:
         return out
 
     def flags(self, s: ast.stmt, loop: _Loop | None) -> list[str]:
-        """The flags that a statement may set, after which the rest must not run."""
-        if isinstance(s, _SCOPES):
+        """The flags that a statement may set. The rest of the block must not run once one is set."""
+        if isinstance(s, SCOPES):
             return []
         found = []
-        if self.returns and any(isinstance(j, ast.Return) for j in _own([s])):
+        if self.returns and any(isinstance(j, ast.Return) for j in own_nodes([s])):
             found.append(RETURNED)
         if loop is not None:
             kinds = {type(j) for j in _jumps([s])}
@@ -138,7 +139,7 @@ class _Lowering:
 
 
 def _ends(stmts: Sequence[ast.stmt]) -> bool:
-    """Whether what follows these statements is never reached."""
+    """Whether control never gets past these statements."""
     if not stmts:
         return False
     last = stmts[-1]
@@ -149,12 +150,12 @@ def _ends(stmts: Sequence[ast.stmt]) -> bool:
     return isinstance(last, ast.If) and _ends(last.body) and _ends(last.orelse)
 
 
-def _own(stmts: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    """Every node of the statements, but for those of functions and classes inside."""
+def own_nodes(stmts: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """Every node of the statements, without the insides of nested functions and classes."""
     for s in stmts:
         yield s
-        if not isinstance(s, _SCOPES):
-            yield from _own(list(ast.iter_child_nodes(s)))
+        if not isinstance(s, SCOPES):
+            yield from own_nodes(list(ast.iter_child_nodes(s)))
 
 
 def _jumps(stmts: Sequence[ast.AST]) -> Iterator[ast.AST]:
@@ -164,7 +165,7 @@ def _jumps(stmts: Sequence[ast.AST]) -> Iterator[ast.AST]:
             yield s
         elif isinstance(s, (ast.For, ast.While)):
             yield from _jumps(s.orelse)
-        elif not isinstance(s, _SCOPES):
+        elif not isinstance(s, SCOPES):
             yield from _jumps(list(ast.iter_child_nodes(s)))
 
 
@@ -179,7 +180,7 @@ def _assign(name: str, value: bool, at: ast.AST) -> ast.stmt:
 
 
 def _at(node: ast.stmt, like: ast.AST) -> ast.stmt:
-    """The statement and all that is new in it at the place of another."""
+    """Give the statement, and every new node in it, the position of another."""
     for n in ast.walk(node):
         if isinstance(n, (ast.expr, ast.stmt)) and not hasattr(n, "lineno"):
             ast.copy_location(n, like)

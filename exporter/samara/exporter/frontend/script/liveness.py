@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which variables are read after a statement: all that a branch or loop has to hand on."""
+"""Liveness: which variables are read after a statement. A branch or loop outputs only those."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-# Attributes of `if` and loop statements: names that are read later; of loops at their head.
-LIVE: Final = "samara_live"
+from samara.exporter.frontend.script.jumps import SCOPES, STOPS
 
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+# Attribute of `if` statements: the names that are read after them; of loops: those read at the loop's head.
+LIVE: Final = "samara_live"
 
 Names = frozenset[str]
 
@@ -18,21 +18,21 @@ Names = frozenset[str]
 def annotate(function: ast.FunctionDef, always: Iterable[str] = ()) -> None:
     """Set LIVE on every `if` and loop of a function without jumps.
 
-    `always` names variables that others may read at any time; those that nested functions mention
-    are added.
+    `always` names variables that other code may read at any time. Names read in nested functions
+    are added to them.
     """
     nested = frozenset(
         name
         for s in function.body
         for n in ast.walk(s)
-        if isinstance(n, _SCOPES)
+        if isinstance(n, SCOPES)
         for name in _loads(n)
     )
     _Liveness(nested | frozenset(always)).block(function.body, frozenset())
 
 
 def stored(nodes: Iterable[ast.AST]) -> list[str]:
-    """The variables that statements bind, in order of appearance; not those of inner scopes."""
+    """The variables that statements bind, in order of appearance, without those of inner scopes."""
     found: dict[str, None] = {}
     for node in nodes:
         _collect_stores(node, found)
@@ -73,7 +73,7 @@ def _loads(node: ast.AST | None) -> Names:
 
 
 class _Liveness:
-    """Backwards over the statements, which have no jumps any more."""
+    """Walks backwards over statements without jumps."""
 
     def __init__(self, always: Names) -> None:
         self.always = always
@@ -84,7 +84,7 @@ class _Liveness:
         return after
 
     def statement(self, s: ast.stmt, after: Names) -> Names:
-        """The names that are live before it."""
+        """The names that are live before the statement."""
         if isinstance(s, ast.If):
             setattr(s, LIVE, after | self.always)
             return self.block(s.body, after) | self.block(s.orelse, after) | _loads(s.test)
@@ -94,20 +94,20 @@ class _Liveness:
             inside = self.block(s.body, after)
             return inside | frozenset().union(*(_loads(i) for i in s.items))
         if isinstance(s, (ast.Try, ast.Match)):
-            # Any part may be the next: what one of them reads is live before and in all of them.
+            # Any part may run next, so a name that one part reads is live before and in all of them.
             everything = after | _loads(s)
             for part in _blocks(s):
                 self.block(part, everything)
             return everything
         if isinstance(s, ast.AugAssign):
             return after | _loads(s) | frozenset(stored([s]))
-        if isinstance(s, _SCOPES):
+        if isinstance(s, SCOPES):
             return after | _loads(s)
         return (after - frozenset(stored([s]))) | _loads(s)
 
     def loop(self, s: ast.While | ast.For, after: Names) -> Names:
         own = _loads(s.test) if isinstance(s, ast.While) else frozenset()
-        stops = frozenset(getattr(s, "samara_stops", ()))
+        stops = frozenset(getattr(s, STOPS, ()))
         target = frozenset(stored([s.target])) if isinstance(s, ast.For) else frozenset()
         head = after | own | stops
         while True:

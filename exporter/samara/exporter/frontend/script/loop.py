@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A loop that the run decides: the body is traced until the types of what it carries are stable."""
+"""A loop on a tensor: trace the body again and again until the types of the carried values are stable."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from samara.exporter.frontend.script.values import (
 from samara.exporter.ir.program import Value
 from samara.exporter.types import Dim, DType, Sym, TensorType, Tri, compare
 
-# Each round learns of at least one value that is carried, or of one size that changes.
+# Each round finds at least one more carried value, or one more size that changes.
 _ROUNDS = 32
 _CARRIED = "carried"
 
@@ -40,17 +40,17 @@ Path = tuple[Any, ...]
 
 @dataclass(slots=True)
 class _Plan:
-    """What the loop carries: types by path, cells by key, and the result's structure."""
+    """What the loop carries: types by path, cells by key, and the structure of the function's result."""
 
     types: dict[Path, TensorType] = field(default_factory=dict)
     cells: dict[Any, Cell] = field(default_factory=dict)
     result: Seen | None = None
-    gone: dict[str, str] = field(default_factory=dict)  # variables that end without a value
+    gone: dict[str, str] = field(default_factory=dict)  # variable without a value at the end -> why
 
 
 @dataclass(slots=True)
 class _Round:
-    """The body traced once under a plan."""
+    """The body, traced once under a plan."""
 
     region: Region
     results: dict[Path, Value]
@@ -63,10 +63,10 @@ def run_loop(
     step: Callable[[GraphTensor], Any],
     state: State,
 ) -> None:
-    """A loop of the Program: at most `trips` times, while `condition` holds.
+    """Add a loop to the Program: at most `trips` trips, while `condition` holds.
 
-    `step` gets the number of the trip, runs the body, and returns whether to go on: a truth, or
-    True where only `trips` ends the loop.
+    `step` takes the number of the trip, runs the body, and returns whether to continue: a traced
+    bool, or True if only `trips` ends the loop.
     """
     tracer = script_tracer()
     work = _Loop(tracer, step, state)
@@ -76,7 +76,8 @@ def run_loop(
             break
     else:
         raise tracer.fail(
-            "the types of what this loop carries do not settle", "carry fewer values that change"
+            f"the types of the values that this loop carries still change after {_ROUNDS} tracings",
+            "change fewer values in the loop",
         )
     work.node(trips, condition, got)
 
@@ -91,12 +92,13 @@ class _Loop:
         self.before = state.get()
         self.plan = _Plan()
         self.changed = False
+        self.results: dict[Path, Value] = {}  # of the last trip
         self.place = "{}:{}".format(*line_of(tracer))
 
     # ---- one round
 
     def round(self) -> _Round | None:
-        """Trace the body; None when the plan had to change."""
+        """Trace the body once; None if the plan had to change."""
         self.changed = False
         held = {key: cell.read() for key, cell in self.plan.cells.items()}
         region = Region(self.tracer, "body")
@@ -114,7 +116,7 @@ class _Loop:
         return got
 
     def trip(self, region: Region, held: dict[Any, Any]) -> _Round:
-        """One trip, from formal values to the values that leave it."""
+        """Trace one trip, from the body's inputs to its results."""
         tracer, plan = self.tracer, self.plan
         i = region.child.input("i", DType.I64, ())
         go = region.child.input("go", DType.BOOL, ())
@@ -136,15 +138,15 @@ class _Loop:
             ) from None
         after = [seen(v) for v in self.state.get()]
         ended = {key: seen(cell.read()) for key, cell in plan.cells.items()}
-        results: dict[Path, Value] = {}
+        self.results = {}
         for k, (name, old) in enumerate(self.variables()):
             if self.state.live[k]:
-                self.variable(name, seen(old), was[k], after[k], results)
+                self.variable(name, seen(old), was[k], after[k])
         for key, cell in plan.cells.items():
             states = (seen(held[key]), was_held[key], ended[key])
-            self.compare(("cell", key), *states, results, cell.label, whole=True)
+            self.compare(("cell", key), *states, cell.label, whole=True)
         last = go if more is True else tracer.lift(lifted(more, DType.BOOL))
-        return _Round(region, results, last)
+        return _Round(region, self.results, last)
 
     def discover(self, region: Region) -> None:
         """Plan to carry what the body changed in place."""
@@ -161,13 +163,13 @@ class _Loop:
         return list(zip(self.state.names, self.before, strict=True))
 
     def enter(self, name: str, value: Any, formals: dict[Path, GraphTensor]) -> Any:
-        """What a variable is when a trip begins."""
+        """The value of a variable at the start of a trip."""
         if name == RESULT and isinstance(value, Unbound) and self.plan.result is not None:
             return self.filled(("variable", name), self.plan.result, formals)
         return self.substituted(("variable", name), value, formals)
 
     def substituted(self, path: Path, value: Any, formals: dict[Path, GraphTensor]) -> Any:
-        """The value with carried leaves in place; the same object where it has none."""
+        """The value with its carried leaves replaced; the same object if it has none."""
         if path in formals:
             return formals[path]
         parts = seen(value).parts
@@ -177,7 +179,7 @@ class _Loop:
         return rebuilt(value, {k: self.substituted((*path, k), v, formals) for k, v in items})
 
     def filled(self, path: Path, like: Seen, formals: dict[Path, GraphTensor]) -> Any:
-        """The function's result before any trip has made it: of its structure."""
+        """The function's result before any trip has set it: a value of the same structure."""
         if like.parts is not None:
             parts = {k: self.filled((*path, k), p, formals) for k, p in like.parts.items()}
             return rebuilt(like.obj, parts)
@@ -185,9 +187,7 @@ class _Loop:
 
     # ---- what a trip did
 
-    def variable(
-        self, name: str, old: Seen, was: Seen, now: Seen, results: dict[Path, Value]
-    ) -> None:
+    def variable(self, name: str, old: Seen, was: Seen, now: Seen) -> None:
         path = ("variable", name)
         if isinstance(now.obj, Unbound):
             if now.obj is not was.obj:
@@ -201,10 +201,10 @@ class _Loop:
             self.fill(path, now)
             self.changed = True
             return
-        self.compare(path, old, was, now, results, f"'{name}'")
+        self.compare(path, old, was, now, f"'{name}'")
 
     def fill(self, path: Path, now: Seen) -> None:
-        """Plan to carry the result from the start, its sizes free where only the body knows them."""
+        """Plan to carry the result from the start. Symbolic sizes become fresh symbols."""
         if now.parts is not None:
             for k, p in now.parts.items():
                 self.fill((*path, k), p)
@@ -214,18 +214,14 @@ class _Loop:
             self.plan.types[path] = t.with_shape(shape)
 
     def compare(
-        self,
-        path: Path,
-        old: Seen,
-        was: Seen,
-        now: Seen,
-        results: dict[Path, Value],
-        label: str,
-        whole: bool = False,
+        self, path: Path, old: Seen, was: Seen, now: Seen, label: str, whole: bool = False
     ) -> None:
-        """Note what `now` means for the plan; add the values that leave the trip."""
+        """Extend the plan if `now` differs from `was`; add the values that leave the trip to `results`.
+
+        `old` is the value before the loop, `was` at the start of the trip, `now` at its end.
+        """
         if path in self.plan.types:
-            self.leaf(path, old, was, now, results, label)
+            self.leaf(path, old, was, now, label)
             return
         if now.obj is was.obj and not whole:
             return
@@ -235,7 +231,7 @@ class _Loop:
                 raise self.mismatch(label, was, now)
             before = old.parts if old.parts is not None else parts
             for k, p in parts.items():
-                self.compare((*path, k), before[k], p, others[k], results, f"{label}[{k!r}]")
+                self.compare((*path, k), before[k], p, others[k], f"{label}[{k!r}]")
             return
         if is_leaf(was.obj) and is_leaf(now.obj):
             if _equal(was, now):
@@ -247,25 +243,17 @@ class _Loop:
             raise self.mismatch(label, was, now)
 
     def carried_type(self, was: Seen, now: Seen, label: str) -> TensorType:
-        """The type of a leaf that turns out to change."""
+        """The type for a leaf that was found to change."""
         dtype = common_dtype(was.obj, now.obj)
         t = type_of(was.obj)
         if dtype is None or t.rank != type_of(now.obj).rank:
             raise self.mismatch(label, was, now)
         return TensorType(dtype, t.shape, t.quant)
 
-    def leaf(
-        self,
-        path: Path,
-        old: Seen,
-        was: Seen,
-        now: Seen,
-        results: dict[Path, Value],
-        label: str,
-    ) -> None:
-        """A carried leaf after a trip: its type must be the one that the next trip expects."""
+    def leaf(self, path: Path, old: Seen, was: Seen, now: Seen, label: str) -> None:
+        """Check a carried leaf after a trip: it must have the type that the next trip expects."""
         planned = self.plan.types[path]
-        entered = _value_of(was)
+        entered: Value = was.value
         if not is_leaf(now.obj):
             raise self.mismatch(label, was, now)
         obj = (
@@ -274,25 +262,22 @@ class _Loop:
         t = type_of(obj)
         dtype = common_dtype(was.obj, obj)
         if dtype is not planned.dtype or t.rank != planned.rank:
-            wider = None if dtype is None else common_dtype(old.obj, obj)
-            wider = common_dtype(old.obj, obj) if is_leaf(old.obj) else wider
+            wider = common_dtype(old.obj, obj) if is_leaf(old.obj) else None
             if wider is not None and wider is not planned.dtype and t.rank == planned.rank:
-                # A Python number at the start takes the dtype of what the body makes of it.
+                # A Python number before the loop takes the dtype that the body gives it.
                 self.plan.types[path] = TensorType(wider, planned.shape, planned.quant)
                 self.changed = True
                 return
             raise self.mismatch(label, old if is_leaf(old.obj) else was, Seen(obj, obj))
         value = self.tracer.lift(lifted(obj, planned.dtype))
         shape = list(planned.shape)
-        for axis, (d, e) in enumerate(zip(entered.type.shape, self._shape(value), strict=True)):
-            if compare(d, e) is not Tri.YES and not _is_fresh(planned.shape[axis]):
+        for axis, (d, e) in enumerate(zip(entered.type.shape, value.type.shape, strict=True)):
+            same = compare(d, self.tracer.builder.translate(e)) is Tri.YES
+            if not same and not _is_fresh(planned.shape[axis]):
                 shape[axis] = self.fresh()
                 self.changed = True
         self.plan.types[path] = planned.with_shape(shape)
-        results[path] = value
-
-    def _shape(self, value: Value) -> list[Dim]:
-        return [self.tracer.builder.translate(d) for d in value.type.shape]
+        self.results[path] = value
 
     def fresh(self) -> Dim:
         return self.tracer.program.fresh_symbol(_CARRIED)
@@ -334,7 +319,7 @@ class _Loop:
             tracer.write(cell, self.substituted(("cell", key), cell.read(), outs))
 
     def start(self, path: Path, value: Any, t: TensorType) -> Value:
-        """What a carried leaf is before the first trip."""
+        """The value of a carried leaf before the first trip."""
         for key in path[2:]:
             if isinstance(value, Unbound):
                 break
@@ -342,11 +327,6 @@ class _Loop:
         if isinstance(value, Unbound):
             return filler(self.tracer, t)
         return self.tracer.lift(lifted(value, t.dtype))
-
-
-def _value_of(s: Seen) -> Value:
-    value: Value = s.value
-    return value
 
 
 def _equal(a: Seen, b: Seen) -> bool:

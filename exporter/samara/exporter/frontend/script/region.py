@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A branch or loop body while it is traced: its builder, and what it changes of the world outside.
+"""A branch or loop body while it is traced: its builder, and what it changes outside.
 
 Python objects that a body changes in place (tensors, lists, dicts, variables of the program) are
-cells: their contents are put back when the body ends, and handed on like variables.
+cells. Their contents are restored when the body ends; the new contents become outputs of the body.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from samara.exporter.frontend.graph import GraphTensor
@@ -22,19 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An object as it was at one moment: a tensor's value, the parts of a container."""
+    """A snapshot of an object: a tensor's value, or the parts of a container."""
 
     obj: Any
     value: Any
 
     @property
     def parts(self) -> dict[Any, Seen] | None:
-        """The parts of a container by key or position, None for anything else."""
+        """The parts of a container by key or position; None for anything else."""
         return self.value if isinstance(self.obj, (list, tuple, dict)) else None
 
 
 def seen(obj: Any) -> Seen:
-    """`obj` as it is now."""
+    """A snapshot of `obj`."""
     if isinstance(obj, GraphTensor):
         return Seen(obj, obj._value)
     if isinstance(obj, dict):
@@ -45,7 +44,7 @@ def seen(obj: Any) -> Seen:
 
 
 def rebuilt(like: Any, parts: dict[Any, Any]) -> Any:
-    """A container of the kind of `like` with other parts."""
+    """A container of the type of `like` with other parts."""
     if isinstance(like, dict):
         made = type(like)()
         made.update(parts)
@@ -57,10 +56,9 @@ def rebuilt(like: Any, parts: dict[Any, Any]) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Something that is changed in place: what it holds can be read and put back.
+    """Something that changes in place; its contents can be read and restored.
 
-    `born` is the tracer's clock when it was made: a body that made it itself has nothing to put
-    back.
+    `born` is the tracer's clock when it was made. A body that made it itself need not restore it.
     """
 
     key: Any
@@ -82,7 +80,7 @@ def tensor_cell(t: GraphTensor) -> Cell:
 
 
 def variable_cell(tracer: ScriptTracer, t: Tensor, born: int) -> Cell:
-    """The value of an eager tensor that the traced code changes in place."""
+    """The value of an eager tensor that traced code changes in place."""
 
     def read() -> Any:
         known = tracer.assigned.get(id(t))
@@ -108,9 +106,9 @@ def container_cell(obj: Any, label: str, born: int) -> Cell:
 
 
 class Region:
-    """A child of the tracer's builder, current between `with`; afterwards all cells are as before.
+    """A child of the tracer's builder, current inside `with`. Leaving it restores all cells.
 
-    `changes` holds the cells that were touched and what they held at the end.
+    `changes` has the cells that were touched and their contents at the end.
     """
 
     def __init__(self, tracer: ScriptTracer, name: str) -> None:
@@ -130,19 +128,14 @@ class Region:
         tracer.builder, tracer.region = self.child, self
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.changes = {k: (c, seen(c.read())) for k, (c, _) in self._before.items()}
         for cell, before in self._before.values():
             cell.write(before)
         self.tracer.builder, self.tracer.region = self.parent, self.outer
 
     def touch(self, cell: Cell) -> None:
-        """The cell is going to change."""
+        """Remember the contents of a cell that is about to change."""
         if cell.born < self.start and cell.key not in self._before:
             self._before[cell.key] = (cell, cell.read())
 

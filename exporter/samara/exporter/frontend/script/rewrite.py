@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rewriting a function: each decision becomes a call of runtime.py, which decides how to take it."""
+"""Rewrites a function: each branch, loop and operator becomes a call of a function of runtime.py."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 from samara.exporter.frontend.script import liveness
-from samara.exporter.frontend.script.jumps import STOPS, lower_jumps
+from samara.exporter.frontend.script.jumps import STOPS, lower_jumps, own_nodes
 from samara.exporter.frontend.script.liveness import LIVE, stored
-from samara.exporter.frontend.script.source import RUNTIME, Definition
+from samara.exporter.frontend.script.source import RUNTIME, Definition, parameters
 
 _N = TypeVar("_N", bound=ast.AST)
 _COMPARED = {
@@ -36,7 +36,7 @@ _ARITHMETIC = {
 
 
 def rewrite(node: Definition) -> Definition:
-    """The definition with runtime calls for its decisions, in place; lines stay as they are."""
+    """Rewrite the definition in place to call the runtime. Line numbers do not change."""
     rewriter = _Rewriter()
     if isinstance(node, ast.Lambda):
         return cast(ast.Lambda, rewriter.visit(node))
@@ -44,8 +44,8 @@ def rewrite(node: Definition) -> Definition:
 
 
 def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """The line of a `yield` or `await` of the function's own; 0 when it has none."""
-    for n in _own_nodes(node.body):
+    """The line of a `yield` or `await` of the function itself; 0 if it has none."""
+    for n in own_nodes(node.body):
         if isinstance(n, (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)):
             return n.lineno
     return 0
@@ -53,30 +53,30 @@ def is_generator(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 @dataclass(slots=True)
 class _Scope:
-    """The names of one function: parameters and variables, and those that may be unbound."""
+    """The names of one function."""
 
-    bound: set[str]
-    maybe: set[str] = field(default_factory=set)
+    bound: set[str]  # parameters and variables
+    maybe: set[str] = field(default_factory=set)  # variables that may be unbound
     outer: set[str] = field(default_factory=set)  # declared global or nonlocal
     globals: set[str] = field(default_factory=set)
-    first: str = ""
+    first: str = ""  # the first parameter
 
 
 class _Rewriter(ast.NodeTransformer):
     def __init__(self) -> None:
         self.scopes: list[_Scope] = []
         self.count = itertools.count(1)
-        self.caught = 0  # how many `try … except` are around
-        self.pending: list[ast.stmt] | None = None  # definitions to stand before this statement
+        self.caught = 0  # number of enclosing `try … except`
+        self.pending: list[ast.stmt] | None = None  # definitions to insert before this statement
 
     # ---- functions
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
-        """Its body; decorators, defaults and annotations belong to the scope around it."""
+        """Rewrite the body. Decorators, defaults and annotations belong to the enclosing scope."""
         if is_generator(node):
             return node
-        scope = _Scope(set(_parameters(node.args)))
-        for n in _own_nodes(node.body):
+        scope = _Scope(set(parameters(node.args)))
+        for n in own_nodes(node.body):
             if isinstance(n, (ast.Global, ast.Nonlocal)):
                 scope.outer |= set(n.names)
             if isinstance(n, ast.Global):
@@ -85,9 +85,9 @@ class _Rewriter(ast.NodeTransformer):
         scope.first = positional[0].arg if positional else ""
         lower_jumps(node)
         liveness.annotate(node, scope.outer)
-        # Names bound in some of these only may have no value afterwards.
+        # A name that is bound inside one of these may have no value afterwards.
         kinds = (ast.If, ast.While, ast.For, ast.BoolOp, ast.IfExp)
-        inside = [n for n in _own_nodes(node.body) if isinstance(n, kinds)]
+        inside = [n for n in own_nodes(node.body) if isinstance(n, kinds)]
         scope.maybe = set(stored(inside)) - scope.bound - scope.outer
         scope.bound |= set(stored(node.body)) - scope.outer
         caught, self.caught = self.caught, 0
@@ -112,30 +112,29 @@ class _Rewriter(ast.NodeTransformer):
         node.args.kw_defaults = [d and self.visit(d) for d in node.args.kw_defaults]
         return self.function(node)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> Any:
+    def visit_ClassDef(self, node: ast.ClassDef | ast.AsyncFunctionDef) -> Any:
         return node
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
-        return node
+    visit_AsyncFunctionDef = visit_ClassDef
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         node.args.defaults = [self.visit(d) for d in node.args.defaults]
         node.args.kw_defaults = [d and self.visit(d) for d in node.args.kw_defaults]
-        self.scopes.append(_Scope(set(_parameters(node.args))))
+        self.scopes.append(_Scope(set(parameters(node.args))))
         node.body = self.inner(lambda: self.visit(node.body))
         self.scopes.pop()
         return node
 
     def inner(self, visit: Callable[[], Any]) -> Any:
-        """What `visit` gives, with no statement around to put definitions before."""
+        """Call `visit` where there is no statement to insert definitions before."""
         around, self.pending = self.pending, None
         got = visit()
         self.pending = around
         return got
 
     def thunk(self, node: ast.expr) -> ast.expr | None:
-        """An operand that is computed when asked for; with its walruses as a function that binds
-        variables. None where there is no statement to put that before."""
+        """An operand as a lambda, computed on demand. One with a walrus becomes a function that binds
+        variables; None if there is no statement to insert that function before."""
         if not _binds(node):
             return _lambda(self.visit(node))
         if self.pending is None:
@@ -145,8 +144,8 @@ class _Rewriter(ast.NodeTransformer):
         value = _at(ast.Return(node), node)
         made = self.region(f"_samara_operand_{k}", [value], node)
         self.pending += [made, *self.accessors(k, names, node)]
-        access = self.access(k, [True] * len(names))[:-1]
-        return _at_expr(_runtime("binding", _load(made.name), *access), node)
+        state = self.state(k, [True] * len(names))
+        return _at(_runtime("binding", _load(made.name), state), node)
 
     # ---- statements
 
@@ -162,54 +161,47 @@ class _Rewriter(ast.NodeTransformer):
         return out
 
     def visit_If(self, node: ast.If) -> Any:
-        k, names, live = self.state(node)
+        k, names, live = self.variables(node)
         source = _written(node.test)
         test = self.visit(node.test)
         then = self.region(f"_samara_then_{k}", node.body, node)
         orelse = self.region(f"_samara_else_{k}", node.orelse, node)
         sides = (_load(then.name), _load(orelse.name))
-        call = _runtime("if_", test, *sides, *self.access(k, live), source)
+        call = _runtime("if_", test, *sides, self.state(k, live), source)
         return [then, orelse, *self.accessors(k, names, node), self.call(call, node)]
 
     def visit_While(self, node: ast.While) -> Any:
-        k, names, live = self.state(node)
+        k, names, live = self.variables(node)
         again = ast.Return(node.test)
         test = self.region(f"_samara_test_{k}", [_at(again, node.test)], node)
         body = self.region(f"_samara_body_{k}", node.body, node)
-        call = _runtime(
-            "while_", _load(test.name), _load(body.name), self.stops(node), *self.access(k, live)
-        )
+        parts = (_load(test.name), _load(body.name), self.stops(node))
+        call = _runtime("while_", *parts, self.state(k, live))
         return [test, body, *self.accessors(k, names, node), self.call(call, node)]
 
     def visit_For(self, node: ast.For) -> Any:
-        k, names, live = self.state(node)
+        k, names, live = self.variables(node)
         items = self.visit(node.iter)
         item = ast.Assign([node.target], _load("_samara_item"))
         target = self.region(f"_samara_target_{k}", [_at(item, node.target)], node)
         target.args.args = [ast.arg("_samara_item")]
         body = self.region(f"_samara_body_{k}", node.body, node)
-        call = _runtime(
-            "for_",
-            items,
-            _load(target.name),
-            _load(body.name),
-            self.stops(node),
-            *self.access(k, live),
-        )
+        parts = (_load(target.name), _load(body.name), self.stops(node))
+        call = _runtime("for_", items, *parts, self.state(k, live))
         return [_at(target, node), body, *self.accessors(k, names, node), self.call(call, node)]
 
-    def state(self, node: ast.If | ast.While | ast.For) -> tuple[int, list[str], list[bool]]:
-        """A number for the region; the variables that it may bind, and which of them are live."""
+    def variables(self, node: ast.If | ast.While | ast.For) -> tuple[int, list[str], list[bool]]:
+        """A number for the statement; the variables that it may bind, and whether each is live."""
         names = [n for n in stored([node]) if n not in self.scopes[-1].outer]
         live = getattr(node, LIVE)
         return next(self.count), names, [n in live for n in names]
 
     def region(self, name: str, stmts: Sequence[ast.stmt], at: ast.AST) -> ast.FunctionDef:
-        """A nested function of the statements, which binds the variables of the function around."""
-        # Walrus targets are stores too, so everything is collected before the visit.
+        """The statements as a nested function that binds the variables of the enclosing function."""
+        # Visiting turns walruses into functions, so the stores are collected before.
         names = stored(stmts)
         body = [*self.declare(names), *self.block(stmts)]
-        return cast(ast.FunctionDef, _at(_def(name, body or [ast.Pass()]), at))
+        return _at(_def(name, body or [ast.Pass()]), at)
 
     def declare(self, names: Iterable[str]) -> list[ast.stmt]:
         top = self.scopes[-1].globals
@@ -221,7 +213,7 @@ class _Rewriter(ast.NodeTransformer):
         return out
 
     def accessors(self, k: int, names: Sequence[str], at: ast.AST) -> list[ast.stmt]:
-        """`get` and `set` of the variables."""
+        """Definitions of `get`, `set` and the names of the variables."""
         values = ast.Tuple([_load(n) for n in names], ast.Load())
         get = _def(f"_samara_get_{k}", [ast.Return(values)])
         stores: list[ast.stmt] = [ast.Pass()]
@@ -236,17 +228,19 @@ class _Rewriter(ast.NodeTransformer):
         )
         return [_at(s, at) for s in (get, set_, told)]
 
-    def access(self, k: int, live: Sequence[bool]) -> list[ast.expr]:
-        return [
+    def state(self, k: int, live: Sequence[bool]) -> ast.expr:
+        """The State of the statement with number `k`."""
+        return _runtime(
+            "State",
             _load(f"_samara_get_{k}"),
             _load(f"_samara_set_{k}"),
             _load(f"_samara_names_{k}"),
             ast.Tuple([ast.Constant(v) for v in live], ast.Load()),
             ast.Constant(self.caught > 0),
-        ]
+        )
 
     def stops(self, node: ast.While | ast.For) -> ast.expr:
-        """The flags that end the loop, read when asked."""
+        """A lambda that reads the flags that end the loop."""
         flags = [cast(ast.expr, _load(n)) for n in getattr(node, STOPS)]
         return _lambda(ast.Tuple(flags, ast.Load()))
 
@@ -300,7 +294,7 @@ class _Rewriter(ast.NodeTransformer):
         node.value = self.visit(node.value)
         touched = self.touches([node.target], node)
         if isinstance(node.target, ast.Name):
-            read = self.visit(_at_expr(_load(node.target.id), node))
+            read = self.visit(_at(_load(node.target.id), node))
             touched.append(self.call(_runtime("touch_item", read), node))
         node.target = self.visit(node.target)
         return [*touched, node]
@@ -322,7 +316,7 @@ class _Rewriter(ast.NodeTransformer):
         return out
 
     def touches(self, targets: Iterable[ast.expr], at: ast.AST) -> list[ast.stmt]:
-        """Calls that announce what an assignment is going to change."""
+        """Calls that announce what an assignment is about to change."""
         out: list[ast.stmt] = []
         for t in targets:
             if isinstance(t, (ast.Tuple, ast.List)):
@@ -330,9 +324,9 @@ class _Rewriter(ast.NodeTransformer):
             elif isinstance(t, ast.Starred):
                 out += self.touches([t.value], at)
             elif isinstance(t, ast.Subscript):
-                out.append(self.call(_runtime("touch_item", _copied(t.value)), at))
+                out.append(self.call(_runtime("touch_item", copy.deepcopy(t.value)), at))
             elif isinstance(t, ast.Attribute):
-                touch = _runtime("touch_attribute", _copied(t.value), ast.Constant(t.attr))
+                touch = _runtime("touch_attribute", copy.deepcopy(t.value), ast.Constant(t.attr))
                 out.append(self.call(touch, at))
             elif isinstance(t, ast.Name) and t.id in self.scopes[-1].outer:
                 out.append(self.call(_runtime("touch_outer", ast.Constant(t.id)), at))
@@ -345,7 +339,7 @@ class _Rewriter(ast.NodeTransformer):
             return node
         for scope in reversed(self.scopes):
             if node.id in scope.maybe:
-                return _at_expr(_runtime("use", node), node)
+                return _at(_runtime("use", node), node)
             if node.id in scope.bound or node.id in scope.outer:
                 return node
         return node
@@ -358,21 +352,21 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(f, ast.Name) and f.id in ("super", "locals", "globals", "vars"):
             if f.id == "super" and not args:
                 first = next(s.first for s in reversed(self.scopes) if s.first)
-                args = [_at_expr(_load(n), node) for n in ("__class__", first)]
+                args = [_at(_load(n), node) for n in ("__class__", first)]
             return ast.copy_location(ast.Call(f, args, keywords), node)
         if isinstance(f, ast.Name) or (isinstance(f, ast.Attribute) and f.attr == "format"):
             known = [] if any(isinstance(a, ast.Starred) for a in node.args) else sources
             words = ast.Tuple(list(known), ast.Load())
             call = _runtime("call_said", words, self.visit(f), *args, keywords=keywords)
-            return _at_expr(call, node)
-        return _at_expr(_runtime("call", self.visit(f), *args, keywords=keywords), node)
+            return _at(call, node)
+        return _at(_runtime("call", self.visit(f), *args, keywords=keywords), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         value = self.visit(node.value)
         if not isinstance(node.ctx, ast.Load):
             return ast.copy_location(ast.Subscript(value, self.visit(node.slice), node.ctx), node)
         index = _index(self.visit(node.slice))
-        return _at_expr(_runtime("item", value, index), node)
+        return _at(_runtime("item", value, index), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         if self.pending is None and (_binds(node.body) or _binds(node.orelse)):
@@ -381,19 +375,19 @@ class _Rewriter(ast.NodeTransformer):
         test, body, orelse = self.visit(node.test), self.thunk(node.body), self.thunk(node.orelse)
         assert body is not None
         assert orelse is not None
-        return _at_expr(_runtime("choose", test, body, orelse, source), node)
+        return _at(_runtime("choose", test, body, orelse, source), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         if self.pending is None and any(_binds(v) for v in node.values[1:]):
             return self.generic_visit(node)
         first, *rest = self.visit(node.values[0]), *map(self.thunk, node.values[1:])
         name = "and_" if isinstance(node.op, ast.And) else "or_"
-        return _at_expr(_runtime(name, first, *(v for v in rest if v is not None)), node)
+        return _at(_runtime(name, first, *(v for v in rest if v is not None)), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         operand = self.visit(node.operand)
         if isinstance(node.op, ast.Not):
-            return _at_expr(_runtime("not_", operand), node)
+            return _at(_runtime("not_", operand), node)
         node.operand = operand
         return node
 
@@ -403,7 +397,7 @@ class _Rewriter(ast.NodeTransformer):
         if type(node.op) in _ARITHMETIC:
             name = ast.Constant(_ARITHMETIC[type(node.op)])
             more = [] if sources is None else [sources]
-            return _at_expr(_runtime("arithmetic", name, left, right, *more), node)
+            return _at(_runtime("arithmetic", name, left, right, *more), node)
         node.left, node.right = left, right
         return node
 
@@ -415,33 +409,31 @@ class _Rewriter(ast.NodeTransformer):
         left, first, *rest = (self.visit(n) for n in (node.left, *node.comparators))
         kinds = [ast.Constant(_COMPARED[type(op)]) for op in node.ops]
         if not rest:
-            return _at_expr(_runtime("compare", kinds[0], left, first), node)
+            return _at(_runtime("compare", kinds[0], left, first), node)
         names = ast.Tuple(list(kinds), ast.Load())
         call = _runtime("compare_chain", names, left, first, *(_lambda(v) for v in rest))
-        return _at_expr(call, node)
+        return _at(call, node)
 
     def visit_List(self, node: ast.List) -> Any:
         node.elts = [self.visit(e) for e in node.elts]
         return node if not isinstance(node.ctx, ast.Load) else self.made(node)
 
     def made(self, node: ast.expr) -> ast.expr:
-        """A new list or dict, of which the tracer knows that the code has made it."""
-        return _at_expr(_runtime("made", node), node)
+        """Tell the tracer that the traced code made this list or dict."""
+        return _at(_runtime("made", node), node)
 
-    def visit_ListComp(self, node: ast.ListComp) -> Any:
+    def visit_ListComp(self, node: ast.ListComp | ast.DictComp) -> Any:
         return self.made(self.inner(lambda: self.generic_visit(node)))
 
-    def visit_SetComp(self, node: ast.SetComp) -> Any:
+    visit_DictComp = visit_ListComp
+
+    def visit_SetComp(self, node: ast.SetComp | ast.GeneratorExp) -> Any:
         return self.inner(lambda: self.generic_visit(node))
 
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
-        return self.inner(lambda: self.generic_visit(node))
+    visit_GeneratorExp = visit_SetComp
 
     def visit_Dict(self, node: ast.Dict) -> Any:
         return self.made(cast(ast.expr, self.generic_visit(node)))
-
-    def visit_DictComp(self, node: ast.DictComp) -> Any:
-        return self.made(self.inner(lambda: self.generic_visit(node)))
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> Any:
         pieces: list[ast.expr] = []
@@ -452,7 +444,7 @@ class _Rewriter(ast.NodeTransformer):
                 spec = [] if part.format_spec is None else [self.visit(part.format_spec)]
                 part = _runtime("piece", value, source, kind, *spec)
             pieces.append(part)
-        return _at_expr(_runtime("joined", *pieces), node)
+        return _at(_runtime("joined", *pieces), node)
 
 
 # ---- making nodes
@@ -483,7 +475,7 @@ def _store(name: str) -> ast.Name:
 
 
 def _index(node: ast.expr) -> ast.expr:
-    """An index as an expression: slices as calls."""
+    """An index as an expression, with slices as calls."""
     if isinstance(node, ast.Slice):
         parts = [
             ast.Constant(None) if p is None else p for p in (node.lower, node.upper, node.step)
@@ -495,13 +487,13 @@ def _index(node: ast.expr) -> ast.expr:
 
 
 def _written(test: ast.expr) -> ast.expr:
-    """A condition as the user wrote it; None for one that rewriting made."""
+    """A condition as the user wrote it; None for a condition that the rewriter made."""
     text = ast.unparse(test)
     return ast.Constant(None if "_samara_" in text else text)
 
 
 def _sources(node: ast.expr) -> ast.expr:
-    """The operands of `text % node` as they are written."""
+    """The source text of the operands of `text % node`."""
     if isinstance(node, ast.Tuple):
         return ast.Tuple([ast.Constant(ast.unparse(e)) for e in node.elts], ast.Load())
     if isinstance(node, ast.Dict) and None not in node.keys:
@@ -515,23 +507,10 @@ def _sources(node: ast.expr) -> ast.expr:
     return ast.Constant(ast.unparse(node))
 
 
-def _copied(node: ast.expr) -> ast.expr:
-    """The same expression once more."""
-    return copy.deepcopy(node)
+def _at(node: _N, like: ast.AST) -> _N:
+    """Put everything new in `node` at the first line of `like`.
 
-
-def _at(node: ast.stmt, like: ast.AST) -> Any:
-    return _placed(node, like)
-
-
-def _at_expr(node: ast.expr, like: ast.AST) -> ast.expr:
-    return _placed(node, like)
-
-
-def _placed(node: _N, like: ast.AST) -> _N:
-    """Everything new in `node` at the first line of `like`.
-
-    Only there: Python counts a method call to the line on which its name ends.
+    Not at its full range: Python attributes a method call to the line on which its name ends.
     """
     line, column = like.lineno, like.col_offset  # type: ignore[attr-defined]
     for n in ast.walk(node):
@@ -541,18 +520,5 @@ def _placed(node: _N, like: ast.AST) -> _N:
     return node
 
 
-def _parameters(args: ast.arguments) -> list[str]:
-    rest = [p for p in (args.vararg, args.kwarg) if p is not None]
-    return [p.arg for p in (*args.posonlyargs, *args.args, *args.kwonlyargs, *rest)]
-
-
 def _binds(node: ast.AST) -> bool:
     return any(isinstance(n, ast.NamedExpr) for n in ast.walk(node))
-
-
-def _own_nodes(stmts: Iterable[ast.AST]) -> Iterable[ast.AST]:
-    """Every node, but for those of nested functions and classes."""
-    for s in stmts:
-        yield s
-        if not isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            yield from _own_nodes(list(ast.iter_child_nodes(s)))

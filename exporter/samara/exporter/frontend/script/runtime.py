@@ -1,24 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rewritten code calls: each decision is Python's on Python values, the Program's on tensors."""
+"""The functions that rewritten code calls. Python values decide now; tensors become nodes of the Program."""
 
 from __future__ import annotations
 
 import operator
+from builtins import slice as slice
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from samara.exporter import ops
 from samara.exporter.frontend.graph import GraphTensor, user_frame
 from samara.exporter.frontend.script.branch import Raised, State, branch, told
-from samara.exporter.frontend.script.calls import (
-    TensorRange,
-    call,
-    call_said,
-    item,
-    refusing,
-    slice_of,
-)
+from samara.exporter.frontend.script.calls import TensorRange, call, call_said, item, refusing
 from samara.exporter.frontend.script.loop import run_loop
 from samara.exporter.frontend.script.region import Region
 from samara.exporter.frontend.script.texts import joined, percent, piece, said
@@ -38,9 +33,9 @@ from samara.exporter.types import compare as equal
 Thunk = Callable[[], Any]
 
 unbound = Unbound
-slice = slice_of
 
 __all__ = [
+    "State",
     "and_",
     "arithmetic",
     "assert_",
@@ -72,38 +67,18 @@ __all__ = [
 # ---- statements
 
 
-def if_(
-    test: Any,
-    then: Thunk,
-    orelse: Thunk,
-    get: Any,
-    set_: Any,
-    names: Any,
-    live: Any,
-    caught: bool,
-    source: str | None,
-) -> None:
-    """`if test: then() else: orelse()`; `source` is how the test is written."""
+def if_(test: Any, then: Thunk, orelse: Thunk, state: State, source: str | None) -> None:
+    """`if test: then() else: orelse()`; `source` is the source text of the test."""
     holds = truth(test, "the condition of an `if`")
     if isinstance(holds, bool):
         (then if holds else orelse)()
         return
-    _require_uncaught(caught, "an `if`")
-    branch(holds, then, orelse, State(get, set_, names, live), source)
+    _require_uncaught(state, "an `if`")
+    branch(holds, then, orelse, state, source)
 
 
-def while_(
-    test: Thunk,
-    body: Thunk,
-    stops: Thunk,
-    get: Any,
-    set_: Any,
-    names: Any,
-    live: Any,
-    caught: bool,
-) -> None:
-    """`while test(): body()`, ended by any of `stops` too."""
-    state = State(get, set_, names, live)
+def while_(test: Thunk, body: Thunk, stops: Thunk, state: State) -> None:
+    """`while test(): body()`, also ended by any of `stops`."""
     may_turn = bool(stops())
     while True:
         again = _again(stops, test)
@@ -113,7 +88,7 @@ def while_(
             may_turn = False
             body()
             continue
-        _require_uncaught(caught, "a `while`")
+        _require_uncaught(state, "a `while`")
 
         def step(_: GraphTensor) -> Any:
             body()
@@ -124,7 +99,7 @@ def while_(
 
 
 def _again(stops: Thunk, test: Thunk | None) -> bool | GraphTensor:
-    """Whether a loop goes on: no flag stops it, and its test holds, asked only then."""
+    """Whether a loop continues: no flag stops it and its test holds. A set flag skips the test."""
     on: Any = True
     for flag in stops():
         on = and_(on, partial(not_, flag))
@@ -132,7 +107,7 @@ def _again(stops: Thunk, test: Thunk | None) -> bool | GraphTensor:
 
 
 def _turns(body: Thunk, stops: Thunk, test: Thunk, state: State) -> bool:
-    """Whether a loop that begins on Python values is one that the run decides, after one trip."""
+    """Whether a loop whose first test is a Python value has a traced test after one trip."""
     region = Region(script_tracer(), "body")
     before = state.get()
     try:
@@ -147,24 +122,15 @@ def _turns(body: Thunk, stops: Thunk, test: Thunk, state: State) -> bool:
 
 
 def for_(
-    items: Any,
-    target: Callable[[Any], None],
-    body: Thunk,
-    stops: Thunk,
-    get: Any,
-    set_: Any,
-    names: Any,
-    live: Any,
-    caught: bool,
+    items: Any, target: Callable[[Any], None], body: Thunk, stops: Thunk, state: State
 ) -> None:
-    """`for target in items: body()`, ended by any of `stops` too."""
-    state = State(get, set_, names, live)
+    """`for target in items: body()`, also ended by any of `stops`."""
     items = use(items)
     counted = _counted(items)
     if counted is None:
-        _unrolled(items, target, body, stops, state, caught)
+        _unrolled(items, target, body, stops, state)
         return
-    _require_uncaught(caught, "a `for`")
+    _require_uncaught(state, "a `for`")
     trips, nth = counted
 
     def step(i: GraphTensor) -> Any:
@@ -176,7 +142,7 @@ def for_(
 
 
 def _counted(items: Any) -> tuple[GraphTensor, Callable[[GraphTensor], Any]] | None:
-    """(number of trips, the item of a trip) where the run decides the number."""
+    """(number of trips, function from trip to item) if the number of trips is traced, else None."""
     if isinstance(items, TensorRange):
         return items.trips(), items.nth
     if isinstance(items, Tensor) and items.ndim and is_traced(items.shape[0]):
@@ -185,12 +151,7 @@ def _counted(items: Any) -> tuple[GraphTensor, Callable[[GraphTensor], Any]] | N
 
 
 def _unrolled(
-    items: Any,
-    target: Callable[[Any], None],
-    body: Thunk,
-    stops: Thunk,
-    state: State,
-    caught: bool,
+    items: Any, target: Callable[[Any], None], body: Thunk, stops: Thunk, state: State
 ) -> None:
     for value in items:
         on = _again(stops, None)
@@ -204,12 +165,12 @@ def _unrolled(
         if isinstance(on, bool):
             step()
         else:
-            _require_uncaught(caught, "a `for`")
+            _require_uncaught(state, "a `for`")
             branch(on, step, lambda: None, state)
 
 
 def assert_(test: Any, message: Thunk, source: str | None, tested: str | None) -> None:
-    """`assert test, message()`; `source` and `tested` are how message and test are written."""
+    """`assert test, message()`; `source` and `tested` are the source texts of message and test."""
     holds = truth(test, "what is asserted")
     if holds is True:
         return
@@ -222,7 +183,7 @@ def assert_(test: Any, message: Thunk, source: str | None, tested: str | None) -
 
 
 def raise_(error: Any, cause: Any) -> None:
-    """`raise error from cause`; in a branch on a tensor the run fails when it gets there."""
+    """`raise error from cause`. Inside a branch on a tensor the run fails if it takes that branch."""
     if script_tracer().region is None:
         if cause is None:
             raise error
@@ -232,8 +193,8 @@ def raise_(error: Any, cause: Any) -> None:
     raise Raised(f"{_place()}: {kind}{': ' if text else ''}{text}")
 
 
-def _require_uncaught(caught: bool, what: str) -> None:
-    if caught:
+def _require_uncaught(state: State, what: str) -> None:
+    if state.caught:
         raise script_tracer().fail(
             f"{what} on a tensor inside `try … except`",
             "move it out of the `try`: a Program has no exceptions to catch",
@@ -254,37 +215,35 @@ def not_(value: Any) -> Any:
 
 
 def and_(first: Any, *rest: Thunk) -> Any:
-    """`first and …`; of a tensor the truth."""
-    value = first
-    for thunk in rest:
-        holds = truth(value, "an operand of `and`")
-        if holds is False:
-            return value
-        value = thunk() if holds is True else _combined(holds, thunk, ops.logical_and, False)
-    return value
+    """`first and …`; a traced bool if an operand is a tensor."""
+    return _first_decisive(False, first, rest)
 
 
 def or_(first: Any, *rest: Thunk) -> Any:
-    """`first or …`; of a tensor the truth."""
-    value = first
+    """`first or …`; a traced bool if an operand is a tensor."""
+    return _first_decisive(True, first, rest)
+
+
+def _first_decisive(decisive: bool, value: Any, rest: tuple[Thunk, ...]) -> Any:
+    """`or` if True is decisive, `and` if False is: the first operand with that truth, else the last."""
+    what = f"an operand of `{'or' if decisive else 'and'}`"
     for thunk in rest:
-        holds = truth(value, "an operand of `or`")
-        if holds is True:
+        holds = truth(value, what)
+        if holds is decisive:
             return value
-        value = thunk() if holds is False else _combined(holds, thunk, ops.logical_or, True)
+        value = thunk() if isinstance(holds, bool) else _combined(holds, thunk, decisive)
     return value
 
 
-_FEW = 8  # operators that both operands of `and` may as well be computed with
+_FEW = 8  # up to this number of cheap nodes, the second operand is computed without a branch
 
 
 def _may_fail(node: Node) -> bool:
-    """Whether a node may end the run, or is not worth to be computed beside its condition."""
     return node.op.may_end([None if v is None else v.type for v in node.inputs])
 
 
-def _combined(first: GraphTensor, thunk: Thunk, combine: Any, otherwise: bool) -> Any:
-    """The truth of two operands, the second of which is computed only where it decides."""
+def _combined(first: GraphTensor, thunk: Thunk, decisive: bool) -> Any:
+    """`first and thunk()` or `first or thunk()`; a costly second operand is computed only if needed."""
     tracer = script_tracer()
     binds = isinstance(thunk, binding)
     before = thunk.state.get() if isinstance(thunk, binding) else ()
@@ -298,34 +257,33 @@ def _combined(first: GraphTensor, thunk: Thunk, combine: Any, otherwise: bool) -
     quiet = not region.changes and not region.child.guards
     region.discard()
     if isinstance(second, bool) and not binds:
-        return first if second is not otherwise else otherwise
+        return first if second is not decisive else decisive
     if binds and quiet and all(isinstance(v, Unbound) for v in before):
-        # Where the first operand decides, nobody can read the names: they may be bound as well.
+        # If the first operand decides, nobody can read the names, so binding them does no harm.
         cheap = not any(map(_may_fail, nodes))
         binds = not cheap
     if cheap and quiet and not binds:
-        return combine(first, truth(thunk()))
+        return (ops.logical_or if decisive else ops.logical_and)(first, truth(thunk()))
     asked: Thunk = lambda: truth(thunk())  # noqa: E731
     if isinstance(thunk, binding):
-        state = thunk.state
-        asked = binding(asked, state.get, state.set, state.names, state.live)
-    truly: tuple[Thunk, Thunk] = (lambda: otherwise, asked)
-    return choose(first, *(truly if otherwise else truly[::-1]))
+        asked = binding(asked, thunk.state)
+    sides: tuple[Thunk, Thunk] = (lambda: decisive, asked)
+    return choose(first, *(sides if decisive else sides[::-1]))
 
 
+@dataclass(slots=True)
 class binding:
-    """An operand with walruses: it binds variables of the function around it."""
+    """An operand with walruses: it binds variables of the enclosing function."""
 
-    def __init__(self, thunk: Thunk, get: Any, set_: Any, names: Any, live: Any) -> None:
-        self.thunk = thunk
-        self.state = State(get, set_, names, live)
+    thunk: Thunk
+    state: State
 
     def __call__(self) -> Any:
         return self.thunk()
 
 
 def choose(test: Any, then: Thunk, orelse: Thunk, source: str | None = None) -> Any:
-    """`then() if test else orelse()`; `source` is how the test is written."""
+    """`then() if test else orelse()`; `source` is the source text of the test."""
     holds = truth(test, "the condition of an `if` expression")
     if isinstance(holds, bool):
         return then() if holds else orelse()
@@ -367,7 +325,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def compare(kind: str, left: Any, right: Any) -> Any:
-    """`left < right` and the like; symbolic sizes are compared when the program runs."""
+    """`left < right` and other comparisons. Symbolic sizes are compared when the program runs."""
     if kind in ("eq", "ne") and _are_shapes(left, right):
         same = and_(True, *(partial(compare, "eq", a, b) for a, b in zip(left, right, strict=True)))
         return same if kind == "eq" else not_(same)
@@ -380,7 +338,7 @@ def compare(kind: str, left: Any, right: Any) -> Any:
 
 
 def compare_chain(kinds: tuple[str, ...], left: Any, first: Any, *rest: Thunk) -> Any:
-    """`left < first <= …`, each operand computed once."""
+    """`left < first <= …`; each operand is computed once."""
     value = compare(kinds[0], left, first)
     last = [first]
     for kind, thunk in zip(kinds[1:], rest, strict=True):
@@ -397,9 +355,9 @@ def compare_chain(kinds: tuple[str, ...], left: Any, first: Any, *rest: Thunk) -
 
 
 def arithmetic(kind: str, left: Any, right: Any, sources: Any = None) -> Any:
-    """`left + right` and the like; a symbolic size beside a tensor or a fraction is a number.
+    """`left + right` and other arithmetic. A symbolic size next to a tensor or float becomes a tensor.
 
-    `sources`: how the values of `text % values` are written.
+    `sources`: source texts of the values in `text % values`.
     """
     if kind == "mod" and isinstance(left, str):
         text = percent(left, right, sources)
@@ -416,7 +374,7 @@ _SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", 
 
 
 def _are_shapes(left: Any, right: Any) -> bool:
-    """Whether both are sequences of sizes, as many, and some symbolic: Python would compare names."""
+    """Whether both are sequences of equal length with a symbolic size. Python would compare symbol names."""
     both = (left, right)
     return (
         all(isinstance(v, (tuple, list)) for v in both)
@@ -434,7 +392,7 @@ def _number(value: Any) -> Any:
 
 
 def _known(kind: str, left: Any, right: Any) -> bool | None:
-    """The outcome where it is the same for all sizes."""
+    """The result of a comparison if it is the same for all sizes, else None."""
     if not all(isinstance(v, (Dim, int)) for v in (left, right)):
         return False if kind == "eq" and (left is None or right is None) else None
     a, b = as_dim(left), as_dim(right)
@@ -443,7 +401,7 @@ def _known(kind: str, left: Any, right: Any) -> bool | None:
         return None if answer is Tri.UNKNOWN else (answer is Tri.YES) == (kind == "eq")
     if kind in ("gt", "le"):
         a, b, kind = b, a, {"gt": "lt", "le": "ge"}[kind]
-    # What is left is a < b or a >= b.
+    # Only a < b and a >= b remain.
     if provably_ge(a, b):
         return kind == "ge"
     return kind == "lt" if provably_ge(b, a + 1) else None
@@ -453,7 +411,7 @@ def _known(kind: str, left: Any, right: Any) -> bool | None:
 
 
 def made(value: Any) -> Any:
-    """A list or dict that the code has just made."""
+    """Note that traced code has just made this list or dict."""
     return script_tracer().made(value)
 
 
@@ -476,5 +434,5 @@ def touch_outer(name: str) -> None:
         raise tracer.fail(
             f"the global or nonlocal variable '{name}' is assigned inside a branch or loop on a "
             "tensor",
-            "return the value, and assign the variable outside",
+            "return the value and assign the variable outside",
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finding the syntax tree of a function, and making a function of a changed tree."""
+"""Finds the syntax tree of a function, and makes a function from a changed tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from samara.pybridge.errors import ScriptError
 
-# The name by which rewritten code knows the functions of runtime.py.
+# The name of the module runtime.py in rewritten code.
 RUNTIME: Final = "_samara_rt"
 _FACTORY: Final = "_samara_factory"
 _STDLIB: Final = tuple(sysconfig.get_paths()[k] for k in ("stdlib", "platstdlib"))
@@ -23,7 +23,7 @@ Definition = ast.FunctionDef | ast.Lambda
 
 
 def is_library(f: FunctionType) -> bool:
-    """Whether a function belongs to samara, numpy or Python itself; such code runs as it is."""
+    """Whether a function belongs to samara, numpy or Python itself. Such code is not rewritten."""
     if str(f.__globals__.get("__name__", "")).partition(".")[0] in _FOREIGN:
         return True
     file = f.__code__.co_filename
@@ -31,9 +31,9 @@ def is_library(f: FunctionType) -> bool:
 
 
 def definition_of(f: FunctionType) -> Definition | None:
-    """A fresh copy of the syntax tree of `f`, its lines as in the file; None without a source.
+    """A fresh copy of the syntax tree of `f`, with the line numbers of its file; None without source.
 
-    Raises ScriptError where two lambdas of one line cannot be told apart.
+    Raises ScriptError if two lambdas on one line cannot be told apart.
     """
     code = f.__code__
     tree = _module_tree(code.co_filename)
@@ -46,10 +46,10 @@ def definition_of(f: FunctionType) -> Definition | None:
         and _name(n) == code.co_name
         and _first_line(n) == code.co_firstlineno
     ]
-    found = [n for n in found if _parameters(n) == list(_variables(code))]
+    found = [n for n in found if parameters(n.args) == list(_variables(code))]
     if len(found) > 1:
         raise ScriptError(
-            f"{code.co_filename}:{code.co_firstlineno}: two functions of this line cannot be told "
+            f"{code.co_filename}:{code.co_firstlineno}: two functions on this line cannot be told "
             "apart",
             fix="write one of them as a def",
         )
@@ -59,7 +59,7 @@ def definition_of(f: FunctionType) -> Definition | None:
 
 
 def with_code(f: FunctionType, code: CodeType, runtime: Any) -> FunctionType:
-    """`f` with other code; globals, defaults and closure cells are those of `f`."""
+    """`f` with other code, but with its globals, defaults and closure cells."""
     own = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
     cells = tuple(CellType(runtime) if n == RUNTIME else own[n] for n in code.co_freevars)
     made = FunctionType(code, f.__globals__, f.__name__, f.__defaults__, cells)
@@ -70,9 +70,10 @@ def with_code(f: FunctionType, code: CodeType, runtime: Any) -> FunctionType:
 
 
 def compiled(f: FunctionType, node: Definition) -> CodeType:
-    """The code of `node` in place of that of `f`, compiled where all free names are variables of an enclosing function.
+    """The code of `node`, to replace the code of `f`.
 
-    Of a method also inside a class of the same name, for the sake of private names.
+    It is compiled inside a function that has all free names as parameters. A method is compiled
+    inside a class of the same name too, so that private names are mangled alike.
     """
     names = [*f.__code__.co_freevars, RUNTIME]
     inner: ast.stmt
@@ -94,7 +95,7 @@ def compiled(f: FunctionType, node: Definition) -> CodeType:
     assert isinstance(factory.body[0], ast.FunctionDef)
     factory.body[0].body = [inner]
     if (own := getattr(inner, "name", "")) and own not in names:
-        # What it calls by its own name is the user's global, not what the factory makes.
+        # Its own name must mean the user's global, not the local of the factory.
         factory.body[0].body.insert(0, ast.Global([own]))
     code = compile(
         ast.fix_missing_locations(factory),
@@ -108,12 +109,12 @@ def compiled(f: FunctionType, node: Definition) -> CodeType:
     return code
 
 
-# `from __future__ import annotations`, as the function was compiled with it.
+# The compiler flag of `from __future__ import annotations`.
 _FUTURES: Final = 0x1000000
 
 
 def _plain_signature(node: ast.FunctionDef) -> None:
-    """Defaults come from the function itself, annotations are not needed."""
+    """Drop defaults, which come from the original function, and annotations."""
     node.returns = None
     args = node.args
     none = ast.Constant(None)
@@ -147,10 +148,10 @@ def _first_line(node: Any) -> int:
     return min([node.lineno, *(d.lineno for d in decorators)])
 
 
-def _parameters(node: Any) -> list[str]:
-    a = node.args
-    rest = [p for p in (a.vararg, a.kwarg) if p is not None]
-    return [p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs, *rest)]
+def parameters(args: ast.arguments) -> list[str]:
+    """The names of all parameters, in the order of `co_varnames`."""
+    rest = [p for p in (args.vararg, args.kwarg) if p is not None]
+    return [p.arg for p in (*args.posonlyargs, *args.args, *args.kwonlyargs, *rest)]
 
 
 def _variables(code: CodeType) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts that depend on what only the run knows: they name the user's expression in braces.
+"""Texts with traced values: the text shows the user's expression in braces.
 
-`f"sum {x.sum():.3f}"` of a traced x is the text `sum {x.sum()}`. It may go on into other texts, into
-`print`, and into the message of an `assert` or an exception; nothing can be decided by it.
+For a traced x, `f"sum {x.sum():.3f}"` is the text `sum {x.sum()}`. It may become part of other texts,
+of `print`, and of the message of an `assert` or an exception. Code cannot branch on it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from samara.exporter.frontend.script.values import describe, is_traced, script_t
 
 
 class Said(str):
-    """A text whose end only the run would know."""
+    """A text that contains a traced value."""
 
     __slots__ = ()
 
     def _refuse(self, *_: Any) -> NoReturn:
         raise script_tracer().fail(
-            f"the text {str(self)!r} depends on a value that only the run knows",
-            "use such a text in a message, and decide by the tensor itself",
+            f"the text {str(self)!r} depends on a value that is known only when the program runs",
+            "use such a text in messages only; compare the tensor itself",
         )
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
@@ -48,7 +48,7 @@ class Said(str):
 
 
 class _Bare(Said):
-    """The text of one expression, which is no string in the user's code."""
+    """The text of one expression that is not a string in the user's code, so its repr has no quotes."""
 
     __slots__ = ()
 
@@ -57,7 +57,7 @@ class _Bare(Said):
 
 
 def depends(value: Any) -> bool:
-    """Whether the text of the value is known to the run alone."""
+    """Whether the text of the value depends on a traced value."""
     if isinstance(value, (list, tuple, set)):
         return any(map(depends, value))
     if isinstance(value, Mapping):
@@ -66,7 +66,7 @@ def depends(value: Any) -> bool:
 
 
 def said(value: Any, source: str | None) -> Any:
-    """What stands for the value in a text; the value itself where its text is known."""
+    """`{source}` for a traced value; any other value unchanged."""
     value = use(value)
     if isinstance(value, Said) or not depends(value):
         return value
@@ -89,13 +89,8 @@ def piece(value: Any, source: str, conversion: int, spec: Any = "") -> str:
     return format(value, spec)
 
 
-def joined(*pieces: str) -> str:
-    """An f-string."""
-    return joined_text(pieces)
-
-
-def joined_text(pieces: Sequence[str], between: str = "") -> str:
-    """`between.join(pieces)`, which depends on what its pieces depend on."""
+def joined(*pieces: str, between: str = "") -> str:
+    """`between.join(pieces)`: a Said if one of the pieces is."""
     text = between.join(pieces)
     return Said(text) if any(isinstance(p, Said) for p in (between, *pieces)) else text
 
@@ -106,7 +101,7 @@ _PERCENT = re.compile(
 
 
 def percent(text: str, values: Any, sources: Any) -> Any:
-    """`text % values`; NotImplemented where no value is traced."""
+    """`text % values`; NotImplemented if no value is traced."""
     if not depends(values) and not isinstance(text, Said):
         return NotImplemented
     if isinstance(values, Mapping):
@@ -121,7 +116,7 @@ def percent(text: str, values: Any, sources: Any) -> Any:
     place = -1
 
     def plain(match: re.Match[str]) -> str:
-        """%s in place of any conversion of what only the run knows."""
+        """The conversion, with %s for a traced value."""
         nonlocal place
         if match["kind"] == "%":
             return match[0]
@@ -140,8 +135,7 @@ _TEXTUAL = (str, repr, ascii, format, print)
 
 
 def spoken(f: Any, sources: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """`f(*args, **kwargs)` where f makes a text or an exception of them; NotImplemented for others,
-    and where no argument is traced."""
+    """`f(*args, **kwargs)` if f makes a text or an exception and an argument is traced, else NotImplemented."""
     owner, name = getattr(f, "__self__", None), getattr(f, "__name__", "")
     method = isinstance(owner, str) and name in ("format", "join")
     error = isinstance(f, type) and issubclass(f, BaseException)
@@ -155,12 +149,8 @@ def spoken(f: Any, sources: Sequence[str], args: Sequence[Any], kwargs: Mapping[
     if f is repr or f is ascii:
         return Said(repr(texts[0]))
     if name == "join" and method:
-        return joined_text([*map(_as_text, use(args[0]))], str.__str__(owner))
+        return joined(*(said(v, None) for v in use(args[0])), between=str.__str__(owner))
     named = {k: said(v, None) for k, v in kwargs.items()}
     if method:
         return Said(str.format(str.__str__(owner), *texts, **named))
     return f(*texts, **named)
-
-
-def _as_text(value: Any) -> Any:
-    return said(value, None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tracer of `samara.script`: it knows the branch or loop that is being traced."""
+"""The tracer of `samara.script`. It knows which branch or loop is being traced."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ from samara.pybridge.errors import ScriptError
 
 
 class ScriptTracer(Tracer):
-    """A tracer for rewritten code, which calls `handlers` for its statements: the module runtime.
+    """A tracer for rewritten code, which calls `handlers`, the module runtime.
 
-    They are handed in because statements nest: a branch holds loops, which hold calls, which lead
-    to functions to rewrite.
+    `handlers` is a parameter because runtime.py imports this module.
     """
 
     def __init__(
@@ -41,11 +40,11 @@ class ScriptTracer(Tracer):
         self.handlers = handlers
         self.region: Region | None = None
         self.failure: ScriptError | None = None
-        self.young: dict[int, tuple[Any, int]] = {}  # containers that traced code made, and when
+        self.young: dict[int, tuple[Any, int]] = {}  # containers that traced code made -> clock
         self.checks: dict[str, _Check] = {}
-        self.attributes: list[tuple[Any, str, Any]] = []
-        self._active: dict[Any, list[int]] = {}  # code at work -> depths of regions it began in
-        self._touched: dict[int, int] = {}  # temporaries that changed, and when first
+        self.attributes: list[tuple[Any, str, Any]] = []  # assigned attributes, with the old value
+        self._active: dict[Any, list[int]] = {}  # running code -> region depths at its calls
+        self._touched: dict[int, int] = {}  # temporaries that changed -> clock
         self._copies: dict[tuple[int, Value], tuple[Builder, Value]] = {}
 
     def __exit__(self, *error: object) -> None:
@@ -60,7 +59,7 @@ class ScriptTracer(Tracer):
         return converted(f, self.handlers)
 
     def fail(self, what: str, fix: str) -> ScriptError:
-        """The error for the user's line; it is raised again should the user's code catch it."""
+        """The error for the user's line. If user code catches it, the end of the capture raises it again."""
         file, line = user_frame()
         error = ScriptError(f"{file}:{line}: {what}", fix=fix)
         if self.failure is None:
@@ -68,7 +67,7 @@ class ScriptTracer(Tracer):
         return error
 
     def source(self) -> Source:
-        """The user's line at work."""
+        """The user's line that is being traced."""
         return Source(*user_frame(), self.scope[-1] if self.scope else "")
 
     # ---- values
@@ -77,7 +76,7 @@ class ScriptTracer(Tracer):
         v = super().lift(value)
         if v.constant is None or self.builder is self.root:
             return v
-        # A constant of an enclosing function is named there; here it needs a free name.
+        # The builder of a branch or loop cannot use a constant of an enclosing one, so it gets a copy.
         key = (id(self.builder), v)
         if key not in self._copies:
             copy = self.builder.const(v.constant, v.name, v.type.dtype)
@@ -89,8 +88,8 @@ class ScriptTracer(Tracer):
     ) -> None:
         """As `Tracer.backward`.
 
-        A constant that branches or loops have for themselves has no gradient; such tensors become
-        variables, and the function is captured once more.
+        The copy of a constant in a branch or loop has no gradient. Such tensors become variables,
+        and the function is captured again.
         """
         inner = {v for _, v in self._copies}
         for t, v in tuple(self.lifted.values()):
@@ -116,7 +115,7 @@ class ScriptTracer(Tracer):
         self.assigned[id(t)] = (t, self.lift(value))
 
     def made(self, obj: Any) -> Any:
-        """Note that traced code made this container just now."""
+        """Note that traced code has just made this container."""
         self.young[id(obj)] = (obj, self.clock)
         return obj
 
@@ -127,10 +126,10 @@ class ScriptTracer(Tracer):
         self.region.touch(container_cell(obj, _name_of(obj), born))
 
     def changing_attribute(self, obj: Any, name: str) -> None:
-        """`obj.name` is going to be assigned."""
+        """`obj.name` is about to be assigned."""
         own = getattr(obj, "__dict__", {})
         if name in own.get("_buffers", ()):
-            return  # the buffer's own value changes
+            return  # the buffer's value changes, which `assign` handles
         if self.region is not None:
             raise self.fail(
                 f"the attribute '{name}' is assigned inside a branch or loop on a tensor",
@@ -140,7 +139,7 @@ class ScriptTracer(Tracer):
         self.attributes.append((obj, name, own.get(name, _ABSENT)))
 
     def write(self, cell: Cell, value: Any) -> None:
-        """A cell takes what a branch or loop made of it."""
+        """Set a cell to the output of a branch or loop."""
         if self.region is not None:
             self.region.touch(cell)
         cell.write(value)
@@ -148,17 +147,19 @@ class ScriptTracer(Tracer):
     # ---- calls
 
     def calling(self, f: Any) -> list[int]:
-        """The calls of the user's function `f` that are at work, this one last, which the caller
-        takes off again. ScriptError where it calls itself without an end."""
+        """The running calls of the user's function `f`, this one last; the caller pops it afterwards.
+
+        Raises ScriptError for recursion that only tensors end.
+        """
         code = getattr(getattr(f, "__func__", f), "__code__", None)
         around = self._active.setdefault(code, [])
         depth = 0 if self.region is None else self.region.depth
-        # Calls that each stand in a branch or loop which the one before has entered.
+        # The number of calls that stand in a branch or loop which the call before them entered.
         nested = sum(1 for a, b in pairwise((0, *around, depth)) if b > a)
         if code is not None and nested > _RECURSIONS:
             raise self.fail(
-                f"{f.__name__} calls itself, and only the run knows how often",
-                "write it as a `while` or `for` loop, or decide by Python numbers",
+                f"{f.__name__} calls itself, and how often is known only when the program runs",
+                "write it as a `while` or `for` loop, or end the recursion by Python numbers",
             )
         around.append(depth)
         return around
@@ -166,9 +167,9 @@ class ScriptTracer(Tracer):
     # ---- checks
 
     def require(self, condition: Any, message: str) -> None:
-        """The run fails with `message` unless the traced `condition` holds.
+        """Make the run fail with `message` unless the traced `condition` holds.
 
-        Inside a branch or loop the outcome is carried out, and checked there.
+        A condition inside a branch or loop becomes an output of it and is checked outside.
         """
         if message not in self.checks:
             self.checks[message] = _Check(self, message)
@@ -178,13 +179,13 @@ class ScriptTracer(Tracer):
         check.write(condition if check.holds is True else ops.logical_and(check.holds, condition))
 
     def guard(self, condition: Any, message: str) -> None:
-        """A check of the whole function: it is not a node's, so that no pass drops it with one."""
+        """Add a check to the function rather than to a node, so that no pass drops it with the node."""
         read = self.root.read(self.lift(condition), 0)
         self.root.guards.append(Guard("eq", read, as_dim(1), message))
 
 
 class _Check:
-    """One `assert` or `raise`: whether it has held so far, where a branch or loop has it."""
+    """One `assert` or `raise`. Inside a branch or loop, `holds` says whether it has held so far."""
 
     def __init__(self, tracer: ScriptTracer, message: str) -> None:
         self.tracer = tracer
@@ -200,11 +201,13 @@ class _Check:
 
 
 _ABSENT: Any = object()
-_RECURSIONS = 16  # calls of a function by itself, each in a branch of the one before
+_RECURSIONS = (
+    16  # limit of nested calls of one function, each in a branch or loop of the one before
+)
 
 
 def _name_of(obj: Any) -> str:
-    """What the user's function calls an object."""
+    """The name of an object in the user's function, for messages."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
         frame = frame.f_back

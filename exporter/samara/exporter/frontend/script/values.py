@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What values are to script: truths, numbers, sizes, and variables without a value."""
+"""Values in scripted code: truths, numbers, sizes, and variables without a value."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ NUMBERS = (bool, int, float, np.number, np.bool_)
 
 
 def script_tracer() -> ScriptTracer:
-    """The tracer at work."""
+    """The current tracer."""
     tracer = tracing()
     if not isinstance(tracer, ScriptTracer):
         raise ScriptError(
-            "a function that script rewrote is called after the script has ended",
+            "a function that samara.script rewrote is called after the capture has ended",
             fix="call the original function",
         )
     return tracer
 
 
 class Unbound:
-    """What stands in a variable that has no value; `why` says what took it away."""
+    """The content of a variable that has no value; `why` says why it has none."""
 
     __slots__ = ("name", "why")
 
@@ -40,31 +40,31 @@ class Unbound:
 
 
 def use(value: Any) -> Any:
-    """The value of a variable; ScriptError (UnboundLocalError) where it has none."""
+    """The value of a variable. ScriptError or UnboundLocalError if it has none."""
     if not isinstance(value, Unbound):
         return value
     if not value.why:
         raise UnboundLocalError(f"local variable '{value.name}' is read before it is assigned")
     raise script_tracer().fail(
         f"'{value.name}' has no value that can be used here: {value.why}",
-        "give it a value of one type before, or in every branch",
+        "give it a value of the same type before the branch or loop, or in every branch",
     )
 
 
 def is_traced(value: Any) -> bool:
-    """Whether only the run knows the value: a traced tensor, a variable, or a symbolic size."""
+    """Whether the value is known only when the program runs: a traced tensor, a variable, a symbolic size."""
     if isinstance(value, Tensor):
         return value._symbolic
     return isinstance(value, Dim) and not value.is_static
 
 
 def is_leaf(value: Any) -> bool:
-    """Whether the value can be handed on as a tensor."""
+    """Whether a branch or loop can output the value as a tensor."""
     return isinstance(value, (Tensor, Dim, *NUMBERS))
 
 
 def traced(value: Any) -> GraphTensor:
-    """Any leaf as a traced tensor; sizes and numbers have no dimensions."""
+    """Any leaf as a traced tensor. Sizes and numbers become tensors without dimensions."""
     tracer = script_tracer()
     if isinstance(value, GraphTensor):
         return value
@@ -83,7 +83,7 @@ def _array(value: Any) -> Any:
 
 
 def truth(value: Any, what: str = "a condition") -> bool | GraphTensor:
-    """Python's truth of the value, or a traced bool without dimensions."""
+    """The value as a Python bool, or as a traced bool without dimensions."""
     value = use(value)
     if isinstance(value, GraphTensor) and value._value.constant is not None:
         return bool(value._value.constant)
@@ -101,26 +101,22 @@ def truth(value: Any, what: str = "a condition") -> bool | GraphTensor:
 
 
 def as_size(value: Any) -> Any:
-    """A traced whole number as a symbolic size; tuples and lists of them; others as they are."""
+    """A traced integer as a symbolic size, also inside tuples, lists and slices; other values unchanged."""
     if isinstance(value, (tuple, list)):
         return type(value)(map(as_size, value)) if not hasattr(value, "_fields") else value
     if isinstance(value, slice):
         return slice(as_size(value.start), as_size(value.stop), as_size(value.step))
-    if isinstance(value, Tensor) and value._symbolic and _is_whole(value):
+    if isinstance(value, Tensor) and value._symbolic and not value.ndim and value.dtype.kind == "i":
         tracer = script_tracer()
         return tracer.builder.read(tracer.lift(value), 0)
     return value
 
 
-def _is_whole(t: Tensor) -> bool:
-    return t.ndim == 0 and t.dtype.kind == "i"
-
-
-# ---- types of what is handed on
+# ---- types of the outputs of branches and loops
 
 
 def type_of(value: Any) -> TensorType:
-    """The type of a leaf as a tensor; a Python number's is what it becomes alone."""
+    """The type of a leaf as a tensor. A Python number has the dtype of an array made from it alone."""
     if isinstance(value, GraphTensor):
         return value._value.type
     if isinstance(value, Tensor):
@@ -131,7 +127,7 @@ def type_of(value: Any) -> TensorType:
 
 
 def is_weak(value: Any) -> bool:
-    """Whether a leaf takes the dtype of what it meets."""
+    """Whether a leaf takes the dtype of the tensor it is combined with."""
     return isinstance(value, (bool, int, float, Dim))
 
 
@@ -139,7 +135,7 @@ _ORDER = {DType.BOOL: 0, DType.I64: 1, DType.F32: 2}
 
 
 def common_dtype(a: Any, b: Any) -> DType | None:
-    """The dtype in which both leaves can be handed on; None where they do not agree."""
+    """The dtype that can hold both leaves; None if there is none."""
     x, y = type_of(a).dtype, type_of(b).dtype
     if x is y:
         return x
@@ -153,7 +149,7 @@ def common_dtype(a: Any, b: Any) -> DType | None:
 
 
 def _fits(number: DType, tensor: DType) -> bool:
-    """Whether a Python number of this kind keeps its meaning in a tensor's dtype."""
+    """Whether a Python number of dtype `number` keeps its meaning in the dtype `tensor`."""
     if tensor.is_float:
         return True
     return number is DType.BOOL or (number is DType.I64 and tensor is not DType.BOOL)

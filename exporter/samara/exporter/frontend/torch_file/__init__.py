@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading what `torch.save` wrote, without torch and without running anything a file asks for."""
+"""Reads files of `torch.save`, without torch and without running code that a file names."""
 
 from samara.exporter.frontend.torch_file.reader import START_BYTES as START_BYTES
 from samara.exporter.frontend.torch_file.reader import looks_like as looks_like

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The directory of a zip file whose entries are stored as they are, read without trusting it."""
+"""Reads uncompressed zip files without trusting their directory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _END: Final = struct.Struct("<4s4H2LH")  # end of the central directory
 _END_64: Final = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR_64: Final = struct.Struct("<4sLQL")
 _ROW: Final = struct.Struct("<4s6H3L5H2L")  # a row of the central directory
-_LOCAL: Final = struct.Struct("<4s5H3L2H")  # what stands before an entry's data
+_LOCAL: Final = struct.Struct("<4s5H3L2H")  # the header before an entry's data
 
 _MAX_COMMENT: Final = 0xFFFF
 _MAX_ENTRIES: Final = 200_000  # a state dict of 100,000 tensors
@@ -28,8 +28,10 @@ _WIDE_16: Final = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One file of the archive: `begin` is where its local header lies, `limit` where the next entry
-    or the directory begins."""
+    """One file of the archive.
+
+    `begin` is the offset of its local header, `limit` that of the next entry or the directory.
+    """
 
     name: str
     method: int
@@ -42,8 +44,10 @@ class Entry:
 
 
 class Archive:
-    """Entries by name. Raises ModelFormatError where the directory is damaged, or where two entries
-    have one name or overlap."""
+    """Entries by name.
+
+    Raises ModelFormatError if the directory is damaged, or two entries have the same name or overlap.
+    """
 
     def __init__(self, file: BinaryIO, start: int, size: int, where: str) -> None:
         """`start` and `size`: the part of `file` that is the archive."""
@@ -57,22 +61,23 @@ class Archive:
         return ModelFormatError(f"{self.where}: {what}", fix=fix)
 
     def place(self, name: str) -> tuple[int, int]:
-        """Where the data of an entry begin in the file, and their size.
+        """Offset of the data of an entry in the file, and their size.
 
-        Raises UnsupportedError for compressed and encrypted ones: what a few bytes expand to has no
-        bound, and torch.save compresses nothing.
+        Raises UnsupportedError for compressed and encrypted entries. torch.save never compresses, and
+        a few compressed bytes could expand without limit.
         """
         entry = self.entries[name]
         shown = _short(name)
         if entry.method != _STORED or entry.flags & _ENCRYPTED:
             how = "encrypted" if entry.flags & _ENCRYPTED else "compressed"
             raise UnsupportedError(
-                f"{self.where}: {shown} is {how} in the zip file, torch.save only stores",
+                f"{self.where}: {shown} is {how} in the zip file; torch.save never does that",
                 fix="unpack the file and pack it again with `zip -0 -r`, or save it again with torch.save",
             )
         if entry.stored_bytes != entry.size:
             raise self.bad(
-                f"{shown} is not compressed and has {entry.stored_bytes} bytes for {entry.size}"
+                f"{shown} is not compressed, but its stored size {entry.stored_bytes} differs from "
+                f"its size {entry.size}"
             )
         header = self._read(entry.begin, _LOCAL.size)
         signature, *_, name_bytes, extra_bytes = _LOCAL.unpack(header)
@@ -80,7 +85,7 @@ class Archive:
             raise self.bad(f"{shown} does not begin where the directory says")
         begin = entry.begin + _LOCAL.size + name_bytes + extra_bytes
         if begin + entry.size > entry.limit:
-            raise self.bad(f"{shown} overlaps what follows it, or is cut off")
+            raise self.bad(f"{shown} overlaps the next entry, or is cut off")
         return self.start + begin, entry.size
 
     def data(self, name: str, most: int) -> bytes:
@@ -88,20 +93,20 @@ class Archive:
         begin, size = self.place(name)
         if size > most:
             raise UnsupportedError(
-                f"{self.where}: {_short(name)} has {size} bytes, at most {most} are read"
+                f"{self.where}: {_short(name)} has {size} bytes; samara reads at most {most}"
             )
         data = self._read(begin - self.start, size)
         self.check_sum(name, data)
         return data
 
     def check_sum(self, name: str, data: Any) -> None:
-        """ModelFormatError where the data of an entry are not those that its sum was taken of.
+        """Raise ModelFormatError if the data of an entry do not match its checksum.
 
-        A sum of 0 was not taken: torch.serialization.set_crc32_options(False).
+        0 means that there is no checksum: torch.serialization.set_crc32_options(False).
         """
         wanted = self.entries[name].crc
         if wanted and zlib.crc32(data) != wanted:
-            raise self.bad(f"{_short(name)} is damaged: its checksum is another one")
+            raise self.bad(f"{_short(name)} is damaged: its checksum does not match")
 
     def _read(self, offset: int, count: int) -> bytes:
         if not 0 <= offset <= offset + count <= self.size:
@@ -120,7 +125,8 @@ class Archive:
         begin, size, count = self._end()
         if count > _MAX_ENTRIES or size > _MAX_DIRECTORY_BYTES:
             raise UnsupportedError(
-                f"{self.where}: the zip file has {count} entries, at most {_MAX_ENTRIES} are read"
+                f"{self.where}: the directory of the zip file has {count} entries and {size} bytes; "
+                f"samara reads at most {_MAX_ENTRIES} and {_MAX_DIRECTORY_BYTES}"
             )
         data = self._read(begin, size)
         rows: list[tuple[str, int, int, int, int, int, int]] = []
@@ -147,7 +153,7 @@ class Archive:
     def _separate(
         self, rows: list[tuple[str, int, int, int, int, int, int]], end: int
     ) -> list[Entry]:
-        """Entries in the order of the file, each with the place where it must end."""
+        """Entries in file order, each with the offset where it must end."""
         rows.sort(key=lambda row: row[-1])
         entries = []
         names: set[str] = set()
@@ -165,7 +171,7 @@ class Archive:
     def _widened(
         self, name: str, extra: bytes, plain: int, stored: int, local: int
     ) -> tuple[int, int, int]:
-        """The three sizes, with those of the ZIP64 field (id 1) where they do not fit 32 bits."""
+        """The three numbers. Those that do not fit 32 bits come from the ZIP64 field (id 1)."""
         wanted = [plain, stored, local]
         if _WIDE_32 not in wanted:
             return plain, stored, local
@@ -185,7 +191,7 @@ class Archive:
         return wanted[0], wanted[1], wanted[2]
 
     def _end(self) -> tuple[int, int, int]:
-        """Begin, size and number of entries of the directory."""
+        """Offset, size and number of entries of the directory."""
         tail_bytes = min(self.size, _END.size + _MAX_COMMENT)
         tail = self._read(self.size - tail_bytes, tail_bytes)
         found = tail.rfind(b"PK\x05\x06")

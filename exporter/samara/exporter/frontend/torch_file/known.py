@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names that a checkpoint may use, and our own functions that stand for them."""
+"""The names that a checkpoint may use, and samara's functions that replace them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.frontend.device import CPU
-from samara.exporter.frontend.dtypes import bfloat16
+from samara.exporter.frontend.dtypes import KNOWN, bfloat16
 from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.exporter.frontend.torch_file.machine import Callee, Internal, Machine, shown
@@ -21,24 +21,23 @@ from samara.exporter.frontend.torch_file.storages import (
     RAW,
     STORAGE_TYPES,
     Storage,
-    is_tensor_dtype,
     view,
 )
 from samara.exporter.types import SamaraError, UnsupportedError
 
 SAVE_DATA: Final = (
-    "where it was written, save the state and not the object: torch.save(model.state_dict(), path); "
-    "then model.load_state_dict(samara.load(path))"
+    "in the program that wrote the file, save the state instead of the object: "
+    "torch.save(model.state_dict(), path); then model.load_state_dict(samara.load(path))"
 )
 _MAX_RANK: Final = 32
-# dtypes of numpy arrays beside the tensors, by numpy's short names.
+# Accepted dtypes of numpy arrays, by numpy's short names.
 _NUMPY_CODES: Final = frozenset(
     ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
 )
 
 
 class StorageType(Internal):
-    """A storage class: what its storages hold."""
+    """A storage class. `kind` is the dtype of its elements."""
 
     __slots__ = ("kind",)
 
@@ -48,13 +47,13 @@ class StorageType(Internal):
 
 
 class _Type(Internal):
-    """A class that is only named beside a tensor or array that it says the kind of."""
+    """A class that appears only as an argument, as the class of a tensor or array."""
 
     __slots__ = ()
 
 
 class _NumpyDtype(Internal):
-    """numpy's dtype on its way: its state says the byte order."""
+    """A numpy dtype under construction. Its state sets the byte order."""
 
     __slots__ = ("dtype",)
 
@@ -64,16 +63,12 @@ class _NumpyDtype(Internal):
 
 
 class Known:
-    """The world of torch's pickles.
-
-    `storage_of` gives the Storage of a persistent id.
-    """
+    """The World of torch's pickles. `storage_of` returns the Storage of a persistent id."""
 
     def __init__(self, where: str, storage_of: Callable[[Known, Any], Storage]) -> None:
         self.where = where
         self.storage_of = storage_of
-        self.widened: set[int] = set()  # ids of bfloat16 storages that tensors use
-        self.bare: dict[int, np.ndarray[Any, Any]] = {}  # arrays whose state is still to come
+        self.bare: dict[int, np.ndarray[Any, Any]] = {}  # arrays by id, until their state is set
 
     def persistent(self, key: Any) -> Storage:
         return self.storage_of(self, key)
@@ -97,18 +92,18 @@ class Known:
         for part, (what, instead) in _KINDS.items():
             if module.split(".")[0] == "torch" and part in name:
                 return UnsupportedError(
-                    f"{self.where}: holds {what} ({full}), which samara's tensors cannot be",
-                    fix=f"save {instead} where it comes from",
+                    f"{self.where}: holds {what} ({full}), which samara does not support",
+                    fix=f"in the program that wrote the file, save {instead}",
                 )
         if module.startswith("torch.nn.modules"):
             return UnsupportedError(
-                f"{self.where}: holds a whole module (its class is {full}); only data is read, and "
-                "nothing that a file names is imported or run",
+                f"{self.where}: holds a whole module (its class is {full}); samara reads only data "
+                "and never imports or runs what a file names",
                 fix=SAVE_DATA,
             )
         return UnsupportedError(
-            f"{self.where}: holds {full}, a class or function; only data is read, and nothing that "
-            "a file names is imported or run",
+            f"{self.where}: holds {full}, a class or function; samara reads only data and never "
+            "imports or runs what a file names",
             fix=SAVE_DATA,
         )
 
@@ -125,7 +120,7 @@ class Known:
             raise machine.bad(f"sets the state of {name}", SAVE_DATA)
 
 
-# What cannot be loaded, by a part of the function's name.
+# Kinds of tensors that cannot be loaded, by a part of the function's name, and what to save instead.
 _KINDS: Final = {
     "sparse": ("a sparse tensor", "tensor.to_dense()"),
     "layout": ("a sparse tensor", "tensor.to_dense()"),
@@ -140,8 +135,8 @@ _KINDS: Final = {
     "float4": ("a tensor of 4 bit floats", "tensor.float()"),
     "complex32": ("a tensor of 16 bit complex numbers", "tensor.to(torch.complex64)"),
     "ComplexHalf": ("a tensor of 16 bit complex numbers", "tensor.to(torch.complex64)"),
-    "wrapper_subclass": ("a tensor of a class of its own", "a plain tensor"),
-    "device_tensor": ("a tensor of another device", "tensor.cpu()"),
+    "wrapper_subclass": ("a tensor of a user-defined class", "a plain tensor"),
+    "device_tensor": ("a tensor on another device", "tensor.cpu()"),
 }
 
 
@@ -160,8 +155,8 @@ def _arity(machine: Machine, arguments: tuple[Any, ...], least: int, most: int) 
 
 
 def _tensor(machine: Machine, array: np.ndarray[Any, Any], storage: Storage, learns: Any) -> Any:
-    """A tensor over a view of a storage; the array itself where tensors lack its dtype."""
-    if not is_tensor_dtype(array.dtype):
+    """A tensor over a view of a storage; the array itself if tensors cannot have its dtype."""
+    if array.dtype not in KNOWN:
         return array
     out = wrap(array)
     out._version = storage.version
@@ -171,7 +166,7 @@ def _tensor(machine: Machine, array: np.ndarray[Any, Any], storage: Storage, lea
 
 def _storage(machine: Machine, value: Any) -> Storage:
     if not isinstance(value, Storage):
-        raise machine.bad(f"makes a tensor of a {type(value).__name__} and not of a storage")
+        raise machine.bad(f"makes a tensor from a {type(value).__name__} instead of a storage")
     return value
 
 
@@ -200,7 +195,7 @@ def _rebuild_tensor_3(machine: Machine, arguments: tuple[Any, ...]) -> Any:
 
 
 def _refuse_flags(machine: Machine, given: tuple[Any, ...]) -> None:
-    """Flags say that the numbers are to be negated or conjugated when they are read."""
+    """Refuse tensors whose flags ask for negation or conjugation at every read."""
     for flags in given:
         if isinstance(flags, Mapping) and any(value is True for value in flags.values()):
             raise UnsupportedError(
@@ -216,7 +211,7 @@ def _parameter(machine: Machine, arguments: tuple[Any, ...]) -> Any:
     if isinstance(data, np.ndarray):
         return data
     if not isinstance(data, Tensor):
-        raise machine.bad(f"makes a parameter of a {type(data).__name__}")
+        raise machine.bad(f"makes a parameter from a {type(data).__name__}")
     learns = (len(arguments) < 2 or arguments[1] is True) and data.dtype.kind == "f"
     out = Parameter(data, learns)
     out._version = data._version
@@ -226,16 +221,16 @@ def _parameter(machine: Machine, arguments: tuple[Any, ...]) -> Any:
 def _buffer(machine: Machine, arguments: tuple[Any, ...]) -> Any:
     _arity(machine, arguments, 1, 4)
     if not isinstance(arguments[0], (Tensor, np.ndarray)):
-        raise machine.bad("makes a buffer of something else than a tensor")
+        raise machine.bad(f"makes a buffer from a {type(arguments[0]).__name__}")
     return arguments[0]
 
 
 def _rebuild_from_type(machine: Machine, arguments: tuple[Any, ...]) -> Any:
-    """A tensor with attributes, which are left out: function, class, its arguments, attributes."""
+    """function, class, arguments, attributes: a tensor with attributes, which are dropped"""
     _arity(machine, arguments, 4, 4)
     function, kind, given, _ = arguments
     if not any(function is maker for maker in _TENSOR_MAKERS) or type(given) is not tuple:
-        raise machine.bad("makes a tensor by something else than torch's own functions")
+        raise machine.bad("makes a tensor by a function that is not torch's")
     made = function.call(machine, given)
     if kind is _PARAMETER and isinstance(made, Tensor) and not isinstance(made, Parameter):
         return _parameter(machine, (made, made.requires_grad))
@@ -245,31 +240,22 @@ def _rebuild_from_type(machine: Machine, arguments: tuple[Any, ...]) -> Any:
 
 
 def _size(machine: Machine, arguments: tuple[Any, ...]) -> Any:
-    """A shape, which is a tuple here."""
+    """A shape, as a tuple."""
     _arity(machine, arguments, 1, 1)
     sizes = arguments[0]
-    if not isinstance(sizes, (tuple, list)) or len(sizes) > 64:
-        raise machine.bad("has a torch.Size that is no shape")
-    if not all(type(n) is int for n in sizes):
-        raise machine.bad("has a torch.Size that is no shape")
+    is_shape = isinstance(sizes, (tuple, list)) and len(sizes) <= 64
+    if not is_shape or not all(type(n) is int for n in sizes):
+        raise machine.bad("has a torch.Size that is not a shape")
     return tuple(sizes)
 
 
 def _device(machine: Machine, arguments: tuple[Any, ...]) -> Any:
-    """Whatever the device was: what is loaded is on the CPU."""
+    """The CPU: everything is loaded there."""
     _arity(machine, arguments, 1, 2)
     return CPU
 
 
 # ---- Python
-
-
-def _ordered_dict(machine: Machine, arguments: tuple[Any, ...]) -> Any:
-    return _mapping(machine, arguments, OrderedDict())
-
-
-def _counter(machine: Machine, arguments: tuple[Any, ...]) -> Any:
-    return _mapping(machine, arguments, Counter())
 
 
 def _mapping(machine: Machine, arguments: tuple[Any, ...], out: dict[Any, Any]) -> Any:
@@ -278,11 +264,11 @@ def _mapping(machine: Machine, arguments: tuple[Any, ...], out: dict[Any, Any]) 
     given = arguments[0] if arguments else ()
     pairs = list(given.items()) if isinstance(given, dict) else given
     if not isinstance(pairs, (list, tuple)):
-        raise machine.bad("makes a mapping of something else than pairs")
+        raise machine.bad(f"makes a mapping from a {type(pairs).__name__}")
     machine.spend(len(pairs))
     for pair in pairs:
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
-            raise machine.bad("makes a mapping of something else than pairs")
+            raise machine.bad(f"makes a mapping from {shown(pair)} instead of pairs")
         out[machine.key(pair[0])] = pair[1]
     return out
 
@@ -293,7 +279,7 @@ def _defaultdict(machine: Machine, arguments: tuple[Any, ...]) -> Any:
         return defaultdict(None)
     factory = _FACTORIES.get(id(arguments[0]))
     if factory is None:
-        raise machine.bad("has a defaultdict of something else than plain values", SAVE_DATA)
+        raise machine.bad("has a defaultdict whose factory is not a plain type", SAVE_DATA)
     return defaultdict(factory)
 
 
@@ -301,17 +287,17 @@ def _members(machine: Machine, arguments: tuple[Any, ...]) -> list[Any]:
     _arity(machine, arguments, 0, 1)
     given = arguments[0] if arguments else ()
     if not isinstance(given, (list, tuple, set, frozenset)):
-        raise machine.bad("makes a set of something else than a list")
+        raise machine.bad(f"makes a set from a {type(given).__name__}")
     machine.spend(len(given))
     return [machine.key(value) for value in given]
 
 
 def _encoded(machine: Machine, arguments: tuple[Any, ...]) -> bytes:
-    """Bytes of Python 3, which protocol 2 holds as a text and the name of an encoding."""
+    """Bytes of Python 3. Protocol 2 stores them as a text and the name of its encoding."""
     _arity(machine, arguments, 1, 2)
     text, encoding = arguments if len(arguments) == 2 else (*arguments, "latin1")
     if type(text) is not str or encoding not in ("latin1", "latin-1", "utf-8", "utf8", "ascii"):
-        raise machine.bad("encodes something else than a text")
+        raise machine.bad("encodes a value that is not a text, or uses an unknown encoding")
     machine.spend(len(text) // 16)
     return text.encode(encoding)
 
@@ -322,13 +308,13 @@ def _bytearray(machine: Machine, arguments: tuple[Any, ...]) -> bytearray:
         return bytearray()
     data = arguments[0] if len(arguments) == 1 else _encoded(machine, arguments)
     if not isinstance(data, (bytes, bytearray)):
-        raise machine.bad("makes a bytearray of something else than bytes")
+        raise machine.bad(f"makes a bytearray from a {type(data).__name__}")
     machine.spend(len(data) // 16)
     return bytearray(data)
 
 
 def _bytes(machine: Machine, arguments: tuple[Any, ...]) -> bytes:
-    """No bytes, as protocols 0 to 2 have them."""
+    """Empty bytes, as protocols 0 to 2 store them."""
     _arity(machine, arguments, 0, 0)
     return b""
 
@@ -336,12 +322,12 @@ def _bytes(machine: Machine, arguments: tuple[Any, ...]) -> bytes:
 def _complex(machine: Machine, arguments: tuple[Any, ...]) -> complex:
     _arity(machine, arguments, 2, 2)
     if not all(type(v) in (int, float) for v in arguments):
-        raise machine.bad("makes a complex number of something else than numbers")
+        raise machine.bad("makes a complex number from values that are not numbers")
     return complex(*arguments)
 
 
 def _namespace(machine: Machine, arguments: tuple[Any, ...]) -> SimpleNamespace:
-    """What argparse parsed: attributes only."""
+    """A namespace without attributes; its state follows. Used for argparse's too."""
     _arity(machine, arguments, 0, 0)
     return SimpleNamespace()
 
@@ -353,7 +339,7 @@ def _refused(name: str) -> Callable[[Machine, tuple[Any, ...]], Any]:
     return call
 
 
-# ---- numpy, whose scalars and arrays stand beside tensors in many checkpoints
+# ---- numpy: many checkpoints have its scalars and arrays
 
 
 def _numpy_dtype(machine: Machine, arguments: tuple[Any, ...]) -> _NumpyDtype:
@@ -368,27 +354,26 @@ def _numpy_dtype(machine: Machine, arguments: tuple[Any, ...]) -> _NumpyDtype:
 
 
 def _elements(machine: Machine, dtype: Any, data: Any, shape: tuple[int, ...]) -> Any:
-    """A flat array of the elements of a shape."""
+    """A flat array with the elements for a shape."""
     if not isinstance(dtype, _NumpyDtype):
         raise machine.bad("makes a numpy array of an unknown dtype")
-    if isinstance(data, str):  # Python 2's bytes
+    if isinstance(data, str):  # bytes of Python 2
         data = data.encode("latin1")
     if not isinstance(data, (bytes, bytearray)):
-        raise machine.bad("makes a numpy array of something else than bytes")
+        raise machine.bad(f"makes a numpy array from a {type(data).__name__}")
     if math.prod(shape) * dtype.dtype.itemsize != len(data):
-        raise machine.bad(f"makes a numpy array of shape {list(shape)} of {len(data)} bytes")
+        raise machine.bad(f"makes a numpy array of shape {list(shape)} from {len(data)} bytes")
     machine.spend(len(data) // 16)
     if dtype.dtype == np.bool_ and data.strip(b"\0\1"):
-        raise machine.bad("makes a numpy array of bools of bytes other than 0 and 1")
+        raise machine.bad("makes a numpy array of bools from bytes other than 0 and 1")
     return np.frombuffer(bytearray(data), dtype.dtype)
 
 
 def _shape(machine: Machine, value: Any) -> tuple[int, ...]:
-    if type(value) is not tuple or len(value) > _MAX_RANK:
-        raise machine.bad("makes a numpy array of an unknown shape")
-    if not all(type(n) is int and 0 <= n < 1 << 62 for n in value):
-        raise machine.bad("makes a numpy array of an unknown shape")
-    return value
+    is_shape = type(value) is tuple and len(value) <= _MAX_RANK
+    if not is_shape or not all(type(n) is int and 0 <= n < 1 << 62 for n in value):
+        raise machine.bad("makes a numpy array of an invalid shape")
+    return tuple(value)
 
 
 def _numpy_scalar(machine: Machine, arguments: tuple[Any, ...]) -> Any:
@@ -399,10 +384,10 @@ def _numpy_scalar(machine: Machine, arguments: tuple[Any, ...]) -> Any:
 
 
 def _numpy_array(machine: Machine, arguments: tuple[Any, ...]) -> Any:
-    """An array without elements, whose state follows."""
+    """An array without elements; its state follows."""
     _arity(machine, arguments, 3, 3)
     if arguments[0] is not _NDARRAY:
-        raise machine.bad("makes a numpy array of a class of its own", SAVE_DATA)
+        raise machine.bad("makes a numpy array of a user-defined class", SAVE_DATA)
     out = np.zeros(0, np.int8)
     _known(machine).bare[id(out)] = out
     return out
@@ -410,7 +395,7 @@ def _numpy_array(machine: Machine, arguments: tuple[Any, ...]) -> Any:
 
 def _set_array(machine: Machine, value: np.ndarray[Any, Any], state: Any) -> None:
     if type(state) is not tuple or len(state) not in (4, 5):
-        raise machine.bad("has a numpy array without a state")
+        raise machine.bad("has a numpy array with an invalid state")
     shape, dtype, columns_first, data = state[-4:]
     sizes = _shape(machine, shape)
     flat = _elements(machine, dtype, data, sizes)
@@ -419,11 +404,11 @@ def _set_array(machine: Machine, value: np.ndarray[Any, Any], state: Any) -> Non
 
 
 def _numpy_buffer(machine: Machine, arguments: tuple[Any, ...]) -> Any:
-    """bytes, dtype, shape, order: what protocol 5 has."""
+    """bytes, dtype, shape, order: an array of protocol 5"""
     _arity(machine, arguments, 4, 4)
     data, dtype, shape, order = arguments
     if order not in ("C", "F"):
-        raise machine.bad("makes a numpy array of an unknown order")
+        raise machine.bad(f"makes a numpy array of order {shown(order)}")
     sizes = _shape(machine, shape)
     return _elements(machine, dtype, data, sizes).reshape(sizes, order=order)
 
@@ -450,7 +435,7 @@ _FACTORIES: Final[dict[int, Callable[[], Any]]] = {
 
 
 def _both(name: str, value: Any) -> dict[tuple[str, str], Any]:
-    """A name of the builtins, as Python 2 and 3 call their module."""
+    """A builtin under the module names of Python 2 and 3."""
     return {("builtins", name): value, ("__builtin__", name): value}
 
 
@@ -466,8 +451,12 @@ _TABLE: Final[Mapping[tuple[str, str], Any]] = {
     ("torch._utils", "_rebuild_parameter"): _REBUILD_PARAMETER,
     ("torch._utils", "_rebuild_parameter_with_state"): _REBUILD_PARAMETER,
     ("torch._tensor", "_rebuild_from_type_v2"): Callee("_rebuild_from_type_v2", _rebuild_from_type),
-    ("collections", "OrderedDict"): Callee("collections.OrderedDict", _ordered_dict),
-    ("collections", "Counter"): Callee("collections.Counter", _counter),
+    ("collections", "OrderedDict"): Callee(
+        "collections.OrderedDict", lambda m, args: _mapping(m, args, OrderedDict())
+    ),
+    ("collections", "Counter"): Callee(
+        "collections.Counter", lambda m, args: _mapping(m, args, Counter())
+    ),
     ("collections", "defaultdict"): Callee("collections.defaultdict", _defaultdict),
     ("argparse", "Namespace"): Callee("argparse.Namespace", _namespace),
     ("types", "SimpleNamespace"): Callee("types.SimpleNamespace", _namespace),

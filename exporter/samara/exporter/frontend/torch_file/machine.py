@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pickle machine for data: it builds numbers, texts and containers and runs no code.
 
-Python's own Unpickler imports what a pickle names, calls it, and reserves the memory that a length
-field asks for. This one knows the opcodes of protocols 0 to 5, asks a `World` what a name means,
-and every step costs from a budget, so that time and memory stay in proportion to the file.
+Python's Unpickler imports and calls what a pickle names, and allocates what a length field asks for.
+This machine knows the opcodes of protocols 0 to 5 and asks a `World` what a name means. Every step
+costs from a budget, so that time and memory stay in proportion to the file.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from samara.exporter.types import ModelFormatError, SamaraError, UnsupportedErro
 MAX_STEPS: Final = 8_000_000
 MAX_PICKLE_BYTES: Final = 64 << 20
 MAX_INTEGER_BYTES: Final = 1024
-MAX_DEPTH: Final = 100  # of nesting, as samara.save has it
-_MAX_WRITTEN_OUT: Final = 100_000_000  # values, each as often as it is referred to
+MAX_DEPTH: Final = 100  # of nesting, as in samara.save
+_MAX_WRITTEN_OUT: Final = 100_000_000  # values, each counted once for every reference
 _MAX_KEY_PARTS: Final = 64  # values in a tuple that is a key of a dict
-_MAX_TUPLE_KEYS: Final = 10_000  # a tuple's hash has no secret, so that collisions can be made up
+_MAX_TUPLE_KEYS: Final = 10_000  # hashes of tuples are not seeded, so a file can force collisions
 
 RESTORE: Final = "restore the file from a copy"
 
 
 def shown(value: object) -> str:
-    """A value of a pickle as errors call it: plain ones as they are, in short; of others the type.
+    """A value of a pickle for messages: a plain value shortened, the type of any other.
 
-    Writing out a nested one could take forever.
+    The text of a nested value could be endless.
     """
     if type(value) is int:
         return str(value) if value.bit_length() <= 64 else "a huge number"
@@ -44,7 +44,7 @@ def shown(value: object) -> str:
 
 
 class Internal:
-    """What only exists while a pickle is read, and must not be in its result."""
+    """A value that exists only while a pickle is read and must not be in the result."""
 
     __slots__ = ("name",)
 
@@ -53,7 +53,7 @@ class Internal:
 
 
 class Callee(Internal):
-    """A name of a pickle that may be called: `call(machine, arguments)` is our own function."""
+    """A name that a pickle may call. `call(machine, arguments)` is samara's function for it."""
 
     __slots__ = ("call",)
 
@@ -63,23 +63,23 @@ class Callee(Internal):
 
 
 class World(Protocol):
-    """What a machine asks for everything that is not plain data."""
+    """Answers the machine's questions about everything that is not plain data."""
 
     def find(self, module: str, name: str) -> Any:
-        """What a global name means. Raises SamaraError for names that are not allowed."""
+        """The value of a global name. Raises SamaraError for names that are not allowed."""
 
     def persistent(self, key: Any) -> Any:
-        """What a persistent id (torch: a storage) stands for."""
+        """The value of a persistent id (torch: a storage)."""
 
     def build(self, machine: Machine, value: Any, state: Any) -> None:
-        """Set the state of a value that the world made."""
+        """Set the state of a value that this World made."""
 
 
 class Machine:
     """Runs the pickles of one file.
 
-    data: the bytes they lie in, one after the other. `where` begins every message. `encoding` is
-    that of Python 2's texts; "bytes" leaves them bytes.
+    `data` holds them one after the other. `where` begins every message. `encoding` is for texts of
+    Python 2; "bytes" leaves them as bytes.
     """
 
     def __init__(self, data: bytes, where: str, world: World, encoding: str = "utf-8") -> None:
@@ -95,10 +95,10 @@ class Machine:
         self.memo: dict[int, Any] = {}
 
     def run(self) -> Any:
-        """The value of the pickle at `position`, which moves behind it.
+        """The value of the pickle at `position`, which moves past it.
 
         Raises ModelFormatError for a damaged pickle, UnsupportedError for one that holds more than
-        data or asks for too much.
+        data or exceeds a limit.
         """
         self.stack, self.marks, self.memo = [], [], {}
         data = self.data
@@ -113,7 +113,7 @@ class Machine:
                     return self.stack.pop()
                 handler = _HANDLERS[code]
                 if handler is None:
-                    raise self.bad(f"has the opcode {code:#04x}, which no data needs")
+                    raise self.bad(f"has the opcode {code:#04x}, which plain data does not need")
                 handler(self)
         except SamaraError:
             raise
@@ -125,7 +125,7 @@ class Machine:
     # ---- errors and budget
 
     def bad(self, what: str, fix: str = RESTORE) -> ModelFormatError:
-        """An error about the place that the machine has reached."""
+        """An error with the position of the machine."""
         return ModelFormatError(f"{self.where}: the pickle {what} (byte {self.position})", fix=fix)
 
     def too_much(self) -> SamaraError:
@@ -146,12 +146,12 @@ class Machine:
         """The next `count` bytes."""
         begin = self.position
         if count < 0 or count > len(self.data) - begin:
-            raise self.bad(f"is cut off: {count} bytes are expected")
+            raise self.bad(f"is cut off: {count} more bytes expected")
         self.position = begin + count
         return self.data[begin : begin + count]
 
     def line(self) -> bytes:
-        """The bytes up to the next line feed, which is skipped."""
+        """The bytes up to the next line feed; skips the line feed."""
         end = self.data.find(b"\n", self.position)
         if end < 0:
             raise self.bad("is cut off in a line of text")
@@ -165,24 +165,24 @@ class Machine:
     # ---- stack
 
     def to_mark(self) -> list[Any]:
-        """What was pushed since the last mark, which goes."""
+        """Remove the last mark and return the values pushed since."""
         items = self.stack
         self.stack = self.marks.pop()
         return items
 
     def push(self, value: Any) -> None:
-        """Push what was made of marked values: `to_mark` has exchanged the stack since."""
+        """Push a value made with `to_mark`, which replaces `stack` before this method looks it up."""
         self.stack.append(value)
 
     def top(self, kind: type[Any]) -> Any:
-        """The value on top, which must be of a type."""
+        """The value on top, which must be a `kind`."""
         value = self.stack[-1]
         if not isinstance(value, kind):
             raise self.bad(f"adds to a {type(value).__name__} as if it were a {kind.__name__}")
         return value
 
     def key(self, value: Any) -> Any:
-        """`value`, which shall be a key of a dict or a member of a set."""
+        """`value`, if it may be a key of a dict or a member of a set."""
         kind = type(value)
         if kind is int and value.bit_length() > 64:
             raise self.bad("has a key of more than 64 bits")
@@ -192,10 +192,10 @@ class Machine:
             self.tuple_keys += 1
             if self.tuple_keys <= _MAX_TUPLE_KEYS and _is_plain(value):
                 return value
-        raise self.bad(f"has a key that cannot be one, a {kind.__name__}")
+        raise self.bad(f"has a {kind.__name__} as a key, which samara does not read")
 
     def fill(self, target: dict[Any, Any], items: list[Any]) -> None:
-        """Set keys and values, which come in turn."""
+        """Set alternating keys and values."""
         if len(items) % 2:
             raise self.bad("has a key without a value")
         for i in range(0, len(items), 2):
@@ -236,10 +236,10 @@ class Machine:
         state = self.stack.pop()
         value = self.stack[-1]
         if type(value) is OrderedDict and type(state) is dict and set(state) <= {"_metadata"}:
-            value.__dict__.update(state)  # versions of the modules, as PyTorch keeps them
+            value.__dict__.update(state)  # PyTorch's versions of modules
         elif type(value) is SimpleNamespace and type(state) is dict:
             if not all(type(name) is str for name in state):
-                raise self.bad("has an attribute whose name is no text")
+                raise self.bad("has an attribute whose name is not a text")
             self.spend(len(state))
             value.__dict__.update(state)
         else:
@@ -251,7 +251,7 @@ _KEYS: Final = frozenset({str, int, float, bool, type(None), bytes})
 
 
 def _is_plain(value: tuple[Any, ...]) -> bool:
-    """Whether a tuple holds few plain values, however it is nested."""
+    """Whether a tuple holds only plain values, nested or not, and at most _MAX_KEY_PARTS."""
     parts, pending = 0, [value]
     while pending:
         for part in pending.pop():
@@ -266,13 +266,13 @@ def _is_plain(value: tuple[Any, ...]) -> bool:
 
 
 def check_result(value: Any, where: str) -> None:
-    """Refuse a result that contains itself, is nested too deeply, holds what is internal, or would
-    be huge if it were written out: a list that holds one list twice, which holds another twice, ….
+    """Refuse a result that contains itself, is nested too deeply, holds an Internal, or would be huge
+    if it were written out (a list that holds one list twice, which holds another twice, …).
 
-    Each object is looked at once, however often it is referred to.
+    Looks at each object once, however many references it has.
     """
     done: dict[int, tuple[int, int]] = {}  # by id: levels below, and values if written out
-    around: set[int] = set()
+    around: set[int] = set()  # ids of the containers around the current one
     open_: list[tuple[Any, list[Any]]] = [((value,), [value])]
     totals: list[list[int]] = [[0, 1]]
     while open_:
@@ -288,7 +288,7 @@ def check_result(value: Any, where: str) -> None:
         child = left.pop()
         if isinstance(child, Internal):
             raise UnsupportedError(
-                f"{where}: {child.name} stands alone in the file, without a tensor",
+                f"{where}: {child.name} is in the file without a tensor",
                 fix="save tensors, numbers, texts, lists and dicts",
             )
         if not isinstance(child, _CONTAINERS):
@@ -315,8 +315,8 @@ def _include(total: list[int], below: int, count: int, around: int, where: str) 
         raise UnsupportedError(f"{where}: the values are nested more than {MAX_DEPTH} deep")
     if total[1] > _MAX_WRITTEN_OUT:
         raise UnsupportedError(
-            f"{where}: the values refer to each other so often that written out they would be more "
-            f"than {_MAX_WRITTEN_OUT:,}"
+            f"{where}: the values share so many references that written out they would be more than "
+            f"{_MAX_WRITTEN_OUT:,}"
         )
 
 
@@ -343,7 +343,7 @@ def _unpacked(form: str) -> Callable[[Machine], None]:
 
 
 def _sized(size: int, finish: Callable[[Machine, bytes], Any]) -> Callable[[Machine], None]:
-    """A length of `size` bytes, that many bytes, and what becomes of them."""
+    """Push `finish` of the bytes that follow a length of `size` bytes."""
     return lambda m: m.stack.append(finish(m, m.take(m.unsigned(size))))
 
 
@@ -351,16 +351,8 @@ def _utf8(machine: Machine, data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-def _python2(machine: Machine, data: bytes) -> Any:
-    return machine.text(data)
-
-
 def _bytes(machine: Machine, data: bytes) -> bytes:
     return data
-
-
-def _bytearray(machine: Machine, data: bytes) -> bytearray:
-    return bytearray(data)
 
 
 def _tuple_of(count: int) -> Callable[[Machine], None]:
@@ -443,16 +435,28 @@ def _add_items(m: Machine) -> None:
 def _stack_global(m: Machine) -> None:
     name, module = m.stack.pop(), m.stack.pop()
     if type(name) is not str or type(module) is not str:
-        raise m.bad("has a global whose name is no text")
+        raise m.bad("has a global whose name is not a text")
     m.stack.append(m.world.find(module, name))
 
 
-_TABLE: Final[dict[bytes, Callable[[Machine], None]]] = {
-    b"\x80": lambda m: _protocol(m),
-    b"\x95": lambda m: _frame(m),
+def _protocol(m: Machine) -> None:
+    version = m.unsigned(1)
+    if version > 5:
+        raise UnsupportedError(f"{m.where}: pickle protocol {version}; samara reads 0 to 5")
+
+
+def _frame(m: Machine) -> None:
+    size = m.unsigned(8)
+    if size > len(m.data) - m.position:
+        raise m.bad(f"is cut off: a frame of {size} bytes expected")
+
+
+_TABLE: Final[dict[bytes, Callable[[Machine], object]]] = {
+    b"\x80": _protocol,
+    b"\x95": _frame,
     b"(": _mark,
     b"0": _pop,
-    b"1": lambda m: _nothing(m.to_mark()),
+    b"1": Machine.to_mark,
     b"2": lambda m: m.stack.append(m.stack[-1]),
     b"N": _push(None),
     b"\x88": _push(True),
@@ -467,8 +471,8 @@ _TABLE: Final[dict[bytes, Callable[[Machine], None]]] = {
     b"\x8a": lambda m: m.integer(m.take(m.unsigned(1))),
     b"\x8b": lambda m: m.integer(m.take(m.unsigned(4))),
     b"S": _string_line,
-    b"T": _sized(4, _python2),
-    b"U": _sized(1, _python2),
+    b"T": _sized(4, Machine.text),
+    b"U": _sized(1, Machine.text),
     b"V": lambda m: m.stack.append(m.line().decode("raw-unicode-escape")),
     b"X": _sized(4, _utf8),
     b"\x8c": _sized(1, _utf8),
@@ -476,7 +480,7 @@ _TABLE: Final[dict[bytes, Callable[[Machine], None]]] = {
     b"B": _sized(4, _bytes),
     b"C": _sized(1, _bytes),
     b"\x8e": _sized(8, _bytes),
-    b"\x96": _sized(8, _bytearray),
+    b"\x96": _sized(8, lambda m, data: bytearray(data)),
     b"]": lambda m: m.stack.append([]),
     b"a": _append,
     b"e": _appends,
@@ -507,22 +511,6 @@ _TABLE: Final[dict[bytes, Callable[[Machine], None]]] = {
     b"b": Machine.build,
     b"Q": lambda m: m.stack.append(m.world.persistent(m.stack.pop())),
 }
-
-
-def _protocol(m: Machine) -> None:
-    version = m.unsigned(1)
-    if version > 5:
-        raise UnsupportedError(f"{m.where}: pickle protocol {version}; 0 to 5 are known")
-
-
-def _frame(m: Machine) -> None:
-    size = m.unsigned(8)
-    if size > len(m.data) - m.position:
-        raise m.bad(f"is cut off: a frame of {size} bytes is expected")
-
-
-def _nothing(value: object) -> None:
-    return None
 
 
 _HANDLERS: Final = [_TABLE.get(bytes([code])) for code in range(256)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of `torch.save`: the zip archive (since 1.6) and the stream of pickles before it."""
+"""Reads files of `torch.save`: zip archives (since 1.6) and the older stream of pickles."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from samara.exporter.frontend.torch_file.machine import (
 from samara.exporter.frontend.torch_file.storages import RAW, Array, Storage
 from samara.exporter.types import ModelFormatError, SamaraError, UnsupportedError
 
-_MAGIC: Final = 0x1950A86A20F9469CFC6C  # of the format before zip files
+_MAGIC: Final = 0x1950A86A20F9469CFC6C  # of the stream of pickles
 _PROTOCOL: Final = 1001
 _ZIP: Final = b"PK\x03\x04"
 _TAR_AT: Final = 257
-START_BYTES: Final = _TAR_AT + 5  # what `looks_like` wants to see
+START_BYTES: Final = _TAR_AT + 5  # needed by `looks_like`
 
 
 def looks_like(start: bytes) -> bool:
-    """Whether a file that begins so is for `read`: a zip archive, a pickle or a tar archive."""
+    """Whether a file with these first bytes is for `read`: a zip archive, a pickle or a tar archive."""
     if start[:4] == _ZIP or start[:4] == b"PK\x05\x06" or start[_TAR_AT:] == b"ustar":
         return True
-    # A pickle; the same bytes as the size of a safetensors header would be more than that may have.
+    # As the header size of a safetensors file, the bytes of a pickle exceed the limit.
     is_pickle = start[:1] == b"\x80" and start[1:2] <= b"\x05"
     return is_pickle and int.from_bytes(start[:8], "little") > MAX_HEADER_BYTES
 
@@ -40,11 +40,10 @@ def looks_like(start: bytes) -> bool:
 def read(
     file: BinaryIO, size: int, where: str, *, mapped: bool = False, encoding: str = "utf-8"
 ) -> tuple[Any, int]:
-    """What `torch.save` wrote to `file`, from its position on, and how many tensors' storages were
-    bfloat16, which became float32.
+    """(what `torch.save` wrote to `file`, number of bfloat16 storages, which became float32).
 
-    size: bytes from there to the end. mapped: leave the data of a zip archive in the file until
-    they are used. Raises ModelFormatError for a file that is damaged, UnsupportedError for one
+    Reads `size` bytes from the file's position on. mapped: leave the data of a zip archive in the
+    file until they are used. Raises ModelFormatError for a damaged file, UnsupportedError for one
     that holds more than data.
     """
     begin = file.tell()
@@ -54,8 +53,8 @@ def read(
         source: _Zip | _Stream = _Zip(file, begin, size, where, mapped)
     elif start[_TAR_AT:] == b"ustar":
         raise UnsupportedError(
-            f"{where}: the tar archive of the first versions of PyTorch, which is not read",
-            fix="load it with a PyTorch that reads it and save it again: torch.save(state, path)",
+            f"{where}: a tar archive of the first PyTorch versions, which samara does not read",
+            fix="load it with PyTorch and save it again: torch.save(state, path)",
         )
     else:
         source = _Stream(file, size, where)
@@ -65,7 +64,7 @@ def read(
 
 
 class _Source:
-    """The storages of a file by their keys."""
+    """The storages of a file, by key."""
 
     def __init__(self, where: str) -> None:
         self.where = where
@@ -78,17 +77,14 @@ class _Source:
         return sum(s.kind == "bfloat16" for s in self.storages.values())
 
     def storage_of(self, world: Known, key: Any) -> Storage:
-        """The storage that a persistent id names: ("storage", class, key, location, count)."""
-        if (
-            type(key) is not tuple
-            or len(key) not in (5, 6)
-            or key[0] not in ("storage", b"storage")
-        ):
-            if type(key) is tuple and key and key[0] in ("module", b"module"):
-                raise UnsupportedError(
-                    f"{self.where}: holds a whole module with its source code, and only data is read",
-                    fix=SAVE_DATA,
-                )
+        """The storage of a persistent id ("storage", class, key, location, count[, view])."""
+        parts = key if type(key) is tuple else ()
+        if parts and parts[0] in ("module", b"module"):
+            raise UnsupportedError(
+                f"{self.where}: holds a whole module with its source code; samara reads only data",
+                fix=SAVE_DATA,
+            )
+        if len(parts) not in (5, 6) or parts[0] not in ("storage", b"storage"):
             raise self.bad("a persistent id of the pickle names no storage")
         _, kind, name, _, count = key[:5]
         name = name.decode("utf-8", "replace") if isinstance(name, bytes) else name
@@ -109,16 +105,14 @@ class _Source:
         return self.part(storage, key[5] if len(key) == 6 else None)
 
     def admit(self, key: str, storage: Storage) -> None:
-        """A storage that is met for the first time."""
+        """Register a new storage: read or allocate its elements."""
         raise NotImplementedError
 
     def part(self, storage: Storage, wanted: Any) -> Storage:
-        """The part of a storage that a persistent id of before 0.4 asks for."""
+        """The part of a storage that a persistent id of PyTorch before 0.4 asks for."""
         if wanted is None:
             return storage
-        if type(wanted) is not tuple or len(wanted) != 3:
-            raise self.bad(f"a view of {storage.name} is damaged")
-        _, offset, count = wanted
+        _, offset, count = wanted if type(wanted) is tuple and len(wanted) == 3 else (None,) * 3
         if type(offset) is not int or type(count) is not int:
             raise self.bad(f"a view of {storage.name} is damaged")
         return storage.part(offset, count, self.where)
@@ -126,13 +120,13 @@ class _Source:
     def refuse_swapped_bytes(self, storage: Storage) -> None:
         if storage.kind == RAW:
             raise UnsupportedError(
-                f"{self.where}: {storage.name} has raw bytes of a big-endian machine",
+                f"{self.where}: {storage.name} has raw bytes from a big-endian machine",
                 fix="save the file again on a little-endian machine",
             )
 
 
 class _Zip(_Source):
-    """PREFIX/data.pkl is the pickle, PREFIX/data/KEY the bytes of each storage."""
+    """A zip archive: PREFIX/data.pkl is the pickle, PREFIX/data/KEY has the bytes of a storage."""
 
     def __init__(self, file: BinaryIO, begin: int, size: int, where: str, mapped: bool) -> None:
         super().__init__(where)
@@ -155,18 +149,16 @@ class _Zip(_Source):
         found = [n[: -len("data.pkl")] for n in names if n.split("/")[-1] == "data.pkl"]
         if any(n.endswith("constants.pkl") or "/code/" in f"/{n}" for n in names):
             raise UnsupportedError(
-                f"{self.where}: a TorchScript archive, which holds code, and only data is read",
+                f"{self.where}: a TorchScript archive, which holds code; samara reads only data",
                 fix="save its state instead: torch.save(torch.jit.load(path).state_dict(), path)",
             )
         if any(n.endswith(("serialized_exported_program.json", "archive_format")) for n in names):
             raise UnsupportedError(
-                f"{self.where}: a program of torch.export, and only data is read",
+                f"{self.where}: a program of torch.export; samara reads only data",
                 fix="save its state instead: torch.save(torch.export.load(path).state_dict, path)",
             )
         if any(n.endswith(".npy") for n in names):
-            raise self.bad(
-                "the arrays of numpy.savez in a zip archive", "numpy.load(path) reads them"
-            )
+            raise self.bad("a zip archive of numpy.savez", "read it with numpy.load(path)")
         if len(found) != 1:
             what = "holds no data.pkl" if not found else f"holds data.pkl {len(found)} times"
             raise self.bad(
@@ -199,7 +191,7 @@ class _Zip(_Source):
         storage.fill(self._data(name, begin, size), self.big_endian, self.where)
 
     def _data(self, name: str, begin: int, size: int) -> Array:
-        # Entries begin at multiples of 64 bytes; what another program wrote may not.
+        # torch.save aligns entries to 64 bytes; another program may not have.
         if self.memory is not None and size and begin % 16 == 0:
             return np.frombuffer(self.memory, np.uint8, size, begin)
         data = np.empty(size, np.uint8)
@@ -210,8 +202,8 @@ class _Zip(_Source):
 
 
 class _Stream(_Source):
-    """Magic number, version, the machine's sizes, the state and the storages' keys, each a pickle;
-    then per key the number of elements (int64) and the elements."""
+    """A stream: pickles of the magic number, the version, properties of the machine, the state and
+    the storages' keys; then per key the number of elements (int64) and the elements."""
 
     def __init__(self, file: BinaryIO, size: int, where: str) -> None:
         super().__init__(where)
@@ -240,7 +232,7 @@ class _Stream(_Source):
         return result
 
     def admit(self, key: str, storage: Storage) -> None:
-        # The elements come after the pickles, and no more of them than the file has bytes.
+        # The elements come after the pickles. Allocate no more than the file has bytes.
         self.left -= storage.file_bytes
         if self.left < 0:
             raise self.bad(
@@ -255,14 +247,16 @@ class _Stream(_Source):
             name = key.decode("utf-8", "replace") if isinstance(key, bytes) else key
             storage = self.storages.get(str(name)) if type(name) in (str, int) else None
             if storage is None or storage.filled:
-                raise self.bad(f"storage {shown(name)} is not used, or there twice")
+                raise self.bad(f"storage {shown(name)} is listed twice, or no tensor uses it")
             if big_endian:
                 self.refuse_swapped_bytes(storage)
             head = np.empty(8, np.uint8)
             _read_into(self.file, head, self.where)
             count = int.from_bytes(head.tobytes(), "big" if big_endian else "little")
             if count != storage.count:
-                raise self.bad(f"{storage.name} has {count} elements, its tensors {storage.count}")
+                raise self.bad(
+                    f"{storage.name} has {count} elements; its tensors need {storage.count}"
+                )
             data = np.empty(storage.file_bytes, np.uint8)
             _read_into(self.file, data, self.where)
             storage.fill(data, big_endian, self.where)

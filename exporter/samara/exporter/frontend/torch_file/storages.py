@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Storages of torch: flat memory that tensors look at, and the views that tensors are."""
+"""Storages of torch: flat memory, of which tensors are views."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from samara.exporter.frontend.dtypes import KNOWN
 from samara.exporter.frontend.torch_file.machine import Internal, shown
 from samara.exporter.types import ModelFormatError, UnsupportedError
 
 Array = npt.NDArray[Any]
 
 BFLOAT16: Final = "bfloat16"
-RAW: Final = "raw bytes"  # the tensor says what they are
-# torch's names of storage classes -> what they hold.
+RAW: Final = "raw bytes"  # the tensor has the dtype
+# torch's storage classes -> the dtype of their elements.
 STORAGE_TYPES: Final = {
     "DoubleStorage": "float64",
     "FloatStorage": "float32",
@@ -34,7 +33,7 @@ STORAGE_TYPES: Final = {
     "UntypedStorage": RAW,
     "_UntypedStorage": RAW,
 }
-# Names of torch's dtypes that numpy has too.
+# torch's dtypes that numpy has too -> numpy's names.
 DTYPES: Final = {
     **{name: name for name in ("float16", "float32", "float64", "int8", "int16", "int32", "int64")},
     **{name: name for name in ("uint8", "uint16", "uint32", "uint64", "bool")},
@@ -49,7 +48,7 @@ DTYPES: Final = {
     "cdouble": "complex128",
 }
 _MAX_RANK: Final = 32
-# A view may show an element often (expand); a tensor of more than this is nobody's honest state.
+# A view may repeat elements (expand). A larger tensor can only be an attack.
 _MAX_ELEMENTS: Final = 1 << 32
 
 
@@ -63,7 +62,7 @@ def item_bytes(kind: str) -> int:
 class Storage(Internal):
     """A storage of a file: `count` elements of `kind`.
 
-    `array` holds them, bfloat16 as float32. `version` is that of all tensors over it.
+    `array` holds them, bfloat16 as float32. All tensors over it share `version`.
     """
 
     __slots__ = ("array", "count", "filled", "kind", "version")
@@ -81,13 +80,13 @@ class Storage(Internal):
         return self.count * item_bytes(self.kind)
 
     def allocate(self) -> None:
-        """Memory for the elements, before they are read."""
+        """Allocate memory for elements that are read later."""
         self.array = np.empty(self.count, _held(self.kind))
 
     def fill(self, data: Array, big_endian: bool, where: str) -> None:
-        """Put the bytes of the file, uint8, into `array`, or become them where they fit as they are.
+        """Set the elements from the bytes of the file (uint8), without a copy if possible.
 
-        Raises ModelFormatError where a bool is neither 0 nor 1.
+        Raises ModelFormatError if a bool is neither 0 nor 1.
         """
         self.filled = True
         if self.kind == RAW:
@@ -104,15 +103,18 @@ class Storage(Internal):
                 raise ModelFormatError(
                     f"{where}: {self.name} is bool and holds bytes other than 0 and 1"
                 )
-        if self.array.size:  # tensors already look at it
+        if self.array.size:  # tensors are views of it already
             self.array[...] = elements
         else:
             self.array = elements
 
     def part(self, offset: int, count: int, where: str) -> Storage:
-        """A storage over some of the elements, as files of PyTorch before 0.4 have them."""
+        """A storage over some of the elements, for files of PyTorch before 0.4."""
         if not 0 <= offset <= offset + count <= self.count:
-            raise ModelFormatError(f"{where}: a view of {self.name} leaves it")
+            raise ModelFormatError(
+                f"{where}: a view of {count} elements at {offset} leaves {self.name}, which has "
+                f"{self.count}"
+            )
         out = Storage(self.name, self.kind, count)
         out.array = self.array[offset : offset + count]
         out.filled = True
@@ -136,7 +138,7 @@ def view(
 ) -> Array:
     """The array of a tensor: a view of its storage. Offset and strides count elements.
 
-    dtype: of a tensor over raw bytes. Raises ModelFormatError where the tensor leaves its storage.
+    `dtype` is only for tensors over raw bytes. Raises ModelFormatError if the tensor leaves its storage.
     """
     array = storage.array
     if (storage.kind == RAW) != (dtype is not None):
@@ -144,7 +146,9 @@ def view(
     if dtype is not None:
         width = np.dtype(dtype).itemsize
         if storage.count % width:
-            raise ModelFormatError(f"{where}: {storage.name} holds no whole number of {dtype}")
+            raise ModelFormatError(
+                f"{where}: {storage.name} has {storage.count} bytes, not a whole number of {dtype}"
+            )
         array = array.view(dtype)
     shape, steps = _sizes(size, where), _sizes(stride, where)
     if len(shape) != len(steps) or len(shape) > _MAX_RANK:
@@ -153,7 +157,7 @@ def view(
     count = math.prod(shape)
     if count > max(_MAX_ELEMENTS, storage.count):
         raise UnsupportedError(
-            f"{where}: a tensor of shape {list(shape)} over {storage.count} elements",
+            f"{where}: a tensor of shape {list(shape)} over {storage.count} elements is too large",
             fix="save tensor.contiguous() or a smaller view",
         )
     if count == 0:
@@ -170,11 +174,6 @@ def view(
     return np.ndarray(shape, array.dtype, array, begin * width, strides)
 
 
-def is_tensor_dtype(dtype: np.dtype[Any]) -> bool:
-    """Whether tensors can have it; others are loaded as arrays."""
-    return dtype in KNOWN
-
-
 def _what(values: Any) -> str:
     if type(values) is not tuple:
         return shown(values)
@@ -183,5 +182,7 @@ def _what(values: Any) -> str:
 
 def _sizes(values: Any, where: str) -> tuple[int, ...]:
     if type(values) is not tuple or not all(type(n) is int and 0 <= n < 1 << 62 for n in values):
-        raise ModelFormatError(f"{where}: a tensor has sizes or an offset that are {_what(values)}")
+        raise ModelFormatError(
+            f"{where}: a tensor has invalid sizes, strides or offset: {_what(values)}"
+        )
     return values
