@@ -124,6 +124,15 @@ def test_layers_are_found_by_node_tensor_and_absorbed_name() -> None:
         assert list(resolve_layers(functions, recipe)) == [node.name]
 
 
+def test_the_result_of_a_clamp_means_the_product_before_it() -> None:
+    made = program(
+        lambda b: b.op("relu", conv(b, b.input("x", "f32", X), 3), name="act", outputs=["shown"])
+    )
+    product = next(n for n in made.main.nodes if n.op.name == "conv")
+    found = resolve_layers([made.main], Recipe.from_dict({"layers": {"shown": "float"}}))
+    assert list(found) == [layer_names([made.main])[product]]
+
+
 def test_nodes_of_one_name_go_by_their_tensors() -> None:
     p = program(lambda b: b.op("neg", b.op("neg", b.input("x", "f32", X), name="a"), name="b"))
     assert sorted(layer_names([p.main]).values()) == ["a", "b"]

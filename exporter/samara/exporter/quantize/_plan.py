@@ -91,14 +91,20 @@ def _plain(name: str) -> str:
 
 def resolve_layers(functions: Iterable[Function], recipe: Recipe) -> dict[str, LayerRecipe]:
     """The recipe's layers by the names of layer_names. A recipe may also use names of tensors that nodes
-    make or have absorbed. QuantizationError for an unknown name.
+    make or have absorbed; what a clamp makes belongs to the layer that the clamp can be fused into.
+    QuantizationError for an unknown name.
     """
+    functions = tuple(functions)
     names = layer_names(functions)
+    fused: dict[Node, Node] = {}
+    for function in functions:
+        users = _users(function)
+        fused |= {clamp: n for n in function.nodes if (clamp := _clamp_of(n, users)) is not None}
     known: dict[str, str] = {}
-    for node, name in names.items():
+    for node in names:
         made = [v.name for v in node.outputs]
         for alias in (*made, *map(_plain, made), *node.absorbed):
-            known.setdefault(alias, name)
+            known.setdefault(alias, names[fused.get(node, node)])
     known.update({name: name for name in names.values()})
     found: dict[str, LayerRecipe] = {}
     for given, layer in recipe.layers.items():
@@ -181,11 +187,21 @@ def _users(function: Function) -> dict[Value, list[Node | None]]:
 
 def _find_clamps(plan: Plan, users: Mapping[Value, list[Node | None]]) -> None:
     for node in plan.function.nodes:
-        if plan.layers[node].scheme != INT8 or not takes_clamp(node):
-            continue
-        after = users.get(node.outputs[0], [])
-        if len(after) == 1 and after[0] is not None and after[0].op.clamps is not None:
-            plan.clamps[node] = after[0]
+        clamp = _clamp_of(node, users) if plan.layers[node].scheme == INT8 else None
+        if clamp is not None:
+            plan.clamps[node] = clamp
+
+
+def _clamp_of(node: Node, users: Mapping[Value, list[Node | None]]) -> Node | None:
+    """The clamp that can be fused into the node, because nothing else reads its result."""
+    if not takes_clamp(node):
+        return None
+    after = users.get(node.outputs[0], [])
+    return (
+        after[0]
+        if len(after) == 1 and after[0] is not None and after[0].op.clamps is not None
+        else None
+    )
 
 
 def _find_clusters(plan: Plan, users: Mapping[Value, list[Node | None]]) -> dict[Node, Cluster]:
@@ -269,12 +285,15 @@ def _refusal(plan: Plan, node: Node, role: Role, ahead: bool, forced: bool) -> s
         return ""
     if any(v.type.dtype is not DType.F32 for v in moving):
         return "its operands are not float32"
+    reached = role.kind == "product" or any(v in plan.made_int8 for v in moving)
+    if not reached and not forced:
+        return ""
     if not all(plan.seen(v) for v in (*moving, plan.result_of(node))):
         return _UNSEEN
     if role.kind == "product":
         return _product_refusal(node)
-    if not any(v in plan.made_int8 for v in moving):
-        return "" if not forced else _only_forced(role)
+    if not reached:
+        return _only_forced(role)
     if stays_late(node.op) and not ahead and not forced:
         return _TAIL
     if joins(node.op) and not ahead and not forced:
