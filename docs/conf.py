@@ -24,7 +24,7 @@ copyright = author
 release = version = samara.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-exclude_patterns: list[str] = []
+exclude_patterns = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 5
@@ -38,6 +38,17 @@ html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
 html_static_path: list[str] = []
+templates_path = ["_templates"]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+        "sidebar/versions.html",
+    ]
+}
 
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
