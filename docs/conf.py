@@ -43,10 +43,10 @@ html_sidebars = {
     "**": [
         "sidebar/brand.html",
         "sidebar/search.html",
+        "sidebar/versions.html",
         "sidebar/scroll-start.html",
         "sidebar/navigation.html",
         "sidebar/scroll-end.html",
-        "sidebar/versions.html",
     ]
 }
 
