@@ -97,7 +97,7 @@ def test_two_records_are_refused_until_one_is_named(tmp_path: Path) -> None:
     model, file = net(), tmp_path / "net.samara"
     train(model, FromRecord(OTHER))
     train(model, FromRecord(RECORD))
-    with pytest.raises(ArgumentError, match="input 'image' has met 2 records"):
+    with pytest.raises(ArgumentError, match="input 'image' was used with 2 records"):
         export(model, file)
     assert not file.exists()
     assert export(model, file, preprocess={"image": RECORD}).records == {"image": EXACT}

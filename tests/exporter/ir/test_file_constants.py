@@ -78,6 +78,6 @@ def test_rows_that_cannot_be_are_refused() -> None:
     refused("segment 1, which is absent", bytes(8), (2,), segment=1)
     refused("beyond the end of its segment", bytes(8), (2,), offset=4)
     refused("has 8 bytes, it needs 12", bytes(8), (3,))
-    refused("other bytes than 0 and 1", bytes([0, 2]), (2,), dtype=DType.BOOL)
+    refused("bytes other than 0 and 1", bytes([0, 2]), (2,), dtype=DType.BOOL)
     with pytest.raises(ModelFormatError, match="there is no constant 1"):
         constants(bytes(8), (2,)).array(1)

@@ -157,7 +157,7 @@ def test_values_that_fit(value: Any, dtype: DType, shape: Any, want: Any) -> Non
         (True, DType.F32, (), "does not hold"),
         ("a", DType.I64, (), "does not hold"),
         (10**30, DType.I64, (), "does not hold"),
-        ([[1], [1, 2]], DType.I64, (None,), "is no array of numbers"),
+        ([[1], [1, 2]], DType.I64, (None,), "is not an array of numbers"),
         (np.float64(1), DType.F32, (), "has dtype float64, the input is float32[]"),
         ([1, 2, 3], DType.I64, (2,), "has shape [3], the input is int64[2]"),
         (np.zeros(4, np.float32), DType.F32, (2, 2), "has shape [4], the input is float32[2, 2]"),

@@ -97,7 +97,7 @@ FAULTS: list[tuple[str, Change, str]] = [
     (
         "born",
         lambda f: replace(f, guards=(Guard("eq", Dim.atom(Born("no", 0, 0)), N, "g"),)),
-        "before it is born",
+        "before the node that makes it",
     ),
     (
         "born axis",

@@ -37,7 +37,7 @@ _FORMS: Final = ("corners", "center", "anchors", "sides")
 _ACTIVATIONS: Final = ("none", "sigmoid", "softmax")
 _LAYOUTS: Final = ("nchw", "nhwc", "nhw")
 _REFINES: Final = ("none", "quarter", "parabola")
-_PARTS: Final = ("objectness", "points", "anchors")  # that boxes may lack
+_PARTS: Final = ("objectness", "points", "anchors")  # optional parts of boxes
 
 
 def answers_of(program: Program) -> dict[str, AnswerRecord]:
@@ -46,7 +46,7 @@ def answers_of(program: Program) -> dict[str, AnswerRecord]:
 
 
 def with_answers(program: Program, given: Answers) -> Program:
-    """The program with this record of its first entry, or these by function; "" takes one away.
+    """The program with this record for its first entry, or these records by function; "" removes one.
 
     ArgumentError for a text that is no record, UnknownNameError for a name of a function or output that
     is not there.
@@ -71,7 +71,7 @@ def with_answers(program: Program, given: Answers) -> Program:
 
 
 def renamed_answers(program: Program, names: Mapping[str, str]) -> Program:
-    """The program whose outputs were renamed, {old: new}, with records that follow."""
+    """The program whose outputs were renamed, {old: new}, with its records renamed too."""
     moved = {
         function: str(_with_outputs(record, lambda name: names.get(name, name)))
         for function, record in answers_of(program).items()
@@ -80,13 +80,13 @@ def renamed_answers(program: Program, names: Mapping[str, str]) -> Program:
 
 
 def joined_answers(metadata: Mapping[str, str], functions: Mapping[str, str]) -> dict[str, str]:
-    """The records of a program whose functions, {old: new}, become those of another."""
+    """The records of a program whose functions go into another program as {old: new}."""
     texts = json.loads(metadata.get(ANSWERS, "{}"))
     return {functions[name]: text for name, text in texts.items() if name in functions}
 
 
 def labels_of(program: Program) -> list[str]:
-    """The labels of classes that the metadata has, as a JSON list."""
+    """The labels of classes in the metadata, which holds them as a JSON list."""
     try:
         labels = json.loads(program.metadata.get("labels", "[]"))
     except ValueError:
@@ -108,7 +108,7 @@ def _with_texts(program: Program, texts: Mapping[str, str]) -> Program:
 
 
 def _outputs(f: Function) -> list[str]:
-    """Names of outputs, without those that variables are bound to."""
+    """Names of outputs that are not bound to variables."""
     names = f.output_names or tuple(v.name for v in f.outputs)
     return [name for i, name in enumerate(names) if i not in f.writes]
 
@@ -117,7 +117,7 @@ def _outputs(f: Function) -> list[str]:
 
 
 def _with_outputs(record: AnswerRecord, to: Any) -> AnswerRecord:
-    """The record with `to(name)` in the place of each name of an output."""
+    """The record with each name of an output replaced by `to(name)`."""
     changed: dict[str, Any] = {}
     for field in fields(record):
         value = getattr(record, field.name)
@@ -147,9 +147,7 @@ def _position(name: str, outputs: list[str]) -> int:
 
 
 def answer_row(f: Function, record: AnswerRecord | None, pictured: Iterable[str]) -> Any:
-    """A row of the table AnswerRecord, None without a record. `pictured` are the inputs that pictures
-    become.
-    """
+    """A row of the table AnswerRecord, None without a record. `pictured`: the inputs that are made of pictures."""
     if record is None:
         return None
     outputs = _outputs(f)
@@ -303,7 +301,7 @@ def _boxes(row: flat.Row, activation: Any, units: Any, part: Any) -> BoxesRecord
 
 
 def _spoken(position: int, outputs: list[str]) -> str:
-    """The name of an output, its position where that has letters which no record can say."""
+    """The name of an output, or its position if a record's text cannot hold the name."""
     if position >= len(outputs):
         raise ModelFormatError(f"an answer record: output {position} of {len(outputs)}")
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of public functions: what can be meant is taken, the rest is told what to do."""
+"""Checks of arguments of public functions; each error says what to pass instead."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from samara.pybridge.names import unknown
 
 
 def as_program(value: object, what: str) -> Program:
-    """`value` if it is a Program. ArgumentError says how to get one of what it is instead; `what` is
-    what takes it: "export".
+    """`value` if it is a Program, else an ArgumentError that says how to make one of it. `what`: the name of
+    the function that takes it, "export".
     """
     if isinstance(value, Program):
         return value

@@ -48,8 +48,8 @@ def with_bounds(program: Program, bounds: Mapping[str, int]) -> Program:
 def _substituted(
     f: Function, table: Mapping[str | Atom, DimLike], bounds: Mapping[Atom, Dim]
 ) -> Function:
-    """The function with other dims, and with these bounds. A Rewriter would see nothing to do: dims
-    are equal whatever is known of their atoms' bounds.
+    """The function with other dims and these bounds. A Rewriter would change nothing, because bounds of atoms
+    do not count when dims are compared.
     """
     values: dict[Value, Value] = {}
 

@@ -67,7 +67,7 @@ class ProgramBuilder:
         return Builder(self, self._reserve(name), None)
 
     def forget(self, name: str) -> None:
-        """Drop a function that is not needed after all, and its bodies; their names become free."""
+        """Drop a function that is not needed, and its bodies; their names become free."""
         below = f"{name}/"
         self.functions = {
             n: f for n, f in self.functions.items() if n != name and not n.startswith(below)
@@ -166,7 +166,7 @@ class Builder:
     def formal(self, name: str, like: TensorType) -> Value:
         """Add an input for a value of type `like` of the enclosing builder: a loop's carried value.
 
-        Sizes that only data decide become symbols of their own here.
+        Sizes that depend on data become symbols here.
         """
         shape = [
             dim if isinstance(dim.sole_atom(), Sym) else self._size_of_input(dim, name)
@@ -238,7 +238,7 @@ class Builder:
         attributes: Mapping[str, Any] | None = None,
         **attrs: Any,
     ) -> Any:
-        """Append a node; returns its output Value, or a tuple of them when the operator may have several.
+        """Append a node; return its output Value, or a tuple of them if the operator may have several.
 
         Inputs are Values, None (an absent optional input), arrays or Python scalars (constants; a scalar takes
         the dtype of the first Value). `attributes` are further attributes, whatever their names.
@@ -376,7 +376,7 @@ class Builder:
             if atom is None or _is_data(dim):
                 shape.append(self._size_of_input(dim, outer.name))
             else:
-                # Reserved before the dim is translated: this very value is what defines the atom here.
+                # Set before the dim is translated, because this value defines the atom here.
                 shape.append(self._atoms.setdefault(atom, dim))
         inner = Value(
             self.unique(outer.name), TensorType(outer.type.dtype, tuple(shape), outer.type.quant)
@@ -386,7 +386,7 @@ class Builder:
         return inner
 
     def _size_of_input(self, dim: Dim, name: str) -> Dim:
-        """A size of an input for a value of an enclosing function. What data decide there is a
+        """A size of an input for a value of an enclosing function. A size that depends on data there is a
         symbol here.
         """
         atom = dim.sole_atom()
@@ -412,7 +412,7 @@ class Builder:
         if atom in self._definers or self.parent is None:
             return None
         if not isinstance(atom, (Sym, Read, Born)):
-            return None  # its arguments are visited on their own
+            return None  # its arguments are visited separately
         if isinstance(atom, (Read, Born)) and atom.key in self._values:
             return None
         definer = self._outer_definer(atom)
@@ -461,7 +461,7 @@ def as_dim_atom(atom: Atom) -> Dim:
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:
-    """The names, those that occur again with a suffix."""
+    """The names; one that occurs again gets a suffix."""
     taken: dict[str, None] = {}
     for name in names:
         unique, k = name, 1
@@ -473,7 +473,7 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _unify(builders: Sequence[Builder]) -> list[Value]:
-    """Make all builders capture the same outer values; returns those, in one order, as the parent knows them."""
+    """Make all builders capture the same outer values, in one order; return the parent's values."""
     parent = builders[0].parent
     assert parent is not None
     while True:

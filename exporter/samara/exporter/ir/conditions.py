@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions in words: what inputs a branch runs for, and a value that leads to the other one."""
+"""Conditions in words: for which inputs a branch runs, and a value that leads to the other branch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Condition", "condition_of", "size_condition"]
 
 _SIGNS = {"eq": ("==", "!="), "lt": ("<", ">="), "le": ("<=", ">")}
 _FLIPPED = {"==": "==", "!=": "!=", "<": ">", ">=": "<=", "<=": ">=", ">": "<"}
-# Operators that leave a number what it is.
+# Operators that do not change a number.
 _PASSED = (ops.cast, ops.reshape, ops.identity, ops.transpose, ops.slice_, ops.expand)
 _DEEPEST = 8
 # Sizes up to here are tried.
@@ -27,9 +27,9 @@ _READ = re.compile(r"(?:read|bits)\(([^()]*), (\d+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition in words, and values of inputs that make it hold: {"sr": "16000"}, or empty where
-    no single value is known to. `direct`: it speaks of inputs and constants alone, and of no tensor
-    between, whose name only the Program knows.
+    """A condition in words, and values of inputs that make it hold: {"sr": "16000"}, empty if none is known.
+
+    direct: it names only inputs and constants, no tensor inside the Program, whose name a user does not know.
     """
 
     text: str
@@ -63,7 +63,7 @@ def size_condition(builder: Builder, predicate: Dim, holds: bool) -> Condition:
 
 
 def _sizes(predicate: Dim, holds: bool) -> str:
-    """The first sizes for which it is so, where one symbol decides and the condition hides them."""
+    """The first sizes for which it holds, if one symbol decides and the condition does not show them."""
     symbols = predicate.symbols()
     atoms = {a for a in predicate.all_atoms() if not isinstance(a, Op)}
     if len(symbols) != 1 or len(atoms) != 1 or len(predicate.all_atoms()) < 3:
@@ -83,7 +83,7 @@ def _sizes(predicate: Dim, holds: bool) -> str:
 
 
 def _axes(builder: Builder, dim: Dim) -> str:
-    """Which axes of inputs the symbols are, where their names do not say so."""
+    """The axes of inputs that the symbols stand for, if their names do not say so."""
     while builder.parent is not None:
         builder = builder.parent
     found = []
@@ -142,7 +142,7 @@ class _Reader:
         return Condition(text, values, direct)
 
     def _origin(self, builder: Builder, value: Value) -> tuple[Builder, Value, Node | None]:
-        """Where a value was made: outside of the functions that capture it, before what moves it."""
+        """The origin of a value: outside the functions that capture it, before the nodes that move it."""
         while True:
             outer = next((o for o, i in builder.captures.items() if i is value), None)
             if outer is not None and builder.parent is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which custom operators a Program needs, and what of them this process has."""
+"""The custom operators that a Program needs, and which parts of them this process has."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["RequiredOp", "required_ops"]
 class RequiredOp:
     """A custom operator that a Program's nodes name.
 
-    `nodes` are their names, `reference` tells whether one is registered here (for Program.run),
-    `library` where a Session of this process finds it, None where it does not.
+    nodes: the names of these nodes. reference: whether a reference is registered here, for Program.run. library:
+    where a Session of this process finds its kernel, None if nowhere.
     """
 
     name: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cutting a piece out of a program: from any tensors to any tensors of its default entry."""
+"""Cut a part out of a program: from any tensors to any tensors of its default entry."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def cut(
 ) -> Program:
     """The part of the default entry that computes `outputs` (tensors, output names) from `inputs`.
 
-    Any tensor can become an input; original inputs that are still needed stay, all others go.
+    Any tensor can become an input. Original inputs that are still needed stay, all others are removed.
     ShapeError lists names like an unknown one.
     """
     inputs, outputs = as_names(inputs, "inputs"), as_names(outputs, "outputs")
@@ -39,7 +39,7 @@ def cut(
         rewriter.set_outputs([fresh.get(v, v) for v in chosen])
         names = tuple(outputs)
     done = _named_apart(rewriter.finish(names))
-    # Only now: they speak of the dims that the table has just replaced.
+    # Added last: these guards contain the dims that the table has just replaced.
     done = replace(done, guards=(*done.guards, *guards))
     done = _pruned(done, set(inputs or ()))
     if outputs is not None:
@@ -81,7 +81,7 @@ def _tensor(values: Mapping[str, Value], name: str, outputs: Sequence[str] = ())
 def _new_inputs(
     f: Function, values: Mapping[str, Value], names: Iterable[str]
 ) -> tuple[dict[Value, Value], dict[Atom, Dim], list[Guard]]:
-    """New inputs by the value they stand for; what their dims make of atoms; what must agree."""
+    """The new inputs by the value that they replace, the dims that replace atoms, and guards between them."""
     fresh: dict[Value, Value] = {}
     table: dict[Atom, Dim] = {}
     guards: list[Guard] = []
@@ -106,7 +106,7 @@ def _new_inputs(
 
 
 def _solve(dim: Dim, value: Dim) -> tuple[Atom, Dim] | None:
-    """(atom, what it is) where `dim == value` says so: dim is ± one opaque atom plus a constant.
+    """(atom, its dim) if `dim == value` determines it: dim is ± one opaque atom plus a constant.
 
     A symbol is left alone: other inputs may define it.
     """
@@ -119,7 +119,7 @@ def _solve(dim: Dim, value: Dim) -> tuple[Atom, Dim] | None:
 
 
 def _named_apart(f: Function) -> Function:
-    """Give outputs of nodes that are called like an input, and are unused, another name."""
+    """Rename unused outputs of nodes that have the name of an input."""
     taken = {v.name for v in f.values()}
     inputs = {v.name for v in f.inputs}
     nodes = []
@@ -136,7 +136,7 @@ def _named_apart(f: Function) -> Function:
 
 
 def _pruned(f: Function, given: set[str]) -> Function:
-    """Without the inputs that nothing needs; ShapeError where a dim would have no source."""
+    """Remove unused inputs; ShapeError if a dim would have no source."""
     used = {v for n in f.nodes for v in n.inputs} | set(f.outputs)
     dims = [d for n in f.nodes for d in attr_dims(n.op, n.attrs)]
     dims += [d for n in f.nodes for v in n.outputs for d in v.type.shape]
@@ -151,7 +151,7 @@ def _pruned(f: Function, given: set[str]) -> Function:
             name = sorted(missing)[0]
             source = next((v.name for v in f.inputs if name in v.type.symbols()), "")
             raise ShapeError(
-                f"the piece needs the dim {name}, which none of its inputs has",
+                f"the part needs the dim {name}, which none of its inputs has",
                 fix=f"make '{source}' an input too, or give the model static shapes",
             )
     return replace(

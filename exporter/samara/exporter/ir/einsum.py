@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Einstein sums by way of matrix products, for any kind of tensor: a plan over a few axis operations."""
+"""Einstein sums as matrix products, for any kind of tensor: a plan over a few axis operations."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["AxisOps", "einsum"]
 
 
 class AxisOps(Protocol):
-    """What a sum of products is made of, over one kind of tensor."""
+    """The operations that a sum of products is made of, for one kind of tensor."""
 
     def shape(self, t: Any) -> Sequence[Any]:
         """Sizes of the axes: integers or dims."""
 
     def sum(self, t: Any, axes: Sequence[int]) -> Any:
-        """The sum over axes, which go."""
+        """The sum over axes, which are removed."""
 
     def permute(self, t: Any, axes: Sequence[int]) -> Any:
         """The axes in another order."""
@@ -43,10 +43,10 @@ class AxisOps(Protocol):
 def einsum(ops: AxisOps, equation: str, tensors: Sequence[Any]) -> Any:
     """Sum of products of elements of the tensors, whose axes the equation names.
 
-    "bij,bjk->bik": letters left of the arrow name axes, those missing on the right are summed
-    over; without an arrow the letters that occur once are kept, in alphabetical order. "..." stands
-    for axes that broadcast. Tensors are taken in from left to right, each pair as one (batched)
-    matrix product. Raises ShapeError where sizes of one letter differ.
+    "bij,bjk->bik": letters left of the arrow name axes; those missing on the right are summed over.
+    Without an arrow the letters that occur once are kept, in alphabetical order. "..." stands for axes that
+    broadcast. Tensors are multiplied from left to right, each pair as one (batched) matrix product. Raises
+    ShapeError if sizes of one letter differ.
     """
     terms, out, dots = _parse(equation, [len(ops.shape(t)) for t in tensors])
     sizes = _sizes(terms, [ops.shape(t) for t in tensors], dots)
@@ -82,7 +82,7 @@ def _parse(equation: str, ranks: Sequence[int]) -> tuple[list[str], str, str]:
         full.append(s.replace("...", dots[most - w :]))
     letters = "".join(full)
     if any(not c.isalpha() for c in letters):
-        raise UnsupportedError(f"einsum: {equation!r} holds something else than letters")
+        raise UnsupportedError(f"einsum: {equation!r} has characters that are not letters")
     if arrow:
         result = right.replace("...", dots)
         if len(set(result)) != len(result):
@@ -93,7 +93,7 @@ def _parse(equation: str, ranks: Sequence[int]) -> tuple[list[str], str, str]:
 
 
 def _sizes(terms: Sequence[str], shapes: Sequence[Sequence[Any]], dots: str) -> dict[str, Any]:
-    """The size of every letter: the one that is not 1, where several are broadcast together.
+    """The size of every letter: the one that is not 1 if several are broadcast together.
 
     Of two symbolic dims the first is taken, except for those of "...": only they are there to
     broadcast.

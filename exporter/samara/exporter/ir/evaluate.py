@@ -46,7 +46,7 @@ def evaluate_node(
 ) -> tuple[Array, ...]:
     """The outputs of a node for these inputs and concrete attributes.
 
-    Whatever a reference raises about its data leaves as a SamaraError that names the node.
+    An exception of a reference about its data becomes a SamaraError that names the node.
     """
     extra: dict[str, Any] = {}
     named = sum(not name.endswith("*") for name in node.op.inputs)

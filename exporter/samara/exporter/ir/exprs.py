@@ -77,7 +77,7 @@ class ExprWriter:
         return self._add(ExprOp.INPUT_DIM, position, axis)
 
     def checked_inputs(self) -> list[tuple[int, int, Dim]]:
-        """(input, axis, dim) of the input dims that other input dims already determine."""
+        """(input, axis, dim) of the input dims that other input dims determine."""
         found = []
         for i, v in enumerate(self.function.inputs):
             for axis, d in enumerate(v.type.shape):
@@ -101,7 +101,7 @@ class ExprWriter:
         return self._add(ExprOp.CONST, k=value)
 
     def _polynomial(self, dim: Dim) -> int:
-        # As Dim.evaluate does it, so that both overflow alike.
+        # In the order of Dim.evaluate, so that both overflow for the same values.
         total: int | None = None
         for factors, coefficient in dim.terms():
             product: int | None = None if abs(coefficient) == 1 else self._const(abs(coefficient))
@@ -212,7 +212,7 @@ class ExprReader:
             raise ModelFormatError(f"expression {i}: input {position} has no axis {axis}")
         symbol = self._symbols.get(i)
         if symbol is None and self._inputs[position][axis] == i:
-            # The dim's own, without a name: any free one will do.
+            # The dim has no name: any free one serves.
             name = f"dim{position}.{axis}"
             while name in self._taken:
                 name += "_"

@@ -26,7 +26,7 @@ def fnv1a(data: bytes | memoryview) -> int:
 
 
 def assemble(row: Mapping[str, Any], segments: Sequence[Segment]) -> Iterator[bytes]:
-    """A file of these rows, whatever they say, in pieces."""
+    """A file of these rows, unchecked, in pieces."""
     payload = flat.encode(schema.table("Model"), row)
     program_bytes = _up(
         schema.HEADER_BYTES + len(payload) + schema.SEAL_BYTES, schema.TENSOR_ALIGNMENT
@@ -56,9 +56,9 @@ def assemble(row: Mapping[str, Any], segments: Sequence[Segment]) -> Iterator[by
 
 
 def in_memory(row: Mapping[str, Any], segments: Sequence[Segment]) -> memoryview:
-    """A file of these rows for the runtime to open where it lies.
+    """A file of these rows that the runtime opens in place.
 
-    It is aligned as a mapped file is for tensors: the runtime takes no stored layout that is not.
+    It is aligned as a mapped file is, because the runtime ignores stored layouts that are not.
     """
     parts = list(assemble(row, segments))
     size = sum(map(len, parts))
@@ -100,7 +100,7 @@ def sums(parts: Iterable[bytes]) -> list[int]:
 
 
 class Segment:
-    """Data that lies together; every piece starts on a multiple of the tensor alignment."""
+    """Data of one segment; every piece starts on a multiple of the tensor alignment."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -115,7 +115,7 @@ class Segment:
 
     def row(self) -> dict[str, Any]:
         """The row of the table Segment."""
-        # Never the default, so that the offset is stored and can be set later.
+        # Not the default: a default is not stored, so that the offset could not be set later.
         return {"offset": 1, "size": self.size, "name": self.name, "sums": sums(self.parts)}
 
 
@@ -130,7 +130,7 @@ def _place(segments: Sequence[Segment], program_bytes: int) -> tuple[list[int], 
 
 
 def _patch_segments(head: bytearray, root: int, places: Sequence[int]) -> None:
-    """Segments lie after the program part, whose size is known only now."""
+    """Set the offsets of segments, now that the size of the program part before them is known."""
     buffer = flat.Buffer(bytes(head), len(head))
     at = buffer.position(schema.table("Model"), root, "segments")
     if at is None:

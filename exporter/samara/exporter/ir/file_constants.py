@@ -51,7 +51,7 @@ class ConstantInfo:
 class Constants:
     """The constants of a file. `segments` are (name, offset, size).
 
-    Raises ModelFormatError for a row that cannot be, and later for data that its uses cannot read.
+    Raises ModelFormatError for an impossible row, and later for data that its uses cannot read.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Constants:
         )
 
     def array(self, index: int, demand: Demand = PLAIN) -> Array:
-        """The data of a constant, row-major; `demand` says how its panels are to be read."""
+        """The data of a constant, row-major; `demand` says how to read its panels."""
         if not 0 <= index < len(self.infos):
             raise ModelFormatError(f"there is no constant {index}")
         info = self.infos[index]
@@ -118,7 +118,7 @@ class Constants:
                 return unpack_nibbles(held, dtype, info.shape)
             array = np.frombuffer(self._data, dtype, count, start)
             if info.dtype is DType.BOOL and np.any(array.view(np.uint8) > 1):
-                raise ModelFormatError(f"{where} is bool and holds other bytes than 0 and 1")
+                raise ModelFormatError(f"{where} is bool and has bytes other than 0 and 1")
             return array.reshape(info.shape)
         if demand[0] is WeightForm.BLOCKS:
             return self._unpack_blocks(info, start)

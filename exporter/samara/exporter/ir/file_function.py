@@ -20,7 +20,7 @@ from samara.exporter.types import ModelFormatError, SamaraError, Sym, TensorType
 
 @dataclass(frozen=True, slots=True)
 class FileTables:
-    """What functions refer to by index. `operators` are names by code, empty before 0.6.0."""
+    """The tables that functions refer to by index. `operators`: names by code, empty before 0.6.0."""
 
     constants: Constants
     sources: Sequence[Source]
@@ -29,7 +29,7 @@ class FileTables:
     variables: Sequence[str]
 
     def source(self, index: int) -> Source | None:
-        """Where a node comes from; None for -1."""
+        """The origin of a node; None for -1."""
         if index < 0:
             return None
         if index >= len(self.sources):
@@ -115,7 +115,7 @@ class FunctionReader:
             assert table is not None
             value: Any = stored.get(a.name)
             field = table.field(a.name)
-            # Vectors and texts that are absent, and dims of -1, stand for the default.
+            # An absent vector or text, or a dim of -1, means the default.
             absent = value is None or (value == [] and not field.required)
             if absent or (a.type == "dim" and value == -1):
                 continue
@@ -145,7 +145,7 @@ class FunctionReader:
         return Value(self.row["values"][index]["name"], self.types[index])
 
     def collect(self, demands: dict[int, set[Demand]]) -> None:
-        """Note what every use wants of every constant."""
+        """Note how every use reads every constant."""
         values = self.row["values"]
         for op, attrs, n in zip(self.ops, self.attrs, self.row["nodes"], strict=True):
             for i, v in enumerate(n["inputs"]):
@@ -227,7 +227,7 @@ class FunctionReader:
                 raise ModelFormatError(f"a guard names node {row['node']}, which is absent")
             count = len(self.exprs.dims)
             a, b = indices_among([row["a"], row["b"]], count, "expressions")
-            # Such a guard follows from the inputs' shapes and is made again when written.
+            # Such a guard follows from the inputs' shapes; the writer makes it again.
             if row["relation"] == 0 and self.exprs.dims[a] is None:
                 continue
             relation: Any = schema.RELATIONS[row["relation"]]

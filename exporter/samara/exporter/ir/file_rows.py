@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rows of a file's tables mean: indices, dtypes, quantization."""
+"""Fields of rows in a file's tables: indices, dtypes, quantization."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def dtype_of(code: int, where: str) -> DType:
 
 
 def quant_of(row: flat.Row | None) -> Quant | None:
-    """The quantization of a value or variable, None where it has none."""
+    """The quantization of a value or variable, None if it has none."""
     if row is None:
         return None
     return Quant(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the bytes of a `.samara` file are those that its writer wrote (docs/reference/format.md)."""
+"""Compare the bytes of a `.samara` file with its checksums (docs/reference/format.md)."""
 
 from __future__ import annotations
 
@@ -43,11 +43,10 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What comparing a file with its checksums gave.
+    """The result of comparing a file with its checksums.
 
-    sums: whether its data has checksums; that of files older than 0.6 has none, and where the program
-    part is damaged nobody can tell. compared: how many checksums were compared, that of the program
-    part included.
+    sums: whether its data has checksums; false for files older than 0.6 and if the program part is damaged.
+    compared: how many checksums were compared, including that of the program part.
     """
 
     file_bytes: int
@@ -56,7 +55,7 @@ class Verification:
     damages: tuple[Damage, ...]
 
     def text(self, name: str) -> str:
-        """For a terminal; `name` is what the file is called."""
+        """The result as text; `name`: the name of the file."""
         if self.damages:
             lines = [f"{name}: damaged in {len(self.damages)} of {self.compared} checksums"]
             lines += [f"  {damage}" for damage in self.damages]
@@ -119,12 +118,12 @@ def _verify(path: str | os.PathLike[str], data: memoryview) -> Verification:
         )
     found = header_damage(data)
     if found is not None:
-        # Nothing can be read where the program part is not what it was.
+        # A damaged program part cannot be read, so nothing else can be compared.
         return Verification(len(data), False, 1, (found,))
     program_bytes = int.from_bytes(data[8:16], "little")
     if not is_sealed(data, program_bytes):
         return Verification(len(data), False, 1, ())
-    # The rows are as they were written; a copy, for a traceback must not hold the mapping.
+    # A copy, because a traceback must not keep the mapping alive.
     head = bytes(data[:program_bytes])
     root = int.from_bytes(head[:4], "little")
     model = flat.Buffer(head, program_bytes).decode(schema.table("Model"), root)
@@ -136,7 +135,7 @@ def _verify(path: str | os.PathLike[str], data: memoryview) -> Verification:
 
 
 def header_damage(data: Bytes) -> Damage | None:
-    """What is wrong with the sizes in the header, the program part or its seal, or None."""
+    """The damage of the header's sizes, the program part or its seal, or None."""
     program_bytes = int.from_bytes(data[8:16], "little")
     file_bytes = int.from_bytes(data[24:32], "little")
     limit = min(len(data), schema.MAX_PROGRAM_BYTES)
@@ -168,13 +167,13 @@ def header_damage(data: Bytes) -> Damage | None:
 
 
 def is_sealed(data: Bytes, program_bytes: int) -> bool:
-    """Whether the end of the program part repeats the header: the file has checksums of its data."""
+    """Whether the end of the program part repeats the header, which means that the data has checksums."""
     start = program_bytes - schema.SEAL_BYTES
     return data[start + 4 : program_bytes] == data[4 : schema.SEAL_BYTES]
 
 
 def check_sums(segments: Sequence[Row], *, sealed: bool) -> None:
-    """ModelFormatError where a segment has another number of checksums than its size asks for."""
+    """ModelFormatError if the number of a segment's checksums does not fit its size."""
     for i, row in enumerate(segments):
         wanted = -(-row["size"] // schema.SUM_BYTES) if sealed else 0
         if len(row["sums"]) != wanted:
@@ -186,7 +185,7 @@ def check_sums(segments: Sequence[Row], *, sealed: bool) -> None:
 def data_damages(
     data: Bytes, program_bytes: int, segments: Sequence[Row], constants: Sequence[Row]
 ) -> Iterator[Damage]:
-    """What behind the program part of a sealed file does not match its checksum, in order.
+    """The damages behind the program part of a sealed file, in order.
 
     segments, constants: rows of the tables, the segments within the file and in order.
     """
@@ -218,7 +217,7 @@ def _tensors(constants: Sequence[Row], segment: int, start: int, end: int) -> It
 
 
 def damaged(damage: Damage) -> SamaraError:
-    """The error of a reader that meets it."""
+    """The error of a reader that finds the damage."""
     return ModelFormatError(
         f"damaged: {damage}", fix="copy the file again, or export the model again"
     )

@@ -36,8 +36,8 @@ PADDED_BIAS: Final = 16
 class Golden:
     """Inputs of an entry and the outputs that they must give, by name.
 
-    Float outputs are stored and compared within `tolerances[name]` = (absolute, relative); of the
-    others only a digest is kept, in `digests` when it was read from a file.
+    Float outputs are stored and compared within `tolerances[name]` = (absolute, relative). Other outputs are
+    kept as digests, in `digests` if they were read from a file.
     """
 
     function: str
@@ -59,12 +59,11 @@ def save_program(
 ) -> int:
     """Write the file; returns its size in bytes.
 
-    The file appears at once and whole: it is written beside `path` and renamed. `layout=False`
-    stores weights row-major, for runtimes' derived copies and for people who look at files.
-    `runtime` is the oldest one that must read the file: nodes are stated as it knows them.
-    Two things in it only the runtime can say, which needs a file to answer: `prepack` gets the
-    file's bytes without them and returns layouts to store, so that sessions need not derive them;
-    then `measure` gets the bytes with those and returns the memory contract.
+    The file appears as a whole: it is written beside `path` and renamed. layout: False stores weights row-major,
+    for people who look at files. runtime: the oldest one that must read the file; nodes are written in its terms.
+    Two parts come from the runtime, which needs a file to answer. prepack: called with the file's bytes without
+    these parts; returns layouts to store, so that sessions need not derive them. measure: called with the bytes
+    including the layouts; returns the memory contract.
     """
     verify(program)
     row, segments = rows_of(program, golden=golden, layout=layout, runtime=runtime)
@@ -136,7 +135,7 @@ def rows_of(
     layout: bool = True,
     runtime: tuple[int, ...] | None = None,
 ) -> tuple[dict[str, Any], list[Segment]]:
-    """The row of the table Model, and the data that lie behind it."""
+    """The row of the table Model, and the segments of data."""
     goldens = [golden] if isinstance(golden, Golden) else list(golden or ())
     writer = _Writer(program, layout, runtime)
     row = writer.model(goldens)
@@ -288,7 +287,7 @@ class _Writer:
         }
 
     def _attr(self, op: OpSpec, attr: Attr, value: Any, exprs: ExprWriter) -> Any:
-        """What is stored; None for the default."""
+        """The attributes to store; None for a default."""
         table = schema.union_table(op.code)
         assert table is not None
         if not table.field(attr.name).required and value == default_of(op, attr):
@@ -406,7 +405,7 @@ def _min_runtime(program: Program, runtime: tuple[int, ...] | None) -> int:
 def needs_of(program: Program, runtime: tuple[int, ...] | None = None) -> list[tuple[str, str]]:
     """(runtime version, name) of every operator and dtype that the program uses, oldest first.
 
-    With `runtime` nodes are taken as they are written for that version.
+    runtime: take nodes as they are written for that version.
     """
     found = set()
     dtypes = {v.type.dtype for v in program.variables}
@@ -421,7 +420,7 @@ def needs_of(program: Program, runtime: tuple[int, ...] | None = None) -> list[t
 
 
 def _newer_forms(n: Node, runtime: tuple[int, ...] | None) -> Iterator[tuple[str, str]]:
-    """What a node needs beyond its operator: (runtime version, name)."""
+    """(runtime version, name) of everything that a node needs beyond its operator."""
     attrs = n.op.attrs_for(n.attrs, runtime)
     for a in n.op.attrs:
         if isinstance(a.since, str) and attrs[a.name] != default_of(n.op, a):
@@ -445,18 +444,17 @@ def _quant(quant: Quant | None) -> dict[str, Any] | None:
 
 # -- layouts ---------------------------------------------------------------------------------------
 
-# What a use wants of a constant: (CONV, groups), (MATMUL, transposed), (BLOCKS,), (BIAS,) or
-# (None,), which is row-major.
+# How a use reads a constant: (CONV, groups), (MATMUL, transposed), (BLOCKS,), (BIAS,) or (None,), row-major.
 Demand = tuple[Any, ...]
 PLAIN: Final[Demand] = (None,)
-# Entries of the metadata that are tables in files.
+# Entries of the metadata for which files have tables.
 _TABLES: Final = frozenset({RECORDS, ANSWERS})
 _BIAS: Final[Demand] = (WeightForm.BIAS,)
-PANEL_DTYPES: Final = (DType.F32, DType.F16, DType.QS8)  # of weights that may lie in panels
+PANEL_DTYPES: Final = (DType.F32, DType.F16, DType.QS8)  # dtypes of weights in panels
 
 
 def demand_of(node: Node, index: int, value: Value) -> Demand:
-    """In which layout the node reads its constant input `index`."""
+    """The layout in which the node reads its constant input `index`."""
     form, t = node.op.weight_form(index), value.type
     if form is None or form is WeightForm.BIAS:
         return (form,)
@@ -472,7 +470,7 @@ def demand_of(node: Node, index: int, value: Value) -> Demand:
 
 
 def _demands(program: Program, layout: bool) -> dict[int, frozenset[Demand]]:
-    """By id of the array: what all its uses want. Arrays with equal contents are one constant."""
+    """How all uses read each array, by its id. Arrays with equal contents are one constant."""
     by_array: dict[int, set[Demand]] = {}
     arrays: dict[int, Array] = {}
 
@@ -513,7 +511,7 @@ def layout_demand(demands: Iterable[Demand]) -> Demand:
 
 def _pack(array: Array, demands: frozenset[Demand]) -> Packed:
     if _BIAS in demands:
-        # Where it is also a weight, the weight gives way: kernels read past a bias's end.
+        # A constant that is a bias and a weight is stored as a bias, because kernels read past a bias's end.
         return pack_plain(array, PADDED_BIAS)
     demand = layout_demand(demands)
     if demand[0] is WeightForm.CONV:

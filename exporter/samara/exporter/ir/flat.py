@@ -87,7 +87,7 @@ def _write_table(builder: Any, table: TableDef, row: Row) -> int:
             offsets.append((ids[field.name], _write_offset(builder, field, value)))
     count = max(ids.values(), default=-1) + 1
     builder.StartObject(count)
-    # Large ones first, so that little padding is needed.
+    # Large scalars first, for little padding.
     for slot, field, value in sorted(scalars, key=lambda s: -s[1].kind.size):
         if field.kind.size == 8:
             getattr(builder, _PREPEND[field.kind])(value)
@@ -148,8 +148,8 @@ def _write_structs(builder: Any, field: FieldDef, value: Sequence[tuple[int, ...
 class Buffer:
     """A FlatBuffer of unknown origin: every access is checked against `end`.
 
-    What is decoded may weigh a few times the buffer at most, so that tables that share their
-    insides cannot multiply.
+    The decoded rows may be a few times as large as the buffer, so that tables that share their contents cannot
+    multiply without end.
     """
 
     def __init__(self, data: bytes | memoryview, end: int) -> None:
@@ -163,7 +163,7 @@ class Buffer:
         return self._table(table, root, table.name)
 
     def position(self, table: TableDef, at: int, name: str) -> int | None:
-        """Where a field of the table at `at` lies (for an offset field: where the offset lies)."""
+        """The position of a field of the table at `at`; of an offset field, the position of the offset."""
         return self._field(self._vtable(at, table.name), at, table.ids()[name])
 
     def follow(self, at: int, where: str) -> int:
@@ -186,7 +186,7 @@ class Buffer:
     def _spend(self, size: int, where: str) -> None:
         self._budget -= size
         if self._budget < 0:
-            raise self.fault(where, "parts of the file are used again and again")
+            raise self.fault(where, "too many tables share their contents")
 
     def _u16(self, at: int, where: str) -> int:
         self._need(at, 2, where)

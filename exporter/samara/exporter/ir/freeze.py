@@ -22,17 +22,16 @@ from samara.exporter.types import Atom, Born, Dim, DimLike, DType, Read, ShapeEr
 
 __all__ = ["as_constant", "freeze"]
 
-# What decides a branch is small; larger constants are left to the folding pass.
+# Values that decide a branch are small; larger constants are left to the folding pass.
 _FOLDED_BYTES: Final = 1 << 16
 
 
 def freeze(program: Program, consts: Mapping[str, Any]) -> Program:
     """The program with inputs of its entries replaced by constants; the inputs are gone.
 
-    consts: {input: value}, a number, a list or an array, as `as_constant` takes it; every entry
-    that has an input of that name gets it. What follows from the constants is computed, an `if`
-    that they decide is replaced by the nodes of its branch, and functions take the constants that
-    are handed to them.
+    consts: {input: value}, a number, a list or an array, as `as_constant` takes it, for every entry with an
+    input of that name. Nodes of constants are computed, an `if` that they decide is replaced by the nodes of
+    its branch, and functions take over constants that are passed to them.
 
     Raises ShapeError for names that are no input and for values that do not fit.
     """
@@ -65,9 +64,8 @@ def freeze(program: Program, consts: Mapping[str, Any]) -> Program:
 def as_constant(name: str, value: Any, dtype: DType, shape: Sequence[int | None]) -> Array:
     """A value for the input `name` as an array of its dtype and shape (None: any size).
 
-    Python numbers and lists take the input's dtype where it holds them exactly; a number fills the
-    shape, a list may give its elements in a row. An array must have dtype and shape already.
-    Raises ShapeError where the value does not fit.
+    Python numbers and lists take the input's dtype if it holds them exactly. A number fills the shape, a list
+    may be flat. An array must have the dtype and shape. Raises ShapeError if the value does not fit.
     """
     said = f"{dtype.numpy}[{', '.join('?' if n is None else str(n) for n in shape)}]"
     weak = not isinstance(value, np.ndarray | np.generic)
@@ -75,7 +73,8 @@ def as_constant(name: str, value: Any, dtype: DType, shape: Sequence[int | None]
         given = np.asarray(value)
     except ValueError:
         raise ShapeError(
-            f"the constant for input {name!r} is no array of numbers", fix=f"it is {said}"
+            f"the constant for input {name!r} is not an array of numbers",
+            fix=f"the input is {said}",
         ) from None
     if weak:
         given = _exactly(name, given, dtype, said)
@@ -95,13 +94,13 @@ def as_constant(name: str, value: Any, dtype: DType, shape: Sequence[int | None]
         raise ShapeError(
             f"the constant for input {name!r} has shape {list(given.shape)}, the input is {said}",
             fix="give an array of the input's shape"
-            + ("" if len(sizes) == len(shape) else "; its open sizes become the array's"),
+            + ("" if len(sizes) == len(shape) else "; its symbolic sizes become the array's"),
         )
     return np.ascontiguousarray(given).reshape(given.shape)
 
 
 def _exactly(name: str, given: Array, dtype: DType, said: str) -> Array:
-    """Python data in the input's dtype; numbers that it does not hold are refused."""
+    """Python data in the input's dtype; ShapeError for numbers that it does not hold."""
     if given.size == 0:
         return given.astype(dtype.numpy)
     right = given.dtype.kind in "biuf"
@@ -113,7 +112,7 @@ def _exactly(name: str, given: Array, dtype: DType, said: str) -> Array:
         made = given.astype(dtype.numpy) if right else given
         if right and not dtype.is_float and dtype is not DType.BOOL:
             right = bool(np.all(made.astype(np.float64) == given.astype(np.float64)))
-        elif right and dtype.is_float:  # rounded as any number is, but not to infinity
+        elif right and dtype.is_float:  # may be rounded, but not to infinity
             right = bool(np.array_equal(np.isfinite(made.astype(np.float64)), np.isfinite(given)))
     if not right:
         raise ShapeError(
@@ -133,7 +132,7 @@ def _fits(got: Sequence[int], wanted: Sequence[int | None]) -> bool:
 
 
 def _settled(program: Program) -> Program:
-    """Fold, take decided branches, hand constants to functions, until nothing changes."""
+    """Fold, replace decided branches and pass constants to functions until nothing changes."""
     while True:
         before = program
         for f in list(program.functions.values()):
@@ -173,7 +172,7 @@ def _take_branches(r: Rewriter, program: Program) -> None:
 
 
 def _inline(r: Rewriter, node: Node, body: Function, given: Sequence[Value | None]) -> None:
-    """Put the nodes of a function in the place of the node that calls it."""
+    """Replace the node that calls a function by the function's nodes."""
     table: dict[str | Atom, DimLike] = {}
     values: dict[Value, Value] = {}
     keyed: dict[object, list[Read | Born]] = {}
@@ -236,7 +235,7 @@ def _attribute(kind: str, held: Any, dim: Any) -> Any:
 
 
 def _handed_on(program: Program) -> Program:
-    """Functions called from one place take the constants that are handed to them as their own."""
+    """Move constants that are passed to a function into it, if it is called from one place."""
     calls = Counter(c for f in program.functions.values() for n in f.nodes for c in callees(n))
     for f in list(program.functions.values()):
         r = Rewriter(program.functions[f.name], program)
@@ -244,7 +243,7 @@ def _handed_on(program: Program) -> Program:
             called = callees(node)
             if not called or any(calls[c] > 1 for c in called):
                 continue
-            # Operand `lead + i` is input i of the bodies; what a loop carries changes.
+            # Operand `lead + i` is input i of the bodies. A loop's carried values change.
             lead = 1 if node.op is ops.if_ else 0
             first = 2 + node.attrs["carried"] if node.op is ops.loop else lead
             bodies = [program.functions[c] for c in called]

@@ -40,11 +40,10 @@ def gradient(
 ) -> Program:
     """The program with the gradients of `loss` as further outputs of its default entry.
 
-    `loss` names an output or tensor that is a floating-point scalar. `wrt` names inputs,
-    variables, or any tensors of the entry; the gradient of each is the output "grad/<name>", zeros
-    where the loss does not depend on it. `outputs` chooses among the original outputs (default:
-    all); those that are written to variables stay. ShapeError for unknown names and for a loss
-    that is no scalar, UnsupportedError for what cannot be differentiated.
+    loss: an output or tensor that is a floating-point scalar. wrt: inputs, variables, or any tensors of the
+    entry; the gradient of each is the output "grad/<name>", zeros if the loss does not depend on it. outputs:
+    which original outputs to keep (default: all); those that are written to variables stay. ShapeError for
+    unknown names and for a loss that is not a scalar, UnsupportedError for operators without a gradient.
     """
     f = program.main
     names = f.output_names or tuple(v.name for v in f.outputs)
@@ -91,7 +90,7 @@ def _tensor(f: Function, names: Sequence[str], values: Mapping[str, Value], name
 
 
 def _source(f: Function, names: Sequence[str], values: Mapping[str, Value], name: str) -> Value:
-    """What a name of `wrt` stands for: a variable as the entry reads it, or a tensor."""
+    """The value that a name of `wrt` means: the input that reads a variable, or a tensor."""
     bound = {variable: values[given] for given, variable in f.reads.items()}
     found = bound[name] if name in bound else _tensor(f, names, values, name)
     if not found.type.dtype.is_float:
@@ -132,16 +131,16 @@ def backward(
 ) -> list[Value | None]:
     """Append to `builder` the gradients for `wrt` of `outputs`, whose own gradients are `dys`.
 
-    All are values that the builder may use, those of enclosing builders included. None stands for
-    a gradient that is zero: of an output that nothing needs, of a value that no output needs.
-    Gradients go no further than values in `stop`. A loop that is differentiated is replaced by one
-    that also stacks its carried values. UnsupportedError names the author's line.
+    All are values that the builder may use, including those of enclosing builders. None stands for a gradient
+    of zero: of an unused output, or of a value that no output depends on. Gradients stop at values in `stop`.
+    A loop that is differentiated is replaced by one that also stacks its carried values. UnsupportedError
+    names the author's line.
     """
     return _Pass(builder, stop).run(outputs, dys, wrt)
 
 
 class _Pass:
-    """One backward pass over all nodes that a builder has so far, and those it is nested in."""
+    """One backward pass over the present nodes of a builder and of the builders around it."""
 
     def __init__(self, builder: Builder, stop: Collection[Value]) -> None:
         self.builder = builder
@@ -150,7 +149,7 @@ class _Pass:
         self.chain = [builder]
         while self.chain[0].parent is not None:
             self.chain.insert(0, self.chain[0].parent)
-        # What a captured value is called here, and outside.
+        # The outer value of each captured value.
         self.outer = {inner: v for b in self.chain for v, inner in b.captures.items()}
         self.places = [(b, i) for b in self.chain for i in range(len(b.nodes))]
         self.grads: dict[Value, Symbol] = {}
@@ -180,11 +179,11 @@ class _Pass:
         dys: Sequence[Value | None],
         wrt: Sequence[Value],
     ) -> list[Value | None]:
-        """The same pass in the function of another builder, which a body becomes."""
+        """The same pass in another builder, for the function of a body."""
         return backward(builder, outputs, dys, wrt, self.stop)
 
     def known(self, v: Value) -> Value:
-        """The value where it was made."""
+        """The value in the function that made it."""
         while v in self.outer:
             v = self.outer[v]
         return v
@@ -234,7 +233,7 @@ class _Pass:
             raise placed(error, node) from error
 
     def _called(self, node: Node, dys: Sequence[Symbol | None]) -> list[Any]:
-        """`if` and `call`: the same over the gradients of the bodies."""
+        """The gradient of `if` and `call`: an `if` or `call` over the gradients of the bodies."""
         lead = 1 if node.op is ops.if_ else 0
         args = node.inputs[lead:]
         needed = tuple(i for i, v in enumerate(args) if self.moves(v))
@@ -269,8 +268,8 @@ def gradient_function(
 ) -> str:
     """A function (inputs of `name`…, gradients of its outputs `flowing`…) -> gradients of `needed`.
 
-    It computes again what it needs. `opened` holds (output, axis) pairs whose size the caller does
-    not know in terms of the inputs.
+    It computes the values that it needs again. opened: (output, axis) pairs whose size does not follow from
+    the inputs.
     """
     f = program.functions[name]
     builder = program.reopen(f, f"{name}/grad")

@@ -28,8 +28,8 @@ from samara.exporter.types import Dim, Read, Sym, Tri, compare
 if TYPE_CHECKING:
     from samara.exporter.ir.gradient import _Pass
 
-# What an input of the way back is: the number of steps, the stack of a carried value, the gradient
-# of a stacked output, a capture of the loop; and which one.
+# The kind of an input of the backward loop: the number of steps, the stack of a carried value, the gradient of
+# a stacked output, or a capture of the loop; and its index.
 _Feed = tuple[Literal["steps", "stack", "row", "capture"], int]
 
 
@@ -43,12 +43,12 @@ class _Loop:
 
     @property
     def given(self) -> tuple[Value, ...]:
-        """What enters the loop: carried values, then captures."""
+        """The inputs of the loop: carried values, then captures."""
         return tuple(v for v in self.node.inputs[2:] if v is not None)
 
     @property
     def formal(self) -> tuple[Value, ...]:
-        """The same as the body calls them."""
+        """The same values in the body."""
         return self.body.inputs[2:]
 
 
@@ -59,8 +59,8 @@ def loop_gradient(
 
     dys: the gradients of its outputs, in order.
 
-    The node is replaced by one that also stacks what the way back reads. UnsupportedError for a
-    loop whose number of steps its body decides, or whose carried values grow.
+    The node is replaced by one that also stacks what the backward loop reads. UnsupportedError for a loop that
+    ends on a condition, or whose carried values change their shapes.
     """
     program = run.builder.program
     node = owner.nodes[index]
@@ -88,7 +88,7 @@ def loop_gradient(
     return found
 
 
-# ---- what is a counted loop ----
+# ---- whether a loop is counted ----
 
 
 def _require_counted(loop: _Loop) -> None:
@@ -144,7 +144,7 @@ def _moving(run: _Pass, loop: _Loop) -> list[int]:
 
 
 def _start(run: _Pass, loop: _Loop, dys: Sequence[Symbol | None], i: int) -> Any:
-    """The gradient of an entering value before the way back: that of the result, or zeros."""
+    """The initial gradient of a carried value or capture: that of the loop's result, or zeros."""
     dy = dys[i] if i < loop.carried else None
     return zeros_like(run.builder, loop.given[i]) if dy is None else dy
 
@@ -155,7 +155,7 @@ def _start(run: _Pass, loop: _Loop, dys: Sequence[Symbol | None], i: int) -> Any
 def _way_back(
     run: _Pass, loop: _Loop, moving: Sequence[int], rows: Sequence[int]
 ) -> tuple[Function, list[_Feed]]:
-    """The body of the way back: one step backwards; and what it captures."""
+    """The body of the backward loop, which goes one step back; and its captures."""
     program, f = run.builder.program, loop.body
     b = program.reopen(f, f"{f.name}/grad")
     b.inputs, b.nodes = [], []
@@ -180,7 +180,7 @@ def _way_back(
     for i in range(loop.carried, len(loop.formal)):
         feeds.append(("capture", i))
         b.inputs.append(loop.formal[i])
-    # The step's number and carried values are what the forward body calls them.
+    # The step's number and carried values get the names of the forward body.
     last = b.op(ops.sub, steps, 1)
     b.nodes.append(Node(ops.sub, (last, turn), (f.inputs[0],), {}, f.inputs[0].name))
     gather = ops.gather
@@ -196,7 +196,7 @@ def _way_back(
     results = [f.inputs[1]]
     found = run.inside(b, outputs, dys, wrt)
     for i, dy, v, g in zip(moving, flowing, wrt, found, strict=True):
-        if i >= loop.carried:  # captures gather what every step adds
+        if i >= loop.carried:  # gradients of captures are sums over all steps
             results.append(dy if g is None else b.op(ops.add, dy, g))
         else:
             results.append(zeros_like(b, v) if g is None else g)
@@ -231,7 +231,7 @@ def _trimmed(
 
 
 def _symbols(f: Function, kept: Sequence[int]) -> set[str]:
-    """The symbols in all dims but those of inputs that are not kept."""
+    """The symbols in all dims, except those of inputs that are dropped."""
     dims = [d for i in kept for d in f.inputs[i].type.shape]
     for n in f.nodes:
         dims += [*attr_dims(n.op, n.attrs), *(d for v in n.outputs for d in v.type.shape)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the backward passes of functions and of loops share: values as rules see them, zeros, errors."""
+"""Shared by the backward passes of functions and loops: values as rules see them, zeros, errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from samara.exporter.types import Dim, DType, UnsupportedError
 
 
 class Home:
-    """Where a backward pass puts its nodes, and the node whose rule is running."""
+    """The builder of a backward pass, and the node whose rule is running."""
 
     __slots__ = ("builder", "constants", "node")
 
@@ -31,7 +31,7 @@ class Home:
         self.constants: dict[Value, Value] = {}
 
     def op(self, op: OpSpec | str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-        """Append a node; it is named after, and comes from, the one that it is a gradient of."""
+        """Append a node; its name and source come from the node that is differentiated."""
         bare = [self.local(v.value) if isinstance(v, Symbol) else v for v in inputs]
         what = op if isinstance(op, str) else op.name
         name = f"grad/{what}" if self.node is None else f"grad/{self.node.name}/{what}"
@@ -40,7 +40,7 @@ class Home:
         return tuple(Symbol(self, v) for v in got) if isinstance(got, tuple) else Symbol(self, got)
 
     def local(self, value: Value) -> Value:
-        """The value; of an enclosing function's constant a copy, whose name is free here."""
+        """The value; for a constant of an enclosing function a copy, whose name is free here."""
         if value.constant is None or self.builder.parent is None:
             return value
         if value not in self.constants:
@@ -99,7 +99,7 @@ def reach(nodes: Iterable[Node], seeds: Iterable[Value], known: Any = lambda v: 
 def gradient_input(
     program: ProgramBuilder, builder: Builder, v: Value, opened: Collection[int] = ()
 ) -> Value:
-    """A new input for the gradient of a value; sizes that data decide become symbols."""
+    """A new input for the gradient of a value; sizes that depend on data become symbols."""
     shape = []
     for axis, d in enumerate(v.type.shape):
         free = axis in opened or any(hasattr(a, "key") for a in d.all_atoms())
@@ -108,7 +108,7 @@ def gradient_input(
 
 
 def finished(builder: Builder, results: Sequence[Value]) -> Function:
-    """Close a function, without the nodes that its results do not need."""
+    """Close a function and remove the nodes that its results do not need."""
     function = builder.finish(results)
     made = pruned(function, Program(builder.program.functions, (function.name,)))
     builder.program.functions[made.name] = made
@@ -126,7 +126,7 @@ def pruned(function: Function, program: Program) -> Function:
 
 
 def refusal(node: Node, why: str, fix: str | None = None) -> UnsupportedError:
-    """What to raise where a node has no gradient; it names the author's line."""
+    """The error for a node without a gradient; it names the author's line."""
     return placed(UnsupportedError(why, fix=fix), node)
 
 

@@ -29,10 +29,9 @@ from samara.pybridge.names import is_one_of
 
 MAX_CALL_DEPTH = 32
 
-# Called with each tensor that an execution makes (its inputs included); what it returns takes the
-# tensor's place.
+# Called with each tensor of an execution, including its inputs; the result replaces the tensor.
 Watch = Callable[[Value, Array], Array]
-# Called at each execution of a function, bodies included; None: its tensors are not watched.
+# Called at each execution of a function, including bodies; None: its tensors are not watched.
 Observer = Callable[[Function], Watch | None]
 
 
@@ -47,10 +46,10 @@ def run(
 ) -> dict[str, Array]:
     """Run an entry (default: the first); its outputs by name.
 
-    `feeds` gives every input that is not bound to a variable: {name: array}, or the arrays in order
-    as a list or tuple, or the array of a sole input. `state` maps variables to their
-    values, absent ones having the initial; it is updated. `keep` names further tensors of the
-    entry to return, True meaning all. `observe` sees, and may replace, what executions make.
+    feeds: every input that is not bound to a variable: {name: array}, or the arrays in order as a list or tuple,
+    or the array of the only input. state: values of variables, updated in place; missing ones start with their
+    initial value. keep: further tensors of the entry to return, True for all. observe: sees, and may replace, the
+    tensors of executions.
     """
     name = program.entries[0] if function is None else function
     if not is_one_of(name, program.functions):
@@ -126,7 +125,7 @@ def _fed(
         )
     given = feeds[v.name]
     wanted = v.type.dtype.numpy
-    # Python numbers and lists carry no dtype of their own.
+    # Python numbers and lists have no dtype: they take the input's.
     if isinstance(given, np.ndarray | np.generic):
         array = given
     else:
@@ -214,7 +213,7 @@ class _Frame:
         try:
             limit = self.dim(bound)
         except KeyError:
-            return  # over something that is not known yet; the node that makes it comes later
+            return  # it depends on a node that has not run yet
         if value > limit:
             raise LimitError(f"{atom} is {value}, its bound is {limit}")
 
@@ -258,7 +257,7 @@ class _Frame:
             holds = {"eq": a == b, "le": a <= b, "lt": a < b}[guard.relation]
             if not holds:
                 sign = {"eq": "==", "le": "<=", "lt": "<"}[guard.relation]
-                # A size has a name that the user knows; a tensor that is read need not have one.
+                # The user knows the name of a size, but perhaps not that of a tensor that is read.
                 read = any(isinstance(x, Read) for d in (guard.a, guard.b) for x in d.all_atoms())
                 why = f"{guard.a} {sign} {guard.b} does not hold: {a}, {b}"
                 raise ShapeError(
@@ -326,9 +325,9 @@ _plans: dict[int, tuple[Function, _Plan]] = {}
 
 
 def _plan(function: Function) -> _Plan:
-    """Which elements and dims to note, which guards to check after which node, what dies where.
+    """The elements and dims to note, the guards to check after each node, and the values that die there.
 
-    A loop runs its body often, so the answer for the latest functions is kept.
+    Cached for the latest functions, because a loop runs its body often.
     """
     found = _plans.get(id(function))
     if found is not None and found[0] is function:

@@ -28,7 +28,7 @@ def _row(name: str, value: Any) -> dict[str, Any]:
 
 
 def values_of(rows: Iterable[flat.Row]) -> list[tuple[str, Any]]:
-    """Names and values; ModelFormatError for one of a kind that this version does not know."""
+    """Names and values; ModelFormatError for a kind that this version does not know."""
     return [(row["name"], _value(row)) for row in rows]
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names of the operators in a file, which let a runtime name one that it lacks.
 
-A selective build holds the rows of its own operators alone, and an older runtime has never heard of
-newer ones, so the file says what its codes mean.
+A selective build has only the rows of its operators, and an older runtime does not know newer operators, so
+the file names its codes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def operators_text(nodes: Iterable[Node]) -> str:
 
 
 def operator_names(text: str) -> Mapping[int, str]:
-    """Names by code; lines that say nothing of the kind are passed over, for no file depends on them."""
+    """Names by code. Malformed lines are ignored, because nothing depends on them."""
     found = {}
     for line in text.splitlines():
         code, _, name = line.partition(" ")

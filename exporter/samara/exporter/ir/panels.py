@@ -26,13 +26,13 @@ from samara.pybridge.dtypes import pack_nibbles, unpack_nibbles
 
 PANEL_CHANNELS: Final = 16
 PANEL_ALIGNMENT: Final = 64
-INT8_ROWS: Final = 4  # of int8 that lie together
-NIBBLE_ROWS: Final = 32  # of 4 bits
+INT8_ROWS: Final = 4  # int8 rows that are stored together
+NIBBLE_ROWS: Final = 32  # the same of 4-bit rows
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A constant as it is stored. `panel_stride` counts bytes and is 0 for PLAIN."""
+    """A constant as it is stored. `panel_stride` is in bytes, 0 for PLAIN."""
 
     layout: Layout
     groups: int
@@ -78,7 +78,7 @@ def pack_conv(w: Array, groups: int = 1) -> Packed:
 
 
 def pack_matmul(w: Array, transposed: bool = False) -> Packed:
-    """The right operand of a matrix product: [K, N], or [N, K] where `transposed`."""
+    """The right operand of a matrix product: [K, N], or [N, K] if `transposed`."""
     return _pack(w if transposed else w.T, Layout.PANEL, 1)
 
 
@@ -110,8 +110,8 @@ def unpack_blocks(packed: Packed, shape: tuple[int, int], dtype: np.dtype[np.gen
 
 
 def pack_plain(array: Array, multiple: int = 1) -> Packed:
-    """The array as it is, with zeros up to a multiple of that many elements; int4 and uint4 two to
-    a byte, the first in the low half.
+    """The array in row-major order, with zeros up to a multiple of that many elements; two int4 or uint4 to a byte,
+    the first in the low half.
     """
     if array.dtype.kind == "V" and DType.from_numpy(array.dtype).is_packed:
         return Packed(Layout.PLAIN, 1, 0, pack_nibbles(array).tobytes())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs as text, and how many nodes of which operator they have."""
+"""Programs as text, and counts of their nodes by operator."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def print_program(program: Program) -> str:
 
 
 def print_function(f: Function) -> str:
-    """Inputs, nodes with their types, what is guarded, outputs."""
+    """Inputs, nodes with their types, guards, outputs."""
     inputs = ", ".join(
         f"%{v.name}: {_type(v)}" + (f" = {f.reads[v.name]}" if v.name in f.reads else "")
         for v in f.inputs

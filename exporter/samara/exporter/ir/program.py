@@ -17,8 +17,8 @@ from samara.pybridge.names import module_of
 Array = npt.NDArray[Any]
 
 QUANTIZATION: Final = "quantization"
-"""The entry of Program.metadata that says where int8 tensors come from, where the quantizer did not
-make them: "aware" of training (frontend/qat), "imported" with a file.
+"""The entry of Program.metadata for int8 tensors that the quantizer did not make: "aware" if they come from
+quantization-aware training (frontend/qat), "imported" if they come with a file.
 """
 
 
@@ -225,10 +225,9 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Methods:
-    """The functions that methods of Program are short names for.
+    """The functions behind methods of Program.
 
-    They take Programs, so they lie in modules above this one. The package, which imports all of
-    them, enters them by `set_methods`.
+    Their modules import this one. The package imports all of them and registers them by `set_methods`.
     """
 
     run: Callable[..., dict[str, Array]]
@@ -242,7 +241,7 @@ _methods: Methods
 
 
 def set_methods(methods: Methods) -> None:
-    """Say what methods of Program call; `ir/__init__` does so once."""
+    """Set the functions that methods of Program call; `ir/__init__` does so once."""
     global _methods
     _methods = methods
 
@@ -250,9 +249,7 @@ def set_methods(methods: Methods) -> None:
 def constant(
     name: str, array: Any, dtype: DType | None = None, quant: Quant | None = None
 ) -> Value:
-    """A constant Value from an array (copied when it must be, read-only afterwards); `quant` with
-    dtype QS8.
-    """
+    """A constant Value from an array (copied if necessary, read-only afterwards); `quant` with dtype QS8."""
     data = np.ascontiguousarray(array)
     if data.ndim != np.ndim(array):
         data = data.reshape(np.shape(array))

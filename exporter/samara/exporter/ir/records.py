@@ -43,15 +43,15 @@ def records_of(program: Program) -> dict[str, InputRecord]:
 
 
 def image_records_of(program: Program) -> dict[str, ImageRecord]:
-    """Those of pictures."""
+    """The records of pictures."""
     return {n: r for n, r in records_of(program).items() if isinstance(r, ImageRecord)}
 
 
 def with_records(program: Program, records: Records) -> Program:
-    """The program with these records beside those it has; "" or None takes one away.
+    """The program with these records added; "" or None removes one.
 
-    ArgumentError for a text that is no record, UnknownNameError for a name that no input of an entry has,
-    ShapeError where the record makes another tensor than the input is.
+    ArgumentError for a text that is not a record, UnknownNameError for a name that no input of an entry has,
+    ShapeError if the record's tensor does not fit the input.
     """
     known = entry_inputs(program)
     texts = json.loads(program.metadata.get(RECORDS, "{}"))
@@ -69,8 +69,8 @@ def with_records(program: Program, records: Records) -> Program:
 
 
 def check_record(record: InputRecord, value: Value) -> None:
-    """ShapeError where an input cannot be what the record makes, ArgumentError where elements need a scale
-    that neither has.
+    """ShapeError if the record's tensor does not fit the input, ArgumentError if elements need a scale that neither
+    has.
     """
     if isinstance(record, ImageRecord):
         _check_image(record, value)
@@ -84,7 +84,7 @@ def check_record(record: InputRecord, value: Value) -> None:
 
 
 def fixed_size(record: ImageRecord) -> tuple[int, int] | None:
-    """(width, height) of the tensor where every picture gives the same."""
+    """(width, height) of the tensor if it is the same for every picture."""
     fixed = record.crop if record.crop is not None else record.letterbox
     if fixed is None and isinstance(record.resize, tuple):
         return record.resize
@@ -92,7 +92,7 @@ def fixed_size(record: ImageRecord) -> tuple[int, int] | None:
 
 
 def as_stored(record: InputRecord, value: Value) -> InputRecord:
-    """The record as a file has it: one of floats for an input that was quantized makes its integers."""
+    """The record for the file: a record of floats for a quantized input makes the input's integers."""
     if value.type.dtype is DType.QS8 and record.dtype in ("float32", "float16"):
         return replace(record, dtype="int8")
     return record
@@ -141,7 +141,7 @@ def _check_image(record: ImageRecord, value: Value) -> None:
 
 
 def relaid(program: Program, layout: Mapping[str, str]) -> Program:
-    """The program whose inputs were made channels-last, with records that follow."""
+    """The program whose inputs were made channels-last, with the records changed too."""
     texts = json.loads(program.metadata.get(RECORDS, "{}"))
     moved = {
         name: replace(record, layout="nhwc")
@@ -153,13 +153,15 @@ def relaid(program: Program, layout: Mapping[str, str]) -> Program:
 
 
 def renamed_records(program: Program, names: Mapping[str, str]) -> Program:
-    """The program whose inputs were renamed, {old: new}, with records that follow."""
+    """The program whose inputs were renamed, {old: new}, with the records renamed too."""
     texts = json.loads(program.metadata.get(RECORDS, "{}"))
     return _with_texts(program, {names.get(name, name): text for name, text in texts.items()})
 
 
 def joined_records(*metadata: Mapping[str, str]) -> dict[str, str]:
-    """The entry with the records of several programs that become one; of an input of several the last."""
+    """The entry with the records of several programs that become one. If several have a record for an input, the
+    last counts.
+    """
     texts: dict[str, str] = {}
     for entries in metadata:
         texts |= json.loads(entries.get(RECORDS, "{}"))
@@ -188,9 +190,7 @@ def entry_inputs(program: Program) -> dict[str, list[Value]]:
 
 
 def record_rows(f: Function, records: Mapping[str, InputRecord]) -> list[dict[str, Any]]:
-    """Rows of the table InputRecord. A record of floats for an input that was quantized makes its
-    integers.
-    """
+    """Rows of the table InputRecord."""
     rows = []
     for i, value in enumerate(v for v in f.inputs if v.name not in f.reads):
         if value.name in records:

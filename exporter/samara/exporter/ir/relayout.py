@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Channels-last inputs and outputs, and the transposes that a program is left with."""
+"""Channels-last inputs and outputs, and the transposes that remain in a program."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from samara.exporter.types import ShapeError, TensorType
 
 @dataclass(frozen=True, slots=True)
 class TransposeLeft:
-    """A transpose that the layout pass could not remove, and why. `interior` is false at an input
-    or output of the function. `place` is the author's line and the module of what it stands
-    between, as far as the model says it.
+    """A transpose that the layout pass could not remove, and why. interior: false at an input or output of the
+    function. place: the author's line and the module of a node beside it, if the model has them.
     """
 
     function: str

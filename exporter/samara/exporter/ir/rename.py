@@ -17,13 +17,13 @@ __all__ = ["rename"]
 
 
 def rename(program: Program, names: Mapping[str, str]) -> Program:
-    """The program with inputs and outputs of its entries under other names: {old: new}, at once.
+    """The program with inputs and outputs of its entries renamed, {old: new}, all at once.
 
-    Dims that are called after an input (`image.0`) follow it. Inputs and outputs that are bound to
-    variables are no names that a user sees, and keep theirs.
+    Dims that are named after an input (`image.0`) are renamed with it. Inputs and outputs that are bound to
+    variables keep their names, which a user does not see.
 
-    Raises ShapeError for an old name that is not there, and for a new one that is empty, given
-    twice or taken by another input or output.
+    Raises ShapeError for an unknown old name, and for a new one that is empty, given twice or the name of another
+    input or output.
     """
     if not names:
         return program
@@ -73,12 +73,12 @@ def _check(f: Function, names: Mapping[str, str]) -> None:
 
 
 def _renamed(f: Function, names: Mapping[str, str]) -> Function:
-    """One entry. A tensor inside that has a new name already gets another."""
+    """Rename in one entry. An inner tensor that already has a new name gets another one."""
     shown = _output_names(f)
     wanted = {v: v.name if v.name in f.reads else names.get(v.name, v.name) for v in f.inputs}
     used = set(wanted.values())
     for i, v in enumerate(f.outputs):
-        # An output's tensor is called like the output, where no input is.
+        # An output's tensor takes the output's name if no input has it.
         new = names.get(shown[i], shown[i])
         if i not in f.writes and shown[i] in names and v not in wanted and new not in used:
             wanted[v] = new
@@ -134,7 +134,7 @@ def _renamed(f: Function, names: Mapping[str, str]) -> Function:
 
 
 def _table(f: Function, wanted: Mapping[Value, str]) -> dict[str | Atom, DimLike]:
-    """What stands for the atoms of dims that mention a renamed tensor."""
+    """The replacements of atoms that mention a renamed tensor."""
     moved = {v.name: n for v, n in wanted.items() if n != v.name}
     dims = [d for v in f.values() for d in v.type.shape]
     dims += [d for n in f.nodes for d in attr_dims(n.op, n.attrs)]

@@ -232,7 +232,7 @@ class Rewriter:
         for v in node.outputs:
             self._producers.pop(v, None)
         entry.alive = False
-        # A dead entry keeps its own links, so that a walk standing on it goes on.
+        # A dead entry keeps its links, so that a walk at this entry can continue.
         entry.previous.next = entry.next
         entry.next.previous = entry.previous
         self.changed = True
@@ -380,7 +380,7 @@ class Rewriter:
                 self._reads.setdefault(atom.key, set()).add(atom)
 
     def _reachable(self, nodes: Sequence[Node]) -> tuple[set[Node], list[Guard]]:
-        """What the outputs need, dims included, and the guards that go with it."""
+        """The nodes and values that outputs and their dims need, and the guards about them."""
         producers = {v: n for n in nodes for v in n.outputs}
         by_name = _makers(nodes, self.inputs)
         owned: dict[str, list[Guard]] = {}
@@ -445,7 +445,7 @@ def _check_replaceable(old: Value, new: Value) -> None:
 
 
 def _makers(nodes: Iterable[Node], inputs: Iterable[Value]) -> dict[object, Node]:
-    """By name of a tensor the node that makes it; an input goes before a node's output."""
+    """The node that makes each tensor, by the tensor's name; an input has priority over a node's output."""
     found: dict[object, Node] = {v.name: n for n in nodes for v in n.outputs}
     for v in inputs:
         found.pop(v.name, None)

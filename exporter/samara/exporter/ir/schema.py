@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of a `.samara` file as data: what the writer, the reader and the C verifier follow.
+"""The tables of a `.samara` file as data, which drive the writer, the reader and the C verifier.
 
 schema_text.py turns them into `samara.fbs` for stock flatc and into descriptor rows for C. The
 schema is append-only: a field keeps its id, kind and default for ever, and an attribute table is
@@ -90,8 +90,7 @@ class FieldDef:
 
     `child` names the table of TABLE and VEC_TABLE, the struct of VEC_STRUCT, and the UNION.
 
-    `required`: a file without the field is malformed; so writers store it even where it equals the
-    default.
+    `required`: a file without the field is malformed, so writers store it even if it equals the default.
     """
 
     name: str
@@ -328,7 +327,7 @@ STRUCTURE: Final = (
             _f("image", Kind.TABLE, "ImageRecord"),
             _f("audio", Kind.TABLE, "AudioRecord"),
         ),
-        "What an input is made of.",
+        "The record of an input: a picture or sound.",
     ),
     TableDef(
         "OutputPart",
@@ -345,13 +344,13 @@ STRUCTURE: Final = (
             _f("stride", Kind.U32, doc="of the cells of a grid over the input, in its pixels"),
             _f("sizes", Kind.VEC_F32, doc="width and height by turns"),
         ),
-        "Boxes in each cell of a grid.",
+        "Anchor boxes of each cell of a grid.",
     ),
     TableDef(
         "AnswerRecord",
         (
             _f("kind", Kind.U8, doc="1 classify, 2 mask, 3 boxes, 4 keypoints"),
-            _f("input", Kind.U32, doc="whose picture it is about, as of InputRecord"),
+            _f("input", Kind.U32, doc="the input with the picture, counted as in InputRecord"),
             _f("form", Kind.U8, doc="of boxes: 0 corners, 1 center, 2 anchors, 3 sides"),
             _f("activation", Kind.U8, doc="0 none, 1 sigmoid, 2 softmax"),
             _f("layout", Kind.U8, doc="of masks and heat maps: 0 nchw, 1 nhwc, 2 nhw"),
@@ -445,7 +444,7 @@ STRUCTURE: Final = (
         (
             _f("index", Kind.U32, doc="among the inputs or outputs that no variable is bound to"),
             _f("dims", Kind.VEC_I64),
-            _f("constant", Kind.I32, default=-1, doc="the data; -1 where the digest says it all"),
+            _f("constant", Kind.I32, default=-1, doc="the data; -1: there is only a digest"),
             _f("digest", Kind.U64, doc="FNV-1a 64 of the bytes of an integer output"),
             _f("abs_tol", Kind.F32),
             _f("rel_tol", Kind.F32),
@@ -467,7 +466,7 @@ STRUCTURE: Final = (
             _f("line", Kind.U32),
             _f("detail", Kind.STRING),
         ),
-        "Where a node came from.",
+        "The origin of a node.",
     ),
     TableDef(
         "Memory",
@@ -484,9 +483,9 @@ STRUCTURE: Final = (
             _f("variables", Kind.U64, doc="buffers of variables"),
             _f("session", Kind.U64, doc="structures of one session"),
             _f("model", Kind.U64, doc="structures of the model, without the program part"),
-            _f("derived", Kind.U64, doc="layouts of constants made when a session is"),
-            _f("peak_node", Kind.U32, doc="during which most bytes of the arena live"),
-            _f("peak", Kind.U64, doc="bytes that live then: no plan of this order takes less"),
+            _f("derived", Kind.U64, doc="layouts of constants that creating a session derives"),
+            _f("peak_node", Kind.U32, doc="the node during which most bytes of the arena live"),
+            _f("peak", Kind.U64, doc="bytes that live then; no plan of this node order takes less"),
         ),
         "What a session of a function takes, inputs at their largest: a statement, not a source of"
         " sizes. The reader of the runtime does not look at it.",
@@ -494,13 +493,13 @@ STRUCTURE: Final = (
     TableDef(
         "Derived",
         (
-            _f("constant", Kind.U32, doc="index into constants: what it was made of"),
+            _f("constant", Kind.U32, doc="index into constants: the constant in its own layout"),
             _f("op", Kind.U32, doc="code of the operator that reads it"),
             _f("layout", Kind.U32, doc="the operator's own number of the layout"),
             _f("version", Kind.U32, doc="of all such layouts; others are made again"),
             _f("data", Kind.U32, doc="index into constants: the bytes"),
         ),
-        "A layout of a constant that sessions would make otherwise.",
+        "A layout of a constant that sessions would otherwise derive.",
     ),
     TableDef(
         "Model",
@@ -526,8 +525,8 @@ STRUCTURE: Final = (
             _f(
                 "operators",
                 Kind.STRING,
-                doc="code and name of every operator in the file, as `81 conv`, a line each: what a"
-                " runtime says that lacks one",
+                doc="code and name of every operator in the file, a line each, as `81 conv`: a runtime that"
+                " lacks one names it",
             ),
             _f("labels", Kind.VEC_STRING, doc="names of classes; metadata has them as JSON, too"),
         ),

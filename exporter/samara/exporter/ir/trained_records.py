@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records that a model was trained with, until they are written: an entry of a Program's metadata beside that of its
-records. It says which records each input has met, so that export can refuse to choose between two.
+"""Records that a model was trained with: an entry of a Program's metadata, until the file is written. It has all
+records that each input was used with, so that export can refuse to choose between two.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ TRAINED: Final = "preprocess.trained"
 
 Mode = Literal["training", "evaluation"]
 Seen = dict[str, Mode]
-"""Texts of records; what was seen in both modes counts as training."""
+"""Texts of records and the mode of use; a record that was used in both modes counts as training."""
 
 
 def joined_seen(*parts: Mapping[str, Mode]) -> Seen:
-    """What several modules or programs have seen, together."""
+    """The records of several modules or programs together."""
     made: Seen = {}
     for part in parts:
         for text, mode in part.items():
@@ -40,8 +40,8 @@ def joined_seen(*parts: Mapping[str, Mode]) -> Seen:
 
 
 def with_trained(program: Program, seen: Mapping[str, Mapping[str, Mode]]) -> Program:
-    """The program whose inputs have met these records: those that training has seen become its records where
-    there is one and the input can be made by it.
+    """The program whose inputs were used with these records. If training used one record for an input, and it fits,
+    it becomes the input's record.
     """
     trained = {name: dict(one) for name, one in seen.items() if "training" in one.values()}
     if not trained:
@@ -56,7 +56,7 @@ def with_trained(program: Program, seen: Mapping[str, Mapping[str, Mode]]) -> Pr
 
 
 def without_records(program: Program) -> Program:
-    """The program with no record of an input, whatever training says."""
+    """The program without a record of an input, even if training used one."""
     return replace(
         program,
         metadata={k: v for k, v in program.metadata.items() if k not in (RECORDS, TRAINED)},
@@ -64,7 +64,7 @@ def without_records(program: Program) -> Program:
 
 
 def unfit(program: Program, name: str, record: InputRecord) -> str | None:
-    """Why an input cannot be made by a record; None where it can."""
+    """Why a record does not fit an input; None if it does."""
     for value in entry_inputs(program).get(name, []):
         try:
             check_record(as_stored(record, value), value)
@@ -85,11 +85,11 @@ def joined_trained(*metadata: Mapping[str, str]) -> dict[str, str]:
 def settled(
     program: Program, given: Collection[str], names: Mapping[str, str]
 ) -> tuple[Program, dict[str, str], dict[str, str]]:
-    """The program as it can be written: without the entry, and what training says of inputs.
+    """The program to write: without the entry, with the records from training.
 
-    given: inputs, by their new `names`, whose record the caller says. Returns {input: record} that are written by
-    training's word alone, and {input: why} of those that are not, both by new names. ArgumentError for an input
-    that has met two records.
+    given: inputs, by their new `names`, for which the caller gives a record. Returns also {input: record} that come
+    from training alone, and {input: why} of records that do not fit, both by new names. ArgumentError for an input
+    that was used with two records.
     """
     trained: dict[str, Seen] = json.loads(program.metadata.get(TRAINED, "{}"))
     program = replace(program, metadata={k: v for k, v in program.metadata.items() if k != TRAINED})
@@ -114,6 +114,6 @@ def _contradiction(name: str, seen: Mapping[str, Mode]) -> ArgumentError:
     said = "; ".join(f"'{text}' in {mode}" for text, mode in seen.items())
     first = next(text for text, mode in seen.items() if mode == "training")
     return ArgumentError(
-        f"input {name!r} has met {len(seen)} records: {said}",
-        fix=f'say which one the file is to have: preprocess={{"{name}": "{first}"}}, "" for none',
+        f"input {name!r} was used with {len(seen)} records: {said}",
+        fix=f'choose one for the file: preprocess={{"{name}": "{first}"}}, "" for none',
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the IR: what every pass may rely on and must leave behind."""
+"""The rules of the IR, which hold before and after every pass."""
 
 from __future__ import annotations
 
@@ -96,7 +96,9 @@ def _variables(program: Program) -> None:
             raise ModelFormatError(f"two variables are called '{v.name}'")
         names.add(v.name)
         if v.type.dtype.is_packed:
-            raise ModelFormatError(f"variable '{v.name}' is {v.type.dtype}, which none can be")
+            raise ModelFormatError(
+                f"variable '{v.name}' has dtype {v.type.dtype}, which variables cannot have"
+            )
         _data(f"variable '{v.name}'", v.type, v.initial)
 
 
@@ -110,7 +112,7 @@ def _data(what: str, t: TensorType, array: Any) -> None:
 
 
 class _FunctionCheck:
-    """One walk over a function, with what is known so far."""
+    """One walk over a function, with the values and dims known so far."""
 
     def __init__(self, program: Program, function: Function) -> None:
         self.program = program
@@ -157,7 +159,9 @@ class _FunctionCheck:
             self._dims((g.a, g.b), f"guard '{g.message}'")
         for atom, bound in f.bounds.items():
             if not isinstance(atom, Read | Born):
-                raise ModelFormatError(f"a bound is given for {atom}, which is not read or born")
+                raise ModelFormatError(
+                    f"a bound is given for {atom}, which does not depend on data"
+                )
             self._dims((Dim.atom(atom), bound), f"the bound of {atom}")
         self._bindings()
 
@@ -182,7 +186,7 @@ class _FunctionCheck:
         if t.quant is not None and t.quant.axis is not None and not t.shape[t.quant.axis].is_static:
             raise ModelFormatError(
                 f"'{v.name}' has {len(t.quant.scales)} scales along axis {t.quant.axis}, whose size"
-                f" is open ({t.shape[t.quant.axis]})"
+                f" is symbolic ({t.shape[t.quant.axis]})"
             )
         self._dims(t.shape, f"the shape of '{v.name}'")
 
@@ -221,7 +225,7 @@ class _FunctionCheck:
     def _born(self, atom: Born, what: str) -> None:
         outputs = self.outputs_of.get(atom.key)
         if outputs is None:
-            raise ModelFormatError(f"{what} uses {atom} before it is born")
+            raise ModelFormatError(f"{what} uses {atom} before the node that makes it")
         if not (
             0 <= atom.output < len(outputs) and 0 <= atom.axis < outputs[atom.output].type.rank
         ):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Final, TypeAlias
 
-# Of series in their order, in the light and in the dark theme; they differ also for colour-blind readers.
+# Colours of series in their order, in the light and in the dark theme; colour-blind readers can tell them apart.
 SERIES_COLOURS: Final = (
     ("#0072b2", "#56b4e9"),
     ("#d55e00", "#ff9a4d"),
@@ -28,7 +28,7 @@ SERIES_COLOURS: Final = (
     ("#6a4fb3", "#b29cf0"),
     ("#9b2d2d", "#f08080"),
 )
-# Of bars that say by their colour how good a value is.
+# Colours of bars by how good their value is.
 TONE_COLOURS: Final = {
     "good": ("#3d9a50", "#5cc474"),
     "fair": ("#c98a00", "#e9b44c"),
@@ -90,7 +90,7 @@ def grouped_bars(
     width: float = 760.0,
     limit: tuple[float, float] | None = None,
 ) -> str:
-    """For each group one horizontal bar of each series, below each other, and a legend.
+    """One horizontal bar of each series for each group, and a legend.
 
     series: by its name one value per group. A text in place of a value is printed ("does not load"), None
     is a dash. log: a logarithmic axis; values must be positive.
@@ -187,13 +187,13 @@ def number_text(value: float) -> str:
 
 
 def text_width(text: str, size: float = _FONT) -> float:
-    """How wide the text is at most, about, in a sans-serif font of that size."""
+    """An estimate of the text's largest width in a sans-serif font of that size."""
     wide = sum(1 if unicodedata.east_asian_width(c) in "WF" else 0 for c in text)
     return (len(text) * 0.58 + wide * 0.45) * size
 
 
 def shortened(text: str, room: float) -> str:
-    """The end of the text as far as it fits into that width: names differ there."""
+    """The end of the text that fits into that width: long names differ at their ends."""
     if text_width(text) <= room:
         return text
     keep = max(1, int(room / (0.58 * _FONT)) - 1)
@@ -297,7 +297,7 @@ def _bar(
 
 
 def _number(value: Cell, log: bool) -> float | None:
-    """The value if it can be drawn. An infinite one can: its bar ends where the axis ends."""
+    """The value if it can be drawn. The bar of an infinite value ends where the axis ends."""
     if value is None or isinstance(value, str) or math.isnan(value):
         return None
     return None if log and value <= 0 else float(value)
@@ -387,7 +387,7 @@ def _log_ticks(low: float, high: float) -> tuple[float, ...]:
 def _runs(
     points: Sequence[tuple[float, float]], keep: Callable[[float, float], bool]
 ) -> Iterable[list[tuple[float, float]]]:
-    """The stretches of points that can be drawn."""
+    """The runs of points that can be drawn."""
     for drawable, run in itertools.groupby(points, lambda p: keep(*p)):
         if drawable:
             yield list(run)

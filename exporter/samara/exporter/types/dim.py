@@ -5,8 +5,8 @@ Every constructor simplifies, and equal polynomials are equal objects (`==`, `ha
 simplification never changes a value; it may give a value to what would have been an error
 (`(a*b)//b` is `a` even where b may be 0). Symbols are at least 0 unless they say otherwise.
 
-dim_ops and dim_proof make dims of dims, so they lie above this module. They enter what methods of
-Dim need of them in BUILDERS and by `set_prove`, when the package is imported.
+dim_ops and dim_proof import this module. When the package is imported they register the functions that
+methods of Dim call, in BUILDERS and by `set_prove`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Dim:
     # `raw` maps monomials to their coefficients, none of them 0; `value` is the constant, or None.
     # Neither is ever written after construction.
     __slots__ = ("_bounds", "_hash", "raw", "value")
-    # numpy scalars on the left leave the operation to us.
+    # A numpy scalar on the left leaves the operation to Dim.
     __array_ufunc__ = None
 
     raw: dict[Monomial, int]
@@ -173,7 +173,7 @@ class Dim:
         return (build, (self.raw,))
 
     def __bool__(self) -> bool:
-        """Whether it is not 0; TypeError for a symbolic dim, where nobody knows."""
+        """Whether it is not 0; TypeError for a symbolic dim, whose value is unknown."""
         if self.value is None:
             raise TypeError(f"the truth of the symbolic dim {self} is not known; use compare()")
         return self.value != 0
@@ -346,7 +346,7 @@ DimLike = Dim | int
 Substitution = Mapping[Any, DimLike]
 
 BUILDERS: Final[dict[DimOp, Callable[..., Dim]]] = {}
-"""What makes each operation of its arguments, simplified as far as can be proved: dim_ops."""
+"""The functions of dim_ops that build an operation from its arguments, simplified as far as can be proved."""
 
 
 def _unproved(dim: Dim, env: Bounds | None) -> Interval:
@@ -357,7 +357,7 @@ _prove: Callable[[Dim, Bounds | None], Interval] = _unproved
 
 
 def set_prove(prove: Callable[[Dim, Bounds | None], Interval]) -> None:
-    """Say how bounds of a dim are proved; dim_proof does so once."""
+    """Set the function that proves bounds of a dim; dim_proof calls this once."""
     global _prove
     _prove = prove
 
@@ -400,7 +400,7 @@ def _accumulate(into: dict[Monomial, int], terms: Mapping[Monomial, int], factor
 
 
 def _replace_atom(atom: Atom, table: dict[Atom, Dim], done: dict[Atom, Dim | None]) -> Dim | None:
-    """What stands for the atom after substitution, or None where nothing changes."""
+    """The replacement of the atom, or None if nothing changes."""
     if atom in table:
         return table[atom]
     if atom in done:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What dims are made of: symbols, tensor elements, opaque operations, and products of them."""
+"""The parts of dims: symbols, tensor elements, opaque operations, and products of them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ INT64_MAX = 2**63 - 1
 
 
 class DimOp(enum.Enum):
-    """Operations that a polynomial cannot say; their arguments are dims."""
+    """Operations that a polynomial cannot express; their arguments are dims."""
 
     FLOORDIV = "floordiv"
     CEILDIV = "ceildiv"
@@ -121,7 +121,7 @@ class Op:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _text(op: Op) -> str:
-    # Kept, because printing and ordering a nested expression ask for its parts again and again.
+    # Cached, because printing and ordering a nested expression need the texts of its parts repeatedly.
     text = [str(arg) for arg in op.args]
     if op.kind is DimOp.SCALE_F32 and op.args[1].is_static:
         text[1] = repr(bits_f32(op.args[1].as_int()))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be proved about dims: intervals, equality and order."""
+"""Proofs about dims: intervals, equality and order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["compare", "provably_ge", "provably_positive", "prove"]
 
 
 def compare(a: DimLike, b: DimLike, env: Bounds | None = None) -> Tri:
-    """Whether two dims have equal values: always, never, or nobody knows."""
+    """Whether two dims have equal values: always, never, or unknown."""
     gap = as_dim(a) - as_dim(b)
     if gap.value is not None:
         return Tri.YES if gap.value == 0 else Tri.NO
@@ -49,7 +49,7 @@ def provably_positive(a: DimLike, env: Bounds | None = None) -> bool:
     return as_dim(a).interval(env).lo >= 1
 
 
-# Terms looked through one after the other; each at most doubles the work.
+# How many terms are looked through one after the other; each at most doubles the work.
 _PROOF_DEPTH = 4
 
 
@@ -84,7 +84,7 @@ def _lower(dim: Dim, env: Bounds | None, depth: int) -> int | float:
         rest = dim - build({mono: coeff})
         if atom.kind is DimOp.MIN or atom.kind is DimOp.MAX:
             lows = [_lower(rest + coeff * arg, env, depth - 1) for arg in atom.args]
-            # A minimum times a plus is the worse of both; a maximum times a plus beats both.
+            # A minimum with a positive factor is the smaller of both arguments, a maximum the larger.
             worse = (atom.kind is DimOp.MIN) == (coeff > 0)
             return max(best, min(lows) if worse else max(lows))
         divisor = atom.args[1].value if atom.kind is DimOp.FLOORDIV else None

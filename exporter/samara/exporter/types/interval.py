@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interval arithmetic over integers with open ends, for what can be proved about dims."""
+"""Interval arithmetic over integers with open ends, for proofs about dims."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Interval:
         return Interval(min(self.lo, other.lo), max(self.hi, other.hi))
 
     def meet(self, other: Interval) -> Interval:
-        """What both hold; both must be true of one number, so something is left."""
+        """The intersection. Both must hold one number, so that it is not empty."""
         return Interval(max(self.lo, other.lo), min(self.hi, other.hi))
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from samara.exporter.types.errors import SamaraError, UnsupportedError
 
-# Packages whose modules are called otherwise.
+# Packages whose module has another name.
 _MODULES: Final = {"pillow": "PIL", "scikit-learn": "sklearn"}
 
 
@@ -33,5 +33,5 @@ def require(what: str, *packages: str, kind: type[SamaraError] = UnsupportedErro
 
 
 def is_installed(package: str) -> bool:
-    """Whether the package that pip calls so can be imported; it is not imported here."""
+    """Whether the package of that name on PyPI can be imported; it is not imported here."""
     return importlib.util.find_spec(_MODULES.get(package, package)) is not None
