@@ -121,10 +121,9 @@ static samara_backend_report live_once(const samara_model *model, const char *wh
 
 static void for_each_model(void (*use)(const samara_model *model)) {
   for (size_t m = 0; m < MODELS; m++) {
-    const samara_model *model;
     rig_reset();
-    struct literal *l = rig_model(models[m], &model);
-    use(model);
+    struct literal *l = rig_model(models[m]);
+    use(&l->model);
     literal_free(l);
   }
 }

@@ -18,33 +18,13 @@ static uint32_t decide(samara_session *s, const struct smr_rates *rates,
   return moved;
 }
 
-struct rig {
-  struct literal *l;
-  samara_backend *all[2];
-  samara_session *s;
-};
-
-static bool begin(struct rig *rig, enum rig_model which) {
-  const samara_model *model;
+// Not settled: there are no shapes to settle with when devices are looked at here.
+static struct rig begin(enum rig_model which) {
   rig_reset();
-  *rig = (struct rig){.l = rig_model(which, &model)};
-  rig->all[0] = rig_open(0, NULL, NULL);
-  rig->all[1] = rig_open(1, NULL, NULL);
-  // Not settled: there are no shapes to settle with when devices are looked at here.
-  mirror_slow(0);
-  rig->s = rig_session(model, rig->all, 2, (samara_session_options){.backend_auto = true});
-  if (!CHECK(rig->s != NULL)) return false;
-  smr_session_settle_end(rig->s);
-  rig->s->common.devices->settling.phase = SMR_SETTLING_OVER;
-  return true;
-}
-
-static void end(struct rig *rig) {
-  samara_session_destroy(rig->s);
-  samara_backend_close(rig->all[0]);
-  samara_backend_close(rig->all[1]);
-  literal_free(rig->l);
-  CHECK_EQ_INT(mirror_live(), 0);
+  struct rig rig = rig_start(which, 2, (samara_session_options){.backend_auto = true});
+  smr_session_settle_end(rig.s);
+  rig.s->common.devices->settling.phase = SMR_SETTLING_OVER;
+  return rig;
 }
 
 static samara_rates all_of(uint64_t ns, uint64_t per_ms) {
@@ -52,8 +32,7 @@ static samara_rates all_of(uint64_t ns, uint64_t per_ms) {
 }
 
 SMR_TEST(what_gains_moves) {
-  struct rig rig;
-  if (!begin(&rig, RIG_CHAIN)) return;
+  struct rig rig = begin(RIG_CHAIN);
   struct smr_device_choice choices[NODES];
   struct smr_rates rates = {.host = all_of(1000000, 1000), .device = all_of(1, 1000000000)};
   memset(choices, 0, sizeof choices);
@@ -87,12 +66,11 @@ SMR_TEST(what_gains_moves) {
   CHECK_EQ_INT(decide(rig.s, &rates, choices, 1), 0);
   CHECK_EQ_INT(choices[6].other, 2);
   CHECK_NEAR(choices[6].other_us, 1e5 + 72e5 / 1000, 100);
-  end(&rig);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(a_region_must_be_worth_its_wait) {
-  struct rig rig;
-  if (!begin(&rig, RIG_SYMBOLIC)) return;
+  struct rig rig = begin(RIG_SYMBOLIC);
   struct smr_device_choice choices[NODES];
   // Three nodes before "host_neg" save 1 ms each, the one behind it as well.
   struct smr_rates rates = {.host = all_of(1000000, 1000000000), .device = all_of(1, 1000000000)};
@@ -113,12 +91,11 @@ SMR_TEST(a_region_must_be_worth_its_wait) {
     memset(choices, 0, sizeof choices);
     CHECK_EQ_INT(decide(rig.s, &rates, choices, 0), wait_ns == 0 ? 3 : 0);
   }
-  end(&rig);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(variables_that_stay_cost_no_copies) {
-  struct rig rig;
-  if (!begin(&rig, RIG_STAY)) return;
+  struct rig rig = begin(RIG_STAY);
   struct smr_device_choice choices[LITERAL_NODES];
   // A node saves 1 ms, and 16 bytes take 1.23 ms: "mul" and "sigmoid" are worth no copy of G and P,
   // "mul_q" none of what the host makes, "neg" none of the user's input.
@@ -132,7 +109,7 @@ SMR_TEST(variables_that_stay_cost_no_copies) {
         strcmp(name, "host_abs") == 0 || strcmp(name, "mul_q") == 0 || strcmp(name, "neg") == 0;
     CHECK_EQ_INT(choices[n].space, stays ? 0 : 1);
   }
-  end(&rig);
+  CHECK(rig_end(&rig));
 }
 
 // A copy that there is no rate for is not made, whatever is dropped on the way.
@@ -168,9 +145,8 @@ SMR_TEST(no_rates_break_anything) {
   static const uint64_t any[] = {0, 1, 1000, 1000000000, UINT64_MAX / 10, UINT64_MAX};
   enum { ANY = sizeof any / sizeof *any };
   for (int which = 0; which < RIG_MODELS; which++) {
-    struct rig rig;
     uint32_t state = 1;
-    if (!begin(&rig, (enum rig_model)which)) return;
+    struct rig rig = begin((enum rig_model)which);
     for (int round = 0; round < 100; round++) {
       struct smr_device_choice choices[LITERAL_NODES];
       struct smr_rates rates;
@@ -190,7 +166,7 @@ SMR_TEST(no_rates_break_anything) {
       for (uint32_t n = 0; n < rig.s->function->node_count; n++)
         CHECK(choices[n].cost_us >= 0 && choices[n].cost_us < 1e10);
     }
-    end(&rig);
+    CHECK(rig_end(&rig));
   }
 }
 

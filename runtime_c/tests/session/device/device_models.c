@@ -369,7 +369,7 @@ static uint32_t any_of(uint32_t *seed, uint32_t count) {
   return (*seed >> 8) % count;
 }
 
-struct literal *rig_random_model(uint32_t seed, const samara_model **model) {
+struct literal *rig_random_model(uint32_t seed) {
   static const uint16_t unaries[] = {SMR_CODE_RELU, SMR_CODE_NEG, SMR_CODE_TANH, SMR_CODE_IDENTITY,
                                      SMR_CODE_IDENTITY};
   static const uint16_t binaries[] = {SMR_CODE_ADD, SMR_CODE_MUL, SMR_CODE_SUB};
@@ -395,12 +395,11 @@ struct literal *rig_random_model(uint32_t seed, const samara_model **model) {
     count++;
   }
   literal_output(f, values[count - 1], "last");
-  *model = literal_finish(l);
-  if (*model == NULL) abort();
+  if (literal_finish(l) == NULL) abort();
   return l;
 }
 
-struct literal *rig_model(enum rig_model which, const samara_model **model) {
+struct literal *rig_model(enum rig_model which) {
   struct literal *l = NULL;
   if (which == RIG_CHAIN) l = chain();
   if (which == RIG_SYMBOLIC) l = symbolic(8);
@@ -415,7 +414,6 @@ struct literal *rig_model(enum rig_model which, const samara_model **model) {
   if (which == RIG_GAPS) l = gaps();
   if (which == RIG_EMPTY) l = empty();
   if (l == NULL) abort();
-  *model = literal_finish(l);
-  if (*model == NULL) abort();
+  if (literal_finish(l) == NULL) abort();
   return l;
 }

@@ -298,6 +298,58 @@ static uint32_t rig_random(uint32_t *state) {
   return *state >> 8;
 }
 
+static samara_session *rig_need(samara_session *session) {
+  if (session == NULL) abort();
+  return session;
+}
+
+void rig_destroy(struct rig *rig) {
+  samara_session_destroy(rig->s);
+  rig->s = NULL;
+}
+
+samara_session *rig_again(struct rig *rig, samara_session_options options) {
+  rig_destroy(rig);
+  return rig->s = rig_need(rig_session(rig->model, rig->devices, rig->count, options));
+}
+
+static struct rig rig_beside(struct literal *l, size_t count, bool keep_all) {
+  struct rig rig = {.l = l, .model = &l->model, .count = count};
+  for (uint32_t i = 0; i < count; i++)
+    rig.devices[i] = rig_open(i, rig_settings.cache_folder, rig_settings.rates_file);
+  rig.cpu =
+      rig_need(rig_session(rig.model, NULL, 0, (samara_session_options){.keep_all = keep_all}));
+  return rig;
+}
+
+struct rig rig_bare(struct literal *l, size_t count) { return rig_beside(l, count, false); }
+
+struct rig rig_with(struct literal *l, size_t count, samara_session_options options) {
+  struct rig rig = rig_beside(l, count, options.keep_all);
+  if (count != 0) (void)rig_again(&rig, options);
+  return rig;
+}
+
+struct rig rig_start(enum rig_model which, size_t count, samara_session_options options) {
+  return rig_with(rig_model(which), count, options);
+}
+
+struct rig rig_start_random(uint32_t seed, size_t count, samara_session_options options) {
+  return rig_with(rig_random_model(seed), count, options);
+}
+
+bool rig_end(struct rig *rig) {
+  samara_session_destroy(rig->s);
+  samara_session_destroy(rig->cpu);
+  const int with_devices = mirror_live();
+  for (size_t i = 0; i < rig->count; i++) samara_backend_close(rig->devices[i]);
+  literal_free(rig->l);
+  if (with_devices == (int)rig->count && mirror_live() == 0) return true;
+  fprintf(stderr, "the mirror has %d handles with %zu devices open, %d without\n", with_devices,
+          rig->count, mirror_live());
+  return false;
+}
+
 static void rig_fill(const samara_tensor *t, uint32_t seed) {
   uint32_t state = seed * 2654435761u + 12345u;
   if (t->dtype == SAMARA_FLOAT32)

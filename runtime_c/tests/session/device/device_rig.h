@@ -27,11 +27,11 @@ enum rig_model {
   RIG_UNBOUNDED = RIG_MODELS,  // RIG_SYMBOLIC without an upper bound: no shapes before a resize
 };
 
-/// The model; it belongs to the literal, which literal_free releases.
-struct literal *rig_model(enum rig_model which, const samara_model **model);
+/// The model, finished; literal_free releases it.
+struct literal *rig_model(enum rig_model which);
 
 /// A model of some 20 nodes that `seed` decides: operators, operands, places, views, outputs.
-struct literal *rig_random_model(uint32_t seed, const samara_model **model);
+struct literal *rig_random_model(uint32_t seed);
 
 /// Settings of the device, of the process. rig_reset sets all to 0 and calls mirror_reset.
 struct rig_settings {
@@ -44,6 +44,8 @@ struct rig_settings {
   bool lazy;                  // copies and submissions are done when somebody waits; for one thread
   uint64_t most_bytes;        // samara_requirements.max_memory_bytes
   const samara_rates *rates;  // that the device states; NULL: the mirror's
+  // Of devices that rig_start opens: the cache folder, and the file of rates; NULL: none.
+  const char *cache_folder, *rates_file;
 };
 extern struct rig_settings rig_settings;
 void rig_reset(void);
@@ -60,6 +62,30 @@ samara_status rig_try(const samara_model *model, samara_backend **devices, size_
 /// The same that prints why there is none.
 samara_session *rig_session(const samara_model *model, samara_backend **devices, size_t count,
                             samara_session_options options);
+
+/// A model with a session on `count` devices of the mirror (0: none) beside one on the CPU, which
+/// keeps all tensors if the first one does. rig_end releases everything.
+struct rig {
+  struct literal *l;
+  const samara_model *model;
+  samara_backend *devices[2];
+  size_t count;
+  samara_session *cpu, *s;
+};
+/// These abort, with the error printed, where there is no session. `l` is a finished model.
+struct rig rig_start(enum rig_model which, size_t count, samara_session_options options);
+struct rig rig_start_random(uint32_t seed, size_t count, samara_session_options options);
+struct rig rig_with(struct literal *l, size_t count, samara_session_options options);
+/// The same without a session on the devices: `s` is NULL.
+struct rig rig_bare(struct literal *l, size_t count);
+/// Make the session on the devices, instead of the one that is there. Returns it.
+samara_session *rig_again(struct rig *rig, samara_session_options options);
+/// End the session on the devices.
+void rig_destroy(struct rig *rig);
+/// Whether the sessions left only their devices to the mirror, and the devices nothing. False with
+/// a message.
+bool rig_end(struct rig *rig);
+
 /// Fill the inputs with numbers that `seed` decides. Integers are from 1 to 3.
 bool rig_feed(samara_session *session, uint32_t seed);
 /// Feed both, run both, and compare the bits of all outputs. False with a message.

@@ -86,14 +86,11 @@ static void check_regions(const samara_session *s) {
 }
 
 SMR_TEST(values_that_live_at_the_same_time_lie_apart) {
-  for (int which = 0; which < RIG_MODELS; which++) {
-    const samara_model *model;
-    rig_reset();
-    struct literal *l = rig_model((enum rig_model)which, &model);
-    samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
+  for (int which = 0; which < RIG_MODELS; which++)
     for (size_t devices = 1; devices <= 2; devices++) {
-      samara_session *s = rig_session(model, all, devices, (samara_session_options){0});
-      REQUIRE(s != NULL);
+      rig_reset();
+      struct rig rig = rig_start((enum rig_model)which, devices, (samara_session_options){0});
+      samara_session *s = rig.s;
       for (uint32_t run = 0; run < 3; run++) {
         CHECK(rig_feed(s, run));
         CHECK_EQ_INT(literal_run(s), SAMARA_OK);
@@ -102,38 +99,25 @@ SMR_TEST(values_that_live_at_the_same_time_lie_apart) {
             check_space(s->frames.order[i], d);
         if (which != RIG_IF) check_regions(s);  // a branch that has never run has no place
       }
-      samara_session_destroy(s);
+      CHECK(rig_end(&rig));
     }
-    samara_backend_close(all[0]);
-    samara_backend_close(all[1]);
-    literal_free(l);
-  }
 }
 
 SMR_TEST(values_of_random_models_lie_apart) {
   for (uint32_t seed = 0; seed < 200; seed++) {
-    const samara_model *model;
     rig_reset();
-    struct literal *l = rig_random_model(seed, &model);
-    samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
-    samara_session *s = rig_session(model, all, 2, (samara_session_options){0});
-    REQUIRE(s != NULL);
+    struct rig rig = rig_start_random(seed, 2, (samara_session_options){0});
+    samara_session *s = rig.s;
     for (uint32_t d = 0; s->entry->devices != NULL && d < 2; d++) check_space(s->entry, d);
     check_regions(s);
-    samara_session_destroy(s);
-    samara_backend_close(all[0]);
-    samara_backend_close(all[1]);
-    literal_free(l);
+    CHECK(rig_end(&rig));
   }
 }
 
 SMR_TEST(a_view_shares_the_bytes_of_its_input) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_CHAIN, 1, (samara_session_options){0});
+  samara_session *s = rig.s;
   const struct smr_frame *frame = s->entry;
   // "one_add", "sub" that the view is of, and two more at most live at once.
   CHECK_EQ_INT(rig_report(s).device_bytes, 4 * 64);
@@ -145,19 +129,13 @@ SMR_TEST(a_view_shares_the_bytes_of_its_input) {
     // "last" reads the input after "tanh" has read the view.
     CHECK_EQ_INT(values[node->inputs[0]].last, frame->function->node_count - 1);
   }
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(blocks_grow_with_the_dims_and_are_counted) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_UNBOUNDED, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
-  REQUIRE(cpu != NULL && s != NULL);
+  struct rig rig = rig_start(RIG_UNBOUNDED, 1, (samara_session_options){0});
+  samara_session *cpu = rig.cpu, *s = rig.s;
   CHECK_EQ_INT(rig_report(s).device_bytes, 0);
   const int handles = mirror_live();
   static const int64_t dims[] = {0, 3, 16, 17, 200, 5, 33, 0, 200, 201};
@@ -176,31 +154,19 @@ SMR_TEST(blocks_grow_with_the_dims_and_are_counted) {
     CHECK_EQ_INT(mirror_live(), handles + (most != 0));
   }
   CHECK_STR(rig_report(s).failure, "");
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  CHECK_EQ_INT(mirror_live(), 1);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(more_than_one_allocation_may_have_ends_on_the_cpu) {
-  const samara_model *model;
   rig_reset();
   rig_settings.most_bytes = 63;
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
-  REQUIRE(cpu != NULL && s != NULL);
+  struct rig rig = rig_start(RIG_CHAIN, 1, (samara_session_options){0});
+  samara_session *cpu = rig.cpu, *s = rig.s;
   CHECK_CONTAINS(rig_report(s).failure, "mirror:0: allocating memory: ");
   CHECK_CONTAINS(rig_report(s).failure, "can have at most 63");
   CHECK(!rig_report(s).active);
   CHECK(rig_same(cpu, s, 1));
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  samara_backend_close(device);
-  CHECK_EQ_INT(mirror_live(), 0);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST_MAIN(RUN(values_that_live_at_the_same_time_lie_apart);

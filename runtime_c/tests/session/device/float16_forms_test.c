@@ -14,19 +14,14 @@ static const samara_session_options narrow = {.backend_float16 = true};
 
 static void expect_forms(enum rig_model which, const char *const *float16,
                          const char *const *float32) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(which, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *s = rig_session(model, &device, 1, narrow);
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(which, 1, narrow);
+  samara_session *s = rig.s;
   for (; *float16 != NULL; float16++)
     if (!CHECK(rig_node(s, *float16)->float16)) fprintf(stderr, "%s\n", *float16);
   for (; *float32 != NULL; float32++)
     if (!CHECK(!rig_node(s, *float32)->float16)) fprintf(stderr, "%s\n", *float32);
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 #define NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -41,7 +36,7 @@ SMR_TEST(what_a_later_run_or_trip_reads_keeps_float32) {
 }
 
 // x [6] -> relu -> a, bitcast(neg(a)) -> bits; tanh(y [6]) -> b
-static struct literal *bits_model(const samara_model **model) {
+static struct literal *bits_model(void) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t six = literal_int(f, 6);
@@ -61,7 +56,7 @@ static struct literal *bits_model(const samara_model **model) {
   literal_node(f, smr_op_find(SMR_CODE_TANH), "tanh", LITERAL_LIST(y), LITERAL_LIST(b));
   literal_output(f, bits, "bits");
   literal_output(f, b, "b");
-  *model = literal_finish(l);
+  (void)literal_finish(l);
   return l;
 }
 
@@ -77,7 +72,6 @@ SMR_TEST(variables_keep_float32_read_and_written) {
   static const int64_t dims[] = {4};
   static const float start[] = {1, 2, 3, 4};
   for (int reads = 0; reads < 2; reads++) {
-    const samara_model *model;
     rig_reset();
     struct literal *l = literal_new();
     struct literal_function *f = literal_add(l, "main", true);
@@ -92,17 +86,14 @@ SMR_TEST(variables_keep_float32_read_and_written) {
     if (reads) literal_output(f, t, "t");
     literal_variable(l, "A", SAMARA_FLOAT32, start, 1, dims);
     literal_bind(f, !reads, 0, 0);
-    model = literal_finish(l);
-    samara_backend *device = rig_open(0, NULL, NULL);
-    samara_session *s = rig_session(model, &device, 1, narrow);
-    REQUIRE(s != NULL);
+    REQUIRE(literal_finish(l) != NULL);
+    struct rig rig = rig_with(l, 1, narrow);
+    samara_session *s = rig.s;
     CHECK(rig_node(s, "neg")->space == 1 && rig_node(s, "neg")->float16 == !reads);
     // x is read by both, so that relu passes it on to tanh.
     CHECK(rig_node(s, "relu")->float16 == (reads != 0) &&
           rig_node(s, "tanh")->float16 == (reads != 0));
-    samara_session_destroy(s);
-    samara_backend_close(device);
-    literal_free(l);
+    CHECK(rig_end(&rig));
   }
 }
 
@@ -111,7 +102,6 @@ SMR_TEST(variables_keep_float32_read_and_written) {
 SMR_TEST(floats_that_are_read_as_dims_keep_float32) {
   static const uint32_t bits = 3;
   static const float x[] = {-1, 2, 3, 4, 5, 6};
-  const samara_model *model;
   float c;
   rig_reset();
   memcpy(&c, &bits, sizeof c);
@@ -131,23 +121,18 @@ SMR_TEST(floats_that_are_read_as_dims_keep_float32) {
   literal_attr_dims(f, node, "end", 1, k);
   literal_attr_dims(f, node, "step", 1, one);
   literal_output(f, unary_of(f, SMR_CODE_RELU, "relu", part, k), "y");
-  model = literal_finish(l);
-  REQUIRE(model != NULL);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *s = rig_session(model, &device, 1, narrow);
-  REQUIRE(s != NULL);
+  REQUIRE(literal_finish(l) != NULL);
+  struct rig rig = rig_with(l, 1, narrow);
+  samara_session *s = rig.s;
   CHECK(literal_feed(s, 0, x, 6) && literal_feed(s, 1, &c, 1));
   const float want[] = {0, 2, 3};
   CHECK(literal_run(s) == SAMARA_OK && literal_expect(s, 0, want, 3));
   CHECK(rig_node(s, "abs")->space == 1 && !rig_node(s, "abs")->float16);
   CHECK(rig_node(s, "slice")->float16 && rig_node(s, "relu")->float16);
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(memory_of_the_device_is_half) {
-  const samara_model *model;
   rig_reset();
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
@@ -156,17 +141,11 @@ SMR_TEST(memory_of_the_device_is_half) {
   literal_input(f, x);
   for (int i = 0; i < 3; i++) x = unary_of(f, SMR_CODE_TANH, "tanh", x, many);
   literal_output(f, x, "y");
-  model = literal_finish(l);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *wide = rig_session(model, &device, 1, (samara_session_options){0});
-  samara_session *s = rig_session(model, &device, 1, narrow);
-  REQUIRE(s != NULL && wide != NULL);
-  CHECK_EQ_INT(rig_report(wide).device_bytes, 2 * 4096 * 4);
-  CHECK_EQ_INT(rig_report(s).device_bytes, 2 * 4096 * 2);
-  samara_session_destroy(s);
-  samara_session_destroy(wide);
-  samara_backend_close(device);
-  literal_free(l);
+  REQUIRE(literal_finish(l) != NULL);
+  struct rig rig = rig_with(l, 1, narrow);
+  CHECK_EQ_INT(rig_report(rig.s).device_bytes, 2 * 4096 * 2);
+  CHECK_EQ_INT(rig_report(rig_again(&rig, (samara_session_options){0})).device_bytes, 2 * 4096 * 4);
+  CHECK(rig_end(&rig));
 }
 
 // A device that takes bits of float16 as well.
@@ -177,16 +156,15 @@ static bool takes_bits(void *device, const samara_region *region, uint32_t node,
 }
 
 SMR_TEST(bits_of_floats_are_those_of_float32) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = bits_model(&model);
+  struct literal *l = bits_model();
   samara_backend_table table = *rig_table();
   table.supports = takes_bits;
   const samara_backend_options options = {
       .struct_size = sizeof options, .name = "mirror", .table = &table};
   samara_backend *device;
   REQUIRE(samara_backend_open(&options, &device, NULL) == SAMARA_OK);
-  samara_session *s = rig_session(model, &device, 1, narrow);
+  samara_session *s = rig_session(&l->model, &device, 1, narrow);
   REQUIRE(s != NULL);
   CHECK(rig_node(s, "bitcast")->space == 1 && !rig_node(s, "bitcast")->float16);
   CHECK(!rig_node(s, "neg")->float16 && rig_node(s, "tanh")->float16);
@@ -204,13 +182,10 @@ static bool same_bits(const samara_session *cpu, const samara_session *other) {
 }
 
 SMR_TEST(what_keeps_float32_passes_it_on) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = bits_model(&model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  samara_session *s = rig_session(model, &device, 1, narrow);
-  REQUIRE(cpu != NULL && s != NULL);
+  struct literal *l = bits_model();
+  struct rig rig = rig_with(l, 1, narrow);
+  samara_session *cpu = rig.cpu, *s = rig.s;
   CHECK(!rig_node(s, "bitcast")->float16 && !rig_node(s, "neg")->float16);
   CHECK(!rig_node(s, "relu")->float16 && rig_node(s, "tanh")->float16);
   CHECK_STR(rig_node(s, "relu")->reason, "supported, in float32");
@@ -218,10 +193,7 @@ SMR_TEST(what_keeps_float32_passes_it_on) {
   for (uint32_t run = 0; run < RUNS; run++)
     CHECK(rig_feed(cpu, run) && rig_feed(s, run) && literal_run(cpu) == SAMARA_OK &&
           literal_run(s) == SAMARA_OK && same_bits(cpu, s));
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST_MAIN(RUN(what_a_later_run_or_trip_reads_keeps_float32);

@@ -31,11 +31,9 @@ static void write_file(const char *text, size_t length) {
 }
 
 SMR_TEST(keys_say_operator_types_and_layout) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_BORN, &model);
-  samara_session *s = rig_session(model, NULL, 0, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_BORN, 0, (samara_session_options){0});
+  samara_session *s = rig.cpu;
   char key[SMR_TRUST_KEY];
   smr_trust_key(&s->entry->nodes[3], key);
   CHECK_STR(key, "cast int64 float32");
@@ -49,8 +47,7 @@ SMR_TEST(keys_say_operator_types_and_layout) {
   node.job.input_count = 4;
   smr_trust_key(&node, key);
   CHECK_STR(key, "mul float32 float32:1 float32");
-  samara_session_destroy(s);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(bad_verdicts_stay) {
