@@ -83,7 +83,7 @@ const samara_model *literal_finish(struct literal *literal) {
       for (uint32_t j = 0; (callee = smr_decode_callee(&decoder, &f->nodes[k], j)) != NULL; j++)
         f->growing = f->growing || callee->growing;
     literal->functions[i] = *f;
-    if (smr_decode_stages(&decoder, &literal->functions[i]) != SAMARA_OK) return NULL;
+    literal_need(smr_decode_stages(&decoder, &literal->functions[i]) == SAMARA_OK);
   }
   return &literal->model;
 }
@@ -124,6 +124,10 @@ uint32_t literal_value(struct literal_function *f, const char *name, uint8_t dty
   return id;
 }
 
+uint32_t literal_vector(struct literal_function *f, const char *name, uint32_t dim) {
+  return literal_value(f, name, SAMARA_FLOAT32, 1, dim);
+}
+
 static int32_t literal_add_constant(struct literal *literal, const char *name, uint8_t dtype,
                                     const void *data, uint32_t rank, const int64_t *dims) {
   const uint32_t index = literal->model.constant_count++;
@@ -158,8 +162,8 @@ uint32_t literal_constant(struct literal *literal, struct literal_function *f, c
 
 uint32_t literal_input(struct literal_function *f, uint32_t value) {
   literal_need(f->f.input_count < LITERAL_PORTS);
-  f->inputs[f->f.input_count] = value;
-  return f->f.input_count++;
+  f->inputs[f->f.input_count++] = value;
+  return value;
 }
 
 uint32_t literal_output(struct literal_function *f, uint32_t value, const char *name) {
@@ -260,7 +264,23 @@ samara_session *literal_session(const samara_model *model, samara_session_option
   options.struct_size = sizeof options;
   if (samara_session_create(model, &options, &session, &error) != SAMARA_OK)
     fprintf(stderr, "no session: %s\n", error.text);
+  literal_need(session != NULL);
   return session;
+}
+
+samara_session *literal_open(struct literal *literal) {
+  return literal_session(literal_finish(literal), (samara_session_options){0});
+}
+
+samara_session *literal_counted(struct literal *literal, struct literal_memory *memory) {
+  literal_memory_init(memory);
+  return literal_session(literal_finish(literal),
+                         (samara_session_options){.allocator = &memory->allocator});
+}
+
+void literal_close(samara_session *session, struct literal *literal) {
+  samara_session_destroy(session);
+  literal_free(literal);
 }
 
 bool literal_feed(samara_session *session, size_t index, const float *data, size_t count) {
@@ -295,6 +315,10 @@ bool literal_expect(samara_session *session, size_t index, const float *want, si
     return false;
   }
   return true;
+}
+
+bool literal_gives(samara_session *session, size_t index, const float *want, size_t count) {
+  return literal_run(session) == SAMARA_OK && literal_expect(session, index, want, count);
 }
 
 static void *literal_allocate(void *user, size_t size_bytes) {

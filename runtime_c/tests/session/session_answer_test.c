@@ -81,7 +81,6 @@ SMR_TEST(classes_best_first) {
       (struct smr_answer_fields){.kind = SAMARA_CLASSES, .step = 2, .top = 3, .main = &scores_part},
       2, (int64_t[]){1, CLASSES});
   samara_session *s = literal_session(m.model, (samara_session_options){0});
-  REQUIRE(s != NULL);
   samara_answer a = {.struct_size = sizeof a};
   CHECK_EQ_INT(give(s, scores, CLASSES), SAMARA_OK);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
@@ -114,7 +113,6 @@ SMR_TEST(boxes_of_tensors_and_pictures) {
   struct made m;
   make(&m, box_fields(), 3, (int64_t[]){1, 2, 5});
   samara_session *s = literal_session(m.model, (samara_session_options){0});
-  REQUIRE(s != NULL);
   samara_answer a = {.struct_size = sizeof a};
   CHECK_EQ_INT(give(s, boxes[0], 10), SAMARA_OK);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
@@ -149,7 +147,6 @@ SMR_TEST(boxes_with_points) {
   struct made m;
   make(&m, fields, 3, (int64_t[]){1, 2, 9});
   samara_session *s = literal_session(m.model, (samara_session_options){0});
-  REQUIRE(s != NULL);
   samara_answer a = {.struct_size = sizeof a};
   CHECK_EQ_INT(give(s, rows[0], 18), SAMARA_OK);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
@@ -165,7 +162,6 @@ SMR_TEST(a_mask_of_the_picture) {
   make(&m, (struct smr_answer_fields){.kind = SAMARA_MASK, .step = 2, .main = &scores_part}, 4,
        (int64_t[]){1, 2, SIDE, SIDE});
   samara_session *s = literal_session(m.model, (samara_session_options){0});
-  REQUIRE(s != NULL);
   samara_answer a = {.struct_size = sizeof a};
   CHECK_EQ_INT(give(s, logits[0][0], 2 * SIDE * SIDE), SAMARA_OK);
   CHECK_EQ_INT(show(s), SAMARA_OK);
@@ -184,7 +180,6 @@ SMR_TEST(points_of_the_picture) {
   make(&m, (struct smr_answer_fields){.kind = SAMARA_KEYPOINTS, .step = 3, .main = &scores_part}, 3,
        (int64_t[]){1, 2, 3});
   samara_session *s = literal_session(m.model, (samara_session_options){0});
-  REQUIRE(s != NULL);
   samara_answer a = {.struct_size = sizeof a};
   CHECK_EQ_INT(give(s, points[0], 6), SAMARA_OK);
   CHECK_EQ_INT(show(s), SAMARA_OK);
@@ -206,7 +201,6 @@ SMR_TEST(refusals) {
       (struct smr_answer_fields){.kind = SAMARA_CLASSES, .step = 2, .top = 3, .main = &scores_part},
       2, (int64_t[]){2, 3});
   samara_session *s = literal_session(m.model, (samara_session_options){0});
-  REQUIRE(s != NULL);
   samara_answer a = {.struct_size = sizeof a, .count = 77};
   CHECK_EQ_INT(samara_session_answer(NULL, &a), SAMARA_BAD_ARGUMENT);
   CHECK_EQ_INT(samara_session_answer(s, NULL), SAMARA_BAD_ARGUMENT);
@@ -235,7 +229,6 @@ SMR_TEST(memory_that_runs_out) {
     make(&m, box_fields(), 3, (int64_t[]){1, 2, 5});
     samara_session *s =
         literal_session(m.model, (samara_session_options){.allocator = &memory.allocator});
-    REQUIRE(s != NULL);
     samara_answer a = {.struct_size = sizeof a};
     CHECK_EQ_INT(give(s, boxes[0], 10), SAMARA_OK);
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);

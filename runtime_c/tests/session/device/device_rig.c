@@ -298,11 +298,6 @@ static uint32_t rig_random(uint32_t *state) {
   return *state >> 8;
 }
 
-static samara_session *rig_need(samara_session *session) {
-  if (session == NULL) abort();
-  return session;
-}
-
 void rig_destroy(struct rig *rig) {
   samara_session_destroy(rig->s);
   rig->s = NULL;
@@ -310,15 +305,14 @@ void rig_destroy(struct rig *rig) {
 
 samara_session *rig_again(struct rig *rig, samara_session_options options) {
   rig_destroy(rig);
-  return rig->s = rig_need(rig_session(rig->model, rig->devices, rig->count, options));
+  return rig->s = rig_session(rig->model, rig->devices, rig->count, options);
 }
 
 static struct rig rig_beside(struct literal *l, size_t count, bool keep_all) {
   struct rig rig = {.l = l, .model = &l->model, .count = count};
   for (uint32_t i = 0; i < count; i++)
     rig.devices[i] = rig_open(i, rig_settings.cache_folder, rig_settings.rates_file);
-  rig.cpu =
-      rig_need(rig_session(rig.model, NULL, 0, (samara_session_options){.keep_all = keep_all}));
+  rig.cpu = rig_session(rig.model, NULL, 0, (samara_session_options){.keep_all = keep_all});
   return rig;
 }
 

@@ -59,7 +59,7 @@ samara_backend *rig_open(uint32_t index, const char *cache, const char *rates);
 /// With backend_float16 accuracy is not strict, which excludes it.
 samara_status rig_try(const samara_model *model, samara_backend **devices, size_t count,
                       samara_session_options options, samara_session **out);
-/// The same that prints why there is none.
+/// The same; aborts, with the error printed, where there is none.
 samara_session *rig_session(const samara_model *model, samara_backend **devices, size_t count,
                             samara_session_options options);
 
@@ -72,7 +72,7 @@ struct rig {
   size_t count;
   samara_session *cpu, *s;
 };
-/// These abort, with the error printed, where there is no session. `l` is a finished model.
+/// `l` is a finished model.
 struct rig rig_start(enum rig_model which, size_t count, samara_session_options options);
 struct rig rig_start_random(uint32_t seed, size_t count, samara_session_options options);
 struct rig rig_with(struct literal *l, size_t count, samara_session_options options);
