@@ -177,7 +177,7 @@ SMR_TEST(steps_and_deadlines_end_runs_on_devices_too) {
   s = rig_again(&rig, (samara_session_options){.max_steps = 9});
   for (int i = 0; i < 2; i++) CHECK_EQ_INT(samara_session_run(s), SAMARA_LIMIT);
   CHECK_CONTAINS(samara_session_error(s), "max_steps = 9");
-  // No failure of the rig.devices[0], and steps begin again after one.
+  // No failure of the device, and steps begin again after one.
   CHECK_EQ_INT(rig_report(s).repeated, 0);
   s = rig_again(&rig, (samara_session_options){.max_steps = 10});
   mirror_fail("submit", 2);

@@ -134,7 +134,6 @@ SMR_TEST(a_session_without_shapes_has_no_rows) {
   const uint32_t y = literal_vector(f, "y", f->values[x].dims[0]);
   literal_node(f, smr_op_find(SMR_CODE_NEG), "n", LITERAL_LIST(x), LITERAL_LIST(y));
   literal_output(f, y, "y");
-  (void)literal_finish(l);
   samara_session *s = literal_open(l);
   size_t count = 7;
   CHECK_EQ_INT(samara_session_memory(s, NULL, 0, &count), SAMARA_BAD_STATE);
