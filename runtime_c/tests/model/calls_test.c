@@ -58,27 +58,21 @@ static struct mb_model *control_model(void) {
 }
 
 SMR_TEST(accepts_what_fits) {
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  samara_error error = {SAMARA_OK, ""};
-  mb_open(control_model(), &model, &bytes, &error);
-  CHECK_STR(error.text, "");
-  REQUIRE(model != NULL);
+  struct mb_file file = mb_accept(control_model());
+  const samara_model *model = file.model;
   const struct smr_function *f = &model->functions[MAIN];
   CHECK(f->depth == 2 && f->frames == 5);
   CHECK(model->functions[THEN].depth == 1 && model->functions[THEN].frames == 1);
   // The trip count has no bound.
   CHECK(f->growing && !model->functions[BODY].growing);
   CHECK(samara_model_is_growing(model, NULL));
-  samara_model_close(model);
-  free(bytes);
+  mb_close(&file);
 
   // Trip count and condition may be absent.
   struct mb_model *m = control_model();
   m->functions[MAIN]->nodes[2].inputs[0] = m->functions[MAIN]->nodes[2].inputs[1] = -1;
-  CHECK_EQ_INT(mb_open(m, &model, &bytes, &error), SAMARA_OK);
-  samara_model_close(model);
-  free(bytes);
+  file = mb_accept(m);
+  mb_close(&file);
 }
 
 // The model, changed in one way, must be refused with this text.
@@ -161,11 +155,8 @@ SMR_TEST(stated_types_are_kept) {
       CHECK_REFUSED(m, SAMARA_BAD_MODEL, "dtypes and ranks");
       continue;
     }
-    samara_model *model = NULL;
-    uint8_t *bytes;
-    CHECK_EQ_INT(mb_open(m, &model, &bytes, NULL), SAMARA_OK);
-    samara_model_close(model);
-    free(bytes);
+    const struct mb_file file = mb_accept(m);
+    mb_close(&file);
   }
 }
 
@@ -195,12 +186,9 @@ static struct mb_model *chain(uint32_t count, uint32_t times, bool cycle) {
 }
 
 SMR_TEST(call_graphs) {
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  CHECK_EQ_INT(mb_open(chain(32, 1, false), &model, &bytes, NULL), SAMARA_OK);
-  if (model != NULL) CHECK_EQ_INT(model->functions[0].depth, 32);
-  samara_model_close(model);
-  free(bytes);
+  struct mb_file file = mb_accept(chain(32, 1, false));
+  CHECK_EQ_INT(file.model->functions[0].depth, 32);
+  mb_close(&file);
   CHECK_REFUSED(chain(33, 1, false), SAMARA_BAD_MODEL, "nest more than 32");
   CHECK_REFUSED(chain(40, 1, false), SAMARA_BAD_MODEL, "nest more than 32");
   // The same when the deepest comes first in the file.
@@ -208,10 +196,9 @@ SMR_TEST(call_graphs) {
   CHECK_REFUSED(chain(1, 1, true), SAMARA_BAD_MODEL, "calls itself");
   CHECK_REFUSED(chain(5, 1, true), SAMARA_BAD_MODEL, "calls itself");
   // 2^16 - 1 frames pass, 2^17 - 1 do not, and neither takes long.
-  CHECK_EQ_INT(mb_open(chain(16, 2, false), &model, &bytes, NULL), SAMARA_OK);
-  if (model != NULL) CHECK_EQ_INT(model->functions[0].frames, 65535);
-  samara_model_close(model);
-  free(bytes);
+  file = mb_accept(chain(16, 2, false));
+  CHECK_EQ_INT(file.model->functions[0].frames, 65535);
+  mb_close(&file);
   CHECK_REFUSED(chain(17, 2, false), SAMARA_BAD_MODEL, "nested calls");
   CHECK_REFUSED(chain(32, 40, false), SAMARA_BAD_MODEL, "nested calls");
 }
@@ -223,15 +210,10 @@ SMR_TEST(growth_goes_through_calls) {
   const uint32_t one = mb_const(f, 1), born = mb_born(f, 0, 0, 1, -1), dims[] = {one, born};
   const uint32_t nz = mb_value(f, "nz", SAMARA_INT64, 2, dims);
   mb_node(f, "nonzero", MB_OP_NONZERO, 1, (int32_t[]){0}, 1, &nz);
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  samara_error error = {SAMARA_OK, ""};
-  mb_open(m, &model, &bytes, &error);
-  CHECK_STR(error.text, "");
-  REQUIRE(model != NULL);
+  const struct mb_file file = mb_accept(m);
+  samara_model *model = file.model;
   CHECK(model->functions[2].growing && model->functions[1].growing && model->functions[0].growing);
-  samara_model_close(model);
-  free(bytes);
+  mb_close(&file);
 }
 
 SMR_TEST_MAIN(RUN(accepts_what_fits); RUN(refuses_what_does_not_fit);

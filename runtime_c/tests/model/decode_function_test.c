@@ -7,12 +7,8 @@
 #include "ops/table/attrs.h"
 
 SMR_TEST(decodes_the_sample) {
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  samara_error error = {SAMARA_OK, ""};
-  mb_open(mb_sample(), &model, &bytes, &error);
-  CHECK_STR(error.text, "");
-  REQUIRE(model != NULL);
+  const struct mb_file file = mb_accept(mb_sample());
+  samara_model *model = file.model;
   const struct smr_function *f = &model->functions[0];
   CHECK_STR(f->name, "main");
   CHECK(f->value_count == 8 && f->node_count == 5 && f->input_count == 2 && f->output_count == 3);
@@ -38,8 +34,7 @@ SMR_TEST(decodes_the_sample) {
   CHECK(f->user_output_count == 2 && f->user_outputs[0] == 0 && f->user_outputs[1] == 1);
   CHECK(f->symbol_count == 1 && f->symbols[0].upper == 32 && f->symbols[0].lower == 0);
   CHECK_STR(f->guards[0].message, "n is at least 1");
-  samara_model_close(model);
-  free(bytes);
+  mb_close(&file);
 }
 
 SMR_TEST(folds_constant_expressions) {
@@ -50,17 +45,14 @@ SMR_TEST(folds_constant_expressions) {
   const uint32_t picked = mb_expr(f, SMR_EXPR_SELECT, (int32_t)two, (int32_t)six, (int32_t)zero, 0);
   const uint32_t fails = mb_binary(f, SMR_EXPR_FLOORDIV, six, zero);
   const uint32_t symbolic = mb_binary(f, SMR_EXPR_ADD, six, 0);
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  mb_open(m, &model, &bytes, NULL);
-  REQUIRE(model != NULL);
+  const struct mb_file file = mb_accept(m);
+  samara_model *model = file.model;
   const struct smr_expr *exprs = model->functions[0].exprs;
   CHECK(exprs[six].op == SMR_EXPR_CONST && exprs[six].k == 6);
   CHECK(exprs[picked].op == SMR_EXPR_CONST && exprs[picked].k == 6);
   CHECK_EQ_INT(exprs[fails].op, SMR_EXPR_FLOORDIV);
   CHECK_EQ_INT(exprs[symbolic].op, SMR_EXPR_ADD);
-  samara_model_close(model);
-  free(bytes);
+  mb_close(&file);
 }
 
 SMR_TEST(quantization_parameters) {
@@ -73,19 +65,14 @@ SMR_TEST(quantization_parameters) {
   f->values[1].quant = (struct mb_quant){
       .scales = {1, 2, 3}, .zero_points = {0, -128, 127}, .count = 3, .zero_count = 3, .axis = 0};
   mb_node(f, "identity", MB_OP_IDENTITY, 1, (int32_t[]){0}, 1, (uint32_t[]){1});
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  samara_error error = {SAMARA_OK, ""};
-  mb_open(m, &model, &bytes, &error);
-  CHECK_STR(error.text, "");
-  REQUIRE(model != NULL);
+  const struct mb_file file = mb_accept(m);
+  samara_model *model = file.model;
   const struct smr_quant *q = model->functions[0].values[1].quant;
   CHECK(q->count == 3 && q->axis == 0 && q->scales[2] == 3 && q->zero_points[1] == -128);
   samara_tensor_info info;
   CHECK_EQ_INT(samara_model_input_info(model, NULL, 0, &info), SAMARA_OK);
   CHECK(info.dtype == SAMARA_QINT8 && info.scale == 0.5f && info.zero_point == -3);
-  samara_model_close(model);
-  free(bytes);
+  mb_close(&file);
 }
 
 // A value that is a constant in panels.

@@ -39,12 +39,8 @@ SMR_TEST(decodes_attributes) {
   mb_set_floats(quantize, "scales", 1, (float[]){0.5f});
   mb_set_ints(quantize, "zero_points", 1, (int64_t[]){1});
   mb_output(f, y);
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  samara_error error = {SAMARA_OK, ""};
-  mb_open(m, &model, &bytes, &error);
-  CHECK_STR(error.text, "");
-  REQUIRE(model != NULL);
+  const struct mb_file file = mb_accept(m);
+  samara_model *model = file.model;
   const struct smr_node *nodes = model->functions[0].nodes;
   CHECK(nodes[0].attrs[SMR_ATTR_INDEX(clamp, hi)].literal.f == 6.0f);
   CHECK(nodes[0].attrs[SMR_ATTR_INDEX(clamp, lo)].literal.f == -INFINITY);
@@ -67,8 +63,7 @@ SMR_TEST(decodes_attributes) {
   CHECK(scales->count == 1 && scales->floats[0] == 0.5f);
   // Without names of its own an output bears its value's.
   CHECK_STR(model->functions[0].output_names[0], "trapped");
-  samara_model_close(model);
-  free(bytes);
+  mb_close(&file);
 }
 
 // The sample, changed in one way, must be refused with this text.

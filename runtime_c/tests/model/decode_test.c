@@ -6,12 +6,8 @@
 #include "model/sample.h"
 
 SMR_TEST(decodes_the_sample) {
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  samara_error error = {SAMARA_OK, ""};
-  mb_open(mb_sample(), &model, &bytes, &error);
-  CHECK_STR(error.text, "");
-  REQUIRE(model != NULL);
+  const struct mb_file file = mb_accept(mb_sample());
+  samara_model *model = file.model;
   CHECK_EQ_INT(model->constant_count, 4);
   const struct smr_constant *w = &model->constants[0];
   CHECK_STR(w->name, "w");
@@ -32,8 +28,7 @@ SMR_TEST(decodes_the_sample) {
   CHECK_EQ_INT(model->sources[0].line, 12);
   CHECK_STR(model->metadata[0].key, "license");
   CHECK(model->functions[0].is_entry);
-  samara_model_close(model);
-  free(bytes);
+  mb_close(&file);
 }
 
 // The sample, changed in one way, must be refused with this text.
@@ -161,12 +156,10 @@ SMR_TEST(plain_constants_may_be_padded) {
   struct mb_model *m = mb_sample();
   const int64_t five = 5;
   const int32_t c = mb_data(m, "bias", SAMARA_FLOAT32, 1, &five, NULL, 64);
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  CHECK_EQ_INT(mb_open(m, &model, &bytes, NULL), SAMARA_OK);
-  if (model != NULL) CHECK_EQ_INT(model->constants[c].size_bytes, 64);
-  samara_model_close(model);
-  free(bytes);
+  const struct mb_file file = mb_accept(m);
+  samara_model *model = file.model;
+  CHECK_EQ_INT(model->constants[c].size_bytes, 64);
+  mb_close(&file);
 }
 
 struct counting {

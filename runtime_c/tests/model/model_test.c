@@ -323,11 +323,8 @@ SMR_TEST(refuses_newer_files) {
   CHECK_REFUSED(m, SAMARA_BAD_MODEL, "schema version");
   m = mb_sample();
   m->min_runtime = 1;
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  CHECK_EQ_INT(mb_open(m, &model, &bytes, NULL), SAMARA_OK);
-  samara_model_close(model);
-  free(bytes);
+  const struct mb_file file = mb_accept(m);
+  mb_close(&file);
 }
 
 SMR_TEST(entries_by_name) {
@@ -335,17 +332,14 @@ SMR_TEST(entries_by_name) {
   struct mb_function *f = mb_function(m, "second");
   mb_output(f, mb_constant_value(m, f, 0));
   m->entries[m->entry_count++] = 1;
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  samara_error error = {SAMARA_OK, ""};
-  REQUIRE(mb_open(m, &model, &bytes, &error) == SAMARA_OK);
+  const struct mb_file file = mb_accept(m);
+  samara_model *model = file.model;
   CHECK(smr_model_entry(model, NULL) == &model->functions[0]);
   CHECK(smr_model_entry(model, "second") == &model->functions[1]);
   CHECK(smr_model_entry(model, "third") == NULL);
   CHECK_EQ_INT(samara_model_function_count(model), 2);
   CHECK_STR(samara_model_function_name(model, 1), "second");
-  samara_model_close(model);
-  free(bytes);
+  mb_close(&file);
 }
 
 SMR_TEST(null_arguments) {

@@ -94,6 +94,27 @@ static inline samara_status mb_open(struct mb_model *m, samara_model **model, ui
   return status;
 }
 
+/// A model that is open, and the file it lies in. mb_close releases both.
+struct mb_file {
+  samara_model *model;
+  uint8_t *bytes;
+};
+
+/// mb_open for a model that must be accepted; aborts, with the error printed, where it is not.
+static inline struct mb_file mb_accept(struct mb_model *m) {
+  struct mb_file file = {NULL, NULL};
+  samara_error error = {SAMARA_OK, ""};
+  if (mb_open(m, &file.model, &file.bytes, &error) == SAMARA_OK && error.text[0] == '\0')
+    return file;
+  fprintf(stderr, "the model is refused: %s\n", error.text);
+  abort();
+}
+
+static inline void mb_close(const struct mb_file *file) {
+  samara_model_close(file->model);
+  free(file->bytes);
+}
+
 /// Open a model that must be refused: checks status, text and that nothing is left.
 #define CHECK_REFUSED(m, expected_status, part)                                                 \
   do {                                                                                          \
