@@ -162,24 +162,10 @@ SMR_TEST(plain_constants_may_be_padded) {
   mb_close(&file);
 }
 
-struct counting {
-  size_t bytes;
-};
-
-static void *counting_allocate(void *user, size_t size) {
-  ((struct counting *)user)->bytes += size;
-  return aligned_alloc(64, (size + 63) / 64 * 64);
-}
-
-static void counting_release(void *user, void *pointer) {
-  (void)user;
-  free(pointer);
-}
-
 // What opening the image takes from the allocator.
 static size_t open_bytes(const uint8_t *image, size_t size, const int64_t *values) {
-  struct counting counting = {0};
-  const samara_allocator allocator = {counting_allocate, counting_release, &counting};
+  struct mb_memory memory = {0};
+  const samara_allocator allocator = mb_allocator(&memory);
   const samara_model_options options = {.struct_size = sizeof options, .allocator = &allocator};
   samara_model *model = NULL;
   if (!CHECK_EQ_INT(samara_model_open_memory(image, size, &options, &model, NULL), SAMARA_OK))
@@ -190,7 +176,7 @@ static size_t open_bytes(const uint8_t *image, size_t size, const int64_t *value
     if (c->dtype == SAMARA_FLOAT64) CHECK_MEM(c->data, values, c->size_bytes);
   }
   samara_model_close(model);
-  return counting.bytes;
+  return memory.bytes;
 }
 
 // Constants that share bytes do not buy more memory than the file has.

@@ -356,23 +356,6 @@ SMR_TEST(null_arguments) {
 
 // ---- memory ----
 
-struct failing {
-  size_t calls, fail_at;  // fail_at 0: never
-  size_t live;
-};
-
-static void *failing_allocate(void *user, size_t size) {
-  struct failing *failing = user;
-  if (++failing->calls == failing->fail_at) return NULL;
-  failing->live++;
-  return aligned_alloc(64, (size + 63) / 64 * 64);
-}
-
-static void failing_release(void *user, void *pointer) {
-  ((struct failing *)user)->live--;
-  free(pointer);
-}
-
 // Fail the k-th allocation for every k, through memory, aligned or not, and callbacks.
 SMR_TEST(every_allocation_may_fail) {
   size_t size;
@@ -386,8 +369,8 @@ SMR_TEST(every_allocation_may_fail) {
     samara_status status = SAMARA_OUT_OF_MEMORY;
     size_t failures = 0;
     for (size_t k = 1; status != SAMARA_OK && k < 100; k++) {
-      struct failing failing = {.fail_at = k};
-      const samara_allocator allocator = {failing_allocate, failing_release, &failing};
+      struct mb_memory memory = {.fail_at = k};
+      const samara_allocator allocator = mb_allocator(&memory);
       const samara_model_options options = {.struct_size = sizeof options, .allocator = &allocator};
       samara_model *model = (samara_model *)1;
       samara_error error = {SAMARA_OK, ""};
@@ -401,7 +384,7 @@ SMR_TEST(every_allocation_may_fail) {
         CHECK(model == NULL);
       }
       samara_model_close(model);
-      CHECK_EQ_INT(failing.live, 0);
+      CHECK_EQ_INT(memory.live, 0);
     }
     CHECK_EQ_INT(status, SAMARA_OK);
     CHECK(failures >= 4);
@@ -458,8 +441,8 @@ SMR_TEST(derived_copies_are_made_once) {
 SMR_TEST(derived_copies_may_find_no_memory) {
   size_t size;
   uint8_t *bytes = sample_bytes(&size);
-  struct failing failing = {.fail_at = 0};
-  const samara_allocator allocator = {failing_allocate, failing_release, &failing};
+  struct mb_memory memory = {.fail_at = 0};
+  const samara_allocator allocator = mb_allocator(&memory);
   const samara_model_options options = {.struct_size = sizeof options, .allocator = &allocator};
   samara_model *model = NULL;
   REQUIRE(samara_model_open_memory(bytes, size, &options, &model, NULL) == SAMARA_OK);
@@ -469,16 +452,16 @@ SMR_TEST(derived_copies_may_find_no_memory) {
   const struct smr_job job = {.op = &op, .error = &error};
   const struct smr_derived what = {.layout = 3, .size_bytes = 100};
   const void *data = NULL;
-  const size_t live = failing.live;
+  const size_t live = memory.live;
   for (size_t k = 1; k <= 2; k++) {
-    failing.fail_at = failing.calls + k;
+    memory.fail_at = memory.calls + k;
     CHECK_EQ_INT(smr_model_derived(model, 0, &job, &what, &data, &error), SAMARA_OUT_OF_MEMORY);
     CHECK_CONTAINS(error.text, "packed 'w'");
-    CHECK_EQ_INT(failing.live, live);
+    CHECK_EQ_INT(memory.live, live);
   }
   CHECK_EQ_INT(smr_model_derived(model, 0, &job, &what, &data, &error), SAMARA_OK);
   samara_model_close(model);
-  CHECK_EQ_INT(failing.live, 0);
+  CHECK_EQ_INT(memory.live, 0);
   free(bytes);
 }
 

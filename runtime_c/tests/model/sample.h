@@ -115,6 +115,30 @@ static inline void mb_close(const struct mb_file *file) {
   free(file->bytes);
 }
 
+/// An allocator that counts, and fails at call `fail_at`, counted from 1; 0: never.
+struct mb_memory {
+  size_t calls, fail_at;
+  size_t live;   // blocks not released
+  size_t bytes;  // asked for
+};
+
+static inline void *mb_allocate(void *user, size_t size) {
+  struct mb_memory *memory = (struct mb_memory *)user;
+  if (++memory->calls == memory->fail_at) return NULL;
+  memory->live++;
+  memory->bytes += size;
+  return aligned_alloc(64, (size + 63) / 64 * 64);
+}
+
+static inline void mb_release(void *user, void *pointer) {
+  ((struct mb_memory *)user)->live--;
+  free(pointer);
+}
+
+static inline samara_allocator mb_allocator(struct mb_memory *memory) {
+  return (samara_allocator){mb_allocate, mb_release, memory};
+}
+
 /// Open a model that must be refused: checks status, text and that nothing is left.
 #define CHECK_REFUSED(m, expected_status, part)                                                 \
   do {                                                                                          \

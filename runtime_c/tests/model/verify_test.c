@@ -269,22 +269,6 @@ SMR_TEST(copies_outlive_the_file) {
   }
 }
 
-struct failing {
-  size_t calls, fail_at, live;
-};
-
-static void *failing_allocate(void *user, size_t size) {
-  struct failing *failing = user;
-  if (++failing->calls == failing->fail_at) return NULL;
-  failing->live++;
-  return aligned_alloc(64, (size + 63) / 64 * 64);
-}
-
-static void failing_release(void *user, void *pointer) {
-  ((struct failing *)user)->live--;
-  free(pointer);
-}
-
 // Fail the k-th allocation for every k while a file or memory is copied.
 SMR_TEST(a_copy_may_find_no_memory) {
   size_t size;
@@ -295,8 +279,8 @@ SMR_TEST(a_copy_may_find_no_memory) {
     samara_status status = SAMARA_OUT_OF_MEMORY;
     size_t failures = 0;
     for (size_t k = 1; status != SAMARA_OK && k < 100; k++) {
-      struct failing failing = {.fail_at = k};
-      const samara_allocator allocator = {failing_allocate, failing_release, &failing};
+      struct mb_memory memory = {.fail_at = k};
+      const samara_allocator allocator = mb_allocator(&memory);
       const samara_model_options options = {
           .struct_size = sizeof options, .allocator = &allocator, .copy = true};
       samara_model *model = (samara_model *)1;
@@ -305,7 +289,7 @@ SMR_TEST(a_copy_may_find_no_memory) {
       failures += status == SAMARA_OUT_OF_MEMORY;
       CHECK((status == SAMARA_OK) == (model != NULL));
       samara_model_close(model);
-      CHECK_EQ_INT(failing.live, 0);
+      CHECK_EQ_INT(memory.live, 0);
     }
     CHECK_EQ_INT(status, SAMARA_OK);
     CHECK(failures >= 3);
