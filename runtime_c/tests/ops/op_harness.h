@@ -330,6 +330,13 @@ static inline void op_end(struct op_test *t) {
   free(t->job.state);
 }
 
+/// Run, check the status and, unless it is NULL, a part of the error text, and release everything.
+static inline void op_finish(struct op_test *t, samara_status status, const char *part) {
+  CHECK_EQ_INT(op_run(t), status);
+  if (part != NULL) CHECK_CONTAINS(t->error.text, part);
+  op_end(t);
+}
+
 /// Check output `index`, float32, against `n` values.
 static inline void op_expect_f32(const struct op_test *t, uint32_t index, const float *values,
                                  size_t n, double tolerance) {
