@@ -163,6 +163,18 @@ static inline struct one_tensor *one_quantized(struct one_tensor *t, float scale
   return t;
 }
 
+/// Give int8 weights scales and zero points by index of `axis`; the arrays are borrowed.
+static inline void one_per_channel(struct one_tensor *w, int32_t axis, float *scales,
+                                   int32_t *zeros) {
+  for (int64_t i = 0; i < w->shape[axis]; i++) {
+    scales[i] = 0.01f + 0.001f * (float)(i % 7);
+    zeros[i] = (int32_t)(i % 5) - 2;
+  }
+  w->scales = scales;
+  w->zero_points = zeros;
+  w->quant_axis = axis;
+}
+
 static inline struct one_tensor *one_absent(void) { return &one.in[one.inputs++]; }
 
 static inline struct one_tensor *one_output(samara_dtype dtype, int32_t rank,
@@ -187,6 +199,16 @@ static inline void one_number(const char *name, float value) {
   one.attributes[one.given].is_float = true;
   one.attributes[one.given].count = 1;
   one.given++;
+}
+
+/// Attributes and parameters of an output that is quantized again, unless it keeps int32.
+static inline void one_requantized(struct one_tensor *y, float scale, int32_t zero) {
+  one_number("scale", scale);
+  one_int("zero_point", zero);
+  if (y->dtype == Q8) {
+    y->scale = scale;
+    y->zero_point = zero;
+  }
 }
 
 /// A list of one float.
