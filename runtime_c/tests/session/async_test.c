@@ -23,7 +23,7 @@ static struct literal *doubling(void) {
   return l;
 }
 
-// What the callback saw; of one thread at a time.
+// What the callback saw. One thread at a time writes it.
 struct told {
   int count;
   samara_status status, begun;
@@ -54,7 +54,7 @@ SMR_TEST(runs_follow_each_other) {
   struct literal *l = doubling();
   samara_session *s = literal_open(l);
   struct told told = {.count = 0};
-  samara_session_wait(s);  // nothing goes on
+  samara_session_wait(s);  // there is no run
   for (int i = 0; i < ASYNC_RUNS; i++) {
     const float x[ASYNC_N] = {(float)i, 0, 0, 0};
     REQUIRE(samara_session_set_input(s, 0, x, sizeof x) == SAMARA_OK);
@@ -64,7 +64,7 @@ SMR_TEST(runs_follow_each_other) {
     CHECK_EQ_INT(told.status, SAMARA_OK);
     CHECK(told.last == 2.0f * (float)i);
   }
-  CHECK_EQ_INT(samara_session_run_async(s, NULL, NULL), SAMARA_OK);  // nobody is told
+  CHECK_EQ_INT(samara_session_run_async(s, NULL, NULL), SAMARA_OK);  // no callback
   samara_session_wait(s);
   CHECK(first_output(s) == 2.0f * (ASYNC_RUNS - 1));
   literal_close(s, l);
@@ -142,7 +142,7 @@ SMR_TEST(a_run_is_cancelled) {
   literal_close(s, l);
 }
 
-// Begins the next run and cancels it before the thread, which is here, can take it.
+// Begins the next run and cancels it before the thread, which runs this callback, can take it.
 static void cancel_the_next(void *user, samara_session *session, samara_status status) {
   struct told *told = user;
   told->count++;
@@ -161,7 +161,7 @@ SMR_TEST(a_run_is_cancelled_before_it_is_taken) {
   CHECK_EQ_INT(told.begun, SAMARA_OK);
   CHECK_EQ_INT(told.count, 2);
   CHECK_EQ_INT(told.status, SAMARA_CANCELLED);
-  // It cancels that run alone.
+  // Only that run is cancelled.
   samara_session_cancel(s);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_OK);
@@ -170,7 +170,7 @@ SMR_TEST(a_run_is_cancelled_before_it_is_taken) {
   literal_close(s, l);
 }
 
-// Without shapes runs are refused before they go on; to cancel one cancels no later one.
+// Without shapes a run is refused before it starts. Cancelling it does not cancel a later one.
 SMR_TEST(a_cancelled_run_that_is_refused) {
   struct literal *l = two_nodes(INT64_MAX);
   samara_session *s = literal_open(l);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computing again what a lost device had: with little memory, and with the session's own choices.
+// Replaying runs whose variables were lost with a device: with little memory, and with the
+// session's own choices.
 #include "base/fp.h"
 
 #include "harness.h"
 
 #include "session/device/device_rig.h"
 
-// Lose the device after 3 runs, then ask for a variable with memory out at allocation `k`. Whether
-// it came to that.
+// Lose the device after 3 runs, then read a variable while allocation `k` fails. Returns whether
+// there was such an allocation.
 static bool ask_hungry(size_t k, bool by_run) {
   struct literal_memory memory;
   rig_reset();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables that are away: no copies in steady runs, and right values whoever asks, whatever fails.
+// Variables that live on a device: steady runs do not copy them, and reads give the right values
+// whatever fails.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -105,7 +106,7 @@ SMR_TEST(the_host_may_read_and_set_them_between_runs) {
     uint32_t seed = (uint32_t)form;
     for (uint32_t run = 0; run < 200; run++) {
       seed = seed * 1664525u + 1013904223u;
-      if (form == 3) p.s->away.capacity = run % 3;  // as where there is little memory
+      if (form == 3) p.s->away.capacity = run % 3;  // as if memory were short
       touch(&p, seed >> 8);
       if (!CHECK(rig_same(p.cpu, p.s, run))) break;
     }
@@ -144,7 +145,7 @@ SMR_TEST(a_stopped_run_leaves_them_alone) {
 
 // ---- devices that fail ----
 
-// 5 runs with state that is read after `read_after` of them. Whether call `k` was made.
+// 5 runs; state is read after `read_after` of them. Returns whether call `k` was made.
 static bool fail_at(const char *function, int k, bool for_good, uint32_t read_after, bool lazy) {
   struct rig p = open((samara_session_options){.backend_check_every = 3});
   rig_settings.lazy = lazy;
@@ -188,8 +189,8 @@ SMR_TEST(the_device_may_be_lost_between_runs) {
 }
 
 SMR_TEST(a_device_that_lies_is_found_out) {
-  // All that it computed since the host had the values is computed again, so that state is right
-  // too where the device had been wrong for some runs.
+  // The CPU replays all runs since the host last had the values, so that state is right even if
+  // the device had been wrong for some runs.
   static const char *const wrong[] = {"tanh", "relu", "sigmoid"};
   uint32_t late = 0;
   for (uint32_t form = 0; form < 12; form++) {
@@ -214,7 +215,7 @@ SMR_TEST(a_device_that_lies_is_found_out) {
 }
 
 SMR_TEST(asking_for_them_leaves_outputs_alone) {
-  // The device is lost, and state is computed again while the user reads outputs of the last run.
+  // The device is lost. Replaying for the state must not change the outputs that the user reads.
   struct rig p = open((samara_session_options){0});
   float mine[4];
   CHECK_EQ_INT(samara_session_bind_output(p.s, 1, mine, sizeof mine), SAMARA_OK);

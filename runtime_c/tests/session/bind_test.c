@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Outputs bound to the caller's memory: computed there, or copied where they lie elsewhere.
+// Outputs bound to the caller's memory: computed there, or copied if they lie elsewhere.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -123,7 +123,7 @@ SMR_TEST(a_value_that_is_two_outputs_is_copied) {
     CHECK_MEM(mine, sum, sizeof sum);
     memset(mine, 0, sizeof mine);
     CHECK(output_at(s, 1 - bound) != mine);
-    CHECK_MEM(output_at(s, 1 - bound), sum, sizeof sum);  // as it was
+    CHECK_MEM(output_at(s, 1 - bound), sum, sizeof sum);  // unchanged
   }
   literal_close(s, l);
 }
@@ -146,7 +146,7 @@ SMR_TEST(a_kept_tensor_stays_in_the_session) {
   literal_close(s, l);
 }
 
-// main(a, b) -> y = a - b, z = y - b: y is needed when a's and b's bytes may be gone.
+// main(a, b) -> y = a - b, z = y - b: y is still read after the bytes of a and b may be reused.
 SMR_TEST(an_input_may_lie_in_the_same_buffer) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
@@ -197,7 +197,7 @@ SMR_TEST(an_output_that_is_a_variable_too) {
   CHECK_EQ_INT(samara_session_bind_output(s, 0, mine, sizeof mine), SAMARA_OK);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   CHECK_MEM(mine, sum, sizeof sum);
-  memset(mine, 0, sizeof mine);  // the caller's between runs: the variable has its own
+  memset(mine, 0, sizeof mine);  // the caller may write it: the variable has its own bytes
   CHECK_EQ_INT(samara_session_state_read(s, "V", state, sizeof state), SAMARA_OK);
   CHECK_MEM(state, sum, sizeof sum);
   literal_close(s, l);

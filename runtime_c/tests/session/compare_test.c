@@ -11,7 +11,7 @@
 static const samara_session_options compare_options[] = {
     {.backend_auto = true}, {.backend_auto = true, .backend_wait = true}};
 
-// The device states that it is far faster than any CPU: rates are not given, but measured ones.
+// The device states that it is far faster than any CPU. The session measures the CPU's rates.
 static const samara_rates compare_fast = {.launch_ns = 1,
                                           .wait_ns = 1,
                                           .copy_ns = 1,
@@ -24,7 +24,7 @@ static const samara_rates compare_fast = {.launch_ns = 1,
                                           .to_device = 1000000000000,
                                           .from_device = 1000000000000};
 
-static const char *folder;  // where the CPU's rates are kept, which are measured once
+static const char *folder;  // caches the CPU's rates, which are measured once
 
 static void begin(void) {
   rig_reset();
@@ -38,7 +38,7 @@ static struct smr_settling *settling_of(const samara_session *s) {
   return &s->common.devices->settling;
 }
 
-// Run once, with the CPU's bits, and pretend that one side is as fast as can be.
+// Run once, compare with the CPU, and pretend that one side took 1 ns.
 static bool compare_run(samara_session *cpu, samara_session *s, uint32_t seed, bool device_wins) {
   if (!rig_same(cpu, s, seed)) return false;
   if (settling_of(s)->compared[device_wins].runs > 2)
@@ -113,7 +113,7 @@ SMR_TEST(runs_with_other_dims_are_not_compared) {
     CHECK(rig_report(s).active);
     CHECK(settling_of(s)->compared[1].runs <= 1);
   }
-  // In the end the rates are believed.
+  // After enough runs without a comparison the rates decide.
   CHECK_EQ_INT(runs, 65);
   CHECK(rig_report(s).settled && rig_report(s).active);
   CHECK(rig_same(cpu, s, 5));
@@ -157,7 +157,7 @@ SMR_TEST(a_device_may_fail_in_every_run) {
       }
 }
 
-// Every allocation of the host fails in turn: before, between and after what is compared.
+// Every allocation of the host fails in turn: before, during and after the comparison.
 static bool compare_hunger(struct rig *rig, size_t k, bool wins) {
   struct literal_memory memory;
   literal_memory_init(&memory);
@@ -192,7 +192,7 @@ SMR_TEST(the_host_may_have_no_memory_while_it_compares) {
     }
 }
 
-// A device that blames the data in one run is compared all the same.
+// A device that reports bad data in one run is still compared.
 SMR_TEST(data_that_is_blamed_does_not_end_it) {
   for (int wins = 0; wins < 2; wins++)
     for (uint32_t at = 0; at < 7; at++) {  // in these runs the device is in use

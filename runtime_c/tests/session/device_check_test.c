@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that gives wrong answers is found out: at the first node of a kind, and by samples
-// later.
+// A device that gives wrong answers is detected: at the first node of a kind, and by samples later.
 #include "base/fp.h"
 
 #include "harness.h"
 
 #include "session/device/device_rig.h"
 
-// An operator of each model that its device gets wrong.
+// Models, and an operator that the device computes wrongly.
 static const struct {
   enum rig_model model;
   const char *op;
@@ -34,14 +33,14 @@ SMR_TEST(wrong_answers_are_found_at_the_first_use) {
           lies[i].model, 1,
           (samara_session_options){.backend_check_every = UINT64_MAX, .profile = form & 2});
       samara_session *cpu = rig.cpu, *s = rig.s;
-      // Whatever branch and count of trips come first: no run gives what the device said.
+      // No run returns the wrong result, whichever branch and trip count come first.
       for (uint32_t run = 0; run < 6; run++) CHECK(rig_same(cpu, s, run));
       samara_backend_report report = rig_report(s);
       if (!CHECK(contains_op(report.failure, lies[i].op)))
         fprintf(stderr, "%s: \"%s\"\n", lies[i].op, report.failure);
       CHECK_CONTAINS(report.failure, "mirror:0: checking: node '");
       CHECK(!report.active && report.repeated == 1);
-      // The next session does not give it such nodes, and trusts it with the others.
+      // The next session keeps such nodes on the CPU and gives the device the others.
       s = rig_again(&rig, (samara_session_options){.backend_check_every = 2});
       samara_placement_row rows[32];
       size_t count = 0, elsewhere = 0;
@@ -144,7 +143,7 @@ SMR_TEST(outputs_that_are_all_alike_prove_nothing) {
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);  // inputs are 0
   CHECK_EQ_INT(smr_trust_of(rig.devices[0], "relu float32 float32"), SMR_TRUST_UNKNOWN);
   CHECK_EQ_INT(rig_report(s).checks, 4);
-  // Nor does a sample, which is a tile.
+  // Nor does a sample, which compares one tile.
   for (uint32_t run = 0; run < 40; run++) {
     CHECK(rig_feed(s, run));
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);
@@ -166,7 +165,7 @@ static uint64_t join_at_random(struct literal *l, uint32_t seed) {
   for (const struct smr_device_region *r = s->common.devices->regions; r != NULL; r = r->next)
     for (uint32_t n = r->begin; n < r->end; n++) joined += smr_region_last(r, n) != n;
   for (uint32_t run = 0; run < 8; run++) {
-    // Nodes one by one for two runs, between runs of steps.
+    // Two of four runs compute node by node.
     if (run % 4 != 1) CHECK_EQ_INT(samara_session_set_profiling(s, run % 4 == 2), SAMARA_OK);
     CHECK(rig_same(cpu, s, run));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions with devices: options, placement, reports, and going on without a device that fails at
-// any call of any function, or a host that has no memory at any allocation.
+// Sessions with devices: options, placement, reports, and recovery from a device that fails at any
+// call, and from a host without memory at any allocation.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -26,7 +26,7 @@ SMR_TEST(bad_options_are_refused) {
   CHECK_EQ_INT(rig_try(model, nine, 9, none, &s), SAMARA_BAD_ARGUMENT);
   CHECK_EQ_INT(rig_try(model, hole, 2, none, &s), SAMARA_BAD_ARGUMENT);
   CHECK(s == NULL);
-  // The same device eight times is eight devices.
+  // The same device eight times counts as eight devices.
   CHECK_EQ_INT(rig_try(model, nine, 8, none, &s), SAMARA_OK);
   samara_session_destroy(s);
   CHECK(rig_end(&rig));
@@ -63,14 +63,14 @@ SMR_TEST(placement_says_where_and_why) {
   CHECK_EQ_INT(report.regions, 4);
   CHECK_EQ_INT(report.nodes, 9);
   CHECK_EQ_INT(report.launches, 0);
-  // Of the last run, not of all.
+  // Launches of the last run, not of all runs.
   for (int run = 0; run < 3; run++) {
     const int before = mirror_calls("node");
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);
     CHECK_EQ_INT(rig_report(s).launches, mirror_calls("node") - before);
     CHECK(rig_report(s).launches >= 8);
   }
-  // After a failure all is on the CPU.
+  // After a failure all nodes run on the CPU.
   mirror_fail("submit", 1);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   CHECK_EQ_INT(samara_session_placement(s, rows, 16, &count), SAMARA_OK);
@@ -86,7 +86,7 @@ SMR_TEST(placement_says_where_and_why) {
   CHECK(rig_end(&rig));
 }
 
-// A device that says that the data is wrong, where the CPU does not find that.
+// A device that reports bad data although the CPU finds none.
 SMR_TEST(data_that_is_blamed_does_not_cost_the_device) {
   static const enum rig_model blamed[] = {RIG_CHAIN, RIG_STAY, RIG_LOOP};
   for (size_t m = 0; m < sizeof blamed / sizeof *blamed; m++) {
@@ -102,7 +102,7 @@ SMR_TEST(data_that_is_blamed_does_not_cost_the_device) {
       CHECK_EQ_INT(rig_report(s).active, !fails);
       CHECK_EQ_INT(rig_report(s).failure[0] != '\0', fails);
     }
-    // The fourth time was the last.
+    // The device is not used again after the fourth time.
     for (uint32_t run = 8; run < 11; run++) CHECK(rig_same(cpu, s, run));
     CHECK(!rig_report(s).active);
     CHECK_EQ_INT(mirror_live(), 1);
@@ -126,7 +126,7 @@ SMR_TEST(reports_fit_callers_with_a_shorter_struct) {
   CHECK(rig_end(&rig));
 }
 
-// ---- what else says something of nodes on devices ----
+// ---- memory rows and algorithms ----
 
 static void check_rows(const samara_session *s) {
   samara_memory_row rows[128];
@@ -158,7 +158,7 @@ SMR_TEST(rows_of_memory_add_up) {
     }
     check_rows(s);
     CHECK_EQ_INT(rig_report(s).repeated, 1);
-    // What frames with regions had is given back.
+    // Memory of frames with regions is released.
     CHECK_EQ_INT(samara_session_arena_bytes(s) - s->arena.size_bytes,
                  samara_session_arena_bytes(cpu) - cpu->arena.size_bytes);
     CHECK(rig_end(&rig));
@@ -188,7 +188,7 @@ SMR_TEST(the_cpu_has_no_algorithm_for_what_a_device_runs) {
 
 // ---- a device that fails ----
 
-// Let call `k` of `function` fail. Whether it came to that.
+// Let call `k` of `function` fail. Returns whether there was such a call.
 static bool check_failure(enum rig_model which, const char *function, int k, bool keep) {
   rig_reset();
   rig_settings.lazy = k % 4 >= 2;
@@ -219,8 +219,8 @@ SMR_TEST(a_device_may_fail_at_any_call) {
 }
 
 SMR_TEST(a_failing_device_does_not_hide_faults_of_the_model) {
-  // The allocation of a callee's memory fails when shapes are set; later runs fail for a reason of
-  // their own.
+  // The allocation of a callee's memory fails when shapes are set. Later runs fail for another
+  // reason.
   rig_reset();
   struct rig rig = rig_bare(rig_model(RIG_IF), 1);
   for (int k = 1; k <= 3; k++) {
@@ -238,11 +238,11 @@ SMR_TEST(a_failing_device_does_not_hide_faults_of_the_model) {
 
 struct hungry {
   struct rig rig;
-  const char *fails;  // function of the device that fails too, in the first run; NULL: none
-  bool stays_out;     // there is memory again only when a call has failed
+  const char *fails;  // a function of the device that also fails, in the first run; NULL: none
+  bool stays_out;     // allocations fail until one call has failed
 };
 
-// Create, resize and run with memory that is out at allocation `k`. Whether it came to that.
+// Create, resize and run while allocation `k` fails. Returns whether there was such an allocation.
 static bool check_hunger(struct hungry *h, size_t k, bool resizes) {
   struct literal_memory memory;
   literal_memory_init(&memory);
@@ -262,7 +262,7 @@ static bool check_hunger(struct hungry *h, size_t k, bool resizes) {
     samara_status status = resizes ? samara_session_resize(s, shapes, 1) : SAMARA_OK;
     if (status == SAMARA_OK && rig_feed(s, run)) status = samara_session_run(s);
     if (status == SAMARA_OUT_OF_MEMORY) {
-      // It comes back, where need be with the help of a resize.
+      // It recovers, after a resize if necessary.
       CHECK(memory.calls >= k);
       memory.stays_out = false;
       if (samara_session_resize(s, resizes ? shapes : NULL, resizes) == SAMARA_OK &&

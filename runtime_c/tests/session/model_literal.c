@@ -329,7 +329,7 @@ static void *literal_allocate(void *user, size_t size_bytes) {
     return NULL;
   const samara_allocator plain = smr_allocator(NULL);
   void *out = plain.allocate(plain.user, size_bytes);
-  // Whoever relies on zeroed memory shall notice.
+  // Not zeros, so that code that relies on zeroed memory fails.
   if (out != NULL) memset(out, 0xa5, size_bytes);
   if (out != NULL) memory->live++;
   return out;

@@ -139,7 +139,7 @@ SMR_TEST(other_rates_and_channels) {
 }
 
 // Another format begins a new stream, and so does the end of one.
-SMR_TEST(streams_begin_anew) {
+SMR_TEST(streams_begin_again) {
   struct made m;
   make(&m, fields_of(), false);
   samara_session *s = literal_session(m.model, (samara_session_options){0});
@@ -250,5 +250,5 @@ SMR_TEST(memory_that_runs_out) {
   CHECK_EQ_INT(failures, 2);
 }
 
-SMR_TEST_MAIN(RUN(portions_of_any_size); RUN(other_rates_and_channels); RUN(streams_begin_anew);
+SMR_TEST_MAIN(RUN(portions_of_any_size); RUN(other_rates_and_channels); RUN(streams_begin_again);
               RUN(refusals); RUN(rows_of_other_sizes); RUN(memory_that_runs_out))

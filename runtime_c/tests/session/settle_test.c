@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions that go over to their devices by themselves: where it pays, between two runs, and back.
+// Sessions that move to their devices by themselves if that pays, between two runs, and back.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -46,7 +46,7 @@ static void end(void) {
 static const samara_session_options wait_for_it = {.backend_auto = true, .backend_wait = true};
 static const samara_session_options at_once = {.backend_auto = true};
 
-// Run until the session is settled, for a second at most; each run has the bits of the CPU.
+// Run until the session is settled, for 5 s at most, and compare each run with the CPU.
 static uint32_t run_until_settled(samara_session *cpu, samara_session *s) {
   const uint64_t start = smr_os_now_ns();
   uint32_t runs = 0;
@@ -64,7 +64,7 @@ SMR_TEST(a_fast_device_takes_all_that_it_can) {
     struct rig rig = rig_start((enum rig_model)which, 1, wait_for_it);
     samara_session *cpu = rig.cpu, *s = rig.s;
     CHECK(rig_report(s).settled);
-    // A growing function has no costs of copies, but nodes between others can move.
+    // Copies of a growing function have no known cost, but inner nodes can move.
     CHECK(rig_report(s).active || which == RIG_GROWING);
     for (uint32_t run = 0; run < 4; run++) CHECK(rig_same(cpu, s, run));
     CHECK_STR(rig_report(s).failure, "");
@@ -153,7 +153,7 @@ SMR_TEST(runs_go_on_while_a_device_gets_ready) {
     mirror_slow(0);
     CHECK(run_until_settled(cpu, s) >= 1);
     CHECK(rig_report(s).active && rig_report(s).device_runs != 0);
-    // What was bound before is bound still, and what is kept is kept.
+    // Bound outputs stay bound, and kept tensors stay kept.
     samara_tensor t;
     CHECK_EQ_INT(samara_session_output(s, 0, &t), SAMARA_OK);
     CHECK(t.data == bound);
@@ -280,7 +280,7 @@ SMR_TEST(measuring_may_fail_at_any_call) {
                                           "allocate", "copy",    "submit"};
   rig_reset();
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-    // A few of many runs of each probe: how many there are depends on how fast they are.
+    // Try a few of the many calls: how many there are depends on the speed.
     const bool often = strcmp(functions[i], "submit") == 0 || strcmp(functions[i], "copy") == 0;
     const int step = often ? 97 : 1;
     bool failed = true;
@@ -337,7 +337,7 @@ SMR_TEST(the_host_may_have_no_memory_at_any_allocation) {
     for (size_t i = 0; i < sizeof fails / sizeof *fails; i++)
       for (int form = 0; form < 2; form++) {
         struct rig rig = rig_bare(rig_model(models[m]), 1);
-        // What is kept in a callee lies in blocks of its own.
+        // Kept tensors of a callee lie in separate blocks.
         samara_session_options options = form == 0 ? wait_for_it : at_once;
         options.keep_all = i != 1;
         for (size_t k = 1; check_hunger(&rig, k, options, fails[i]); k++) continue;

@@ -9,7 +9,7 @@
 
 static const struct smr_op *op(uint16_t code) { return smr_op_find(code); }
 
-// then: x + x.   else: the first `rows` elements of x, by slice; or a trap.
+// then: x + x.   else: -x, the first two elements of x, or a trap.
 enum else_kind { ELSE_NEGATE, ELSE_SLICE, ELSE_TRAP };
 
 static void add_then(struct literal *l) {

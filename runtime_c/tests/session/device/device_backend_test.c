@@ -131,7 +131,7 @@ static void work(void *argument) {
     samara_session *s = rig_session(
         w->model, &w->device, 1,
         (samara_session_options){.backend_check_every = 3, .backend_auto = w->automatic});
-    // All have one, so that a constant stays loaded.
+    // All sessions exist at the same time, so that a constant stays loaded.
     if (round == 0) {
       atomic_fetch_add(w->ready, 1);
       while (atomic_load(w->ready) < THREADS) continue;

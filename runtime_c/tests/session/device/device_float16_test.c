@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions that store float32 values as float16 on devices: answers, numbers that float16 does not
-// hold, and conversions. What keeps float32 stands in float16_forms_test.c.
+// Sessions that store float32 values as float16 on devices: answers, overflow, and conversions.
+// float16_forms_test.c tests which values keep float32.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -20,7 +20,7 @@ static const samara_session_options narrow = {.backend_float16 = true};
 
 // ---- answers ----
 
-// Whether floats are those of the CPU within what float16 rounds, and all else to the bit.
+// Whether floats equal those of the CPU within float16 rounding, and all others to the bit.
 static bool is_near(const samara_session *cpu, const samara_session *other) {
   for (uint32_t i = 0; i < cpu->function->user_output_count; i++) {
     samara_tensor a, b;
@@ -61,7 +61,7 @@ SMR_TEST(answers_are_near_those_of_the_cpu) {
     }
 }
 
-// Sessions of two devices, with what one of them does not take on the other.
+// Sessions on two devices.
 SMR_TEST(models_at_random_are_near_too) {
   for (uint32_t seed = 0; seed < 60; seed++) {
     rig_reset();
@@ -71,7 +71,7 @@ SMR_TEST(models_at_random_are_near_too) {
     for (uint32_t run = 0; run < 3; run++) {
       CHECK(rig_feed(s, run) && literal_run(s) == SAMARA_OK);
       CHECK(rig_same(cpu, wide, run));
-      // Products of many numbers may be large: then the devices go on in float32.
+      // Products of many numbers may overflow. The devices then continue in float32.
       if (rig_report(s).repeated == 0) CHECK_STR(rig_report(s).failure, "");
     }
     samara_session_destroy(wide);
@@ -153,7 +153,7 @@ SMR_TEST(a_number_that_is_too_large_ends_float16_not_the_device) {
     for (int run = 0; run < before; run++)
       CHECK(run_scaled(cpu, 1) && run_scaled(s, 1) && is_near(cpu, s));
     CHECK(rig_node(s, "mul")->float16);
-    // 1600 * -1600 is no float16. Runs 1, 2, 4, 8 … see it.
+    // 1600 * -1600 overflows float16. Runs 1, 2, 4, 8 … check for that.
     CHECK(run_scaled(cpu, 400) && run_scaled(s, 400) && rig_compare(cpu, s));
     CHECK_EQ_INT(rig_report(s).repeated, 1);
     CHECK_STR(rig_report(s).failure, "");
@@ -185,7 +185,8 @@ SMR_TEST(a_device_that_fails_after_that_leaves_the_run_to_the_cpu) {
     }
 }
 
-// x + w is small, and what float16 rounds of w is not: the CPU has to add what the device added.
+// x + w is small compared with the rounding error of w in float16. The CPU must add the rounded
+// weights, as the device does.
 SMR_TEST(checks_read_weights_as_the_device_has_them) {
   static const float weights[] = {-1000.3f, -1000.7f, -1001.2f, -1001.8f};
   static const float x[] = {1000, 1000.5f, 1001, 1001.5f};

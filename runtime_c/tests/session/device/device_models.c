@@ -310,7 +310,7 @@ static struct literal *gaps(void) {
     literal_attr_dims(f, node, "step", 2, one, one);
     ends[i] = part;
   }
-  // The CPU's transpose would take pixels that lie apart.
+  // The CPU's transpose accepts strided pixels.
   static const int64_t swap[] = {1, 0};
   const uint32_t turned = literal_value(f, "turned", SAMARA_FLOAT32, 2, two, three);
   const uint32_t turn = add_node(f, SMR_CODE_TRANSPOSE, "turn", LITERAL_LIST(ends[0]), turned);
@@ -324,7 +324,7 @@ static struct literal *gaps(void) {
   ends[2] = literal_value(f, "host_abs", SAMARA_FLOAT32, 2, three, two);
   add_node(f, SMR_CODE_ABS, "host_abs", LITERAL_LIST(ends[1]), ends[2]);
   const uint32_t c = literal_value(f, "joined", SAMARA_FLOAT32, 2, three, literal_int(f, 6));
-  // The CPU's concat would write between the pixels of another.
+  // The CPU's concat could write into strided pixels.
   const uint32_t both = literal_value(f, "both", SAMARA_FLOAT32, 2, three, four);
   const uint32_t inner =
       add_node(f, SMR_CODE_CONCAT, "concat", LITERAL_LIST(ends[0], ends[1]), both);
@@ -379,7 +379,7 @@ struct literal *rig_random_model(uint32_t seed) {
   values[count++] = literal_constant(l, f, "w", SAMARA_FLOAT32, weights, 1, 6);
   seed = seed * 2654435761u + 1;
   for (int n = 0; n < NODES; n++) {
-    // Near values are read more often, and places change now and then.
+    // Recent values are read more often, and the place changes now and then.
     const uint32_t a = values[count - 1 - any_of(&seed, count < 6 ? count : 6)];
     const uint32_t b = values[any_of(&seed, count)];
     if (any_of(&seed, 3) == 0) place = any_of(&seed, 5);

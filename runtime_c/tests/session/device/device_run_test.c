@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running on devices: the bits of the CPU for models of all kinds, copies once for each value and
-// space, and what people look at.
+// Running on devices: the bits of the CPU for models of all kinds, one copy for each value and
+// space, watching, keeping and profiling.
 #include "base/fp.h"
 
 #include "harness.h"
 
 #include "session/device/device_rig.h"
 
-// Every model on one device and on two, with and without tickets and ranges, at once and when
-// somebody waits.
+// A model with and without tickets and ranges, computed at once and when the session waits.
 static void check_model(enum rig_model which, size_t devices, int form) {
   rig_reset();
   mirror_tickets(form & 1);
@@ -68,14 +67,14 @@ SMR_TEST(a_value_is_copied_once_for_each_space) {
     samara_session *s = rig.s;
     CHECK(rig_feed(s, 1));
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-    const int before = mirror_calls("copy");  // those of checks are over
+    const int before = mirror_calls("copy");  // checks copy in the first run only
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);
     CHECK_EQ_INT(mirror_calls("copy") - before, copies[devices - 1]);
     CHECK(rig_end(&rig));
   }
 }
 
-// ---- people who look ----
+// ---- watch, keep, profile ----
 
 struct seen {
   size_t count;
@@ -100,7 +99,7 @@ SMR_TEST(what_is_watched_is_what_the_cpu_computes) {
     samara_session *cpu = rig.cpu, *s = rig.s;
     for (uint32_t seed = 0; seed < 4; seed++) {
       struct seen a = {0}, b = {0};
-      // Watched and not, in turns.
+      // The second run is not watched.
       CHECK_EQ_INT(samara_session_watch(cpu, seed == 1 ? NULL : look, &a), SAMARA_OK);
       CHECK_EQ_INT(samara_session_watch(s, seed == 1 ? NULL : look, &b), SAMARA_OK);
       CHECK(rig_same(cpu, s, seed));
@@ -145,7 +144,7 @@ SMR_TEST(a_profile_names_the_device) {
     size_t count = 0;
     const int waits = mirror_calls("wait");
     CHECK(rig_same(cpu, s, run));
-    // Of 9 nodes, and of the borders of 4 regions: what a node takes ends when it is done.
+    // 9 nodes and the copies of 4 regions: a node's time ends when its work is done.
     if (run == 1) CHECK_EQ_INT(mirror_calls("wait") - waits, 9 + 4);
     CHECK_EQ_INT(samara_session_profile(s, rows, 16, &count), SAMARA_OK);
     REQUIRE(count == s->function->node_count);
@@ -158,7 +157,7 @@ SMR_TEST(a_profile_names_the_device) {
       CHECK(i == 0 || rows[i].start_ns >= rows[i - 1].start_ns + rows[i - 1].total_ns);
     }
   }
-  // A run that is timed checks what it computes.
+  // Profiled runs are checked.
   CHECK(rig_report(s).checks != 0);
   CHECK_EQ_INT(samara_session_set_profiling(s, false), SAMARA_OK);
   const uint64_t checks = rig_report(s).checks;
@@ -177,7 +176,7 @@ SMR_TEST(steps_and_deadlines_end_runs_on_devices_too) {
   s = rig_again(&rig, (samara_session_options){.max_steps = 9});
   for (int i = 0; i < 2; i++) CHECK_EQ_INT(samara_session_run(s), SAMARA_LIMIT);
   CHECK_CONTAINS(samara_session_error(s), "max_steps = 9");
-  // No failure of the device, and steps begin again after one.
+  // This is no failure of the device. After one, counting of steps starts again.
   CHECK_EQ_INT(rig_report(s).repeated, 0);
   s = rig_again(&rig, (samara_session_options){.max_steps = 10});
   mirror_fail("submit", 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of devices' memory: what lives at the same time lies apart, views share, and what a device
-// has too little of ends on the CPU.
+// Plans of devices' memory: values that live at the same time do not overlap, views share bytes,
+// and a device with too little memory leaves the work to the CPU.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -11,8 +11,8 @@ static bool apart(uint64_t a, size_t a_bytes, uint64_t b, size_t b_bytes) {
   return a + a_bytes <= b || b + b_bytes <= a;
 }
 
-// Every pair of values of a space that live in the same block, by the last use that the nodes of
-// this space make of them, found without what region.c noted.
+// Checks every pair of values in one block of a space. The last use of each is computed here,
+// independently of region.c.
 static void check_space(const struct smr_frame *frame, uint32_t index) {
   const struct smr_function *f = frame->function;
   const struct smr_device_space *space = &frame->devices->spaces[index];
@@ -30,7 +30,7 @@ static void check_space(const struct smr_frame *frame, uint32_t index) {
       const int32_t x = f->nodes[n].inputs[i];
       if (x < 0 || f->values[x].constant >= 0) continue;
       if (last[x] == 0) last[x] = n + 1;
-      // It was copied when its first region began, if it was not made here.
+      // A value from another space is copied when its first region begins.
       if (frame->values[x].space != index + 1) first[x] = begin;
     }
     for (uint32_t i = 0; i < f->nodes[n].output_count; i++) {
@@ -40,7 +40,7 @@ static void check_space(const struct smr_frame *frame, uint32_t index) {
       if (!frame->values[y].on_device && last[y] < end + 1) last[y] = end + 1;
     }
   }
-  // Variables that stay live for ever.
+  // Resident variables are always live.
   for (uint32_t a = 0; a < f->value_count; a++)
     if (space->values[a].here && smr_resident_of(frame, space, space->values[a].root) != NULL) {
       CHECK_EQ_INT(space->values[space->values[a].root].stage, 0);
@@ -62,7 +62,7 @@ static void check_space(const struct smr_frame *frame, uint32_t index) {
     }
 }
 
-// What the regions are told is where the plan puts it, inside of a block.
+// Offsets in the regions equal those of the plan and lie inside a block.
 static void check_regions(const samara_session *s) {
   for (const struct smr_device_region *r = s->common.devices->regions; r != NULL; r = r->next)
     for (uint32_t i = 0; i < r->region.tensor_count; i++) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions that store float32 values as float16 on devices: which nodes have which form, and the
-// memory that it takes.
+// Sessions that store float32 values as float16 on devices: which nodes use float16, and memory.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -85,15 +84,15 @@ SMR_TEST(variables_keep_float32_read_and_written) {
     struct rig rig = rig_with(l, 1, narrow);
     samara_session *s = rig.s;
     CHECK(rig_node(s, "neg")->space == 1 && rig_node(s, "neg")->float16 == !reads);
-    // x is read by both, so that relu passes it on to tanh.
+    // Both read x, so relu and tanh have the same form.
     CHECK(rig_node(s, "relu")->float16 == (reads != 0) &&
           rig_node(s, "tanh")->float16 == (reads != 0));
     CHECK(rig_end(&rig));
   }
 }
 
-// x [6], c [1] -> relu(x[:k]), where k are the bits of abs(c): of 4e-45, which float16 does not
-// hold, 3.
+// x [6], c [1] -> relu(x[:k]), where k are the bits of abs(c). c = 4e-45 has the bits 3, and is 0
+// in float16.
 SMR_TEST(floats_that_are_read_as_dims_keep_float32) {
   static const uint32_t bits = 3;
   static const float x[] = {-1, 2, 3, 4, 5, 6};
@@ -165,7 +164,7 @@ SMR_TEST(bits_of_floats_are_those_of_float32) {
   literal_free(l);
 }
 
-// Whether the first outputs, integers, are equal.
+// Whether the first outputs, which are integers, are equal.
 static bool same_bits(const samara_session *cpu, const samara_session *other) {
   samara_tensor a, b;
   return samara_session_output(cpu, 0, &a) == SAMARA_OK &&

@@ -59,7 +59,7 @@ SMR_TEST(views_are_of_values_with_the_same_bytes) {
   for (uint32_t n = 0; n < s->function->node_count; n++)
     CHECK_EQ_INT(smr_region_is_view(frame, &s->function->nodes[n]),
                  strcmp(s->function->nodes[n].name, "reshape") == 0);
-  // One of a constant is none.
+  // A reshape of a constant is no view.
   struct smr_node node = s->function->nodes[7];
   int32_t inputs[] = {s->function->nodes[0].inputs[1]};
   node.inputs = inputs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables that stay on a device: which ones, where they lie, and whose turn it is.
+// Variables that stay on a device: which ones, where they lie, and how two places take turns.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -36,7 +36,8 @@ SMR_TEST(a_variable_stays_where_one_device_reads_and_makes_it) {
   const samara_session *s = rig.s;
   const struct smr_function *f = s->function;
   const char *const inputs[] = {"h", "g", "c", "p"};
-  const char *const roots[] = {"tanh", "sigmoid", "relu", NULL};  // of c behind a reshape
+  const char *const roots[] = {"tanh", "sigmoid", "relu",
+                               NULL};  // the root of c is before a reshape
   for (size_t i = 0; i < 4; i++) {
     const struct smr_resident *r = find(s, inputs[i]);
     REQUIRE(r != NULL);
@@ -54,7 +55,7 @@ SMR_TEST(a_variable_stays_where_one_device_reads_and_makes_it) {
   const struct smr_device_space *space = &s->entry->devices->spaces[0];
   CHECK(smr_resident_of(s->entry, space, value_of(s, "sub")) == NULL);
   CHECK(smr_resident_of(s->entry, space, value_of(s, "x")) == NULL);
-  // What only the device sees is not in the host's plan.
+  // The host's plan omits values that only the device reads.
   CHECK(smr_resident_written(s->entry, 0) == find(s, "h"));
   CHECK(s->entry->values[f->outputs[0]].on_device);
   CHECK(!s->entry->values[f->outputs[1]].on_device);  // the user sees it as well

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What backends see of a model: tensors, attributes and nodes of a region.
+// The description of a region for backends: tensors, attributes and nodes.
 #include "base/fp.h"
 
 #include "harness.h"
