@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pool covers every tile once, whatever the threads do, and runs inline when it must.
+// The pool runs every tile once, whatever the threads do, and runs inline if necessary.
 #if !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE
 #endif
@@ -54,8 +54,8 @@ SMR_TEST(covers_every_tile_once) {
   }
 }
 
-// More threads than cores, and jobs that are over before most of them wake: who comes late to a job
-// must not take the next one's tiles for its own.
+// More threads than cores, and jobs that end before most threads wake: a late thread must not take
+// tiles of the next job.
 SMR_TEST(late_workers_do_no_harm) {
   samara_pool *pool = NULL;
   const samara_pool_options options = {.struct_size = sizeof options, .threads = 8};
@@ -85,7 +85,7 @@ static void note_first(void *context, size_t begin, size_t end, size_t thread) {
   usleep(200);  // time for the other to come
 }
 
-// In every run a thread begins where it began in the last one.
+// A thread begins at the same tile in every run.
 SMR_TEST(threads_keep_their_part) {
   samara_pool *pool = NULL;
   const samara_pool_options options = {.struct_size = sizeof options, .threads = 2};
@@ -213,7 +213,7 @@ SMR_TEST(forked_child_runs_inline) {
   if (child == 0) {
     size_t seen[4] = {0};
     smr_pool_run(pool, 9, inline_range, seen);
-    samara_pool_destroy(pool);  // must not wait for threads that are not there
+    samara_pool_destroy(pool);  // must not wait for threads that did not start
     _exit(seen[0] == 1 && seen[2] == 9 ? 0 : 1);
   }
   int status = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that records which lie are refused, with the field and its value.
+// Tests that wrong records are refused, with the field and its value.
 #include "base/fp.h"
 
 #include "media/audio_plan.h"
@@ -27,7 +27,7 @@ static void refused(const struct smr_audio_record *record, const struct smr_audi
   CHECK(smr_audio_plan_bytes(record, format, &bytes, NULL) != SAMARA_OK && bytes == 0);
 }
 
-// One field of `right` is another.
+// `right` with one field changed.
 #define REFUSED(field, value, words)        \
   do {                                      \
     struct smr_audio_record record = right; \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control operators against what they call, and call graphs that must be refused.
+// Control operators and the functions that they call, and call graphs that must be refused.
 #include "model/decode.h"
 
 #include "harness.h"
@@ -161,7 +161,7 @@ SMR_TEST(stated_types_are_kept) {
 }
 
 // `count` functions of a vector; each calls the next one `times` times, the last one nothing.
-// `step` is what "next" means: 1, or count - 1 for the one before.
+// "Next" is `step` functions further: 1, or count - 1 for the function before.
 static struct mb_model *chain_by(uint32_t count, uint32_t times, bool cycle, uint32_t step) {
   struct mb_model *m = mb_new();
   for (uint32_t i = 0; i < count; i++) {
@@ -191,7 +191,7 @@ SMR_TEST(call_graphs) {
   mb_close(&file);
   CHECK_REFUSED(chain(33, 1, false), SAMARA_BAD_MODEL, "nest more than 32");
   CHECK_REFUSED(chain(40, 1, false), SAMARA_BAD_MODEL, "nest more than 32");
-  // The same when the deepest comes first in the file.
+  // The same if the deepest function comes first in the file.
   CHECK_REFUSED(chain_by(33, 1, false, 32), SAMARA_BAD_MODEL, "nest more than 32");
   CHECK_REFUSED(chain(1, 1, true), SAMARA_BAD_MODEL, "calls itself");
   CHECK_REFUSED(chain(5, 1, true), SAMARA_BAD_MODEL, "calls itself");

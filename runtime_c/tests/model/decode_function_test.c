@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function: what the decoder makes of it, and one fault after the other that it must refuse.
+// One function: the decoded form, and one fault after the other that must be refused.
 #include "model/decode.h"
 
 #include "harness.h"
@@ -166,7 +166,7 @@ SMR_TEST(refuses_what_is_wrong) {
   REFUSED_AS(SAMARA_UNSUPPORTED, "block 32 is not in this build",
              mb_quantize(&values[SAMPLE_H].quant, 1.0f, 0);
              values[SAMPLE_H].quant.block = 32);
-  // what a packed constant may not be
+  // packed constants
   REFUSED("is packed", f->outputs[0] = packed_value(m); m->golden_count = 0);
   REFUSED("expression 9 (op 2)", mb_read(f, packed_value(m), 0, -1));
 }

@@ -25,7 +25,7 @@ SMR_TEST(decodes_attributes) {
   y = mb_static(f, "iota", SAMARA_INT64, 1, &four);
   struct mb_node *iota = mb_node(f, "iota", MB_OP_IOTA, 0, NULL, 1, &y);
   mb_set(iota, "length", mb_const(f, 4));
-  mb_set(iota, "start", -1);  // says that it says nothing
+  mb_set(iota, "start", -1);  // present, and unset
   y = mb_static(f, "trapped", SAMARA_FLOAT32, 0, NULL);
   struct mb_node *trap = mb_node(f, "trap", MB_OP_TRAP, 1, in, 1, &y);
   mb_set_text(trap, "message", "not here");
@@ -61,7 +61,7 @@ SMR_TEST(decodes_attributes) {
   CHECK_EQ_INT(nodes[5].attrs[SMR_ATTR_INDEX(trap, message)].literal.count, 8);
   scales = &nodes[6].attrs[SMR_ATTR_INDEX(quantize, scales)].literal;
   CHECK(scales->count == 1 && scales->floats[0] == 0.5f);
-  // Without names of its own an output bears its value's.
+  // Outputs without names have the names of their values.
   CHECK_STR(model->functions[0].output_names[0], "trapped");
   mb_close(&file);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What does not belong to one function: segments, constants in every layout, variables, goldens.
+// Tables outside of functions: segments, constants in every layout, variables, goldens.
 #include "model/decode.h"
 
 #include "harness.h"
@@ -162,7 +162,7 @@ SMR_TEST(plain_constants_may_be_padded) {
   mb_close(&file);
 }
 
-// What opening the image takes from the allocator.
+// Bytes that opening the image allocates.
 static size_t open_bytes(const uint8_t *image, size_t size, const int64_t *values) {
   struct mb_memory memory = {0};
   const samara_allocator allocator = mb_allocator(&memory);
@@ -179,7 +179,7 @@ static size_t open_bytes(const uint8_t *image, size_t size, const int64_t *value
   return memory.bytes;
 }
 
-// Constants that share bytes do not buy more memory than the file has.
+// Copies of constants that share bytes are no larger than the file.
 SMR_TEST(copies_are_no_larger_than_the_file) {
   enum { N = 512, SHARERS = 12 };
   static int64_t values[N];

@@ -143,7 +143,7 @@ struct mb_golden {
 struct mb_segment {
   uint64_t offset, size;  // offset from the start of the segments' area until written
   bool absolute;          // offset is what the file says
-  int32_t more_sums;      // of a sealed file, than there should be
+  int32_t more_sums;      // extra checksums of a sealed file
 };
 
 struct mb_model {

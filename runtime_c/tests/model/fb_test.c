@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The FlatBuffer verifier: a whole file passes, and no single damaged byte gets past it to a crash.
+// The FlatBuffer verifier: a valid file passes, and no single damaged byte leads to a crash.
 #include "model/fb.h"
 
 #include "harness.h"
@@ -27,7 +27,7 @@ static struct smr_fb_walk exact(const uint8_t *bytes) {
   return w;
 }
 
-// The walk over a program part alone, as it first counts: nothing but the walk judges it.
+// Only the first walk over a program part, which counts.
 static samara_status walk(struct smr_fb_walk *w, samara_error *error) {
   static samara_model model;
   w->error = error;
@@ -51,8 +51,8 @@ SMR_TEST(counts_before_it_fills) {
   free(bytes);
 }
 
-// The file is judged right or wrong for every byte of it damaged in several ways; what is judged
-// right is then walked by the decoder. A sanitizer build proves that nothing is read outside.
+// Damage every byte in several ways. The decoder walks files that the verifier accepts; a sanitizer
+// build proves that nothing outside is read.
 SMR_TEST(every_byte_damaged) {
   size_t size;
   uint8_t *bytes = sample_bytes(&size);
@@ -81,7 +81,7 @@ SMR_TEST(every_byte_damaged) {
   free(bytes);
 }
 
-// Words are worse than bytes: an offset that lies by a lot.
+// Damaged words, for offsets far out of range.
 SMR_TEST(every_word_replaced) {
   size_t size;
   uint8_t *bytes = sample_bytes(&size);
@@ -105,7 +105,7 @@ SMR_TEST(every_word_replaced) {
   free(bytes);
 }
 
-// ---- one fault each, with the reason it must give ----
+// ---- one fault each, and its reason ----
 
 enum { FAULTS = 18 };
 
@@ -197,7 +197,7 @@ SMR_TEST(bools_are_0_or_1) {
   }
 }
 
-// A few bytes that refer to one big vector many times must not buy unlimited work.
+// Many references to one big vector must not cause unlimited work.
 SMR_TEST(sharing_has_a_price) {
   struct fbb b = {0};
   fbb_grow(&b, SMR_FB_HEADER_BYTES, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening a model in every way, what it tells, headers that are refused, and memory that runs out.
+// Opening a model in every way, its description, refused headers, and failing allocations.
 #if !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE
 #endif
@@ -12,7 +12,7 @@
 #include "harness.h"
 #include "model/sample.h"
 
-// What mb_sample says about itself.
+// The description of mb_sample.
 static void check_sample(const samara_model *model) {
   CHECK_EQ_INT(samara_model_function_count(model), 1);
   CHECK_STR(samara_model_function_name(model, 0), "main");
@@ -95,13 +95,13 @@ static void check_constants(const samara_model *model, const void *image, size_t
     const struct smr_constant *c = &model->constants[i];
     const size_t element = smr_dtype_bytes(c->dtype);
     CHECK_EQ_INT((uintptr_t)c->data % element, 0);
-    // Weights are stored once: nothing is copied but what could not be read in place.
+    // Only data that cannot be read in place is copied.
     const bool inside = (uintptr_t)c->data - (uintptr_t)image <= size;
     CHECK(inside == (element < 8 || (uintptr_t)image % 8 == 0));
   }
 }
 
-// What nobody can change is read where it lies, names included, if its elements are aligned there.
+// Immutable memory is read in place, names included, if its elements are aligned.
 SMR_TEST(opens_from_constant_memory_in_place) {
   size_t size;
   uint8_t *bytes = sample_bytes(&size);
@@ -124,7 +124,7 @@ SMR_TEST(opens_from_constant_memory_in_place) {
   free(bytes);
 }
 
-// Every 4-byte alignment is right; wide data is readable as such all the same.
+// Every 4-byte alignment is accepted. Wide data is readable nevertheless.
 SMR_TEST(opens_from_memory_aligned_to_4) {
   static const int64_t values[3] = {5, INT64_MIN, 7};
   size_t size;
@@ -192,7 +192,7 @@ static long faults(void) {
   return getrusage(RUSAGE_SELF, &used) == 0 ? used.ru_minflt : 0;
 }
 
-// A system that maps one page at a time would count each of them.
+// A system that maps page by page would count each page.
 SMR_TEST(all_of_a_small_file_is_read_before_it_is_used) {
   enum { BIG_BYTES = 1 << 20, PAGE_BYTES = 4096, FEW_FAULTS = 4 };
   char path[] = "/tmp/samara_model_test_XXXXXX";

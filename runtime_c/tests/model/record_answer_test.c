@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of answers of a file: what media/ computes by, and one fault after the other that opening
+// Answer records of a file: the form for media/, and one fault after the other that opening
 // refuses.
 #include "base/fp.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of sound in a file: what callers see of them, and one fault after the other that opening
-// refuses.
+// Audio records of a file: the public form, and one fault after the other that opening refuses.
 #include "base/fp.h"
 
 #include "model/record.h"
@@ -110,7 +109,7 @@ SMR_TEST(every_field_is_read) {
   mb_close(&o.file);
 }
 
-// What it quantizes by is its own, else the input's.
+// The record's own quantization, else that of the input.
 SMR_TEST(quantization) {
   struct smr_audio_fields fields = fields_of();
   fields.dtype = SAMARA_INT8;
@@ -158,7 +157,7 @@ SMR_TEST(where_there_is_none) {
   mb_close(&o.file);
 }
 
-// Callers made for another version: what is too small is refused, what is larger stays as it was.
+// Callers of another version: a smaller struct is refused, extra bytes are not written.
 SMR_TEST(struct_sizes) {
   const struct smr_audio_fields fields = fields_of();
   struct opened o = open_record(model_with(SAMARA_FLOAT32, &fields));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of a file: what callers see of them, and one fault after the other that opening refuses.
+// Image records of a file: the public form, and one fault after the other that opening refuses.
 #include "base/fp.h"
 
 #include "model/record.h"
@@ -101,7 +101,7 @@ SMR_TEST(half_a_normalisation) {
   CHECK(r.normalize && r.mean[2] == 0 && r.scale[2] == 3);
 }
 
-// What it quantizes by is its own, else the input's.
+// The record's own quantization, else that of the input.
 SMR_TEST(quantization) {
   struct smr_image_fields fields = fields_of();
   fields.dtype = SAMARA_INT8;
@@ -141,7 +141,7 @@ SMR_TEST(where_there_is_none) {
   mb_close(&file);
 }
 
-// Callers made for another version: what is too small is refused, what is larger stays as it was.
+// Callers of another version: a smaller struct is refused, extra bytes are not written.
 SMR_TEST(struct_sizes) {
   const struct smr_image_fields fields = fields_of();
   const struct mb_file file = mb_accept(model_of(SAMARA_FLOAT32, &fields));

@@ -69,7 +69,7 @@ static inline struct mb_model *mb_sample(void) {
   golden->output_count = 2;
   golden->outputs[0] =
       (struct mb_golden_tensor){.dims = {4}, .rank = 1, .constant = golden_flat, .abs_tol = 1e-6f};
-  // [[0, 1, 3]] as int64: its digest says it all.
+  // [[0, 1, 3]] as int64, by digest.
   static const int64_t nz[] = {0, 1, 3};
   golden->outputs[1] = (struct mb_golden_tensor){.index = 1,
                                                  .dims = {1, 3},
@@ -100,7 +100,7 @@ struct mb_file {
   uint8_t *bytes;
 };
 
-/// mb_open for a model that must be accepted; aborts, with the error printed, where it is not.
+/// mb_open for a model that must be accepted. Aborts, with the error printed, if it is refused.
 static inline struct mb_file mb_accept(struct mb_model *m) {
   struct mb_file file = {NULL, NULL};
   samara_error error = {SAMARA_OK, ""};

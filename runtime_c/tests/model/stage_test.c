@@ -69,7 +69,7 @@ SMR_TEST(stages_rise_with_data) {
   mb_close(&file);
 }
 
-// A dim without a bound that no tensor has does not matter; nor does one that a minimum bounds.
+// An unbounded dim does not matter if no tensor has it, or if a minimum bounds it.
 SMR_TEST(growth_is_about_tensors) {
   for (int which = 0; which < 4; which++) {
     struct mb_model *m = mb_new();

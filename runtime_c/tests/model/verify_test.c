@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged files are refused, whatever bit it is; what is exempt says so; copies stand for
-// themselves.
+// Files with any damaged bit are refused, except where checks are off. Copies do not need the file.
 #if !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE
 #endif
@@ -70,7 +69,7 @@ SMR_TEST(no_bit_may_change) {
   free(bytes);
 }
 
-// Another table of the file could pass for the root; the seal says which one it is.
+// Another table of the file could pass for the root. The seal identifies it.
 SMR_TEST(the_root_is_sealed) {
   size_t size;
   uint8_t *bytes = sealed_bytes(0, &size);
@@ -245,7 +244,7 @@ static void check_weights(const samara_model *model) {
   CHECK(w[0] == 1 && w[1] == 0 && w[15] == 1);
 }
 
-// What reads a mapping past the end of its file is ended by the system; a copy is not.
+// A read past the end of a mapped file is a fatal signal. A copy stays readable.
 SMR_TEST(copies_outlive_the_file) {
   size_t size;
   uint8_t *bytes = sealed_bytes(3 * MEBI, &size);

@@ -58,7 +58,7 @@ SMR_TEST(a_run_takes_shapes_and_values_by_name) {
   CHECK_EQ_INT(samara_session_run_named(s, in, 2, out, 2), SAMARA_OK);
   CHECK_MEM(sum, more, sizeof sum);
   CHECK_MEM(same, ones, sizeof same);
-  // The same dims: nothing is allocated. What is not listed stays.
+  // The same dims: nothing is allocated. Inputs that are not listed keep their values.
   const size_t calls = memory.calls;
   memset(sum, 0, sizeof sum);
   in[1].shape = NULL;

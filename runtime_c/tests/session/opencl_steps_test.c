@@ -18,7 +18,7 @@
 
 static struct fault_opencl *faults;
 static long fused, others;          // launches
-static bool fused_lie, others_lie;  // kernels change the first element of what they compute
+static bool fused_lie, others_lie;  // kernels change the first element of their result
 
 static void run_kernel(const char *name, unsigned char **buffers, const int32_t *ints,
                        const float *floats, uint32_t dims, const size_t *items) {
@@ -155,7 +155,7 @@ static void many(void) {
   literal_output(f, sum, "sum");
 }
 
-// What is read before the step could be computed, by a node or through a view, is not joined: two
+// Tensors that are read before the step ends, by a node or through a view, prevent a join: two
 // steps of two nodes, and three nodes alone.
 static void apart(void) {
   static const int64_t axes[] = {1};
@@ -182,7 +182,7 @@ enum { MODELS = sizeof models / sizeof *models };
 
 // ---- sessions ----
 
-// Whether all outputs have the same bits, or where `close` floats differ in last digits alone.
+// Whether all outputs have the same bits; with `close`, floats may differ in the last digits.
 static bool is_same(const samara_session *a, const samara_session *b, bool close) {
   for (uint32_t i = 0; i < a->function->user_output_count; i++) {
     samara_tensor x, y;
@@ -239,7 +239,7 @@ SMR_TEST(steps_have_the_bits_of_their_nodes) {
   }
 }
 
-// Runs of a session beside one on the CPU, all of them right. What the report says at the end.
+// Compare runs of a session with the CPU. Returns the last report.
 static samara_backend_report live(const samara_model *model, samara_backend *device, uint64_t every,
                                   uint32_t runs) {
   samara_session *cpu = session(model, NULL, 0), *s = session(model, device, every);
@@ -269,7 +269,7 @@ SMR_TEST(a_wrong_step_is_found_and_its_nodes_are_computed_one_by_one) {
     CHECK_CONTAINS(report.failure, "opencl:1: checking: node '");
     CHECK_CONTAINS(report.failure, " #");
     CHECK_EQ_INT(report.repeated, 1);
-    // Steps are found out one after the other; then all nodes are still on the device.
+    // Wrong steps are found one after the other. All nodes stay on the device.
     for (int i = 0; report.failure[0] != '\0' && i < 3; i++)
       report = live(model, device, UINT64_MAX, 4);
     for (int opened = 0; opened < 2; opened++) {
@@ -278,7 +278,7 @@ SMR_TEST(a_wrong_step_is_found_and_its_nodes_are_computed_one_by_one) {
       CHECK_EQ_INT(fused, 0);
       CHECK(others > 4);
       if (opened == 1) break;
-      // The next process knows.
+      // The cache tells the next process.
       samara_backend_close(device);
       device = open_device(folder);
       report = live(model, device, UINT64_MAX, 4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// samara_model_selftest: what passes, what does not, and what it says.
+// samara_model_selftest: passing and failing models, and its messages.
 #include "base/fp.h"
 
 #include "harness.h"

@@ -107,9 +107,9 @@ SMR_TEST(inputs_can_be_copied_bound_or_filled_in_place) {
   CHECK(feed_all(s));
   float mine[6] = {0};
   CHECK_EQ_INT(samara_session_bind_input(s, 0, mine, sizeof mine), SAMARA_OK);
-  memcpy(mine, six, sizeof mine);  // read when it runs
+  memcpy(mine, six, sizeof mine);  // read by the run
   CHECK(literal_gives(s, 0, result, 6));
-  CHECK(literal_expect(s, 1, six, 6));  // a copy: what is bound may change now
+  CHECK(literal_expect(s, 1, six, 6));  // a copy: the bound memory may change now
   mine[0] = -7;
   CHECK(literal_expect(s, 1, six, 6));
   char odd[25];  // misaligned on purpose

@@ -120,7 +120,7 @@ static void check_oom(bool bounded) {
       }
       if (status != SAMARA_OK) {
         CHECK(samara_session_error(s)[0] != '\0');
-        // What failed once works now.
+        // The next attempt works.
         CHECK_EQ_INT(samara_session_resize(s, shapes, 1), SAMARA_OK);
         check_picks(s);
       }

@@ -123,7 +123,7 @@ SMR_TEST(the_bits_of_preprocess) {
   }
 }
 
-// Pictures that differ in one thing only: a plan of the first must not be taken for the second.
+// Pictures that differ in one thing only: the plan of one must not be used for the other.
 enum { PAIRS = 12 };
 static void draw_pair(int k, samara_image *a, samara_image *b) {
   static const samara_image_format formats[PAIRS] = {
@@ -246,7 +246,7 @@ SMR_TEST(memory_is_kept) {
   const size_t arena = samara_session_arena_bytes(s);
   calls = memory.calls;
   for (int frame = 0; frame < 5; frame++) CHECK(set(&m, s, image));
-  // What takes no more is planned where the last plan was.
+  // A plan that needs no more memory replaces the last one.
   image.mirror = true;
   CHECK(set(&m, s, image));
   image.format = SAMARA_NV12;
@@ -257,7 +257,7 @@ SMR_TEST(memory_is_kept) {
   CHECK(set(&m, s, image));
   CHECK_EQ_INT(memory.calls, calls);
   CHECK_EQ_INT(samara_session_arena_bytes(s), arena);
-  // A turned picture takes more, once.
+  // A turned picture needs more memory, once.
   for (int frame = 0; frame < 3; frame++) {
     image.rotation = 90;
     CHECK(set(&m, s, image));
@@ -270,7 +270,7 @@ SMR_TEST(memory_is_kept) {
   CHECK_EQ_INT(memory.live, 0);
 }
 
-// Behind the scratch of rows that a run uses: planning clears it, a run leaves it alone.
+// A byte after the scratch rows of a run: planning clears it, a run does not write it.
 static uint8_t *behind_rows(samara_session *s) {
   const struct smr_block *block = &s->inputs[PICTURE].image;
   return (uint8_t *)block->data + block->size_bytes - 64;
@@ -295,7 +295,7 @@ SMR_TEST(plans_are_kept) {
   drop(&m, s);
 }
 
-// Averages over areas: the more pixels there are, the more weights.
+// Area averages: larger pictures need more weights.
 static struct smr_image_fields fields_of_area(void) {
   struct smr_image_fields fields = fields_of(SAMARA_FLOAT32);
   fields.filter = SAMARA_AREA;
@@ -353,7 +353,7 @@ SMR_TEST(limits_of_memory) {
   drop(&m, s);
 }
 
-// Memory that the caller bound is neither written to nor read any more.
+// set_image ends a binding: the caller's memory is neither written nor read afterwards.
 SMR_TEST(bound_inputs) {
   struct made m;
   make(&m, fields_of(SAMARA_UINT8), HEIGHT, WIDTH);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kept tensors: what can be, what is seen after a run, what is refused. Watching is in run_test.c.
+// Kept tensors: which can be kept, their values after a run, refusals. run_test.c tests watching.
 #include "base/fp.h"
 
 #include "harness.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a session says its bytes are: sums that agree with what it counts, pieces that do not meet.
+// The memory rows of a session: their sums equal its counts, and they do not overlap.
 #include "base/fp.h"
 
 #include <samara/samara_experimental.h>

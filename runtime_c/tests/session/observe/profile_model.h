@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model whose profiles tests look at.
+// The model of the tests of profiles.
 #ifndef SMR_TESTS_PROFILE_MODEL_H
 #define SMR_TESTS_PROFILE_MODEL_H
 

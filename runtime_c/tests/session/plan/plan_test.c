@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory plan: random graphs whose nodes overwrite all they may, views and in-place included.
+// The memory plan: random graphs, views and in-place nodes included, whose nodes overwrite all they
+// may.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -190,8 +191,8 @@ static int plan_watch_node(void *user, const char *node, const char *const *name
   return 0;
 }
 
-// Pieces of the plan that live together lie apart; whether as much as lives at once is all it
-// takes.
+// Values that live together must not overlap. Returns whether the plan is as small as the largest
+// sum of live values.
 static bool plan_is_tight(const samara_session *s) {
   enum { PLAN_ROWS = 2 * LITERAL_VALUES + LITERAL_NODES + 16 };
   samara_memory_row rows[PLAN_ROWS];

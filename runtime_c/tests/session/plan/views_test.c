@@ -63,7 +63,7 @@ static samara_status views_bump(const struct smr_job *job, size_t begin, size_t 
   (void)begin, (void)end, (void)scratch;
   const float *x = job->inputs[0]->data;
   float *y = job->outputs[0]->data;
-  // Backwards: in place is in place only at the very same address.
+  // Backwards, so that a shifted overlap gives a wrong result.
   for (size_t k = (size_t)smr_numel(job->outputs[0]); k-- > 0;) y[k] = views_wrap(x[k] + 1);
   return SAMARA_OK;
 }
@@ -446,11 +446,11 @@ SMR_TEST(rows_of_one_batch_are_placed) {
   CHECK_EQ_INT(graph_views(&g, "concat"), 1);
 }
 
-// ---- sizes that are not numbers ----
+// ---- symbolic sizes ----
 
-// x [n, 5] and what is picked of its rows, [k, 5]: mixed to 4 and 3 columns side by side, cut again
-// and mixed. k is born: it has the bound n, or none, and then the function is growing. Or only the
-// second part needs what is picked, in a later stage than the first.
+// x [n, 5] and picked rows of it, [k, 5]: mixed to 4 and 3 columns side by side, sliced and mixed
+// again. k is born, with the bound n or without one, which makes the function growing. With
+// `across` only the second part needs the picked rows, in a later stage than the first.
 static struct literal *sized_model(bool born, bool bounded, bool across) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operator may rely on before it runs: clean fields, no data in prepare, scratch as asked
-// for even where the plan could not know it.
+// Guarantees for an operator before it runs: cleared fields, no data in prepare, and the scratch it
+// asks for, even if the plan did not know its size.
 #include "base/fp.h"
 
 #include "harness.h"

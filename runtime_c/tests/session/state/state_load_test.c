@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Restoring the variables of a session: all or none, whatever the file holds.
+// Restoring the variables of a session: all or none, for any contents of the file.
 #include "base/fp.h"
 
 #include <stdlib.h>
