@@ -14,7 +14,7 @@ enum { CPU = 1 };  // the library's device that is new enough; device 0 is not
 
 static struct fault_opencl *faults;
 
-// "scale_floats" as the text of the harness says.
+// "scale_floats", as in the source of the harness.
 static void run_scale(const char *name, unsigned char **buffers, const int32_t *ints,
                       const float *floats, uint32_t dims, const size_t *items) {
   CHECK_STR(name, "scale_floats");
@@ -95,7 +95,7 @@ SMR_TEST(every_call_may_fail_with_a_cache) {
   folder_remove(folder);
 }
 
-// Whatever a driver has against kernels of subgroups, the others do the work.
+// Kernels without subgroups replace those that a driver refuses.
 SMR_TEST(subgroups_are_taken_back) {
   samara_error error;
   scale_shares = true;
@@ -147,7 +147,7 @@ SMR_TEST(every_allocation_may_fail) {
   folder_remove(folder);
 }
 
-// What these tests work with.
+// The device of the tests below.
 static struct scale_use use;
 static struct counting counting;
 static samara_error error;
@@ -194,7 +194,7 @@ SMR_TEST(unchanged_generation_costs_nothing) {
   CHECK_EQ_INT(scale_lowered, 2);
   CHECK_EQ_INT(counting.calls, allocations);
   CHECK_EQ_INT(faults->calls - calls, 3);  // two kernels and a flush
-  // Another place of one tensor: the arguments that name it, and no kernel object more.
+  // One tensor moves: its arguments are set, and no kernel object is created.
   const long live = faults->live;
   use.region.tensors[1].offset_bytes = 64;
   use.region.region.generation++;
@@ -204,7 +204,7 @@ SMR_TEST(unchanged_generation_costs_nothing) {
   close_use();
 }
 
-// A handle may be equal to one of memory that is gone, which the kernel object must not keep.
+// A new handle may equal that of released memory, so the kernel object must not keep arguments.
 SMR_TEST(released_memory_is_set_again) {
   uint64_t ticket = 0;
   REQUIRE(open_use());
@@ -233,7 +233,8 @@ SMR_TEST(submit_may_be_tried_again) {
     use.region.region.generation++;
     faults->at = faults->calls + k;
     status = submit(0, 2, &ticket);
-    // The last call is the flush: the work was begun, and the device is not trusted any more.
+    // The last call is the flush. If it fails, the work was begun, and the device is not trusted
+    // again.
     if (status == SAMARA_OK) break;
     faults->at = -1;
     CHECK_EQ_INT(scale_run(&use, UINT64_MAX, &error), SAMARA_OK);
@@ -420,7 +421,7 @@ SMR_TEST(library_may_be_missing) {
 
 // ---- the cache ----
 
-// What one use did with the cache: 1 built and kept, 0 read.
+// How one use got its program: 1 built it, 0 read it from the cache.
 static long builds_of_use(const char *folder) {
   reset();
   CHECK_EQ_INT(use_once(-1, folder, &error), SAMARA_OK);
@@ -456,7 +457,7 @@ SMR_TEST(broken_entries_are_made_again) {
   unsigned char again[4096];
   CHECK_EQ_INT(folder_read(path, again, sizeof again), size);
   CHECK_MEM(again, whole, size);
-  // Another source has another entry.
+  // Each source has its own entry.
   static char other[sizeof scale_text + 16];
   (void)snprintf(other, sizeof other, "%s\n", scale_text);
   scale_text_now = other;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches against the CPU: int8 but products, to the bit.
+// Launches of int8 operators other than products, against the CPU to the bit.
 #include "base/fp.h"
 
 #include "backends/one_node.h"

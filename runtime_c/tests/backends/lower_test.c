@@ -117,7 +117,7 @@ SMR_TEST(conv_axes) {
   }
 }
 
-// Enough outputs for tiles of 4 x 4 on a device of one unit, and none of them whole at the ends.
+// Enough outputs for tiles of 4 x 4 on a device of one unit, with cut tiles at the ends.
 SMR_TEST(conv_large) {
   static const samara_dtype types[][2] = {{F32, F32}, {F32, F16}, {F16, F16}};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -138,7 +138,7 @@ SMR_TEST(conv_large) {
     conv("conv", window, types[i][0], types[i][1], PACKED, 3, 0);
     conv("conv", point, types[i][0], types[i][1], PACKED, 3, 1);
   }
-  // Weights of more than 512 KB: items walk pixels first, not columns.
+  // Weights of more than 512 KB: items iterate over pixels before columns.
   conv("conv", (struct conv_case){1, 2, 9, 128, 120, 3, 3, 1, 1, 1, 1}, F32, F32, PACKED, 3, 0);
 }
 
@@ -421,7 +421,7 @@ SMR_TEST(movement) {
   }
 }
 
-// A driver that keeps what all items of a work-group have on one stack overflows it else.
+// Some drivers keep the locals of all items of a work-group on one stack, which would overflow.
 SMR_TEST(groups_of_many_large_tiles_are_small) {
   static const struct {
     uint8_t rows, columns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mirror by itself: regions by hand, their answers, faults that were asked for, nothing left.
+// The mirror by itself: regions by hand, their results, requested faults, no leaks.
 #include "base/fp.h"
 
 #include "backends/mirror.h"
@@ -58,7 +58,7 @@ static int32_t rig_tensor(struct rig *rig, samara_dtype dtype, size_t element, i
 #define RIG_BYTES(rig, dtype, data, ...) \
   rig_tensor((rig), (dtype), 1, RIG_RANK(__VA_ARGS__), (const int64_t[]){__VA_ARGS__}, (data))
 
-/// Say that the constant lies in panels, `bytes` of them, `stride` apart.
+/// Mark the constant as packed in panels: `bytes` in all, `stride` apart.
 static void rig_packed(struct rig *rig, int32_t tensor, samara_layout layout, size_t bytes,
                        size_t stride, uint32_t groups) {
   rig->tensors[tensor].layout = layout;
@@ -82,7 +82,7 @@ static void rig_node(struct rig *rig, const char *op, const samara_region_attrib
 #define RIG_NONE NULL, 0
 #define RIG_ATTRIBUTES(list) (list), (uint32_t)EAGER_COUNT(list)
 
-/// Compile, load constants and lay all other tensors behind each other, with a gap.
+/// Compile, load constants and place all other tensors one after the other, with gaps.
 static samara_status rig_build(struct rig *rig) {
   uint64_t offset = 0;
   samara_status status = SAMARA_OK;
@@ -145,7 +145,7 @@ static samara_status rig_run(struct rig *rig, void *x, int32_t out, void *y) {
   return status == SAMARA_OK ? rig_wait(rig, ticket) : status;
 }
 
-/// Release what there is, the device last.
+/// Release everything, the device last.
 static void rig_end(struct rig *rig) {
   if (rig->program != NULL) rig->table->release(rig->device, SAMARA_HANDLE_PROGRAM, rig->program);
   for (uint32_t i = 0; i < rig->region.tensor_count; i++)
@@ -241,7 +241,7 @@ SMR_TEST(new_shapes_and_places) {
     rig.tensors[i].shape[0] = 2;
     rig.tensors[i].size_bytes = rig.tensors[i].size_bytes / 3 * 2;
   }
-  // The sum in place: add is not marked inplace, which the mirror has to see.
+  // The sum in place. The mirror must handle that although add is not marked inplace.
   rig.tensors[2].offset_bytes = rig.tensors[3].offset_bytes = rig.tensors[0].offset_bytes + 64;
   rig.region.generation++;
   memset(out, 0, sizeof out);
@@ -451,7 +451,7 @@ SMR_TEST(matmul_blocks_with_weights_in_panels) {
   free(x);
 }
 
-// ---- what it refuses ----
+// ---- refusals ----
 
 static void check_refused(const char *op, samara_layout layout, const char *why) {
   struct rig rig;
@@ -479,7 +479,7 @@ SMR_TEST(refusals) {
   check_refused("nonzero", SAMARA_LAYOUT_PLAIN, "depend on data");
   check_refused("add", SAMARA_LAYOUT_PANEL, "packed");
   check_refused("matmul", SAMARA_LAYOUT_DWPANEL, "packed");
-  check_refused("softmax", SAMARA_LAYOUT_PLAIN, "softmax");  // the library's own words
+  check_refused("softmax", SAMARA_LAYOUT_PLAIN, "softmax");  // the library's own text
 }
 
 // ---- faults ----

@@ -12,7 +12,7 @@
 // Inputs lie in heap buffers that end where the data ends, aligned to 4 bytes or to the element
 // if that is larger, as a session aligns them at least; outputs and scratch are exact too, aligned
 // as the session aligns them. Before every run they are filled with 0xff, which is NaN in floats:
-// an element that nobody writes is not taken for 0. Data pointers are NULL during check and prepare
+// an unwritten element is not taken for 0. Data pointers are NULL during check and prepare
 // unless constant.
 #ifndef SMR_TESTS_OP_HARNESS_H
 #define SMR_TESTS_OP_HARNESS_H

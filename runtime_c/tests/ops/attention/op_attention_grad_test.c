@@ -47,7 +47,7 @@ static void begin(struct op_test *t, const struct attention_case *c, float scale
     fill((float *)t->in_data[i], t->in[i].size_bytes / sizeof(float), i + 1);
 }
 
-// A value that no row sees may be anything.
+// A value that no row sees may have any bits.
 SMR_TEST(unseen_keys_are_not_looked_at) {
   const struct attention_case c = {1, 1, 4, 9, 3, 5, false, true, 0, {0}};
   struct op_test t;
@@ -64,7 +64,7 @@ SMR_TEST(unseen_keys_are_not_looked_at) {
   op_end(&t);
 }
 
-// As many rows as dims can say, none of which has elements: there is nothing to walk over.
+// The largest number of rows, without elements: no loop may run over the rows.
 SMR_TEST(rows_without_elements) {
   const size_t many = SIZE_MAX >> 8;
   const struct attention_case cases[] = {{1, 1, many, 0, 0, 0, false, false, 0, {0}},

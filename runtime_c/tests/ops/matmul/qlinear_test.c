@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What integer products refuse, and where their weights and sums come from.
+// Refusals of integer products, and the sources of their weights and sums.
 #include "base/fp.h"
 
 #include "ops/matmul/qlinear.h"
@@ -98,7 +98,7 @@ SMR_TEST(sums_fit) {
   q.bias[3] = -q.bias[3] - 1;
   begin(&t, &q, Q_PLAIN, Q_BIAS);
   refused(&t, "sums of 6 products of up to 17024 and a bias of 2147381504 may leave int32");
-  // Whoever computes a bias, or wants the sums, gets them modulo 2^32.
+  // With a computed bias, or sums as output, they wrap modulo 2^32.
   begin(&t, &q, Q_RUNTIME, Q_BIAS);
   op_finish(&t, SAMARA_OK, NULL);
   begin(&t, &q, Q_PLAIN, Q_BIAS | Q_SUMS);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// qsoftmax, qlayer_norm and qrms_norm: what files may say wrongly.
+// qsoftmax, qlayer_norm and qrms_norm: wrong attributes.
 // Results: tests/ops/test_tiles.py.
 #include "base/fp.h"
 
