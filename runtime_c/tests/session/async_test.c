@@ -17,8 +17,7 @@ static struct literal *doubling(void) {
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_symbol(f, "n", 0, 0, ASYNC_N);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
-  const uint32_t y = literal_vector(f, "y", n);
-  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), "y", n);
   literal_output(f, y, "y");
   return l;
 }
@@ -120,9 +119,8 @@ static struct literal *two_nodes(int64_t most) {
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_symbol(f, "n", 0, 0, most);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
-  const uint32_t s = literal_vector(f, "s", n), y = literal_vector(f, "y", n);
-  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), LITERAL_LIST(s));
-  literal_node(f, smr_op_find(SMR_CODE_RELU), "relu", LITERAL_LIST(s), LITERAL_LIST(y));
+  const uint32_t s = literal_map(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), "s", n);
+  const uint32_t y = literal_map(f, smr_op_find(SMR_CODE_RELU), "relu", LITERAL_LIST(s), "y", n);
   literal_output(f, y, "y");
   return l;
 }

@@ -22,9 +22,8 @@ static struct literal *passing(int64_t most) {
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_symbol(f, "n", 0, 0, most);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
-  const uint32_t s = literal_vector(f, "s", n), y = literal_vector(f, "y", n);
-  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), LITERAL_LIST(s));
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(s), LITERAL_LIST(y));
+  const uint32_t s = literal_map(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), "s", n);
+  const uint32_t y = literal_map(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(s), "y", n);
   literal_output(f, y, "y");
   literal_output(f, x, "same");
   literal_output(f, literal_constant(l, f, "k", SAMARA_FLOAT32, constant, 1, BIND_N), "k");
@@ -109,8 +108,7 @@ SMR_TEST(a_value_that_is_two_outputs_is_copied) {
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_int(f, BIND_N);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
-  const uint32_t y = literal_vector(f, "y", n);
-  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), "y", n);
   literal_output(f, y, "y");
   literal_output(f, y, "again");
   samara_session *s = literal_open(l);
@@ -153,9 +151,8 @@ SMR_TEST(an_input_may_lie_in_the_same_buffer) {
   const uint32_t n = literal_int(f, BIND_N);
   const uint32_t a = literal_input(f, literal_vector(f, "a", n));
   const uint32_t b = literal_input(f, literal_vector(f, "b", n));
-  const uint32_t y = literal_vector(f, "y", n), z = literal_vector(f, "z", n);
-  literal_node(f, op(SMR_CODE_SUB), "first", LITERAL_LIST(a, b), LITERAL_LIST(y));
-  literal_node(f, op(SMR_CODE_SUB), "second", LITERAL_LIST(y, b), LITERAL_LIST(z));
+  const uint32_t y = literal_map(f, op(SMR_CODE_SUB), "first", LITERAL_LIST(a, b), "y", n);
+  const uint32_t z = literal_map(f, op(SMR_CODE_SUB), "second", LITERAL_LIST(y, b), "z", n);
   literal_output(f, y, "y");
   literal_output(f, z, "z");
   samara_session *s = literal_open(l);
@@ -183,8 +180,7 @@ SMR_TEST(an_output_that_is_a_variable_too) {
   const uint32_t n = literal_int(f, BIND_N);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
   const uint32_t v = literal_input(f, literal_vector(f, "v", n));
-  const uint32_t y = literal_vector(f, "y", n);
-  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(x, v), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(x, v), "y", n);
   literal_output(f, y, "next_v");
   literal_output(f, y, "y");
   const int64_t dims[] = {BIND_N};
@@ -265,9 +261,8 @@ SMR_TEST(an_output_whose_size_depends_on_data_takes_no_buffer) {
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
   const uint32_t k = literal_expr(f, SMR_EXPR_BORN, 0, 0, 1, (int64_t)n);
   const uint32_t at = literal_value(f, "at", SAMARA_INT64, 2, one, k);
-  const uint32_t y = literal_vector(f, "y", n);
   literal_node(f, op(SMR_CODE_NONZERO), "where", LITERAL_LIST(x), LITERAL_LIST(at));
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(x), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(x), "y", n);
   literal_output(f, at, "at");
   literal_output(f, y, "y");
   samara_session *s = literal_open(l);

@@ -21,8 +21,7 @@ static struct literal *one_node(void) {
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_int(f, 4);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
-  const uint32_t y = literal_vector(f, "y", n);
-  literal_node(f, op(SMR_CODE_RELU), "first", LITERAL_LIST(x), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, op(SMR_CODE_RELU), "first", LITERAL_LIST(x), "y", n);
   literal_output(f, y, "y");
   return l;
 }

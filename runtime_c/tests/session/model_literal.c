@@ -202,6 +202,13 @@ uint32_t literal_node(struct literal_function *f, const struct smr_op *op, const
   return index;
 }
 
+uint32_t literal_map(struct literal_function *f, const struct smr_op *op, const char *name,
+                     const int64_t *inputs, const char *output, uint32_t dim) {
+  const uint32_t y = literal_vector(f, output, dim);
+  literal_node(f, op, name, inputs, LITERAL_LIST(y));
+  return y;
+}
+
 static struct smr_node_attr *literal_find_attr(struct literal_function *f, uint32_t node,
                                                const char *name, uint32_t *index) {
   const int found = attr_index(f->nodes[node].op, name);

@@ -78,6 +78,9 @@ uint32_t literal_node(struct literal_function *f, const struct smr_op *op, const
                       const int64_t *inputs, const int64_t *outputs);
 #define LITERAL_LIST(...) ((const int64_t[]){__VA_ARGS__, LITERAL_END})
 #define LITERAL_NONE ((const int64_t[]){LITERAL_END})
+/// A node whose only output is a new float32 value of one dim. Returns that.
+uint32_t literal_map(struct literal_function *f, const struct smr_op *op, const char *name,
+                     const int64_t *inputs, const char *output, uint32_t dim);
 /// Set an attribute of a node by name.
 void literal_attr(struct literal_function *f, uint32_t node, const char *name,
                   struct smr_attr value);

@@ -18,8 +18,7 @@ static struct literal *adding(void) {
   const uint32_t n = literal_symbol(f, "n", 0, 0, INT64_MAX);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
   const uint32_t y = literal_input(f, literal_vector(f, "y", n));
-  const uint32_t s = literal_vector(f, "s", n);
-  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(x, y), LITERAL_LIST(s));
+  const uint32_t s = literal_map(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(x, y), "s", n);
   literal_output(f, s, "sum");
   literal_output(f, y, "same");
   return l;

@@ -52,11 +52,9 @@ static struct literal *chain(void) {
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_int(f, RUN_N);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
-  const uint32_t a = literal_vector(f, "a", n), b = literal_vector(f, "b", n);
-  const uint32_t y = literal_vector(f, "y", n);
-  literal_node(f, &probe_op, "first", LITERAL_LIST(x), LITERAL_LIST(a));
-  literal_node(f, &probe_op, "second", LITERAL_LIST(a), LITERAL_LIST(b));
-  literal_node(f, &probe_op, "third", LITERAL_LIST(b), LITERAL_LIST(y));
+  const uint32_t a = literal_map(f, &probe_op, "first", LITERAL_LIST(x), "a", n);
+  const uint32_t b = literal_map(f, &probe_op, "second", LITERAL_LIST(a), "b", n);
+  const uint32_t y = literal_map(f, &probe_op, "third", LITERAL_LIST(b), "y", n);
   literal_output(f, y, "y");
   return l;
 }
@@ -252,8 +250,7 @@ SMR_TEST(a_deadline_stops_inside_a_node) {
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_int(f, RUN_N);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
-  const uint32_t y = literal_vector(f, "y", n);
-  literal_node(f, &slow, "only", LITERAL_LIST(x), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, &slow, "only", LITERAL_LIST(x), "y", n);
   literal_output(f, y, "y");
   const samara_model *model = literal_finish(l);
   for (size_t threads = 1; threads <= 2; threads++) {

@@ -20,9 +20,8 @@ static struct literal *negation(struct smr_golden *golden, struct smr_golden_ten
   literal_constant(l, f, "golden_y", SAMARA_FLOAT32, wanted, 1, 3);
   const uint32_t n = literal_symbol(f, "n", 0, 0, INT64_MAX);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
-  const uint32_t y = literal_vector(f, "y", n);
   const uint32_t d = literal_value(f, "d", SAMARA_INT64, 1, literal_int(f, 1));
-  literal_node(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST(x), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST(x), "y", n);
   const uint32_t node =
       literal_node(f, smr_op_find(SMR_CODE_DIMS), "dims", LITERAL_NONE, LITERAL_LIST(d));
   literal_attr_dims(f, node, "values", 1, n);

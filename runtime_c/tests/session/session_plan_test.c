@@ -18,17 +18,15 @@ static struct literal *picker(bool bounded) {
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
   const uint32_t k = literal_expr(f, SMR_EXPR_BORN, 1, 0, 1, bounded ? (int64_t)n : -1);
   const uint32_t one = literal_int(f, 1);
-  const uint32_t r = literal_vector(f, "r", n);
   const uint32_t at = literal_value(f, "at", SAMARA_INT64, 2, one, k);
   const uint32_t flat = literal_value(f, "flat", SAMARA_INT64, 1, k);
-  const uint32_t y = literal_vector(f, "y", k), z = literal_vector(f, "z", k);
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(x), LITERAL_LIST(r));
+  const uint32_t r = literal_map(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(x), "r", n);
   literal_node(f, op(SMR_CODE_NONZERO), "where", LITERAL_LIST(r), LITERAL_LIST(at));
   const uint32_t node =
       literal_node(f, op(SMR_CODE_RESHAPE), "flatten", LITERAL_LIST(at), LITERAL_LIST(flat));
   literal_attr_dims(f, node, "shape", 1, k);
-  literal_node(f, op(SMR_CODE_GATHER), "take", LITERAL_LIST(x, flat), LITERAL_LIST(y));
-  literal_node(f, op(SMR_CODE_ADD), "twice", LITERAL_LIST(y, y), LITERAL_LIST(z));
+  const uint32_t y = literal_map(f, op(SMR_CODE_GATHER), "take", LITERAL_LIST(x, flat), "y", k);
+  const uint32_t z = literal_map(f, op(SMR_CODE_ADD), "twice", LITERAL_LIST(y, y), "z", k);
   literal_output(f, z, "z");
   literal_output(f, at, "at");
   return l;

@@ -16,8 +16,7 @@ static void add_then(struct literal *l) {
   struct literal_function *f = literal_add(l, "double", false);
   const uint32_t n = literal_symbol(f, "n", 0, 0, INT64_MAX);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
-  const uint32_t y = literal_vector(f, "y", n);
-  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), "y", n);
   literal_output(f, y, "y");
 }
 
@@ -67,8 +66,7 @@ static struct literal *choice(enum else_kind kind, int64_t upper, bool bounded) 
       literal_node(f, op(SMR_CODE_IF), "choose", LITERAL_LIST(c, x), LITERAL_LIST(y));
   literal_attr(f, node, "then", (struct smr_attr){.i = 0});
   literal_attr(f, node, "orelse", (struct smr_attr){.i = 1});
-  const uint32_t z = literal_vector(f, "z", dim);
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(y), LITERAL_LIST(z));
+  const uint32_t z = literal_map(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(y), "z", dim);
   literal_output(f, z, "z");
   literal_output(f, y, "y");
   return l;

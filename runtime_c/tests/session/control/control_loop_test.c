@@ -22,9 +22,8 @@ static void add_body(struct literal *l, bool with_condition) {
   const uint32_t n = literal_symbol(f, "n", 2, 0, INT64_MAX);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
   const uint32_t k = literal_input(f, literal_vector(f, "k", n));
-  const uint32_t y = literal_vector(f, "y", n), p = literal_vector(f, "p", n);
-  literal_node(f, op(SMR_CODE_ADD), "step", LITERAL_LIST(x, k), LITERAL_LIST(y));
-  literal_node(f, op(SMR_CODE_MUL), "product", LITERAL_LIST(x, k), LITERAL_LIST(p));
+  const uint32_t y = literal_map(f, op(SMR_CODE_ADD), "step", LITERAL_LIST(x, k), "y", n);
+  const uint32_t p = literal_map(f, op(SMR_CODE_MUL), "product", LITERAL_LIST(x, k), "p", n);
   uint32_t go = c;
   if (with_condition) {
     const uint32_t s = literal_value(f, "s", SAMARA_FLOAT32, 0);
@@ -224,11 +223,9 @@ SMR_TEST(a_carried_value_can_grow) {
   literal_input(f, x);
   const uint32_t more = literal_expr(f, SMR_EXPR_ADD, (int32_t)n, (int32_t)literal_int(f, 1), 0, 0);
   const uint32_t e = literal_constant(l, f, "e", SAMARA_FLOAT32, &one, 1, 1);
-  const uint32_t y = literal_vector(f, "y", more), r = literal_vector(f, "r", more);
-  const uint32_t w = literal_vector(f, "w", more);
-  literal_node(f, op(SMR_CODE_CONCAT), "join", LITERAL_LIST(x, e), LITERAL_LIST(y));
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(y), LITERAL_LIST(r));
-  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(r, e), LITERAL_LIST(w));
+  const uint32_t y = literal_map(f, op(SMR_CODE_CONCAT), "join", LITERAL_LIST(x, e), "y", more);
+  const uint32_t r = literal_map(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(y), "r", more);
+  const uint32_t w = literal_map(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(r, e), "w", more);
   literal_output(f, c, "c");
   literal_output(f, w, "w");
   f = literal_add(l, "main", true);
@@ -242,8 +239,7 @@ SMR_TEST(a_carried_value_can_grow) {
       literal_node(f, op(SMR_CODE_LOOP), "loop", LITERAL_LIST(t, -1, x0), LITERAL_LIST(z));
   literal_attr(f, node, "body", (struct smr_attr){.i = 0});
   literal_attr(f, node, "carried", (struct smr_attr){.i = 1});
-  const uint32_t z2 = literal_vector(f, "z2", born);
-  literal_node(f, op(SMR_CODE_ADD), "double", LITERAL_LIST(z, z), LITERAL_LIST(z2));
+  const uint32_t z2 = literal_map(f, op(SMR_CODE_ADD), "double", LITERAL_LIST(z, z), "z2", born);
   literal_output(f, z2, "z2");
   literal_output(f, z, "z");
   samara_session *s = literal_open(l);

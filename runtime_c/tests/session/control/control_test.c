@@ -14,8 +14,7 @@ static struct literal_function *add_twice(struct literal *l) {
   struct literal_function *f = literal_add(l, "twice", false);
   const uint32_t n = literal_symbol(f, "n", 0, 0, INT64_MAX);
   const uint32_t x = literal_input(f, literal_vector(f, "tx", n));
-  const uint32_t y = literal_vector(f, "ty", n);
-  literal_node(f, op(SMR_CODE_ADD), "sum", LITERAL_LIST(x, x), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, op(SMR_CODE_ADD), "sum", LITERAL_LIST(x, x), "ty", n);
   literal_output(f, y, "ty");
   literal_output(f, x, "tx");
   return f;
@@ -99,8 +98,7 @@ SMR_TEST(calls_nest) {
                    z = literal_vector(f, "z", n);
     literal_input(f, x);
     call(f, depth - 1, "down", x, y, z);
-    const uint32_t w = literal_vector(f, "w", n);
-    literal_node(f, op(SMR_CODE_ADD), "plus", LITERAL_LIST(y, z), LITERAL_LIST(w));
+    const uint32_t w = literal_map(f, op(SMR_CODE_ADD), "plus", LITERAL_LIST(y, z), "w", n);
     literal_output(f, w, "w");
     literal_output(f, y, "y");
   }

@@ -23,8 +23,8 @@ SMR_TEST(the_message_is_the_models_whatever_its_length) {
     struct literal_function *f = literal_add(l, "main", true);
     const uint32_t n = literal_int(f, 2);
     const uint32_t x = literal_input(f, literal_vector(f, "x", n));
-    const uint32_t y = literal_vector(f, "y", n), z = literal_vector(f, "z", n);
-    literal_node(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST(x), LITERAL_LIST(y));
+    const uint32_t z = literal_vector(f, "z", n);
+    const uint32_t y = literal_map(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST(x), "y", n);
     const uint32_t node =
         literal_node(f, smr_op_find(SMR_CODE_TRAP), "stop", LITERAL_LIST(y), LITERAL_LIST(z));
     literal_attr(f, node, "message", (struct smr_attr){.text = message, .count = lengths[i]});

@@ -196,8 +196,8 @@ SMR_TEST(checks_read_weights_as_the_device_has_them) {
   const uint32_t four = literal_int(f, 4);
   const uint32_t in = literal_input(f, literal_vector(f, "x", four));
   const uint32_t w = literal_constant(l, f, "w", SAMARA_FLOAT32, weights, 1, 4);
-  const uint32_t y = literal_vector(f, "y", four);
-  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(in, w), LITERAL_LIST(y));
+  const uint32_t y =
+      literal_map(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(in, w), "y", four);
   literal_output(f, y, "y");
   (void)literal_finish(l);
   struct rig rig =

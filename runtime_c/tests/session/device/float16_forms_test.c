@@ -41,11 +41,10 @@ static struct literal *bits_model(void) {
   const uint32_t six = literal_int(f, 6);
   const uint32_t x = literal_input(f, literal_vector(f, "x", six));
   const uint32_t y = literal_input(f, literal_vector(f, "y", six));
-  const uint32_t a = literal_vector(f, "a", six), n = literal_vector(f, "n", six);
   const uint32_t bits = literal_value(f, "bits", SAMARA_INT32, 1, six);
   const uint32_t b = literal_vector(f, "b", six);
-  literal_node(f, smr_op_find(SMR_CODE_RELU), "relu", LITERAL_LIST(x), LITERAL_LIST(a));
-  literal_node(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST(a), LITERAL_LIST(n));
+  const uint32_t a = literal_map(f, smr_op_find(SMR_CODE_RELU), "relu", LITERAL_LIST(x), "a", six);
+  const uint32_t n = literal_map(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST(a), "n", six);
   const uint32_t cast = literal_node(f, smr_op_find(SMR_CODE_BITCAST), "bitcast", LITERAL_LIST(n),
                                      LITERAL_LIST(bits));
   literal_attr(f, cast, "to", (struct smr_attr){.i = SAMARA_INT32});

@@ -16,14 +16,13 @@ static struct literal *three_nodes(void) {
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_int(f, 4);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
-  const uint32_t a = literal_vector(f, "a", n), b = literal_vector(f, "b", n);
-  const uint32_t y = literal_vector(f, "y", n);
+  const uint32_t a = literal_vector(f, "a", n);
   const uint32_t node =
       literal_node(f, op(SMR_CODE_RELU), "first", LITERAL_LIST(x), LITERAL_LIST(a));
   f->nodes[node].absorbed = absorbed;
   f->nodes[node].absorbed_count = 1;
-  literal_node(f, op(SMR_CODE_IDENTITY), "view", LITERAL_LIST(a), LITERAL_LIST(b));
-  literal_node(f, op(SMR_CODE_NEG), "last", LITERAL_LIST(b), LITERAL_LIST(y));
+  const uint32_t b = literal_map(f, op(SMR_CODE_IDENTITY), "view", LITERAL_LIST(a), "b", n);
+  const uint32_t y = literal_map(f, op(SMR_CODE_NEG), "last", LITERAL_LIST(b), "y", n);
   literal_output(f, y, "y");
   return l;
 }

@@ -15,9 +15,9 @@ static inline struct literal *looping(void) {
   const uint32_t c = literal_value(f, "c", SAMARA_BOOL, 0);
   literal_input(f, c);
   const uint32_t n = literal_int(f, 2);
-  const uint32_t x = literal_vector(f, "x", n), y = literal_vector(f, "y", n);
+  const uint32_t x = literal_vector(f, "x", n);
   literal_input(f, x);
-  literal_node(f, smr_op_find(SMR_CODE_RELU), "inner", LITERAL_LIST(x), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, smr_op_find(SMR_CODE_RELU), "inner", LITERAL_LIST(x), "y", n);
   literal_output(f, c, "c");
   literal_output(f, y, "y");
   f = literal_add(l, "main", true);

@@ -15,9 +15,9 @@ static struct literal *exponential(void) {
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_int(f, 2);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
-  const uint32_t e = literal_vector(f, "e", n), y = literal_vector(f, "y", n);
-  literal_node(f, smr_op_find(SMR_CODE_EXP), "grow", LITERAL_LIST(x), LITERAL_LIST(e));
-  literal_node(f, smr_op_find(SMR_CODE_IDENTITY), "same", LITERAL_LIST(e), LITERAL_LIST(y));
+  const uint32_t e = literal_map(f, smr_op_find(SMR_CODE_EXP), "grow", LITERAL_LIST(x), "e", n);
+  const uint32_t y =
+      literal_map(f, smr_op_find(SMR_CODE_IDENTITY), "same", LITERAL_LIST(e), "y", n);
   literal_output(f, y, "y");
   return l;
 }

@@ -276,8 +276,7 @@ SMR_TEST(a_chain_in_place_needs_one_buffer) {
   uint32_t last = literal_vector(f, "x", n);
   literal_input(f, last);
   for (int i = 0; i < 20; i++) {
-    const uint32_t next = literal_vector(f, "v", n);
-    literal_node(f, &bump_op, "bump", LITERAL_LIST(last), LITERAL_LIST(next));
+    const uint32_t next = literal_map(f, &bump_op, "bump", LITERAL_LIST(last), "v", n);
     last = next;
   }
   literal_output(f, last, "y");

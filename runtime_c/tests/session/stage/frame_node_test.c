@@ -66,8 +66,7 @@ SMR_TEST(scratch_beyond_the_plan_is_found) {
   const uint32_t x = literal_input(f, literal_vector(f, "x", most));
   const uint32_t count = literal_input(f, literal_value(f, "count", SAMARA_INT64, 0));
   const uint32_t k = literal_expr(f, SMR_EXPR_READ, (int32_t)count, 0, (int32_t)most, 0);
-  const uint32_t y = literal_vector(f, "y", k);
-  literal_node(f, &needy_op, "needy", LITERAL_LIST(x, -1), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, &needy_op, "needy", LITERAL_LIST(x, -1), "y", k);
   literal_output(f, y, "y");
   samara_session *s = literal_open(l);
   const int64_t counts[] = {60, 40, 49, 3, 55};
@@ -83,8 +82,7 @@ SMR_TEST(a_node_is_prepared_once_for_unchanged_dims) {
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_int(f, 10);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
-  const uint32_t y = literal_vector(f, "y", n);
-  literal_node(f, &needy_op, "needy", LITERAL_LIST(x, -1), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, &needy_op, "needy", LITERAL_LIST(x, -1), "y", n);
   literal_output(f, y, "y");
   samara_session *s = literal_open(l);
   const unsigned long before = smr_test_state()->n_checks;

@@ -29,8 +29,7 @@ SMR_TEST(guards_name_what_does_not_hold) {
   const uint32_t half = literal_expr(f, SMR_EXPR_FLOORDIV, (int32_t)n, (int32_t)two, 0, 0);
   const uint32_t even = literal_expr(f, SMR_EXPR_MUL, (int32_t)half, (int32_t)two, 0, 0);
   const uint32_t x = literal_input(f, literal_vector(f, "x", n));
-  const uint32_t y = literal_vector(f, "y", n);
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(x), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(x), "y", n);
   literal_output(f, y, "y");
   add_guard(f, SMR_RELATION_EQ, n, even, 0, "n must be even");
   add_guard(f, SMR_RELATION_LE, n, literal_int(f, 8), -1, "at most eight");
@@ -73,13 +72,13 @@ static struct literal *cut(uint8_t dtype, bool bounded, uint32_t element) {
   const uint32_t count = literal_input(f, literal_value(f, "count", dtype, 1, literal_int(f, 2)));
   const uint32_t k = literal_expr(f, SMR_EXPR_READ, (int32_t)count, (int32_t)element,
                                   bounded ? (int32_t)six : -1, 0);
-  const uint32_t y = literal_vector(f, "y", k), z = literal_vector(f, "z", k);
+  const uint32_t y = literal_vector(f, "y", k);
   const uint32_t node =
       literal_node(f, op(SMR_CODE_SLICE), "cut", LITERAL_LIST(x), LITERAL_LIST(y));
   literal_attr_dims(f, node, "begin", 1, literal_int(f, 0));
   literal_attr_dims(f, node, "end", 1, k);
   literal_attr_dims(f, node, "step", 1, literal_int(f, 1));
-  literal_node(f, op(SMR_CODE_NEG), "neg", LITERAL_LIST(y), LITERAL_LIST(z));
+  const uint32_t z = literal_map(f, op(SMR_CODE_NEG), "neg", LITERAL_LIST(y), "z", k);
   literal_output(f, z, "z");
   return l;
 }

@@ -21,9 +21,8 @@ static struct literal *counters(void) {
   literal_input(f, a);
   literal_input(f, x);
   literal_input(f, b);
-  const uint32_t y = literal_vector(f, "y", n), z = literal_vector(f, "z", n);
-  literal_node(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(a, x), LITERAL_LIST(y));
-  literal_node(f, op(SMR_CODE_ADD), "sum", LITERAL_LIST(y, b), LITERAL_LIST(z));
+  const uint32_t y = literal_map(f, op(SMR_CODE_ADD), "add", LITERAL_LIST(a, x), "y", n);
+  const uint32_t z = literal_map(f, op(SMR_CODE_ADD), "sum", LITERAL_LIST(y, b), "z", n);
   literal_output(f, y, "next_a");
   literal_output(f, z, "z");
   literal_output(f, a, "next_b");
