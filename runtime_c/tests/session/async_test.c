@@ -178,7 +178,7 @@ SMR_TEST(a_cancelled_run_that_is_refused) {
   samara_session_wait(s);
   CHECK_EQ_INT(told.count, 2);
   CHECK_EQ_INT(told.status, SAMARA_BAD_STATE);
-  CHECK_EQ_INT(samara_session_resize(s, (const int64_t *const[]){&n}, 1), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 0, n), SAMARA_OK);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   literal_close(s, l);
 }

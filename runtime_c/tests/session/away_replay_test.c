@@ -54,8 +54,7 @@ SMR_TEST(a_twin_has_the_choices_and_dims_of_the_session) {
       rig_start(RIG_STAY, 1, (samara_session_options){.isa = "scalar", .max_steps = 1000});
   samara_session *s = rig.s;
   samara_session *twin = NULL;
-  const int64_t n = 5;
-  CHECK_EQ_INT(samara_session_resize(s, (const int64_t *[]){&n}, 1), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 0, 5), SAMARA_OK);
   samara_error error;
   REQUIRE(smr_session_twin(s, &twin, &error) == SAMARA_OK);
   CHECK(twin->common.devices == NULL && twin->ready);

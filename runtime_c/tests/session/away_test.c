@@ -88,11 +88,8 @@ static void touch(const struct rig *p, uint32_t what) {
       CHECK_MEM(t.data, file, t.size_bytes);
       break;
     case 7:
-      for (int i = 0; i < 2; i++) {
-        const int64_t n = 1 + what % 8;
-        CHECK_EQ_INT(samara_session_resize(i == 0 ? p->s : p->cpu, (const int64_t *[]){&n}, 1),
-                     SAMARA_OK);
-      }
+      CHECK_EQ_INT(literal_resize(p->s, 0, 1 + what % 8), SAMARA_OK);
+      CHECK_EQ_INT(literal_resize(p->cpu, 0, 1 + what % 8), SAMARA_OK);
       break;
     default:
       break;

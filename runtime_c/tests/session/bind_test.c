@@ -30,11 +30,6 @@ static struct literal *passing(int64_t most) {
   return l;
 }
 
-static samara_status reshape(samara_session *s, int64_t n) {
-  const int64_t *const shapes[] = {&n};
-  return samara_session_resize(s, shapes, 1);
-}
-
 static const void *output_at(const samara_session *s, size_t index) {
   samara_tensor t = {.data = NULL};
   (void)samara_session_output(s, index, &t);
@@ -204,10 +199,10 @@ SMR_TEST(resize_ends_it) {
   samara_session *s = literal_open(l);
   float mine[BIND_N] = {0};
   CHECK_EQ_INT(samara_session_bind_output(s, OUT_Y, mine, sizeof mine), SAMARA_BAD_STATE);
-  CHECK_EQ_INT(reshape(s, BIND_N), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 0, BIND_N), SAMARA_OK);
   CHECK(literal_feed(s, 0, six, BIND_N));
   CHECK_EQ_INT(samara_session_bind_output(s, OUT_Y, mine, sizeof mine), SAMARA_OK);
-  CHECK_EQ_INT(reshape(s, 2), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 0, 2), SAMARA_OK);
   CHECK(literal_feed(s, 0, six, 2));
   CHECK(literal_gives(s, OUT_Y, clamped, 2));
   CHECK_EQ_INT((int)mine[0], 0);
@@ -216,7 +211,7 @@ SMR_TEST(resize_ends_it) {
   CHECK_EQ_INT(samara_session_bind_output(s, OUT_Y, mine, 8), SAMARA_OK);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   CHECK_MEM(mine, clamped, 8);
-  CHECK_EQ_INT(reshape(s, 0), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 0, 0), SAMARA_OK);
   CHECK_EQ_INT(samara_session_bind_output(s, OUT_Y, mine, 0), SAMARA_OK);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   CHECK_MEM(mine, clamped, 8);

@@ -13,6 +13,7 @@
 #include "model/decode.h"
 #include "ops/attr_index.h"
 #include "ops/table/attrs.h"
+#include "session/session.h"
 
 static void literal_need(bool condition) {
   if (!condition) abort();
@@ -288,6 +289,19 @@ samara_session *literal_counted(struct literal *literal, struct literal_memory *
 void literal_close(samara_session *session, struct literal *literal) {
   samara_session_destroy(session);
   literal_free(literal);
+}
+
+samara_status literal_resize(samara_session *session, size_t index, int64_t n) {
+  const int64_t *shapes[LITERAL_PORTS] = {NULL};
+  shapes[index] = &n;
+  return samara_session_resize(session, shapes, session->function->user_input_count);
+}
+
+samara_pool *literal_pool(size_t threads) {
+  samara_pool *pool = NULL;
+  const samara_pool_options options = {.struct_size = sizeof options, .threads = threads};
+  literal_need(samara_pool_create(&options, &pool, NULL) == SAMARA_OK);
+  return pool;
 }
 
 bool literal_feed(samara_session *session, size_t index, const float *data, size_t count) {

@@ -99,6 +99,10 @@ samara_session *literal_session(const samara_model *model, samara_session_option
 samara_session *literal_open(struct literal *literal);
 /// Destroy the session and release its model.
 void literal_close(samara_session *session, struct literal *literal);
+/// Resize input `index` to [n]. The other inputs keep their dims.
+samara_status literal_resize(samara_session *session, size_t index, int64_t n);
+/// A pool. Aborts where there is none.
+samara_pool *literal_pool(size_t threads);
 /// Set input `index` of a session, float32; false (and a message) on failure.
 bool literal_feed(samara_session *session, size_t index, const float *data, size_t count);
 /// Compare output `index` with `count` float32; false with a message.

@@ -71,10 +71,7 @@ SMR_TEST(runs_a_chain_with_any_number_of_threads) {
   float *x = ramp();
   REQUIRE(x != NULL);
   for (size_t threads = 1; threads <= 4; threads++) {
-    samara_pool *pool = NULL;
-    const samara_pool_options pool_options = {.struct_size = sizeof pool_options,
-                                              .threads = threads};
-    REQUIRE(samara_pool_create(&pool_options, &pool, NULL) == SAMARA_OK);
+    samara_pool *pool = literal_pool(threads);
     samara_session *s = literal_session(model, (samara_session_options){.pool = pool});
     CHECK_EQ_INT(samara_session_set_input(s, 0, x, RUN_N * sizeof *x), SAMARA_OK);
     CHECK_EQ_INT(samara_session_run(s), SAMARA_OK);
@@ -101,10 +98,7 @@ SMR_TEST(a_failure_names_function_node_and_lowest_element) {
   x[60000] = -2;  // becomes -1 for the second
   x[59999] = -2;
   for (size_t threads = 1; threads <= 4; threads += 3) {
-    samara_pool *pool = NULL;
-    const samara_pool_options pool_options = {.struct_size = sizeof pool_options,
-                                              .threads = threads};
-    REQUIRE(samara_pool_create(&pool_options, &pool, NULL) == SAMARA_OK);
+    samara_pool *pool = literal_pool(threads);
     samara_session *s = literal_session(model, (samara_session_options){.pool = pool});
     CHECK_EQ_INT(samara_session_set_input(s, 0, x, RUN_N * sizeof *x), SAMARA_OK);
     for (int again = 0; again < 20; again++) {
@@ -254,10 +248,7 @@ SMR_TEST(a_deadline_stops_inside_a_node) {
   literal_output(f, y, "y");
   const samara_model *model = literal_finish(l);
   for (size_t threads = 1; threads <= 2; threads++) {
-    samara_pool *pool = NULL;
-    const samara_pool_options pool_options = {.struct_size = sizeof pool_options,
-                                              .threads = threads};
-    REQUIRE(samara_pool_create(&pool_options, &pool, NULL) == SAMARA_OK);
+    samara_pool *pool = literal_pool(threads);
     samara_session *s =
         literal_session(model, (samara_session_options){.pool = pool, .deadline_us = 20000});
     atomic_store(&slow_tiles, 0);

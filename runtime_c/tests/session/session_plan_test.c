@@ -75,9 +75,7 @@ static void check_picker(bool bounded) {
   CHECK_EQ_INT(samara_session_input(s, 0, &x), SAMARA_OK);
   CHECK_EQ_INT(x.shape[0], 40);
   const size_t created = memory.calls;
-  const int64_t six[] = {6};
-  const int64_t *shapes[] = {six};
-  CHECK_EQ_INT(samara_session_resize(s, shapes, 1), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 0, 6), SAMARA_OK);
   if (bounded) CHECK_EQ_INT(memory.calls, created);
   for (int again = 0; again < 3; again++) check_picks(s);
   if (bounded) CHECK_EQ_INT(memory.calls, created);
@@ -109,9 +107,7 @@ static void check_oom(bool bounded) {
     samara_error error = {.text = ""};
     samara_status status = samara_session_create(model, &options, &s, &error);
     if (status == SAMARA_OK) {
-      const int64_t six[] = {6};
-      const int64_t *shapes[] = {six};
-      status = samara_session_resize(s, shapes, 1);
+      status = literal_resize(s, 0, 6);
       if (status == SAMARA_OK) {
         CHECK(literal_feed(s, 0, (const float[]){0, 3, -1, 5, 7, 0}, 6));
         status = samara_session_run(s);
@@ -119,7 +115,7 @@ static void check_oom(bool bounded) {
       if (status != SAMARA_OK) {
         CHECK(samara_session_error(s)[0] != '\0');
         // The next attempt works.
-        CHECK_EQ_INT(samara_session_resize(s, shapes, 1), SAMARA_OK);
+        CHECK_EQ_INT(literal_resize(s, 0, 6), SAMARA_OK);
         check_picks(s);
       }
     } else {

@@ -376,9 +376,7 @@ SMR_TEST(bound_inputs) {
 }
 
 SMR_TEST(threads_give_the_same_bits) {
-  samara_pool *pool = NULL;
-  const samara_pool_options options = {.struct_size = sizeof options, .threads = 3};
-  REQUIRE(samara_pool_create(&options, &pool, NULL) == SAMARA_OK);
+  samara_pool *pool = literal_pool(3);
   struct made m;
   struct smr_image_fields fields = fields_of(SAMARA_FLOAT32);
   static const uint32_t size[] = {39, 37};

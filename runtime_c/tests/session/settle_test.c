@@ -177,9 +177,8 @@ SMR_TEST(resizes_go_on_while_a_device_gets_ready) {
   const uint64_t start = smr_os_now_ns();
   for (int64_t n = 0; !rig_report(s).settled && smr_os_now_ns() - start < 5000000000u; n++) {
     const int64_t dim = 1 + n % 8;
-    const int64_t *shapes[] = {&dim};
-    CHECK_EQ_INT(samara_session_resize(cpu, shapes, 1), SAMARA_OK);
-    CHECK_EQ_INT(samara_session_resize(s, shapes, 1), SAMARA_OK);
+    CHECK_EQ_INT(literal_resize(cpu, 0, dim), SAMARA_OK);
+    CHECK_EQ_INT(literal_resize(s, 0, dim), SAMARA_OK);
     CHECK(rig_same(cpu, s, (uint32_t)n));
   }
   CHECK(rig_report(s).active);

@@ -95,9 +95,7 @@ static void check_born(int64_t upper, bool bounded) {
   struct literal *l = choice(ELSE_SLICE, upper, bounded);
   struct literal_memory memory;
   samara_session *s = literal_counted(l, &memory);
-  const int64_t n5[] = {5};
-  const int64_t *shapes[] = {NULL, n5};
-  CHECK_EQ_INT(samara_session_resize(s, shapes, 2), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 1, 5), SAMARA_OK);
   const size_t calls = memory.calls;
   for (int again = 0; again < 3; again++) {
     CHECK(literal_feed(s, 1, (const float[]){1, -2, 3, -4, 5}, 5));
@@ -119,9 +117,7 @@ SMR_TEST(dims_without_bound_grow) { check_born(INT64_MAX, false); }
 SMR_TEST(a_branch_that_cannot_run_hurts_only_when_taken) {
   struct literal *l = choice(ELSE_SLICE, INT64_MAX, true);
   samara_session *s = literal_open(l);
-  const int64_t n1[] = {1};  // too short for the slice
-  const int64_t *shapes[] = {NULL, n1};
-  CHECK_EQ_INT(samara_session_resize(s, shapes, 2), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 1, 1), SAMARA_OK);  // too short for the slice
   CHECK(literal_feed(s, 1, (const float[]){7}, 1));
   CHECK(choose(s, true));
   CHECK(literal_gives(s, 0, (const float[]){14}, 1));

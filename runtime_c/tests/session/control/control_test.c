@@ -55,10 +55,8 @@ static struct literal *three_calls(void) {
 SMR_TEST(one_callee_serves_calls_of_different_dims) {
   struct literal *l = three_calls();
   samara_session *s = literal_open(l);
-  const int64_t three[] = {3}, n5[] = {5};
-  const int64_t *shapes[] = {three, n5};
   for (int again = 0; again < 3; again++) {
-    CHECK_EQ_INT(samara_session_resize(s, shapes, 2), SAMARA_OK);
+    CHECK_EQ_INT(literal_resize(s, 1, 5), SAMARA_OK);
     CHECK(literal_feed(s, 0, (const float[]){1, 2, 3}, 3));
     CHECK(literal_feed(s, 1, (const float[]){1, 10, 100, 1000, 10000}, 5));
     CHECK(literal_gives(s, 0, (const float[]){2, 4, 6}, 3));
@@ -74,9 +72,7 @@ SMR_TEST(kept_tensors_inside_callees_are_the_last_call_s) {
   const char *keep[] = {"ty"};
   samara_session *s =
       literal_session(literal_finish(l), (samara_session_options){.keep = keep, .keep_count = 1});
-  const int64_t n2[] = {2};
-  const int64_t *shapes[] = {NULL, n2};
-  CHECK_EQ_INT(samara_session_resize(s, shapes, 2), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 1, 2), SAMARA_OK);
   samara_tensor t;
   CHECK_EQ_INT(samara_session_kept(s, "ty", &t), SAMARA_BAD_STATE);
   CHECK(literal_feed(s, 1, (const float[]){1, 10}, 2));

@@ -141,10 +141,9 @@ SMR_TEST(blocks_grow_with_the_dims_and_are_counted) {
   static const int64_t dims[] = {0, 3, 16, 17, 200, 5, 33, 0, 200, 201};
   int64_t most = 0;
   for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
-    const int64_t *shapes[] = {&dims[i]};
     if (dims[i] > most) most = dims[i];
-    CHECK_EQ_INT(samara_session_resize(cpu, shapes, 1), SAMARA_OK);
-    CHECK_EQ_INT(samara_session_resize(s, shapes, 1), SAMARA_OK);
+    CHECK_EQ_INT(literal_resize(cpu, 0, dims[i]), SAMARA_OK);
+    CHECK_EQ_INT(literal_resize(s, 0, dims[i]), SAMARA_OK);
     CHECK(rig_same(cpu, s, (uint32_t)i));
     // "x" and "relu" live to the end beside "sigmoid", whose bytes "mul" takes; "add" and "neg"
     // take those of "x".

@@ -137,8 +137,7 @@ SMR_TEST(a_session_without_shapes_has_no_rows) {
   samara_session *s = literal_open(l);
   size_t count = 7;
   CHECK_EQ_INT(samara_session_memory(s, NULL, 0, &count), SAMARA_BAD_STATE);
-  const int64_t *shapes[] = {(const int64_t[]){9}};
-  CHECK_EQ_INT(samara_session_resize(s, shapes, 1), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 0, 9), SAMARA_OK);
   CHECK_EQ_INT(samara_session_memory(s, NULL, 0, &count), SAMARA_OK);
   CHECK(count > 2);
   literal_close(s, l);

@@ -15,12 +15,6 @@ static void add_guard(struct literal_function *f, uint8_t relation, uint32_t a, 
       (struct smr_guard){.relation = relation, .a = a, .b = b, .node = node, .message = message};
 }
 
-static samara_status resize_to(samara_session *s, int64_t n) {
-  const int64_t dims[] = {n};
-  const int64_t *shapes[] = {dims};
-  return samara_session_resize(s, shapes, 1);
-}
-
 // main(x [n]) -> relu; n == 2 * (n / 2), n <= 8, 0 < n.
 SMR_TEST(guards_name_what_does_not_hold) {
   struct literal *l = literal_new();
@@ -35,14 +29,14 @@ SMR_TEST(guards_name_what_does_not_hold) {
   add_guard(f, SMR_RELATION_LE, n, literal_int(f, 8), -1, "at most eight");
   add_guard(f, SMR_RELATION_LT, literal_int(f, 0), n, -1, "");
   samara_session *s = literal_open(l);
-  CHECK_EQ_INT(resize_to(s, 7), SAMARA_BAD_SHAPE);
+  CHECK_EQ_INT(literal_resize(s, 0, 7), SAMARA_BAD_SHAPE);
   CHECK_STR(samara_session_error(s),
             "function 'main', node 'relu' (relu): n must be even (needs 7 == 6)");
-  CHECK_EQ_INT(resize_to(s, 10), SAMARA_BAD_SHAPE);
+  CHECK_EQ_INT(literal_resize(s, 0, 10), SAMARA_BAD_SHAPE);
   CHECK_STR(samara_session_error(s), "function 'main': at most eight (needs 10 <= 8)");
-  CHECK_EQ_INT(resize_to(s, 0), SAMARA_BAD_SHAPE);
+  CHECK_EQ_INT(literal_resize(s, 0, 0), SAMARA_BAD_SHAPE);
   CHECK_STR(samara_session_error(s), "function 'main': dims disagree (needs 0 < 0)");
-  CHECK_EQ_INT(resize_to(s, 8), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 0, 8), SAMARA_OK);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   literal_close(s, l);
 }
@@ -57,9 +51,9 @@ SMR_TEST(an_expression_that_fails_is_a_bad_shape) {
   literal_output(f, x, "x");
   add_guard(f, SMR_RELATION_LE, q, literal_int(f, 4), -1, "quotient");
   samara_session *s = literal_open(l);
-  CHECK_EQ_INT(resize_to(s, 0), SAMARA_BAD_SHAPE);
+  CHECK_EQ_INT(literal_resize(s, 0, 0), SAMARA_BAD_SHAPE);
   CHECK_CONTAINS(samara_session_error(s), "function 'main': dim expression 2: ");
-  CHECK_EQ_INT(resize_to(s, 3), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 0, 3), SAMARA_OK);
   literal_close(s, l);
 }
 
