@@ -12,6 +12,17 @@
 #include "harness.h"
 #include "media/audio_stream.h"
 
+/// 13 coefficients of 40 bands at 16 kHz.
+static const struct smr_audio_record audio_mfcc = {.kind = SMR_AUDIO_MFCC,
+                                                   .rate = 16000,
+                                                   .window = 400,
+                                                   .hop = 160,
+                                                   .fft = 512,
+                                                   .bins = 40,
+                                                   .high = 8000,
+                                                   .floor = 1e-10f,
+                                                   .coefficients = 13};
+
 /// Aligned to 64; sanitizers see reads past its last 64 bytes.
 static inline void *audio_alloc(size_t bytes) {
   void *p = aligned_alloc(64, (bytes + 63) / 64 * 64);

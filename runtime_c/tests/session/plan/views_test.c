@@ -135,6 +135,12 @@ static uint32_t graph_input(struct views_graph *g, size_t rows, size_t cols) {
   return x;
 }
 
+// An entry with one input. Returns that.
+static uint32_t graph_start(struct views_graph *g, size_t rows, size_t cols) {
+  graph_begin(g, true);
+  return graph_input(g, rows, cols);
+}
+
 static uint32_t graph_mix(struct views_graph *g, const struct smr_op *op, size_t rows, size_t cols,
                           uint32_t a, uint32_t b) {
   const uint32_t y = graph_value(g, rows, cols);
@@ -354,8 +360,7 @@ static size_t graph_views(struct views_graph *g, const char *op) {
 
 SMR_TEST(nodes_write_into_the_concat) {
   struct views_graph g;
-  graph_begin(&g, true);
-  const uint32_t x = graph_input(&g, 3, 5);
+  const uint32_t x = graph_start(&g, 3, 5);
   const uint32_t a = graph_mix(&g, &mix_op, 3, 4, x, x), b = graph_mix(&g, &mix_op, 3, 7, a, x);
   const uint32_t y = graph_concat(&g, 1, (const uint32_t[]){a, b}, 2);
   graph_output(&g, graph_mix(&g, &flat_op, 2, 9, y, x));
@@ -364,8 +369,7 @@ SMR_TEST(nodes_write_into_the_concat) {
 
 SMR_TEST(the_concat_is_an_output) {
   struct views_graph g;
-  graph_begin(&g, true);
-  const uint32_t x = graph_input(&g, 3, 5);
+  const uint32_t x = graph_start(&g, 3, 5);
   const uint32_t a = graph_mix(&g, &mix_op, 3, 4, x, x), b = graph_mix(&g, &mix_op, 3, 7, x, x);
   graph_output(&g, graph_concat(&g, 1, (const uint32_t[]){a, b}, 2));
   CHECK_EQ_INT(graph_views(&g, "concat"), 1);
@@ -373,8 +377,7 @@ SMR_TEST(the_concat_is_an_output) {
 
 SMR_TEST(what_cannot_be_placed_is_copied) {
   struct views_graph g;
-  graph_begin(&g, true);
-  const uint32_t x = graph_input(&g, 3, 5);
+  const uint32_t x = graph_start(&g, 3, 5);
   const uint32_t a = graph_mix(&g, &mix_op, 3, 4, x, x);   // placed
   const uint32_t b = graph_mix(&g, &flat_op, 3, 7, x, x);  // cannot write with gaps
   const uint32_t c = graph_mix(&g, &mix_op, 3, 2, x, b);   // has a reader that wants it dense
@@ -387,8 +390,7 @@ SMR_TEST(what_cannot_be_placed_is_copied) {
 
 SMR_TEST(outputs_are_not_moved_into_a_concat) {
   struct views_graph g;
-  graph_begin(&g, true);
-  const uint32_t x = graph_input(&g, 3, 5);
+  const uint32_t x = graph_start(&g, 3, 5);
   const uint32_t a = graph_mix(&g, &mix_op, 3, 4, x, x), b = graph_mix(&g, &mix_op, 3, 7, x, x);
   graph_output(&g, graph_concat(&g, 1, (const uint32_t[]){a, b}, 2));
   graph_output(&g, b);
@@ -397,8 +399,7 @@ SMR_TEST(outputs_are_not_moved_into_a_concat) {
 
 SMR_TEST(concats_nest) {
   struct views_graph g;
-  graph_begin(&g, true);
-  const uint32_t x = graph_input(&g, 3, 5);
+  const uint32_t x = graph_start(&g, 3, 5);
   const uint32_t a = graph_mix(&g, &mix_op, 3, 4, x, x), b = graph_mix(&g, &mix_op, 3, 7, x, x);
   const uint32_t ab = graph_concat(&g, 1, (const uint32_t[]){a, b}, 2);
   const uint32_t c = graph_mix(&g, &mix_op, 3, 2, ab, a);
@@ -409,8 +410,7 @@ SMR_TEST(concats_nest) {
 
 SMR_TEST(a_split_is_read_where_it_is) {
   struct views_graph g;
-  graph_begin(&g, true);
-  const uint32_t x = graph_input(&g, 3, 9);
+  const uint32_t x = graph_start(&g, 3, 9);
   const uint32_t whole = graph_mix(&g, &flat_op, 3, 9, x, x);
   const uint32_t a = graph_split(&g, 1, whole, 4);
   const uint32_t c = graph_slice(&g, a + 1, 0, 1, 3, 3);
@@ -423,8 +423,7 @@ SMR_TEST(a_split_is_read_where_it_is) {
 
 SMR_TEST(parts_without_gaps_need_no_flag) {
   struct views_graph g;
-  graph_begin(&g, true);
-  const uint32_t x = graph_input(&g, 1, 9);
+  const uint32_t x = graph_start(&g, 1, 9);
   const uint32_t a = graph_mix(&g, &flat_op, 1, 9, x, x), b = graph_one(&g, &bump_op, a);
   const uint32_t c = graph_one(&g, smr_op_find(SMR_CODE_IDENTITY), b);
   const uint32_t rows = graph_concat(&g, 0, (const uint32_t[]){a, c}, 2);
@@ -436,8 +435,7 @@ SMR_TEST(parts_without_gaps_need_no_flag) {
 
 SMR_TEST(rows_of_one_batch_are_placed) {
   struct views_graph g;
-  graph_begin(&g, true);
-  const uint32_t x = graph_input(&g, 1, 9);
+  const uint32_t x = graph_start(&g, 1, 9);
   const uint32_t a = graph_mix(&g, &flat_op, 1, 9, x, x), b = graph_one(&g, &bump_op, x);
   const uint32_t c = graph_one(&g, smr_op_find(SMR_CODE_IDENTITY), b);
   const uint32_t y = graph_one(&g, &bump_op, graph_concat(&g, 1, (const uint32_t[]){a, c}, 2));
