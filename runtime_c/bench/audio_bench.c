@@ -4,18 +4,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "base/isa.h"
+#include "bench.h"
 #include "media/audio_stream.h"
 
 enum { TURNS = 15, PORTIONS = 100, MOST_RATE = 48000, ROOM = 8 };
 
-static double now_us(void) {
-  struct timespec t;
-  timespec_get(&t, TIME_UTC);
-  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
+static double now_us(void) { return bench_now() * 1e6; }
 
 struct bench {
   const char *name;

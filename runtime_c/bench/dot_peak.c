@@ -6,9 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "base/isa.h"
+#include "bench.h"
 
 enum { DOT_CHAINS = 12, DOT_STEPS = 20000 };
 
@@ -61,7 +60,8 @@ DOT_BODY(int32x4_t, vdupq_n_s32((int32_t)i), DOT_STEP, DOT_FOLD, 16)
 #endif
 
 // Run the best loop of this processor once; returns its operations.
-static double dot_peak_once(uint32_t isa, int32_t *sink) {
+static double dot_peak_once(void *sink) {
+  const uint32_t isa = smr_cpu_isa();
 #if SMR_ARCH_X86_64
   if (isa & SMR_ISA_AVX512_VNNI) return smr_dot_peak_avx512vnni(sink);
   if (isa & SMR_ISA_AVX2) return smr_dot_peak_avx2(sink);
@@ -73,27 +73,12 @@ static double dot_peak_once(uint32_t isa, int32_t *sink) {
   return smr_dot_peak_scalar(sink);
 }
 
-static double dot_peak_now(void) {
-  struct timespec t;
-  timespec_get(&t, TIME_UTC);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 int main(int argc, char **argv) {
   const double seconds = argc > 1 ? atof(argv[1]) : 0.5;
-  const uint32_t isa = smr_cpu_isa();
-  // The best of many short rounds: other work on the machine only ever slows a round down.
-  double best = 0, until = dot_peak_now() + seconds;
   int32_t sink = 0;
-  do {
-    const double start = dot_peak_now();
-    double operations = 0;
-    for (int i = 0; i < 8; i++) operations += dot_peak_once(isa, &sink);
-    const double took = dot_peak_now() - start;
-    if (took > 0 && operations / took > best) best = operations / took;
-  } while (dot_peak_now() < until);
+  const double best = bench_rate(dot_peak_once, &sink, seconds);
   char names[128];
-  smr_isa_format(isa, names, sizeof names);
+  smr_isa_format(smr_cpu_isa(), names, sizeof names);
   printf("%.2f GOP/s %s%s\n", best * 1e-9, names, sink == 1 ? " " : "");
   return 0;
 }

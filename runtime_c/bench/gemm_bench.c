@@ -7,50 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/isa.h"
+#include "bench.h"
 #include "peak.h"
 #include "kernels/bf16_gemm/bf16_gemm.h"
 #include "kernels/f32_conv_direct/f32_conv_direct.h"
 #include "kernels/f32_dwconv/f32_dwconv.h"
 #include "kernels/f32_gemm/f32_gemm.h"
-
-static double bench_now(void) {
-  struct timespec t;
-  timespec_get(&t, TIME_UTC);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-typedef double (*bench_body)(void *context);  // returns the operations done
-
-// The best rate of several rounds: other work on the machine only ever slows a round down.
-static double bench_rate(bench_body body, void *context, double seconds) {
-  double best = 0;
-  const double until = bench_now() + seconds;
-  size_t repeat = 1;
-  do {
-    const double start = bench_now();
-    double ops = 0;
-    for (size_t i = 0; i < repeat; i++) ops += body(context);
-    const double took = bench_now() - start;
-    // A round too short for the clock only determines the number of repetitions.
-    if (took < 3e-4) {
-      repeat *= 2;
-    } else if (ops / took > best) {
-      best = ops / took;
-    }
-  } while (bench_now() < until || best == 0);
-  return best;
-}
-
-static void *bench_alloc(size_t bytes) {
-  void *p = NULL;
-  p = aligned_alloc(64, (bytes + 127) / 64 * 64);
-  if (!p) exit(1);
-  memset(p, 0, bytes);
-  return p;
-}
 
 static float *bench_floats(size_t n) {
   float *p = (float *)bench_alloc(n * sizeof(float));
@@ -58,20 +21,10 @@ static float *bench_floats(size_t n) {
   return p;
 }
 
-struct bench_peak_context {
-  uint32_t isa;
-  float sink;
-};
-
-static double bench_peak_body(void *context) {
-  struct bench_peak_context *c = (struct bench_peak_context *)context;
-  return bench_peak(c->isa, &c->sink);
-}
-
 static void bench_print(const char *name, const char *kernel, double rate, double bytes_per_flop,
                         uint32_t isa) {
-  struct bench_peak_context c = {isa, 0};
-  const double peak = bench_rate(bench_peak_body, &c, 0.02);
+  struct bench_peak c = {isa, 0};
+  const double peak = bench_rate(bench_peak_once, &c, 0.02);
   printf("%-34s %-34s %8.1f GFLOP/s %5.1f %% of %.0f  %6.1f GB/s\n", name, kernel, rate * 1e-9,
          100 * rate / peak, peak * 1e-9, rate * bytes_per_flop * 1e-9);
   fflush(stdout);
@@ -245,12 +198,8 @@ static void bench_first_layer(const char *name, size_t size, size_t n, size_t ke
 }
 
 int main(int argc, char **argv) {
-  uint32_t isa = smr_cpu_isa(), ceiling;
+  const uint32_t isa = bench_isa(argc, argv, 1);
   const char *filter = argc > 2 ? argv[2] : "";
-  if (argc > 1) {
-    if (!smr_isa_parse(argv[1], &ceiling)) return 2;
-    isa &= ceiling;
-  }
   static const struct {
     const char *name;
     size_t m, k, n, taps;

@@ -8,9 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/isa.h"
+#include "bench.h"
 #include "kernels/f32_gemm/f32_gemm.h"
 #include "kernels/i8_gemm/i8_gemm.h"
 #include "simd/common.h"
@@ -61,7 +60,8 @@ static double N(i8_peak)(void) {
 #include "simd/end.h"
 #endif
 
-static double i8_peak(uint32_t isa) {
+static double i8_peak(void *context) {
+  const uint32_t isa = *(const uint32_t *)context;
 #if SMR_ARCH_X86_64
   if (isa & SMR_ISA_AVX512_VNNI) return smr_i8_peak_avx512vnni();
   if (isa & SMR_ISA_AVX512) return smr_i8_peak_avx512();
@@ -71,15 +71,8 @@ static double i8_peak(uint32_t isa) {
   return 0;  // unknown
 }
 
-static double i8_bench_now(void) {
-  struct timespec t;
-  timespec_get(&t, TIME_UTC);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static void *i8_bench_bytes(size_t bytes) {
-  int8_t *p = (int8_t *)aligned_alloc(64, (bytes + 127) / 64 * 64);
-  if (!p) exit(1);
+  int8_t *p = (int8_t *)bench_alloc(bytes);
   for (size_t i = 0; i < bytes; i++) p[i] = (int8_t)(i * 7919 % 255);
   return p;
 }
@@ -95,39 +88,22 @@ struct i8_bench {
   struct smr_i8_gemm_args args;
   struct smr_f32_gemm_plan f32_plan;
   struct smr_f32_gemm_args f32_args;
-  uint32_t isa;
 };
 
-enum subject { SUBJECT_I8, SUBJECT_F32, SUBJECT_PEAK };
-
-static double i8_bench_once(const struct i8_bench *b, enum subject subject) {
-  if (subject == SUBJECT_PEAK) return i8_peak(b->isa);
-  if (subject == SUBJECT_I8) {
-    smr_i8_gemm_run(&b->plan, &b->args, 0, b->plan.units);
-  } else {
-    smr_f32_gemm_run(&b->f32_plan, &b->f32_args, 0, b->f32_plan.units);
-  }
+static double i8_bench_work(const struct i8_bench *b) {
   return 2.0 * (double)b->args.m * (double)b->args.n * (double)b->args.k * (double)b->args.taps;
 }
 
-// The best rate of several rounds: other work on the machine only ever slows a round down.
-static double i8_bench_rate(const struct i8_bench *b, enum subject subject, double seconds) {
-  double best = 0;
-  const double until = i8_bench_now() + seconds;
-  size_t repeat = 1;
-  do {
-    const double start = i8_bench_now();
-    double ops = 0;
-    for (size_t i = 0; i < repeat; i++) ops += i8_bench_once(b, subject);
-    const double took = i8_bench_now() - start;
-    // Rounds too short for the clock only say how often to repeat.
-    if (took < 3e-4) {
-      repeat *= 2;
-    } else if (ops / took > best) {
-      best = ops / took;
-    }
-  } while (i8_bench_now() < until);
-  return best;
+static double i8_bench_once(void *context) {
+  const struct i8_bench *b = (const struct i8_bench *)context;
+  smr_i8_gemm_run(&b->plan, &b->args, 0, b->plan.units);
+  return i8_bench_work(b);
+}
+
+static double i8_bench_float_once(void *context) {
+  const struct i8_bench *b = (const struct i8_bench *)context;
+  smr_f32_gemm_run(&b->f32_plan, &b->f32_args, 0, b->f32_plan.units);
+  return i8_bench_work(b);
 }
 
 // taps == 9 is a 3x3 convolution with padding over an image of sqrt(m) x sqrt(m) pixels.
@@ -183,13 +159,12 @@ static void i8_bench_product(const char *name, size_t m, size_t k, size_t n, siz
                                     .out = out,
                                     .out_stride = n,
                                     .lo = 0,
-                                    .hi = 6},
-                       .isa = isa};
+                                    .hi = 6}};
   smr_i8_gemm_plan_make(smr_i8_gemm_config(isa), &b.args, &b.plan);
   smr_f32_gemm_plan_make(smr_f32_gemm_config(isa), &b.f32_args, &b.f32_plan);
-  const double rate = i8_bench_rate(&b, SUBJECT_I8, 0.15);
-  const double peak = i8_bench_rate(&b, SUBJECT_PEAK, 0.02);
-  const double f32 = taps == 1 ? i8_bench_rate(&b, SUBJECT_F32, 0.1) : 0;
+  const double rate = bench_rate(i8_bench_once, &b, 0.15);
+  const double peak = i8_peak(&isa) > 0 ? bench_rate(i8_peak, &isa, 0.02) : 0;
+  const double f32 = taps == 1 ? bench_rate(i8_bench_float_once, &b, 0.1) : 0;
   const double bytes = (double)(m * k + m * n + panels * stride);
   printf("%-24s %-30s %8.1f GOP/s", name, b.plan.kernel, rate * 1e-9);
   if (peak > 0) printf(" %5.1f %% of %.0f", 100 * rate / peak, peak * 1e-9);
@@ -202,12 +177,8 @@ static void i8_bench_product(const char *name, size_t m, size_t k, size_t n, siz
 }
 
 int main(int argc, char **argv) {
-  uint32_t isa = smr_cpu_isa(), ceiling;
+  const uint32_t isa = bench_isa(argc, argv, 1);
   const char *filter = argc > 2 ? argv[2] : "";
-  if (argc > 1) {
-    if (!smr_isa_parse(argv[1], &ceiling)) return 2;
-    isa &= ceiling;
-  }
   static const struct {
     const char *name;
     size_t m, k, n, taps;

@@ -46,18 +46,22 @@ PEAK_BODY
 #endif
 #undef PEAK_BODY
 
-// Runs the loop of the best instruction set in `isa` once and returns the operations it did; `sink`
-// keeps it alive.
-static double bench_peak(uint32_t isa, float *sink) {
+struct bench_peak {
+  uint32_t isa;
+  float sink;  // keeps the loop alive
+};
+
+// Runs the loop of the best of these instruction sets once, and returns the operations it did.
+static double bench_peak_once(void *context) {
+  struct bench_peak *peak = (struct bench_peak *)context;
 #if SMR_ARCH_X86_64
-  if (isa & SMR_ISA_AVX512) return smr_bench_peak_avx512(sink);
-  if (isa & SMR_ISA_AVX2) return smr_bench_peak_avx2(sink);
+  if (peak->isa & SMR_ISA_AVX512) return smr_bench_peak_avx512(&peak->sink);
+  if (peak->isa & SMR_ISA_AVX2) return smr_bench_peak_avx2(&peak->sink);
 #endif
 #if SMR_ARCH_AARCH64
-  if (isa & SMR_ISA_NEON) return smr_bench_peak_neon(sink);
+  if (peak->isa & SMR_ISA_NEON) return smr_bench_peak_neon(&peak->sink);
 #endif
-  (void)isa;
-  return smr_bench_peak_scalar(sink);
+  return smr_bench_peak_scalar(&peak->sink);
 }
 
 #endif  // SMR_BENCH_PEAK_H_

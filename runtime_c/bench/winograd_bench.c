@@ -3,9 +3,9 @@
 // thread: winograd_bench [ISA ceiling] [substring of a layer's name]
 //
 // Per form: time of the direct product over that of the form (median of the rounds), the form's
-// multiply-adds as a share of the peak measured in the same run (of products of the direct form,
-// too: what counts beside other libraries), the shares of its three steps, and the errors of both
-// against float64, as root mean squares of sampled outputs.
+// multiply-adds as a share of the peak measured in the same run, the multiply-adds of the direct
+// form as a share of it (comparable with other libraries), the shares of its three steps, and the
+// errors of both against float64, as root mean squares of sampled outputs.
 #include "base/fp.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/isa.h"
+#include "bench.h"
 #include "kernels/f32_gemm/f32_gemm.h"
 #include "kernels/f32_winograd/f32_winograd.h"
 #include "peak.h"
@@ -58,20 +58,13 @@ static double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void *room_of(size_t bytes) {
-  void *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
-  if (p == NULL) exit(1);
-  memset(p, 0, bytes);
-  return p;
-}
-
 static uint32_t random_state = 12345;
 static float random_float(void) {  // with variance 1
   random_state = random_state * 1664525u + 1013904223u;
   return ((float)(random_state >> 8) * 0x1p-24f - 0.5f) * 3.4641016f;
 }
 static float *random_floats(size_t n, float scale) {
-  float *p = room_of(n * sizeof(float));
+  float *p = bench_alloc(n * sizeof(float));
   for (size_t i = 0; i < n; i++) p[i] = random_float() * scale;
   return p;
 }
@@ -103,11 +96,6 @@ static void run_winograd(struct both *b, enum smr_winograd_form form) {
     b->steps[1] += multiplied - moved;
     b->steps[2] += now() - multiplied;
   }
-}
-
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
 }
 
 // Seconds per call, averaged over enough calls for the clock.
@@ -148,14 +136,14 @@ static double error_of(const struct layer *l, const struct both *b, const float 
 static void bench(const struct layer *l, uint32_t isa) {
   const size_t pixels = l->size * l->size, panels = smr_panels(l->n);
   const size_t panel_floats = 9 * l->c * SMR_PANEL;
-  float *x = random_floats(pixels * l->c, 1.0f), *zero = room_of(l->c * sizeof(float));
+  float *x = random_floats(pixels * l->c, 1.0f), *zero = bench_alloc(l->c * sizeof(float));
   float *w = random_floats(panels * panel_floats, 1.0f / sqrtf(9.0f * (float)l->c));
-  const float **pointers = room_of(pixels * 9 * sizeof *pointers);
+  const float **pointers = bench_alloc(pixels * 9 * sizeof *pointers);
   for (size_t i = 0; i < pixels * 9; i++) {
     const size_t py = i / 9 / l->size + i % 9 / 3 - 1, px = i / 9 % l->size + i % 3 - 1;
     pointers[i] = py < l->size && px < l->size ? x + (py * l->size + px) * l->c : zero;
   }
-  struct both b = {.y = room_of(pixels * l->n * sizeof(float))};
+  struct both b = {.y = bench_alloc(pixels * l->n * sizeof(float))};
   b.gemm = (struct smr_f32_gemm_args){.batch = 1,
                                       .m = pixels,
                                       .n = l->n,
@@ -194,7 +182,7 @@ static void bench(const struct layer *l, uint32_t isa) {
   for (int f = 0; f < SMR_WINOGRAD_FORMS; f++) {
     const enum smr_winograd_form form = (enum smr_winograd_form)f;
     smr_f32_winograd_plan_make(form, isa, smr_f32_gemm_config(isa), &b.args, &b.winograd[f]);
-    b.weights[f] = room_of(smr_f32_winograd_weight_bytes(form, l->c, l->n));
+    b.weights[f] = bench_alloc(smr_f32_winograd_weight_bytes(form, l->c, l->n));
     const struct smr_f32_winograd_weights how = {.channels = l->c,
                                                  .n = l->n,
                                                  .src = w,
@@ -207,12 +195,12 @@ static void bench(const struct layer *l, uint32_t isa) {
     const size_t floats = smr_f32_winograd_block_floats(&b.winograd[f]);
     most = floats > most ? floats : most;
   }
-  b.room = room_of(most * sizeof(float));
+  b.room = bench_alloc(most * sizeof(float));
   const double macs = (double)pixels * 9.0 * (double)l->c * (double)l->n;
   double peak = 0;
   for (int r = 0; r < ROUNDS; r++) {  // other work on the machine only ever slows a round down
-    float sink;
-    const double start = now(), ops = bench_peak(isa, &sink), rate = ops / (now() - start);
+    struct bench_peak loop = {isa, 0};
+    const double start = now(), ops = bench_peak_once(&loop), rate = ops / (now() - start);
     peak = rate > peak ? rate : peak;
   }
   const size_t repeat = 1 + (size_t)(4e-3 * peak / (2 * macs));
@@ -226,9 +214,9 @@ static void bench(const struct layer *l, uint32_t isa) {
       form[r] = timed(&b, f, repeat);
       ratios[r] = direct[r] / form[r];
     }
-    qsort(ratios, ROUNDS, sizeof *ratios, by_value);
-    qsort(direct, ROUNDS, sizeof *direct, by_value);
-    qsort(form, ROUNDS, sizeof *form, by_value);
+    qsort(ratios, ROUNDS, sizeof *ratios, bench_compare);
+    qsort(direct, ROUNDS, sizeof *direct, bench_compare);
+    qsort(form, ROUNDS, sizeof *form, bench_compare);
     const struct smr_f32_winograd_plan *plan = &b.winograd[f];
     const double own = (double)(plan->tiles * smr_winograd_points(plan->form) * l->c * l->n);
     const double all = b.steps[0] + b.steps[1] + b.steps[2];
@@ -248,11 +236,7 @@ static void bench(const struct layer *l, uint32_t isa) {
 }
 
 int main(int argc, char **argv) {
-  uint32_t isa = smr_cpu_isa(), ceiling;
-  if (argc > 1) {
-    if (!smr_isa_parse(argv[1], &ceiling)) return 2;
-    isa &= ceiling;
-  }
+  const uint32_t isa = bench_isa(argc, argv, 1);
   for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
     if (argc < 3 || strstr(layers[i].name, argv[2])) bench(&layers[i], isa);
   return 0;

@@ -6,13 +6,13 @@
 #include "backends/reference_driver.h"
 #include "harness.h"
 
-// ---- a driver whose work is done when somebody waits ----
+// ---- a driver that works only while it is waited for ----
 
 enum { LATE_READS = 16 };
 
 static struct {
   uint64_t begun;
-  uint64_t limit;  // of what waiting finds done
+  uint64_t limit;  // the last ticket that waiting finds done
   samara_copy reads[LATE_READS];
   uint64_t tickets[LATE_READS];
   uint32_t read_count;
@@ -27,7 +27,7 @@ static samara_status late_run(void *device, void *const *prepared,
   return status;
 }
 
-// Reads happen when the driver is waited for; the flag is the only thing that is written between.
+// Reads happen while the driver is waited for. Only the flag is written in between.
 static samara_status late_copy(void *device, const samara_copy *copy, uint64_t *ticket,
                                samara_error *error) {
   if (copy->to_device) {
@@ -152,7 +152,7 @@ SMR_TEST(tickets) {
   put_indices(0, 7);
   CHECK_EQ_INT(submit(device, program, &ticket, &error), SAMARA_OK);
   CHECK(ticket > before);
-  // What was done before has not failed; nothing is known while nothing is done.
+  // Finished work has not failed. Unfinished work reports nothing.
   CHECK_EQ_INT(wait_for(device, before, &error), SAMARA_OK);
   bool done = true;
   late.limit = before;
@@ -162,13 +162,13 @@ SMR_TEST(tickets) {
   CHECK_EQ_INT(wait_for(device, ticket, &error), SAMARA_BAD_DATA);
   CHECK_CONTAINS(error.text, "out of range in node 'pick'");
   CHECK_EQ_INT(wait_for(device, ticket, &error), SAMARA_BAD_DATA);
-  // The program forgets by failing once more.
+  // The next failure clears the flag.
   put_indices(2, 1);
   CHECK_EQ_INT(submit(device, program, &ticket, &error), SAMARA_BAD_DATA);
   CHECK_EQ_INT(submit(device, program, &ticket, &error), SAMARA_OK);
   CHECK_EQ_INT(wait_for(device, ticket, &error), SAMARA_OK);
   check_gathered(2, 1);
-  // Nobody waited for what was out of range.
+  // The launch with a wrong index was not waited for.
   put_indices(-6, 1);
   CHECK_EQ_INT(submit(device, program, &ticket, &error), SAMARA_OK);
   CHECK_EQ_INT(submit(device, program, &ticket, &error), SAMARA_BAD_DATA);
@@ -192,7 +192,7 @@ SMR_TEST(two_programs) {
     CHECK_EQ_INT(submit(device, programs[i], &tickets[i], &error), SAMARA_OK);
   }
   CHECK_EQ_INT(wait_for(device, tickets[0], &error), SAMARA_OK);
-  // A ticket does not say whose it is.
+  // A ticket does not identify its program.
   CHECK_EQ_INT(wait_for(device, tickets[2], &error), SAMARA_BAD_DATA);
   CHECK_EQ_INT(wait_for(device, tickets[1], &error), SAMARA_BAD_DATA);
   table->release(device, SAMARA_HANDLE_PROGRAM, programs[1]);
@@ -217,7 +217,7 @@ SMR_TEST(scratch) {
   struct smr_cl_driver driver;
   samara_error error;
   void *device = open_device(false, &driver), *program = NULL;
-  // The same program for sequences of other lengths: memory grows, and stays.
+  // Sequences of other lengths: memory grows and is kept.
   static const int64_t steps[] = {3, 9, 2};
   for (int i = 0; i < 3; i++) {
     const struct smr_cl_features features = {.cpu = true};
@@ -243,7 +243,7 @@ SMR_TEST(scratch) {
   close_device(device);
 }
 
-// ---- memory that is out ----
+// ---- failing allocations ----
 
 static int allowed;  // allocations of the device that succeed
 

@@ -14,7 +14,7 @@ enum { CPU = 1 };  // the library's device that is new enough; device 0 is not
 
 static struct fault_opencl *faults;
 
-// "scale_floats" as the text of the harness says.
+// "scale_floats", as in the source of the harness.
 static void run_scale(const char *name, unsigned char **buffers, const int32_t *ints,
                       const float *floats, uint32_t dims, const size_t *items) {
   CHECK_STR(name, "scale_floats");
@@ -95,7 +95,7 @@ SMR_TEST(every_call_may_fail_with_a_cache) {
   folder_remove(folder);
 }
 
-// Whatever a driver has against kernels of subgroups, the others do the work.
+// Kernels without subgroups replace those that a driver refuses.
 SMR_TEST(subgroups_are_taken_back) {
   samara_error error;
   scale_shares = true;
@@ -147,12 +147,15 @@ SMR_TEST(every_allocation_may_fail) {
   folder_remove(folder);
 }
 
+// The device of the tests below.
 static struct scale_use use;
+static struct counting counting;
+static samara_error error;
 
 // Opens the device and prepares the region; false when that fails.
-static bool open_use(struct counting *counting) {
-  const samara_probe request = scale_probe(counting, -1, CPU, NULL);
-  samara_error error;
+static bool open_use(void) {
+  reset();
+  const samara_probe request = scale_probe(&counting, -1, CPU, NULL);
   samara_device_info info = {.struct_size = sizeof info};
   scale_begin(&use);
   if (smr_cl_probe(scale_driver(), &request, &use.device, &info, &error) != SAMARA_OK) return false;
@@ -164,140 +167,122 @@ static bool open_use(struct counting *counting) {
   return scale_prepare(&use, &error) == SAMARA_OK;
 }
 
-static void close_use(const struct counting *counting) {
+static void close_use(void) {
   scale_release(&use);
-  CHECK_EQ_INT(counting->live, 0);
+  CHECK_EQ_INT(counting.live, 0);
   CHECK_EQ_INT(faults->live, 0);
   CHECK_EQ_INT(faults->misuse, 0);
 }
 
+static samara_status submit(uint32_t first, uint32_t count, uint64_t *ticket) {
+  return use.table->submit(use.device, use.program, &use.region.region, first, count, ticket,
+                           &error);
+}
+
+static samara_status wait_for(uint64_t ticket, uint64_t timeout_ns, bool *done) {
+  return use.table->wait(use.device, ticket, timeout_ns, done, &error);
+}
+
 SMR_TEST(unchanged_generation_costs_nothing) {
-  struct counting counting;
-  samara_error error;
-  reset();
-  REQUIRE(open_use(&counting));
+  REQUIRE(open_use());
   scale_lowered = 0;
   CHECK_EQ_INT(scale_run(&use, UINT64_MAX, &error), SAMARA_OK);
   CHECK_EQ_INT(scale_lowered, 2);
   const long allocations = counting.calls, calls = faults->calls;
   uint64_t ticket = 0;
-  CHECK_EQ_INT(
-      use.table->submit(use.device, use.program, &use.region.region, 0, 2, &ticket, &error),
-      SAMARA_OK);
+  CHECK_EQ_INT(submit(0, 2, &ticket), SAMARA_OK);
   CHECK_EQ_INT(scale_lowered, 2);
   CHECK_EQ_INT(counting.calls, allocations);
   CHECK_EQ_INT(faults->calls - calls, 3);  // two kernels and a flush
-  // Another place of one tensor: the arguments that name it, and no kernel object more.
+  // One tensor moves: its arguments are set, and no kernel object is created.
   const long live = faults->live;
   use.region.tensors[1].offset_bytes = 64;
   use.region.region.generation++;
-  CHECK_EQ_INT(
-      use.table->submit(use.device, use.program, &use.region.region, 0, 2, &ticket, &error),
-      SAMARA_OK);
+  CHECK_EQ_INT(submit(0, 2, &ticket), SAMARA_OK);
   CHECK_EQ_INT(faults->live - live, 1);  // the event
   CHECK_EQ_INT(counting.calls, allocations);
-  close_use(&counting);
+  close_use();
 }
 
-// A handle may be equal to one of memory that is gone, which the kernel object must not keep.
-SMR_TEST(released_memory_is_set_anew) {
-  struct counting counting;
-  samara_error error;
+// A new handle may equal that of released memory, so the kernel object must not keep arguments.
+SMR_TEST(released_memory_is_set_again) {
   uint64_t ticket = 0;
-  reset();
-  REQUIRE(open_use(&counting));
-  const samara_region *region = &use.region.region;
-  CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 0, 2, &ticket, &error),
-               SAMARA_OK);
+  REQUIRE(open_use());
+  CHECK_EQ_INT(submit(0, 2, &ticket), SAMARA_OK);
   for (long released = 0; released < 2; released++) {
     void *other = NULL;
     CHECK_EQ_INT(use.table->allocate(use.device, 64, &other, &error), SAMARA_OK);
     if (released != 0) use.table->release(use.device, SAMARA_HANDLE_MEMORY, other);
     use.region.region.generation++;
     const long calls = faults->calls;
-    CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 0, 2, &ticket, &error),
-                 SAMARA_OK);
+    CHECK_EQ_INT(submit(0, 2, &ticket), SAMARA_OK);
     CHECK_EQ_INT(faults->calls - calls, 3 + released * 2 * SMR_CL_BUFFERS);
     if (released == 0) use.table->release(use.device, SAMARA_HANDLE_MEMORY, other);
     use.region.region.generation++;
-    CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 0, 2, &ticket, &error),
-                 SAMARA_OK);
+    CHECK_EQ_INT(submit(0, 2, &ticket), SAMARA_OK);
   }
-  close_use(&counting);
+  close_use();
 }
 
 SMR_TEST(submit_may_be_tried_again) {
-  struct counting counting;
-  samara_error error;
-  reset();
-  REQUIRE(open_use(&counting));
+  REQUIRE(open_use());
   long k = 0;
   for (samara_status status = SAMARA_IO; status != SAMARA_OK; k++) {
     REQUIRE(k < 1000);
     uint64_t ticket;
     use.region.region.generation++;
     faults->at = faults->calls + k;
-    status = use.table->submit(use.device, use.program, &use.region.region, 0, 2, &ticket, &error);
-    // The last call is the flush: the work was begun, and the device is not trusted any more.
+    status = submit(0, 2, &ticket);
+    // The last call is the flush. If it fails, the work was begun, and the device is not trusted
+    // again.
     if (status == SAMARA_OK) break;
     faults->at = -1;
     CHECK_EQ_INT(scale_run(&use, UINT64_MAX, &error), SAMARA_OK);
     CHECK_EQ_INT(scale_wrong(&use), 0);
   }
   CHECK(k > 1);
-  close_use(&counting);
+  close_use();
 }
 
 SMR_TEST(nodes_run_apart) {
-  struct counting counting;
-  samara_error error;
-  reset();
-  REQUIRE(open_use(&counting));
+  REQUIRE(open_use());
   uint64_t ticket = 0;
-  const samara_region *region = &use.region.region;
   CHECK_EQ_INT(scale_copy(&use, 0, use.x, true, &ticket, &error), SAMARA_OK);
-  CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 0, 1, &ticket, &error),
-               SAMARA_OK);
+  CHECK_EQ_INT(submit(0, 1, &ticket), SAMARA_OK);
   CHECK_EQ_INT(faults->enqueued, 1);
-  CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 1, 1, &ticket, &error),
-               SAMARA_OK);
+  CHECK_EQ_INT(submit(1, 1, &ticket), SAMARA_OK);
   CHECK_EQ_INT(faults->enqueued, 2);
-  CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 2, 0, &ticket, &error),
-               SAMARA_OK);
+  CHECK_EQ_INT(submit(2, 0, &ticket), SAMARA_OK);
   CHECK_EQ_INT(ticket, 0);
-  CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 1, 2, &ticket, &error),
-               SAMARA_BAD_STATE);
+  CHECK_EQ_INT(submit(1, 2, &ticket), SAMARA_BAD_STATE);
   CHECK_EQ_INT(scale_copy(&use, 2, use.y, false, &ticket, &error), SAMARA_OK);
   bool done = false;
-  CHECK_EQ_INT(use.table->wait(use.device, ticket, UINT64_MAX, &done, &error), SAMARA_OK);
+  CHECK_EQ_INT(wait_for(ticket, UINT64_MAX, &done), SAMARA_OK);
   CHECK_EQ_INT(scale_wrong(&use), 0);
-  close_use(&counting);
+  close_use();
 }
 
 SMR_TEST(tickets_can_be_asked) {
-  struct counting counting;
-  samara_error error;
-  reset();
-  REQUIRE(open_use(&counting));
+  REQUIRE(open_use());
   uint64_t first = 0, second = 0;
   bool done = true;
-  CHECK_EQ_INT(use.table->wait(use.device, 0, 0, &done, &error), SAMARA_OK);
+  CHECK_EQ_INT(wait_for(0, 0, &done), SAMARA_OK);
   CHECK(done);
   faults->lag = 2;
   CHECK_EQ_INT(scale_copy(&use, 0, use.x, true, &first, &error), SAMARA_OK);
   CHECK_EQ_INT(scale_copy(&use, 0, use.x, true, &second, &error), SAMARA_OK);
   CHECK(second > first && first > 0);
-  CHECK_EQ_INT(use.table->wait(use.device, first, 0, &done, &error), SAMARA_OK);
+  CHECK_EQ_INT(wait_for(first, 0, &done), SAMARA_OK);
   CHECK(!done);
-  CHECK_EQ_INT(use.table->wait(use.device, second, UINT64_MAX, &done, &error), SAMARA_OK);
+  CHECK_EQ_INT(wait_for(second, UINT64_MAX, &done), SAMARA_OK);
   CHECK(done);
-  CHECK_EQ_INT(use.table->wait(use.device, first, 0, &done, &error), SAMARA_OK);
+  CHECK_EQ_INT(wait_for(first, 0, &done), SAMARA_OK);
   CHECK(done);
-  CHECK_EQ_INT(use.table->wait(use.device, second + 1, 0, &done, &error), SAMARA_BAD_ARGUMENT);
+  CHECK_EQ_INT(wait_for(second + 1, 0, &done), SAMARA_BAD_ARGUMENT);
   // A device that hangs: the wait ends by itself.
   faults->deaf = 1;
   CHECK_EQ_INT(scale_copy(&use, 0, use.x, true, &first, &error), SAMARA_OK);
-  CHECK_EQ_INT(use.table->wait(use.device, first, 3000000, &done, &error), SAMARA_OK);
+  CHECK_EQ_INT(wait_for(first, 3000000, &done), SAMARA_OK);
   CHECK(!done);
   faults->deaf = 0;
   // More tickets than events are kept.
@@ -306,32 +291,27 @@ SMR_TEST(tickets_can_be_asked) {
   for (int i = 0; i < 3 * SMR_CL_EVENTS; i++)
     CHECK_EQ_INT(scale_copy(&use, 0, use.x, true, &first, &error), SAMARA_OK);
   CHECK(faults->live - live <= SMR_CL_EVENTS);
-  CHECK_EQ_INT(use.table->wait(use.device, first, UINT64_MAX, &done, &error), SAMARA_OK);
+  CHECK_EQ_INT(wait_for(first, UINT64_MAX, &done), SAMARA_OK);
   CHECK(done);
-  close_use(&counting);
+  close_use();
 }
 
 SMR_TEST(failed_command_fails_all_waits) {
-  struct counting counting;
-  samara_error error;
-  reset();
-  REQUIRE(open_use(&counting));
+  REQUIRE(open_use());
   uint64_t first = 0, second = 0;
   bool done = true;
   faults->event_error = -5;
   CHECK_EQ_INT(scale_copy(&use, 0, use.x, true, &first, &error), SAMARA_OK);
   CHECK_EQ_INT(scale_copy(&use, 0, use.x, true, &second, &error), SAMARA_OK);
-  CHECK_EQ_INT(use.table->wait(use.device, second, UINT64_MAX, &done, &error), SAMARA_IO);
+  CHECK_EQ_INT(wait_for(second, UINT64_MAX, &done), SAMARA_IO);
   CHECK(!done);
   CHECK_CONTAINS(error.text, "CL_OUT_OF_RESOURCES");
-  CHECK_EQ_INT(use.table->wait(use.device, first, 0, &done, &error), SAMARA_IO);
+  CHECK_EQ_INT(wait_for(first, 0, &done), SAMARA_IO);
   CHECK_EQ_INT(scale_run(&use, UINT64_MAX, &error), SAMARA_IO);
-  close_use(&counting);
+  close_use();
 }
 
 SMR_TEST(errors_name_call_and_error) {
-  struct counting counting;
-  samara_error error;
   reset();
   scale_text_now = "#error\n";
   CHECK_EQ_INT(use_once(-1, NULL, &error), SAMARA_IO);
@@ -340,7 +320,7 @@ SMR_TEST(errors_name_call_and_error) {
   CHECK_EQ_INT(use_once(-1, NULL, &error), SAMARA_UNSUPPORTED);
   CHECK_CONTAINS(error.text, "no kernel scale_floats");
   scale_text_now = scale_text;
-  REQUIRE(open_use(&counting));
+  REQUIRE(open_use());
   void *memory = &counting;
   CHECK_EQ_INT(use.table->allocate(use.device, (1 << 20) + 1, &memory, &error),
                SAMARA_OUT_OF_MEMORY);
@@ -362,15 +342,12 @@ SMR_TEST(errors_name_call_and_error) {
   CHECK_STR(reason, "the oper");
   use.region.region.generation = 0;
   uint64_t ticket;
-  CHECK_EQ_INT(use.table->submit(use.device, use.program, region, 0, 2, &ticket, &error),
-               SAMARA_BAD_STATE);
+  CHECK_EQ_INT(submit(0, 2, &ticket), SAMARA_BAD_STATE);
   use.region.nodes[0].op = "scale";
-  close_use(&counting);
+  close_use();
 }
 
 SMR_TEST(devices_that_cannot_be_used) {
-  struct counting counting;
-  samara_error error;
   reset();
   samara_probe request = scale_probe(&counting, -1, 0, NULL);  // the older one
   CHECK_EQ_INT(scale_whole(&request, &error), SAMARA_UNSUPPORTED);
@@ -392,8 +369,6 @@ SMR_TEST(devices_that_cannot_be_used) {
 }
 
 SMR_TEST(a_device_of_many_kinds_counts_once) {
-  struct counting counting;
-  samara_error error;
   reset();
   faults->kinds = SMR_CL_DEVICE_TYPE_GPU | SMR_CL_DEVICE_TYPE_CPU;
   samara_probe request = scale_probe(&counting, -1, 0, NULL);
@@ -418,8 +393,6 @@ SMR_TEST(dot_products_are_for_gpus_of_opencl_3) {
       {SMR_CL_DEVICE_TYPE_CPU, VERSION_3, "cl_khr_integer_dot_product", "-cl-std=CL1.2"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    struct counting counting;
-    samara_error error;
     reset();
     faults->kinds = cases[i].kinds;
     faults->numeric_version = cases[i].version;
@@ -432,8 +405,6 @@ SMR_TEST(dot_products_are_for_gpus_of_opencl_3) {
 }
 
 SMR_TEST(library_may_be_missing) {
-  struct counting counting;
-  samara_error error;
   setenv("SAMARA_OPENCL", "/nowhere/libOpenCL.so", 1);
   const samara_probe request = scale_probe(&counting, -1, 0, NULL);
   CHECK_EQ_INT(scale_whole(&request, &error), SAMARA_NOT_FOUND);
@@ -450,16 +421,15 @@ SMR_TEST(library_may_be_missing) {
 
 // ---- the cache ----
 
-// What one use did with the cache: 1 built and kept, 0 read.
+// How one use got its program: 1 built it, 0 read it from the cache.
 static long builds_of_use(const char *folder) {
-  samara_error error;
   reset();
   CHECK_EQ_INT(use_once(-1, folder, &error), SAMARA_OK);
   CHECK_EQ_INT(faults->builds, 1);
   return faults->builds - faults->binaries;
 }
 
-SMR_TEST(broken_entries_are_made_anew) {
+SMR_TEST(broken_entries_are_made_again) {
   static const char folder[] = "driver_fault_entries/below";
   char path[512];
   unsigned char whole[4096], broken[4097];
@@ -487,7 +457,7 @@ SMR_TEST(broken_entries_are_made_anew) {
   unsigned char again[4096];
   CHECK_EQ_INT(folder_read(path, again, sizeof again), size);
   CHECK_MEM(again, whole, size);
-  // Another source has another entry.
+  // Each source has its own entry.
   static char other[sizeof scale_text + 16];
   (void)snprintf(other, sizeof other, "%s\n", scale_text);
   scale_text_now = other;
@@ -499,7 +469,6 @@ SMR_TEST(broken_entries_are_made_anew) {
 }
 
 SMR_TEST(folder_that_cannot_be_written) {
-  samara_error error;
   reset();
   last_log[0] = '\0';
   CHECK_EQ_INT(use_once(-1, "/proc/nowhere/cache", &error), SAMARA_OK);
@@ -519,7 +488,7 @@ int main(int argc, char **argv) {
   RUN(subgroups_are_taken_back);
   RUN(every_allocation_may_fail);
   RUN(unchanged_generation_costs_nothing);
-  RUN(released_memory_is_set_anew);
+  RUN(released_memory_is_set_again);
   RUN(submit_may_be_tried_again);
   RUN(nodes_run_apart);
   RUN(tickets_can_be_asked);
@@ -529,7 +498,7 @@ int main(int argc, char **argv) {
   RUN(a_device_of_many_kinds_counts_once);
   RUN(dot_products_are_for_gpus_of_opencl_3);
   RUN(library_may_be_missing);
-  RUN(broken_entries_are_made_anew);
+  RUN(broken_entries_are_made_again);
   RUN(folder_that_cannot_be_written);
   smr_os_library_close(library);
   return SMR_TEST_END();

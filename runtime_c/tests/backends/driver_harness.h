@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the driver of OpenCL share: an operator and its kernel of their own, a region
-// of two nodes, and an allocator that counts and fails.
+// Helpers of tests of the OpenCL driver: a test operator with its kernel, a region of two nodes,
+// and an allocator that counts and fails.
 #ifndef SMR_TESTS_BACKENDS_DRIVER_HARNESS_H
 #define SMR_TESTS_BACKENDS_DRIVER_HARNESS_H
 
@@ -32,12 +32,12 @@ static const char scale_text[] =
 /// The text that the next build uses for all kernels, and their defines.
 static const char *scale_text_now = scale_text, *scale_defines_now = "T=float UNUSED";
 
-/// What the weights say of their layout.
+/// The layout of the weights.
 static samara_layout scale_layout = SAMARA_LAYOUT_PLAIN;
 static size_t scale_panel_bytes = sizeof(float);
 static uint64_t scale_panel_stride = 0;
 
-/// There is a kernel of subgroups as well, with the same text.
+/// Whether there is also a kernel with subgroups, with the same text.
 static bool scale_shares;
 
 static samara_status scale_build(void *device, const bool *kernels,
@@ -251,7 +251,7 @@ static void scale_begin(struct scale_use *use) {
   for (size_t i = 0; i < SCALE_COUNT; i++) use->x[i] = (float)i * 0.5f;
 }
 
-/// Whether what the device says that it did was done.
+/// Whether reported successes must be real; false while calls may lie.
 static bool scale_honest = true;
 
 static long scale_wrong(const struct scale_use *use) {
@@ -263,8 +263,8 @@ static long scale_wrong(const struct scale_use *use) {
   return wrong;
 }
 
-/// Opens, computes twice in two places, and gives all back. The numbers are checked where all that
-/// was called succeeded.
+/// Opens, computes twice in two places, and releases all. The numbers are checked if all calls
+/// succeeded.
 static inline samara_status scale_whole(const samara_probe *request, samara_error *error) {
   static struct scale_use use;
   scale_begin(&use);

@@ -87,7 +87,7 @@ SMR_TEST(tickets_come_in_order) {
   CHECK_EQ_INT(scale_wrong(&use), 0);
   CHECK_EQ_INT(use.table->wait(use.device, last, 0, &done, &error), SAMARA_OK);
   CHECK(done);
-  // Released with work under way.
+  // Released while work is under way.
   CHECK_EQ_INT(
       use.table->submit(use.device, use.program, &use.region.region, 0, 2, &ticket, &error),
       SAMARA_OK);
@@ -128,8 +128,8 @@ SMR_TEST(cache_is_used_and_mended) {
   REQUIRE(compute_once(folder));
   CHECK_EQ_INT(folder_read(path, now, sizeof now), size);
   CHECK_MEM(now, entry, size);
-  // Broken, cut, foreign: computed again, and there again afterwards. Compilers need not write the
-  // same bytes twice, but what they wrote is used.
+  // Damaged, cut and foreign entries are rebuilt and stored again. Compilers need not write the
+  // same bytes twice, but a stored entry is used.
   for (int fault = 0; fault < 4; fault++) {
     memcpy(now, entry, size);
     size_t left = size;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights as images, over a library that fails on request: which way is chosen, what is kept of it,
-// and that weights are read from buffers wherever there is no image.
+// Weights as images, over a library that fails on request: which way is chosen, what is cached, and
+// that weights are read from buffers if there is no image.
 #if !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE
 #endif
@@ -10,14 +10,14 @@
 #include "backends/driver_harness.h"
 #include "backends/fault_opencl.h"
 
-// Kernels: to measure, to find out that there are no images, and of one use.
+// Numbers of kernels: of a measurement, of a failed attempt at images, and of one use.
 enum { MEASURED = 20, TRIED = 1, LAUNCHES = 4 };
 static const char product[] = "T=float WIDE=1 X=f32 W=f32 COLS=4";
 
 static struct fault_opencl *faults;
 static const char folder[] = "driver_texels_cache";
 
-// "scale_floats" as the text of the harness says; what is measured computes nothing.
+// "scale_floats", as in the source of the harness. Measured kernels compute nothing.
 static void run_scale(const char *name, unsigned char **buffers, const int32_t *ints,
                       const float *floats, uint32_t dims, const size_t *items) {
   CHECK_STR(name, "scale_floats");
@@ -126,7 +126,7 @@ SMR_TEST(the_choice_is_kept) {
     CHECK_EQ_INT(faults->images, images);
     CHECK_EQ_INT(faults->binaries, 1);
     CHECK_CONTAINS(last_log, images != 0 ? "weights in images" : "weights in buffers");
-    // What cannot be measured takes it, too.
+    // Weights that cannot be measured use it, too.
     reset(3 - slow);
     scale_defines_now = "T=float PLAIN=0 X=f32 W=f32 COLS=4";
     CHECK_EQ_INT(measured(folder), 0);
@@ -144,7 +144,7 @@ static struct smr_cl_cache_key key_of(const char *name) {
 
 SMR_TEST(entries_are_not_trusted) {
   const samara_allocator allocator = smr_allocator(NULL);
-  // Every number is a choice, but 0; that of another device is none.
+  // Every number but 0 is a valid choice. One of another device is not.
   for (int percent = 0; percent < 256; percent++) {
     const struct smr_cl_cache_key key = key_of("faulty");
     const unsigned char byte = (unsigned char)percent;
@@ -198,7 +198,7 @@ SMR_TEST(weights_that_fit_no_image_are_in_buffers) {
     scale_panel_bytes = sizeof(float);
     scale_panel_stride = 0;
   }
-  // Where they cannot be measured, nothing is kept.
+  // Without a measurement nothing is cached.
   char path[512];
   for (int fault = 0; fault < 2; fault++) {
     folder_remove(folder);
@@ -212,7 +212,7 @@ SMR_TEST(weights_that_fit_no_image_are_in_buffers) {
   folder_remove(folder);
 }
 
-// A compiler may know nothing of images: one try, and all kernels are made for buffers.
+// A compiler may lack images: after one attempt all kernels use buffers.
 SMR_TEST(a_compiler_may_refuse_images) {
   reset(FAULT_SLOW_BUFFERS);
   faults->refuse_texels = true;
@@ -245,7 +245,7 @@ SMR_TEST(every_call_may_fail) {
   for (int kind = FAULT_ERROR; kind <= FAULT_LIE; kind++) {
     fail_each(kind, NULL, false);
     fail_each(kind, folder, false);
-    // With the choice that is there: images.
+    // With the cached choice: images.
     folder_remove(folder);
     reset(FAULT_SLOW_BUFFERS);
     CHECK_EQ_INT(measured(folder), MEASURED);

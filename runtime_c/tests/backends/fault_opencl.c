@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An OpenCL library without a device: memory is malloc's, a build accepts any source, a kernel
-// calls a function of the test. It fails where it is told to, and counts the objects that are
-// alive.
+// calls a function of the test. It fails on request, and counts the objects that are alive.
 #include "backends/fault_opencl.h"
 
 #include <stdbool.h>
@@ -96,7 +95,7 @@ static int32_t object_release(void *given, int kind) {
 
 // ---- faults ----
 
-// What this call is to do: 0 to work, an error, or 1 to lie.
+// The behaviour of this call: 0 works, 1 lies, else an error.
 static int32_t fault(void) {
   const long call = controls.calls++;
   if (controls.at < 0 || call < controls.at) return 0;
@@ -116,7 +115,7 @@ static int32_t fault(void) {
     if (code != NULL) *code = wrong < 0 ? wrong : 0; \
     if (wrong != 0) return NULL;                     \
   } while (0)
-// Objects are given back even where that "fails": nobody could try again.
+// Objects are released even if that "fails", because callers do not retry.
 #define RELEASE(object, kind)                              \
   do {                                                     \
     const int32_t wrong = fault();                         \

@@ -12,21 +12,21 @@
 #include "backends/opencl/cl.h"
 #include "base/os.h"
 
-/// What a kernel does: the launch as it came through the kernel's arguments. A buffer that is not
-/// used is NULL; offsets have been added to the others.
+/// Computes a launch from the kernel's arguments. Unused buffers are NULL; offsets are added to the
+/// others.
 typedef void (*fault_kernel_fn)(const char *name, unsigned char **buffers, const int32_t *ints,
                                 const float *floats, uint32_t dims, const size_t *items);
 
 enum fault_kind {
   FAULT_ERROR,  // call `at` fails with `code`
   FAULT_LOST,   // it and all after it do
-  FAULT_LIE,    // it does nothing, and says that it succeeded
+  FAULT_LIE,    // it does nothing and reports success
 };
 
 /// Kernels that read weights from images, or those that do not.
 enum fault_slow { FAULT_SLOW_IMAGES = 1, FAULT_SLOW_BUFFERS };
 
-/// Told of every source that a program is made of.
+/// Called with the source of every program.
 typedef void (*fault_source_fn)(const char *text, size_t size);
 
 struct fault_opencl {
@@ -35,7 +35,7 @@ struct fault_opencl {
   int32_t code;
   long calls;           // so far
   long live;            // objects
-  long misuse;          // handles that are of no object, or of another kind
+  long misuse;          // handles of no object, or of another kind
   uint64_t max_alloc;   // bytes of one buffer
   int lag;              // an event is seen as not done that many times
   int32_t event_error;  // of the next command, when it is done; 0: none
@@ -44,8 +44,8 @@ struct fault_opencl {
   long enqueued;        // kernels
   long images;          // made
   uint64_t texels;      // of the largest image; 0: the device has no images
-  bool no_images;       // it says that it has them, and refuses each
-  bool refuse_texels;   // its compiler knows nothing of images
+  bool no_images;       // reports images, and refuses each
+  bool refuse_texels;   // its compiler lacks images
   int slow;             // launches that take long: FAULT_SLOW_IMAGES, FAULT_SLOW_BUFFERS
   int deaf;             // the device never finishes an event that is asked for
   const char *version;  // of the device
@@ -54,7 +54,7 @@ struct fault_opencl {
   uint32_t numeric_version;  // 0: the device does not say
   uint32_t subgroups;        // of a work-group; 0: there are none
   size_t group;              // items of a work-group, at most
-  bool grouped;              // the last launch said how many
+  bool grouped;              // the last launch set the group size
   const char *refused;       // sources with this are not compiled; NULL: those with #error
   char options[128];         // of the last build
   fault_kernel_fn kernel;

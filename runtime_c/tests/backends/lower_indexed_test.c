@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches that gather and scatter, against the CPU: by constant indices, and by others.
+// Launches that gather and scatter, by constant and other indices, against the CPU.
 #include "base/fp.h"
 
 #include "backends/one_node.h"
@@ -12,8 +12,7 @@ static const samara_dtype element_types[] = {F32, F16, I64, SAMARA_INT8};
 
 enum { CONSTANT, GIVEN, GIVEN_32, WAYS };
 
-// Indices from -size to size - 1, where that is how indices along the axis are; of axis `axes` - 1
-// of the last axis of `axes` sizes.
+// Random indices from -size to size - 1. The last axis holds one index for each of `axes` sizes.
 static struct one_tensor *picks(int way, int32_t rank, const int64_t *shape, int64_t axes,
                                 const int64_t *sizes) {
   struct one_tensor *t = one_input(way == GIVEN_32 ? I32 : I64, rank, shape);
@@ -140,7 +139,7 @@ SMR_TEST(scatter_nd) {
   }
 }
 
-// What is out of range, by whether negative indices count from the end.
+// An index out of range; `wrap`: negative indices count from the end.
 static void out_of_range(const char *op, int64_t index, bool wrap, int way) {
   const bool scatters = op[0] == 's', elements = strstr(op, "elements") != NULL;
   one_begin(op);

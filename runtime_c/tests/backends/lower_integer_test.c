@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches against the CPU: int8 but products, to the bit.
+// Launches of int8 operators other than products, against the CPU to the bit.
 #include "base/fp.h"
 
 #include "backends/one_node.h"
 #include "harness.h"
-
-static void output(struct one_tensor *y, float scale, int32_t zero) {
-  one_number("scale", scale);
-  one_int("zero_point", zero);
-  if (y->dtype == Q8) {
-    y->scale = scale;
-    y->zero_point = zero;
-  }
-}
 
 SMR_TEST(qbinary) {
   for (int add = 0; add < 2; add++) {
@@ -37,7 +28,7 @@ SMR_TEST(qbinary) {
         one_int("b_multiplier", i == 2 ? 1 << 19 : -200003);
         one_int("shift", i == 3 ? 22 : 20);
       }
-      output(y, i == 2 ? 1.0f : 0.1f, i == 2 ? 0 : -9);
+      one_requantized(y, i == 2 ? 1.0f : 0.1f, i == 2 ? 0 : -9);
       if (i == 3) one_int("hi", 50);
       one_check(0);
     }
@@ -89,7 +80,7 @@ SMR_TEST(qunary) {
   one_quantized(one_input(Q8, DIMS(400)), 0.05f, 9);
   one_fill(one_input(SAMARA_INT8, DIMS(256)), -128.0f, 127.0f);
   y = one_output(Q8, DIMS(400));
-  output(y, 0.1f, 3);
+  one_requantized(y, 0.1f, 3);
   one_check(0);
   for (int64_t axis = 0; axis < 3; axis++) {
     one_begin("qsoftmax");
@@ -113,7 +104,7 @@ static void qnorm(bool centred, int32_t rank, const int64_t *shape, int64_t axis
   if (flat) memset(x->data, flat == 1 ? 3 : -128, x->size_bytes);
   one_fill(one_input(F32, rank - (int32_t)axis, shape + axis), -spread, spread);
   if (centred && bias) one_fill(one_input(F32, rank - (int32_t)axis, shape + axis), -9.0f, 9.0f);
-  output(one_output(Q8, rank, shape), 0.06f, -7);
+  one_requantized(one_output(Q8, rank, shape), 0.06f, -7);
   one_int("axis", axis);
   one_number("eps", eps);
   if (bias) one_int("lo", -60);
@@ -151,17 +142,17 @@ SMR_TEST(qresize) {
   one_quantized(one_input(Q8, DIMS(2, 5, 6, 19)), 0.05f, 3);
   taps(9, 5);
   taps(4, 6);
-  output(one_output(Q8, DIMS(2, 9, 4, 19)), 0.06f, -7);
+  one_requantized(one_output(Q8, DIMS(2, 9, 4, 19)), 0.06f, -7);
   one_check(0);
   one_begin("qresize");
   one_quantized(one_input(Q8, DIMS(2, 5, 3)), 0.05f, 3);
   taps(11, 5);
-  output(one_output(Q8, DIMS(2, 11, 3)), 0.05f, 3);
+  one_requantized(one_output(Q8, DIMS(2, 11, 3)), 0.05f, 3);
   one_check(0);
   one_begin("qresize");
   one_quantized(one_input(Q8, DIMS(2, 5, 3)), 0.05f, 3);
   taps(11, 6);
-  output(one_output(Q8, DIMS(2, 11, 3)), 0.05f, 3);
+  one_requantized(one_output(Q8, DIMS(2, 11, 3)), 0.05f, 3);
   one_refused("out of range");
 }
 

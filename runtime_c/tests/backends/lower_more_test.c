@@ -44,7 +44,7 @@ SMR_TEST(pools) {
   for (size_t i = 0; i < 5; i++) {
     pool("max_pool", types[i], 3, 2, 1, 1, 0, 0);
     pool("max_pool", types[i], 2, 1, 3, 0, 0, 0);
-    pool("max_pool", types[i], 2, 1, 1, 3, 0, 0);  // windows of pads alone
+    pool("max_pool", types[i], 2, 1, 1, 3, 0, 0);  // windows of padding only
   }
   for (size_t i = 0; i < 3; i++) {
     const samara_dtype d = i == 2 ? Q8 : types[i];
@@ -145,7 +145,7 @@ SMR_TEST(reductions) {
   one_check(0);
 }
 
-// Sums of many numbers alike keep their last digits, which models subtract from each other.
+// Sums of many similar numbers keep their last digits, because models subtract such sums.
 SMR_TEST(long_sums) {
   for (int64_t n = 512; n <= 32768; n *= 8) {
     one_begin("reduce_mean");
@@ -212,7 +212,7 @@ SMR_TEST(norms) {
 
 // ---- lanes of a subgroup together ----
 
-// Of two kinds of devices without subgroups and one with them, the last one alone uses them.
+// Only the device with subgroups launches groups.
 static void shared(double tolerance, int launches) {
   one_check(tolerance);
   CHECK_EQ_INT(one.grouped, launches);
@@ -295,7 +295,7 @@ SMR_TEST(lanes) {
   smr_reference_lanes = 5;
 }
 
-// What is not a number wins, whichever lane has it; infinities are numbers.
+// NaN wins, whichever lane has it; infinities are ordinary numbers.
 SMR_TEST(lanes_and_not_a_number) {
   for (int least = 0; least < 2; least++) {
     for (int64_t at = 0; at < 300; at += 77) {
@@ -450,7 +450,7 @@ SMR_TEST(cumsum) {
   one_check(0);
 }
 
-// What is no number stays so; infinite sums stay infinite.
+// NaN stays NaN; infinite sums stay infinite.
 SMR_TEST(cumsum_odd) {
   static const float odd[] = {1.0f, INFINITY, 2.0f, -INFINITY, 3.0f, NAN, 1.0f};
   const struct smr_cl_features features = {.cpu = true};

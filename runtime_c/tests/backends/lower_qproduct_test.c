@@ -1,54 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches against the CPU: products of int8, to the bit.
+// Launches of int8 products, against the CPU to the bit.
 #include "base/fp.h"
 
 #include "backends/one_node.h"
 #include "harness.h"
-
-static void output(struct one_tensor *y, float scale, int32_t zero) {
-  one_number("scale", scale);
-  one_int("zero_point", zero);
-  if (y->dtype == Q8) {
-    y->scale = scale;
-    y->zero_point = zero;
-  }
-}
-
-static void per_channel(struct one_tensor *w, int32_t axis, float *scales, int32_t *zeros) {
-  for (int64_t i = 0; i < w->shape[axis]; i++) {
-    scales[i] = 0.01f + 0.001f * (float)(i % 7);
-    zeros[i] = (int32_t)(i % 5) - 2;
-  }
-  w->scales = scales;
-  w->zero_points = zeros;
-  w->quant_axis = axis;
-}
 
 static void qconv(const char *op, int64_t n, int64_t h, int64_t w, int64_t c, int64_t o, int64_t k,
                   int64_t stride, int64_t dilation, int64_t pad, int64_t groups, int packed,
                   int variant) {
   float scales[128];
   int32_t zeros[128];
-  const int spread = strcmp(op, "qconv_transpose") == 0;
+  const int transposed = strcmp(op, "qconv_transpose") == 0;
   const int64_t e = (k - 1) * dilation + 1;
-  const int64_t oh = spread ? (h - 1) * stride + e - 2 * pad : (h + 2 * pad - e) / stride + 1;
-  const int64_t ow = spread ? (w - 1) * stride + e - 2 * pad : (w + 2 * pad - e) / stride + 1;
+  const int64_t oh = transposed ? (h - 1) * stride + e - 2 * pad : (h + 2 * pad - e) / stride + 1;
+  const int64_t ow = transposed ? (w - 1) * stride + e - 2 * pad : (w + 2 * pad - e) / stride + 1;
   one_begin(op);
   one_quantized(one_input(Q8, DIMS(n, h, w, c)), 0.05f, variant ? -11 : 0);
   struct one_tensor *weights = one_quantized(one_input(Q8, DIMS(o, k, k, c / groups)), 0.02f, 0);
-  if (variant) per_channel(weights, 0, scales, zeros);
+  if (variant) one_per_channel(weights, 0, scales, zeros);
   if (packed) one_pack(weights, (uint32_t)groups, false);
   if (variant) one_fill(one_input(SAMARA_INT32, DIMS(o)), -9000.0f, 9000.0f);
   struct one_tensor *y = one_output(variant == 2 ? SAMARA_INT32 : Q8, DIMS(n, oh, ow, o));
   one_ints("strides", LIST(stride, stride));
   one_ints("dilations", LIST(dilation, dilation));
   one_ints("pads", LIST(pad, pad, pad, pad));
-  if (spread) one_ints("output_padding", LIST(0, 0));
+  if (transposed) one_ints("output_padding", LIST(0, 0));
   one_int("groups", groups);
   if (variant == 2)
     one_int("to", SAMARA_INT32);
   else
-    output(y, 0.4f, 5);
+    one_requantized(y, 0.4f, 5);
   if (variant == 1) one_int("lo", 5);
   one_check(0);
 }
@@ -82,7 +63,7 @@ static void qmatmul(int32_t rank_x, const int64_t *x, int32_t rank_w, const int6
   one_begin("qmatmul");
   one_quantized(one_input(Q8, rank_x, x), 0.05f, 7);
   struct one_tensor *weights = one_quantized(one_input(Q8, rank_w, w), 0.02f, 0);
-  if (variant) per_channel(weights, rank_w - (turned & 2 ? 2 : 1), scales, zeros);
+  if (variant) one_per_channel(weights, rank_w - (turned & 2 ? 2 : 1), scales, zeros);
   if (packed) one_pack(weights, 1, (turned & 2) == 0);
   if (variant) one_fill(one_input(SAMARA_INT32, DIMS(y[rank_y - 1])), -900.0f, 900.0f);
   struct one_tensor *result = one_output(variant == 2 ? SAMARA_INT32 : Q8, rank_y, y);
@@ -91,7 +72,7 @@ static void qmatmul(int32_t rank_x, const int64_t *x, int32_t rank_w, const int6
   if (variant == 2)
     one_int("to", SAMARA_INT32);
   else
-    output(result, 0.3f, -4);
+    one_requantized(result, 0.3f, -4);
   one_check(0);
 }
 

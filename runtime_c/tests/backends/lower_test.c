@@ -13,31 +13,20 @@ struct conv_case {
   int64_t n, h, w, c, o, kh, kw, stride, dilation, pad, groups;
 };
 
-// Scales and zero points of int8 weights, by output.
-static void channels(struct one_tensor *w, int32_t axis, float *scales, int32_t *zeros) {
-  for (int64_t i = 0; i < w->shape[axis]; i++) {
-    scales[i] = 0.01f + 0.001f * (float)(i % 7);
-    zeros[i] = (int32_t)(i % 5) - 2;
-  }
-  w->scales = scales;
-  w->zero_points = zeros;
-  w->quant_axis = axis;
-}
-
 static void conv(const char *op, struct conv_case t, samara_dtype x, samara_dtype w, int packed,
                  int more, int64_t post) {
-  const bool spread = strcmp(op, "conv_transpose") == 0;
+  const bool transposed = strcmp(op, "conv_transpose") == 0;
   const int64_t eh = (t.kh - 1) * t.dilation + 1, ew = (t.kw - 1) * t.dilation + 1;
   const int64_t oh =
-      spread ? (t.h - 1) * t.stride + eh - 2 * t.pad : (t.h + 2 * t.pad - eh) / t.stride + 1;
+      transposed ? (t.h - 1) * t.stride + eh - 2 * t.pad : (t.h + 2 * t.pad - eh) / t.stride + 1;
   const int64_t ow =
-      spread ? (t.w - 1) * t.stride + ew - 2 * t.pad : (t.w + 2 * t.pad - ew) / t.stride + 1;
+      transposed ? (t.w - 1) * t.stride + ew - 2 * t.pad : (t.w + 2 * t.pad - ew) / t.stride + 1;
   one_begin(op);
   one_input(x, DIMS(t.n, t.h, t.w, t.c));
   struct one_tensor *weights = one_input(w, DIMS(t.o, t.kh, t.kw, t.c / t.groups));
   float scales[128];
   int32_t zeros[128];
-  if (w == SAMARA_QINT8) channels(weights, 0, scales, zeros);
+  if (w == SAMARA_QINT8) one_per_channel(weights, 0, scales, zeros);
   if (packed) one_pack(weights, (uint32_t)t.groups, false);
   if (more & 1)
     one_input(x, DIMS(t.o));
@@ -48,7 +37,7 @@ static void conv(const char *op, struct conv_case t, samara_dtype x, samara_dtyp
   one_ints("strides", LIST(t.stride, t.stride));
   one_ints("dilations", LIST(t.dilation, t.dilation));
   one_ints("pads", LIST(t.pad, t.pad, t.pad, t.pad));
-  if (spread) one_ints("output_padding", LIST(0, 0));
+  if (transposed) one_ints("output_padding", LIST(0, 0));
   one_int("groups", t.groups);
   if (post < 0) {
     one_number("lo", 0.0f);
@@ -128,7 +117,7 @@ SMR_TEST(conv_axes) {
   }
 }
 
-// Enough outputs for tiles of 4 x 4 on a device of one unit, and none of them whole at the ends.
+// Enough outputs for tiles of 4 x 4 on a device of one unit, with cut tiles at the ends.
 SMR_TEST(conv_large) {
   static const samara_dtype types[][2] = {{F32, F32}, {F32, F16}, {F16, F16}};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -149,7 +138,7 @@ SMR_TEST(conv_large) {
     conv("conv", window, types[i][0], types[i][1], PACKED, 3, 0);
     conv("conv", point, types[i][0], types[i][1], PACKED, 3, 1);
   }
-  // Weights of more than 512 KB: items walk pixels first, not columns.
+  // Weights of more than 512 KB: items iterate over pixels before columns.
   conv("conv", (struct conv_case){1, 2, 9, 128, 120, 3, 3, 1, 1, 1, 1}, F32, F32, PACKED, 3, 0);
 }
 
@@ -163,7 +152,7 @@ static void matmul(int32_t rank_x, const int64_t *x, int32_t rank_w, const int64
   struct one_tensor *weights = one_input(dw, rank_w, w);
   float scales[128];
   int32_t zeros[128];
-  if (dw == SAMARA_QINT8) channels(weights, turned & 2 ? 0 : 1, scales, zeros);
+  if (dw == SAMARA_QINT8) one_per_channel(weights, turned & 2 ? 0 : 1, scales, zeros);
   if (packed) one_pack(weights, 1, (turned & 2) == 0);
   const int64_t n = y[rank_y - 1];
   if (more & 1)
@@ -432,7 +421,7 @@ SMR_TEST(movement) {
   }
 }
 
-// A driver that keeps what all items of a work-group have on one stack overflows it else.
+// Some drivers keep the locals of all items of a work-group on one stack, which would overflow.
 SMR_TEST(groups_of_many_large_tiles_are_small) {
   static const struct {
     uint8_t rows, columns;

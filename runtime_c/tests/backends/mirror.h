@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mirror, a device for tests: it runs every node with samara's single operators, in memory of
-// its own, and fails when it is told to. What it exports beside samara_backend_entry.
+// The mirror, a device for tests: it runs every node with samara's single operators, in its own
+// memory, and fails on request. These are its exports beside samara_backend_entry.
 //
 // A session on it gives the bits of a CPU session with strict_accuracy and the instruction sets of
 // SAMARA_ISA. Without strict_accuracy a CPU session may compute convolutions of constant weights by

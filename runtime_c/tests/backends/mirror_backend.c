@@ -44,7 +44,7 @@ static const char *const mirror_names[] = {
 static struct {
   pthread_mutex_t lock;
   int calls[MIRROR_COUNT];
-  int fail_in[MIRROR_COUNT];  // calls until one fails; -1: all do; 0: none
+  int fail_in[MIRROR_COUNT];  // calls until one fails; -1: all fail; 0: none
   int lie_in;                 // nodes until one lies
   int live;
   uint64_t slow_ns;
@@ -91,7 +91,7 @@ void mirror_slow(uint64_t ns) {
   pthread_mutex_unlock(&mirror.lock);
 }
 
-// As long as mirror_slow says now, which may change meanwhile.
+// Sleeps as long as mirror_slow says, which may change meanwhile.
 static void mirror_sleep(void) {
   enum { STEP = 1000000 };
   const struct timespec pause = {.tv_nsec = STEP};
@@ -131,7 +131,7 @@ static void mirror_count_live(int change) {
   pthread_mutex_unlock(&mirror.lock);
 }
 
-// Count a call. Fails, with a text, where the test asked for that.
+// Count a call. Fails, with a text, if the test asked for it.
 static samara_status mirror_enter(enum mirror_function function, samara_error *error) {
   pthread_mutex_lock(&mirror.lock);
   const int call = ++mirror.calls[function];
@@ -147,7 +147,7 @@ static samara_status mirror_enter(enum mirror_function function, samara_error *e
 
 // ---- memory ----
 
-// Allocated apart from its handle, which is a number that nobody can use as an address.
+// Its handle is a number that cannot be used as an address.
 struct mirror_block {
   unsigned char *bytes;
   size_t size;
@@ -159,7 +159,7 @@ struct mirror_device {
   uint64_t tickets;
 };
 
-// The device of the call going on in this thread: addresses are looked up by tensors alone.
+// The device of the current call of this thread, because lookups of addresses get tensors only.
 static _Thread_local struct mirror_device *mirror_here;
 
 static unsigned char *mirror_find(struct mirror_device *device, void *handle, uint64_t offset,
@@ -236,7 +236,7 @@ static samara_status mirror_probe(const samara_probe *request, void **out, samar
   info->driver = SAMARA_VERSION;
   info->memory_bytes = UINT64_C(1) << 40;
   info->compute_units = 1;
-  // Faster than any CPU: placement gives it all that it supports.
+  // Faster than any CPU, so that placement gives it all nodes that it supports.
   info->rates =
       (samara_rates){1, 1, 1, 1, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30, 1 << 30};
   *out = device;
@@ -316,7 +316,7 @@ static void mirror_release(void *opaque, samara_handle_kind kind, void *handle) 
   }
 }
 
-// ---- work, which is done when the call returns ----
+// ---- work, which is complete when the call returns ----
 
 static uint64_t mirror_ticket(struct mirror_device *device) {
   pthread_mutex_lock(&mirror.lock);
@@ -343,7 +343,7 @@ static samara_status mirror_copy(void *opaque, const samara_copy *copy, uint64_t
   return SAMARA_OK;
 }
 
-// Flip a bit of the output's first element where the test asked for that.
+// Flip a bit of the output's first element if the test asked for it.
 static void mirror_maybe_lie(const samara_region *region, const samara_region_node *node) {
   pthread_mutex_lock(&mirror.lock);
   const bool lies = mirror.lie_in == 1;

@@ -43,7 +43,7 @@ static bool is_one_of(const char *name, const char *const *names) {
   return false;
 }
 
-// Whether the node reads its input 1 in panels, and what is in them.
+// Whether the node reads its input 1 in panels; describes them.
 static bool packed_of(const samara_region_node *node, const samara_region_tensor *w,
                       struct packed *out) {
   static const char *const convs[] = {"conv", "qconv", "conv_dynamic", NULL};
@@ -110,7 +110,7 @@ static unsigned char *unpack(const samara_region_tensor *w, const struct packed 
   return plain;
 }
 
-// ---- what single operators take ----
+// ---- what single operators support ----
 
 static bool refuse(char *reason, size_t reason_size, const char *text) {
   const size_t length = strlen(text) < reason_size ? strlen(text) : reason_size - 1;
@@ -119,7 +119,7 @@ static bool refuse(char *reason, size_t reason_size, const char *text) {
   return false;
 }
 
-// Why single operators do not take the operator at all; NULL if they do.
+// Why single operators do not support the operator; NULL if they do.
 static const char *row_fault(const struct smr_op *row) {
   if (row == NULL) return "the operator is not known";
   if (row->funcs == NULL) return "the operator only has a meaning in a model";
@@ -167,7 +167,7 @@ static samara_op_tensor operand_of(const samara_region_tensor *t) {
   return operand;
 }
 
-// The region does not say of which type an attribute is; the table of operators does.
+// The type of an attribute is in the table of operators, not in the region.
 static samara_attribute attribute_of(const struct smr_op *row,
                                      const samara_region_attribute *from) {
   uint8_t type = SMR_ATTR_INT;

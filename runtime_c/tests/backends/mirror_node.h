@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside the mirror: one node as a single operator, prepared, run and undone.
+// A node of the mirror as a single operator: prepare, run, release.
 #ifndef SMR_TESTS_MIRROR_NODE_H
 #define SMR_TESTS_MIRROR_NODE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mirror by itself: regions by hand, their answers, faults that were asked for, nothing left.
+// The mirror by itself: regions by hand, their results, requested faults, no leaks.
 #include "base/fp.h"
 
 #include "backends/mirror.h"
@@ -58,7 +58,7 @@ static int32_t rig_tensor(struct rig *rig, samara_dtype dtype, size_t element, i
 #define RIG_BYTES(rig, dtype, data, ...) \
   rig_tensor((rig), (dtype), 1, RIG_RANK(__VA_ARGS__), (const int64_t[]){__VA_ARGS__}, (data))
 
-/// Say that the constant lies in panels, `bytes` of them, `stride` apart.
+/// Mark the constant as packed in panels: `bytes` in all, `stride` apart.
 static void rig_packed(struct rig *rig, int32_t tensor, samara_layout layout, size_t bytes,
                        size_t stride, uint32_t groups) {
   rig->tensors[tensor].layout = layout;
@@ -82,7 +82,7 @@ static void rig_node(struct rig *rig, const char *op, const samara_region_attrib
 #define RIG_NONE NULL, 0
 #define RIG_ATTRIBUTES(list) (list), (uint32_t)EAGER_COUNT(list)
 
-/// Compile, load constants and lay all other tensors behind each other, with a gap.
+/// Compile, load constants and place all other tensors one after the other, with gaps.
 static samara_status rig_build(struct rig *rig) {
   uint64_t offset = 0;
   samara_status status = SAMARA_OK;
@@ -145,7 +145,7 @@ static samara_status rig_run(struct rig *rig, void *x, int32_t out, void *y) {
   return status == SAMARA_OK ? rig_wait(rig, ticket) : status;
 }
 
-/// Release what there is, the device last.
+/// Release everything, the device last.
 static void rig_end(struct rig *rig) {
   if (rig->program != NULL) rig->table->release(rig->device, SAMARA_HANDLE_PROGRAM, rig->program);
   for (uint32_t i = 0; i < rig->region.tensor_count; i++)
@@ -174,12 +174,15 @@ static void pack_panels(const void *from, size_t element, size_t together, size_
 
 static float out[2048], expected[2048];
 
+static float *chain_x, *chain_w;  // made once
+
 // add, then softmax and concat: c = concat(softmax(x + w), x).
-static void rig_chain(struct rig *rig, const float *w) {
+static void rig_chain(struct rig *rig) {
+  if (chain_x == NULL) chain_x = eager_floats(15, 1), chain_w = eager_floats(5, 9);
   static const samara_region_attribute axis[] = {{.name = "axis", .i = 1}};
   rig_start(rig);
   RIG_F32(rig, NULL, 3, 5);   // 0: x
-  RIG_F32(rig, w, 5);         // 1: w, broadcast
+  RIG_F32(rig, chain_w, 5);   // 1: w, broadcast
   RIG_F32(rig, NULL, 3, 5);   // 2: x + w
   RIG_F32(rig, NULL, 3, 5);   // 3: softmax
   RIG_F32(rig, NULL, 3, 10);  // 4
@@ -189,32 +192,31 @@ static void rig_chain(struct rig *rig, const float *w) {
   rig_node(rig, "concat", RIG_ATTRIBUTES(axis), both, 2, all);
 }
 
-static void expect_chain(const float *x, const float *w, float *y) {
+static void expect_chain(float *y) {
   float sum[15], soft[15];
-  for (int i = 0; i < 15; i++) sum[i] = x[i] + w[i % 5];
+  for (int i = 0; i < 15; i++) sum[i] = chain_x[i] + chain_w[i % 5];
   const samara_attribute axis[] = {EAGER_INTS("axis", 1)};
   const samara_op_tensor one[] = {EAGER_F32(3, 5)};
   const samara_op_desc desc = EAGER_DESC("softmax", axis, one, one);
   CHECK_EQ_INT(eager_run(&desc, (const void *[]){sum}, (void *[]){soft}), SAMARA_OK);
   for (int r = 0; r < 3; r++) {
     memcpy(y + r * 10, soft + r * 5, 5 * sizeof *y);
-    memcpy(y + r * 10 + 5, x + r * 5, 5 * sizeof *y);
+    memcpy(y + r * 10 + 5, chain_x + r * 5, 5 * sizeof *y);
   }
 }
 
 SMR_TEST(chain_of_three_nodes) {
   struct rig rig;
-  float *x = eager_floats(15, 1), *w = eager_floats(5, 9);
   mirror_reset();
-  rig_chain(&rig, w);
+  rig_chain(&rig);
   REQUIRE(rig_build(&rig) == SAMARA_OK);
   CHECK((uintptr_t)rig.memory < 65536 && (uintptr_t)rig.tensors[1].memory < 65536);
-  expect_chain(x, w, expected);
+  expect_chain(expected);
   for (int round = 0; round < 4; round++) {
     rig.region.separate = round >= 2;  // node by node
     mirror_tickets(round % 2 == 1);
     memset(out, 0, sizeof out);
-    CHECK_EQ_INT(rig_run(&rig, x, 4, out), SAMARA_OK);
+    CHECK_EQ_INT(rig_run(&rig, chain_x, 4, out), SAMARA_OK);
     CHECK_MEM(out, expected, 30 * sizeof *out);
   }
   CHECK_EQ_INT(mirror_calls("submit"), 2 + 2 * 3);
@@ -223,39 +225,34 @@ SMR_TEST(chain_of_three_nodes) {
   CHECK(mirror_calls("wait") > 0);
   CHECK_EQ_INT(mirror_calls("no such function"), -1);
   rig_end(&rig);
-  free(x);
-  free(w);
 }
 
 SMR_TEST(new_shapes_and_places) {
   struct rig rig;
-  float *x = eager_floats(15, 1), *w = eager_floats(5, 9);
   mirror_reset();
-  rig_chain(&rig, w);
+  rig_chain(&rig);
   for (int i = 0; i < 5; i++)
     if (i != 1) rig.tensors[i].symbolic = 1;
   REQUIRE(rig_build(&rig) == SAMARA_OK);
-  expect_chain(x, w, expected);
-  CHECK_EQ_INT(rig_run(&rig, x, 4, out), SAMARA_OK);
+  expect_chain(expected);
+  CHECK_EQ_INT(rig_run(&rig, chain_x, 4, out), SAMARA_OK);
   for (int i = 0; i < 5; i++) {
     if (i == 1) continue;
     rig.tensors[i].shape[0] = 2;
     rig.tensors[i].size_bytes = rig.tensors[i].size_bytes / 3 * 2;
   }
-  // The sum in place: add is not marked inplace, which the mirror has to see.
+  // The sum in place. The mirror must handle that although add is not marked inplace.
   rig.tensors[2].offset_bytes = rig.tensors[3].offset_bytes = rig.tensors[0].offset_bytes + 64;
   rig.region.generation++;
   memset(out, 0, sizeof out);
-  CHECK_EQ_INT(rig_run(&rig, x, 4, out), SAMARA_OK);
+  CHECK_EQ_INT(rig_run(&rig, chain_x, 4, out), SAMARA_OK);
   CHECK_MEM(out, expected, 20 * sizeof *out);
   CHECK_EQ_INT(mirror_calls("prepare"), 6);
   rig.tensors[2].offset_bytes = 3;
   rig.region.generation++;
-  CHECK_EQ_INT(rig_run(&rig, x, 4, out), SAMARA_BAD_ARGUMENT);
+  CHECK_EQ_INT(rig_run(&rig, chain_x, 4, out), SAMARA_BAD_ARGUMENT);
   CHECK_CONTAINS(rig.error.text, "offset 3");
   rig_end(&rig);
-  free(x);
-  free(w);
 }
 
 // ---- packed weights ----
@@ -454,7 +451,7 @@ SMR_TEST(matmul_blocks_with_weights_in_panels) {
   free(x);
 }
 
-// ---- what it refuses ----
+// ---- refusals ----
 
 static void check_refused(const char *op, samara_layout layout, const char *why) {
   struct rig rig;
@@ -482,7 +479,7 @@ SMR_TEST(refusals) {
   check_refused("nonzero", SAMARA_LAYOUT_PLAIN, "depend on data");
   check_refused("add", SAMARA_LAYOUT_PANEL, "packed");
   check_refused("matmul", SAMARA_LAYOUT_DWPANEL, "packed");
-  check_refused("softmax", SAMARA_LAYOUT_PLAIN, "softmax");  // the library's own words
+  check_refused("softmax", SAMARA_LAYOUT_PLAIN, "softmax");  // the library's own text
 }
 
 // ---- faults ----
@@ -490,7 +487,6 @@ SMR_TEST(refusals) {
 SMR_TEST(every_function_fails_when_told_to) {
   static const char *const functions[] = {"probe", "supports", "compile", "load", "allocate",
                                           "copy",  "submit",   "node",    "wait", "prepare"};
-  float *x = eager_floats(15, 1), *w = eager_floats(5, 9);
   for (size_t i = 0; i < EAGER_COUNT(functions); i++) {
     struct rig rig;
     mirror_reset();
@@ -504,64 +500,56 @@ SMR_TEST(every_function_fails_when_told_to) {
       CHECK_EQ_INT(samara_backend_entry()->probe(&probe, &device, &info, &error), SAMARA_BACKEND);
       CHECK_CONTAINS(error.text, "call 1 of probe");
     }
-    rig_chain(&rig, w);
+    rig_chain(&rig);
     samara_status status = rig_build(&rig);
-    if (status == SAMARA_OK) status = rig_run(&rig, x, 4, out);
+    if (status == SAMARA_OK) status = rig_run(&rig, chain_x, 4, out);
     if (i != 0) CHECK(status != SAMARA_OK);
     if (i > 1) CHECK_CONTAINS(rig.error.text, functions[i]);
     rig_end(&rig);
   }
-  free(x);
-  free(w);
 }
 
 SMR_TEST(failures_come_at_their_call) {
   struct rig rig;
-  float *x = eager_floats(15, 1), *w = eager_floats(5, 9);
   mirror_reset();
-  rig_chain(&rig, w);
+  rig_chain(&rig);
   REQUIRE(rig_build(&rig) == SAMARA_OK);
   mirror_fail("submit", 3);
   const samara_status one[] = {SAMARA_OK, SAMARA_OK, SAMARA_BACKEND, SAMARA_OK};
-  for (size_t i = 0; i < EAGER_COUNT(one); i++) CHECK_EQ_INT(rig_run(&rig, x, 4, out), one[i]);
+  for (size_t i = 0; i < EAGER_COUNT(one); i++)
+    CHECK_EQ_INT(rig_run(&rig, chain_x, 4, out), one[i]);
   mirror_fail("submit", -1);
-  for (int i = 0; i < 3; i++) CHECK_EQ_INT(rig_run(&rig, x, 4, out), SAMARA_BACKEND);
+  for (int i = 0; i < 3; i++) CHECK_EQ_INT(rig_run(&rig, chain_x, 4, out), SAMARA_BACKEND);
   mirror_fail("submit", 0);
-  CHECK_EQ_INT(rig_run(&rig, x, 4, out), SAMARA_OK);
+  CHECK_EQ_INT(rig_run(&rig, chain_x, 4, out), SAMARA_OK);
   mirror_fail("no such function", 1);
-  CHECK_EQ_INT(rig_run(&rig, x, 4, out), SAMARA_OK);
+  CHECK_EQ_INT(rig_run(&rig, chain_x, 4, out), SAMARA_OK);
   rig_end(&rig);
-  free(x);
-  free(w);
 }
 
 SMR_TEST(lies_are_seen_once) {
   struct rig rig;
-  float *x = eager_floats(15, 1), *w = eager_floats(5, 9);
   mirror_reset();
-  rig_chain(&rig, w);
+  rig_chain(&rig);
   REQUIRE(rig_build(&rig) == SAMARA_OK);
-  expect_chain(x, w, expected);
+  expect_chain(expected);
   mirror_lie(3);  // concat
-  CHECK_EQ_INT(rig_run(&rig, x, 4, out), SAMARA_OK);
+  CHECK_EQ_INT(rig_run(&rig, chain_x, 4, out), SAMARA_OK);
   uint32_t wrong, right;
   memcpy(&wrong, out, sizeof wrong);
   memcpy(&right, expected, sizeof right);
   CHECK_EQ_INT(wrong ^ right, 0x40000000);
   CHECK_MEM(out + 1, expected + 1, 29 * sizeof *out);
-  CHECK_EQ_INT(rig_run(&rig, x, 4, out), SAMARA_OK);
+  CHECK_EQ_INT(rig_run(&rig, chain_x, 4, out), SAMARA_OK);
   CHECK_MEM(out, expected, 30 * sizeof *out);
   rig_end(&rig);
-  free(x);
-  free(w);
 }
 
 SMR_TEST(slow_compile) {
   struct rig rig;
-  float *w = eager_floats(5, 9);
   struct timespec begin, end;
   mirror_reset();
-  rig_chain(&rig, w);
+  rig_chain(&rig);
   mirror_slow(20000000);
   timespec_get(&begin, TIME_UTC);
   CHECK_EQ_INT(rig_build(&rig), SAMARA_OK);
@@ -571,7 +559,6 @@ SMR_TEST(slow_compile) {
   CHECK(ns >= 19000000);
   mirror_reset();
   rig_end(&rig);
-  free(w);
 }
 
 SMR_TEST_MAIN(RUN(chain_of_three_nodes); RUN(new_shapes_and_places);

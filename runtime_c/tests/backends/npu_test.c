@@ -204,7 +204,7 @@ static void scene_ints(struct scene *scene, const char *name, const int64_t *int
   a->count = (uint32_t)count;
 }
 
-// The attributes that say what the output is, which must be those of its tensor.
+// The attributes that describe the output. They must match its tensor.
 static void scene_output(struct scene *scene, bool clamps) {
   samara_region_tensor *y = &scene->tensors[scene->output];
   const int32_t zero = y->zero_points != NULL ? y->zero_points[0] : 0;
@@ -251,7 +251,7 @@ static void scene_view(struct scene *scene, const struct view *view) {
 
 // ---- qconv ----
 
-// Put weights [groups][N][K] where docs/reference/format.md says, and the tensor's fields.
+// Pack weights [groups][N][K] by docs/reference/format.md, and set the tensor's fields.
 static void pack_weights(samara_region_tensor *w, samara_layout layout, size_t groups, size_t n,
                          size_t k) {
   static int8_t packed[4 * NPU_BYTES];
@@ -303,8 +303,8 @@ static void qconv_case(void) {
   if (pick(0, 3) != 0) w->quant_count = (uint32_t)outputs;
   w->quant_axis = 0;
   if (has_bias) scene.tensors[2].data = bias;
-  // Where the multiplier is a power of two, some sums are ties, unless (s_x * s_w) / s_y is
-  // computed in another order.
+  // If the multiplier is a power of two, some sums are ties, unless (s_x * s_w) / s_y is computed
+  // in another order.
   if (pick(0, 2) == 0) {
     w->quant_count = 1;
     scene_scales[0] = 0.001f * (float)pick(20, 200);

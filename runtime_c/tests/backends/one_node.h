@@ -59,7 +59,7 @@ static struct {
     bool is_float;
   } attributes[MOST_ATTRIBUTES];
   uint32_t seed;
-  bool bad;     // a launch has to set the flag
+  bool bad;     // a launch must set the flag
   int grouped;  // launches of work-groups, since the test's begin
 } one;
 
@@ -155,12 +155,24 @@ static inline struct one_tensor *one_input(samara_dtype dtype, int32_t rank, con
   return t;
 }
 
-/// Give a quantized operand its scale and zero point, and bytes of the whole range.
+/// Give a quantized operand a scale, a zero point, and bytes of the whole range.
 static inline struct one_tensor *one_quantized(struct one_tensor *t, float scale, int32_t zero) {
   t->scale = scale;
   t->zero_point = zero;
   if (t->data != NULL) one_fill(t, -128.0f, 127.9f);
   return t;
+}
+
+/// Give int8 weights scales and zero points by index of `axis`; the arrays are borrowed.
+static inline void one_per_channel(struct one_tensor *w, int32_t axis, float *scales,
+                                   int32_t *zeros) {
+  for (int64_t i = 0; i < w->shape[axis]; i++) {
+    scales[i] = 0.01f + 0.001f * (float)(i % 7);
+    zeros[i] = (int32_t)(i % 5) - 2;
+  }
+  w->scales = scales;
+  w->zero_points = zeros;
+  w->quant_axis = axis;
 }
 
 static inline struct one_tensor *one_absent(void) { return &one.in[one.inputs++]; }
@@ -187,6 +199,16 @@ static inline void one_number(const char *name, float value) {
   one.attributes[one.given].is_float = true;
   one.attributes[one.given].count = 1;
   one.given++;
+}
+
+/// Attributes and parameters of an output that is quantized again, unless it keeps int32.
+static inline void one_requantized(struct one_tensor *y, float scale, int32_t zero) {
+  one_number("scale", scale);
+  one_int("zero_point", zero);
+  if (y->dtype == Q8) {
+    y->scale = scale;
+    y->zero_point = zero;
+  }
 }
 
 /// A list of one float.
@@ -377,7 +399,7 @@ static bool one_on_cpu(void) {
       .input_count = one.inputs,
       .outputs = out,
       .output_count = one.outputs,
-      .strict_accuracy = true,  // else some CPUs add float16 up in float16
+      .strict_accuracy = true,  // else some CPUs sum float16 in float16
   };
   samara_op_context *context = NULL;
   if (!CHECK_EQ_INT(samara_op_context_create(NULL, &context, NULL), SAMARA_OK)) return false;
@@ -422,7 +444,7 @@ static void one_release(void *user, void *memory) {
 /// How many launches read their weights from an image as well.
 static long one_from_images;
 
-// What the launch made of `y`, it makes again where its kernel reads weights from an image.
+// A launch that can read its weights from an image must give the same `y` again.
 static void one_same_from_image(const struct smr_cl_launch *launch, const samara_region_tensor *y) {
   void *first = malloc(y->size_bytes + 1);
   if (!CHECK(first != NULL)) return;
@@ -495,7 +517,7 @@ static inline void one_check(double tolerance) {
   one_free();
 }
 
-/// Run the node, whose data is outside of what the operator allows: a launch has to say so.
+/// Run the node with data that the operator does not allow: a launch must set the flag.
 static inline void one_flagged(void) {
   const struct smr_cl_features cpu = {.cpu = true}, gpu = {.cpu = false};
   one.bad = true;

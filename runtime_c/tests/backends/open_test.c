@@ -72,7 +72,7 @@ static samara_status open_table(const samara_backend_table *table) {
 }
 
 SMR_TEST(tables_of_another_version_are_refused_unread) {
-  // Memory that ends behind the version: nobody may read a name there.
+  // Memory that ends after the version: the name must not be read.
   size_t *head = malloc(sizeof *head + sizeof(uint32_t));
   REQUIRE(head != NULL);
   const uint32_t versions[] = {0, SAMARA_BACKEND_VERSION, SAMARA_BACKEND_VERSION + 1};
@@ -127,7 +127,7 @@ SMR_TEST(libraries_bring_backends) {
   CHECK_CONTAINS(error.text, "./no_such_library.so");
   CHECK_EQ_INT(open_with((samara_backend_options){.library = "libm.so.6"}), SAMARA_UNSUPPORTED);
   CHECK_CONTAINS(error.text, "has no function " SAMARA_BACKEND_ENTRY);
-  // A table comes first.
+  // A table takes precedence.
   CHECK_EQ_INT(open_with((samara_backend_options){.library = "./no_such_library.so",
                                                   .table = samara_backend_entry()}),
                SAMARA_OK);

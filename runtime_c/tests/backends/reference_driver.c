@@ -34,7 +34,7 @@ int smr_reference_fused(const char *name) {
   return -1;
 }
 
-// Kernels may compute addresses in a buffer that is not there, but not use them.
+// Kernels may compute addresses in an absent buffer, but not access them.
 #define REFERENCE_ABSENT ((unsigned char *)(uintptr_t)4096)
 
 // ---- lanes that share an item ----
@@ -43,8 +43,8 @@ enum { REFERENCE_CALLS = 16 };
 
 int smr_reference_lanes = 5;
 
-// Lanes run one after the other, again and again: each time up to the first call of smr_cl_of_lanes
-// that has no result yet, where all of them give their values.
+// Lanes run one after the other, repeatedly: each time up to the first call of smr_cl_of_lanes that
+// has no result yet, and all of them give their values there.
 static struct {
   jmp_buf stop;
   int call, known;
@@ -79,7 +79,7 @@ static void reference_subgroup(void (*kernel)(void), int first, int lanes) {
       smr_cl_now.lane = lane;
       stopped += reference_stops(kernel);
     }
-    // A lane that goes another way would hang a device.
+    // A lane that takes another path would hang a device.
     if (stopped != 0 && stopped != lanes) abort();
   } while (stopped != 0);
 }
@@ -111,7 +111,7 @@ static void reference_launch(const struct smr_cl_launch *launch, void (*kernel)(
     now->buffers[i] = place->memory == NULL ? REFERENCE_ABSENT
                                             : (unsigned char *)place->memory + place->offset_bytes;
   }
-  // A copy of its own, so that sanitizers see where it ends.
+  // A separate copy, so that sanitizers see reads past its end.
   void *table = NULL;
   if (launch->table != NULL) {
     table = malloc(launch->table_bytes);

@@ -13,14 +13,14 @@ extern int smr_reference_lanes;
 
 /// Run one launch now, of a kernel of rows.inc.
 void smr_reference_launch(const struct smr_cl_launch *launch);
-/// Run it as it reads weights from an image; false where its kernel or weights are none for that.
+/// Run it with weights from an image; false if its kernel or weights do not allow that.
 bool smr_reference_launch_texels(const struct smr_cl_launch *launch);
 
 /// The number of a step's kernel, by its name, among those of reference_fused.inc; -1: there is
 /// none.
 int smr_reference_fused(const char *name);
-/// Print the row that it should have where there is none for a source of OpenCL of `size` bytes,
-/// which may be that of a step.
+/// For an OpenCL source of `size` bytes, which may be that of a step: print the row that it should
+/// have if there is none.
 void smr_reference_expect(const char *source, size_t size);
 /// Run one launch of it now.
 void smr_reference_launch_fused(const struct smr_cl_launch *launch, int fused);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default allocator, a caller's, options structs of other sizes, and the bump arena.
+// The default allocator, a caller's allocator, options structs of other sizes, and the bump arena.
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts cover the whole, differ by one at most, and blocks are shared as far as there are tiles.
+// Parts cover the whole and differ by one at most. Blocks are shared if there are enough tiles.
 #include "base/cut.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Failure texts: what is written, what is cut, and what a NULL error struct changes (nothing).
+// Failure texts: their contents, truncation, and a NULL error struct.
 #include "base/error.h"
 
 #include "harness.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocator that counts: what is asked for, what is left, the most at once, and failures.
+// The allocator that counts: bytes requested, bytes live, the peak, and failures.
 #include "base/fp.h"
 
 #include "base/alloc.h"

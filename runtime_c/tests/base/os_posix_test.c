@@ -94,7 +94,7 @@ SMR_TEST(reads_what_it_cannot_map) {
     CHECK(*(const char *)file.data >= '0' && *(const char *)file.data <= '9');
     smr_os_close(&file, &allocator);
   }
-  // It says that it has a page and then ends early.
+  // Its reported size is a page, but reading ends early.
   CHECK_EQ_INT(smr_os_open_fd(fd, 0, 0, false, &allocator, &file, &error), SAMARA_IO);
   CHECK_CONTAINS(error.text, "end of file");
   CHECK(file.base == NULL);
@@ -126,7 +126,7 @@ SMR_TEST(clock_and_process) {
   CHECK(smr_os_processor_count() >= 1);
 }
 
-// A thread leaves its processor where it may run on another one, and may come back.
+// A thread leaves its processor if it may run on another one, and may return.
 SMR_TEST(leaves_processors) {
   smr_os_thread_yield();
   smr_os_leave_processor(-1);
@@ -183,7 +183,7 @@ SMR_TEST(threads_locks_and_signals) {
 }
 
 // Below, at and above multiples of a huge page, with a last one that is nearly full and one that is
-// nearly empty: all bytes are the caller's, and what is freed can be had again.
+// nearly empty: all bytes are usable, and freed memory can be allocated again.
 SMR_TEST(large_blocks) {
   const size_t huge = 2 * 1024 * 1024;
   const size_t sizes[] = {huge - 1, huge, huge + 1, 3 * huge - 100000, 3 * huge, 5 * huge / 2};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a build leaves out refuses, by name, and is never replaced; what a node needs is noted. The
-// operators of this test are compiled with the parts of parts_left_out (CMakeLists.txt) at 0.
+// Parts that a build leaves out: their nodes are refused by name and never replaced, and the needs
+// of a node are noted. The operators of this test are compiled with the parts of parts_left_out
+// (CMakeLists.txt) at 0.
 #include "base/fp.h"
 
 #include "ops/op_harness.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pool covers every tile once, whatever the threads do, and runs inline when it must.
+// The pool runs every tile once, whatever the threads do, and runs inline if necessary.
 #if !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE
 #endif
@@ -42,11 +42,16 @@ static void check_cover(samara_pool *pool, size_t tiles) {
   free(cover.hits);
 }
 
+static samara_pool *pool_of(size_t threads) {
+  samara_pool *pool = NULL;
+  const samara_pool_options options = {.struct_size = sizeof options, .threads = threads};
+  if (!CHECK_EQ_INT(samara_pool_create(&options, &pool, NULL), SAMARA_OK)) abort();
+  return pool;
+}
+
 SMR_TEST(covers_every_tile_once) {
   for (size_t threads = 1; threads <= 5; threads += 2) {
-    samara_pool *pool = NULL;
-    const samara_pool_options options = {.struct_size = sizeof options, .threads = threads};
-    if (!CHECK_EQ_INT(samara_pool_create(&options, &pool, NULL), SAMARA_OK)) return;
+    samara_pool *pool = pool_of(threads);
     CHECK_EQ_INT(samara_pool_threads(pool), threads);
     static const size_t sizes[] = {0, 1, 2, 3, 7, 16, 17, 100, 1000};
     for (int round = 0; round < 200; round++) check_cover(pool, sizes[round % 9]);
@@ -54,12 +59,10 @@ SMR_TEST(covers_every_tile_once) {
   }
 }
 
-// More threads than cores, and jobs that are over before most of them wake: who comes late to a job
-// must not take the next one's tiles for its own.
+// More threads than cores, and jobs that end before most threads wake: a late thread must not take
+// tiles of the next job.
 SMR_TEST(late_workers_do_no_harm) {
-  samara_pool *pool = NULL;
-  const samara_pool_options options = {.struct_size = sizeof options, .threads = 8};
-  REQUIRE(samara_pool_create(&options, &pool, NULL) == SAMARA_OK);
+  samara_pool *pool = pool_of(8);
   unsigned char hits[40];
   size_t wrong = 0;
   for (size_t round = 0; round < 20000; round++) {
@@ -85,11 +88,9 @@ static void note_first(void *context, size_t begin, size_t end, size_t thread) {
   usleep(200);  // time for the other to come
 }
 
-// In every run a thread begins where it began in the last one.
+// A thread begins at the same tile in every run.
 SMR_TEST(threads_keep_their_part) {
-  samara_pool *pool = NULL;
-  const samara_pool_options options = {.struct_size = sizeof options, .threads = 2};
-  REQUIRE(samara_pool_create(&options, &pool, NULL) == SAMARA_OK);
+  samara_pool *pool = pool_of(2);
   int own = 0;
   for (int round = 0; round < 50 && own < 10; round++) {
     struct firsts firsts = {{SIZE_MAX, SIZE_MAX}};
@@ -103,9 +104,7 @@ SMR_TEST(threads_keep_their_part) {
 
 // Workers fall asleep between the runs.
 SMR_TEST(wakes_sleepers) {
-  samara_pool *pool = NULL;
-  const samara_pool_options options = {.struct_size = sizeof options, .threads = 3};
-  REQUIRE(samara_pool_create(&options, &pool, NULL) == SAMARA_OK);
+  samara_pool *pool = pool_of(3);
   for (int round = 0; round < 20; round++) {
     usleep(2000);
     check_cover(pool, 64);
@@ -120,9 +119,7 @@ static void slow_range(void *context, size_t begin, size_t end, size_t thread) {
 
 // The caller runs out of tiles first and has to wait for the others, asleep.
 SMR_TEST(waits_for_slow_workers) {
-  samara_pool *pool = NULL;
-  const samara_pool_options options = {.struct_size = sizeof options, .threads = 4};
-  REQUIRE(samara_pool_create(&options, &pool, NULL) == SAMARA_OK);
+  samara_pool *pool = pool_of(4);
   struct cover cover = {.pool = pool, .tiles = 40, .threads = 4, .hits = calloc(40, 1)};
   smr_pool_run(pool, 40, slow_range, &cover);
   for (int i = 0; i < 40; i++) CHECK_EQ_INT(cover.hits[i], 1);
@@ -143,9 +140,7 @@ static void nested_outer(void *context, size_t begin, size_t end, size_t thread)
 }
 
 SMR_TEST(busy_runs_inline) {
-  samara_pool *pool = NULL;
-  const samara_pool_options options = {.struct_size = sizeof options, .threads = 2};
-  REQUIRE(samara_pool_create(&options, &pool, NULL) == SAMARA_OK);
+  samara_pool *pool = pool_of(2);
   size_t inline_runs = 0;
   for (int round = 0; round < 50; round++) {
     struct cover cover = {.pool = pool, .tiles = 8, .threads = 2, .hits = calloc(8, 1)};
@@ -172,9 +167,7 @@ static void *run_many(void *argument) {
 }
 
 SMR_TEST(shared_by_sessions_of_several_threads) {
-  samara_pool *pool = NULL;
-  const samara_pool_options options = {.struct_size = sizeof options, .threads = 3};
-  REQUIRE(samara_pool_create(&options, &pool, NULL) == SAMARA_OK);
+  samara_pool *pool = pool_of(3);
   pthread_t callers[3];
   for (int i = 0; i < 3; i++) CHECK_EQ_INT(pthread_create(&callers[i], NULL, run_many, pool), 0);
   for (int i = 0; i < 3; i++) {
@@ -205,15 +198,13 @@ SMR_TEST(forked_child_runs_inline) {
 #if defined(__SANITIZE_THREAD__)
   SKIP("ThreadSanitizer does not follow forks of threaded programs");
 #else
-  samara_pool *pool = NULL;
-  const samara_pool_options options = {.struct_size = sizeof options, .threads = 3};
-  REQUIRE(samara_pool_create(&options, &pool, NULL) == SAMARA_OK);
+  samara_pool *pool = pool_of(3);
   check_cover(pool, 50);
   const pid_t child = fork();
   if (child == 0) {
     size_t seen[4] = {0};
     smr_pool_run(pool, 9, inline_range, seen);
-    samara_pool_destroy(pool);  // must not wait for threads that are not there
+    samara_pool_destroy(pool);  // must not wait for threads that did not start
     _exit(seen[0] == 1 && seen[2] == 9 ? 0 : 1);
   }
   int status = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which pages of a thread's stack are mapped, where Linux tells. Wants _DEFAULT_SOURCE.
+// Which pages of a thread's stack are mapped, on Linux. Requires _DEFAULT_SOURCE.
 #ifndef SMR_TESTS_BASE_STACK_PAGES_H
 #define SMR_TESTS_BASE_STACK_PAGES_H
 
@@ -29,7 +29,7 @@ static inline size_t stack_pages_mapped(void) {
   return count;
 }
 
-/// Whether this kernel maps pages by request, and mincore sees it.
+/// Whether this kernel maps pages on demand, and mincore shows it.
 static inline bool stack_pages_known(void) {
   unsigned char before = 1, after = 0;
   if (sysconf(_SC_PAGESIZE) != STACK_PAGE_BYTES) return false;

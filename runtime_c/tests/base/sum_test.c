@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checksum of files' data: its vectors, alignment, and changes that it must not miss.
+// The checksum of files' data: test vectors, alignment, and changes that it must detect.
 #include "base/sum.h"
 
 #include "harness.h"

@@ -3,7 +3,7 @@
 #ifndef SMR_TESTS_DWCONV_SHAPES_H
 #define SMR_TESTS_DWCONV_SHAPES_H
 
-#include "kernels/kernel_data.h"
+#include "kernels/window_shapes.h"
 
 struct shape {
   size_t batch, channels, in_h, in_w, kernel_h, kernel_w, stride_h, stride_w, dilation_h,

@@ -9,7 +9,17 @@
 #include <string.h>
 
 #include "base/isa.h"
+#include "harness.h"
 #include "simd/half.h"
+
+static inline int kernel_runs(uint32_t isa, const char *name, const char *file, int line) {
+  if ((smr_cpu_isa() & isa) == isa) return 1;
+  smr_test_not_run(name, "this CPU lacks it", file, line);
+  return 0;
+}
+
+/// Whether this CPU runs kernels of `isa`; if not, that is said like NOT_RUN.
+#define KERNEL_RUNS(isa, suffix) kernel_runs((isa), #suffix, __FILE__, __LINE__)
 
 /// A repeatable sequence; the state is the caller's.
 static inline uint32_t kernel_random(uint32_t *state) {
@@ -43,6 +53,20 @@ static inline uint16_t *kernel_halves(size_t n, uint32_t *state) {
   uint16_t *p = (uint16_t *)kernel_alloc(n * sizeof(uint16_t), 4);
   for (size_t i = 0; i < n; i++) p[i] = smr_f32_to_f16(kernel_random_float(state));
   return p;
+}
+
+/// Fill panels of 16 columns, `panel_bytes` apart, for n columns and k rows; columns beyond n are
+/// 0.
+static inline void kernel_fill_panels(void *w, size_t n, size_t k, size_t panel_bytes, int f16,
+                                      uint32_t *state) {
+  const size_t bytes = f16 ? 2 : 4;
+  for (size_t at = 0; at < (n + 15) / 16 * 16 * k; at++) {
+    const size_t panel = at / (16 * k), i = at % (16 * k);
+    const float x = panel * 16 + i % 16 < n ? kernel_random_float(state) : 0.0f;
+    const uint16_t h = smr_f32_to_f16(x);
+    memcpy((char *)w + panel * panel_bytes + i * bytes, f16 ? (const void *)&h : (const void *)&x,
+           bytes);
+  }
 }
 
 /// Whether the float kernels of an instruction set round a product and a sum once.

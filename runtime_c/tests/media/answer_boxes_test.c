@@ -18,7 +18,7 @@ struct boxes_case {
 };
 #include "media/answer_boxes_cases.inc"
 
-// The memory that boxes take, each piece of its exact size.
+// The memory for boxes, each block of its exact size.
 struct boxes_room {
   struct smr_answer_boxes_size size;
   void *scratch;
@@ -136,7 +136,7 @@ SMR_TEST(any_bytes) {
   CHECK(found > 1000);
 }
 
-// Boxes of one score come by their number; NaN and what is not above the threshold do not come.
+// Boxes of equal score are ordered by index. NaN and scores not above the threshold are dropped.
 SMR_TEST(ties) {
   enum { N = 300 };
   static float boxes[N][4], scores[N];
@@ -173,7 +173,7 @@ SMR_TEST(ties) {
   release(&room);
 }
 
-// Two boxes meet where their share is above the threshold, not at it.
+// Two boxes overlap if their IoU is above the threshold, not equal to it.
 SMR_TEST(shares) {
   static float boxes[2][4] = {{0, 0, 10, 10}, {0, 0, 10, 5}};
   static float scores[2] = {0.9f, 0.8f};
@@ -197,7 +197,7 @@ SMR_TEST(shares) {
   REQUIRE(find(&record, &outputs, &g, &room) == SAMARA_OK);
   CHECK_EQ_INT(room.count, 1);
   release(&room);
-  // In another order of the three terms the union rounds to less, and the share is above this.
+  // Another order of the three terms rounds the union down, and the IoU would be above this.
   const float pair[2][4] = {{0x1.5f64c4p+1f, 0x1.aa7a8ep+1f, 0x1.421fcp+2f, 0x1.342ab8p+2f},
                             {0x1.2acb18p+2f, 0x1.5ffca6p+0f, 0x1.b613ap+2f, 0x1.a67eb6p+2f}};
   memcpy(boxes, pair, sizeof boxes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests reading outputs of every type, and what is refused.
+// Tests reading outputs of every type, and refusals.
 #include "base/fp.h"
 
 #include "media/answer_elements.h"

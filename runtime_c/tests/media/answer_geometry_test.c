@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the way from pixels of an input back to those of the picture.
+// Tests the mapping from pixels of an input back to those of the picture.
 #include "base/fp.h"
 
 #include "media/answer_geometry.h"

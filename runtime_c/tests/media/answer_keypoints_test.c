@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests points: the reference's bits, any bytes of outputs, and what is refused.
+// Tests points: the reference's bits, any bytes of outputs, and refusals.
 #include "base/fp.h"
 
 #include "media/answer_keypoints.h"

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that records which lie are refused, with the field and its value.
+// Tests that wrong records are refused, with the field and its value.
 #include "base/fp.h"
 
 #include "media/audio_plan.h"
 
-#include "harness.h"
+#include "media/audio_data.h"
 
-static const struct smr_audio_record right = {.kind = SMR_AUDIO_MFCC,
-                                              .rate = 16000,
-                                              .window = 400,
-                                              .hop = 160,
-                                              .fft = 512,
-                                              .bins = 40,
-                                              .high = 8000,
-                                              .floor = 1e-10f,
-                                              .coefficients = 13};
 static const struct smr_audio_format sound = {16000, 1, false};
 
 static void refused(const struct smr_audio_record *record, const struct smr_audio_format *format,
@@ -27,16 +18,16 @@ static void refused(const struct smr_audio_record *record, const struct smr_audi
   CHECK(smr_audio_plan_bytes(record, format, &bytes, NULL) != SAMARA_OK && bytes == 0);
 }
 
-// One field of `right` is another.
-#define REFUSED(field, value, words)        \
-  do {                                      \
-    struct smr_audio_record record = right; \
-    record.field = (value);                 \
-    refused(&record, &sound, words);        \
+// audio_mfcc with one field changed.
+#define REFUSED(field, value, words)             \
+  do {                                           \
+    struct smr_audio_record record = audio_mfcc; \
+    record.field = (value);                      \
+    refused(&record, &sound, words);             \
   } while (0)
 
 SMR_TEST(right_records_pass) {
-  struct smr_audio_record record = right;
+  struct smr_audio_record record = audio_mfcc;
   for (uint8_t kind = 0; kind <= SMR_AUDIO_MFCC; kind++) {
     record.kind = kind;
     CHECK_EQ_INT(smr_audio_check(&record, &sound, NULL), SAMARA_OK);
@@ -80,7 +71,7 @@ SMR_TEST(floats_that_lie_are_refused) {
   REFUSED(offset, -1.0f, "offset -1");
   REFUSED(preemphasis, 1.5f, "preemphasis is 1.5");
   REFUSED(preemphasis, NAN, "preemphasis is nan");
-  struct smr_audio_record record = right;
+  struct smr_audio_record record = audio_mfcc;
   const float bad[] = {INFINITY};
   record.n_mean = 1, record.mean = bad;
   refused(&record, &sound, "value 0 of mean is inf");
@@ -92,7 +83,7 @@ SMR_TEST(floats_that_lie_are_refused) {
 }
 
 SMR_TEST(integers_need_a_scale) {
-  struct smr_audio_record record = right;
+  struct smr_audio_record record = audio_mfcc;
   record.dtype = SMR_AUDIO_I8;
   refused(&record, &sound, "quantization is 0, 0");
   record.quant_scale = 0.5f, record.quant_zero = 128;
@@ -104,15 +95,16 @@ SMR_TEST(integers_need_a_scale) {
 }
 
 SMR_TEST(formats_that_lie_are_refused) {
-  refused(&right, &(struct smr_audio_format){0, 1, false}, "rate of the samples is 0");
-  refused(&right, &(struct smr_audio_format){192001, 1, false}, "rate of the samples is 192001");
-  refused(&right, &(struct smr_audio_format){16000, 0, false}, "channels is 0");
-  refused(&right, &(struct smr_audio_format){16000, 33, true}, "channels is 33");
-  refused(&right, &(struct smr_audio_format){191999, 1, false}, "shares a large factor");
+  refused(&audio_mfcc, &(struct smr_audio_format){0, 1, false}, "rate of the samples is 0");
+  refused(&audio_mfcc, &(struct smr_audio_format){192001, 1, false},
+          "rate of the samples is 192001");
+  refused(&audio_mfcc, &(struct smr_audio_format){16000, 0, false}, "channels is 0");
+  refused(&audio_mfcc, &(struct smr_audio_format){16000, 33, true}, "channels is 33");
+  refused(&audio_mfcc, &(struct smr_audio_format){191999, 1, false}, "shares a large factor");
 }
 
 SMR_TEST(center_sets_lead) {
-  struct smr_audio_record record = right;
+  struct smr_audio_record record = audio_mfcc;
   record.center = true;
   CHECK_EQ_INT(smr_audio_check(&record, &sound, NULL), SAMARA_OK);
   record.lead = 3;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of audio share: samples, plans and states in exact-size memory, whole streams.
+// Helpers of audio tests: samples, plans and states in exact-size memory, whole streams.
 #ifndef SMR_TESTS_MEDIA_AUDIO_DATA_H
 #define SMR_TESTS_MEDIA_AUDIO_DATA_H
 
@@ -12,7 +12,18 @@
 #include "harness.h"
 #include "media/audio_stream.h"
 
-/// Aligned to 64, and the sanitizers see what is read behind its last 64 bytes.
+/// 13 coefficients of 40 bands at 16 kHz.
+static const struct smr_audio_record audio_mfcc = {.kind = SMR_AUDIO_MFCC,
+                                                   .rate = 16000,
+                                                   .window = 400,
+                                                   .hop = 160,
+                                                   .fft = 512,
+                                                   .bins = 40,
+                                                   .high = 8000,
+                                                   .floor = 1e-10f,
+                                                   .coefficients = 13};
+
+/// Aligned to 64; sanitizers see reads past its last 64 bytes.
 static inline void *audio_alloc(size_t bytes) {
   void *p = aligned_alloc(64, (bytes + 63) / 64 * 64);
   if (p == NULL) abort();
@@ -89,7 +100,7 @@ static inline size_t audio_case_run(struct audio_case *c, const void *samples, s
       seed = seed * 1664525u + 1013904223u;
       size_t n = portion == 0 ? count - done : (seed >> 8) % (portion + 1);
       if (n > count - done) n = count - done;
-      // A copy of exactly these samples: reading on would be seen.
+      // A copy of exactly these samples, so that sanitizers see a read past them.
       unsigned char *exact = (unsigned char *)malloc(n * group + (n == 0));
       memcpy(exact, (const unsigned char *)samples + done * group, n * group);
       CHECK_EQ_INT(smr_audio_push(c->plan, c->state, exact, n, &taken, some, room, &made, NULL),

@@ -6,28 +6,19 @@
 
 #include "media/audio_data.h"
 
-static const struct smr_audio_record mfcc = {.kind = SMR_AUDIO_MFCC,
-                                             .rate = 16000,
-                                             .window = 400,
-                                             .hop = 160,
-                                             .fft = 512,
-                                             .bins = 40,
-                                             .high = 8000,
-                                             .floor = 1e-10f,
-                                             .coefficients = 13};
-
 SMR_TEST(memory_must_be_aligned) {
   const struct smr_audio_format format = {16000, 1, false};
   const struct smr_audio_plan *plan = NULL;
   samara_error error = {0};
   size_t bytes;
-  REQUIRE(smr_audio_plan_bytes(&mfcc, &format, &bytes, NULL) == SAMARA_OK);
+  REQUIRE(smr_audio_plan_bytes(&audio_mfcc, &format, &bytes, NULL) == SAMARA_OK);
   unsigned char *memory = (unsigned char *)audio_alloc(bytes + 64);
-  CHECK_EQ_INT(smr_audio_plan_make(&mfcc, &format, 0, memory + 8, &plan, &error),
+  CHECK_EQ_INT(smr_audio_plan_make(&audio_mfcc, &format, 0, memory + 8, &plan, &error),
                SAMARA_BAD_ARGUMENT);
   CHECK_CONTAINS(error.text, "multiple of 64");
   CHECK(plan == NULL);
-  CHECK_EQ_INT(smr_audio_plan_make(&mfcc, &format, 0, NULL, &plan, &error), SAMARA_BAD_ARGUMENT);
+  CHECK_EQ_INT(smr_audio_plan_make(&audio_mfcc, &format, 0, NULL, &plan, &error),
+               SAMARA_BAD_ARGUMENT);
   free(memory);
 }
 
@@ -37,8 +28,8 @@ SMR_TEST(a_plan_stays_in_its_memory) {
     const struct smr_audio_format format = {rates[i], 2, true};
     struct audio_case c;
     size_t bytes;
-    REQUIRE(smr_audio_plan_bytes(&mfcc, &format, &bytes, NULL) == SAMARA_OK);
-    REQUIRE(audio_case_make(&c, &mfcc, &format, 0));
+    REQUIRE(smr_audio_plan_bytes(&audio_mfcc, &format, &bytes, NULL) == SAMARA_OK);
+    REQUIRE(audio_case_make(&c, &audio_mfcc, &format, 0));
     const unsigned char *end = (const unsigned char *)c.plan_memory + bytes;
     CHECK((const unsigned char *)(c.plan->cosines + 13 * 40) <= end);
     CHECK_EQ_INT(c.plan->features, 13);
@@ -50,7 +41,7 @@ SMR_TEST(a_plan_stays_in_its_memory) {
 
 SMR_TEST(a_plan_keeps_mean_and_scale) {
   const struct smr_audio_format format = {16000, 1, false};
-  struct smr_audio_record record = mfcc;
+  struct smr_audio_record record = audio_mfcc;
   float mean[13];
   const float scale = 0.5f;
   for (int i = 0; i < 13; i++) mean[i] = (float)i;

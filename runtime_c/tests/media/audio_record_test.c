@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records and samples of callers: what they become, and what is refused.
+// Records and samples of callers: their internal forms, and refusals.
 #include "base/fp.h"
 
 #include "media/audio.h"

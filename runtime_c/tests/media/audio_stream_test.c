@@ -5,6 +5,7 @@
 #include "media/audio_stream.h"
 
 #include "base/fnv.h"
+#include "kernels/kernel_data.h"
 #include "media/audio_data.h"
 
 struct golden {
@@ -43,12 +44,9 @@ static void check_golden(const struct golden *golden, uint32_t seed, uint32_t is
 }
 
 SMR_TEST(equals_the_reference) {
-  const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, lanes)                                                   \
-  if ((have & (isa)) == (isa))                                                            \
-    for (uint32_t i = 0; i < GOLDENS; i++) check_golden(&goldens[i], i + 1, isa, 0, 100); \
-  else                                                                                    \
-    fprintf(stderr, "NOT RUN: i64_signal " #suffix " (this CPU lacks it)\n");
+#define SMR_UKERNEL(isa, suffix, lanes) \
+  if (KERNEL_RUNS(isa, suffix))         \
+    for (uint32_t i = 0; i < GOLDENS; i++) check_golden(&goldens[i], i + 1, isa, 0, 100);
 #include "kernels/int8.inc"
 #undef SMR_UKERNEL
 }
@@ -72,15 +70,8 @@ SMR_TEST(an_empty_stream_has_no_frames) {
 }
 
 SMR_TEST(samples_between_two_flushes_are_refused) {
-  const struct smr_audio_record record = {.kind = SMR_AUDIO_LOGMEL,
-                                          .rate = 16000,
-                                          .window = 400,
-                                          .hop = 160,
-                                          .fft = 512,
-                                          .bins = 40,
-                                          .high = 8000,
-                                          .floor = 1e-10f,
-                                          .center = true};
+  struct smr_audio_record record = audio_mfcc;
+  record.kind = SMR_AUDIO_LOGMEL, record.coefficients = 0, record.center = true;
   const struct smr_audio_format format = {16000, 1, false};
   const int16_t samples[1000] = {0};
   float out[40];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests tables of audio against the reference's, by digest, and for what must hold of all.
+// Tests audio tables against the digests of the reference, and general properties.
 #include "base/fp.h"
 
 #include "media/audio_tables.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests pre-processing without a model: shapes, memory, and what callers get wrong.
+// Tests pre-processing without a model: shapes, memory, and wrong arguments.
 #include "base/fp.h"
 
 #include <samara/samara_media.h>
@@ -160,7 +160,7 @@ SMR_TEST(what_callers_get_wrong) {
   drop(&image);
 }
 
-// An older program's record: fields behind its end are zero, as the documents say of them.
+// The record of an older program: fields past its end count as zero.
 SMR_TEST(records_of_other_sizes) {
   const samara_image image = picture();
   struct {

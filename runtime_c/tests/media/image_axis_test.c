@@ -69,7 +69,7 @@ static uint32_t covered(uint32_t from, uint32_t to) {
   return (uint32_t)most;
 }
 
-// No more taps than the filter is wide: memory and time go with them.
+// No more taps than the filter is wide, because memory and time grow with them.
 static int is_narrow(const struct smr_image_axis *axis, int filter, uint32_t from, uint32_t to) {
   const uint32_t bounds[FILTERS] = {2, 2 * ((from + to - 1) / to) + 1, 1, covered(from, to)};
   return axis->taps <= bounds[filter];
@@ -102,7 +102,7 @@ SMR_TEST(large_axes) {
     for (int k = 0; k < SIDES * SIDES; k++) check_axis(filter, sides[k / SIDES], sides[k % SIDES]);
 }
 
-// A crop keeps some of the new pixels: with the weights that they have among all.
+// A crop keeps some of the new pixels, with unchanged weights.
 SMR_TEST(parts_of_axes) {
   static const uint32_t parts[][4] = {{640, 341, 58, 224},    {9, 40, 39, 1}, {16384, 5, 1, 3},
                                       {5, 16384, 16000, 384}, {40, 7, 6, 1},  {3, 30, 10, 2}};
@@ -119,7 +119,7 @@ SMR_TEST(parts_of_axes) {
   }
 }
 
-// Numbers anybody can work out.
+// Small cases with known weights.
 SMR_TEST(known_weights) {
   struct made m = make(0, 2, 4, 0, 4);  // centres at -0.25, 0.25, 0.75, 1.25
   static const int16_t doubled[4][2] = {{16384, 0}, {12288, 4096}, {4096, 12288}, {0, 16384}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests lines of elements: every dtype and layout, rows and columns, and nothing beside them.
+// Tests lines of elements: every dtype and layout, rows and columns, and no writes beside them.
 #include "base/fp.h"
 
 #include "media/image.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/guides/preprocessing.md pixel by pixel, as it is written there: what the pass is compared
-// with.
+// The reference of the pass: docs/guides/preprocessing.md pixel by pixel.
 #ifndef SMR_TESTS_IMAGE_NAIVE_H
 #define SMR_TESTS_IMAGE_NAIVE_H
 
@@ -9,8 +8,8 @@
 #include <stdint.h>
 
 /// Element (channel, y, x) of the tensor as 8 bits, before mean and scale; -1 where the picture is
-/// letterboxed, which is `fill`. The record and the picture are right, every field of the picture
-/// is set. sizes: those of the oriented picture, and of the tensor.
+/// letterboxed, which is `fill`. The record and the picture must be valid, with every field of the
+/// picture set. sizes: of the oriented picture and of the tensor.
 int naive_value(const samara_image_record *record, const samara_image *image, int channel, int y,
                 int x);
 /// Width and height of the tensor.

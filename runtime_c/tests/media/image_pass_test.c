@@ -48,7 +48,7 @@ static void draw_plane(struct drawn *d, int index, uint32_t width, uint32_t heig
   p->data = d->blocks[index];
 }
 
-// U and V in one another, as Android hands them over.
+// Interleaved U and V, as Android delivers them.
 static void draw_twins(struct drawn *d, uint32_t width, uint32_t height, uint32_t *seed) {
   draw_plane(d, 1, width, height, 2, seed);
   d->image.planes[1].size_bytes--;

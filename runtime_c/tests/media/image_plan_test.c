@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what is computed once for pictures that lie alike: memory, taps, tables.
+// Tests the plan that pictures of one layout share: memory, taps, tables.
 #include "base/fp.h"
 
 #include "media/image.h"
@@ -112,7 +112,7 @@ SMR_TEST(taps_along_rows) {
   }
 }
 
-// Which pixels of four bytes are summed as they are, and which pairs of them follow each other.
+// Which pixels of four bytes are read in place, and which pairs of them are adjacent.
 SMR_TEST(fours) {
   static const struct {
     samara_image_format format;
@@ -153,7 +153,7 @@ SMR_TEST(offsets) {
   CHECK_EQ_INT(smr_image_offset(&back, 2, 1), 20);
 }
 
-// Elements of integers by value: ties go to the even number, and what is outside to the ends.
+// Integer elements by value: ties round to even, and values outside are clamped.
 SMR_TEST(tables) {
   samara_image_record r = resized(4, 4, SAMARA_NEAREST);
   const samara_image image = picture(SAMARA_RGB, 4, 4);
@@ -177,7 +177,7 @@ SMR_TEST(tables) {
   kernel_free(m.block, 0);
 }
 
-// Factors of floats: by channel, or by turns where pixels hold all channels.
+// Factors of floats: by channel, or interleaved if pixels hold all channels.
 SMR_TEST(factors) {
   samara_image_record r = resized(4, 6, SAMARA_NEAREST);
   r.dtype = SAMARA_FLOAT32, r.normalize = true;

@@ -29,7 +29,7 @@ static void draw_plane(struct drawn *d, int index, uint32_t width, uint32_t heig
   p->data = d->blocks[index];
 }
 
-// `twins`: U and V of I420 by turns in one plane; V first where it is 2.
+// `twins`: U and V of I420 interleaved in one plane; 2: V first.
 static struct drawn draw(samara_image_format format, uint32_t width, uint32_t height, int twins,
                          uint32_t *seed) {
   static const size_t bytes[] = {0, 3, 3, 4, 4, 1, 1, 1, 1};
@@ -146,7 +146,7 @@ SMR_TEST(whole_blocks) {
   }
 }
 
-// Columns that hold their number: tap k of a new pixel reads the k-th after its first.
+// Columns hold their index: tap k of a new pixel reads the k-th one after its first.
 SMR_TEST(taps) {
   uint32_t seed = 23;
   for (int k = 0; k < 2 * 3; k++) {
@@ -175,8 +175,8 @@ SMR_TEST(taps) {
   }
 }
 
-// Pixels of four bytes, alone and in pairs, in a copy or, where whole steps follow each other,
-// where they are: at any address, of a block of exactly their size.
+// Pixels of four bytes, alone and in pairs, from a copy or in place if whole steps are adjacent: at
+// any address, in a block of exactly their size.
 SMR_TEST(fours) {
   enum { BYTES = 4, ROWS = 3 };
   uint32_t seed = 24;

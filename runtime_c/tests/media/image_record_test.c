@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests what is refused in a record, and the sizes that come out of one.
+// Tests refusals of a record, and the sizes that it gives.
 #include "base/fp.h"
 
 #include "media/image.h"
@@ -177,7 +177,7 @@ SMR_TEST(means_and_scales) {
   TAKEN(mean[0], FLT_MAX);
   TAKEN(scale[0], FLT_MIN);
   TAKEN(scale[0], -FLT_MAX);
-  // What does not count may be anything.
+  // Unused fields may have any value.
   samara_image_record gray = r;
   gray.colour = SAMARA_COLOUR_GRAY, gray.mean[1] = NAN, gray.scale[2] = 0;
   CHECK(record_taken(gray));
@@ -314,7 +314,7 @@ SMR_TEST(sizes_that_cannot_be) {
   check_whole(side, 2, 16384, 2, 16384);
   check_whole(side, 1, 8192, 2, 16384);
   check_no_sizes(side, 1, 8193, "the record resizes this picture to 2x16386; sides are at most");
-  // Also where a crop would make it small again.
+  // Even if a crop makes it small again.
   check_no_sizes(cropping(side, 1, 1), 1, 8193, "resizes this picture to 2x16386");
   check_no_sizes(cropping(resizing(SAMARA_RESIZE_SIDE, 16384, 0), 5, 5), 16384, 1,
                  "to 268435456x16384");

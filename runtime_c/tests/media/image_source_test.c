@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests lies in every field of a picture: each is refused with a text that names the field, and
-// what is unusual but true is taken.
+// Tests wrong values in every field of a picture: each is refused with a text that names the field.
+// Unusual but valid values are accepted.
 #include "base/fp.h"
 
 #include "media/image.h"
@@ -205,7 +205,7 @@ SMR_TEST(strides) {
   p->row_stride = 21, p->size_bytes = 4 * 21 + 18;
   CHECK(source_taken(image, &source) && axis_y(&source)->strides[0] == 21);
   REFUSED(planes[0].size_bytes, p->size_bytes - 1, "plane 0 has 101 bytes; 6x5 with row stride 21");
-  // Where there is one row, or one column, its stride says nothing.
+  // The stride of a single row or column is ignored.
   image.height = 1, p->row_stride = 1, p->size_bytes = 18;
   CHECK(source_taken(image, &source));
   p->row_stride = SIZE_MAX;
@@ -228,8 +228,8 @@ SMR_TEST(strides_of_colours) {
   CHECK(axis_x(&source)->strides[1] == 1 && axis_x(&source)->strides[2] == 2);
 }
 
-// U and V of one plane by turns, handed over as two planes that overlap, the second one byte
-// shorter: as the cameras of Android do.
+// Interleaved U and V, given as two overlapping planes, the second one byte shorter, as Android
+// cameras do.
 SMR_TEST(planes_that_overlap) {
   enum { PAIRS = 2 * HALF_WIDTH * HALF_HEIGHT };
   samara_image image = picture(SAMARA_I420);
@@ -258,7 +258,7 @@ SMR_TEST(order_of_colours) {
   CHECK(source_taken(picture(SAMARA_GRAY), &source) && source.kind == SMR_IMAGE_ONE);
 }
 
-// What the picture says comes first, then the record, then BT.601 and limited.
+// The picture takes precedence, then the record, then BT.601 and limited range.
 SMR_TEST(matrix_and_range) {
   static const int32_t red[3][3] = {{104597, 104597, 91881},
                                     {104597, 104597, 91881},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The record of sound that tests of files and of sessions begin with.
+// The audio record of tests of files and of sessions.
 #ifndef SMR_TESTS_MODEL_AUDIO_FIELDS_H
 #define SMR_TESTS_MODEL_AUDIO_FIELDS_H
 
@@ -7,7 +7,7 @@
 
 #include <samara/samara_media.h>
 
-/// float32 [1, frames, bins] of logarithmic mel bands at 8 kHz, two frames of it new in the next.
+/// float32 [1, frames, bins] of logarithmic mel bands at 8 kHz, two of them new in each tensor.
 static inline struct smr_audio_fields audio_fields(uint32_t frames, uint32_t bins) {
   return (struct smr_audio_fields){.kind = SAMARA_AUDIO_LOGMEL,
                                    .dtype = SAMARA_FLOAT32,

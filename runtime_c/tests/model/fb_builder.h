@@ -143,7 +143,7 @@ struct mb_golden {
 struct mb_segment {
   uint64_t offset, size;  // offset from the start of the segments' area until written
   bool absolute;          // offset is what the file says
-  int32_t more_sums;      // of a sealed file, than there should be
+  int32_t more_sums;      // extra checksums of a sealed file
 };
 
 struct mb_model {
@@ -311,24 +311,17 @@ static inline void mb_set(struct mb_node *n, const char *name, int64_t value) {
 static inline void mb_set_f32(struct mb_node *n, const char *name, float value) {
   mb_attr(n, name)->f = value;
 }
-static inline void mb_set_ints(struct mb_node *n, const char *name, uint32_t count,
-                               const int64_t *v) {
-  struct mb_attr *a = mb_attr(n, name);
-  a->count = count;
-  for (uint32_t i = 0; i < count; i++) a->ints[i] = v[i];
-}
-static inline void mb_set_floats(struct mb_node *n, const char *name, uint32_t count,
-                                 const float *v) {
-  struct mb_attr *a = mb_attr(n, name);
-  a->count = count;
-  for (uint32_t i = 0; i < count; i++) a->floats[i] = v[i];
-}
-static inline void mb_set_dims(struct mb_node *n, const char *name, uint32_t count,
-                               const uint32_t *v) {
-  struct mb_attr *a = mb_attr(n, name);
-  a->count = count;
-  for (uint32_t i = 0; i < count; i++) a->exprs[i] = v[i];
-}
+#define MB_SET_LIST(suffix, field, type)                                                  \
+  static inline void mb_set_##suffix(struct mb_node *n, const char *name, uint32_t count, \
+                                     const type *v) {                                     \
+    struct mb_attr *a = mb_attr(n, name);                                                 \
+    a->count = count;                                                                     \
+    for (uint32_t i = 0; i < count; i++) a->field[i] = v[i];                              \
+  }
+MB_SET_LIST(ints, ints, int64_t)
+MB_SET_LIST(floats, floats, float)
+MB_SET_LIST(dims, exprs, uint32_t)
+#undef MB_SET_LIST
 static inline void mb_set_text(struct mb_node *n, const char *name, const char *text) {
   mb_attr(n, name)->text = text;
 }
@@ -528,16 +521,8 @@ static inline size_t mb_write_function(struct fbb *b, const struct mb_function *
   fbb_list(b, t, SMR_FB_FUNCTION_inputs, f->inputs, f->input_count, 4, 4);
   fbb_list(b, t, SMR_FB_FUNCTION_outputs, f->outputs, f->output_count, 4, 4);
   fbb_texts(b, t, SMR_FB_FUNCTION_output_names, f->output_names, f->output_name_count);
-  size_t first = fbb_offsets(b, t, SMR_FB_FUNCTION_values, f->value_count);
-  for (uint32_t i = 0; i < f->value_count; i++) {
-    const size_t at = mb_write_value(b, &f->values[i]);
-    fbb_link(b, first + 4 * (size_t)i, at);
-  }
-  first = fbb_offsets(b, t, SMR_FB_FUNCTION_nodes, f->node_count);
-  for (uint32_t i = 0; i < f->node_count; i++) {
-    const size_t at = mb_write_node(b, &f->nodes[i]);
-    fbb_link(b, first + 4 * (size_t)i, at);
-  }
+  FBB_EACH(b, t, SMR_FB_FUNCTION_values, f->value_count, mb_write_value(b, &f->values[i]));
+  FBB_EACH(b, t, SMR_FB_FUNCTION_nodes, f->node_count, mb_write_node(b, &f->nodes[i]));
   mb_write_small_tables(b, t, f);
   if (f->record_count != 0 || f->answer != NULL)
     mb_write_records(b, t, f->records, f->record_count);
@@ -622,22 +607,19 @@ static inline void mb_write_segments(struct fbb *b, size_t root, const struct mb
   }
 }
 
-static inline void mb_write_texts(struct fbb *b, size_t root, const struct mb_model *m) {
-  size_t first = fbb_offsets(b, root, SMR_FB_MODEL_metadata, m->metadata_count);
-  for (uint32_t i = 0; i < m->metadata_count; i++) {
-    const size_t at = fbb_table(b, "rr");
-    fbb_text(b, at, SMR_FB_KEY_VALUE_key, m->metadata[i].key);
-    fbb_text(b, at, SMR_FB_KEY_VALUE_value, m->metadata[i].value);
-    fbb_link(b, first + 4 * (size_t)i, at);
-  }
-  first = fbb_offsets(b, root, SMR_FB_MODEL_sources, m->source_count);
-  for (uint32_t i = 0; i < m->source_count; i++) {
-    const size_t at = fbb_table(b, "rir");
-    fbb_u32(b, at, SMR_FB_SOURCE_line, m->sources[i].line);
-    fbb_text(b, at, SMR_FB_SOURCE_file, m->sources[i].file);
-    fbb_text(b, at, SMR_FB_SOURCE_detail, m->sources[i].detail);
-    fbb_link(b, first + 4 * (size_t)i, at);
-  }
+static inline size_t mb_write_metadata(struct fbb *b, const struct smr_metadata *m) {
+  const size_t t = fbb_table(b, "rr");
+  fbb_text(b, t, SMR_FB_KEY_VALUE_key, m->key);
+  fbb_text(b, t, SMR_FB_KEY_VALUE_value, m->value);
+  return t;
+}
+
+static inline size_t mb_write_source(struct fbb *b, const struct smr_source *s) {
+  const size_t t = fbb_table(b, "rir");
+  fbb_u32(b, t, SMR_FB_SOURCE_line, s->line);
+  fbb_text(b, t, SMR_FB_SOURCE_file, s->file);
+  fbb_text(b, t, SMR_FB_SOURCE_detail, s->detail);
+  return t;
 }
 
 /// Write the checksum of a file's program part into its header.
@@ -652,7 +634,6 @@ static inline void mb_seal(uint8_t *bytes) {
 static inline uint8_t *mb_write(const struct mb_model *m, size_t *size) {
   struct fbb buffer = {0}, *b = &buffer;
   struct mb_place places[4];
-  size_t first;
   fbb_grow(b, SMR_FB_HEADER_BYTES, 1);
   const size_t root = fbb_table(b, m->operators != NULL ? "hirrrrrrrrr--r" : "hirrrrrrrrr");
   fbb_link(b, 0, root);
@@ -662,27 +643,16 @@ static inline uint8_t *mb_write(const struct mb_model *m, size_t *size) {
   if (m->operators != NULL) fbb_text(b, root, SMR_FB_MODEL_operators, m->operators);
   fbb_list(b, root, SMR_FB_MODEL_entries, m->entries, m->entry_count, 4, 4);
   mb_write_segments(b, root, m, places);
-  mb_write_texts(b, root, m);
-  first = fbb_offsets(b, root, SMR_FB_MODEL_functions, m->function_count);
-  for (uint32_t i = 0; i < m->function_count; i++) {
-    const size_t at = mb_write_function(b, m->functions[i]);
-    fbb_link(b, first + 4 * (size_t)i, at);
-  }
-  first = fbb_offsets(b, root, SMR_FB_MODEL_constants, m->constant_count);
-  for (uint32_t i = 0; i < m->constant_count; i++) {
-    const size_t at = mb_write_constant(b, &m->constants[i]);
-    fbb_link(b, first + 4 * (size_t)i, at);
-  }
-  first = fbb_offsets(b, root, SMR_FB_MODEL_variables, m->variable_count);
-  for (uint32_t i = 0; i < m->variable_count; i++) {
-    const size_t at = mb_write_variable(b, &m->variables[i]);
-    fbb_link(b, first + 4 * (size_t)i, at);
-  }
-  first = fbb_offsets(b, root, SMR_FB_MODEL_golden, m->golden_count);
-  for (uint32_t i = 0; i < m->golden_count; i++) {
-    const size_t at = mb_write_golden(b, &m->goldens[i]);
-    fbb_link(b, first + 4 * (size_t)i, at);
-  }
+  FBB_EACH(b, root, SMR_FB_MODEL_metadata, m->metadata_count,
+           mb_write_metadata(b, &m->metadata[i]));
+  FBB_EACH(b, root, SMR_FB_MODEL_sources, m->source_count, mb_write_source(b, &m->sources[i]));
+  FBB_EACH(b, root, SMR_FB_MODEL_functions, m->function_count,
+           mb_write_function(b, m->functions[i]));
+  FBB_EACH(b, root, SMR_FB_MODEL_constants, m->constant_count,
+           mb_write_constant(b, &m->constants[i]));
+  FBB_EACH(b, root, SMR_FB_MODEL_variables, m->variable_count,
+           mb_write_variable(b, &m->variables[i]));
+  FBB_EACH(b, root, SMR_FB_MODEL_golden, m->golden_count, mb_write_golden(b, &m->goldens[i]));
   if (m->sealed) fbb_grow(b, MB_SEAL_BYTES, 1);
   fbb_grow(b, 0, 64);
   const uint64_t program = b->size;

@@ -123,13 +123,19 @@ static inline size_t fbb_offsets(struct fbb *b, size_t table, uint32_t id, uint3
   return at + 4;
 }
 
+/// A vector of `count` tables or strings; `write` appends number `i` and returns where it is.
+#define FBB_EACH(b, table, id, count, write)                        \
+  do {                                                              \
+    const size_t first_ = fbb_offsets((b), (table), (id), (count)); \
+    for (uint32_t i = 0; i < (count); i++) {                        \
+      const size_t at_ = (write);                                   \
+      fbb_link((b), first_ + 4 * (size_t)i, at_);                   \
+    }                                                               \
+  } while (0)
+
 static inline void fbb_texts(struct fbb *b, size_t table, uint32_t id, const char *const *texts,
                              uint32_t count) {
-  const size_t first = fbb_offsets(b, table, id, count);
-  for (uint32_t i = 0; i < count; i++) {
-    const size_t at = fbb_string(b, texts[i]);
-    fbb_link(b, first + 4 * (size_t)i, at);
-  }
+  FBB_EACH(b, table, id, count, fbb_string(b, texts[i]));
 }
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening a model in every way, what it tells, headers that are refused, and memory that runs out.
+// Opening a model in every way, its description, refused headers, and failing allocations.
 #if !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE
 #endif
@@ -12,7 +12,7 @@
 #include "harness.h"
 #include "model/sample.h"
 
-// What mb_sample says about itself.
+// The description of mb_sample.
 static void check_sample(const samara_model *model) {
   CHECK_EQ_INT(samara_model_function_count(model), 1);
   CHECK_STR(samara_model_function_name(model, 0), "main");
@@ -95,13 +95,13 @@ static void check_constants(const samara_model *model, const void *image, size_t
     const struct smr_constant *c = &model->constants[i];
     const size_t element = smr_dtype_bytes(c->dtype);
     CHECK_EQ_INT((uintptr_t)c->data % element, 0);
-    // Weights are stored once: nothing is copied but what could not be read in place.
+    // Only data that cannot be read in place is copied.
     const bool inside = (uintptr_t)c->data - (uintptr_t)image <= size;
     CHECK(inside == (element < 8 || (uintptr_t)image % 8 == 0));
   }
 }
 
-// What nobody can change is read where it lies, names included, if its elements are aligned there.
+// Immutable memory is read in place, names included, if its elements are aligned.
 SMR_TEST(opens_from_constant_memory_in_place) {
   size_t size;
   uint8_t *bytes = sample_bytes(&size);
@@ -124,7 +124,7 @@ SMR_TEST(opens_from_constant_memory_in_place) {
   free(bytes);
 }
 
-// Every 4-byte alignment is right; wide data is readable as such all the same.
+// Every 4-byte alignment is accepted. Wide data is readable nevertheless.
 SMR_TEST(opens_from_memory_aligned_to_4) {
   static const int64_t values[3] = {5, INT64_MIN, 7};
   size_t size;
@@ -192,7 +192,7 @@ static long faults(void) {
   return getrusage(RUSAGE_SELF, &used) == 0 ? used.ru_minflt : 0;
 }
 
-// A system that maps one page at a time would count each of them.
+// A system that maps page by page would count each page.
 SMR_TEST(all_of_a_small_file_is_read_before_it_is_used) {
   enum { BIG_BYTES = 1 << 20, PAGE_BYTES = 4096, FEW_FAULTS = 4 };
   char path[] = "/tmp/samara_model_test_XXXXXX";
@@ -323,11 +323,8 @@ SMR_TEST(refuses_newer_files) {
   CHECK_REFUSED(m, SAMARA_BAD_MODEL, "schema version");
   m = mb_sample();
   m->min_runtime = 1;
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  CHECK_EQ_INT(mb_open(m, &model, &bytes, NULL), SAMARA_OK);
-  samara_model_close(model);
-  free(bytes);
+  const struct mb_file file = mb_accept(m);
+  mb_close(&file);
 }
 
 SMR_TEST(entries_by_name) {
@@ -335,17 +332,14 @@ SMR_TEST(entries_by_name) {
   struct mb_function *f = mb_function(m, "second");
   mb_output(f, mb_constant_value(m, f, 0));
   m->entries[m->entry_count++] = 1;
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  samara_error error = {SAMARA_OK, ""};
-  REQUIRE(mb_open(m, &model, &bytes, &error) == SAMARA_OK);
+  const struct mb_file file = mb_accept(m);
+  samara_model *model = file.model;
   CHECK(smr_model_entry(model, NULL) == &model->functions[0]);
   CHECK(smr_model_entry(model, "second") == &model->functions[1]);
   CHECK(smr_model_entry(model, "third") == NULL);
   CHECK_EQ_INT(samara_model_function_count(model), 2);
   CHECK_STR(samara_model_function_name(model, 1), "second");
-  samara_model_close(model);
-  free(bytes);
+  mb_close(&file);
 }
 
 SMR_TEST(null_arguments) {
@@ -362,23 +356,6 @@ SMR_TEST(null_arguments) {
 
 // ---- memory ----
 
-struct failing {
-  size_t calls, fail_at;  // fail_at 0: never
-  size_t live;
-};
-
-static void *failing_allocate(void *user, size_t size) {
-  struct failing *failing = user;
-  if (++failing->calls == failing->fail_at) return NULL;
-  failing->live++;
-  return aligned_alloc(64, (size + 63) / 64 * 64);
-}
-
-static void failing_release(void *user, void *pointer) {
-  ((struct failing *)user)->live--;
-  free(pointer);
-}
-
 // Fail the k-th allocation for every k, through memory, aligned or not, and callbacks.
 SMR_TEST(every_allocation_may_fail) {
   size_t size;
@@ -392,8 +369,8 @@ SMR_TEST(every_allocation_may_fail) {
     samara_status status = SAMARA_OUT_OF_MEMORY;
     size_t failures = 0;
     for (size_t k = 1; status != SAMARA_OK && k < 100; k++) {
-      struct failing failing = {.fail_at = k};
-      const samara_allocator allocator = {failing_allocate, failing_release, &failing};
+      struct mb_memory memory = {.fail_at = k};
+      const samara_allocator allocator = mb_allocator(&memory);
       const samara_model_options options = {.struct_size = sizeof options, .allocator = &allocator};
       samara_model *model = (samara_model *)1;
       samara_error error = {SAMARA_OK, ""};
@@ -407,7 +384,7 @@ SMR_TEST(every_allocation_may_fail) {
         CHECK(model == NULL);
       }
       samara_model_close(model);
-      CHECK_EQ_INT(failing.live, 0);
+      CHECK_EQ_INT(memory.live, 0);
     }
     CHECK_EQ_INT(status, SAMARA_OK);
     CHECK(failures >= 4);
@@ -464,8 +441,8 @@ SMR_TEST(derived_copies_are_made_once) {
 SMR_TEST(derived_copies_may_find_no_memory) {
   size_t size;
   uint8_t *bytes = sample_bytes(&size);
-  struct failing failing = {.fail_at = 0};
-  const samara_allocator allocator = {failing_allocate, failing_release, &failing};
+  struct mb_memory memory = {.fail_at = 0};
+  const samara_allocator allocator = mb_allocator(&memory);
   const samara_model_options options = {.struct_size = sizeof options, .allocator = &allocator};
   samara_model *model = NULL;
   REQUIRE(samara_model_open_memory(bytes, size, &options, &model, NULL) == SAMARA_OK);
@@ -475,16 +452,16 @@ SMR_TEST(derived_copies_may_find_no_memory) {
   const struct smr_job job = {.op = &op, .error = &error};
   const struct smr_derived what = {.layout = 3, .size_bytes = 100};
   const void *data = NULL;
-  const size_t live = failing.live;
+  const size_t live = memory.live;
   for (size_t k = 1; k <= 2; k++) {
-    failing.fail_at = failing.calls + k;
+    memory.fail_at = memory.calls + k;
     CHECK_EQ_INT(smr_model_derived(model, 0, &job, &what, &data, &error), SAMARA_OUT_OF_MEMORY);
     CHECK_CONTAINS(error.text, "packed 'w'");
-    CHECK_EQ_INT(failing.live, live);
+    CHECK_EQ_INT(memory.live, live);
   }
   CHECK_EQ_INT(smr_model_derived(model, 0, &job, &what, &data, &error), SAMARA_OK);
   samara_model_close(model);
-  CHECK_EQ_INT(failing.live, 0);
+  CHECK_EQ_INT(memory.live, 0);
   free(bytes);
 }
 

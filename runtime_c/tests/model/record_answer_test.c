@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of answers of a file: what media/ computes by, and one fault after the other that opening
+// Answer records of a file: the form for media/, and one fault after the other that opening
 // refuses.
 #include "base/fp.h"
 
@@ -37,23 +37,13 @@ static struct mb_model *model_of(const struct smr_answer_fields *answer) {
   return m;
 }
 
-// The record as media/ takes it; the model is open as long as it is used.
-static samara_model *opened(const struct smr_answer_fields *fields, struct smr_answer_record *out,
-                            uint8_t **bytes) {
-  samara_model *model = NULL;
-  samara_error error = {SAMARA_OK, ""};
-  if (!CHECK_EQ_INT(mb_open(model_of(fields), &model, bytes, &error), SAMARA_OK)) {
-    fprintf(stderr, "  %s\n", error.text);
-    return NULL;
-  }
-  CHECK_EQ_INT(samara_model_answer_kind(model, NULL), fields->kind);
-  CHECK_EQ_INT(smr_record_answer(model->functions[0].answer, out, &error), SAMARA_OK);
-  return model;
-}
-
-static void done(samara_model *model, uint8_t *bytes) {
-  samara_model_close(model);
-  free(bytes);
+// A file with these fields, and its record as media/ takes it.
+static struct mb_file opened(const struct smr_answer_fields *fields,
+                             struct smr_answer_record *out) {
+  const struct mb_file file = mb_accept(model_of(fields));
+  CHECK_EQ_INT(samara_model_answer_kind(file.model, NULL), fields->kind);
+  CHECK_EQ_INT(smr_record_answer(file.model->functions[0].answer, out, NULL), SAMARA_OK);
+  return file;
 }
 
 SMR_TEST(a_record_of_classes) {
@@ -61,37 +51,31 @@ SMR_TEST(a_record_of_classes) {
   fields.activation = SMR_ANSWER_SOFTMAX, fields.limited = 1, fields.threshold = 0.25f;
   fields.input = 1;
   struct smr_answer_record r;
-  uint8_t *bytes;
-  samara_model *model = opened(&fields, &r, &bytes);
-  REQUIRE(model != NULL);
+  struct mb_file file = opened(&fields, &r);
   CHECK(r.kind == SAMARA_CLASSES && r.input == 1 && r.of.classify.output == 0);
   CHECK(r.of.classify.activation == SMR_ANSWER_SOFTMAX && r.of.classify.top == 5);
   CHECK(r.of.classify.limited && r.of.classify.threshold == 0.25f);
-  done(model, bytes);
+  mb_close(&file);
 }
 
 SMR_TEST(records_of_masks_and_points) {
   struct smr_answer_fields fields = {.kind = SAMARA_MASK, .step = 2, .main = &first};
   fields.layout = SMR_ANSWER_NHW, fields.activation = SMR_ANSWER_SIGMOID;
   struct smr_answer_record r;
-  uint8_t *bytes;
-  samara_model *model = opened(&fields, &r, &bytes);
-  REQUIRE(model != NULL);
+  struct mb_file file = opened(&fields, &r);
   CHECK(r.of.mask.layout == SMR_ANSWER_NHW && r.of.mask.sigmoid && !r.of.mask.limited);
-  done(model, bytes);
+  mb_close(&file);
   fields = (struct smr_answer_fields){.kind = SAMARA_KEYPOINTS, .step = 3, .main = &first};
   fields.yx = 1, fields.ratio = 1;
-  model = opened(&fields, &r, &bytes);
-  REQUIRE(model != NULL);
+  file = opened(&fields, &r);
   CHECK(!r.of.keypoints.heatmaps && r.of.keypoints.step == 3 && r.of.keypoints.yx);
   CHECK(r.of.keypoints.ratio && !r.of.keypoints.channels_last);
-  done(model, bytes);
+  mb_close(&file);
   fields.heatmaps = 1, fields.layout = SMR_ANSWER_NHWC, fields.refine = SMR_ANSWER_PARABOLA;
-  model = opened(&fields, &r, &bytes);
-  REQUIRE(model != NULL);
+  file = opened(&fields, &r);
   CHECK(r.of.keypoints.heatmaps && r.of.keypoints.channels_last);
   CHECK(r.of.keypoints.refine == SMR_ANSWER_PARABOLA && !r.of.keypoints.sigmoid);
-  done(model, bytes);
+  mb_close(&file);
 }
 
 SMR_TEST(a_record_of_boxes) {
@@ -102,9 +86,7 @@ SMR_TEST(a_record_of_boxes) {
   fields.root = fields.channels_first = fields.yx = fields.corner = fields.agnostic = 1;
   fields.points = &first, fields.objectness = &first, fields.step = 3;
   struct smr_answer_record r;
-  uint8_t *bytes;
-  samara_model *model = opened(&fields, &r, &bytes);
-  REQUIRE(model != NULL);
+  struct mb_file file = opened(&fields, &r);
   const struct smr_answer_boxes *b = &r.of.boxes;
   CHECK(b->form == SMR_ANSWER_ANCHORS && b->root && b->channels_first && b->yx && !b->ratio);
   CHECK(b->corner && b->agnostic && b->top == 5 && b->iou == 0.5f && b->point_step == 3);
@@ -113,24 +95,22 @@ SMR_TEST(a_record_of_boxes) {
   CHECK(b->variances[1] == 0.2f && b->variances[3] == 0.4f);
   REQUIRE(b->level_count == 1);
   CHECK(b->levels[0].stride == 8 && b->levels[0].count == 2 && b->levels[0].sizes[3] == 24);
-  done(model, bytes);
+  mb_close(&file);
   fields = boxes();
-  model = opened(&fields, &r, &bytes);
-  REQUIRE(model != NULL);
+  file = opened(&fields, &r);
   for (int i = 0; i < 4; i++) CHECK(b->variances[i] == 1);
-  done(model, bytes);
+  mb_close(&file);
 }
 
 SMR_TEST(where_there_is_none) {
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  REQUIRE(mb_open(model_of(NULL), &model, &bytes, NULL) == SAMARA_OK);
+  const struct mb_file file = mb_accept(model_of(NULL));
+  const samara_model *model = file.model;
   CHECK_EQ_INT(samara_model_answer_kind(model, NULL), 0);
   CHECK_EQ_INT(samara_model_answer_kind(model, "other"), 0);
   CHECK_EQ_INT(samara_model_answer_kind(NULL, NULL), 0);
   CHECK(samara_model_label(model, 0) == NULL && samara_model_label(model, SIZE_MAX) == NULL);
   CHECK(samara_model_label(NULL, 0) == NULL);
-  done(model, bytes);
+  mb_close(&file);
 }
 
 // ---- what is refused ----

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of sound in a file: what callers see of them, and one fault after the other that opening
-// refuses.
+// Audio records of a file: the public form, and one fault after the other that opening refuses.
 #include "base/fp.h"
 
 #include "model/record.h"
@@ -42,24 +41,14 @@ static struct mb_model *model_with(uint8_t dtype, const struct smr_audio_fields 
 }
 
 struct opened {
-  samara_model *model;
-  uint8_t *bytes;
+  struct mb_file file;
   samara_audio_record record;
 };
 
-static bool open_record(struct mb_model *m, struct opened *o) {
-  samara_error error = {SAMARA_OK, ""};
-  *o = (struct opened){.record.struct_size = sizeof o->record};
-  if (!CHECK_EQ_INT(mb_open(m, &o->model, &o->bytes, &error), SAMARA_OK)) {
-    fprintf(stderr, "  %s\n", error.text);
-    return false;
-  }
-  return CHECK_EQ_INT(samara_model_audio_record(o->model, NULL, 0, &o->record), SAMARA_OK);
-}
-
-static void close_record(struct opened *o) {
-  samara_model_close(o->model);
-  free(o->bytes);
+static struct opened open_record(struct mb_model *m) {
+  struct opened o = {.file = mb_accept(m), .record.struct_size = sizeof o.record};
+  CHECK_EQ_INT(samara_model_audio_record(o.file.model, NULL, 0, &o.record), SAMARA_OK);
+  return o;
 }
 
 SMR_TEST(every_field_is_read) {
@@ -97,8 +86,7 @@ SMR_TEST(every_field_is_read) {
                                           .scale = reals + 1,
                                           .scale_count = 1};
   static const uint32_t sides[] = {1, BINS, FRAMES};
-  struct opened o;
-  REQUIRE(open_record(model_of(SAMARA_FLOAT32, 3, sides, &fields), &o));
+  struct opened o = open_record(model_of(SAMARA_FLOAT32, 3, sides, &fields));
   const samara_audio_record *r = &o.record;
   CHECK(r->kind == SAMARA_AUDIO_MFCC && r->dtype == SAMARA_FLOAT32 && !strcmp(r->layout, "nft"));
   CHECK(r->rate == 16000 && r->window == 401 && r->hop == 161 && r->fft == 512 && r->lead == 3);
@@ -111,32 +99,31 @@ SMR_TEST(every_field_is_read) {
   CHECK(r->mean_count == BINS && r->scale_count == 1 && r->scale[0] == -2);
   CHECK_MEM(r->mean, reals, BINS * sizeof *reals);
   CHECK(r->quant_scale == 0 && r->quant_zero == 0);
-  close_record(&o);
+  mb_close(&o.file);
   struct smr_audio_fields centred = fields_of();
   centred.center = 1;
-  REQUIRE(open_record(model_with(SAMARA_FLOAT32, &centred), &o));
+  o = open_record(model_with(SAMARA_FLOAT32, &centred));
   CHECK(o.record.center && !o.record.symmetric && !o.record.dc && !o.record.wide_unit);
   CHECK(!o.record.slaney && !o.record.slaney_norm && !o.record.mel_triangles);
   CHECK(!o.record.plain_dct && o.record.spectrum == SAMARA_SPECTRUM_POWER);
-  close_record(&o);
+  mb_close(&o.file);
 }
 
-// What it quantizes by is its own, else the input's.
+// The record's own quantization, else that of the input.
 SMR_TEST(quantization) {
   struct smr_audio_fields fields = fields_of();
-  struct opened o;
   fields.dtype = SAMARA_INT8;
-  REQUIRE(open_record(model_with(SAMARA_QINT8, &fields), &o));
+  struct opened o = open_record(model_with(SAMARA_QINT8, &fields));
   CHECK(o.record.dtype == SAMARA_INT8 && o.record.quant_scale == 0.25f);
   CHECK_EQ_INT(o.record.quant_zero, -3);
-  close_record(&o);
+  mb_close(&o.file);
   fields.quant_scale = 0.5f, fields.quant_zero = 9;
-  REQUIRE(open_record(model_with(SAMARA_QINT8, &fields), &o));
+  o = open_record(model_with(SAMARA_QINT8, &fields));
   CHECK(o.record.quant_scale == 0.5f && o.record.quant_zero == 9);
-  close_record(&o);
-  REQUIRE(open_record(model_with(SAMARA_INT8, &fields), &o));
+  mb_close(&o.file);
+  o = open_record(model_with(SAMARA_INT8, &fields));
   CHECK(o.record.quant_scale == 0.5f && o.record.quant_zero == 9);
-  close_record(&o);
+  mb_close(&o.file);
 }
 
 // The input may have the tensor's shape, that of a row of all its elements, or symbols for either.
@@ -146,8 +133,8 @@ SMR_TEST(shapes_of_inputs) {
   const struct smr_audio_fields fields = fields_of();
   struct opened o;
   for (int k = 0; k < 6; k++) {
-    CHECK(open_record(model_of(SAMARA_FLOAT32, k < 3 ? 3 : 2, sides[k], &fields), &o));
-    close_record(&o);
+    o = open_record(model_of(SAMARA_FLOAT32, k < 3 ? 3 : 2, sides[k], &fields));
+    mb_close(&o.file);
   }
 }
 
@@ -155,44 +142,43 @@ SMR_TEST(where_there_is_none) {
   const struct smr_audio_fields fields = fields_of();
   struct mb_model *m = model_with(SAMARA_FLOAT32, &fields);
   m->functions[0]->records[m->functions[0]->record_count++] = (struct mb_record){.input = 1};
-  struct opened o;
-  REQUIRE(open_record(m, &o));
+  struct opened o = open_record(m);
   samara_audio_record r = {.struct_size = sizeof r, .quant_zero = 77};
   samara_image_record image = {.struct_size = sizeof image};
   // Its record is of a kind that this version does not know.
-  CHECK_EQ_INT(samara_model_audio_record(o.model, "main", 1, &r), SAMARA_NOT_FOUND);
-  CHECK_EQ_INT(samara_model_audio_record(o.model, NULL, 2, &r), SAMARA_NOT_FOUND);
-  CHECK_EQ_INT(samara_model_audio_record(o.model, NULL, SIZE_MAX, &r), SAMARA_NOT_FOUND);
-  CHECK_EQ_INT(samara_model_audio_record(o.model, "other", 0, &r), SAMARA_NOT_FOUND);
+  CHECK_EQ_INT(samara_model_audio_record(o.file.model, "main", 1, &r), SAMARA_NOT_FOUND);
+  CHECK_EQ_INT(samara_model_audio_record(o.file.model, NULL, 2, &r), SAMARA_NOT_FOUND);
+  CHECK_EQ_INT(samara_model_audio_record(o.file.model, NULL, SIZE_MAX, &r), SAMARA_NOT_FOUND);
+  CHECK_EQ_INT(samara_model_audio_record(o.file.model, "other", 0, &r), SAMARA_NOT_FOUND);
   CHECK_EQ_INT(samara_model_audio_record(NULL, NULL, 0, &r), SAMARA_BAD_ARGUMENT);
-  CHECK_EQ_INT(samara_model_audio_record(o.model, NULL, 0, NULL), SAMARA_BAD_ARGUMENT);
-  CHECK_EQ_INT(samara_model_image_record(o.model, NULL, 0, &image), SAMARA_NOT_FOUND);
+  CHECK_EQ_INT(samara_model_audio_record(o.file.model, NULL, 0, NULL), SAMARA_BAD_ARGUMENT);
+  CHECK_EQ_INT(samara_model_image_record(o.file.model, NULL, 0, &image), SAMARA_NOT_FOUND);
   CHECK_EQ_INT(r.quant_zero, 77);
-  close_record(&o);
+  mb_close(&o.file);
 }
 
-// Callers made for another version: what is too small is refused, what is larger stays as it was.
+// Callers of another version: a smaller struct is refused, extra bytes are not written.
 SMR_TEST(struct_sizes) {
   const struct smr_audio_fields fields = fields_of();
-  struct opened o;
-  REQUIRE(open_record(model_with(SAMARA_FLOAT32, &fields), &o));
+  struct opened o = open_record(model_with(SAMARA_FLOAT32, &fields));
   struct {
     samara_audio_record record;
     uint64_t more;
   } newer;
   memset(&newer, 0x5a, sizeof newer);
   newer.record.struct_size = sizeof newer;
-  CHECK_EQ_INT(samara_model_audio_record(o.model, NULL, 0, &newer.record), SAMARA_OK);
+  CHECK_EQ_INT(samara_model_audio_record(o.file.model, NULL, 0, &newer.record), SAMARA_OK);
   CHECK(newer.record.struct_size == sizeof newer && newer.record.rate == 8000);
   CHECK(newer.more == 0x5a5a5a5a5a5a5a5au);
   static const size_t small[] = {0, 8, sizeof(samara_audio_record) - 1};
   for (int k = 0; k < 3; k++) {
     memset(&newer, 0x5a, sizeof newer);
     newer.record.struct_size = small[k];
-    CHECK_EQ_INT(samara_model_audio_record(o.model, NULL, 0, &newer.record), SAMARA_BAD_ARGUMENT);
+    CHECK_EQ_INT(samara_model_audio_record(o.file.model, NULL, 0, &newer.record),
+                 SAMARA_BAD_ARGUMENT);
     CHECK(newer.record.struct_size == small[k] && newer.record.quant_zero == 0x5a5a5a5a);
   }
-  close_record(&o);
+  mb_close(&o.file);
 }
 
 // ---- what is refused ----

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of a file: what callers see of them, and one fault after the other that opening refuses.
+// Image records of a file: the public form, and one fault after the other that opening refuses.
 #include "base/fp.h"
 
 #include "model/record.h"
@@ -33,20 +33,13 @@ static struct mb_model *model_of(uint8_t dtype, const struct smr_image_fields *i
   return m;
 }
 
-// The record of input 0 as callers see it; false when the file is refused.
+// The record of input 0 as callers see it; false where there is none.
 static bool record_of(struct mb_model *m, samara_image_record *out) {
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  samara_error error = {SAMARA_OK, ""};
+  const struct mb_file file = mb_accept(m);
   memset(out, 0, sizeof *out);
   out->struct_size = sizeof *out;
-  if (!CHECK_EQ_INT(mb_open(m, &model, &bytes, &error), SAMARA_OK)) {
-    fprintf(stderr, "  %s\n", error.text);
-    return false;
-  }
-  const int found = CHECK_EQ_INT(samara_model_image_record(model, NULL, 0, out), SAMARA_OK);
-  samara_model_close(model);
-  free(bytes);
+  const int found = CHECK_EQ_INT(samara_model_image_record(file.model, NULL, 0, out), SAMARA_OK);
+  mb_close(&file);
   return found;
 }
 
@@ -108,7 +101,7 @@ SMR_TEST(half_a_normalisation) {
   CHECK(r.normalize && r.mean[2] == 0 && r.scale[2] == 3);
 }
 
-// What it quantizes by is its own, else the input's.
+// The record's own quantization, else that of the input.
 SMR_TEST(quantization) {
   struct smr_image_fields fields = fields_of();
   fields.dtype = SAMARA_INT8;
@@ -129,9 +122,8 @@ SMR_TEST(where_there_is_none) {
   const struct smr_image_fields fields = fields_of();
   struct mb_model *m = model_of(SAMARA_FLOAT32, &fields);
   m->functions[0]->records[m->functions[0]->record_count++] = (struct mb_record){.input = 1};
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  REQUIRE(mb_open(m, &model, &bytes, NULL) == SAMARA_OK);
+  const struct mb_file file = mb_accept(m);
+  samara_model *model = file.model;
   samara_image_record r = {.struct_size = sizeof r, .quant_zero = 77};
   CHECK_EQ_INT(samara_model_image_record(model, "main", 0, &r), SAMARA_OK);
   CHECK_EQ_INT(r.quant_zero, 0);
@@ -146,16 +138,14 @@ SMR_TEST(where_there_is_none) {
   CHECK_EQ_INT(samara_model_image_record(NULL, NULL, 0, &r), SAMARA_BAD_ARGUMENT);
   CHECK_EQ_INT(samara_model_image_record(model, NULL, 0, NULL), SAMARA_BAD_ARGUMENT);
   CHECK_EQ_INT(sizeof(size_t) > 4 ? r.quant_zero : 77, 77);
-  samara_model_close(model);
-  free(bytes);
+  mb_close(&file);
 }
 
-// Callers made for another version: what is too small is refused, what is larger stays as it was.
+// Callers of another version: a smaller struct is refused, extra bytes are not written.
 SMR_TEST(struct_sizes) {
   const struct smr_image_fields fields = fields_of();
-  samara_model *model = NULL;
-  uint8_t *bytes;
-  REQUIRE(mb_open(model_of(SAMARA_FLOAT32, &fields), &model, &bytes, NULL) == SAMARA_OK);
+  const struct mb_file file = mb_accept(model_of(SAMARA_FLOAT32, &fields));
+  samara_model *model = file.model;
   struct {
     samara_image_record record;
     uint64_t more;
@@ -172,8 +162,7 @@ SMR_TEST(struct_sizes) {
     CHECK_EQ_INT(samara_model_image_record(model, NULL, 0, &newer.record), SAMARA_BAD_ARGUMENT);
     CHECK(newer.record.struct_size == small[k] && newer.record.quant_zero == 0x5a5a5a5a);
   }
-  samara_model_close(model);
-  free(bytes);
+  mb_close(&file);
 }
 
 // Inputs are counted without those that variables are bound to.

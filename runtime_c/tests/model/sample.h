@@ -69,7 +69,7 @@ static inline struct mb_model *mb_sample(void) {
   golden->output_count = 2;
   golden->outputs[0] =
       (struct mb_golden_tensor){.dims = {4}, .rank = 1, .constant = golden_flat, .abs_tol = 1e-6f};
-  // [[0, 1, 3]] as int64: its digest says it all.
+  // [[0, 1, 3]] as int64, by digest.
   static const int64_t nz[] = {0, 1, 3};
   golden->outputs[1] = (struct mb_golden_tensor){.index = 1,
                                                  .dims = {1, 3},
@@ -92,6 +92,51 @@ static inline samara_status mb_open(struct mb_model *m, samara_model **model, ui
     *bytes = NULL;
   }
   return status;
+}
+
+/// A model that is open, and the file it lies in. mb_close releases both.
+struct mb_file {
+  samara_model *model;
+  uint8_t *bytes;
+};
+
+/// mb_open for a model that must be accepted. Aborts, with the error printed, if it is refused.
+static inline struct mb_file mb_accept(struct mb_model *m) {
+  struct mb_file file = {NULL, NULL};
+  samara_error error = {SAMARA_OK, ""};
+  if (mb_open(m, &file.model, &file.bytes, &error) == SAMARA_OK && error.text[0] == '\0')
+    return file;
+  fprintf(stderr, "the model is refused: %s\n", error.text);
+  abort();
+}
+
+static inline void mb_close(const struct mb_file *file) {
+  samara_model_close(file->model);
+  free(file->bytes);
+}
+
+/// An allocator that counts, and fails at call `fail_at`, counted from 1; 0: never.
+struct mb_memory {
+  size_t calls, fail_at;
+  size_t live;   // blocks not released
+  size_t bytes;  // asked for
+};
+
+static inline void *mb_allocate(void *user, size_t size) {
+  struct mb_memory *memory = (struct mb_memory *)user;
+  if (++memory->calls == memory->fail_at) return NULL;
+  memory->live++;
+  memory->bytes += size;
+  return aligned_alloc(64, (size + 63) / 64 * 64);
+}
+
+static inline void mb_release(void *user, void *pointer) {
+  ((struct mb_memory *)user)->live--;
+  free(pointer);
+}
+
+static inline samara_allocator mb_allocator(struct mb_memory *memory) {
+  return (samara_allocator){mb_allocate, mb_release, memory};
 }
 
 /// Open a model that must be refused: checks status, text and that nothing is left.

@@ -5,18 +5,9 @@
 #include "harness.h"
 #include "model/sample.h"
 
-static samara_model *open_or_report(struct mb_model *m, uint8_t **bytes) {
-  samara_model *model = NULL;
-  samara_error error = {SAMARA_OK, ""};
-  mb_open(m, &model, bytes, &error);
-  CHECK_STR(error.text, "");
-  return model;
-}
-
 SMR_TEST(the_sample_has_two_stages) {
-  uint8_t *bytes;
-  samara_model *model = open_or_report(mb_sample(), &bytes);
-  REQUIRE(model != NULL);
+  const struct mb_file file = mb_accept(mb_sample());
+  const samara_model *model = file.model;
   const struct smr_function *f = &model->functions[0];
   for (uint32_t i = 0; i < f->node_count; i++) CHECK_EQ_INT(f->nodes[i].stage, 0);
   for (uint32_t i = 0; i < 6; i++) CHECK_EQ_INT(f->expr_stage[i], 0);
@@ -24,8 +15,7 @@ SMR_TEST(the_sample_has_two_stages) {
   CHECK_EQ_INT(f->guard_stage[0], 0);
   CHECK_EQ_INT(f->stage_count, 2);
   CHECK(!f->growing);
-  samara_model_close(model);
-  free(bytes);
+  mb_close(&file);
 }
 
 // main(x [n], shape int64 [2]): reshapes x by data, finds nonzeros, reads one of their numbers.
@@ -61,9 +51,8 @@ static struct mb_model *dynamic(bool bounded) {
 }
 
 SMR_TEST(stages_rise_with_data) {
-  uint8_t *bytes;
-  samara_model *model = open_or_report(dynamic(true), &bytes);
-  REQUIRE(model != NULL);
+  struct mb_file file = mb_accept(dynamic(true));
+  const samara_model *model = file.model;
   const struct smr_function *f = &model->functions[0];
   CHECK_EQ_INT(f->nodes[0].stage, 1);  // needs elements of an input
   CHECK_EQ_INT(f->nodes[1].stage, 1);  // measures in the stage it runs in
@@ -73,16 +62,14 @@ SMR_TEST(stages_rise_with_data) {
   CHECK_EQ_INT(f->stage_count, 4);
   CHECK_EQ_INT(f->guard_stage[0], 3);
   CHECK(!f->growing);
-  samara_model_close(model);
-  free(bytes);
-  model = open_or_report(dynamic(false), &bytes);
-  REQUIRE(model != NULL);
+  mb_close(&file);
+  file = mb_accept(dynamic(false));
+  model = file.model;
   CHECK(model->functions[0].growing);
-  samara_model_close(model);
-  free(bytes);
+  mb_close(&file);
 }
 
-// A dim without a bound that no tensor has does not matter; nor does one that a minimum bounds.
+// An unbounded dim does not matter if no tensor has it, or if a minimum bounds it.
 SMR_TEST(growth_is_about_tensors) {
   for (int which = 0; which < 4; which++) {
     struct mb_model *m = mb_new();
@@ -96,13 +83,11 @@ SMR_TEST(growth_is_about_tensors) {
     mb_set(mb_node(f, "iota", MB_OP_IOTA, 0, NULL, 1, (uint32_t[]){1}), "length", length);
     f->guards[f->guard_count++] =
         (struct smr_guard){.relation = SMR_RELATION_LE, .a = read, .b = n, .node = 0};
-    uint8_t *bytes;
-    samara_model *model = open_or_report(m, &bytes);
-    REQUIRE(model != NULL);
+    const struct mb_file file = mb_accept(m);
+    const samara_model *model = file.model;
     CHECK_EQ_INT(model->functions[0].growing, which == 2);
     CHECK_EQ_INT(model->functions[0].nodes[0].stage, which == 0 ? 0 : 1);
-    samara_model_close(model);
-    free(bytes);
+    mb_close(&file);
   }
 }
 
@@ -114,13 +99,11 @@ SMR_TEST(constants_are_readable_at_once) {
   mb_constant_value(m, f, mb_data(m, "k", SAMARA_INT64, 1, &one, &seven, 0));
   mb_output(f, mb_value(f, "iota", SAMARA_INT64, 1, &length));
   mb_set(mb_node(f, "iota", MB_OP_IOTA, 0, NULL, 1, (uint32_t[]){1}), "length", length);
-  uint8_t *bytes;
-  samara_model *model = open_or_report(m, &bytes);
-  REQUIRE(model != NULL);
+  const struct mb_file file = mb_accept(m);
+  const samara_model *model = file.model;
   CHECK_EQ_INT(model->functions[0].nodes[0].stage, 0);
   CHECK_EQ_INT(model->functions[0].stage_count, 1);
-  samara_model_close(model);
-  free(bytes);
+  mb_close(&file);
 }
 
 SMR_TEST(refuses_impossible_orders) {

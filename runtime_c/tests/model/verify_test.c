@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged files are refused, whatever bit it is; what is exempt says so; copies stand for
-// themselves.
+// Files with any damaged bit are refused, except where checks are off. Copies do not need the file.
 #if !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE
 #endif
@@ -70,7 +69,7 @@ SMR_TEST(no_bit_may_change) {
   free(bytes);
 }
 
-// Another table of the file could pass for the root; the seal says which one it is.
+// Another table of the file could pass for the root. The seal identifies it.
 SMR_TEST(the_root_is_sealed) {
   size_t size;
   uint8_t *bytes = sealed_bytes(0, &size);
@@ -245,7 +244,7 @@ static void check_weights(const samara_model *model) {
   CHECK(w[0] == 1 && w[1] == 0 && w[15] == 1);
 }
 
-// What reads a mapping past the end of its file is ended by the system; a copy is not.
+// A read past the end of a mapped file is a fatal signal. A copy stays readable.
 SMR_TEST(copies_outlive_the_file) {
   size_t size;
   uint8_t *bytes = sealed_bytes(3 * MEBI, &size);
@@ -269,22 +268,6 @@ SMR_TEST(copies_outlive_the_file) {
   }
 }
 
-struct failing {
-  size_t calls, fail_at, live;
-};
-
-static void *failing_allocate(void *user, size_t size) {
-  struct failing *failing = user;
-  if (++failing->calls == failing->fail_at) return NULL;
-  failing->live++;
-  return aligned_alloc(64, (size + 63) / 64 * 64);
-}
-
-static void failing_release(void *user, void *pointer) {
-  ((struct failing *)user)->live--;
-  free(pointer);
-}
-
 // Fail the k-th allocation for every k while a file or memory is copied.
 SMR_TEST(a_copy_may_find_no_memory) {
   size_t size;
@@ -295,8 +278,8 @@ SMR_TEST(a_copy_may_find_no_memory) {
     samara_status status = SAMARA_OUT_OF_MEMORY;
     size_t failures = 0;
     for (size_t k = 1; status != SAMARA_OK && k < 100; k++) {
-      struct failing failing = {.fail_at = k};
-      const samara_allocator allocator = {failing_allocate, failing_release, &failing};
+      struct mb_memory memory = {.fail_at = k};
+      const samara_allocator allocator = mb_allocator(&memory);
       const samara_model_options options = {
           .struct_size = sizeof options, .allocator = &allocator, .copy = true};
       samara_model *model = (samara_model *)1;
@@ -305,7 +288,7 @@ SMR_TEST(a_copy_may_find_no_memory) {
       failures += status == SAMARA_OUT_OF_MEMORY;
       CHECK((status == SAMARA_OK) == (model != NULL));
       samara_model_close(model);
-      CHECK_EQ_INT(failing.live, 0);
+      CHECK_EQ_INT(memory.live, 0);
     }
     CHECK_EQ_INT(status, SAMARA_OK);
     CHECK(failures >= 3);

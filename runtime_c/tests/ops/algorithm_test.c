@@ -7,7 +7,7 @@
 #include "harness.h"
 #include "ops/check/check.h"
 
-// What the rows of this test say of a node; the job's state.
+// The state of the job: what the rows of this test read and count.
 struct node {
   bool small, could_be_small;
   int prepared;  // rows: 1 small, 2 large, 3 loose, 4 loose alone reserved; a digit for each
@@ -62,7 +62,7 @@ static const struct smr_algorithm large = {.name = "large",
                                            .prepare = large_prepare,
                                            .run = some_run};
 
-// Faster still; where sizes vary it wants room, whichever row runs.
+// Faster still; with symbolic sizes it reserves room, whichever row runs.
 static bool loose_fits(const struct smr_job *job) { return !job->strict; }
 static smr_work loose_work(const struct smr_job *job) { return node_of(job)->loose_work; }
 static samara_status loose_prepare(struct smr_job *job) {
@@ -144,7 +144,7 @@ SMR_TEST(others_are_not_listed) {
   CHECK(!needs(&p, SMR_PART_conv_direct));
 }
 
-// With symbolic dims a build keeps what other sizes may take.
+// With symbolic dims a build keeps the rows that other sizes may choose.
 SMR_TEST(symbolic_dims_need_what_could_fit) {
   struct prepared p;
   const struct node could = {.could_be_small = true};
@@ -167,7 +167,7 @@ SMR_TEST(what_a_build_left_out_is_refused) {
   CHECK_CONTAINS(p.error.text, "this build leaves out how op computes this node: samara build");
 }
 
-// A row whose bits differ from the others' stays in the table without functions: nothing stands in.
+// A row that a build leaves out and whose bits differ from the others' is not replaced.
 SMR_TEST(a_row_without_functions_is_chosen_and_refused) {
   static const struct smr_algorithm small_left_out = {.name = "small",
                                                       .part = SMR_PART_conv_direct,
@@ -184,7 +184,7 @@ SMR_TEST(a_row_without_functions_is_chosen_and_refused) {
   CHECK_EQ_INT(prepare(&p, could, SAMARA_FLOAT32, true, without_small), SAMARA_UNSUPPORTED);
 }
 
-// Rows that exclude each other count no work: nothing is noted.
+// Rows that exclude each other compare no work, so nothing is noted.
 SMR_TEST(rows_without_work) {
   static const struct smr_algorithm one = {.name = "one",
                                            .part = SMR_PART_conv_direct,
@@ -199,7 +199,7 @@ SMR_TEST(rows_without_work) {
   CHECK_EQ_INT(prepare(&p, is_not, SAMARA_FLOAT32, false, alone), SAMARA_UNSUPPORTED);
 }
 
-// A build serves strict sessions, too; a run finds room for whichever row its sizes choose.
+// A build also serves strict sessions. A run has room for whichever row its sizes choose.
 SMR_TEST(loose_rows) {
   struct prepared p;
   const struct node cheap = {.loose_work = 1}, dear = {.loose_work = 3};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choosing an algorithm: by work, by measurement, and what is noted of it.
+// Choosing an algorithm by work or by measurement, and its record.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -28,7 +28,7 @@ SMR_TEST(a_measurement_decides) {
   CHECK_EQ_INT(smr_choose(&job, candidates, CANDIDATES), 7);
   CHECK(job.choice.tuned);
   expect_order(&job.choice, (const char *[]){"slow", "fast", "equal", "fair"});
-  job.tuned = "fast";  // as the cost model says, but known now
+  job.tuned = "fast";  // the cost model's choice, now measured
   CHECK_EQ_INT(smr_choose(&job, candidates, CANDIDATES), 5);
   CHECK(job.choice.tuned);
 }

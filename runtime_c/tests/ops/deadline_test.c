@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deadlines inside operators: who looks at the clock, and how often.
+// Deadlines inside operators: where the clock is read, and how often.
 #include "base/fp.h"
 
 #include "base/os.h"
@@ -79,9 +79,9 @@ SMR_TEST(a_range_runs_piece_by_piece) {
   CHECK_EQ_INT(deadline_calls, 0);
 }
 
-// The first tile (or the prologue), too late: the operator stops itself, although nobody looks at
-// the clock while it is at work. Every case is far less than a second of work, so that an operator
-// that does not look fails and does not hang.
+// Run the first tile (or the prologue) after its deadline: the operator must stop inside it. Every
+// case is far less than a second of work, so that an operator that ignores the clock fails and does
+// not hang.
 static void expect_stop(struct op_test *t) {
   if (CHECK_EQ_INT(op_test_plan(t), SAMARA_OK)) {
     for (uint32_t i = 0; i < t->job.output_count; i++)

@@ -181,7 +181,7 @@ static void run_otherwise(struct case_file *c, long start, const struct op_test 
   }
 }
 
-/// Spread the pixels of what may have gaps between them; whether that was anything.
+/// Put gaps between the pixels of tensors that may have them. Returns whether there were any.
 static bool spread(struct op_test *t) {
   bool any = false;
   for (uint32_t i = 0; i < t->job.input_count; i++) {

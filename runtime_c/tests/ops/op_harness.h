@@ -12,7 +12,7 @@
 // Inputs lie in heap buffers that end where the data ends, aligned to 4 bytes or to the element
 // if that is larger, as a session aligns them at least; outputs and scratch are exact too, aligned
 // as the session aligns them. Before every run they are filled with 0xff, which is NaN in floats:
-// an element that nobody writes is not taken for 0. Data pointers are NULL during check and prepare
+// an unwritten element is not taken for 0. Data pointers are NULL during check and prepare
 // unless constant.
 #ifndef SMR_TESTS_OP_HARNESS_H
 #define SMR_TESTS_OP_HARNESS_H
@@ -328,6 +328,13 @@ static inline void op_end(struct op_test *t) {
   for (int i = 0; i < SMR_MAX_DERIVED; i++) free((void *)(uintptr_t)t->job.derived[i].data);
   for (uint32_t i = 0; i < t->job.input_count; i++) free(t->allocated[i]);
   free(t->job.state);
+}
+
+/// Run, check the status and, unless it is NULL, a part of the error text, and release everything.
+static inline void op_finish(struct op_test *t, samara_status status, const char *part) {
+  CHECK_EQ_INT(op_run(t), status);
+  if (part != NULL) CHECK_CONTAINS(t->error.text, part);
+  op_end(t);
 }
 
 /// Check output `index`, float32, against `n` values.

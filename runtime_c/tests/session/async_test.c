@@ -16,15 +16,13 @@ static struct literal *doubling(void) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_symbol(f, "n", 0, 0, ASYNC_N);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  literal_input(f, x);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), LITERAL_LIST(y));
+  const uint32_t x = literal_input(f, literal_vector(f, "x", n));
+  const uint32_t y = literal_map(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), "y", n);
   literal_output(f, y, "y");
   return l;
 }
 
-// What the callback saw; of one thread at a time.
+// What the callback saw. One thread at a time writes it.
 struct told {
   int count;
   samara_status status, begun;
@@ -53,10 +51,9 @@ static void tell(void *user, samara_session *session, samara_status status) {
 
 SMR_TEST(runs_follow_each_other) {
   struct literal *l = doubling();
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+  samara_session *s = literal_open(l);
   struct told told = {.count = 0};
-  REQUIRE(s != NULL);
-  samara_session_wait(s);  // nothing goes on
+  samara_session_wait(s);  // there is no run
   for (int i = 0; i < ASYNC_RUNS; i++) {
     const float x[ASYNC_N] = {(float)i, 0, 0, 0};
     REQUIRE(samara_session_set_input(s, 0, x, sizeof x) == SAMARA_OK);
@@ -66,26 +63,23 @@ SMR_TEST(runs_follow_each_other) {
     CHECK_EQ_INT(told.status, SAMARA_OK);
     CHECK(told.last == 2.0f * (float)i);
   }
-  CHECK_EQ_INT(samara_session_run_async(s, NULL, NULL), SAMARA_OK);  // nobody is told
+  CHECK_EQ_INT(samara_session_run_async(s, NULL, NULL), SAMARA_OK);  // no callback
   samara_session_wait(s);
   CHECK(first_output(s) == 2.0f * (ASYNC_RUNS - 1));
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST(the_callback_begins_the_next_run) {
   struct literal *l = doubling();
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+  samara_session *s = literal_open(l);
   struct told told = {.more = 9};
   const float x[ASYNC_N] = {1, 0, 0, 0};
-  REQUIRE(s != NULL);
   REQUIRE(samara_session_set_input(s, 0, x, sizeof x) == SAMARA_OK);
   CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_OK);
   samara_session_wait(s);
   CHECK_EQ_INT(told.count, 10);
   CHECK(told.last == 1024.0f);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 // Holds the run that it watches until it may go on.
@@ -99,9 +93,8 @@ static int hold(void *user, const char *node, const char *const *names,
 
 SMR_TEST(a_session_that_runs_takes_no_other_run) {
   struct literal *l = doubling();
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+  samara_session *s = literal_open(l);
   struct told told = {.count = 0};
-  REQUIRE(s != NULL);
   SMR_ATOMIC_STORE(&told.go, 0);
   CHECK_EQ_INT(samara_session_watch(s, hold, &told), SAMARA_OK);
   CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_OK);
@@ -110,8 +103,7 @@ SMR_TEST(a_session_that_runs_takes_no_other_run) {
   samara_session_wait(s);
   CHECK_EQ_INT(told.count, 1);
   CHECK_EQ_INT(told.status, SAMARA_OK);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 // Asks the run to stop, behind its first node.
@@ -126,21 +118,17 @@ static struct literal *two_nodes(int64_t most) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_symbol(f, "n", 0, 0, most);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  literal_input(f, x);
-  const uint32_t s = literal_value(f, "s", SAMARA_FLOAT32, 1, n);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), LITERAL_LIST(s));
-  literal_node(f, smr_op_find(SMR_CODE_RELU), "relu", LITERAL_LIST(s), LITERAL_LIST(y));
+  const uint32_t x = literal_input(f, literal_vector(f, "x", n));
+  const uint32_t s = literal_map(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(x, x), "s", n);
+  const uint32_t y = literal_map(f, smr_op_find(SMR_CODE_RELU), "relu", LITERAL_LIST(s), "y", n);
   literal_output(f, y, "y");
   return l;
 }
 
 SMR_TEST(a_run_is_cancelled) {
   struct literal *l = two_nodes(ASYNC_N);
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+  samara_session *s = literal_open(l);
   struct told told = {.count = 0};
-  REQUIRE(s != NULL);
   CHECK_EQ_INT(samara_session_watch(s, cancel, s), SAMARA_OK);
   CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_OK);
   samara_session_wait(s);
@@ -149,11 +137,10 @@ SMR_TEST(a_run_is_cancelled) {
   CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_OK);
   samara_session_wait(s);
   CHECK_EQ_INT(told.status, SAMARA_OK);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
-// Begins the next run and cancels it before the thread, which is here, can take it.
+// Begins the next run and cancels it before the thread, which runs this callback, can take it.
 static void cancel_the_next(void *user, samara_session *session, samara_status status) {
   struct told *told = user;
   told->count++;
@@ -165,50 +152,44 @@ static void cancel_the_next(void *user, samara_session *session, samara_status s
 
 SMR_TEST(a_run_is_cancelled_before_it_is_taken) {
   struct literal *l = two_nodes(ASYNC_N);
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+  samara_session *s = literal_open(l);
   struct told told = {.count = 0};
-  REQUIRE(s != NULL);
   CHECK_EQ_INT(samara_session_run_async(s, cancel_the_next, &told), SAMARA_OK);
   samara_session_wait(s);
   CHECK_EQ_INT(told.begun, SAMARA_OK);
   CHECK_EQ_INT(told.count, 2);
   CHECK_EQ_INT(told.status, SAMARA_CANCELLED);
-  // It cancels that run alone.
+  // Only that run is cancelled.
   samara_session_cancel(s);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_OK);
   samara_session_wait(s);
   CHECK_EQ_INT(told.status, SAMARA_OK);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
-// Without shapes runs are refused before they go on; to cancel one cancels no later one.
+// Without shapes a run is refused before it starts. Cancelling it does not cancel a later one.
 SMR_TEST(a_cancelled_run_that_is_refused) {
   struct literal *l = two_nodes(INT64_MAX);
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+  samara_session *s = literal_open(l);
   struct told told = {.count = 0};
   const int64_t n = ASYNC_N;
-  REQUIRE(s != NULL);
   CHECK_EQ_INT(samara_session_run_async(s, cancel_the_next, &told), SAMARA_OK);
   samara_session_wait(s);
   CHECK_EQ_INT(told.count, 2);
   CHECK_EQ_INT(told.status, SAMARA_BAD_STATE);
-  CHECK_EQ_INT(samara_session_resize(s, (const int64_t *const[]){&n}, 1), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 0, n), SAMARA_OK);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST(destroying_waits_for_the_run) {
   for (int i = 0; i < ASYNC_RUNS; i++) {
     struct literal *l = doubling();
-    samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
+    samara_session *s = literal_open(l);
     struct told told = {.count = 0};
-    REQUIRE(s != NULL);
     CHECK_EQ_INT(samara_session_run_async(s, tell, &told), SAMARA_OK);
-    samara_session_destroy(s);
-    literal_free(l);
+    literal_close(s, l);
     CHECK_EQ_INT(told.count, 1);
   }
 }

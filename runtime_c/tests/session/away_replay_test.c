@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computing again what a lost device had: with little memory, and with the session's own choices.
+// Replaying runs whose variables were lost with a device: with little memory, and with the
+// session's own choices.
 #include "base/fp.h"
 
 #include "harness.h"
 
 #include "session/device/device_rig.h"
 
-// Lose the device after 3 runs, then ask for a variable with memory out at allocation `k`. Whether
-// it came to that.
+// Lose the device after 3 runs, then read a variable while allocation `k` fails. Returns whether
+// there was such an allocation.
 static bool ask_hungry(size_t k, bool by_run) {
-  const samara_model *model;
   struct literal_memory memory;
   rig_reset();
-  struct literal *l = rig_model(RIG_STAY, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0}), *s;
   literal_memory_init(&memory);
-  CHECK_EQ_INT(
-      rig_try(model, &device, 1, (samara_session_options){.allocator = &memory.allocator}, &s),
-      SAMARA_OK);
-  if (!CHECK(cpu != NULL && s != NULL)) return false;
+  struct rig rig = rig_start(RIG_STAY, 1, (samara_session_options){.allocator = &memory.allocator});
+  samara_session *cpu = rig.cpu, *s = rig.s;
   for (uint32_t run = 0; run < 3; run++) CHECK(rig_same(cpu, s, run));
   mirror_fail("copy", -1);
   memory.fail_at = memory.calls + k;
@@ -40,11 +35,8 @@ static bool ask_hungry(size_t k, bool by_run) {
   }
   CHECK_MEM(got, want, sizeof want);
   const bool failed = memory.calls >= memory.fail_at;
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  samara_backend_close(device);
+  CHECK(rig_end(&rig));
   CHECK_EQ_INT(memory.live, 0);
-  literal_free(l);
   return failed;
 }
 
@@ -57,16 +49,12 @@ SMR_TEST(memory_may_be_out_at_any_allocation) {
 }
 
 SMR_TEST(a_twin_has_the_choices_and_dims_of_the_session) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_STAY, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *s =
-      rig_session(model, &device, 1, (samara_session_options){.isa = "scalar", .max_steps = 1000});
+  struct rig rig =
+      rig_start(RIG_STAY, 1, (samara_session_options){.isa = "scalar", .max_steps = 1000});
+  samara_session *s = rig.s;
   samara_session *twin = NULL;
-  REQUIRE(s != NULL);
-  const int64_t n = 5;
-  CHECK_EQ_INT(samara_session_resize(s, (const int64_t *[]){&n}, 1), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 0, 5), SAMARA_OK);
   samara_error error;
   REQUIRE(smr_session_twin(s, &twin, &error) == SAMARA_OK);
   CHECK(twin->common.devices == NULL && twin->ready);
@@ -77,9 +65,7 @@ SMR_TEST(a_twin_has_the_choices_and_dims_of_the_session) {
   CHECK_EQ_INT(samara_session_output_shape(twin, 2, &y), SAMARA_OK);
   CHECK_EQ_INT(y.shape[0], 5);
   samara_session_destroy(twin);
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST_MAIN(RUN(memory_may_be_out_at_any_allocation);

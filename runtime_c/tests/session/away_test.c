@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables that are away: no copies in steady runs, and right values whoever asks, whatever fails.
+// Variables that live on a device: steady runs do not copy them, and reads give the right values
+// whatever fails.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -9,32 +10,13 @@
 static const char *const names[] = {"H", "G", "C", "Q", "P"};
 enum { NAMES = 5, KEPT_RUNS = 16 };
 
-struct pair {
-  struct literal *l;
-  const samara_model *model;
-  samara_backend *device;
-  samara_session *cpu, *s;
-};
-
-static void pair_open(struct pair *p, samara_session_options options) {
+static struct rig open(samara_session_options options) {
   rig_reset();
   mirror_tickets(true);
-  p->l = rig_model(RIG_STAY, &p->model);
-  p->device = rig_open(0, NULL, NULL);
-  p->cpu = rig_session(p->model, NULL, 0, (samara_session_options){0});
-  p->s = rig_session(p->model, &p->device, 1, options);
-  REQUIRE(p->cpu != NULL && p->s != NULL);
+  return rig_start(RIG_STAY, 1, options);
 }
 
-static void pair_close(struct pair *p) {
-  samara_session_destroy(p->s);
-  samara_session_destroy(p->cpu);
-  samara_backend_close(p->device);
-  CHECK_EQ_INT(mirror_live(), 0);
-  literal_free(p->l);
-}
-
-static bool same_state(const struct pair *p) {
+static bool same_state(const struct rig *p) {
   for (size_t i = 0; i < NAMES; i++) {
     float a[4] = {0}, b[4] = {1};
     if (samara_session_state_read(p->cpu, names[i], a, sizeof a) != SAMARA_OK ||
@@ -51,11 +33,10 @@ static bool same_state(const struct pair *p) {
 // ---- without faults ----
 
 SMR_TEST(steady_runs_copy_inputs_and_outputs_alone) {
-  struct pair p;
   // x, v and host_abs go to the device; g, mul_q, last and neg come from it. Every 17th run H and C
   // come as well.
   enum { COPIES = 7, AWAY = 2 };
-  pair_open(&p, (samara_session_options){.backend_check_every = UINT64_MAX});
+  struct rig p = open((samara_session_options){.backend_check_every = UINT64_MAX});
   CHECK(rig_same(p.cpu, p.s, 0));
   for (uint32_t run = 1; run < 3 * (KEPT_RUNS + 1); run++) {
     const int before = mirror_calls("copy"), prepared = mirror_calls("prepare");
@@ -67,11 +48,11 @@ SMR_TEST(steady_runs_copy_inputs_and_outputs_alone) {
   }
   CHECK(same_state(&p));
   CHECK_STR(rig_report(p.s).failure, "");
-  pair_close(&p);
+  CHECK(rig_end(&p));
 }
 
 // What a user may do to variables between two runs.
-static void touch(const struct pair *p, uint32_t what) {
+static void touch(const struct rig *p, uint32_t what) {
   const float mine[] = {0.5f, -1, (float)what, 3};
   uint8_t file[1024];
   size_t bytes = 0;
@@ -107,11 +88,8 @@ static void touch(const struct pair *p, uint32_t what) {
       CHECK_MEM(t.data, file, t.size_bytes);
       break;
     case 7:
-      for (int i = 0; i < 2; i++) {
-        const int64_t n = 1 + what % 8;
-        CHECK_EQ_INT(samara_session_resize(i == 0 ? p->s : p->cpu, (const int64_t *[]){&n}, 1),
-                     SAMARA_OK);
-      }
+      CHECK_EQ_INT(literal_resize(p->s, 0, 1 + what % 8), SAMARA_OK);
+      CHECK_EQ_INT(literal_resize(p->cpu, 0, 1 + what % 8), SAMARA_OK);
       break;
     default:
       break;
@@ -120,20 +98,19 @@ static void touch(const struct pair *p, uint32_t what) {
 
 SMR_TEST(the_host_may_read_and_set_them_between_runs) {
   for (int form = 0; form < 4; form++) {
-    struct pair p;
-    pair_open(&p, (samara_session_options){.backend_check_every = form == 0 ? 3 : 1000});
+    struct rig p = open((samara_session_options){.backend_check_every = form == 0 ? 3 : 1000});
     rig_settings.lazy = form == 2;
     uint32_t seed = (uint32_t)form;
     for (uint32_t run = 0; run < 200; run++) {
       seed = seed * 1664525u + 1013904223u;
-      if (form == 3) p.s->away.capacity = run % 3;  // as where there is little memory
+      if (form == 3) p.s->away.capacity = run % 3;  // as if memory were short
       touch(&p, seed >> 8);
       if (!CHECK(rig_same(p.cpu, p.s, run))) break;
     }
     CHECK(same_state(&p));
     CHECK_STR(rig_report(p.s).failure, "");
     CHECK_EQ_INT(rig_report(p.s).device_runs, 200);
-    pair_close(&p);
+    CHECK(rig_end(&p));
   }
 }
 
@@ -144,13 +121,12 @@ static int stop(void *user, const char *node, const char *const *tensors_names,
   float h[4];
   (void)tensors_names, (void)tensors, (void)count;
   // The old value, while the new one is made.
-  CHECK_EQ_INT(samara_session_state_read(((struct pair *)user)->s, "H", h, sizeof h), SAMARA_OK);
+  CHECK_EQ_INT(samara_session_state_read(((struct rig *)user)->s, "H", h, sizeof h), SAMARA_OK);
   return strcmp(node, "last") == 0;
 }
 
 SMR_TEST(a_stopped_run_leaves_them_alone) {
-  struct pair p;
-  pair_open(&p, (samara_session_options){0});
+  struct rig p = open((samara_session_options){0});
   for (uint32_t run = 0; run < 8; run++) {
     CHECK(rig_same(p.cpu, p.s, run));
     CHECK(rig_feed(p.s, run + 50));
@@ -161,15 +137,14 @@ SMR_TEST(a_stopped_run_leaves_them_alone) {
   }
   CHECK(same_state(&p));
   CHECK_STR(rig_report(p.s).failure, "");
-  pair_close(&p);
+  CHECK(rig_end(&p));
 }
 
 // ---- devices that fail ----
 
-// 5 runs with state that is read after `read_after` of them. Whether call `k` was made.
+// 5 runs; state is read after `read_after` of them. Returns whether call `k` was made.
 static bool fail_at(const char *function, int k, bool for_good, uint32_t read_after, bool lazy) {
-  struct pair p;
-  pair_open(&p, (samara_session_options){.backend_check_every = 3});
+  struct rig p = open((samara_session_options){.backend_check_every = 3});
   rig_settings.lazy = lazy;
   const int before = mirror_calls(function);
   if (!for_good) mirror_fail(function, k);
@@ -190,7 +165,7 @@ static bool fail_at(const char *function, int k, bool for_good, uint32_t read_af
   const bool reached = for_good ? k < 5 : mirror_calls(function) - before >= k;
   CHECK_EQ_INT(rig_report(p.s).failure[0] != '\0', reached);
   CHECK(rig_report(p.s).active != reached);
-  pair_close(&p);
+  CHECK(rig_end(&p));
   return reached;
 }
 
@@ -211,14 +186,13 @@ SMR_TEST(the_device_may_be_lost_between_runs) {
 }
 
 SMR_TEST(a_device_that_lies_is_found_out) {
-  // All that it computed since the host had the values is computed again, so that state is right
-  // too where the device had been wrong for some runs.
+  // The CPU replays all runs since the host last had the values, so that state is right even if
+  // the device had been wrong for some runs.
   static const char *const wrong[] = {"tanh", "relu", "sigmoid"};
   uint32_t late = 0;
   for (uint32_t form = 0; form < 12; form++) {
-    struct pair p;
     uint32_t run = 0;
-    pair_open(&p, (samara_session_options){.backend_check_every = 1});
+    struct rig p = open((samara_session_options){.backend_check_every = 1});
     while (run <= form) CHECK(rig_same(p.cpu, p.s, run++));
     CHECK(same_state(&p));
     rig_settings.wrong_op = wrong[form % 3];
@@ -232,15 +206,14 @@ SMR_TEST(a_device_that_lies_is_found_out) {
     const uint32_t runs = run - form - 1;
     if (runs <= KEPT_RUNS + 1) CHECK(rig_compare(p.cpu, p.s) && same_state(&p));
     late += runs > 1 && runs <= KEPT_RUNS + 1;
-    pair_close(&p);
+    CHECK(rig_end(&p));
   }
   CHECK(late > 4);
 }
 
 SMR_TEST(asking_for_them_leaves_outputs_alone) {
-  // The device is lost, and state is computed again while the user reads outputs of the last run.
-  struct pair p;
-  pair_open(&p, (samara_session_options){0});
+  // The device is lost. Replaying for the state must not change the outputs that the user reads.
+  struct rig p = open((samara_session_options){0});
   float mine[4];
   CHECK_EQ_INT(samara_session_bind_output(p.s, 1, mine, sizeof mine), SAMARA_OK);
   for (uint32_t run = 0; run < 3; run++) CHECK(rig_same(p.cpu, p.s, run));
@@ -258,7 +231,7 @@ SMR_TEST(asking_for_them_leaves_outputs_alone) {
   CHECK(rig_same(p.cpu, p.s, 3));
   CHECK_EQ_INT(rig_report(p.s).repeated, 0);  // the CPU had taken over before it
   CHECK(same_state(&p));
-  pair_close(&p);
+  CHECK(rig_end(&p));
 }
 
 SMR_TEST_MAIN(RUN(steady_runs_copy_inputs_and_outputs_alone);

@@ -20,10 +20,8 @@ static struct literal *one_node(void) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_int(f, 4);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_input(f, x);
-  literal_node(f, op(SMR_CODE_RELU), "first", LITERAL_LIST(x), LITERAL_LIST(y));
+  const uint32_t x = literal_input(f, literal_vector(f, "x", n));
+  const uint32_t y = literal_map(f, op(SMR_CODE_RELU), "first", LITERAL_LIST(x), "y", n);
   literal_output(f, y, "y");
   return l;
 }
@@ -80,9 +78,8 @@ SMR_TEST(strict_accuracy_wins) {
 SMR_TEST(a_model_whose_first_shapes_do_not_fit_is_refused_at_creation) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, literal_int(f, 4));
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, literal_int(f, 5));
-  literal_input(f, x);
+  const uint32_t x = literal_input(f, literal_vector(f, "x", literal_int(f, 4)));
+  const uint32_t y = literal_vector(f, "y", literal_int(f, 5));
   literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(x), LITERAL_LIST(y));
   literal_output(f, y, "y");
   samara_error error;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that gives wrong answers is found out: at the first node of a kind, and by samples
-// later.
+// A device that gives wrong answers is detected: at the first node of a kind, and by samples later.
 #include "base/fp.h"
 
 #include "harness.h"
 
 #include "session/device/device_rig.h"
 
-// An operator of each model that its device gets wrong.
+// Models, and an operator that the device computes wrongly.
 static const struct {
   enum rig_model model;
   const char *op;
@@ -27,28 +26,22 @@ static bool contains_op(const char *failure, const char *op) {
 SMR_TEST(wrong_answers_are_found_at_the_first_use) {
   for (size_t i = 0; i < LIES; i++)
     for (int form = 0; form < 4; form++) {
-      const samara_model *model;
       rig_reset();
-      struct literal *l = rig_model(lies[i].model, &model);
       rig_settings.wrong_op = lies[i].op;
       rig_settings.any_range = form & 1;
-      samara_backend *device = rig_open(0, NULL, NULL);
-      samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-      samara_session *s = rig_session(
-          model, &device, 1,
+      struct rig rig = rig_start(
+          lies[i].model, 1,
           (samara_session_options){.backend_check_every = UINT64_MAX, .profile = form & 2});
-      REQUIRE(cpu != NULL && s != NULL);
-      // Whatever branch and count of trips come first: no run gives what the device said.
+      samara_session *cpu = rig.cpu, *s = rig.s;
+      // No run returns the wrong result, whichever branch and trip count come first.
       for (uint32_t run = 0; run < 6; run++) CHECK(rig_same(cpu, s, run));
       samara_backend_report report = rig_report(s);
       if (!CHECK(contains_op(report.failure, lies[i].op)))
         fprintf(stderr, "%s: \"%s\"\n", lies[i].op, report.failure);
       CHECK_CONTAINS(report.failure, "mirror:0: checking: node '");
       CHECK(!report.active && report.repeated == 1);
-      samara_session_destroy(s);
-      // The next session does not give it such nodes, and trusts it with the others.
-      s = rig_session(model, &device, 1, (samara_session_options){.backend_check_every = 2});
-      REQUIRE(s != NULL);
+      // The next session keeps such nodes on the CPU and gives the device the others.
+      s = rig_again(&rig, (samara_session_options){.backend_check_every = 2});
       samara_placement_row rows[32];
       size_t count = 0, elsewhere = 0;
       CHECK_EQ_INT(samara_session_placement(s, rows, 32, &count), SAMARA_OK);
@@ -60,24 +53,18 @@ SMR_TEST(wrong_answers_are_found_at_the_first_use) {
       CHECK(elsewhere != 0);
       CHECK_EQ_INT(samara_session_reset(cpu), SAMARA_OK);
       for (uint32_t run = 0; run < 6; run++) CHECK(rig_same(cpu, s, run));
-      samara_session_destroy(s);
-      samara_session_destroy(cpu);
-      samara_backend_close(device);
-      literal_free(l);
+      CHECK(rig_end(&rig));
     }
 }
 
 SMR_TEST(samples_find_wrong_answers_of_trusted_kinds) {
   for (size_t i = 0; i < LIES; i++)
     for (int any_range = 0; any_range < 2; any_range++) {
-      const samara_model *model;
       rig_reset();
       rig_settings.any_range = any_range;
-      struct literal *l = rig_model(lies[i].model, &model);
-      samara_backend *device = rig_open(0, NULL, NULL);
-      samara_session *s =
-          rig_session(model, &device, 1, (samara_session_options){.backend_check_every = 4});
-      REQUIRE(s != NULL);
+      struct rig rig =
+          rig_start(lies[i].model, 1, (samara_session_options){.backend_check_every = 4});
+      samara_session *s = rig.s;
       for (uint32_t run = 0; run < 8; run++) {
         CHECK(rig_feed(s, run));
         CHECK_EQ_INT(literal_run(s), SAMARA_OK);
@@ -93,21 +80,15 @@ SMR_TEST(samples_find_wrong_answers_of_trusted_kinds) {
       }
       if (!CHECK(contains_op(rig_report(s).failure, lies[i].op)))
         fprintf(stderr, "%s: %u runs\n", lies[i].op, (unsigned)runs);
-      samara_session_destroy(s);
-      samara_backend_close(device);
-      literal_free(l);
+      CHECK(rig_end(&rig));
     }
 }
 
 SMR_TEST(a_sample_is_due_every_so_many_runs) {
-  const samara_model *model;
   rig_reset();
   rig_settings.any_range = true;
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *s =
-      rig_session(model, &device, 1, (samara_session_options){.backend_check_every = 5});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_CHAIN, 1, (samara_session_options){.backend_check_every = 5});
+  samara_session *s = rig.s;
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   uint64_t checks = rig_report(s).checks;
   CHECK(checks >= 5);  // the kinds of its nodes
@@ -121,173 +102,121 @@ SMR_TEST(a_sample_is_due_every_so_many_runs) {
     checks = now;
   }
   CHECK_EQ_INT(nodes, 40);
-  samara_session_destroy(s);
-  s = rig_session(model, &device, 1, (samara_session_options){.backend_check_every = UINT64_MAX});
-  REQUIRE(s != NULL);
+  s = rig_again(&rig, (samara_session_options){.backend_check_every = UINT64_MAX});
   for (int run = 0; run < 600; run++) CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   CHECK(rig_report(s).checks < 9);
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(an_unknown_kind_is_checked_whole_even_where_a_sample_is_due) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_SYMBOLIC, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *s =
-      rig_session(model, &device, 1, (samara_session_options){.backend_check_every = 1});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_SYMBOLIC, 1, (samara_session_options){.backend_check_every = 1});
+  samara_session *s = rig.s;
   CHECK(rig_feed(s, 3));
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-  CHECK_EQ_INT(smr_trust_of(device, "relu float32 float32"), SMR_TRUST_GOOD);
-  CHECK_EQ_INT(smr_trust_of(device, "sigmoid float32 float32"), SMR_TRUST_GOOD);
-  CHECK_EQ_INT(smr_trust_of(device, "add float32 float32 float32"), SMR_TRUST_GOOD);
-  CHECK_EQ_INT(smr_trust_of(device, "mul float32 float32 float32"), SMR_TRUST_GOOD);
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK_EQ_INT(smr_trust_of(rig.devices[0], "relu float32 float32"), SMR_TRUST_GOOD);
+  CHECK_EQ_INT(smr_trust_of(rig.devices[0], "sigmoid float32 float32"), SMR_TRUST_GOOD);
+  CHECK_EQ_INT(smr_trust_of(rig.devices[0], "add float32 float32 float32"), SMR_TRUST_GOOD);
+  CHECK_EQ_INT(smr_trust_of(rig.devices[0], "mul float32 float32 float32"), SMR_TRUST_GOOD);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(a_bit_that_flips_once_is_seen_in_the_first_node_of_a_kind) {
-  const samara_model *model;
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
   // add, relu, mul, sub, reshape, tanh, mul: a reshape computes nothing, and the last is not the
   // first of its kind.
   for (int node = 1; node <= 6; node++) {
     if (node == 5) continue;
     rig_reset();
-    samara_backend *device = rig_open(0, NULL, NULL);
-    samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
-    REQUIRE(cpu != NULL && s != NULL);
+    struct rig rig = rig_start(RIG_CHAIN, 1, (samara_session_options){0});
     mirror_lie(node);
-    CHECK(rig_same(cpu, s, 5));
-    CHECK_EQ_INT(rig_report(s).repeated, 1);
-    CHECK_CONTAINS(rig_report(s).failure, "element 0 of ");
-    samara_session_destroy(s);
-    samara_backend_close(device);
+    CHECK(rig_same(rig.cpu, rig.s, 5));
+    CHECK_EQ_INT(rig_report(rig.s).repeated, 1);
+    CHECK_CONTAINS(rig_report(rig.s).failure, "element 0 of ");
+    CHECK(rig_end(&rig));
   }
-  samara_session_destroy(cpu);
-  literal_free(l);
 }
 
 SMR_TEST(outputs_that_are_all_alike_prove_nothing) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_SYMBOLIC, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *s =
-      rig_session(model, &device, 1, (samara_session_options){.backend_check_every = 1});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_SYMBOLIC, 1, (samara_session_options){.backend_check_every = 1});
+  samara_session *s = rig.s;
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);  // inputs are 0
-  CHECK_EQ_INT(smr_trust_of(device, "relu float32 float32"), SMR_TRUST_UNKNOWN);
+  CHECK_EQ_INT(smr_trust_of(rig.devices[0], "relu float32 float32"), SMR_TRUST_UNKNOWN);
   CHECK_EQ_INT(rig_report(s).checks, 4);
-  // Nor does a sample, which is a tile.
+  // Nor does a sample, which compares one tile.
   for (uint32_t run = 0; run < 40; run++) {
     CHECK(rig_feed(s, run));
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   }
   CHECK_EQ_INT(rig_report(s).checks, 44);
-  CHECK_EQ_INT(smr_trust_of(device, "relu float32 float32"), SMR_TRUST_UNKNOWN);
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK_EQ_INT(smr_trust_of(rig.devices[0], "relu float32 float32"), SMR_TRUST_UNKNOWN);
+  CHECK(rig_end(&rig));
 }
 
-// A session whose device joins nodes at random beside one on the CPU, in all forms.
-static uint64_t join_at_random(const samara_model *model, uint32_t seed) {
+// A session whose device joins nodes at random beside one on the CPU, in all forms. Returns how
+// many nodes were joined to a later one.
+static uint64_t join_at_random(struct literal *l, uint32_t seed) {
+  rig_reset();
   rig_settings.any_range = true;
   rig_settings.joins = seed;
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  samara_session *s =
-      rig_session(model, &device, 1, (samara_session_options){.backend_check_every = 1 + seed % 3});
-  if (!CHECK(cpu != NULL && s != NULL)) return 0;
+  struct rig rig = rig_with(l, 1, (samara_session_options){.backend_check_every = 1 + seed % 3});
+  samara_session *cpu = rig.cpu, *s = rig.s;
   uint64_t joined = 0;
   for (const struct smr_device_region *r = s->common.devices->regions; r != NULL; r = r->next)
     for (uint32_t n = r->begin; n < r->end; n++) joined += smr_region_last(r, n) != n;
   for (uint32_t run = 0; run < 8; run++) {
-    // Nodes one by one for two runs, between runs of steps.
+    // Two of four runs compute node by node.
     if (run % 4 != 1) CHECK_EQ_INT(samara_session_set_profiling(s, run % 4 == 2), SAMARA_OK);
     CHECK(rig_same(cpu, s, run));
   }
   CHECK_STR(rig_report(s).failure, "");
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  samara_backend_close(device);
+  CHECK(rig_end(&rig));
   return joined;
 }
 
 SMR_TEST(steps_have_what_they_read_until_they_are_computed) {
   uint64_t joined = 0;
   for (uint32_t which = 0; which < RIG_MODELS; which++)
-    for (uint32_t seed = 1; seed <= 6; seed++) {
-      const samara_model *model;
-      rig_reset();
-      struct literal *l = rig_model((enum rig_model)which, &model);
-      joined += join_at_random(model, seed);
-      literal_free(l);
-    }
+    for (uint32_t seed = 1; seed <= 6; seed++)
+      joined += join_at_random(rig_model((enum rig_model)which), seed);
   CHECK(joined > 20);
   joined = 0;
-  for (uint32_t seed = 1; seed <= 150; seed++) {
-    const samara_model *model;
-    rig_reset();
-    struct literal *l = rig_random_model(seed, &model);
-    joined += join_at_random(model, seed);
-    literal_free(l);
-  }
+  for (uint32_t seed = 1; seed <= 150; seed++)
+    joined += join_at_random(rig_random_model(seed), seed);
   CHECK(joined > 150);
 }
 
 SMR_TEST(wrong_steps_are_found_and_their_nodes_computed_apart) {
   uint32_t found = 0;
   for (uint32_t seed = 1; seed <= 40; seed++) {
-    const samara_model *model;
     rig_reset();
-    struct literal *l = rig_random_model(seed, &model);
     rig_settings.any_range = rig_settings.wrong_steps = true;
     rig_settings.joins = seed;
-    samara_backend *device = rig_open(0, NULL, NULL);
-    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-    REQUIRE(cpu != NULL);
+    struct rig rig = rig_bare(rig_random_model(seed), 1);
     bool wrong = true;
     for (int sessions = 0; sessions < 20 && wrong; sessions++) {
-      samara_session *s = rig_session(model, &device, 1,
-                                      (samara_session_options){.backend_check_every = UINT64_MAX});
-      REQUIRE(s != NULL);
-      for (uint32_t run = 0; run < 3; run++) CHECK(rig_same(cpu, s, run));
+      samara_session *s =
+          rig_again(&rig, (samara_session_options){.backend_check_every = UINT64_MAX});
+      for (uint32_t run = 0; run < 3; run++) CHECK(rig_same(rig.cpu, s, run));
       wrong = rig_report(s).failure[0] != '\0';
       if (wrong) CHECK_CONTAINS(rig_report(s).failure, " #");
       if (!wrong) CHECK_EQ_INT(rig_report(s).device_runs, rig_report(s).nodes != 0 ? 3 : 0);
       found += wrong;
-      samara_session_destroy(s);
     }
     CHECK(!wrong);
-    samara_session_destroy(cpu);
-    samara_backend_close(device);
-    literal_free(l);
+    CHECK(rig_end(&rig));
   }
   CHECK(found > 20);
 }
 
 SMR_TEST(steps_that_cannot_be_are_refused) {
-  const samara_model *model;
   rig_reset();
   rig_settings.any_range = rig_settings.bad_joins = true;
-  struct literal *l = rig_model(RIG_SYMBOLIC, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
-  REQUIRE(cpu != NULL && s != NULL);
+  struct rig rig = rig_start(RIG_SYMBOLIC, 1, (samara_session_options){0});
+  samara_session *cpu = rig.cpu, *s = rig.s;
   CHECK(rig_same(cpu, s, 1));
   CHECK_CONTAINS(rig_report(s).failure, "the backend joined nodes that cannot form one step");
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST_MAIN(RUN(wrong_answers_are_found_at_the_first_use);

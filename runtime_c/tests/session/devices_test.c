@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions with devices: options, placement, reports, and going on without a device that fails at
-// any call of any function, or a host that has no memory at any allocation.
+// Sessions with devices: options, placement, reports, and recovery from a device that fails at any
+// call, and from a host without memory at any allocation.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -14,10 +14,10 @@ static const enum rig_model models[] = {RIG_CHAIN,   RIG_IF,   RIG_LOOP,  RIG_CA
 enum { MODELS = sizeof models / sizeof *models };
 
 SMR_TEST(bad_options_are_refused) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
+  struct rig rig = rig_bare(rig_model(RIG_CHAIN), 1);
+  const samara_model *model = rig.model;
+  samara_backend *device = rig.devices[0];
   samara_backend *nine[] = {device, device, device, device, device, device, device, device, device};
   samara_backend *hole[] = {device, NULL};
   samara_session *s;
@@ -26,23 +26,18 @@ SMR_TEST(bad_options_are_refused) {
   CHECK_EQ_INT(rig_try(model, nine, 9, none, &s), SAMARA_BAD_ARGUMENT);
   CHECK_EQ_INT(rig_try(model, hole, 2, none, &s), SAMARA_BAD_ARGUMENT);
   CHECK(s == NULL);
-  // The same device eight times is eight devices.
+  // The same device eight times counts as eight devices.
   CHECK_EQ_INT(rig_try(model, nine, 8, none, &s), SAMARA_OK);
   samara_session_destroy(s);
-  samara_backend_close(device);
-  CHECK_EQ_INT(mirror_live(), 0);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 // ---- placement and report ----
 
 SMR_TEST(placement_says_where_and_why) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
-  samara_session *s = rig_session(model, all, 2, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_CHAIN, 2, (samara_session_options){0});
+  samara_session *s = rig.s;
   samara_placement_row rows[16];
   size_t count = 0;
   CHECK_EQ_INT(samara_session_placement(s, rows, 16, &count), SAMARA_OK);
@@ -68,14 +63,14 @@ SMR_TEST(placement_says_where_and_why) {
   CHECK_EQ_INT(report.regions, 4);
   CHECK_EQ_INT(report.nodes, 9);
   CHECK_EQ_INT(report.launches, 0);
-  // Of the last run, not of all.
+  // Launches of the last run, not of all runs.
   for (int run = 0; run < 3; run++) {
     const int before = mirror_calls("node");
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);
     CHECK_EQ_INT(rig_report(s).launches, mirror_calls("node") - before);
     CHECK(rig_report(s).launches >= 8);
   }
-  // After a failure all is on the CPU.
+  // After a failure all nodes run on the CPU.
   mirror_fail("submit", 1);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   CHECK_EQ_INT(samara_session_placement(s, rows, 16, &count), SAMARA_OK);
@@ -85,29 +80,19 @@ SMR_TEST(placement_says_where_and_why) {
   }
   CHECK_EQ_INT(rig_report(s).regions, 0);
   CHECK_EQ_INT(rig_report(s).device_bytes, 0);
-  samara_session_destroy(s);
-  s = rig_session(model, NULL, 0, (samara_session_options){0});
-  REQUIRE(s != NULL);
-  CHECK_EQ_INT(samara_session_placement(s, rows, 16, &count), SAMARA_OK);
+  CHECK_EQ_INT(samara_session_placement(rig.cpu, rows, 16, &count), SAMARA_OK);
   CHECK_STR(rows[0].reason, "the session has no device");
-  CHECK(!rig_report(s).active && rig_report(s).settled);
-  samara_session_destroy(s);
-  samara_backend_close(all[0]);
-  samara_backend_close(all[1]);
-  literal_free(l);
+  CHECK(!rig_report(rig.cpu).active && rig_report(rig.cpu).settled);
+  CHECK(rig_end(&rig));
 }
 
-// A device that says that the data is wrong, where the CPU does not find that.
+// A device that reports bad data although the CPU finds none.
 SMR_TEST(data_that_is_blamed_does_not_cost_the_device) {
   static const enum rig_model blamed[] = {RIG_CHAIN, RIG_STAY, RIG_LOOP};
   for (size_t m = 0; m < sizeof blamed / sizeof *blamed; m++) {
-    const samara_model *model;
     rig_reset();
-    struct literal *l = rig_model(blamed[m], &model);
-    samara_backend *device = rig_open(0, NULL, NULL);
-    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-    samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
-    REQUIRE(cpu != NULL && s != NULL);
+    struct rig rig = rig_start(blamed[m], 1, (samara_session_options){0});
+    samara_session *cpu = rig.cpu, *s = rig.s;
     mirror_blame();
     for (uint32_t run = 0; run < 8; run++) {
       const bool fails = run % 2 == 1;
@@ -117,24 +102,18 @@ SMR_TEST(data_that_is_blamed_does_not_cost_the_device) {
       CHECK_EQ_INT(rig_report(s).active, !fails);
       CHECK_EQ_INT(rig_report(s).failure[0] != '\0', fails);
     }
-    // The fourth time was the last.
+    // The device is not used again after the fourth time.
     for (uint32_t run = 8; run < 11; run++) CHECK(rig_same(cpu, s, run));
     CHECK(!rig_report(s).active);
     CHECK_EQ_INT(mirror_live(), 1);
-    samara_session_destroy(s);
-    samara_session_destroy(cpu);
-    samara_backend_close(device);
-    literal_free(l);
-    CHECK_EQ_INT(mirror_live(), 0);
+    CHECK(rig_end(&rig));
   }
 }
 
 SMR_TEST(reports_fit_callers_with_a_shorter_struct) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_session *s = rig_session(model, NULL, 0, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_CHAIN, 0, (samara_session_options){0});
+  samara_session *s = rig.cpu;
   samara_backend_report report;
   memset(&report, 0x5a, sizeof report);
   report.struct_size = offsetof(samara_backend_report, regions);
@@ -144,11 +123,10 @@ SMR_TEST(reports_fit_callers_with_a_shorter_struct) {
   report.struct_size = 0;
   CHECK_EQ_INT(samara_session_backend_report(s, &report), SAMARA_BAD_ARGUMENT);
   CHECK_EQ_INT(samara_session_backend_report(NULL, &report), SAMARA_BAD_ARGUMENT);
-  samara_session_destroy(s);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
-// ---- what else says something of nodes on devices ----
+// ---- memory rows and algorithms ----
 
 static void check_rows(const samara_session *s) {
   samara_memory_row rows[128];
@@ -170,13 +148,9 @@ SMR_TEST(rows_of_memory_add_up) {
   static const enum rig_model own[] = {RIG_CHAIN, RIG_IF,      RIG_CALL,
                                        RIG_READ,  RIG_GROWING, RIG_BORN};
   for (size_t m = 0; m < sizeof own / sizeof *own; m++) {
-    const samara_model *model;
     rig_reset();
-    struct literal *l = rig_model(own[m], &model);
-    samara_backend *device = rig_open(0, NULL, NULL);
-    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){.keep_all = true});
-    samara_session *s = rig_session(model, &device, 1, (samara_session_options){.keep_all = true});
-    REQUIRE(cpu != NULL && s != NULL);
+    struct rig rig = rig_start(own[m], 1, (samara_session_options){.keep_all = true});
+    samara_session *cpu = rig.cpu, *s = rig.s;
     for (uint32_t run = 0; run < 3; run++) {
       check_rows(s);
       if (run == 1) mirror_fail("submit", 1);
@@ -184,23 +158,17 @@ SMR_TEST(rows_of_memory_add_up) {
     }
     check_rows(s);
     CHECK_EQ_INT(rig_report(s).repeated, 1);
-    // What frames with regions had is given back.
+    // Memory of frames with regions is released.
     CHECK_EQ_INT(samara_session_arena_bytes(s) - s->arena.size_bytes,
                  samara_session_arena_bytes(cpu) - cpu->arena.size_bytes);
-    samara_session_destroy(s);
-    samara_session_destroy(cpu);
-    samara_backend_close(device);
-    literal_free(l);
+    CHECK(rig_end(&rig));
   }
 }
 
 SMR_TEST(the_cpu_has_no_algorithm_for_what_a_device_runs) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_CHAIN, 1, (samara_session_options){0});
+  samara_session *s = rig.s;
   samara_algorithm_row rows[16];
   char text[4096];
   size_t count = 0;
@@ -215,110 +183,86 @@ SMR_TEST(the_cpu_has_no_algorithm_for_what_a_device_runs) {
     CHECK(strstr(text, "unprepared") == NULL);
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   }
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 // ---- a device that fails ----
 
-// Let call `k` of `function` fail. Whether it came to that.
-static bool check_failure(const samara_model *model, samara_session *cpu, const char *function,
-                          int k, bool keep) {
+// Let call `k` of `function` fail. Returns whether there was such a call.
+static bool check_failure(enum rig_model which, const char *function, int k, bool keep) {
   rig_reset();
   rig_settings.lazy = k % 4 >= 2;
   mirror_tickets(true);
-  samara_backend *device = rig_open(0, NULL, NULL);
   mirror_fail(function, k);
-  const int before = mirror_calls(function);
-  samara_session *s = rig_session(
-      model, &device, 1, (samara_session_options){.keep_all = keep, .backend_check_every = 2});
-  bool failed = false;
-  if (CHECK(s != NULL)) {
-    CHECK_EQ_INT(samara_session_reset(cpu), SAMARA_OK);
-    for (uint32_t run = 0; run < 4; run++) CHECK(rig_same(cpu, s, run));
-    failed = mirror_calls(function) - before >= k;
-    const samara_backend_report report = rig_report(s);
-    if (strcmp(function, "supports") != 0) {
-      CHECK(failed == (report.failure[0] != '\0') && failed == !report.active);
-      if (failed) CHECK_CONTAINS(report.failure, "mirror:0: ");
-      if (failed) CHECK_CONTAINS(report.failure, "fails, as it was told to");
-      CHECK(report.repeated <= failed);
-      if (failed) CHECK_EQ_INT(mirror_live(), 1);
-    }
+  struct rig rig =
+      rig_start(which, 1, (samara_session_options){.keep_all = keep, .backend_check_every = 2});
+  for (uint32_t run = 0; run < 4; run++) CHECK(rig_same(rig.cpu, rig.s, run));
+  const bool failed = mirror_calls(function) >= k;
+  const samara_backend_report report = rig_report(rig.s);
+  if (strcmp(function, "supports") != 0) {
+    CHECK(failed == (report.failure[0] != '\0') && failed == !report.active);
+    if (failed) CHECK_CONTAINS(report.failure, "mirror:0: ");
+    if (failed) CHECK_CONTAINS(report.failure, "fails, as it was told to");
+    CHECK(report.repeated <= failed);
+    if (failed) CHECK_EQ_INT(mirror_live(), 1);
   }
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  CHECK_EQ_INT(mirror_live(), 0);
+  CHECK(rig_end(&rig));
   return failed;
 }
 
 SMR_TEST(a_device_may_fail_at_any_call) {
   static const char *const functions[] = {"supports", "compile", "load", "allocate",
                                           "copy",     "submit",  "wait"};
-  for (size_t m = 0; m < MODELS; m++) {
-    const samara_model *model;
-    struct literal *l = rig_model(models[m], &model);
-    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-    REQUIRE(cpu != NULL);
+  for (size_t m = 0; m < MODELS; m++)
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-      for (int k = 1; check_failure(model, cpu, functions[i], k, k % 2); k++) continue;
-    samara_session_destroy(cpu);
-    literal_free(l);
-  }
+      for (int k = 1; check_failure(models[m], functions[i], k, k % 2); k++) continue;
 }
 
 SMR_TEST(a_failing_device_does_not_hide_faults_of_the_model) {
-  // The allocation of a callee's memory fails when shapes are set; later runs fail for a reason of
-  // their own.
-  const samara_model *model;
+  // The allocation of a callee's memory fails when shapes are set. Later runs fail for another
+  // reason.
   rig_reset();
-  struct literal *l = rig_model(RIG_IF, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
+  struct rig rig = rig_bare(rig_model(RIG_IF), 1);
   for (int k = 1; k <= 3; k++) {
     mirror_fail("allocate", k);
-    samara_session *s = rig_session(model, &device, 1, (samara_session_options){.max_steps = 4});
-    REQUIRE(s != NULL);
+    samara_session *s = rig_again(&rig, (samara_session_options){.max_steps = 4});
     CHECK_EQ_INT(samara_session_run(s), SAMARA_LIMIT);
     CHECK_CONTAINS(samara_session_error(s), "max_steps");
     CHECK_EQ_INT(rig_report(s).repeated, 0);
     CHECK_CONTAINS(rig_report(s).failure, "allocating memory");
-    samara_session_destroy(s);
   }
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 // ---- a host without memory ----
 
 struct hungry {
-  const samara_model *model;
-  samara_backend *device;
-  samara_session *cpu;
-  const char *fails;  // function of the device that fails too, in the first run; NULL: none
-  bool stays_out;     // there is memory again only when a call has failed
+  struct rig rig;
+  const char *fails;  // a function of the device that also fails, in the first run; NULL: none
+  bool stays_out;     // allocations fail until one call has failed
 };
 
-// Create, resize and run with memory that is out at allocation `k`. Whether it came to that.
-static bool check_hunger(const struct hungry *h, size_t k, bool resizes) {
+// Create, resize and run while allocation `k` fails. Returns whether there was such an allocation.
+static bool check_hunger(struct hungry *h, size_t k, bool resizes) {
   struct literal_memory memory;
   literal_memory_init(&memory);
   memory.fail_at = k;
+  memory.stays_out = h->stays_out;
   samara_session *s = NULL;
-  const samara_status made = rig_try(h->model, (samara_backend *[]){h->device}, 1,
+  const samara_status made = rig_try(h->rig.model, h->rig.devices, 1,
                                      (samara_session_options){.allocator = &memory.allocator}, &s);
   CHECK(made == SAMARA_OK || made == SAMARA_OUT_OF_MEMORY);
   CHECK((made == SAMARA_OK) == (s != NULL));
   if (h->fails != NULL) mirror_fail(h->fails, 1);
-  CHECK_EQ_INT(samara_session_reset(h->cpu), SAMARA_OK);
+  CHECK_EQ_INT(samara_session_reset(h->rig.cpu), SAMARA_OK);
   for (uint32_t run = 0; s != NULL && run < 5; run++) {
     const int64_t n = 3 + run;
     const int64_t *shapes[] = {&n};
-    if (resizes) CHECK_EQ_INT(samara_session_resize(h->cpu, shapes, 1), SAMARA_OK);
+    if (resizes) CHECK_EQ_INT(samara_session_resize(h->rig.cpu, shapes, 1), SAMARA_OK);
     samara_status status = resizes ? samara_session_resize(s, shapes, 1) : SAMARA_OK;
     if (status == SAMARA_OK && rig_feed(s, run)) status = samara_session_run(s);
     if (status == SAMARA_OUT_OF_MEMORY) {
-      // It comes back, where need be with the help of a resize.
+      // It recovers, after a resize if necessary.
       CHECK(memory.calls >= k);
       memory.stays_out = false;
       if (samara_session_resize(s, resizes ? shapes : NULL, resizes) == SAMARA_OK &&
@@ -326,8 +270,8 @@ static bool check_hunger(const struct hungry *h, size_t k, bool resizes) {
         status = samara_session_run(s);
     }
     CHECK_EQ_INT(status, SAMARA_OK);
-    CHECK(rig_feed(h->cpu, run) && literal_run(h->cpu) == SAMARA_OK);
-    if (status == SAMARA_OK && !CHECK(rig_compare(h->cpu, s)))
+    CHECK(rig_feed(h->rig.cpu, run) && literal_run(h->rig.cpu) == SAMARA_OK);
+    if (status == SAMARA_OK && !CHECK(rig_compare(h->rig.cpu, s)))
       fprintf(stderr, "allocation %zu, run %u\n", k, (unsigned)run);
   }
   const bool failed = memory.calls >= k;
@@ -346,14 +290,9 @@ SMR_TEST(the_host_may_have_no_memory_at_any_allocation) {
     for (size_t i = 0; i < 2 * sizeof fails / sizeof *fails; i++) {
       struct hungry h = {.fails = fails[i / 2], .stays_out = i % 2};
       rig_reset();
-      struct literal *l = rig_model(own[m], &h.model);
-      h.device = rig_open(0, NULL, NULL);
-      h.cpu = rig_session(h.model, NULL, 0, (samara_session_options){0});
-      REQUIRE(h.device != NULL && h.cpu != NULL);
+      h.rig = rig_bare(rig_model(own[m]), 1);
       for (size_t k = 1; check_hunger(&h, k, own[m] == RIG_SYMBOLIC); k++) continue;
-      samara_session_destroy(h.cpu);
-      samara_backend_close(h.device);
-      literal_free(l);
+      CHECK(rig_end(&h.rig));
     }
 }
 

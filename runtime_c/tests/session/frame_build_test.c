@@ -20,16 +20,14 @@ SMR_TEST(constants_are_used_in_place) {
   literal_node(f, op(SMR_CODE_NEG), "neg", LITERAL_LIST(c), LITERAL_LIST(y));
   literal_output(f, y, "y");
   literal_output(f, c, "c");
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   CHECK(s->entry->values[c].tensor.data == (const void *)&data);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   samara_tensor t;
   CHECK_EQ_INT(samara_session_output(s, 1, &t), SAMARA_OK);
   CHECK_MEM(t.data, &data, sizeof data);
   CHECK(t.data != (const void *)&data);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 // x -> reshape -> identity -> neg: the views take no memory.
@@ -39,9 +37,9 @@ SMR_TEST(views_take_no_memory) {
     struct literal *l = literal_new();
     struct literal_function *f = literal_add(l, "main", true);
     const uint32_t n = literal_int(f, 1000), a = literal_int(f, 10), b = literal_int(f, 100);
-    uint32_t last = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
+    uint32_t last = literal_vector(f, "x", n);
     literal_input(f, last);
-    uint32_t next = literal_value(f, "negated", SAMARA_FLOAT32, 1, n);
+    uint32_t next = literal_vector(f, "negated", n);
     literal_node(f, op(SMR_CODE_NEG), "neg", LITERAL_LIST(last), LITERAL_LIST(next));
     if (views) {
       const uint32_t v = literal_value(f, "v", SAMARA_FLOAT32, 2, a, b);
@@ -52,15 +50,13 @@ SMR_TEST(views_take_no_memory) {
       literal_node(f, op(SMR_CODE_IDENTITY), "identity", LITERAL_LIST(v), LITERAL_LIST(next));
     }
     literal_output(f, next, "y");
-    samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-    REQUIRE(s != NULL);
+    samara_session *s = literal_open(l);
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);
     samara_tensor t;
     CHECK_EQ_INT(samara_session_output(s, 0, &t), SAMARA_OK);
     CHECK_EQ_INT(t.rank, 1 + views);
     bytes[views] = samara_session_arena_bytes(s);
-    samara_session_destroy(s);
-    literal_free(l);
+    literal_close(s, l);
   }
   CHECK_EQ_INT(bytes[1], bytes[0]);
 }

@@ -13,6 +13,7 @@
 #include "model/decode.h"
 #include "ops/attr_index.h"
 #include "ops/table/attrs.h"
+#include "session/session.h"
 
 static void literal_need(bool condition) {
   if (!condition) abort();
@@ -83,7 +84,7 @@ const samara_model *literal_finish(struct literal *literal) {
       for (uint32_t j = 0; (callee = smr_decode_callee(&decoder, &f->nodes[k], j)) != NULL; j++)
         f->growing = f->growing || callee->growing;
     literal->functions[i] = *f;
-    if (smr_decode_stages(&decoder, &literal->functions[i]) != SAMARA_OK) return NULL;
+    literal_need(smr_decode_stages(&decoder, &literal->functions[i]) == SAMARA_OK);
   }
   return &literal->model;
 }
@@ -124,6 +125,10 @@ uint32_t literal_value(struct literal_function *f, const char *name, uint8_t dty
   return id;
 }
 
+uint32_t literal_vector(struct literal_function *f, const char *name, uint32_t dim) {
+  return literal_value(f, name, SAMARA_FLOAT32, 1, dim);
+}
+
 static int32_t literal_add_constant(struct literal *literal, const char *name, uint8_t dtype,
                                     const void *data, uint32_t rank, const int64_t *dims) {
   const uint32_t index = literal->model.constant_count++;
@@ -158,8 +163,8 @@ uint32_t literal_constant(struct literal *literal, struct literal_function *f, c
 
 uint32_t literal_input(struct literal_function *f, uint32_t value) {
   literal_need(f->f.input_count < LITERAL_PORTS);
-  f->inputs[f->f.input_count] = value;
-  return f->f.input_count++;
+  f->inputs[f->f.input_count++] = value;
+  return value;
 }
 
 uint32_t literal_output(struct literal_function *f, uint32_t value, const char *name) {
@@ -196,6 +201,13 @@ uint32_t literal_node(struct literal_function *f, const struct smr_op *op, const
         (struct smr_attr){.i = desc->default_int, .f = desc->default_f32, .text = ""};
   }
   return index;
+}
+
+uint32_t literal_map(struct literal_function *f, const struct smr_op *op, const char *name,
+                     const int64_t *inputs, const char *output, uint32_t dim) {
+  const uint32_t y = literal_vector(f, output, dim);
+  literal_node(f, op, name, inputs, LITERAL_LIST(y));
+  return y;
 }
 
 static struct smr_node_attr *literal_find_attr(struct literal_function *f, uint32_t node,
@@ -260,7 +272,36 @@ samara_session *literal_session(const samara_model *model, samara_session_option
   options.struct_size = sizeof options;
   if (samara_session_create(model, &options, &session, &error) != SAMARA_OK)
     fprintf(stderr, "no session: %s\n", error.text);
+  literal_need(session != NULL);
   return session;
+}
+
+samara_session *literal_open(struct literal *literal) {
+  return literal_session(literal_finish(literal), (samara_session_options){0});
+}
+
+samara_session *literal_counted(struct literal *literal, struct literal_memory *memory) {
+  literal_memory_init(memory);
+  return literal_session(literal_finish(literal),
+                         (samara_session_options){.allocator = &memory->allocator});
+}
+
+void literal_close(samara_session *session, struct literal *literal) {
+  samara_session_destroy(session);
+  literal_free(literal);
+}
+
+samara_status literal_resize(samara_session *session, size_t index, int64_t n) {
+  const int64_t *shapes[LITERAL_PORTS] = {NULL};
+  shapes[index] = &n;
+  return samara_session_resize(session, shapes, session->function->user_input_count);
+}
+
+samara_pool *literal_pool(size_t threads) {
+  samara_pool *pool = NULL;
+  const samara_pool_options options = {.struct_size = sizeof options, .threads = threads};
+  literal_need(samara_pool_create(&options, &pool, NULL) == SAMARA_OK);
+  return pool;
 }
 
 bool literal_feed(samara_session *session, size_t index, const float *data, size_t count) {
@@ -297,6 +338,10 @@ bool literal_expect(samara_session *session, size_t index, const float *want, si
   return true;
 }
 
+bool literal_gives(samara_session *session, size_t index, const float *want, size_t count) {
+  return literal_run(session) == SAMARA_OK && literal_expect(session, index, want, count);
+}
+
 static void *literal_allocate(void *user, size_t size_bytes) {
   struct literal_memory *memory = user;
   memory->calls++;
@@ -305,7 +350,7 @@ static void *literal_allocate(void *user, size_t size_bytes) {
     return NULL;
   const samara_allocator plain = smr_allocator(NULL);
   void *out = plain.allocate(plain.user, size_bytes);
-  // Whoever relies on zeroed memory shall notice.
+  // Not zeros, so that code that relies on zeroed memory fails.
   if (out != NULL) memset(out, 0xa5, size_bytes);
   if (out != NULL) memory->live++;
   return out;

@@ -48,7 +48,7 @@ struct literal *literal_new(void);
 void literal_free(struct literal *literal);
 /// Functions: callees before callers; an entry can be run by a session.
 struct literal_function *literal_add(struct literal *literal, const char *name, bool is_entry);
-/// Cut into stages and publish; NULL when the stages do not work out. The model belongs to
+/// Cut into stages and publish. Aborts when the stages do not work out. The model belongs to
 /// `literal`.
 const samara_model *literal_finish(struct literal *literal);
 
@@ -63,10 +63,12 @@ uint32_t literal_symbol(struct literal_function *f, const char *name, int32_t in
 /// A value; `...` are `rank` expressions (uint32_t).
 uint32_t literal_value(struct literal_function *f, const char *name, uint8_t dtype, uint32_t rank,
                        ...);
+/// A float32 value of one dim.
+uint32_t literal_vector(struct literal_function *f, const char *name, uint32_t dim);
 /// A constant of the model as a value of the function; `...` are `rank` ints. Borrows `data`.
 uint32_t literal_constant(struct literal *literal, struct literal_function *f, const char *name,
                           uint8_t dtype, const void *data, uint32_t rank, ...);
-/// Make a value the next input or output.
+/// Make a value the next input (returns the value) or output (returns its position).
 uint32_t literal_input(struct literal_function *f, uint32_t value);
 uint32_t literal_output(struct literal_function *f, uint32_t value, const char *name);
 
@@ -76,6 +78,9 @@ uint32_t literal_node(struct literal_function *f, const struct smr_op *op, const
                       const int64_t *inputs, const int64_t *outputs);
 #define LITERAL_LIST(...) ((const int64_t[]){__VA_ARGS__, LITERAL_END})
 #define LITERAL_NONE ((const int64_t[]){LITERAL_END})
+/// A node whose only output is a new float32 value of one dim. Returns that.
+uint32_t literal_map(struct literal_function *f, const struct smr_op *op, const char *name,
+                     const int64_t *inputs, const char *output, uint32_t dim);
 /// Set an attribute of a node by name.
 void literal_attr(struct literal_function *f, uint32_t node, const char *name,
                   struct smr_attr value);
@@ -88,14 +93,24 @@ uint32_t literal_variable(struct literal *literal, const char *name, uint8_t dty
                           const void *initial, uint32_t rank, const int64_t *dims);
 void literal_bind(struct literal_function *f, bool write, uint32_t position, uint32_t variable);
 
-/// A session, or NULL with its error printed. Sets struct_size.
+/// A session. Aborts, with the error printed, where there is none. Sets struct_size.
 samara_session *literal_session(const samara_model *model, samara_session_options options);
+/// The same of the finished `literal`, with default options.
+samara_session *literal_open(struct literal *literal);
+/// Destroy the session and release its model.
+void literal_close(samara_session *session, struct literal *literal);
+/// Resize input `index` to [n]. The other inputs keep their dims.
+samara_status literal_resize(samara_session *session, size_t index, int64_t n);
+/// A pool. Aborts where there is none.
+samara_pool *literal_pool(size_t threads);
 /// Set input `index` of a session, float32; false (and a message) on failure.
 bool literal_feed(samara_session *session, size_t index, const float *data, size_t count);
-/// Run and compare output `index` with `count` float32; false with a message.
+/// Compare output `index` with `count` float32; false with a message.
 bool literal_expect(samara_session *session, size_t index, const float *want, size_t count);
 /// Run, printing the error when it fails.
 samara_status literal_run(samara_session *session);
+/// Run, then literal_expect.
+bool literal_gives(samara_session *session, size_t index, const float *want, size_t count);
 
 // ---- an allocator that counts and fails ----
 
@@ -109,5 +124,7 @@ struct literal_memory {
 
 /// Its allocator points at itself: keep it where it is.
 void literal_memory_init(struct literal_memory *memory);
+/// literal_open with this allocator, which it initialises.
+samara_session *literal_counted(struct literal *literal, struct literal_memory *memory);
 
 #endif

@@ -16,12 +16,9 @@ static struct literal *adding(void) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_symbol(f, "n", 0, 0, INT64_MAX);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_input(f, x);
-  literal_input(f, y);
-  const uint32_t s = literal_value(f, "s", SAMARA_FLOAT32, 1, n);
-  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(x, y), LITERAL_LIST(s));
+  const uint32_t x = literal_input(f, literal_vector(f, "x", n));
+  const uint32_t y = literal_input(f, literal_vector(f, "y", n));
+  const uint32_t s = literal_map(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(x, y), "s", n);
   literal_output(f, s, "sum");
   literal_output(f, y, "same");
   return l;
@@ -29,8 +26,7 @@ static struct literal *adding(void) {
 
 SMR_TEST(positions_of_names) {
   struct literal *l = adding();
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   size_t at = 7;
   CHECK_EQ_INT(samara_session_input_index(s, "y", &at), SAMARA_OK);
   CHECK_EQ_INT(at, 1);
@@ -47,17 +43,13 @@ SMR_TEST(positions_of_names) {
   CHECK_EQ_INT(samara_session_input_index(s, "x", NULL), SAMARA_BAD_ARGUMENT);
   CHECK_EQ_INT(samara_session_input_index(NULL, "x", &at), SAMARA_BAD_ARGUMENT);
   CHECK_EQ_INT(samara_session_output_index(NULL, "sum", &at), SAMARA_BAD_ARGUMENT);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST(a_run_takes_shapes_and_values_by_name) {
   struct literal *l = adding();
   struct literal_memory memory;
-  literal_memory_init(&memory);
-  samara_session *s =
-      literal_session(literal_finish(l), (samara_session_options){.allocator = &memory.allocator});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_counted(l, &memory);
   const int64_t dims[] = {6}, fewer[] = {3};
   float sum[6] = {0}, same[6] = {0};
   samara_feed in[] = {{"y", ones, sizeof ones, dims}, {"x", six, sizeof six, dims}};
@@ -65,7 +57,7 @@ SMR_TEST(a_run_takes_shapes_and_values_by_name) {
   CHECK_EQ_INT(samara_session_run_named(s, in, 2, out, 2), SAMARA_OK);
   CHECK_MEM(sum, more, sizeof sum);
   CHECK_MEM(same, ones, sizeof same);
-  // The same dims: nothing is allocated. What is not listed stays.
+  // The same dims: nothing is allocated. Inputs that are not listed keep their values.
   const size_t calls = memory.calls;
   memset(sum, 0, sizeof sum);
   in[1].shape = NULL;
@@ -90,8 +82,7 @@ SMR_TEST(a_run_takes_shapes_and_values_by_name) {
 
 SMR_TEST(what_does_not_fit_is_refused_before_the_run) {
   struct literal *l = adding();
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   const int64_t dims[] = {6}, fewer[] = {3};
   float sum[6] = {0};
   samara_feed in[] = {{"x", six, sizeof six, dims}, {"y", ones, sizeof ones, dims}};
@@ -121,8 +112,7 @@ SMR_TEST(what_does_not_fit_is_refused_before_the_run) {
   in[0].shape = fewer;
   CHECK_EQ_INT(samara_session_run_named(s, in, 2, &out, 1), SAMARA_BAD_SHAPE);
   CHECK_EQ_INT((int)sum[0], 0);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 // An output whose size data decides.
@@ -130,14 +120,12 @@ SMR_TEST(a_late_output_is_not_fetched) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_int(f, 6), one = literal_int(f, 1);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  literal_input(f, x);
+  const uint32_t x = literal_input(f, literal_vector(f, "x", n));
   const uint32_t k = literal_expr(f, SMR_EXPR_BORN, 0, 0, 1, (int64_t)n);
   const uint32_t at = literal_value(f, "at", SAMARA_INT64, 2, one, k);
   literal_node(f, smr_op_find(SMR_CODE_NONZERO), "where", LITERAL_LIST(x), LITERAL_LIST(at));
   literal_output(f, at, "at");
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   int64_t where[6];
   const samara_feed in = {"x", six, sizeof six, NULL};
   const samara_fetch out = {"at", where, sizeof where};
@@ -148,8 +136,7 @@ SMR_TEST(a_late_output_is_not_fetched) {
   samara_tensor t;
   CHECK_EQ_INT(samara_session_output(s, 0, &t), SAMARA_OK);
   CHECK_EQ_INT(t.shape[1], 6);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST_MAIN(RUN(positions_of_names); RUN(a_run_takes_shapes_and_values_by_name);

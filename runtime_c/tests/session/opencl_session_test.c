@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sessions on OpenCL over a library that fails on request, whose kernels are computed as C11:
-// whatever call fails, from then on or once, answers are right and nothing is left.
+// whichever call fails, once or for good, answers are right and nothing is left.
 #if !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE
 #endif
@@ -25,7 +25,7 @@ enum { MODELS = sizeof models / sizeof *models };
 
 static struct fault_opencl *faults;
 static char last_failure[256];
-static bool lies;     // kernels change the first element of what they compute
+static bool lies;     // kernels change the first element of their result
 static bool float16;  // sessions store floats so
 
 static void run_kernel(const char *name, unsigned char **buffers, const int32_t *ints,
@@ -55,7 +55,7 @@ static samara_backend *open_device(samara_error *error) {
   return device;
 }
 
-// What a float may differ by: its last digits, or what float16 rounds.
+// The tolerance of a float: its last digits, or float16 rounding.
 static float tolerance(const float *want, size_t count, size_t e) {
   if (!float16) return 4e-7f + 4e-7f * fabsf(want[e]);
   float least = want[0], most = want[0];
@@ -66,7 +66,7 @@ static float tolerance(const float *want, size_t count, size_t e) {
   return 1e-3f + 1e-3f * fabsf(want[e]) + 2e-2f * (most - least);
 }
 
-// Whether all outputs are the CPU's within that, and all else than floats to the bit.
+// Whether all outputs equal the CPU's: floats within that, others to the bit.
 static bool is_right(const samara_session *cpu, const samara_session *other) {
   for (uint32_t i = 0; i < cpu->function->user_output_count; i++) {
     samara_tensor a, b;
@@ -90,7 +90,7 @@ static bool run_both(samara_session *cpu, samara_session *other, uint32_t seed) 
          literal_run(other) == SAMARA_OK && is_right(cpu, other);
 }
 
-// A session's whole life beside one on the CPU. What the report said last.
+// The whole life of a session beside one on the CPU. Returns its last report.
 static samara_backend_report live_once(const samara_model *model, const char *what, long k) {
   samara_error error = {.text = ""};
   samara_backend_report report = {.failure = ""};
@@ -102,8 +102,7 @@ static samara_backend_report live_once(const samara_model *model, const char *wh
     samara_session *s =
         rig_session(model, &device, 1,
                     (samara_session_options){.backend_check_every = 1, .backend_float16 = float16});
-    CHECK(cpu != NULL && s != NULL);
-    for (uint32_t run = 0; s != NULL && run < RUNS; run++)
+    for (uint32_t run = 0; run < RUNS; run++)
       if (!CHECK(run_both(cpu, s, run)))
         fprintf(stderr, "%s, call %ld, run %u: %s\n", what, k, (unsigned)run,
                 rig_report(s).failure);
@@ -121,10 +120,9 @@ static samara_backend_report live_once(const samara_model *model, const char *wh
 
 static void for_each_model(void (*use)(const samara_model *model)) {
   for (size_t m = 0; m < MODELS; m++) {
-    const samara_model *model;
     rig_reset();
-    struct literal *l = rig_model(models[m], &model);
-    use(model);
+    struct literal *l = rig_model(models[m]);
+    use(&l->model);
     literal_free(l);
   }
 }

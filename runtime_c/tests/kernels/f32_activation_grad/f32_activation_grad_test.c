@@ -6,6 +6,7 @@
 #include "kernels/f32_activation_grad/f32_activation_grad.h"
 
 #include "harness.h"
+#include "kernels/kernel_data.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -123,12 +124,8 @@ static void check_table(const char *name, uint32_t isa, size_t lanes) {
 }
 
 SMR_TEST(tables) {
-  const uint32_t have = smr_cpu_isa();
 #define SMR_UKERNEL(isa, suffix, lanes) \
-  if ((have & (isa)) == (isa))          \
-    check_table(#suffix, isa, lanes);   \
-  else                                  \
-    NOT_RUN(#suffix, "this CPU lacks it");
+  if (KERNEL_RUNS(isa, suffix)) check_table(#suffix, isa, lanes);
 #include "kernels/float.inc"
 #undef SMR_UKERNEL
 }

@@ -8,7 +8,7 @@
 
 #include "base/isa.h"
 #include "harness.h"
-#include "kernels/kernel_data.h"
+#include "kernels/window_shapes.h"
 
 enum { OUT_GAP = 2, RESIDUAL_GAP = 3 };
 
@@ -30,11 +30,9 @@ static struct data make_data(const struct shape *s, uint32_t *seed) {
   const size_t w_bytes = s->f16_w ? 2 : 4, out_bytes = s->f16_out ? 2 : 4;
   const size_t panel_bytes = smr_panel_stride_bytes(k, w_bytes);
   const size_t out_h =
-      (s->in_h + s->pad_top + s->pad_bottom - (s->kernel_h - 1) * s->dilation_h - 1) / s->stride_h +
-      1;
+      window_count(s->in_h, s->pad_top + s->pad_bottom, s->kernel_h, s->stride_h, s->dilation_h);
   const size_t out_w =
-      (s->in_w + s->pad_left + s->pad_right - (s->kernel_w - 1) * s->dilation_w - 1) / s->stride_w +
-      1;
+      window_count(s->in_w, s->pad_left + s->pad_right, s->kernel_w, s->stride_w, s->dilation_w);
   const size_t gap = s->gap ? 2 : 0, out_pixel = s->n + OUT_GAP, res_pixel = s->n + RESIDUAL_GAP;
   const size_t pixel = s->channels_first ? 1 : s->in_c + gap;
   const size_t row = s->channels_first ? s->in_w + gap : s->in_w * pixel;
@@ -43,34 +41,17 @@ static struct data make_data(const struct shape *s, uint32_t *seed) {
   d.in = kernel_floats(s->batch * image - gap, seed);
   d.bias = kernel_floats(panels * 16, seed);
   d.w = kernel_alloc((panels - 1) * panel_bytes + k * 16 * w_bytes, 4);
-  for (size_t n = 0; n < panels * 16; n++) {
-    for (size_t i = 0; i < k; i++) {
-      const float x = n < s->n ? kernel_random_float(seed) : 0.0f;
-      const uint16_t h = smr_f32_to_f16(x);
-      memcpy((char *)d.w + n / 16 * panel_bytes + (i * 16 + n % 16) * w_bytes,
-             s->f16_w ? (const void *)&h : (const void *)&x, w_bytes);
-    }
-  }
+  kernel_fill_panels(d.w, s->n, k, panel_bytes, s->f16_w, seed);
   // Rows of output a pixel apart: small images do not fill tiles across their ends then.
   const size_t line = out_w + (s->apart ? 1 : 0), pixels = s->batch * out_h * line;
   d.out = kernel_alloc((pixels * out_pixel - OUT_GAP) * out_bytes, 4);
   d.residual = s->f16_out ? (void *)kernel_halves(pixels * res_pixel - RESIDUAL_GAP, seed)
                           : (void *)kernel_floats(pixels * res_pixel - RESIDUAL_GAP, seed);
-  d.args = (struct smr_f32_conv_direct_args){.batch = s->batch,
+  d.args = (struct smr_f32_conv_direct_args){WINDOW_ARGS(s),
                                              .n = s->n,
-                                             .in_h = s->in_h,
-                                             .in_w = s->in_w,
                                              .in_c = s->in_c,
                                              .out_h = out_h,
                                              .out_w = out_w,
-                                             .kernel_h = s->kernel_h,
-                                             .kernel_w = s->kernel_w,
-                                             .stride_h = s->stride_h,
-                                             .stride_w = s->stride_w,
-                                             .dilation_h = s->dilation_h,
-                                             .dilation_w = s->dilation_w,
-                                             .pad_top = s->pad_top,
-                                             .pad_left = s->pad_left,
                                              .in = d.in,
                                              .in_pixel_stride = pixel,
                                              .in_row_stride = row,
@@ -153,10 +134,6 @@ static int check_output(const struct smr_f32_conv_direct_args *g, int fused) {
   return 1;
 }
 
-static const uint32_t ceilings[] = {SMR_ISA_NONE, SMR_ISA_AVX2,      SMR_ISA_AVX2 | SMR_ISA_AVX512,
-                                    SMR_ISA_NEON, SMR_ISA_WASM_SIMD, SMR_ISA_RVV};
-enum { CEILINGS = sizeof ceilings / sizeof *ceilings };
-
 static void check_shape(const struct shape *s, uint32_t isa, uint32_t *seed) {
   struct data d = make_data(s, seed);
   const struct smr_f32_conv_direct_config *config = smr_f32_conv_direct_config(isa);
@@ -189,9 +166,8 @@ static void draw_options(struct shape *s, uint32_t r) {
 
 SMR_TEST(every_width_and_channel_count) {
   uint32_t seed = 1;
-  const uint32_t have = smr_cpu_isa();
 #define SMR_UKERNEL(isa, suffix, lanes)                                                 \
-  if ((have & (isa)) == (isa)) {                                                        \
+  if (KERNEL_RUNS(isa, suffix)) {                                                       \
     for (size_t n = 1; n <= 2 * smr_f32_conv_direct_config(isa)->nr + 1; n++) {         \
       struct shape s = {.batch = 1,                                                     \
                         .n = n,                                                         \
@@ -212,8 +188,6 @@ SMR_TEST(every_width_and_channel_count) {
         check_shape(&s, (isa) == SMR_ISA_AVX512 ? (isa) | SMR_ISA_AVX2 : (isa), &seed); \
       }                                                                                 \
     }                                                                                   \
-  } else {                                                                              \
-    fprintf(stderr, "NOT RUN: f32_conv_direct " #suffix " (this CPU lacks it)\n");      \
   }
 #include "kernels/float.inc"
 #undef SMR_UKERNEL
@@ -221,8 +195,8 @@ SMR_TEST(every_width_and_channel_count) {
 
 SMR_TEST(random_geometry) {
   uint32_t seed = 2;
-  for (size_t i = 0; i < CEILINGS; i++) {
-    if ((smr_cpu_isa() & ceilings[i]) != ceilings[i]) continue;
+  for (size_t i = 0; i < WINDOW_CEILINGS; i++) {
+    if ((smr_cpu_isa() & window_ceilings[i]) != window_ceilings[i]) continue;
     for (size_t round = 0; round < 400; round++) {
       struct shape s = {.batch = 1 + (round & 1)};
       s.n = 1 + kernel_random(&seed) % 60;
@@ -243,15 +217,15 @@ SMR_TEST(random_geometry) {
       if (s.in_h + s.pad_top + s.pad_bottom < (s.kernel_h - 1) * s.dilation_h + 1) continue;
       if (s.in_w + s.pad_left + s.pad_right < (s.kernel_w - 1) * s.dilation_w + 1) continue;
       draw_options(&s, kernel_random(&seed));
-      check_shape(&s, ceilings[i], &seed);
+      check_shape(&s, window_ceilings[i], &seed);
     }
   }
 }
 
 SMR_TEST(rows_of_much_work_are_split) {
   uint32_t seed = 3;
-  for (size_t i = 0; i < CEILINGS; i++) {
-    if ((smr_cpu_isa() & ceilings[i]) != ceilings[i]) continue;
+  for (size_t i = 0; i < WINDOW_CEILINGS; i++) {
+    if ((smr_cpu_isa() & window_ceilings[i]) != window_ceilings[i]) continue;
     // Windows far apart: what a border tile copies is most of the work.
     struct shape s = {.batch = 2,
                       .n = 3,
@@ -268,7 +242,7 @@ SMR_TEST(rows_of_much_work_are_split) {
                       .pad_right = 9900000};
     draw_options(&s, kernel_random(&seed));
     s.channels_first = 0;
-    check_shape(&s, ceilings[i], &seed);
+    check_shape(&s, window_ceilings[i], &seed);
     struct data d = make_data(&s, &seed);
     CHECK_EQ_INT(d.args.out_w, 100);
     CHECK(smr_f32_conv_direct_units(&d.args) > 2);

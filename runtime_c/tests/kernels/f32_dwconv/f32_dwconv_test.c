@@ -23,10 +23,10 @@ static struct data make_data(const struct shape *s, uint32_t *seed) {
   const size_t taps = s->kernel_h * s->kernel_w, bytes = s->f16 ? 2 : 4;
   const size_t panels = smr_panels(s->channels);
   const size_t panel_bytes = smr_panel_stride_bytes(taps, bytes);
-  const size_t reach_h = (s->kernel_h - 1) * s->dilation_h + 1;
-  const size_t reach_w = (s->kernel_w - 1) * s->dilation_w + 1;
-  const size_t out_h = (s->in_h + s->pad_top + s->pad_bottom - reach_h) / s->stride_h + 1;
-  const size_t out_w = (s->in_w + s->pad_left + s->pad_right - reach_w) / s->stride_w + 1;
+  const size_t out_h =
+      window_count(s->in_h, s->pad_top + s->pad_bottom, s->kernel_h, s->stride_h, s->dilation_h);
+  const size_t out_w =
+      window_count(s->in_w, s->pad_left + s->pad_right, s->kernel_w, s->stride_w, s->dilation_w);
   const size_t in_pixel = s->channels + IN_GAP, out_pixel = s->channels + OUT_GAP;
   const size_t residual_pixel = s->channels + RESIDUAL_GAP;
   d.in = kernel_floats(s->batch * s->in_h * s->in_w * in_pixel - IN_GAP, seed);
@@ -34,28 +34,11 @@ static struct data make_data(const struct shape *s, uint32_t *seed) {
   d.residual = kernel_floats(s->batch * out_h * out_w * residual_pixel - RESIDUAL_GAP, seed);
   d.bias = kernel_floats(panels * 16, seed);
   d.w = kernel_alloc((panels - 1) * panel_bytes + taps * 16 * bytes, 4);
-  for (size_t c = 0; c < panels * 16; c++) {
-    for (size_t t = 0; t < taps; t++) {
-      const float x = c < s->channels ? kernel_random_float(seed) : 0.0f;
-      const uint16_t h = smr_f32_to_f16(x);
-      memcpy((char *)d.w + c / 16 * panel_bytes + (t * 16 + c % 16) * bytes,
-             s->f16 ? (const void *)&h : (const void *)&x, bytes);
-    }
-  }
-  d.args = (struct smr_f32_dwconv_args){.batch = s->batch,
+  kernel_fill_panels(d.w, s->channels, taps, panel_bytes, s->f16, seed);
+  d.args = (struct smr_f32_dwconv_args){WINDOW_ARGS(s),
                                         .channels = s->channels,
-                                        .in_h = s->in_h,
-                                        .in_w = s->in_w,
                                         .out_h = out_h,
                                         .out_w = out_w,
-                                        .kernel_h = s->kernel_h,
-                                        .kernel_w = s->kernel_w,
-                                        .stride_h = s->stride_h,
-                                        .stride_w = s->stride_w,
-                                        .dilation_h = s->dilation_h,
-                                        .dilation_w = s->dilation_w,
-                                        .pad_top = s->pad_top,
-                                        .pad_left = s->pad_left,
                                         .pieces = s->channels % 9,
                                         .in = d.in,
                                         .in_pixel_stride = in_pixel,
@@ -133,10 +116,6 @@ static int check_output(const struct smr_f32_dwconv_args *g, int fused) {
   return 1;
 }
 
-static const uint32_t ceilings[] = {SMR_ISA_NONE, SMR_ISA_AVX2,      SMR_ISA_AVX2 | SMR_ISA_AVX512,
-                                    SMR_ISA_NEON, SMR_ISA_WASM_SIMD, SMR_ISA_RVV};
-enum { CEILINGS = sizeof ceilings / sizeof *ceilings };
-
 static void check_shape(const struct shape *s, uint32_t isa, uint32_t *seed) {
   struct data d = make_data(s, seed);
   const struct smr_f32_dwconv_config *config = smr_f32_dwconv_config(isa);
@@ -159,8 +138,8 @@ static void draw_options(struct shape *s, uint32_t r) {
 
 SMR_TEST(common_kernels_over_all_channel_counts) {
   uint32_t seed = 1;
-  for (size_t i = 0; i < CEILINGS; i++) {
-    if ((smr_cpu_isa() & ceilings[i]) != ceilings[i]) continue;
+  for (size_t i = 0; i < WINDOW_CEILINGS; i++) {
+    if ((smr_cpu_isa() & window_ceilings[i]) != window_ceilings[i]) continue;
     for (size_t channels = 1; channels <= 81; channels++) {
       for (size_t kernel = 3; kernel <= 5; kernel += 2) {
         for (size_t stride = 1; stride <= 2; stride++) {
@@ -168,7 +147,7 @@ SMR_TEST(common_kernels_over_all_channel_counts) {
           struct shape s =
               dwconv_square(1 + (r >> 8 & 1), channels, 6 + (r >> 9) % 8, kernel, stride);
           draw_options(&s, r);
-          check_shape(&s, ceilings[i], &seed);
+          check_shape(&s, window_ceilings[i], &seed);
         }
       }
     }
@@ -177,13 +156,13 @@ SMR_TEST(common_kernels_over_all_channel_counts) {
 
 SMR_TEST(random_geometry) {
   uint32_t seed = 2;
-  for (size_t i = 0; i < CEILINGS; i++) {
-    if ((smr_cpu_isa() & ceilings[i]) != ceilings[i]) continue;
+  for (size_t i = 0; i < WINDOW_CEILINGS; i++) {
+    if ((smr_cpu_isa() & window_ceilings[i]) != window_ceilings[i]) continue;
     for (size_t round = 0; round < 400; round++) {
       struct shape s;
       if (!dwconv_draw(&s, &seed)) continue;
       draw_options(&s, kernel_random(&seed));
-      check_shape(&s, ceilings[i], &seed);
+      check_shape(&s, window_ceilings[i], &seed);
     }
   }
 }
@@ -191,27 +170,22 @@ SMR_TEST(random_geometry) {
 // Images that are copied with their padding: as a whole, in blocks of rows, too large for either.
 SMR_TEST(pixels_a_power_of_two_apart) {
   uint32_t seed = 4;
-  for (size_t i = 0; i < CEILINGS; i++) {
-    if ((smr_cpu_isa() & ceilings[i]) != ceilings[i]) continue;
+  for (size_t i = 0; i < WINDOW_CEILINGS; i++) {
+    if ((smr_cpu_isa() & window_ceilings[i]) != window_ceilings[i]) continue;
     for (size_t round = 0; round < 24; round++) {
       const size_t kernel = round % 2 ? 3 : 5, dilation = 1 + round / 12;
       const size_t reach = (kernel - 1) * dilation;
-      struct shape s = {.batch = 1 + round % 3 / 2,
-                        .channels = 256 - IN_GAP,
-                        .in_h = 4 + kernel_random(&seed) % 20,
-                        .in_w = 4 + kernel_random(&seed) % (round % 8 == 7 ? 90 : 26),
-                        .kernel_h = kernel,
-                        .kernel_w = kernel,
-                        .stride_h = 1 + round / 2 % 2,
-                        .stride_w = 1 + round / 4 % 2,
-                        .dilation_h = dilation,
-                        .dilation_w = dilation,
-                        .pad_top = reach / 2,
-                        .pad_left = kernel_random(&seed) % (reach + 1),
-                        .pad_bottom = reach / 2,
-                        .pad_right = reach};
+      const size_t width = 4 + kernel_random(&seed) % (round % 8 == 7 ? 90 : 26);
+      struct shape s = dwconv_square(1 + round % 3 / 2, 256 - IN_GAP, width, kernel, 1);
+      s.in_h = 4 + kernel_random(&seed) % 20;
+      s.stride_h = 1 + round / 2 % 2;
+      s.stride_w = 1 + round / 4 % 2;
+      s.dilation_h = s.dilation_w = dilation;
+      s.pad_top = s.pad_bottom = reach / 2;
+      s.pad_left = kernel_random(&seed) % (reach + 1);
+      s.pad_right = reach;
       draw_options(&s, kernel_random(&seed));
-      check_shape(&s, ceilings[i], &seed);
+      check_shape(&s, window_ceilings[i], &seed);
     }
   }
 }
@@ -219,9 +193,9 @@ SMR_TEST(pixels_a_power_of_two_apart) {
 SMR_TEST(indirect_matches) {
   uint32_t seed = 3;
   const uint32_t have = smr_cpu_isa();
-  for (size_t i = 0; i < CEILINGS; i++) {
-    if ((have & ceilings[i]) != ceilings[i]) continue;
-    const int fused = kernel_fused(ceilings[i]);
+  for (size_t i = 0; i < WINDOW_CEILINGS; i++) {
+    if ((have & window_ceilings[i]) != window_ceilings[i]) continue;
+    const int fused = kernel_fused(window_ceilings[i]);
     for (size_t channels = 1; channels <= 81; channels += 5) {
       for (size_t taps = 1; taps <= 28; taps += 9) {
         const uint32_t r = kernel_random(&seed);
@@ -256,8 +230,8 @@ SMR_TEST(indirect_matches) {
             .residual_stride = d.args.residual_pixel_stride,
             .lo = d.args.lo,
             .hi = d.args.hi};
-        smr_f32_dwconv_indirect_run(smr_f32_dwconv_config(ceilings[i]), &args, 2, pixels);
-        smr_f32_dwconv_indirect_run(smr_f32_dwconv_config(ceilings[i]), &args, 0, 2);
+        smr_f32_dwconv_indirect_run(smr_f32_dwconv_config(window_ceilings[i]), &args, 2, pixels);
+        smr_f32_dwconv_indirect_run(smr_f32_dwconv_config(window_ceilings[i]), &args, 0, 2);
         size_t wrong = 0;
         for (size_t p = 0; p < pixels; p++) {
           for (size_t c = 0; c < channels; c++) {
@@ -284,22 +258,13 @@ SMR_TEST(indirect_matches) {
 
 SMR_TEST(wide_rows_are_split) {
   uint32_t seed = 5;
-  for (size_t i = 0; i < CEILINGS; i++) {
-    if ((smr_cpu_isa() & ceilings[i]) != ceilings[i]) continue;
-    struct shape s = {.batch = 1,
-                      .channels = 2,
-                      .in_h = 1,
-                      .in_w = 700,
-                      .kernel_h = 1,
-                      .kernel_w = 600,
-                      .stride_h = 1,
-                      .stride_w = 1,
-                      .dilation_h = 1,
-                      .dilation_w = 1,
-                      .pad_left = 300,
-                      .pad_right = 300};
+  for (size_t i = 0; i < WINDOW_CEILINGS; i++) {
+    if ((smr_cpu_isa() & window_ceilings[i]) != window_ceilings[i]) continue;
+    struct shape s = dwconv_row(2, 600);
+    s.in_w = 700;
+    s.pad_left = s.pad_right = 300;
     draw_options(&s, kernel_random(&seed));
-    check_shape(&s, ceilings[i], &seed);
+    check_shape(&s, window_ceilings[i], &seed);
     struct data d = make_data(&s, &seed);
     // 701 outputs of 600 taps: each unit has 2^15 taps at most.
     CHECK_EQ_INT(smr_f32_dwconv_units(&d.args), (701 + 53) / 54);
@@ -311,21 +276,8 @@ SMR_TEST(wide_rows_are_split) {
 
 SMR_TEST(nan_and_empty) {
   uint32_t seed = 4;
-  const struct shape s = {.batch = 1,
-                          .channels = 20,
-                          .in_h = 4,
-                          .in_w = 8,
-                          .kernel_h = 3,
-                          .kernel_w = 3,
-                          .stride_h = 1,
-                          .stride_w = 1,
-                          .dilation_h = 1,
-                          .dilation_w = 1,
-                          .pad_top = 1,
-                          .pad_left = 1,
-                          .pad_bottom = 1,
-                          .pad_right = 1,
-                          .clamp = 1};
+  struct shape s = dwconv_square(1, 20, 8, 3, 1);
+  s.clamp = 1;
   struct data d = make_data(&s, &seed);
   d.in[3] = NAN;
   const struct smr_f32_dwconv_config *config = smr_f32_dwconv_config(smr_cpu_isa());
@@ -395,10 +347,7 @@ SMR_TEST(names_its_kernel) {
   CHECK_STR(smr_f32_dwconv_kernel(smr_f32_dwconv_config(0), &args), "f32_dwconv_3x3__scalar");
   args.kernel_h = 1;
   CHECK_STR(smr_f32_dwconv_kernel(smr_f32_dwconv_config(0), &args), "f32_dwconv__scalar");
-  const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, lanes) \
-  if ((have & (isa)) != (isa))          \
-    fprintf(stderr, "NOT RUN: f32_dwconv " #suffix " (this CPU lacks it)\n");
+#define SMR_UKERNEL(isa, suffix, lanes) (void)KERNEL_RUNS(isa, suffix);
 #include "kernels/float.inc"
 #undef SMR_UKERNEL
 }

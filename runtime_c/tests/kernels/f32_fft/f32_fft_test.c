@@ -81,12 +81,8 @@ static void check_kernels(const struct smr_f32_fft_kernels *kernels) {
 }
 
 SMR_TEST(every_kernel) {
-  const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)        \
-  if ((have & (bit)) == (bit))                 \
-    check_kernels(smr_f32_fft_kernels((bit))); \
-  else                                         \
-    NOT_RUN(#suffix, "this CPU lacks it");
+#define SMR_UKERNEL(bit, suffix, lanes) \
+  if (KERNEL_RUNS(bit, suffix)) check_kernels(smr_f32_fft_kernels((bit)));
 #include "kernels/float.inc"
 #undef SMR_UKERNEL
 }

@@ -66,7 +66,7 @@ SMR_TEST(half_errors_are_small) {
   free_data(&d);
 }
 
-// Rows of any magnitude keep their digits: powers of two are taken out, and put back in.
+// Rows of any magnitude keep their precision: the kernel scales them by powers of two.
 SMR_TEST(half_takes_every_magnitude) {
   if ((smr_cpu_isa() & HALF_ISA) != HALF_ISA) SKIP("this CPU lacks it");
   static const int exponents[] = {-149, -126, -60, -24, -1, 15, 16, 40, 126};
@@ -97,8 +97,7 @@ SMR_TEST(half_takes_every_magnitude) {
   free_data(&d);
 }
 
-// What float16 cannot hold is what the float32 kernel gives, to the bit, and its neighbours are
-// what they are without it.
+// Sums beyond float16 have the bits of the float32 kernel, and do not change their neighbours.
 SMR_TEST(half_never_overflows) {
   if ((smr_cpu_isa() & HALF_ISA) != HALF_ISA) SKIP("this CPU lacks it");
   for (size_t m = 1; m <= 8; m += 7) {
@@ -133,7 +132,7 @@ SMR_TEST(half_never_overflows) {
         for (size_t j = 0; j < p.n; j++) {
           const size_t at = i * d.args.out_stride + j;
           if (what == 0 && i == m - 1) {
-            // Finite or not, but as float32 has it: 1e-3 of the largest terms.
+            // Finite exactly where float32 is, and within 1e-3 of the largest terms.
             CHECK_EQ_INT(isfinite(out[at]), isfinite(wide[at]));
           } else if (what < 3 && i == m - 1) {
             CHECK(!isfinite(out[at]));

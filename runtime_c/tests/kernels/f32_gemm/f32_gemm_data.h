@@ -58,7 +58,7 @@ static inline struct data make_data(const struct problem *p, uint32_t *seed) {
   for (size_t c = 0; c < p->k; c++) d.zero[c] = 0.0f;
   d.indirect = (const float **)malloc((p->m * p->taps + 1) * sizeof *d.indirect);
   if (!d.indirect) abort();
-  // The buffer is built for an image `shift` bytes below the one given: the offset moves it.
+  // Pointers are `shift` bytes too low: the kernel must add the offset.
   const size_t shift = 64;
   for (size_t i = 0; i < a_rows; i++) {
     const size_t from = (i * 7 + 3) % a_rows;
@@ -69,16 +69,8 @@ static inline struct data make_data(const struct problem *p, uint32_t *seed) {
   // Columns beyond n are zero; between panels NaN, which no kernel may read.
   const size_t w_batch = panels ? (panels - 1) * panel_bytes + depth * 16 * w_bytes : 0;
   d.w = kernel_alloc(w_batch * p->batch, 4);
-  for (size_t b = 0; b < p->batch; b++) {
-    for (size_t panel = 0; panel < panels; panel++) {
-      for (size_t i = 0; i < depth * 16; i++) {
-        char *at = (char *)d.w + b * w_batch + panel * panel_bytes + i * w_bytes;
-        const float x = panel * 16 + i % 16 < p->n ? kernel_random_float(seed) : 0.0f;
-        const uint16_t h = smr_f32_to_f16(x);
-        memcpy(at, p->f16_w ? (const void *)&h : (const void *)&x, w_bytes);
-      }
-    }
-  }
+  for (size_t b = 0; b < p->batch; b++)
+    kernel_fill_panels((char *)d.w + b * w_batch, p->n, depth, panel_bytes, p->f16_w, seed);
   d.bias = kernel_floats(panels * 16 * p->batch, seed);
   d.out = kernel_alloc(out_batch * p->batch * out_bytes, 4);
   d.residual = kernel_alloc(residual_batch * p->batch * out_bytes, 4);
@@ -153,7 +145,7 @@ static inline double to_half(double x) {
 
 enum { HALF_STEPS = 32 };  // of a chunk of float16 sums
 
-// What float16 arithmetic adds to the sum and to the bound of its error in one chunk.
+// The terms of one chunk of float16 arithmetic.
 struct half_chunk {
   double x[HALF_STEPS], y[HALF_STEPS], most;
   size_t n;
@@ -175,8 +167,8 @@ static inline void half_chunk_end(struct half_chunk *chunk, float *sum, double *
   *chunk = (struct half_chunk){.n = 0};
 }
 
-// What a kernel that accumulates in order gives, to the bit; and the same in double with the bound
-// on the error of any order.
+// The bits of a kernel that accumulates in order; the sum in double, and the largest error of any
+// other order.
 struct expectation {
   float in_order;
   double exact, bound;

@@ -57,12 +57,8 @@ static void check_config(const char *isa, const struct smr_f32_gemm_config *c, i
 }
 
 SMR_TEST(every_kernel_matches_the_naive_product) {
-  const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)                                 \
-  if ((have & (bit)) == (bit))                                          \
-    check_config(#suffix, smr_f32_gemm_config(bit), kernel_fused(bit)); \
-  else                                                                  \
-    fprintf(stderr, "NOT RUN: f32_gemm " #suffix " (this CPU lacks it)\n");
+#define SMR_UKERNEL(bit, suffix, lanes) \
+  if (KERNEL_RUNS(bit, suffix)) check_config(#suffix, smr_f32_gemm_config(bit), kernel_fused(bit));
 #include "kernels/f32_gemm/kernels.inc"
 #include "kernels/float.inc"
 #undef SMR_UKERNEL

@@ -123,13 +123,8 @@ static void check_kernels(const struct smr_f32_narrow_config *k) {
 }
 
 SMR_TEST(values_and_sums) {
-  const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)        \
-  if ((have & (bit)) == (bit)) {               \
-    check_kernels(smr_f32_narrow_config(bit)); \
-  } else {                                     \
-    NOT_RUN(#suffix, "this CPU lacks it");     \
-  }
+#define SMR_UKERNEL(bit, suffix, lanes) \
+  if (KERNEL_RUNS(bit, suffix)) check_kernels(smr_f32_narrow_config(bit));
 #include "kernels/float.inc"
 #undef SMR_UKERNEL
 }

@@ -62,7 +62,7 @@ static void check_tile(smr_f32_outer_ukernel ukernel, size_t height, size_t widt
     for (size_t j = 0; j < width; j++)
       CHECK_NEAR(out[i * w.out_stride + j], 1 + product_sum(&w, i, j), 2e-7 * (pixels + 2));
   check_beside(out, height, width, w.out_stride);
-  // However the steps are merged, the order of pixels stays, and so do the bits.
+  // Merging steps keeps the order of pixels, and so the bits.
   float *again = kernel_alloc(height * w.out_stride * sizeof *out, 4);
   for (size_t i = 0; i < height * w.out_stride; i++) again[i] = 1.0f;
   smr_f32_outer_merge(&w);
@@ -115,12 +115,8 @@ static void check_config(const struct smr_f32_outer_config *config) {
 }
 
 SMR_TEST(every_kernel) {
-  const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)        \
-  if ((have & (bit)) == (bit))                 \
-    check_config(smr_f32_outer_config((bit))); \
-  else                                         \
-    NOT_RUN(#suffix, "this CPU lacks it");
+#define SMR_UKERNEL(bit, suffix, lanes) \
+  if (KERNEL_RUNS(bit, suffix)) check_config(smr_f32_outer_config((bit)));
 #include "kernels/float.inc"
 #undef SMR_UKERNEL
 }

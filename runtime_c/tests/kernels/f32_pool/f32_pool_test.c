@@ -91,12 +91,8 @@ static void check_table(uint32_t isa, size_t lanes) {
 }
 
 SMR_TEST(every_table) {
-  const uint32_t have = smr_cpu_isa();
 #define SMR_UKERNEL(bit, suffix, lanes) \
-  if ((have & (bit)) == (bit))          \
-    check_table(bit, lanes);            \
-  else                                  \
-    NOT_RUN(#suffix, "this CPU lacks it");
+  if (KERNEL_RUNS(bit, suffix)) check_table(bit, lanes);
 #include "kernels/float.inc"
 #undef SMR_UKERNEL
 }

@@ -47,7 +47,7 @@ static void check_row(const struct smr_f32_resize_kernels *k, int half, size_t c
   for (size_t p = 0; p < PIXELS; p++)
     for (size_t c = 0; c < y_stride && p * y_stride + c < (PIXELS - 1) * y_stride + channels; c++) {
       const size_t at = p * y_stride + c;
-      if (c == channels || count[p] == 0) {  // gaps and outsiders are left alone
+      if (c == channels || count[p] == 0) {  // gaps and pixels outside are not written
         for (size_t b = 0; b < element; b++) CHECK_EQ_INT(y[at * element + b], 0xff);
         continue;
       }
@@ -72,12 +72,8 @@ static void check_kernels(const struct smr_f32_resize_kernels *k, size_t lanes) 
 }
 
 SMR_TEST(every_table) {
-  const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)                \
-  if ((have & (bit)) == (bit))                         \
-    check_kernels(smr_f32_resize_kernels(bit), lanes); \
-  else                                                 \
-    NOT_RUN(#suffix, "this CPU lacks it");
+#define SMR_UKERNEL(bit, suffix, lanes) \
+  if (KERNEL_RUNS(bit, suffix)) check_kernels(smr_f32_resize_kernels(bit), lanes);
 #include "kernels/float.inc"
 #undef SMR_UKERNEL
   CHECK_STR(smr_f32_resize_kernels(SMR_ISA_NONE)->name, "f32_resize__scalar");

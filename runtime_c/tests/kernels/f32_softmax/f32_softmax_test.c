@@ -47,12 +47,8 @@ static void check_table(const struct smr_f32_softmax *table, size_t lanes) {
 }
 
 SMR_TEST(tables) {
-  const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, lanes)              \
-  if ((have & (isa)) == (isa))                       \
-    check_table(smr_f32_softmax_config(isa), lanes); \
-  else                                               \
-    NOT_RUN(#suffix, "this CPU lacks it");
+#define SMR_UKERNEL(isa, suffix, lanes) \
+  if (KERNEL_RUNS(isa, suffix)) check_table(smr_f32_softmax_config(isa), lanes);
 #include "kernels/float.inc"
 #undef SMR_UKERNEL
 }

@@ -79,12 +79,8 @@ static void check_kernels(const struct smr_f32_taps_kernels *k, size_t lanes) {
 }
 
 SMR_TEST(every_table) {
-  const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)              \
-  if ((have & (bit)) == (bit))                       \
-    check_kernels(smr_f32_taps_kernels(bit), lanes); \
-  else                                               \
-    NOT_RUN(#suffix, "this CPU lacks it");
+#define SMR_UKERNEL(bit, suffix, lanes) \
+  if (KERNEL_RUNS(bit, suffix)) check_kernels(smr_f32_taps_kernels(bit), lanes);
 #include "kernels/float.inc"
 #undef SMR_UKERNEL
   CHECK_STR(smr_f32_taps_kernels(SMR_ISA_NONE)->name, "f32_taps__scalar");

@@ -146,12 +146,8 @@ static void check(const struct smr_i64_signal *config) {
 }
 
 SMR_TEST(is_exact) {
-  const uint32_t have = smr_cpu_isa();
 #define SMR_UKERNEL(isa, suffix, lanes) \
-  if ((have & (isa)) == (isa))          \
-    check(smr_i64_signal_config(isa));  \
-  else                                  \
-    fprintf(stderr, "NOT RUN: i64_signal " #suffix " (this CPU lacks it)\n");
+  if (KERNEL_RUNS(isa, suffix)) check(smr_i64_signal_config(isa));
 #include "kernels/int8.inc"
 #undef SMR_UKERNEL
   CHECK_STR(smr_i64_signal_config(0)->name, "i64_signal__scalar");

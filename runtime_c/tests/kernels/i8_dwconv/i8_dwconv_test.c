@@ -37,10 +37,10 @@ static struct data make_data(const struct shape *s, uint32_t *seed) {
   struct data d = {.taps = s->kernel_h * s->kernel_w};
   const size_t panels = (s->channels + 15) / 16;
   const size_t panel_bytes = smr_i8_dwconv_panel_stride_bytes(d.taps);
-  const size_t reach_h = (s->kernel_h - 1) * s->dilation_h + 1;
-  const size_t reach_w = (s->kernel_w - 1) * s->dilation_w + 1;
-  const size_t out_h = (s->in_h + s->pad_top + s->pad_bottom - reach_h) / s->stride_h + 1;
-  const size_t out_w = (s->in_w + s->pad_left + s->pad_right - reach_w) / s->stride_w + 1;
+  const size_t out_h =
+      window_count(s->in_h, s->pad_top + s->pad_bottom, s->kernel_h, s->stride_h, s->dilation_h);
+  const size_t out_w =
+      window_count(s->in_w, s->pad_left + s->pad_right, s->kernel_w, s->stride_w, s->dilation_w);
   const size_t in_gap = s->dense ? 0 : IN_GAP, out_gap = s->dense ? 0 : OUT_GAP;
   const size_t in_pixel = s->channels + in_gap, out_pixel = s->channels + out_gap;
   const size_t in_bytes = s->batch * s->in_h * s->in_w * in_pixel - in_gap;
@@ -63,20 +63,10 @@ static struct data make_data(const struct shape *s, uint32_t *seed) {
                                    : (kernel_random_float(seed) + 1.001f) * 0x1p-8f;
   }
   const int32_t lo = s->narrow ? -20 : -128, hi = s->narrow ? 33 : 127;
-  d.args = (struct smr_i8_dwconv_args){.batch = s->batch,
+  d.args = (struct smr_i8_dwconv_args){WINDOW_ARGS(s),
                                        .channels = s->channels,
-                                       .in_h = s->in_h,
-                                       .in_w = s->in_w,
                                        .out_h = out_h,
                                        .out_w = out_w,
-                                       .kernel_h = s->kernel_h,
-                                       .kernel_w = s->kernel_w,
-                                       .stride_h = s->stride_h,
-                                       .stride_w = s->stride_w,
-                                       .dilation_h = s->dilation_h,
-                                       .dilation_w = s->dilation_w,
-                                       .pad_top = s->pad_top,
-                                       .pad_left = s->pad_left,
                                        .pieces = s->channels % 9,
                                        .in = d.in,
                                        .in_pixel_stride = in_pixel,
@@ -217,21 +207,13 @@ SMR_TEST(dense_pixels_of_few_channels) {
     for (size_t width = 3; runs(i) && width < 45; width++) {
       for (size_t channels = 4; channels <= 32; channels += 4) {
         const uint32_t r = kernel_random(&seed), kernel = 1 + (r >> 12) % 5;
-        struct shape s = {.batch = 2,
-                          .channels = channels,
-                          .in_h = 6,
-                          .in_w = width,
-                          .kernel_h = kernel,
-                          .kernel_w = 3,
-                          .stride_h = 1 + (r >> 15 & 1),
-                          .stride_w = 1,
-                          .dilation_h = 1,
-                          .dilation_w = 1,
-                          .pad_top = kernel / 2,
-                          .pad_left = r >> 16 & 1,
-                          .pad_bottom = kernel / 2,
-                          .pad_right = r >> 17 & 1,
-                          .dense = 1};
+        struct shape s = dwconv_square(2, channels, width, kernel, 1);
+        s.in_h = 6;
+        s.kernel_w = 3;
+        s.stride_h = 1 + (r >> 15 & 1);
+        s.pad_left = r >> 16 & 1;
+        s.pad_right = r >> 17 & 1;
+        s.dense = 1;
         draw_options(&s, r);
         check_shape(&s, ceilings[i], &seed);
       }
@@ -256,17 +238,10 @@ SMR_TEST(large_windows) {
   uint32_t seed = 3;
   for (size_t i = 0; i < CEILINGS; i++) {
     for (size_t kernel = 9; runs(i) && kernel <= 21; kernel += 4) {
-      struct shape s = {.batch = 1,
-                        .channels = 35,
-                        .in_h = kernel + 1,
-                        .in_w = kernel + 5,
-                        .kernel_h = kernel,
-                        .kernel_w = kernel,
-                        .stride_h = 1,
-                        .stride_w = 1,
-                        .dilation_h = 1,
-                        .dilation_w = 1,
-                        .pad_left = 1};
+      struct shape s = dwconv_square(1, 35, kernel + 5, kernel, 1);
+      s.in_h = kernel + 1;
+      s.pad_top = s.pad_bottom = s.pad_right = 0;
+      s.pad_left = 1;
       draw_options(&s, kernel_random(&seed));
       check_shape(&s, ceilings[i], &seed);
     }
@@ -341,10 +316,7 @@ SMR_TEST(names_its_kernel) {
   CHECK_STR(smr_i8_dwconv_kernel(smr_i8_dwconv_config(0), &args), "i8_dwconv_3x3__scalar");
   args.kernel_h = 1;
   CHECK_STR(smr_i8_dwconv_kernel(smr_i8_dwconv_config(0), &args), "i8_dwconv__scalar");
-  const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, lanes) \
-  if ((have & (isa)) != (isa))          \
-    fprintf(stderr, "NOT RUN: i8_dwconv " #suffix " (this CPU lacks it)\n");
+#define SMR_UKERNEL(isa, suffix, lanes) (void)KERNEL_RUNS(isa, suffix);
 #include "kernels/i8_dwconv/kernels.inc"
 #undef SMR_UKERNEL
 }

@@ -52,13 +52,8 @@ static void check_kernels(const struct smr_i8_dynamic_kernels *k) {
 }
 
 SMR_TEST(rows) {
-  const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)         \
-  if ((have & (bit)) == (bit)) {                \
-    check_kernels(smr_i8_dynamic_kernels(bit)); \
-  } else {                                      \
-    NOT_RUN(#suffix, "this CPU lacks it");      \
-  }
+#define SMR_UKERNEL(bit, suffix, lanes) \
+  if (KERNEL_RUNS(bit, suffix)) check_kernels(smr_i8_dynamic_kernels(bit));
 #include "kernels/int8.inc"
 #undef SMR_UKERNEL
 }

@@ -307,15 +307,12 @@ static void check_calls(const char *name, const struct smr_i8_gemm_config *confi
 }
 
 SMR_TEST(every_kernel_matches_the_naive_product) {
-  const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)                                    \
-  if ((have & (bit)) == (bit)) {                                           \
-    const struct smr_i8_gemm_config *c = smr_i8_gemm_config(bit);          \
-    CHECK_STR(c->isa, #suffix);                                            \
-    check_calls(c->names[0], c, 0);                                        \
-    check_calls(c->names[1], c, 1);                                        \
-  } else {                                                                 \
-    fprintf(stderr, "NOT RUN: i8_gemm " #suffix " (this CPU lacks it)\n"); \
+#define SMR_UKERNEL(bit, suffix, lanes)                           \
+  if (KERNEL_RUNS(bit, suffix)) {                                 \
+    const struct smr_i8_gemm_config *c = smr_i8_gemm_config(bit); \
+    CHECK_STR(c->isa, #suffix);                                   \
+    check_calls(c->names[0], c, 0);                               \
+    check_calls(c->names[1], c, 1);                               \
   }
 #include "kernels/i8_gemm/kernels.inc"
 #undef SMR_UKERNEL

@@ -41,11 +41,8 @@ SMR_TEST(lengths_agree_also_in_place) {
 
 int main(int argc, char **argv) {
   SMR_TEST_BEGIN(argc, argv);
-  const uint32_t have = smr_cpu_isa();
 #define SMR_UKERNEL(isa, suffix, lanes)             \
-  if ((have & (isa)) != (isa)) {                    \
-    NOT_RUN(#suffix, "this CPU lacks it");          \
-  } else {                                          \
+  if (KERNEL_RUNS(isa, suffix)) {                   \
     kernel = smr_i8_lookup_config(isa);             \
     CHECK_STR(kernel->name, "i8_lookup__" #suffix); \
     RUN(every_value_is_looked_up);                  \

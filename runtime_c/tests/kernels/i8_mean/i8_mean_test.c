@@ -135,12 +135,8 @@ static void check_all(const struct smr_i8_mean *config) {
 }
 
 SMR_TEST(sums_and_means) {
-  const uint32_t have = smr_cpu_isa();
 #define SMR_UKERNEL(isa, suffix, lanes) \
-  if ((have & (isa)) == (isa))          \
-    check_all(smr_i8_mean_config(isa)); \
-  else                                  \
-    fprintf(stderr, "NOT RUN: i8_mean " #suffix " (this CPU lacks it)\n");
+  if (KERNEL_RUNS(isa, suffix)) check_all(smr_i8_mean_config(isa));
 #include "kernels/i8_mean/kernels.inc"
 #undef SMR_UKERNEL
   CHECK_STR(smr_i8_mean_config(0)->name, "i8_mean__scalar");

@@ -84,11 +84,8 @@ SMR_TEST(the_longest_row_agrees) {
 
 int main(int argc, char **argv) {
   SMR_TEST_BEGIN(argc, argv);
-  const uint32_t have = smr_cpu_isa();
 #define SMR_UKERNEL(isa, suffix, lanes)            \
-  if ((have & (isa)) != (isa)) {                   \
-    NOT_RUN(#suffix, "this CPU lacks it");         \
-  } else {                                         \
+  if (KERNEL_RUNS(isa, suffix)) {                  \
     kernels = smr_i8_norm_config(isa);             \
     CHECK_STR(kernels->name, "i8_norm__" #suffix); \
     RUN(rows_agree);                               \

@@ -60,13 +60,10 @@ static void check_row(const struct smr_i8_resize *config, size_t channels, uint3
 }
 
 SMR_TEST(interpolates) {
-  const uint32_t have = smr_cpu_isa();
   uint32_t seed = 1;
-#define SMR_UKERNEL(isa, suffix, lanes)                                               \
-  if ((have & (isa)) == (isa))                                                        \
-    for (size_t c = 1; c <= 131; c++) check_row(smr_i8_resize_config(isa), c, &seed); \
-  else                                                                                \
-    fprintf(stderr, "NOT RUN: i8_resize " #suffix " (this CPU lacks it)\n");
+#define SMR_UKERNEL(isa, suffix, lanes) \
+  if (KERNEL_RUNS(isa, suffix))         \
+    for (size_t c = 1; c <= 131; c++) check_row(smr_i8_resize_config(isa), c, &seed);
 #include "kernels/int8.inc"
 #undef SMR_UKERNEL
   CHECK_STR(smr_i8_resize_config(0)->name, "i8_resize__scalar");

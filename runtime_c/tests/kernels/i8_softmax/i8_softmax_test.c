@@ -103,11 +103,8 @@ SMR_TEST(results_are_probabilities) {
 
 int main(int argc, char **argv) {
   SMR_TEST_BEGIN(argc, argv);
-  const uint32_t have = smr_cpu_isa();
 #define SMR_UKERNEL(isa, suffix, lanes)               \
-  if ((have & (isa)) != (isa)) {                      \
-    NOT_RUN(#suffix, "this CPU lacks it");            \
-  } else {                                            \
+  if (KERNEL_RUNS(isa, suffix)) {                     \
     kernels = smr_i8_softmax_config(isa);             \
     CHECK_STR(kernels->name, "i8_softmax__" #suffix); \
     RUN(rows_agree);                                  \

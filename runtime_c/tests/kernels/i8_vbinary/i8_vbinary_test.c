@@ -109,11 +109,8 @@ SMR_TEST(halves_round_to_even) {
 
 int main(int argc, char **argv) {
   SMR_TEST_BEGIN(argc, argv);
-  const uint32_t have = smr_cpu_isa();
 #define SMR_UKERNEL(isa, suffix, lanes)               \
-  if ((have & (isa)) != (isa)) {                      \
-    NOT_RUN(#suffix, "this CPU lacks it");            \
-  } else {                                            \
+  if (KERNEL_RUNS(isa, suffix)) {                     \
     kernels = smr_i8_vbinary_config(isa);             \
     CHECK_STR(kernels->name, "i8_vbinary__" #suffix); \
     RUN(sums_agree);                                  \

@@ -289,14 +289,11 @@ static void check(const struct smr_image_rows *rows, size_t n, uint32_t *seed) {
 }
 
 SMR_TEST(steps) {
-  const uint32_t have = smr_cpu_isa();
   uint32_t seed = 1;
 #define SMR_UKERNEL(isa, suffix, lanes)                                                      \
-  if ((have & (isa)) == (isa)) {                                                             \
+  if (KERNEL_RUNS(isa, suffix)) {                                                            \
     for (size_t n = 1; n <= SMALL; n++) check(smr_image_rows_config(isa), n, &seed);         \
     for (size_t k = 0; k < 2; k++) check(smr_image_rows_config(isa), large_sizes[k], &seed); \
-  } else {                                                                                   \
-    fprintf(stderr, "NOT RUN: image_rows " #suffix " (this CPU lacks it)\n");                \
   }
 #include "kernels/float.inc"
 #undef SMR_UKERNEL

@@ -74,12 +74,8 @@ static void check_kernels(const struct smr_philox_kernels *k, size_t lanes) {
 }
 
 SMR_TEST(every_table) {
-  const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(bit, suffix, lanes)            \
-  if ((have & (bit)) == (bit))                     \
-    check_kernels(smr_philox_kernels(bit), lanes); \
-  else                                             \
-    NOT_RUN(#suffix, "this CPU lacks it");
+#define SMR_UKERNEL(bit, suffix, lanes) \
+  if (KERNEL_RUNS(bit, suffix)) check_kernels(smr_philox_kernels(bit), lanes);
 #include "kernels/int8.inc"
 #undef SMR_UKERNEL
   CHECK_STR(smr_philox_kernels(SMR_ISA_NONE)->name, "philox__scalar");

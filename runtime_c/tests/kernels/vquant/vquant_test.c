@@ -3,6 +3,7 @@
 #include "base/fp.h"
 
 #include "harness.h"
+#include "kernels/kernel_data.h"
 #include "base/isa.h"
 #include "kernels/vquant/vquant.h"
 
@@ -108,11 +109,8 @@ SMR_TEST(every_length_agrees_with_single_elements) {
 
 int main(int argc, char **argv) {
   SMR_TEST_BEGIN(argc, argv);
-  const uint32_t have = smr_cpu_isa();
 #define SMR_UKERNEL(isa, suffix, lanes)              \
-  if ((have & (isa)) != (isa)) {                     \
-    NOT_RUN(#suffix, "this CPU lacks it");           \
-  } else {                                           \
+  if (KERNEL_RUNS(isa, suffix)) {                    \
     kernels = smr_vquant_config(isa);                \
     RUN(quantize_rounds_half_to_even_and_saturates); \
     RUN(quantize_takes_infinities_and_nan);          \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What attention and its gradient share: memory that does not hold all scores, and sizes.
+// Common parts of attention and its gradient: memory that does not hold all scores, and sizes.
 #include "base/fp.h"
 
 #include "ops/attention/attention.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check classes of operators that take windows apart and put them together.
+// Check classes of operators that unfold windows into columns and fold them.
 #include "base/fp.h"
 
 #include "ops/check/check_harness.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Check classes of operators that make tensors out of numbers.
+// Check classes of operators that generate tensors.
 #include "base/fp.h"
 
 #include "ops/check/check_harness.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators on int8 tensors of one scale check.
+// Checks of operators on int8 tensors of one scale.
 #include "base/fp.h"
 
 #include "ops/check/check_harness.h"

@@ -4,7 +4,7 @@
 
 #include "ops/check/check_harness.h"
 
-// What the own checks of operators add to the dims that their rows state.
+// Checks of operators beyond the dims that their rows state.
 SMR_TEST(own) {
   CHECK_CASES(
       {"roi_align", "f32[2,4,5,3] f32[6,4] i64[6] -> f32[6,2,7,1,3]", "size=[2,7,1]",

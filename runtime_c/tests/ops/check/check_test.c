@@ -19,7 +19,7 @@ SMR_TEST(tensors) {
               {"concat", "f32[2] - -> f32[2]", "axis=0", "input 1 is required"});
 }
 
-// An operator that does not name a dtype is never reached with it, whatever its own check says.
+// A dtype that the operator's row does not name is refused before the operator's own check.
 SMR_TEST(later_dtypes) {
   CHECK_CASES(
       {"transpose", "f64[2,3] -> f64[3,2]", "perm=[1,0]", NULL},

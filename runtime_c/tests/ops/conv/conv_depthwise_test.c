@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows depthwise convolutions of floats take and what they need; what they compute is
-// test_tiles.py's.
+// Which rows depthwise convolutions of floats take and what they need. Results: test_tiles.py.
 #include "base/fp.h"
 
 #include "ops/conv/conv.h"

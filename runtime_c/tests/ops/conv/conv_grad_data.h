@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes of conv_grad_input, planned only: what their algorithm is. tests/ops has what they compute.
+// Nodes of conv_grad_input, planned only, for their algorithm. Results: tests/ops.
 #ifndef SMR_TESTS_CONV_GRAD_DATA_H
 #define SMR_TESTS_CONV_GRAD_DATA_H
 

@@ -44,7 +44,7 @@ SMR_TEST(every_range) {
   free(points);
 }
 
-// Bytes are met where floats are.
+// Indirection of bytes equals that of floats.
 SMR_TEST(bytes) {
   static float x[2 * 3 * 4 * 5 * STRIDE];
   static const float zero[1] = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes of taps: every tap has one place, and boxes hold what leaves the right remainder.
+// Classes of taps: every tap is in exactly one class, and boxes hold the outputs of one remainder.
 #include "base/fp.h"
 
 #include "ops/conv/conv_phases.h"

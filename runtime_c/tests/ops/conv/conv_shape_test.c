@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all convolutions have in common.
+// The shape that all convolutions share.
 #include "base/fp.h"
 
 #include "ops/conv/conv_shape.h"

@@ -27,7 +27,7 @@ static const struct conv_transpose_case cases[] = {
     {6, 6, 6, 3, 1, 1, SAMARA_FLOAT16, "indirect"},
 };
 
-// Images of 4 by 5 with a bias and a residual, planned only: tests/ops has what they compute.
+// Images of 4 by 5 with a bias and a residual, planned only. Results: tests/ops.
 static void check_choice(const struct conv_transpose_case *c, bool constant) {
   const int64_t h = 3 * c->stride + c->k - 2 * c->pad, w = 4 * c->stride + c->k - 2 * c->pad;
   const int64_t y_dims[] = {2, h, w, c->o};

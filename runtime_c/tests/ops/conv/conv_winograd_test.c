@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When convolutions are transformed, what that needs, and room where dims vary. What they compute
-// is test_tiles.py's.
+// When convolutions use Winograd, what that needs, and room for symbolic dims. Results:
+// test_tiles.py.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -13,7 +13,7 @@ struct shape {
 
 static const struct shape usual = {1, 56, 56, 64, 64, 3, 1, 1, 1};
 
-// A node with padding of 1, prepared by nobody.
+// A node with padding of 1, not prepared.
 static void begin(struct op_test *t, const struct shape *s) {
   const int64_t extent = (s->kernel - 1) * s->dilation;
   const int64_t out_h = (s->h + 2 - extent - 1) / s->stride + 1;
@@ -93,7 +93,7 @@ static samara_status prepare(struct op_test *t, struct smr_parts *parts) {
   return smr_op_prepare(&t->job);
 }
 
-// The path without transforms is there for sessions with strict accuracy.
+// Sessions with strict accuracy need the path without transforms.
 SMR_TEST(needs) {
   struct op_test t;
   begin(&t, &usual);
@@ -121,8 +121,8 @@ SMR_TEST(needs) {
   op_end(&t);
 }
 
-// What the largest dims take is enough for all below, whatever they choose; the same copies of
-// weights serve all.
+// The room of the largest dims is enough for all smaller ones, whatever they choose. All use the
+// same copies of weights.
 SMR_TEST(room_where_dims_vary) {
   enum { MOST = 40 };
   static const int64_t channels[] = {16, 64, 160};

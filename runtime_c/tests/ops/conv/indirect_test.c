@@ -11,7 +11,7 @@
 enum { HEIGHT = 30, WIDTH = 31, CHANNELS = 3, GROUPS = 2, N = 5, TAPS = 9, IMAGES = 2 };
 enum { PIXELS = IMAGES * HEIGHT * WIDTH };
 
-// sign -1: dilation and padding negated, as spreading reads its input.
+// sign -1: dilation and padding negated, as a transposed convolution reads its input.
 static void run_window(int64_t sign, size_t piece) {
   struct smr_tensor of_floats = {.dtype = SAMARA_FLOAT32};
   struct smr_tensor *const inputs[] = {&of_floats};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which algorithm a convolution of floats takes, and which a build keeps for other sizes.
+// Which algorithm a convolution of floats uses, and which ones a build keeps for other sizes.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -43,7 +43,7 @@ static void begin(struct op_test *t, const struct layer *l) {
   op_test_show(t, false);
 }
 
-// What is chosen, and noted.
+// The choice, and its record.
 static const char *chosen(struct op_test *t) {
   for (int i = 0; i < SMR_MAX_DERIVED; i++) t->job.derived[i].input = -1;
   if (!CHECK_EQ_INT(smr_op_prepare(&t->job), SAMARA_OK)) return "";
@@ -62,7 +62,7 @@ SMR_TEST(layers_of_networks) {
   }
 }
 
-// One form where dims are open: its weights are made whatever they turn out to be.
+// With symbolic dims there is one form, whose weights are made for any size.
 SMR_TEST(open_dims) {
   for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
     struct op_test t;
@@ -95,7 +95,7 @@ SMR_TEST(a_measurement_decides) {
   op_end(&t);
 }
 
-// Twice as many multiply-adds at a time: transforms have to save more than that.
+// With twice as many multiply-adds per cycle, transforms must save more.
 SMR_TEST(products_in_bfloat16) {
   static const struct layer rounded[] = {
       {"indirect", "winograd_f23", 14, 256, 256, 3, 1, 1, 1},
@@ -117,7 +117,7 @@ SMR_TEST(products_in_bfloat16) {
   }
 }
 
-// What a build keeps of a node whose sizes or padding are symbolic.
+// The parts that a build keeps for a node with symbolic sizes or padding.
 struct kept {
   struct layer layer;
   bool pads_vary;
@@ -160,7 +160,7 @@ SMR_TEST(what_symbolic_dims_keep) {
   }
 }
 
-// Weights that are computed, of any dims: all that their attributes allow.
+// Computed weights of any dims: all parts that their attributes allow.
 SMR_TEST(what_weights_of_any_dims_keep) {
   for (int64_t groups = 1; groups <= 2; groups++) {
     struct op_test t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// conv_dynamic: what a build keeps for symbolic dims. Results: tests/ops/test_tiles.py.
+// conv_dynamic: the parts that a build keeps for symbolic dims. Results: tests/ops/test_tiles.py.
 #include "base/fp.h"
 
 #include "ops/algorithm.h"

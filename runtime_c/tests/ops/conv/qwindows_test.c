@@ -93,7 +93,7 @@ static void run_case(const struct smr_window *w, size_t groups, size_t channels,
   struct smr_qwindows s;
   struct smr_i8_gemm_args block = args;
   CHECK_EQ_INT(smr_qwindows_prepare(&job, w, config, w_zero, filled, &block, &s), SAMARA_OK);
-  const size_t k = depth / s.taps;  // without what fills it up
+  const size_t k = depth / s.taps;  // without padding rows
   CHECK(s.k == k || (filled && s.k > k && s.k < k + SMR_I8_GROUP));
   CHECK(!filled || s.native == smr_i8_gemm_native(config, SMR_I8_GROUP, w_zero));
   int8_t *panels = pack(weights, groups, s.taps, k, s.k, &args.w_batch_stride_bytes);
@@ -107,7 +107,7 @@ static void run_case(const struct smr_window *w, size_t groups, size_t channels,
   for (size_t step = 1; step <= s.tiles; step = step * 5 + 2) {
     memset(out, 0x55, pixels * groups * N * sizeof *out);
     run_tiles(&job, w, &s, &args, step);
-    size_t wrong = 0;  // of large images some outputs are enough
+    size_t wrong = 0;  // large images are sampled
     for (size_t i = 0; i < pixels * groups * N; i += 1 + i % 3 * (pixels / 256)) {
       const size_t g = i / N % groups, at = i / N / groups;
       int32_t acc = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How sums of outer products are cut: by sizes alone, and into what.
+// How weight gradients are partitioned: by sizes alone.
 #include "base/fp.h"
 
 #include "ops/conv/weight_grad.h"
@@ -77,7 +77,7 @@ SMR_TEST(large_results_are_cut_into_slices) {
 SMR_TEST(empty) {
   struct smr_weight_grad s = weight_grad_of(2, 8, 8, 3, 1, 0, 16);
   CHECK_EQ_INT(prepared(&s).tiles, 0);
-  // No pixels: a sum of nothing, but there is a result to clear.
+  // No pixels: nothing is summed, but the result must be cleared.
   s = weight_grad_of(0, 8, 8, 3, 1, 2, 3);
   struct smr_job job = prepared(&s);
   float out[54];

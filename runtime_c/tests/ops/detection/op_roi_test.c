@@ -50,8 +50,7 @@ SMR_TEST(what_regions_may_say) {
     op_in(&t, SAMARA_FLOAT32, 2, DIMS(1, 5), odd[i]);
     op_out(&t, SAMARA_FLOAT32, 4, DIMS(1, 2, 3, C));
     op_ints(&t, "size", 2, DIMS(2, 3));
-    CHECK_EQ_INT(op_run(&t), SAMARA_BAD_DATA);
-    op_end(&t);
+    op_finish(&t, SAMARA_BAD_DATA, NULL);
   }
 }
 

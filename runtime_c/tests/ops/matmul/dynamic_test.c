@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What conv_dynamic and matmul_dynamic make of their weights: the same product from bytes that are
-// stored in rows, in columns, or computed.
+// Weights of conv_dynamic and matmul_dynamic: the same product from bytes stored in rows, in
+// columns, or computed.
 #include "base/fp.h"
 
 #include "ops/op_harness.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products in bfloat16 through their operators: those of rounded operands where the job allows it
-// and the CPU can, else those of float32 to the bit.
+// Products in bfloat16 through their operators: products of rounded operands if the job allows it
+// and the CPU supports it, else the bits of float32.
 #include "base/fp.h"
 
 #include "kernels/bf16_gemm/bf16_gemm.h"

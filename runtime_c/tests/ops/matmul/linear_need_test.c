@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which parts a product's dims lead to; what lacks them is base/parts_test.c's.
+// Which parts the dims of a product need. base/parts_test.c tests builds without them.
 #include "base/fp.h"
 
 #include "harness.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where weights and bias of products come from, scratch bookkeeping, the epilogue.
+// Sources of weights and biases of products, scratch, the epilogue.
 #include "base/fp.h"
 
 #include "ops/matmul/linear.h"
@@ -79,7 +79,7 @@ SMR_TEST(post) {
   CHECK_NEAR(smr_f16_to_f32(half[N]), -N, 0);
 }
 
-// A bias may be float16 beside weights that are: numbers that float16 holds give the same sums.
+// A bias may be float16 if the weights are. Values exact in float16 give the same sums.
 SMR_TEST(float16_bias) {
   float *x = linear_floats(5 * 40, 1), *w = linear_floats(40 * 20, 2), *bias = linear_floats(20, 3);
   for (int constant = 0; constant < 2; constant++) {

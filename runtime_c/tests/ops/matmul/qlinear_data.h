@@ -10,7 +10,7 @@
 /// How weights reach the operator.
 enum q_form { Q_RUNTIME, Q_PLAIN, Q_PACKED, Q_FORMS };
 
-/// What else varies.
+/// Other variants.
 enum q_extra { Q_BIAS = 1, Q_W_ZERO = 2, Q_PER_AXIS = 4, Q_SUMS = 8, Q_CLAMP = 16 };
 
 enum { Q_X_ZERO = 5, Q_ZERO = -9, Q_COLUMNS = 128 };

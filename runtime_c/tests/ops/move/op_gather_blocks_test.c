@@ -34,11 +34,9 @@ static void begin(struct op_test *t, uint8_t dtype, const int64_t *indices, bool
 SMR_TEST(indices_out_of_range) {
   struct op_test t;
   begin(&t, SAMARA_INT4, DIMS(0, 3), false);
-  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_DATA);
-  op_end(&t);
+  op_finish(&t, SAMARA_BAD_DATA, NULL);
   begin(&t, SAMARA_INT4, DIMS(-4, 0), false);
-  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_DATA);
-  op_end(&t);
+  op_finish(&t, SAMARA_BAD_DATA, NULL);
 }
 
 SMR_TEST_MAIN(RUN(indices_out_of_range))

@@ -20,7 +20,7 @@ SMR_TEST(kernels) {
   moved_by("view_fill", "expand", "i64[] -> i64[300,301]", "shape=[300,301]");
 }
 
-// Nothing in it is nothing to do.
+// An empty tensor needs no tiles.
 SMR_TEST(empty) {
   struct op_test t;
   op_begin(&t, "reshape");

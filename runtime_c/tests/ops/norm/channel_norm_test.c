@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How tensors of channels are cut into pieces, and joining partial sums.
+// How tensors of channels are partitioned, and joining partial sums.
 #include "base/fp.h"
 
 #include "ops/norm/channel_norm.h"
@@ -64,7 +64,7 @@ SMR_TEST(pieces_are_many_and_wide) {
 
 static float value_at(size_t i) { return (float)(i * 2654435761u % 1000) / 250.0f - 2.0f; }
 
-// Moments and products of every piece by the definition, joined, are those of whole channels.
+// Joined moments and products of all pieces equal those of whole channels.
 static void check_join(size_t images, size_t pixels, size_t channels) {
   const struct smr_channel_plan plan = smr_channel_plan_make(images, pixels, channels);
   const size_t partials = smr_channel_partials(&plan);

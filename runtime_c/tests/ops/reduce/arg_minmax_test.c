@@ -52,12 +52,8 @@ static void check_kernels(const struct smr_f32_reduce *kernels) {
 }
 
 SMR_TEST(places) {
-  const uint32_t have = smr_cpu_isa();
-#define SMR_UKERNEL(isa, suffix, lanes)        \
-  if ((have & (isa)) == (isa))                 \
-    check_kernels(smr_f32_reduce_config(isa)); \
-  else                                         \
-    NOT_RUN(#suffix, "this CPU lacks it");
+#define SMR_UKERNEL(isa, suffix, lanes) \
+  if (KERNEL_RUNS(isa, suffix)) check_kernels(smr_f32_reduce_config(isa));
 #include "kernels/float.inc"
 #undef SMR_UKERNEL
 }

@@ -51,28 +51,22 @@ SMR_TEST(refused) {
   fill();
   struct op_test t;
   sgd_begin(&t, true);  // a buffer, but no momentum
-  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_SHAPE);
-  op_end(&t);
+  op_finish(&t, SAMARA_BAD_SHAPE, NULL);
   sgd_begin(&t, false);
   op_f32(&t, "momentum", 0.5f);
-  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_SHAPE);
-  op_end(&t);
+  op_finish(&t, SAMARA_BAD_SHAPE, NULL);
   sgd_begin(&t, false);
   op_out(&t, SAMARA_FLOAT32, 1, dims);  // one output too many
-  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_SHAPE);
-  op_end(&t);
+  op_finish(&t, SAMARA_BAD_SHAPE, NULL);
   sgd_begin(&t, false);
   t.in[1].dims[0] = N - 1;
-  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_SHAPE);
-  op_end(&t);
+  op_finish(&t, SAMARA_BAD_SHAPE, NULL);
   sgd_begin(&t, false);
   t.in[2].dtype = SAMARA_INT32;  // a learning rate of integers
-  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_SHAPE);
-  op_end(&t);
+  op_finish(&t, SAMARA_BAD_SHAPE, NULL);
   rmsprop_begin(&t, false, true);
   op_int(&t, "centered", 1);
-  CHECK_EQ_INT(op_run(&t), SAMARA_BAD_SHAPE);
-  op_end(&t);
+  op_finish(&t, SAMARA_BAD_SHAPE, NULL);
 }
 
 SMR_TEST_MAIN(RUN(refused))

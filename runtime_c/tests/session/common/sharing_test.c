@@ -25,7 +25,7 @@ SMR_TEST(bytes_and_arithmetic_decide) {
   job.work = 0;
   w.size_bytes = SMR_INLINE_BYTES;
   CHECK(smr_job_is_worth_sharing(&job, false));
-  // What another core has in its cache is fetched only where the job does not follow a shared one.
+  // Data is in another core's cache unless the job follows a shared one.
   w.size_bytes = 0;
   x.size_bytes = SMR_FOLLOW_BYTES;
   CHECK(!smr_job_is_worth_sharing(&job, false));

@@ -13,17 +13,11 @@ static const struct smr_op *op(uint16_t code) { return smr_op_find(code); }
 static struct literal_function *add_twice(struct literal *l) {
   struct literal_function *f = literal_add(l, "twice", false);
   const uint32_t n = literal_symbol(f, "n", 0, 0, INT64_MAX);
-  const uint32_t x = literal_value(f, "tx", SAMARA_FLOAT32, 1, n);
-  const uint32_t y = literal_value(f, "ty", SAMARA_FLOAT32, 1, n);
-  literal_input(f, x);
-  literal_node(f, op(SMR_CODE_ADD), "sum", LITERAL_LIST(x, x), LITERAL_LIST(y));
+  const uint32_t x = literal_input(f, literal_vector(f, "tx", n));
+  const uint32_t y = literal_map(f, op(SMR_CODE_ADD), "sum", LITERAL_LIST(x, x), "ty", n);
   literal_output(f, y, "ty");
   literal_output(f, x, "tx");
   return f;
-}
-
-static uint32_t vector(struct literal_function *f, const char *name, uint32_t n) {
-  return literal_value(f, name, SAMARA_FLOAT32, 1, n);
 }
 
 static uint32_t call(struct literal_function *f, int64_t function, const char *name, uint32_t x,
@@ -40,14 +34,14 @@ static struct literal *three_calls(void) {
   add_twice(l);
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t three = literal_int(f, 3);
-  const uint32_t a = vector(f, "a", three);
+  const uint32_t a = literal_vector(f, "a", three);
   literal_input(f, a);
   const uint32_t n = literal_symbol(f, "n", 1, 0, 50);
-  const uint32_t b = vector(f, "b", n);
+  const uint32_t b = literal_vector(f, "b", n);
   literal_input(f, b);
-  const uint32_t a2 = vector(f, "a2", three), a1 = vector(f, "a1", three);
-  const uint32_t b2 = vector(f, "b2", n), b1 = vector(f, "b1", n);
-  const uint32_t b4 = vector(f, "b4", n), b3 = vector(f, "b3", n);
+  const uint32_t a2 = literal_vector(f, "a2", three), a1 = literal_vector(f, "a1", three);
+  const uint32_t b2 = literal_vector(f, "b2", n), b1 = literal_vector(f, "b1", n);
+  const uint32_t b4 = literal_vector(f, "b4", n), b3 = literal_vector(f, "b3", n);
   call(f, 0, "call_a", a, a2, a1);
   call(f, 0, "call_b", b, b2, b1);
   call(f, 0, "call_bb", b2, b4, b3);
@@ -60,22 +54,17 @@ static struct literal *three_calls(void) {
 
 SMR_TEST(one_callee_serves_calls_of_different_dims) {
   struct literal *l = three_calls();
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
-  const int64_t three[] = {3}, n5[] = {5};
-  const int64_t *shapes[] = {three, n5};
+  samara_session *s = literal_open(l);
   for (int again = 0; again < 3; again++) {
-    CHECK_EQ_INT(samara_session_resize(s, shapes, 2), SAMARA_OK);
+    CHECK_EQ_INT(literal_resize(s, 1, 5), SAMARA_OK);
     CHECK(literal_feed(s, 0, (const float[]){1, 2, 3}, 3));
     CHECK(literal_feed(s, 1, (const float[]){1, 10, 100, 1000, 10000}, 5));
-    CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-    CHECK(literal_expect(s, 0, (const float[]){2, 4, 6}, 3));
+    CHECK(literal_gives(s, 0, (const float[]){2, 4, 6}, 3));
     CHECK(literal_expect(s, 1, (const float[]){1, 2, 3}, 3));
     CHECK(literal_expect(s, 2, (const float[]){4, 40, 400, 4000, 40000}, 5));
     CHECK(literal_expect(s, 3, (const float[]){2, 20, 200, 2000, 20000}, 5));
   }
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST(kept_tensors_inside_callees_are_the_last_call_s) {
@@ -83,10 +72,7 @@ SMR_TEST(kept_tensors_inside_callees_are_the_last_call_s) {
   const char *keep[] = {"ty"};
   samara_session *s =
       literal_session(literal_finish(l), (samara_session_options){.keep = keep, .keep_count = 1});
-  REQUIRE(s != NULL);
-  const int64_t n2[] = {2};
-  const int64_t *shapes[] = {NULL, n2};
-  CHECK_EQ_INT(samara_session_resize(s, shapes, 2), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 1, 2), SAMARA_OK);
   samara_tensor t;
   CHECK_EQ_INT(samara_session_kept(s, "ty", &t), SAMARA_BAD_STATE);
   CHECK(literal_feed(s, 1, (const float[]){1, 10}, 2));
@@ -95,8 +81,7 @@ SMR_TEST(kept_tensors_inside_callees_are_the_last_call_s) {
   CHECK_EQ_INT(t.shape[0], 2);
   CHECK_EQ_INT(((const float *)t.data)[1], 40);
   CHECK(literal_expect(s, 2, (const float[]){4, 40}, 2));
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST(calls_nest) {
@@ -105,42 +90,38 @@ SMR_TEST(calls_nest) {
   for (int64_t depth = 1; depth < 4; depth++) {
     struct literal_function *f = literal_add(l, "deeper", depth == 3);
     const uint32_t n = literal_symbol(f, "n", 0, 0, 8);
-    const uint32_t x = vector(f, "x", n), y = vector(f, "y", n), z = vector(f, "z", n);
+    const uint32_t x = literal_vector(f, "x", n), y = literal_vector(f, "y", n),
+                   z = literal_vector(f, "z", n);
     literal_input(f, x);
     call(f, depth - 1, "down", x, y, z);
-    const uint32_t w = vector(f, "w", n);
-    literal_node(f, op(SMR_CODE_ADD), "plus", LITERAL_LIST(y, z), LITERAL_LIST(w));
+    const uint32_t w = literal_map(f, op(SMR_CODE_ADD), "plus", LITERAL_LIST(y, z), "w", n);
     literal_output(f, w, "w");
     literal_output(f, y, "y");
   }
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   CHECK(literal_feed(s, 0, (const float[]){1, 2, 3, 4, 5, 6, 7, 8}, 8));
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   // twice: (2, 1); then (a + b, a) each level: (3, 2), (5, 3), (8, 5)
   CHECK(literal_expect(s, 0, (const float[]){8, 16, 24, 32, 40, 48, 56, 64}, 8));
   CHECK(literal_expect(s, 1, (const float[]){5, 10, 15, 20, 25, 30, 35, 40}, 8));
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 static void check_declared(int64_t declared, samara_status status, const char *text) {
   struct literal *l = literal_new();
   add_twice(l);
   struct literal_function *f = literal_add(l, "main", true);
-  const uint32_t x = vector(f, "x", literal_int(f, 3));
+  const uint32_t x = literal_vector(f, "x", literal_int(f, 3));
   literal_input(f, x);
-  const uint32_t y = vector(f, "y", literal_int(f, declared)),
-                 z = vector(f, "z", literal_int(f, 3));
+  const uint32_t y = literal_vector(f, "y", literal_int(f, declared)),
+                 z = literal_vector(f, "z", literal_int(f, 3));
   call(f, 0, "wrong", x, y, z);
   literal_output(f, y, "y");
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   CHECK_EQ_INT(samara_session_run(s), status);
   CHECK_CONTAINS(samara_session_error(s), text);
   CHECK_CONTAINS(samara_session_error(s), "function 'main', node 'wrong' (call): ");
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST(a_callee_that_gives_other_dims_than_declared_is_an_error) {
@@ -150,5 +131,4 @@ SMR_TEST(a_callee_that_gives_other_dims_than_declared_is_an_error) {
 
 SMR_TEST_MAIN(RUN(one_callee_serves_calls_of_different_dims);
               RUN(kept_tensors_inside_callees_are_the_last_call_s); RUN(calls_nest);
-
               RUN(a_callee_that_gives_other_dims_than_declared_is_an_error))

@@ -22,17 +22,14 @@ SMR_TEST(the_message_is_the_models_whatever_its_length) {
     struct literal *l = literal_new();
     struct literal_function *f = literal_add(l, "main", true);
     const uint32_t n = literal_int(f, 2);
-    const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-    const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-    const uint32_t z = literal_value(f, "z", SAMARA_FLOAT32, 1, n);
-    literal_input(f, x);
-    literal_node(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST(x), LITERAL_LIST(y));
+    const uint32_t x = literal_input(f, literal_vector(f, "x", n));
+    const uint32_t z = literal_vector(f, "z", n);
+    const uint32_t y = literal_map(f, smr_op_find(SMR_CODE_NEG), "neg", LITERAL_LIST(x), "y", n);
     const uint32_t node =
         literal_node(f, smr_op_find(SMR_CODE_TRAP), "stop", LITERAL_LIST(y), LITERAL_LIST(z));
     literal_attr(f, node, "message", (struct smr_attr){.text = message, .count = lengths[i]});
     literal_output(f, z, "z");
-    samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-    REQUIRE(s != NULL);
+    samara_session *s = literal_open(l);
     int nodes = 0;
     samara_session_watch(s, count_nodes, &nodes);
     CHECK_EQ_INT(samara_session_run(s), SAMARA_TRAP);
@@ -41,8 +38,7 @@ SMR_TEST(the_message_is_the_models_whatever_its_length) {
     const char *expected = "function 'main', node 'stop' (trap): ";
     CHECK(strncmp(text, expected, strlen(expected)) == 0);
     CHECK_EQ_INT(strspn(text + strlen(expected), "m"), lengths[i] < 400 ? lengths[i] : 400);
-    samara_session_destroy(s);
-    literal_free(l);
+    literal_close(s, l);
   }
 }
 

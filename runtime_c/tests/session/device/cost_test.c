@@ -18,33 +18,13 @@ static uint32_t decide(samara_session *s, const struct smr_rates *rates,
   return moved;
 }
 
-struct rig {
-  struct literal *l;
-  samara_backend *all[2];
-  samara_session *s;
-};
-
-static bool begin(struct rig *rig, enum rig_model which) {
-  const samara_model *model;
+// A session whose own decision is stopped, so that the tests decide.
+static struct rig begin(enum rig_model which) {
   rig_reset();
-  *rig = (struct rig){.l = rig_model(which, &model)};
-  rig->all[0] = rig_open(0, NULL, NULL);
-  rig->all[1] = rig_open(1, NULL, NULL);
-  // Not settled: there are no shapes to settle with when devices are looked at here.
-  mirror_slow(0);
-  rig->s = rig_session(model, rig->all, 2, (samara_session_options){.backend_auto = true});
-  if (!CHECK(rig->s != NULL)) return false;
-  smr_session_settle_end(rig->s);
-  rig->s->common.devices->settling.phase = SMR_SETTLING_OVER;
-  return true;
-}
-
-static void end(struct rig *rig) {
-  samara_session_destroy(rig->s);
-  samara_backend_close(rig->all[0]);
-  samara_backend_close(rig->all[1]);
-  literal_free(rig->l);
-  CHECK_EQ_INT(mirror_live(), 0);
+  struct rig rig = rig_start(which, 2, (samara_session_options){.backend_auto = true});
+  smr_session_settle_end(rig.s);
+  rig.s->common.devices->settling.phase = SMR_SETTLING_OVER;
+  return rig;
 }
 
 static samara_rates all_of(uint64_t ns, uint64_t per_ms) {
@@ -52,8 +32,7 @@ static samara_rates all_of(uint64_t ns, uint64_t per_ms) {
 }
 
 SMR_TEST(what_gains_moves) {
-  struct rig rig;
-  if (!begin(&rig, RIG_CHAIN)) return;
+  struct rig rig = begin(RIG_CHAIN);
   struct smr_device_choice choices[NODES];
   struct smr_rates rates = {.host = all_of(1000000, 1000), .device = all_of(1, 1000000000)};
   memset(choices, 0, sizeof choices);
@@ -62,7 +41,7 @@ SMR_TEST(what_gains_moves) {
   CHECK_NEAR(choices[0].other_us, 1000 + 72, 1);  // launch, and 72 bytes at 1000 per ms
   CHECK_NEAR(choices[0].cost_us, 0.001, 0.0005);
   CHECK_STR(choices[0].reason, "the device is faster");
-  // What is constant is there: "one_mul" saves 36 ms where each other copy to it takes 24.
+  // Constants need no copy: "one_mul" saves 36 ms, and each other copy to the device takes 24.
   const struct smr_rates slow_copies = {
       .host = all_of(36000000, 1000000000),
       .device = {.launch_ns = 1, .memory = 1000000000, .to_device = 1, .from_device = 1000000000}};
@@ -70,7 +49,7 @@ SMR_TEST(what_gains_moves) {
   CHECK_EQ_INT(decide(rig.s, &slow_copies, choices, 0), 7);
   memset(choices, 0, sizeof choices);
   CHECK_EQ_INT(decide(rig.s, &rates, choices, 0), 7);
-  // The second gets what the first leaves.
+  // The second device gets what the first one does not take.
   CHECK_EQ_INT(decide(rig.s, &rates, choices, 1), 2);
   CHECK_EQ_INT(choices[2].space, 0);
   CHECK_EQ_INT(choices[0].space, 1);
@@ -79,7 +58,7 @@ SMR_TEST(what_gains_moves) {
   CHECK_EQ_INT(decide(rig.s, &rates, choices, 0), 0);
   CHECK_STR(choices[0].reason, "the CPU is faster");
   CHECK_EQ_INT(choices[0].other, 1);
-  // The runner-up is the best of the others.
+  // The runner-up is the cheapest of the other places.
   rates.device = all_of(100000000, 10);
   CHECK_EQ_INT(decide(rig.s, &rates, choices, 1), 0);
   CHECK_EQ_INT(choices[6].other, 2);
@@ -87,14 +66,13 @@ SMR_TEST(what_gains_moves) {
   CHECK_EQ_INT(decide(rig.s, &rates, choices, 1), 0);
   CHECK_EQ_INT(choices[6].other, 2);
   CHECK_NEAR(choices[6].other_us, 1e5 + 72e5 / 1000, 100);
-  end(&rig);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(a_region_must_be_worth_its_wait) {
-  struct rig rig;
-  if (!begin(&rig, RIG_SYMBOLIC)) return;
+  struct rig rig = begin(RIG_SYMBOLIC);
   struct smr_device_choice choices[NODES];
-  // Three nodes before "host_neg" save 1 ms each, the one behind it as well.
+  // Three nodes before "host_neg" and the one after it save 1 ms each.
   struct smr_rates rates = {.host = all_of(1000000, 1000000000), .device = all_of(1, 1000000000)};
   static const struct {
     uint64_t wait_ns;
@@ -105,23 +83,22 @@ SMR_TEST(a_region_must_be_worth_its_wait) {
     memset(choices, 0, sizeof choices);
     CHECK_EQ_INT(decide(rig.s, &rates, choices, 0), waits[i].moved);
   }
-  // A copy to the host takes 1.2 ms. "mul" is dropped, so that "relu" has to come to the host too:
-  // then the first region is worth a wait of 0, and none of 0.5 ms.
+  // A copy to the host takes 1.2 ms. "mul" stays on the CPU, so "relu" must be copied to the host
+  // too. The first region then pays with a wait of 0 ms, but not with 0.5 ms.
   rates.device.from_device = 27;
   for (uint64_t wait_ns = 0; wait_ns <= 500000; wait_ns += 500000) {
     rates.device.wait_ns = wait_ns;
     memset(choices, 0, sizeof choices);
     CHECK_EQ_INT(decide(rig.s, &rates, choices, 0), wait_ns == 0 ? 3 : 0);
   }
-  end(&rig);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(variables_that_stay_cost_no_copies) {
-  struct rig rig;
-  if (!begin(&rig, RIG_STAY)) return;
+  struct rig rig = begin(RIG_STAY);
   struct smr_device_choice choices[LITERAL_NODES];
-  // A node saves 1 ms, and 16 bytes take 1.23 ms: "mul" and "sigmoid" are worth no copy of G and P,
-  // "mul_q" none of what the host makes, "neg" none of the user's input.
+  // A node saves 1 ms, and copying 16 bytes takes 1.23 ms. So "mul" and "sigmoid" do not pay for a
+  // copy of G and P, "mul_q" not for what the host makes, "neg" not for the user's input.
   struct smr_rates rates = {.host = all_of(1000000, 1000000000), .device = all_of(1, 1000000000)};
   rates.device.to_device = 13;
   memset(choices, 0, sizeof choices);
@@ -132,10 +109,10 @@ SMR_TEST(variables_that_stay_cost_no_copies) {
         strcmp(name, "host_abs") == 0 || strcmp(name, "mul_q") == 0 || strcmp(name, "neg") == 0;
     CHECK_EQ_INT(choices[n].space, stays ? 0 : 1);
   }
-  end(&rig);
+  CHECK(rig_end(&rig));
 }
 
-// A copy that there is no rate for is not made, whatever is dropped on the way.
+// No copy in a direction without a rate is made.
 static void check_copies(const struct smr_frame *frame, const struct smr_device_choice *choices,
                          const samara_rates *rates) {
   const struct smr_function *f = frame->function;
@@ -154,7 +131,7 @@ static void check_copies(const struct smr_frame *frame, const struct smr_device_
   }
 }
 
-// Of the nodes that moved, those without costs.
+// How many of the nodes that moved are views, which cost nothing.
 static uint32_t moved_views(const struct smr_frame *frame,
                             const struct smr_device_choice *choices) {
   uint32_t count = 0;
@@ -168,9 +145,8 @@ SMR_TEST(no_rates_break_anything) {
   static const uint64_t any[] = {0, 1, 1000, 1000000000, UINT64_MAX / 10, UINT64_MAX};
   enum { ANY = sizeof any / sizeof *any };
   for (int which = 0; which < RIG_MODELS; which++) {
-    struct rig rig;
     uint32_t state = 1;
-    if (!begin(&rig, (enum rig_model)which)) return;
+    struct rig rig = begin((enum rig_model)which);
     for (int round = 0; round < 100; round++) {
       struct smr_device_choice choices[LITERAL_NODES];
       struct smr_rates rates;
@@ -182,7 +158,7 @@ SMR_TEST(no_rates_break_anything) {
       }
       const uint32_t moved = decide(rig.s, &rates, choices, 0);
       check_copies(rig.s->entry, choices, &rates.device);
-      // What is not known is not taken; what takes for ever gains nothing.
+      // Without a memory rate, or with endless launches, only views move.
       const bool never =
           rates.device.memory == 0 || (rates.device.launch_ns >= UINT64_MAX / 10 &&
                                        rates.host.launch_ns <= 1000 && rates.host.memory >= 1000);
@@ -190,7 +166,7 @@ SMR_TEST(no_rates_break_anything) {
       for (uint32_t n = 0; n < rig.s->function->node_count; n++)
         CHECK(choices[n].cost_us >= 0 && choices[n].cost_us < 1e10);
     }
-    end(&rig);
+    CHECK(rig_end(&rig));
   }
 }
 

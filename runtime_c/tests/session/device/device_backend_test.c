@@ -32,15 +32,14 @@ SMR_TEST(information_fits_callers_with_a_shorter_struct) {
 }
 
 SMR_TEST(constants_are_loaded_once_for_all_sessions_of_a_model) {
-  const samara_model *model, *other;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model), *m = rig_model(RIG_CHAIN, &other);
-  samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  samara_session *s[4];
+  struct literal *other = rig_model(RIG_CHAIN);
+  struct rig rig = rig_bare(rig_model(RIG_CHAIN), 2);
+  samara_backend **all = rig.devices;
+  samara_session *cpu = rig.cpu, *s[4];
   for (int i = 0; i < 4; i++) {
     // "w" is read in two regions of the first device, and not on the second.
-    s[i] = rig_session(i == 3 ? other : model, all, 2, (samara_session_options){0});
+    s[i] = rig_session(i == 3 ? &other->model : rig.model, all, 2, (samara_session_options){0});
     REQUIRE(s[i] != NULL);
     CHECK_EQ_INT(mirror_calls("load"), i == 3 ? 2 : 1);
   }
@@ -54,19 +53,16 @@ SMR_TEST(constants_are_loaded_once_for_all_sessions_of_a_model) {
   CHECK(rig_same(cpu, s[3], 1));
   samara_session_destroy(s[3]);
   CHECK(all[0]->loaded == NULL);
-  CHECK(mirror_live() == 2 && live > 2);
-  samara_session_destroy(cpu);
-  samara_backend_close(all[0]);
-  samara_backend_close(all[1]);
-  literal_free(l);
-  literal_free(m);
+  CHECK(live > 2);
+  CHECK(rig_end(&rig));
+  literal_free(other);
 }
 
 SMR_TEST(a_load_that_fails_leaves_nothing) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
+  struct rig rig = rig_bare(rig_model(RIG_CHAIN), 1);
+  const samara_model *model = rig.model;
+  samara_backend *device = rig.devices[0];
   samara_error error = {.text = ""};
   struct smr_loaded *loaded = NULL;
   const samara_region_tensor tensor = {.data = "abcd", .size_bytes = 4};
@@ -79,18 +75,13 @@ SMR_TEST(a_load_that_fails_leaves_nothing) {
   smr_backend_unload(device, loaded);
   smr_backend_unload(device, NULL);
   CHECK(device->loaded == NULL);
-  samara_backend_close(device);
-  CHECK_EQ_INT(mirror_live(), 0);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(the_memory_of_a_device_may_be_out_at_any_allocation) {
   static const samara_rates nothing = {.launch_ns = 0};
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  REQUIRE(cpu != NULL);
+  struct rig rig = rig_start(RIG_CHAIN, 0, (samara_session_options){0});
   for (int automatic = 0; automatic < 2; automatic++) {
     bool failed = true;
     for (size_t k = 1; failed && k < 60; k += automatic ? 5 : 1) {
@@ -106,10 +97,9 @@ SMR_TEST(the_memory_of_a_device_may_be_out_at_any_allocation) {
       REQUIRE(samara_backend_open(&options, &device, NULL) == SAMARA_OK);
       memory.fail_at = memory.calls + k;
       samara_session *s =
-          rig_session(model, &device, 1,
+          rig_session(rig.model, &device, 1,
                       (samara_session_options){.backend_auto = automatic, .backend_wait = true});
-      REQUIRE(s != NULL);
-      for (uint32_t run = 0; run < 3; run++) CHECK(rig_same(cpu, s, run));
+      for (uint32_t run = 0; run < 3; run++) CHECK(rig_same(rig.cpu, s, run));
       failed = memory.calls >= memory.fail_at;
       samara_session_destroy(s);
       samara_backend_close(device);
@@ -117,8 +107,7 @@ SMR_TEST(the_memory_of_a_device_may_be_out_at_any_allocation) {
       rig_remove(folder);
     }
   }
-  samara_session_destroy(cpu);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 // ---- threads ----
@@ -142,7 +131,7 @@ static void work(void *argument) {
     samara_session *s = rig_session(
         w->model, &w->device, 1,
         (samara_session_options){.backend_check_every = 3, .backend_auto = w->automatic});
-    // All have one, so that a constant stays loaded.
+    // All sessions exist at the same time, so that a constant stays loaded.
     if (round == 0) {
       atomic_fetch_add(w->ready, 1);
       while (atomic_load(w->ready) < THREADS) continue;
@@ -157,24 +146,21 @@ static void work(void *argument) {
 
 SMR_TEST(threads_share_a_device_and_its_constants) {
   for (int form = 0; form < 8; form++) {
-    const samara_model *model;
     rig_reset();
-    struct literal *l = rig_model(form & 4 ? RIG_LOOP : RIG_CHAIN, &model);
     rig_settings.any_range = form & 1;
-    samara_backend *device = rig_open(0, NULL, NULL);
+    struct rig rig = rig_bare(rig_model(form & 4 ? RIG_LOOP : RIG_CHAIN), 1);
     struct smr_os_thread threads[THREADS];
     struct worker workers[THREADS];
     atomic_int ready = 0;
     for (uint32_t i = 0; i < THREADS; i++) {
-      workers[i] = (struct worker){model, device, i * 1000, form & 2 && i % 2, &ready, true};
+      workers[i] =
+          (struct worker){rig.model, rig.devices[0], i * 1000, form & 2 && i % 2, &ready, true};
       REQUIRE(smr_os_thread_start(&threads[i], work, &workers[i]));
     }
     for (uint32_t i = 0; i < THREADS; i++) smr_os_thread_join(&threads[i]);
     for (uint32_t i = 0; i < THREADS; i++) CHECK(workers[i].ok);
-    CHECK(device->loaded == NULL);
-    samara_backend_close(device);
-    CHECK_EQ_INT(mirror_live(), 0);
-    literal_free(l);
+    CHECK(rig.devices[0]->loaded == NULL);
+    CHECK(rig_end(&rig));
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions that store float32 values as float16 on devices: answers, numbers that float16 does not
-// hold, and conversions. What keeps float32 stands in float16_forms_test.c.
+// Sessions that store float32 values as float16 on devices: answers, overflow, and conversions.
+// float16_forms_test.c tests which values keep float32.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -20,7 +20,7 @@ static const samara_session_options narrow = {.backend_float16 = true};
 
 // ---- answers ----
 
-// Whether floats are those of the CPU within what float16 rounds, and all else to the bit.
+// Whether floats equal those of the CPU within float16 rounding, and all others to the bit.
 static bool is_near(const samara_session *cpu, const samara_session *other) {
   for (uint32_t i = 0; i < cpu->function->user_output_count; i++) {
     samara_tensor a, b;
@@ -46,65 +46,47 @@ static bool run_near(samara_session *cpu, samara_session *other, uint32_t seed) 
 SMR_TEST(answers_are_near_those_of_the_cpu) {
   for (int m = 0; m < RIG_MODELS; m++)
     for (int form = 0; form < 4; form++) {
-      const samara_model *model;
       rig_reset();
       rig_settings.any_range = form & 1;
       rig_settings.lazy = form & 2;
-      struct literal *l = rig_model((enum rig_model)m, &model);
-      samara_backend *device = rig_open(0, NULL, NULL);
-      samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-      samara_session *s = rig_session(model, &device, 1, narrow);
-      REQUIRE(cpu != NULL && s != NULL);
+      struct rig rig = rig_start((enum rig_model)m, 1, narrow);
+      samara_session *cpu = rig.cpu, *s = rig.s;
       for (uint32_t run = 0; run < RUNS; run++)
         if (!CHECK(run_near(cpu, s, run)))
           fprintf(stderr, "model %d, form %d, run %u\n", m, form, (unsigned)run);
       CHECK_STR(rig_report(s).failure, "");
       CHECK_EQ_INT(rig_report(s).device_runs, RUNS);
       CHECK_EQ_INT(rig_report(s).repeated, 0);
-      samara_session_destroy(s);
-      samara_session_destroy(cpu);
-      samara_backend_close(device);
-      CHECK_EQ_INT(mirror_live(), 0);
-      literal_free(l);
+      CHECK(rig_end(&rig));
     }
 }
 
-// Sessions of two devices, with what one of them does not take on the other.
+// Sessions on two devices.
 SMR_TEST(models_at_random_are_near_too) {
   for (uint32_t seed = 0; seed < 60; seed++) {
-    const samara_model *model;
     rig_reset();
-    struct literal *l = rig_random_model(seed, &model);
-    samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
-    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-    samara_session *s = rig_session(model, all, 2, narrow);
-    samara_session *wide = rig_session(model, all, 2, (samara_session_options){0});
-    REQUIRE(cpu != NULL && s != NULL && wide != NULL);
+    struct rig rig = rig_start_random(seed, 2, narrow);
+    samara_session *cpu = rig.cpu, *s = rig.s;
+    samara_session *wide = rig_session(rig.model, rig.devices, 2, (samara_session_options){0});
     for (uint32_t run = 0; run < 3; run++) {
       CHECK(rig_feed(s, run) && literal_run(s) == SAMARA_OK);
       CHECK(rig_same(cpu, wide, run));
-      // Products of many numbers may be large: then the devices go on in float32.
+      // Products of many numbers may overflow. The devices then continue in float32.
       if (rig_report(s).repeated == 0) CHECK_STR(rig_report(s).failure, "");
     }
-    samara_session_destroy(s);
     samara_session_destroy(wide);
-    samara_session_destroy(cpu);
-    samara_backend_close(all[0]);
-    samara_backend_close(all[1]);
-    literal_free(l);
+    CHECK(rig_end(&rig));
   }
 }
 
 SMR_TEST(both_forms_of_a_constant_may_be_in_use_at_once) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  samara_session *s[4];
+  struct rig rig = rig_bare(rig_model(RIG_CHAIN), 1);
+  const samara_backend *device = rig.devices[0];
+  samara_session *cpu = rig.cpu, *s[4];
   for (int i = 0; i < 4; i++)
-    s[i] = rig_session(model, &device, 1, i % 2 == 0 ? narrow : (samara_session_options){0});
-  REQUIRE(cpu != NULL && s[0] != NULL && s[1] != NULL && s[2] != NULL && s[3] != NULL);
+    s[i] =
+        rig_session(rig.model, rig.devices, 1, i % 2 == 0 ? narrow : (samara_session_options){0});
   CHECK_EQ_INT(mirror_calls("load"), 2);
   for (const struct smr_loaded *a = device->loaded; a != NULL; a = a->next) CHECK(a->users >= 2);
   for (uint32_t run = 0; run < RUNS; run++)
@@ -116,57 +98,38 @@ SMR_TEST(both_forms_of_a_constant_may_be_in_use_at_once) {
   CHECK(rig_same(cpu, s[1], 7));
   samara_session_destroy(s[1]);
   samara_session_destroy(s[3]);
-  samara_session_destroy(cpu);
   CHECK(device->loaded == NULL);
-  samara_backend_close(device);
-  CHECK_EQ_INT(mirror_live(), 0);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(strict_sessions_do_without) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  samara_session *s = literal_session(model, (samara_session_options){.strict_accuracy = true,
-                                                                      .backend_float16 = true,
-                                                                      .backends = &device,
-                                                                      .backend_count = 1});
-  REQUIRE(cpu != NULL && s != NULL);
-  CHECK(rig_same(cpu, s, 3));
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  samara_backend_close(device);
-  literal_free(l);
+  struct rig rig = rig_bare(rig_model(RIG_CHAIN), 1);
+  rig.s = literal_session(rig.model, (samara_session_options){.strict_accuracy = true,
+                                                              .backend_float16 = true,
+                                                              .backends = rig.devices,
+                                                              .backend_count = 1});
+  CHECK(rig_same(rig.cpu, rig.s, 3));
+  CHECK(rig_end(&rig));
 }
 
 // ---- wrong answers ----
 
 SMR_TEST(a_kind_that_was_wrong_in_float16_keeps_float32) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_SYMBOLIC, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
   rig_settings.wrong_op = "sigmoid";
-  samara_session *s = rig_session(model, &device, 1, narrow);
-  REQUIRE(cpu != NULL && s != NULL);
+  struct rig rig = rig_start(RIG_SYMBOLIC, 1, narrow);
+  samara_session *cpu = rig.cpu, *s = rig.s;
   CHECK(rig_same(cpu, s, 1) || run_near(cpu, s, 1));
   CHECK_CONTAINS(rig_report(s).failure, "(sigmoid float16 float16)");
   CHECK(!rig_report(s).active && rig_report(s).repeated == 1);
-  CHECK_EQ_INT(smr_trust_of(device, "sigmoid float16 float16"), SMR_TRUST_BAD);
-  CHECK_EQ_INT(smr_trust_of(device, "sigmoid float32 float32"), SMR_TRUST_UNKNOWN);
-  samara_session_destroy(s);
+  CHECK_EQ_INT(smr_trust_of(rig.devices[0], "sigmoid float16 float16"), SMR_TRUST_BAD);
+  CHECK_EQ_INT(smr_trust_of(rig.devices[0], "sigmoid float32 float32"), SMR_TRUST_UNKNOWN);
   rig_settings.wrong_op = NULL;
-  s = rig_session(model, &device, 1, narrow);
-  REQUIRE(s != NULL);
+  s = rig_again(&rig, narrow);
   CHECK(rig_node(s, "sigmoid")->space == 1 && !rig_node(s, "sigmoid")->float16);
   CHECK(rig_same(cpu, s, 2));
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 // ---- numbers that float16 does not hold ----
@@ -183,18 +146,14 @@ SMR_TEST(a_number_that_is_too_large_ends_float16_not_the_device) {
   static const int earlier[] = {0, 1, 3, 15};
   for (size_t i = 0; i < sizeof earlier / sizeof *earlier; i++) {
     const int before = earlier[i];
-    const samara_model *model;
     rig_reset();
     rig_settings.any_range = i % 2 == 0;
-    struct literal *l = rig_model(RIG_SYMBOLIC, &model);
-    samara_backend *device = rig_open(0, NULL, NULL);
-    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-    samara_session *s = rig_session(model, &device, 1, narrow);
-    REQUIRE(cpu != NULL && s != NULL);
+    struct rig rig = rig_start(RIG_SYMBOLIC, 1, narrow);
+    samara_session *cpu = rig.cpu, *s = rig.s;
     for (int run = 0; run < before; run++)
       CHECK(run_scaled(cpu, 1) && run_scaled(s, 1) && is_near(cpu, s));
     CHECK(rig_node(s, "mul")->float16);
-    // 1600 * -1600 is no float16. Runs 1, 2, 4, 8 … see it.
+    // 1600 * -1600 overflows float16. Runs 1, 2, 4, 8 … check for that.
     CHECK(run_scaled(cpu, 400) && run_scaled(s, 400) && rig_compare(cpu, s));
     CHECK_EQ_INT(rig_report(s).repeated, 1);
     CHECK_STR(rig_report(s).failure, "");
@@ -206,11 +165,7 @@ SMR_TEST(a_number_that_is_too_large_ends_float16_not_the_device) {
     for (int run = 0; run < RUNS; run++)
       CHECK(run_scaled(cpu, 900) && run_scaled(s, 900) && rig_compare(cpu, s));
     CHECK_EQ_INT(rig_report(s).repeated, 1);
-    samara_session_destroy(s);
-    samara_session_destroy(cpu);
-    samara_backend_close(device);
-    CHECK_EQ_INT(mirror_live(), 0);
-    literal_free(l);
+    CHECK(rig_end(&rig));
   }
 }
 
@@ -218,72 +173,54 @@ SMR_TEST(a_device_that_fails_after_that_leaves_the_run_to_the_cpu) {
   static const char *const functions[] = {"compile", "load", "allocate", "submit", "wait", "copy"};
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
     for (int call = 1; call < 40; call++) {
-      const samara_model *model;
       rig_reset();
-      struct literal *l = rig_model(RIG_SYMBOLIC, &model);
-      samara_backend *device = rig_open(0, NULL, NULL);
-      samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-      samara_session *s = rig_session(model, &device, 1, narrow);
-      REQUIRE(cpu != NULL && s != NULL);
+      struct rig rig = rig_start(RIG_SYMBOLIC, 1, narrow);
+      samara_session *cpu = rig.cpu, *s = rig.s;
       mirror_fail(functions[i], call);
       CHECK(run_scaled(cpu, 400) && run_scaled(s, 400) && rig_compare(cpu, s));
       CHECK(rig_report(s).repeated >= 1);
       mirror_fail(functions[i], 0);
       CHECK(run_scaled(cpu, 500) && run_scaled(s, 500) && rig_compare(cpu, s));
-      samara_session_destroy(s);
-      samara_session_destroy(cpu);
-      samara_backend_close(device);
-      CHECK_EQ_INT(mirror_live(), 0);
-      literal_free(l);
+      CHECK(rig_end(&rig));
     }
 }
 
-// x + w is small, and what float16 rounds of w is not: the CPU has to add what the device added.
+// x + w is small compared with the rounding error of w in float16. The CPU must add the rounded
+// weights, as the device does.
 SMR_TEST(checks_read_weights_as_the_device_has_them) {
   static const float weights[] = {-1000.3f, -1000.7f, -1001.2f, -1001.8f};
   static const float x[] = {1000, 1000.5f, 1001, 1001.5f};
-  const samara_model *model;
   rig_reset();
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t four = literal_int(f, 4);
-  const uint32_t in = literal_value(f, "x", SAMARA_FLOAT32, 1, four);
+  const uint32_t in = literal_input(f, literal_vector(f, "x", four));
   const uint32_t w = literal_constant(l, f, "w", SAMARA_FLOAT32, weights, 1, 4);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, four);
-  literal_input(f, in);
-  literal_node(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(in, w), LITERAL_LIST(y));
+  const uint32_t y =
+      literal_map(f, smr_op_find(SMR_CODE_ADD), "add", LITERAL_LIST(in, w), "y", four);
   literal_output(f, y, "y");
-  model = literal_finish(l);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *s =
-      rig_session(model, &device, 1,
-                  (samara_session_options){.backend_float16 = true, .backend_check_every = 1});
-  REQUIRE(s != NULL);
+  (void)literal_finish(l);
+  struct rig rig =
+      rig_with(l, 1, (samara_session_options){.backend_float16 = true, .backend_check_every = 1});
+  samara_session *s = rig.s;
   CHECK(literal_feed(s, 0, x, 4));
   const float want[] = {-0.5f, 0, 0, -0.5f};
   for (int run = 0; run < 3; run++)
     CHECK(literal_run(s) == SAMARA_OK && literal_expect(s, 0, want, 4));
   CHECK_STR(rig_report(s).failure, "");
   CHECK_EQ_INT(rig_report(s).checks, 3);
-  CHECK_EQ_INT(smr_trust_of(device, "add float16 float16 float16"), SMR_TRUST_GOOD);
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK_EQ_INT(smr_trust_of(rig.devices[0], "add float16 float16 float16"), SMR_TRUST_GOOD);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(infinities_of_the_model_are_no_overflow) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_SYMBOLIC, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *s = rig_session(model, &device, 1, narrow);
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_SYMBOLIC, 1, narrow);
+  samara_session *s = rig.s;
   CHECK(run_scaled(s, INFINITY));
   CHECK_EQ_INT(rig_report(s).repeated, 0);
   CHECK(rig_node(s, "mul")->float16);
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 // ---- conversions ----

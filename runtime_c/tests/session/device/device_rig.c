@@ -15,7 +15,7 @@
 
 struct rig_settings rig_settings;
 static samara_backend_table rig_own;
-static SMR_ATOMIC(void *) rig_second;  // the device of number 1
+static SMR_ATOMIC(void *) rig_second;  // device 1
 
 void rig_reset(void) {
   mirror_reset();
@@ -73,8 +73,8 @@ static void rig_spoil(void *device, const samara_region *region, const samara_re
 
 // ---- steps ----
 
-// Whether any node outside of the step that ends with `last` reads what its nodes make, before it
-// if `before`, or at all.
+// Whether a node outside of the step that ends with `last` reads `tensor`; with `before`, only
+// nodes before `last` count.
 static bool rig_is_read(const samara_region *region, uint32_t last, int32_t tensor, bool before) {
   for (uint32_t n = 0; n < (before ? last : region->node_count); n++)
     for (uint32_t i = 0; i < region->nodes[n].input_count; i++)
@@ -86,7 +86,7 @@ static bool rig_is_view(const samara_region_node *node) {
   return strcmp(node->op, "reshape") == 0 || strcmp(node->op, "identity") == 0;
 }
 
-// Take the step of node m into that of node n, where nobody reads of it before that.
+// Join the step of node m to that of node n, unless a node between them reads from it.
 static void rig_join(const samara_region *region, uint32_t m, uint32_t n) {
   const uint32_t with = region->joins[m].last;
   bool taken[LITERAL_NODES] = {false}, good = true;
@@ -133,7 +133,7 @@ static samara_status rig_each(void *device, void *program, const samara_region *
   return status;
 }
 
-// The step that ends with node `last`. What nobody else reads of it is spoiled afterwards.
+// The step that ends with node `last`. Tensors that no other node reads are overwritten afterwards.
 static samara_status rig_step(void *device, void *program, const samara_region *region,
                               uint32_t last, uint64_t *ticket, samara_error *error) {
   bool several = false;
@@ -171,7 +171,7 @@ static samara_status rig_compute(void *device, void *program, const samara_regio
 
 // ---- work that waits ----
 
-// A copy, or where `program` is set nodes of a region.
+// A copy or, if `program` is set, nodes of a region.
 struct rig_work {
   void *device, *program;
   samara_copy copy;
@@ -298,6 +298,52 @@ static uint32_t rig_random(uint32_t *state) {
   return *state >> 8;
 }
 
+void rig_destroy(struct rig *rig) {
+  samara_session_destroy(rig->s);
+  rig->s = NULL;
+}
+
+samara_session *rig_again(struct rig *rig, samara_session_options options) {
+  rig_destroy(rig);
+  return rig->s = rig_session(rig->model, rig->devices, rig->count, options);
+}
+
+static struct rig rig_beside(struct literal *l, size_t count, bool keep_all) {
+  struct rig rig = {.l = l, .model = &l->model, .count = count};
+  for (uint32_t i = 0; i < count; i++)
+    rig.devices[i] = rig_open(i, rig_settings.cache_folder, rig_settings.rates_file);
+  rig.cpu = rig_session(rig.model, NULL, 0, (samara_session_options){.keep_all = keep_all});
+  return rig;
+}
+
+struct rig rig_bare(struct literal *l, size_t count) { return rig_beside(l, count, false); }
+
+struct rig rig_with(struct literal *l, size_t count, samara_session_options options) {
+  struct rig rig = rig_beside(l, count, options.keep_all);
+  if (count != 0) (void)rig_again(&rig, options);
+  return rig;
+}
+
+struct rig rig_start(enum rig_model which, size_t count, samara_session_options options) {
+  return rig_with(rig_model(which), count, options);
+}
+
+struct rig rig_start_random(uint32_t seed, size_t count, samara_session_options options) {
+  return rig_with(rig_random_model(seed), count, options);
+}
+
+bool rig_end(struct rig *rig) {
+  samara_session_destroy(rig->s);
+  samara_session_destroy(rig->cpu);
+  const int with_devices = mirror_live();
+  for (size_t i = 0; i < rig->count; i++) samara_backend_close(rig->devices[i]);
+  literal_free(rig->l);
+  if (with_devices == (int)rig->count && mirror_live() == 0) return true;
+  fprintf(stderr, "the mirror has %d handles with %zu devices open, %d without\n", with_devices,
+          rig->count, mirror_live());
+  return false;
+}
+
 static void rig_fill(const samara_tensor *t, uint32_t seed) {
   uint32_t state = seed * 2654435761u + 12345u;
   if (t->dtype == SAMARA_FLOAT32)
@@ -328,7 +374,7 @@ bool rig_compare(const samara_session *cpu, const samara_session *other) {
         samara_session_output(other, i, &b) != SAMARA_OK ||
         memcmp(a.shape, b.shape, sizeof a.shape) != 0 || a.size_bytes != b.size_bytes ||
         (a.size_bytes != 0 && memcmp(a.data, b.data, a.size_bytes) != 0)) {
-      fprintf(stderr, "output %u is another one\n", (unsigned)i);
+      fprintf(stderr, "output %u differs\n", (unsigned)i);
       return false;
     }
   }

@@ -8,8 +8,8 @@
 #include "session/model_literal.h"
 #include "session/session.h"
 
-/// What a model is about. Names of nodes say where they may run: "host…" on the CPU only, "one…" on
-/// the first device only, "two…" on the second only, others anywhere.
+/// The feature that a model tests. Names of nodes say where they may run: "host…" on the CPU only,
+/// "one…" on the first device only, "two…" on the second only, others anywhere.
 enum rig_model {
   RIG_CHAIN,     // a value used on host and device, a constant in two regions, a view
   RIG_SYMBOLIC,  // dim n, at most 8
@@ -27,23 +27,25 @@ enum rig_model {
   RIG_UNBOUNDED = RIG_MODELS,  // RIG_SYMBOLIC without an upper bound: no shapes before a resize
 };
 
-/// The model; it belongs to the literal, which literal_free releases.
-struct literal *rig_model(enum rig_model which, const samara_model **model);
+/// The model, finished; literal_free releases it.
+struct literal *rig_model(enum rig_model which);
 
-/// A model of some 20 nodes that `seed` decides: operators, operands, places, views, outputs.
-struct literal *rig_random_model(uint32_t seed, const samara_model **model);
+/// A model of some 20 nodes: `seed` decides operators, operands, places, views and outputs.
+struct literal *rig_random_model(uint32_t seed);
 
-/// Settings of the device, of the process. rig_reset sets all to 0 and calls mirror_reset.
+/// Settings of the device, for the whole process. rig_reset sets all to 0 and calls mirror_reset.
 struct rig_settings {
-  const char *wrong_op;  // every answer to such a node is wrong in its first element; NULL: none
+  const char *wrong_op;  // this operator's first element is always wrong; NULL: none
   bool any_range;        // samara_requirements.any_range
-  // Of any_range: nodes are joined to steps at random, as this seed decides; 0: none are.
+  // With any_range: the seed by which nodes are joined to steps at random; 0: none are.
   uint32_t joins;
-  bool wrong_steps;           // every step of several nodes gives a wrong answer
-  bool bad_joins;             // compile joins what cannot be
-  bool lazy;                  // copies and submissions are done when somebody waits; for one thread
+  bool wrong_steps;           // steps of several nodes give wrong answers
+  bool bad_joins;             // compile returns an invalid join
+  bool lazy;                  // work is done when the session waits; one thread only
   uint64_t most_bytes;        // samara_requirements.max_memory_bytes
-  const samara_rates *rates;  // that the device states; NULL: the mirror's
+  const samara_rates *rates;  // stated by the device; NULL: the mirror's
+  // Of devices that rig_start opens: the cache folder, and the file of rates; NULL: none.
+  const char *cache_folder, *rates_file;
 };
 extern struct rig_settings rig_settings;
 void rig_reset(void);
@@ -53,19 +55,43 @@ const samara_backend_table *rig_table(void);
 /// Device `index` of it. NULL, with its error printed, on failure.
 samara_backend *rig_open(uint32_t index, const char *cache, const char *rates);
 
-/// A session with strict accuracy on `count` devices (0: the CPU), with what `options` has besides.
-/// With backend_float16 accuracy is not strict, which excludes it.
+/// A session with these options on `count` devices (0: the CPU). Accuracy is strict unless
+/// backend_float16 is set, which excludes it.
 samara_status rig_try(const samara_model *model, samara_backend **devices, size_t count,
                       samara_session_options options, samara_session **out);
-/// The same that prints why there is none.
+/// The same; aborts, with the error printed, where there is none.
 samara_session *rig_session(const samara_model *model, samara_backend **devices, size_t count,
                             samara_session_options options);
+
+/// A model with a session on `count` devices of the mirror (0: none) beside one on the CPU, which
+/// keeps all tensors if the first one does. rig_end releases everything.
+struct rig {
+  struct literal *l;
+  const samara_model *model;
+  samara_backend *devices[2];
+  size_t count;
+  samara_session *cpu, *s;
+};
+/// `l` is a finished model.
+struct rig rig_start(enum rig_model which, size_t count, samara_session_options options);
+struct rig rig_start_random(uint32_t seed, size_t count, samara_session_options options);
+struct rig rig_with(struct literal *l, size_t count, samara_session_options options);
+/// The same without a session on the devices: `s` is NULL.
+struct rig rig_bare(struct literal *l, size_t count);
+/// Replace the session on the devices by a new one. Returns it.
+samara_session *rig_again(struct rig *rig, samara_session_options options);
+/// End the session on the devices.
+void rig_destroy(struct rig *rig);
+/// Release everything. Returns whether the sessions released all handles but the devices, and the
+/// devices theirs; false with a message.
+bool rig_end(struct rig *rig);
+
 /// Fill the inputs with numbers that `seed` decides. Integers are from 1 to 3.
 bool rig_feed(samara_session *session, uint32_t seed);
 /// Feed both, run both, and compare the bits of all outputs. False with a message.
 bool rig_same(samara_session *cpu, samara_session *other, uint32_t seed);
-/// Run both where an allocation of `other` fails at one call: a run may lack memory after that
-/// call, and succeeds after a resize then, with the CPU's bits. False where it does not.
+/// Run both while one allocation of `other` fails: that run may fail for lack of memory, and must
+/// then succeed after a resize, with the CPU's bits. Returns whether it did.
 bool rig_hungry(samara_session *cpu, samara_session *other, uint32_t seed,
                 struct literal_memory *memory);
 /// Whether the outputs of two sessions that have run have the same bits. False with a message.

@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running on devices: the bits of the CPU for models of all kinds, copies once for each value and
-// space, and what people look at.
+// Running on devices: the bits of the CPU for models of all kinds, one copy for each value and
+// space, watching, keeping and profiling.
 #include "base/fp.h"
 
 #include "harness.h"
 
 #include "session/device/device_rig.h"
 
-// Every model on one device and on two, with and without tickets and ranges, at once and when
-// somebody waits.
+// A model with and without tickets and ranges, computed at once and when the session waits.
 static void check_model(enum rig_model which, size_t devices, int form) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(which, &model);
   mirror_tickets(form & 1);
   rig_settings.any_range = (form & 2) != 0;
   rig_settings.lazy = (form & 4) != 0;
-  samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  samara_session *s =
-      rig_session(model, all, devices, (samara_session_options){.backend_check_every = 3});
+  struct rig rig = rig_start(which, devices, (samara_session_options){.backend_check_every = 3});
+  samara_session *cpu = rig.cpu, *s = rig.s;
   if (CHECK(cpu != NULL && s != NULL)) {
     for (uint32_t seed = 0; seed < 9; seed++)
       if (!CHECK(rig_same(cpu, s, seed))) fprintf(stderr, "model %d, form %d\n", (int)which, form);
@@ -30,12 +25,7 @@ static void check_model(enum rig_model which, size_t devices, int form) {
     CHECK_EQ_INT(report.repeated, 0);
     CHECK(report.checks > 1);
   }
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  samara_backend_close(all[0]);
-  samara_backend_close(all[1]);
-  CHECK_EQ_INT(mirror_live(), 0);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(models_have_the_bits_of_the_cpu) {
@@ -51,55 +41,40 @@ SMR_TEST(models_on_two_devices_have_the_bits_of_the_cpu) {
 SMR_TEST(random_models_have_the_bits_of_the_cpu) {
   uint32_t regions = 0;
   for (uint32_t seed = 0; seed < 300; seed++) {
-    const samara_model *model;
     rig_reset();
     rig_settings.lazy = true;
     rig_settings.any_range = seed % 2;
-    struct literal *l = rig_random_model(seed, &model);
-    samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
-    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-    samara_session *s =
-        rig_session(model, all, 2,
-                    (samara_session_options){.backend_check_every = 3, .keep_all = seed % 5 == 0});
-    REQUIRE(cpu != NULL && s != NULL);
+    struct rig rig = rig_start_random(
+        seed, 2, (samara_session_options){.backend_check_every = 3, .keep_all = seed % 5 == 0});
+    samara_session *cpu = rig.cpu, *s = rig.s;
     for (uint32_t run = 0; run < 4; run++)
       if (!CHECK(rig_same(cpu, s, run))) fprintf(stderr, "seed %u\n", (unsigned)seed);
     CHECK_STR(rig_report(s).failure, "");
     regions += rig_report(s).regions;
-    samara_session_destroy(s);
-    samara_session_destroy(cpu);
-    samara_backend_close(all[0]);
-    samara_backend_close(all[1]);
-    literal_free(l);
+    CHECK(rig_end(&rig));
   }
   CHECK(regions > 900);
 }
 
 SMR_TEST(a_value_is_copied_once_for_each_space) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
   // One device: x, host_neg and two_add go to it; one_relu, one_mul, y and z come from it. With
   // two, the second takes one_mul and one_relu from the host, and gives two_add.
   static const int copies[] = {7, 10};
   for (size_t devices = 1; devices <= 2; devices++) {
-    samara_session *s = rig_session(model, all, devices,
-                                    (samara_session_options){.backend_check_every = UINT64_MAX});
-    REQUIRE(s != NULL);
+    struct rig rig =
+        rig_start(RIG_CHAIN, devices, (samara_session_options){.backend_check_every = UINT64_MAX});
+    samara_session *s = rig.s;
     CHECK(rig_feed(s, 1));
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-    const int before = mirror_calls("copy");  // those of checks are over
+    const int before = mirror_calls("copy");  // checks copy in the first run only
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);
     CHECK_EQ_INT(mirror_calls("copy") - before, copies[devices - 1]);
-    samara_session_destroy(s);
+    CHECK(rig_end(&rig));
   }
-  samara_backend_close(all[0]);
-  samara_backend_close(all[1]);
-  literal_free(l);
 }
 
-// ---- people who look ----
+// ---- watch, keep, profile ----
 
 struct seen {
   size_t count;
@@ -118,17 +93,13 @@ static int look(void *user, const char *node, const char *const *names,
 
 SMR_TEST(what_is_watched_is_what_the_cpu_computes) {
   for (int which = 0; which < RIG_MODELS; which++) {
-    const samara_model *model;
     rig_reset();
     rig_settings.lazy = true;
-    struct literal *l = rig_model((enum rig_model)which, &model);
-    samara_backend *device = rig_open(0, NULL, NULL);
-    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-    samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
-    REQUIRE(cpu != NULL && s != NULL);
+    struct rig rig = rig_start((enum rig_model)which, 1, (samara_session_options){0});
+    samara_session *cpu = rig.cpu, *s = rig.s;
     for (uint32_t seed = 0; seed < 4; seed++) {
       struct seen a = {0}, b = {0};
-      // Watched and not, in turns.
+      // The second run is not watched.
       CHECK_EQ_INT(samara_session_watch(cpu, seed == 1 ? NULL : look, &a), SAMARA_OK);
       CHECK_EQ_INT(samara_session_watch(s, seed == 1 ? NULL : look, &b), SAMARA_OK);
       CHECK(rig_same(cpu, s, seed));
@@ -136,23 +107,17 @@ SMR_TEST(what_is_watched_is_what_the_cpu_computes) {
       CHECK(a.sum == b.sum && (a.count != 0) == (seed != 1));
     }
     CHECK_STR(rig_report(s).failure, "");
-    samara_session_destroy(s);
-    samara_session_destroy(cpu);
-    samara_backend_close(device);
-    literal_free(l);
+    CHECK(rig_end(&rig));
   }
 }
 
 SMR_TEST(what_is_kept_is_what_the_cpu_computes) {
   for (int which = 0; which < RIG_MODELS; which++) {
-    const samara_model *model;
     rig_reset();
     rig_settings.lazy = true;
-    struct literal *l = rig_model((enum rig_model)which, &model);
-    samara_backend *device = rig_open(0, NULL, NULL);
-    samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){.keep_all = true});
-    samara_session *s = rig_session(model, &device, 1, (samara_session_options){.keep_all = true});
-    REQUIRE(cpu != NULL && s != NULL);
+    struct rig rig =
+        rig_start((enum rig_model)which, 1, (samara_session_options){.keep_all = true});
+    samara_session *cpu = rig.cpu, *s = rig.s;
     for (uint32_t seed = 0; seed < 3; seed++) {
       CHECK(rig_same(cpu, s, seed));
       const struct smr_function *f = s->function;
@@ -165,28 +130,21 @@ SMR_TEST(what_is_kept_is_what_the_cpu_computes) {
       }
     }
     CHECK_STR(rig_report(s).failure, "");
-    samara_session_destroy(s);
-    samara_session_destroy(cpu);
-    samara_backend_close(device);
-    literal_free(l);
+    CHECK(rig_end(&rig));
   }
 }
 
 SMR_TEST(a_profile_names_the_device) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  samara_session *s = rig_session(model, all, 2, (samara_session_options){.profile = true});
+  struct rig rig = rig_start(RIG_CHAIN, 2, (samara_session_options){.profile = true});
+  samara_session *cpu = rig.cpu, *s = rig.s;
   mirror_tickets(true);
-  REQUIRE(cpu != NULL && s != NULL);
   for (uint32_t run = 0; run < 2; run++) {
     samara_profile_row rows[16];
     size_t count = 0;
     const int waits = mirror_calls("wait");
     CHECK(rig_same(cpu, s, run));
-    // Of 9 nodes, and of the borders of 4 regions: what a node takes ends when it is done.
+    // 9 nodes and the copies of 4 regions: a node's time ends when its work is done.
     if (run == 1) CHECK_EQ_INT(mirror_calls("wait") - waits, 9 + 4);
     CHECK_EQ_INT(samara_session_profile(s, rows, 16, &count), SAMARA_OK);
     REQUIRE(count == s->function->node_count);
@@ -199,52 +157,37 @@ SMR_TEST(a_profile_names_the_device) {
       CHECK(i == 0 || rows[i].start_ns >= rows[i - 1].start_ns + rows[i - 1].total_ns);
     }
   }
-  // A run that is timed checks what it computes.
+  // Profiled runs are checked.
   CHECK(rig_report(s).checks != 0);
   CHECK_EQ_INT(samara_session_set_profiling(s, false), SAMARA_OK);
   const uint64_t checks = rig_report(s).checks;
   CHECK(rig_same(cpu, s, 2));
   CHECK_EQ_INT(rig_report(s).checks, checks);
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  samara_backend_close(all[0]);
-  samara_backend_close(all[1]);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 // ---- limits ----
 
 SMR_TEST(steps_and_deadlines_end_runs_on_devices_too) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *s = rig_session(model, &device, 1, (samara_session_options){.max_steps = 10});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_CHAIN, 1, (samara_session_options){.max_steps = 10});
+  samara_session *s = rig.s;
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-  samara_session_destroy(s);
-  s = rig_session(model, &device, 1, (samara_session_options){.max_steps = 9});
-  REQUIRE(s != NULL);
+  s = rig_again(&rig, (samara_session_options){.max_steps = 9});
   for (int i = 0; i < 2; i++) CHECK_EQ_INT(samara_session_run(s), SAMARA_LIMIT);
   CHECK_CONTAINS(samara_session_error(s), "max_steps = 9");
-  // No failure of the device, and steps begin again after one.
+  // This is no failure of the device. After one, counting of steps starts again.
   CHECK_EQ_INT(rig_report(s).repeated, 0);
-  samara_session_destroy(s);
-  s = rig_session(model, &device, 1, (samara_session_options){.max_steps = 10});
-  REQUIRE(s != NULL);
+  s = rig_again(&rig, (samara_session_options){.max_steps = 10});
   mirror_fail("submit", 2);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   CHECK_EQ_INT(rig_report(s).repeated, 1);
-  samara_session_destroy(s);
-  s = rig_session(model, &device, 1, (samara_session_options){.deadline_us = 1});
-  REQUIRE(s != NULL);
+  s = rig_again(&rig, (samara_session_options){.deadline_us = 1});
   int late = 0;
   for (int i = 0; i < 20; i++) late += samara_session_run(s) == SAMARA_LIMIT;
   CHECK(late != 0);
   CHECK_EQ_INT(rig_report(s).repeated, 0);
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 static int cancel(void *user, const char *node, const char *const *names,
@@ -255,33 +198,24 @@ static int cancel(void *user, const char *node, const char *const *names,
 }
 
 SMR_TEST(a_run_is_cancelled_between_regions) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_CHAIN, 1, (samara_session_options){0});
+  samara_session *s = rig.s;
   CHECK_EQ_INT(samara_session_watch(s, cancel, s), SAMARA_OK);
   CHECK_EQ_INT(samara_session_run(s), SAMARA_CANCELLED);
   CHECK_EQ_INT(samara_session_watch(s, NULL, NULL), SAMARA_OK);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   CHECK_EQ_INT(rig_report(s).repeated, 0);
   CHECK(rig_report(s).active);
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 // ---- memory of the caller ----
 
 SMR_TEST(inputs_and_outputs_may_be_memory_of_the_caller) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
-  REQUIRE(cpu != NULL && s != NULL);
+  struct rig rig = rig_start(RIG_CHAIN, 1, (samara_session_options){0});
+  samara_session *cpu = rig.cpu, *s = rig.s;
   float x[6], y[6], z[6];
   for (int at = 0; at < 3; at++) {
     // The input may lie in an output.
@@ -303,14 +237,9 @@ SMR_TEST(inputs_and_outputs_may_be_memory_of_the_caller) {
       CHECK((t.data == z) == (at > 0));
     }
     CHECK_EQ_INT(rig_report(s).repeated, 1);
-    samara_session_destroy(s);
-    s = rig_session(model, &device, 1, (samara_session_options){0});
-    REQUIRE(s != NULL);
+    s = rig_again(&rig, (samara_session_options){0});
   }
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST_MAIN(

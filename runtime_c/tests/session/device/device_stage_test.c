@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans of devices' memory: what lives at the same time lies apart, views share, and what a device
-// has too little of ends on the CPU.
+// Plans of devices' memory: values that live at the same time do not overlap, views share bytes,
+// and a device with too little memory leaves the work to the CPU.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -11,8 +11,8 @@ static bool apart(uint64_t a, size_t a_bytes, uint64_t b, size_t b_bytes) {
   return a + a_bytes <= b || b + b_bytes <= a;
 }
 
-// Every pair of values of a space that live in the same block, by the last use that the nodes of
-// this space make of them, found without what region.c noted.
+// Checks every pair of values in one block of a space. The last use of each is computed here,
+// independently of region.c.
 static void check_space(const struct smr_frame *frame, uint32_t index) {
   const struct smr_function *f = frame->function;
   const struct smr_device_space *space = &frame->devices->spaces[index];
@@ -30,7 +30,7 @@ static void check_space(const struct smr_frame *frame, uint32_t index) {
       const int32_t x = f->nodes[n].inputs[i];
       if (x < 0 || f->values[x].constant >= 0) continue;
       if (last[x] == 0) last[x] = n + 1;
-      // It was copied when its first region began, if it was not made here.
+      // A value from another space is copied when its first region begins.
       if (frame->values[x].space != index + 1) first[x] = begin;
     }
     for (uint32_t i = 0; i < f->nodes[n].output_count; i++) {
@@ -40,7 +40,7 @@ static void check_space(const struct smr_frame *frame, uint32_t index) {
       if (!frame->values[y].on_device && last[y] < end + 1) last[y] = end + 1;
     }
   }
-  // Variables that stay live for ever.
+  // Resident variables are always live.
   for (uint32_t a = 0; a < f->value_count; a++)
     if (space->values[a].here && smr_resident_of(frame, space, space->values[a].root) != NULL) {
       CHECK_EQ_INT(space->values[space->values[a].root].stage, 0);
@@ -62,7 +62,7 @@ static void check_space(const struct smr_frame *frame, uint32_t index) {
     }
 }
 
-// What the regions are told is where the plan puts it, inside of a block.
+// Offsets in the regions equal those of the plan and lie inside a block.
 static void check_regions(const samara_session *s) {
   for (const struct smr_device_region *r = s->common.devices->regions; r != NULL; r = r->next)
     for (uint32_t i = 0; i < r->region.tensor_count; i++) {
@@ -86,14 +86,11 @@ static void check_regions(const samara_session *s) {
 }
 
 SMR_TEST(values_that_live_at_the_same_time_lie_apart) {
-  for (int which = 0; which < RIG_MODELS; which++) {
-    const samara_model *model;
-    rig_reset();
-    struct literal *l = rig_model((enum rig_model)which, &model);
-    samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
+  for (int which = 0; which < RIG_MODELS; which++)
     for (size_t devices = 1; devices <= 2; devices++) {
-      samara_session *s = rig_session(model, all, devices, (samara_session_options){0});
-      REQUIRE(s != NULL);
+      rig_reset();
+      struct rig rig = rig_start((enum rig_model)which, devices, (samara_session_options){0});
+      samara_session *s = rig.s;
       for (uint32_t run = 0; run < 3; run++) {
         CHECK(rig_feed(s, run));
         CHECK_EQ_INT(literal_run(s), SAMARA_OK);
@@ -102,38 +99,25 @@ SMR_TEST(values_that_live_at_the_same_time_lie_apart) {
             check_space(s->frames.order[i], d);
         if (which != RIG_IF) check_regions(s);  // a branch that has never run has no place
       }
-      samara_session_destroy(s);
+      CHECK(rig_end(&rig));
     }
-    samara_backend_close(all[0]);
-    samara_backend_close(all[1]);
-    literal_free(l);
-  }
 }
 
 SMR_TEST(values_of_random_models_lie_apart) {
   for (uint32_t seed = 0; seed < 200; seed++) {
-    const samara_model *model;
     rig_reset();
-    struct literal *l = rig_random_model(seed, &model);
-    samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
-    samara_session *s = rig_session(model, all, 2, (samara_session_options){0});
-    REQUIRE(s != NULL);
+    struct rig rig = rig_start_random(seed, 2, (samara_session_options){0});
+    samara_session *s = rig.s;
     for (uint32_t d = 0; s->entry->devices != NULL && d < 2; d++) check_space(s->entry, d);
     check_regions(s);
-    samara_session_destroy(s);
-    samara_backend_close(all[0]);
-    samara_backend_close(all[1]);
-    literal_free(l);
+    CHECK(rig_end(&rig));
   }
 }
 
 SMR_TEST(a_view_shares_the_bytes_of_its_input) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_CHAIN, 1, (samara_session_options){0});
+  samara_session *s = rig.s;
   const struct smr_frame *frame = s->entry;
   // "one_add", "sub" that the view is of, and two more at most live at once.
   CHECK_EQ_INT(rig_report(s).device_bytes, 4 * 64);
@@ -145,28 +129,21 @@ SMR_TEST(a_view_shares_the_bytes_of_its_input) {
     // "last" reads the input after "tanh" has read the view.
     CHECK_EQ_INT(values[node->inputs[0]].last, frame->function->node_count - 1);
   }
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(blocks_grow_with_the_dims_and_are_counted) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_UNBOUNDED, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
-  REQUIRE(cpu != NULL && s != NULL);
+  struct rig rig = rig_start(RIG_UNBOUNDED, 1, (samara_session_options){0});
+  samara_session *cpu = rig.cpu, *s = rig.s;
   CHECK_EQ_INT(rig_report(s).device_bytes, 0);
   const int handles = mirror_live();
   static const int64_t dims[] = {0, 3, 16, 17, 200, 5, 33, 0, 200, 201};
   int64_t most = 0;
   for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
-    const int64_t *shapes[] = {&dims[i]};
     if (dims[i] > most) most = dims[i];
-    CHECK_EQ_INT(samara_session_resize(cpu, shapes, 1), SAMARA_OK);
-    CHECK_EQ_INT(samara_session_resize(s, shapes, 1), SAMARA_OK);
+    CHECK_EQ_INT(literal_resize(cpu, 0, dims[i]), SAMARA_OK);
+    CHECK_EQ_INT(literal_resize(s, 0, dims[i]), SAMARA_OK);
     CHECK(rig_same(cpu, s, (uint32_t)i));
     // "x" and "relu" live to the end beside "sigmoid", whose bytes "mul" takes; "add" and "neg"
     // take those of "x".
@@ -176,31 +153,19 @@ SMR_TEST(blocks_grow_with_the_dims_and_are_counted) {
     CHECK_EQ_INT(mirror_live(), handles + (most != 0));
   }
   CHECK_STR(rig_report(s).failure, "");
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  CHECK_EQ_INT(mirror_live(), 1);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(more_than_one_allocation_may_have_ends_on_the_cpu) {
-  const samara_model *model;
   rig_reset();
   rig_settings.most_bytes = 63;
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *cpu = rig_session(model, NULL, 0, (samara_session_options){0});
-  samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
-  REQUIRE(cpu != NULL && s != NULL);
+  struct rig rig = rig_start(RIG_CHAIN, 1, (samara_session_options){0});
+  samara_session *cpu = rig.cpu, *s = rig.s;
   CHECK_CONTAINS(rig_report(s).failure, "mirror:0: allocating memory: ");
   CHECK_CONTAINS(rig_report(s).failure, "can have at most 63");
   CHECK(!rig_report(s).active);
   CHECK(rig_same(cpu, s, 1));
-  samara_session_destroy(s);
-  samara_session_destroy(cpu);
-  samara_backend_close(device);
-  CHECK_EQ_INT(mirror_live(), 0);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST_MAIN(RUN(values_that_live_at_the_same_time_lie_apart);

@@ -18,33 +18,13 @@ static const struct smr_frame_value *value_of(const struct smr_frame *frame, con
   return NULL;
 }
 
-struct rig {
-  struct literal *l;
-  samara_backend *all[2];
-  samara_session *s;
-};
-
-static bool begin(struct rig *rig, enum rig_model which, size_t devices,
-                  samara_session_options options) {
-  const samara_model *model;
+static struct rig begin(enum rig_model which, size_t devices, samara_session_options options) {
   rig_reset();
-  *rig = (struct rig){.l = rig_model(which, &model)};
-  rig->all[0] = rig_open(0, NULL, NULL);
-  rig->all[1] = rig_open(1, NULL, NULL);
-  rig->s = rig_session(model, rig->all, devices, options);
-  return CHECK(rig->s != NULL);
-}
-
-static void end(struct rig *rig) {
-  samara_session_destroy(rig->s);
-  samara_backend_close(rig->all[0]);
-  samara_backend_close(rig->all[1]);
-  literal_free(rig->l);
+  return rig_start(which, devices, options);
 }
 
 SMR_TEST(the_host_sees_what_it_reads_and_no_more) {
-  struct rig rig;
-  if (!begin(&rig, RIG_CHAIN, 2, (samara_session_options){0})) return;
+  struct rig rig = begin(RIG_CHAIN, 2, (samara_session_options){0});
   static const struct {
     const char *name;
     uint8_t space;
@@ -61,20 +41,19 @@ SMR_TEST(the_host_sees_what_it_reads_and_no_more) {
     // The host's plan has no bytes for the others.
     if (value->on_device) CHECK_EQ_INT(value->home, SMR_HOME_NONE);
   }
-  end(&rig);
-  if (!begin(&rig, RIG_CHAIN, 2, (samara_session_options){.keep_all = true})) return;
+  CHECK(rig_end(&rig));
+  rig = begin(RIG_CHAIN, 2, (samara_session_options){.keep_all = true});
   for (uint32_t i = 0; i < rig.s->function->value_count; i++)
     CHECK(!rig.s->entry->values[i].on_device);
-  end(&rig);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(dims_that_are_read_come_to_the_host) {
-  struct rig rig;
-  if (!begin(&rig, RIG_READ, 1, (samara_session_options){0})) return;
+  struct rig rig = begin(RIG_READ, 1, (samara_session_options){0});
   CHECK_EQ_INT(value_of(rig.s->entry, "twice")->space, 1);
   CHECK(!value_of(rig.s->entry, "twice")->on_device);
   CHECK(value_of(rig.s->entry, "relu")->on_device);
-  end(&rig);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(control_and_dims_of_data_stay_on_the_cpu) {
@@ -86,19 +65,17 @@ SMR_TEST(control_and_dims_of_data_stay_on_the_cpu) {
               {RIG_CALL, "call", "control flow runs on the CPU"},
               {RIG_BORN, "where", "its output dims depend on data"}};
   for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-    struct rig rig;
-    if (!begin(&rig, want[i].model, 1, (samara_session_options){0})) return;
+    struct rig rig = begin(want[i].model, 1, (samara_session_options){0});
     const struct smr_frame_node *node = node_of(rig.s->entry, want[i].node);
     REQUIRE(node != NULL);
     CHECK_EQ_INT(node->space, 0);
     CHECK_STR(node->reason, want[i].reason);
-    end(&rig);
+    CHECK(rig_end(&rig));
   }
 }
 
 SMR_TEST(devices_say_why_not) {
-  struct rig rig;
-  if (!begin(&rig, RIG_CHAIN, 2, (samara_session_options){0})) return;
+  struct rig rig = begin(RIG_CHAIN, 2, (samara_session_options){0});
   bool supported;
   const char *reason;
   struct smr_frame *frame = rig.s->entry;
@@ -111,34 +88,29 @@ SMR_TEST(devices_say_why_not) {
   CHECK_EQ_INT(smr_device_supports(frame, 0, 1, &supported, &reason), SAMARA_OK);
   CHECK(!supported);
   // Node 0 reads a constant, node 1 does not.
-  rig.all[0]->requirements.constant_layouts = 1u << SAMARA_LAYOUT_PANEL;
+  rig.devices[0]->requirements.constant_layouts = 1u << SAMARA_LAYOUT_PANEL;
   CHECK_EQ_INT(smr_device_supports(frame, 0, 0, &supported, &reason), SAMARA_OK);
   CHECK(!supported);
   CHECK_STR(reason, "weights in this layout are not supported");
   CHECK_EQ_INT(smr_device_supports(frame, 1, 0, &supported, &reason), SAMARA_OK);
   CHECK(supported);
-  smr_trust_note(rig.all[0], "relu float32 float32", SMR_TRUST_BAD);
+  smr_trust_note(rig.devices[0], "relu float32 float32", SMR_TRUST_BAD);
   CHECK_EQ_INT(smr_device_supports(frame, 1, 0, &supported, &reason), SAMARA_OK);
   CHECK(!supported);
   CHECK_STR(reason, "this device gave a wrong answer for such a node");
-  end(&rig);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(frames_without_regions_pay_nothing) {
-  struct rig rig;
-  const samara_model *model;
   rig_reset();
-  rig = (struct rig){.l = rig_model(RIG_CHAIN, &model)};
-  rig.all[0] = rig_open(0, NULL, NULL);
   mirror_fail("supports", -1);
-  rig.s = rig_session(model, rig.all, 1, (samara_session_options){0});
-  REQUIRE(rig.s != NULL);
+  struct rig rig = rig_start(RIG_CHAIN, 1, (samara_session_options){0});
   CHECK(rig.s->entry->devices == NULL);
   CHECK(!rig_report(rig.s).active);
   CHECK_EQ_INT(literal_run(rig.s), SAMARA_OK);
   CHECK_EQ_INT(rig_report(rig.s).device_runs, 0);
   CHECK_EQ_INT(mirror_calls("copy") + mirror_calls("load") + mirror_calls("compile"), 0);
-  end(&rig);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST_MAIN(RUN(the_host_sees_what_it_reads_and_no_more);

@@ -9,7 +9,7 @@
 
 static samara_error error;
 
-// ---- a device that computes nothing, in times that are known ----
+// ---- a device that computes nothing and takes known times ----
 
 static const double timed_wait = 60000, timed_launch = 20000, timed_product = 30000;
 static const double timed_copy_ns = 25000;
@@ -76,7 +76,7 @@ SMR_TEST(a_formula_is_found) {
   own.copy = timed_copy;
   device->table = &own;
   bool found = false;
-  // The machine may be busy with something else: several tries.
+  // The machine may be busy: try several times.
   for (int i = 0; i < 20 && !found; i++) {
     rates = (samara_rates){.launch_ns = 0};
     CHECK_EQ_INT(smr_rates_measure_device(device, &rates, &error), SAMARA_OK);
@@ -102,7 +102,7 @@ SMR_TEST(only_what_is_not_stated_is_measured) {
   CHECK_EQ_INT(smr_rates_measure_device(device, &all, &error), SAMARA_OK);
   numbers = (uint64_t *)&all;
   for (size_t i = 0; i < sizeof all / sizeof *numbers; i++) CHECK(numbers[i] != 0);
-  // One number is missing, and one that is there stays, for each.
+  // Each missing number is measured, and each number that is given stays.
   for (size_t missing = 0; missing < sizeof all / sizeof *numbers; missing++) {
     numbers = (uint64_t *)&rates;
     for (size_t i = 0; i < sizeof rates / sizeof *numbers; i++)
@@ -143,7 +143,7 @@ SMR_TEST(nothing_larger_is_allocated_than_there_may_be) {
   rig_settings.most_bytes = 1 << 20;
   samara_backend *device = rig_open(0, NULL, NULL);
   REQUIRE(device != NULL);
-  // Nodes of 32 x 32 pixels fit, not larger ones.
+  // The device accepts nodes of up to 32 x 32 pixels.
   samara_rates rates = {.to_device = 1, .from_device = 1, .copy_ns = 1};
   CHECK_EQ_INT(smr_rates_measure_device(device, &rates, &error), SAMARA_OK);
   CHECK(rates.product_float32 > 1 && rates.memory > 1);

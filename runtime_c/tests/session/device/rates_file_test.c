@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of rates, whatever stands in it.
+// The file of rates, with any contents.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -52,7 +52,7 @@ SMR_TEST(anything_may_stand_in_a_file) {
     const bool last = memchr(text + cut, '\n', length - cut - 1) == NULL;
     if (!last) CHECK(status == SAMARA_BAD_DATA || (cut == 0 && status != SAMARA_OK));
     if (status != SAMARA_OK) CHECK_CONTAINS(error.text, path);
-    // Another byte: a number may be another one, nothing else may happen.
+    // A changed byte may change a number, and nothing else.
     for (int flip = 1; flip < 256; flip *= 2) {
       text[cut] = (char)(text[cut] ^ flip);
       write_file(text, length);
@@ -63,7 +63,7 @@ SMR_TEST(anything_may_stand_in_a_file) {
   }
 }
 
-// A file with one line more, at its end or begin.
+// A file with one more line at its start or end.
 static samara_status read_with(const char *line, struct smr_rates *out) {
   static const char magic[] = "samara-rates 2\n";
   const struct smr_rates rates = sample();
@@ -78,7 +78,7 @@ static samara_status read_with(const char *line, struct smr_rates *out) {
   return smr_rates_read(path, &allocator, out, &error);
 }
 
-// What an older library measured, or a newer one, is not what this one takes.
+// Files of older and newer libraries are refused.
 SMR_TEST(other_versions_are_no_files_of_rates) {
   const struct smr_rates rates = sample();
   struct smr_rates got;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes that stand for their kind: what a device is told of them.
+// The nodes by which rates are measured, as a device sees them.
 #include "base/fp.h"
 
 #include "harness.h"

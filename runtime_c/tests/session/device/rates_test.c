@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How rates are measured, in places whose times are a formula.
+// How rates are measured, on simulated places whose times follow a formula.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -10,12 +10,12 @@
 
 static samara_error error;
 
-// A place that takes `wait`, and for each node `launch`, `product` if it is one, and its work.
+// A place: a run takes `wait`, and each node `launch`, `product` if it is one, and its work.
 struct formula {
   double wait, launch, product, per_ms, bytes_per_ms;
-  double noise;      // times are up to this part longer
-  uint32_t refused;  // a bit for each kind that it does not take
-  uint32_t largest;  // pixels along a side that it takes
+  double noise;      // times are up to this fraction longer
+  uint32_t refused;  // bits of unsupported kinds
+  uint32_t largest;  // largest side in pixels
   uint32_t state;
   double spent, longest;  // ns of all runs, and of the longest node in a region
   uint32_t calls;
@@ -49,7 +49,7 @@ static void check_close(const char *what, double got, double want) {
     fprintf(stderr, "%s: got %g, want %g\n", what, got, want);
 }
 
-// A server's GPU, a telephone's, a CPU that is the device, and a slow one.
+// The GPU of a server, the GPU of a phone, a CPU as device, and a slow device.
 static const struct formula places[] = {
     {.wait = 20000, .launch = 7000, .product = 9000, .per_ms = 5e9, .bytes_per_ms = 1.5e9},
     {.wait = 80000, .launch = 15000, .product = 30000, .per_ms = 1.5e8, .bytes_per_ms = 2e7},
@@ -71,12 +71,13 @@ SMR_TEST(a_formula_is_found) {
     check_close("float16", (double)rates.product_float16, f.per_ms);
     check_close("int8", (double)rates.product_int8, f.per_ms);
     check_close("memory", (double)rates.memory, f.bytes_per_ms);
-    CHECK((double)rates.depthwise <= f.per_ms * 1.1);  // a 64th of the work: not all is seen
+    CHECK((double)rates.depthwise <=
+          f.per_ms * 1.1);  // a 64th of the work, so the measurement is rough
     CHECK_EQ_INT(rates.copy_ns + rates.to_device + rates.from_device, 0);
   }
 }
 
-// Rates of a place where nodes are dwarfed by waiting are some 8 times the naive one at most.
+// If waiting dominates, the rate is at most about 8 times the naive one.
 SMR_TEST(noise_moves_rates_a_little) {
   for (int i = 0; i < PLACES; i++)
     for (uint32_t seed = 0; seed < 100; seed++) {
@@ -152,7 +153,7 @@ SMR_TEST(places_may_take_some_kinds_only) {
     const bool sums = (refused >> SMR_RATES_SUM & 1) == 0;
     const bool any = (refused & products) != products;
     if (sums) check_close("launch", (double)rates.launch_ns, f.launch);
-    // Where there are only products, what they take beside their work is a launch.
+    // With products alone, their fixed time counts as the launch.
     if (!sums && any) check_close("launch", (double)rates.launch_ns, f.launch + f.product);
     if (sums || any) check_close("wait", (double)rates.wait_ns, f.wait);
     if (sums && any) check_close("product", (double)rates.product_ns, f.product);
@@ -177,7 +178,7 @@ SMR_TEST(places_may_take_small_nodes_only) {
 SMR_TEST(two_times_give_a_rate_whatever_they_are) {
   CHECK_EQ_INT(smr_rates_fit(0, 0, 1000, 1000000), 1000);
   CHECK_EQ_INT(smr_rates_fit(1000, 1000000, 3000, 2000000), 2000);
-  // Never more than 8 times, nor less than what was seen.
+  // Between the observed rate and 8 times that.
   CHECK_EQ_INT(smr_rates_fit(0, 999999, 1000, 1000000), 8000);
   CHECK_EQ_INT(smr_rates_fit(0, 2000000, 1000, 1000000), 8000);
   CHECK_EQ_INT(smr_rates_fit(900, 1000, 1000, 1000000), 1000);
@@ -195,21 +196,21 @@ static samara_status counted_once(void *user, samara_error *why) {
   (void)why;
   c->calls++;
   const uint64_t start = smr_os_now_ns();
-  // The first run is slow, as where a driver compiles.
+  // The first run is slow, as if a driver compiled.
   while (smr_os_now_ns() - start < (c->calls == 1 ? 3 : 1) * c->ns) continue;
   return SAMARA_OK;
 }
 
 SMR_TEST(the_least_time_is_taken) {
   static const uint64_t all[] = {10000, 300000, 6000000, 50000000};
-  // The last two are too long for many runs, and for more than one.
+  // The last two are too slow for many runs, and for a second run.
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     struct counted c = {.ns = all[i]};
     uint64_t ns;
     CHECK_EQ_INT(smr_rates_least(counted_once, &c, &ns, &error), SAMARA_OK);
     CHECK(ns >= c.ns);
     CHECK(c.calls >= 2 && c.calls <= (i == 3 ? 2 : i == 2 ? 6 : 51));
-    // On a busy machine single runs take longer, hardly all of them.
+    // On a busy machine single runs take longer, but hardly all of them.
     if (i == 0) CHECK(ns < 3 * c.ns && c.calls > 6);
   }
 }

@@ -29,19 +29,13 @@ static void describe(const samara_session *s, const char *function, char *text, 
 }
 
 static void check(enum rig_model which, size_t devices, const char *function, const char *want) {
-  const samara_model *model;
   char text[1024];
   rig_reset();
-  struct literal *l = rig_model(which, &model);
-  samara_backend *all[] = {rig_open(0, NULL, NULL), rig_open(1, NULL, NULL)};
-  samara_session *s = rig_session(model, all, devices, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(which, devices, (samara_session_options){0});
+  samara_session *s = rig.s;
   describe(s, function, text, sizeof text);
   CHECK_STR(text, want);
-  samara_session_destroy(s);
-  samara_backend_close(all[0]);
-  samara_backend_close(all[1]);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(regions_end_where_another_space_or_stage_begins) {
@@ -58,22 +52,19 @@ SMR_TEST(regions_end_where_another_space_or_stage_begins) {
 }
 
 SMR_TEST(views_are_of_values_with_the_same_bytes) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_session *s = rig_session(model, NULL, 0, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_CHAIN, 0, (samara_session_options){0});
+  samara_session *s = rig.cpu;
   struct smr_frame *frame = s->entry;
   for (uint32_t n = 0; n < s->function->node_count; n++)
     CHECK_EQ_INT(smr_region_is_view(frame, &s->function->nodes[n]),
                  strcmp(s->function->nodes[n].name, "reshape") == 0);
-  // One of a constant is none.
+  // A reshape of a constant is no view.
   struct smr_node node = s->function->nodes[7];
   int32_t inputs[] = {s->function->nodes[0].inputs[1]};
   node.inputs = inputs;
   CHECK(!smr_region_is_view(frame, &node));
-  samara_session_destroy(s);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(failures_name_the_device_and_the_work) {
@@ -90,12 +81,9 @@ SMR_TEST(failures_name_the_device_and_the_work) {
 
 SMR_TEST(everything_is_released_once) {
   for (int which = 0; which < RIG_MODELS; which++) {
-    const samara_model *model;
     rig_reset();
-    struct literal *l = rig_model((enum rig_model)which, &model);
-    samara_backend *device = rig_open(0, NULL, NULL);
-    samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
-    REQUIRE(s != NULL);
+    struct rig rig = rig_start((enum rig_model)which, 1, (samara_session_options){0});
+    samara_session *s = rig.s;
     CHECK(rig_feed(s, 3));
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);
     CHECK(mirror_live() > 2);
@@ -103,11 +91,7 @@ SMR_TEST(everything_is_released_once) {
     CHECK_EQ_INT(mirror_live(), 1);
     CHECK_EQ_INT(s->common.devices->device_bytes, 0);
     smr_devices_release(s->common.devices);
-    samara_session_destroy(s);
-    CHECK_EQ_INT(mirror_live(), 1);
-    samara_backend_close(device);
-    CHECK_EQ_INT(mirror_live(), 0);
-    literal_free(l);
+    CHECK(rig_end(&rig));
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables that stay on a device: which ones, where they lie, and whose turn it is.
+// Variables that stay on a device: which ones, where they lie, and how two places take turns.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -26,30 +26,18 @@ static const char *place(const samara_session *s, const char *value, uint32_t tu
   return s->function->values[id].name;
 }
 
-static samara_session *open(samara_backend **device, struct literal **l, enum rig_model which,
-                            samara_session_options options) {
-  const samara_model *model;
+static struct rig open(enum rig_model which, samara_session_options options) {
   rig_reset();
-  *l = rig_model(which, &model);
-  *device = rig_open(0, NULL, NULL);
-  return rig_session(model, device, 1, options);
-}
-
-static void close(samara_session *s, samara_backend *device, struct literal *l) {
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  CHECK_EQ_INT(mirror_live(), 0);
-  literal_free(l);
+  return rig_start(which, 1, options);
 }
 
 SMR_TEST(a_variable_stays_where_one_device_reads_and_makes_it) {
-  samara_backend *device;
-  struct literal *l;
-  samara_session *s = open(&device, &l, RIG_STAY, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  struct rig rig = open(RIG_STAY, (samara_session_options){0});
+  const samara_session *s = rig.s;
   const struct smr_function *f = s->function;
   const char *const inputs[] = {"h", "g", "c", "p"};
-  const char *const roots[] = {"tanh", "sigmoid", "relu", NULL};  // of c behind a reshape
+  const char *const roots[] = {"tanh", "sigmoid", "relu",
+                               NULL};  // the root of c is before a reshape
   for (size_t i = 0; i < 4; i++) {
     const struct smr_resident *r = find(s, inputs[i]);
     REQUIRE(r != NULL);
@@ -67,33 +55,29 @@ SMR_TEST(a_variable_stays_where_one_device_reads_and_makes_it) {
   const struct smr_device_space *space = &s->entry->devices->spaces[0];
   CHECK(smr_resident_of(s->entry, space, value_of(s, "sub")) == NULL);
   CHECK(smr_resident_of(s->entry, space, value_of(s, "x")) == NULL);
-  // What only the device sees is not in the host's plan.
+  // The host's plan omits values that only the device reads.
   CHECK(smr_resident_written(s->entry, 0) == find(s, "h"));
   CHECK(s->entry->values[f->outputs[0]].on_device);
   CHECK(!s->entry->values[f->outputs[1]].on_device);  // the user sees it as well
-  close(s, device, l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(what_the_host_looks_at_does_not_stay) {
-  samara_backend *device;
-  struct literal *l;
-  samara_session *s = open(&device, &l, RIG_STAY, (samara_session_options){.keep_all = true});
-  REQUIRE(s != NULL);
+  struct rig rig = open(RIG_STAY, (samara_session_options){.keep_all = true});
+  const samara_session *s = rig.s;
   CHECK(s->common.devices->residents == NULL);  // inputs are kept
-  close(s, device, l);
-  s = open(&device, &l, RIG_STATE, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  CHECK(rig_end(&rig));
+  rig = open(RIG_STATE, (samara_session_options){0});
+  s = rig.s;
   CHECK(find(s, "a") == NULL);  // it is an output
   const struct smr_resident *b = find(s, "b");
   CHECK(b == NULL);  // no node makes its value
-  close(s, device, l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(places_take_turns) {
-  samara_backend *device;
-  struct literal *l;
-  samara_session *s = open(&device, &l, RIG_STAY, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  struct rig rig = open(RIG_STAY, (samara_session_options){0});
+  samara_session *s = rig.s;
   const struct smr_devices *devices = s->common.devices;
   uint64_t generations[2] = {0, 0};
   for (uint32_t run = 0; run < 4; run++) {
@@ -114,7 +98,7 @@ SMR_TEST(places_take_turns) {
     CHECK_EQ_INT(devices->turn, (run + 1) % 2);
     for (const struct smr_resident *r = devices->residents; r != NULL; r = r->next) CHECK(r->fresh);
   }
-  close(s, device, l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST_MAIN(RUN(a_variable_stays_where_one_device_reads_and_makes_it);

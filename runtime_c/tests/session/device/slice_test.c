@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What backends see of a model: tensors, attributes and nodes of a region.
+// The description of a region for backends: tensors, attributes and nodes.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -20,11 +20,9 @@ static const samara_region_attribute *attribute_of(const samara_region_node *nod
 }
 
 SMR_TEST(a_slice_has_each_value_once) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_CHAIN, &model);
-  samara_session *s = rig_session(model, NULL, 0, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_CHAIN, 0, (samara_session_options){0});
+  samara_session *s = rig.cpu;
   struct smr_device_region r = {0};
   CHECK_EQ_INT(smr_region_describe(s->entry, 0, 10, &r), SAMARA_OK);
   CHECK_EQ_INT(r.region.node_count, 10);
@@ -52,17 +50,13 @@ SMR_TEST(a_slice_has_each_value_once) {
   const samara_region_attribute *shape = attribute_of(&r.region.nodes[7], "shape");
   REQUIRE(shape != NULL);
   CHECK(shape->count == 2 && shape->ints[0] == 2 && shape->ints[1] == 3 && !shape->symbolic);
-  samara_session_destroy(s);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(what_is_not_known_yet_comes_with_a_refresh) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_READ, &model);
-  samara_backend *device = rig_open(0, NULL, NULL);
-  samara_session *s = rig_session(model, &device, 1, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_READ, 1, (samara_session_options){0});
+  samara_session *s = rig.s;
   const int64_t count[] = {1, 2};
   // Regions of the second stage: the two slices, and "sum".
   const struct smr_device_region *cut = NULL;
@@ -87,9 +81,7 @@ SMR_TEST(what_is_not_known_yet_comes_with_a_refresh) {
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);
     CHECK(cut->region.generation == generation);  // nothing has changed
   }
-  samara_session_destroy(s);
-  samara_backend_close(device);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST_MAIN(RUN(a_slice_has_each_value_once); RUN(what_is_not_known_yet_comes_with_a_refresh))

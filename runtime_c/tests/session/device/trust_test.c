@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts about kinds of nodes: keys, and the file they are kept in, whatever stands there.
+// Verdicts about kinds of nodes: keys, and the file that keeps them, with any contents.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -31,11 +31,9 @@ static void write_file(const char *text, size_t length) {
 }
 
 SMR_TEST(keys_say_operator_types_and_layout) {
-  const samara_model *model;
   rig_reset();
-  struct literal *l = rig_model(RIG_BORN, &model);
-  samara_session *s = rig_session(model, NULL, 0, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  struct rig rig = rig_start(RIG_BORN, 0, (samara_session_options){0});
+  samara_session *s = rig.cpu;
   char key[SMR_TRUST_KEY];
   smr_trust_key(&s->entry->nodes[3], key);
   CHECK_STR(key, "cast int64 float32");
@@ -49,8 +47,7 @@ SMR_TEST(keys_say_operator_types_and_layout) {
   node.job.input_count = 4;
   smr_trust_key(&node, key);
   CHECK_STR(key, "mul float32 float32:1 float32");
-  samara_session_destroy(s);
-  literal_free(l);
+  CHECK(rig_end(&rig));
 }
 
 SMR_TEST(bad_verdicts_stay) {
@@ -76,7 +73,7 @@ SMR_TEST(verdicts_are_kept_for_the_next_process) {
   smr_trust_note(a, "add float32", SMR_TRUST_GOOD);
   smr_trust_note(a, "mul float32", SMR_TRUST_BAD);
   CHECK_EQ_INT(smr_trust_of(b, "mul float32"), SMR_TRUST_UNKNOWN);
-  // What another process has written meanwhile is kept.
+  // Lines that another process wrote meanwhile are kept.
   smr_trust_note(b, "sub float32", SMR_TRUST_BAD);
   smr_trust_note(b, "mul float32", SMR_TRUST_GOOD);
   samara_backend_close(a);
@@ -87,7 +84,7 @@ SMR_TEST(verdicts_are_kept_for_the_next_process) {
   CHECK_EQ_INT(smr_trust_of(a, "add float32"), SMR_TRUST_GOOD);
   CHECK_EQ_INT(smr_trust_of(a, "mul float32"), SMR_TRUST_BAD);
   CHECK_EQ_INT(smr_trust_of(a, "sub float32"), SMR_TRUST_BAD);
-  // They are of this device.
+  // Verdicts hold for one device.
   CHECK_EQ_INT(smr_trust_of(b, "mul float32"), SMR_TRUST_UNKNOWN);
   samara_backend_close(a);
   samara_backend_close(b);
@@ -104,7 +101,7 @@ SMR_TEST(anything_may_stand_in_the_file) {
   smr_trust_note(device, "div", SMR_TRUST_GOOD);
   samara_backend_close(device);
   REQUIRE(find_file(folder));
-  // Every beginning of it, and every byte another one.
+  // Every prefix of the file, and every byte changed.
   for (size_t length = 0; length < sizeof whole; length++)
     for (int flips = 0; flips < 2; flips++) {
       char text[sizeof whole];
@@ -114,7 +111,7 @@ SMR_TEST(anything_may_stand_in_the_file) {
       device = rig_open(0, folder, NULL);
       REQUIRE(device != NULL);
       const enum smr_trust add = smr_trust_of(device, "add"), mul = smr_trust_of(device, "mul");
-      // A verdict is there when its line is whole; a bad one is not undone by a line behind it.
+      // A verdict counts if its line is complete. A later line does not undo a bad one.
       if (!flips) {
         CHECK_EQ_INT(add, length >= 26 ? SMR_TRUST_GOOD : SMR_TRUST_UNKNOWN);
         CHECK_EQ_INT(mul, length >= 34 ? SMR_TRUST_BAD : SMR_TRUST_UNKNOWN);
@@ -123,7 +120,7 @@ SMR_TEST(anything_may_stand_in_the_file) {
       }
       samara_backend_close(device);
     }
-  // Keys that are too long, empty, or of another kind; the last line has no end.
+  // Keys that are too long or empty, an unknown verdict, and a last line without an end.
   static const char odd[] =
       "samara-checked 1\ngood \nbad\nugly add\n\n"
       "bad 0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567"

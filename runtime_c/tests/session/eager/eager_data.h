@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of prepared operators share: short descriptions, contexts, an allocator that
-// fails.
+// Helpers of tests of prepared operators: short descriptions, contexts, an allocator that fails.
 #ifndef SMR_TESTS_EAGER_DATA_H
 #define SMR_TESTS_EAGER_DATA_H
 

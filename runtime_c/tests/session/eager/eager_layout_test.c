@@ -8,7 +8,8 @@
 
 enum layout_kind { LAYOUT_DENSE, LAYOUT_PIXELS, LAYOUT_COPY, LAYOUT_REFUSED };
 
-// What the operand is where an operator reads pixel strides. Where it does not, pixels are copied.
+// The layout of an operand for an operator that reads pixel strides. For others, strided pixels are
+// copied.
 static enum layout_kind layout_of(int32_t rank, const int64_t *dims, const int64_t *strides,
                                   int64_t *pixel_stride) {
   const samara_op_tensor operand = {

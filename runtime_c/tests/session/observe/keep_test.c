@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kept tensors: what can be, what is seen after a run, what is refused. Watching is in run_test.c.
+// Kept tensors: which can be kept, their values after a run, refusals. run_test.c tests watching.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -15,17 +15,14 @@ static struct literal *three_nodes(void) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_int(f, 4);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  const uint32_t a = literal_value(f, "a", SAMARA_FLOAT32, 1, n);
-  const uint32_t b = literal_value(f, "b", SAMARA_FLOAT32, 1, n);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_input(f, x);
+  const uint32_t x = literal_input(f, literal_vector(f, "x", n));
+  const uint32_t a = literal_vector(f, "a", n);
   const uint32_t node =
       literal_node(f, op(SMR_CODE_RELU), "first", LITERAL_LIST(x), LITERAL_LIST(a));
   f->nodes[node].absorbed = absorbed;
   f->nodes[node].absorbed_count = 1;
-  literal_node(f, op(SMR_CODE_IDENTITY), "view", LITERAL_LIST(a), LITERAL_LIST(b));
-  literal_node(f, op(SMR_CODE_NEG), "last", LITERAL_LIST(b), LITERAL_LIST(y));
+  const uint32_t b = literal_map(f, op(SMR_CODE_IDENTITY), "view", LITERAL_LIST(a), "b", n);
+  const uint32_t y = literal_map(f, op(SMR_CODE_NEG), "last", LITERAL_LIST(b), "y", n);
   literal_output(f, y, "y");
   return l;
 }
@@ -48,7 +45,6 @@ SMR_TEST(kept_tensors_stay_readable) {
     samara_session *s =
         literal_session(model, all ? (samara_session_options){.keep_all = true}
                                    : (samara_session_options){.keep = keep, .keep_count = 2});
-    REQUIRE(s != NULL);
     samara_tensor t;
     CHECK_EQ_INT(samara_session_kept(s, "b", &t), SAMARA_BAD_STATE);
     CHECK(literal_feed(s, 0, (const float[]){-1, 2, -3, 4}, 4));

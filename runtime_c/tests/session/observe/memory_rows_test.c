@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a session says its bytes are: sums that agree with what it counts, pieces that do not meet.
+// The memory rows of a session: their sums equal its counts, and they do not overlap.
 #include "base/fp.h"
 
 #include <samara/samara_experimental.h>
@@ -36,12 +36,12 @@ static struct literal *rows_model(struct smr_op *op) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_int(f, 500), m = literal_int(f, 16);
-  const int32_t x = (int32_t)literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  const int32_t s = (int32_t)literal_value(f, "s", SAMARA_FLOAT32, 1, m);
-  const int32_t a = (int32_t)literal_value(f, "a", SAMARA_FLOAT32, 1, n);
-  const int32_t b = (int32_t)literal_value(f, "b", SAMARA_FLOAT32, 1, n);
-  const int32_t y = (int32_t)literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  const int32_t t = (int32_t)literal_value(f, "t", SAMARA_FLOAT32, 1, m);
+  const int32_t x = (int32_t)literal_vector(f, "x", n);
+  const int32_t s = (int32_t)literal_vector(f, "s", m);
+  const int32_t a = (int32_t)literal_vector(f, "a", n);
+  const int32_t b = (int32_t)literal_vector(f, "b", n);
+  const int32_t y = (int32_t)literal_vector(f, "y", n);
+  const int32_t t = (int32_t)literal_vector(f, "t", m);
   literal_input(f, (uint32_t)x);
   literal_input(f, (uint32_t)s);
   literal_node(f, op, "make_a", LITERAL_LIST(x), LITERAL_LIST(a));
@@ -76,13 +76,10 @@ static const samara_memory_row *rows_find(const samara_memory_row *rows, size_t 
 SMR_TEST(rows_add_up_to_what_the_session_counts) {
   struct smr_op op;
   struct literal *l = rows_model(&op);
-  const samara_model *model = literal_finish(l);
-  REQUIRE(model != NULL);
   samara_meter meter;
   samara_meter_start(&meter, NULL);
   samara_session *s =
-      literal_session(model, (samara_session_options){.allocator = &meter.allocator});
-  REQUIRE(s != NULL);
+      literal_session(literal_finish(l), (samara_session_options){.allocator = &meter.allocator});
   samara_memory_row rows[ROWS_MAX];
   size_t count = 0;
   REQUIRE(samara_session_memory(s, rows, ROWS_MAX, &count) == SAMARA_OK);
@@ -131,25 +128,19 @@ SMR_TEST(rows_add_up_to_what_the_session_counts) {
 SMR_TEST(a_session_without_shapes_has_no_rows) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
-  const uint32_t x =
-      literal_value(f, "x", SAMARA_FLOAT32, 1, literal_expr(f, SMR_EXPR_INPUT_DIM, 0, 0, 0, 0));
+  const uint32_t x = literal_vector(f, "x", literal_expr(f, SMR_EXPR_INPUT_DIM, 0, 0, 0, 0));
   literal_input(f, x);
   literal_symbol(f, "n", 0, 0, INT64_MAX);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, f->values[x].dims[0]);
+  const uint32_t y = literal_vector(f, "y", f->values[x].dims[0]);
   literal_node(f, smr_op_find(SMR_CODE_NEG), "n", LITERAL_LIST(x), LITERAL_LIST(y));
   literal_output(f, y, "y");
-  const samara_model *model = literal_finish(l);
-  REQUIRE(model != NULL);
-  samara_session *s = literal_session(model, (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   size_t count = 7;
   CHECK_EQ_INT(samara_session_memory(s, NULL, 0, &count), SAMARA_BAD_STATE);
-  const int64_t *shapes[] = {(const int64_t[]){9}};
-  CHECK_EQ_INT(samara_session_resize(s, shapes, 1), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 0, 9), SAMARA_OK);
   CHECK_EQ_INT(samara_session_memory(s, NULL, 0, &count), SAMARA_OK);
   CHECK(count > 2);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST_MAIN(RUN(rows_add_up_to_what_the_session_counts);

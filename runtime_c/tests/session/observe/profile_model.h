@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model whose profiles tests look at.
+// The model of the tests of profiles.
 #ifndef SMR_TESTS_PROFILE_MODEL_H
 #define SMR_TESTS_PROFILE_MODEL_H
 
@@ -15,17 +15,15 @@ static inline struct literal *looping(void) {
   const uint32_t c = literal_value(f, "c", SAMARA_BOOL, 0);
   literal_input(f, c);
   const uint32_t n = literal_int(f, 2);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
+  const uint32_t x = literal_vector(f, "x", n);
   literal_input(f, x);
-  literal_node(f, smr_op_find(SMR_CODE_RELU), "inner", LITERAL_LIST(x), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, smr_op_find(SMR_CODE_RELU), "inner", LITERAL_LIST(x), "y", n);
   literal_output(f, c, "c");
   literal_output(f, y, "y");
   f = literal_add(l, "main", true);
   const uint32_t m = literal_int(f, 2);
-  const uint32_t a = literal_value(f, "a", SAMARA_FLOAT32, 1, m);
-  const uint32_t b = literal_value(f, "b", SAMARA_FLOAT32, 1, m);
-  const uint32_t d = literal_value(f, "d", SAMARA_FLOAT32, 1, m);
+  const uint32_t a = literal_vector(f, "a", m), b = literal_vector(f, "b", m);
+  const uint32_t d = literal_vector(f, "d", m);
   literal_input(f, a);
   const uint32_t t = literal_constant(l, f, "t", SAMARA_INT64, &five, 0);
   const uint32_t node =

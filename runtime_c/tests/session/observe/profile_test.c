@@ -12,7 +12,6 @@
 SMR_TEST(rows_count_and_time_what_ran) {
   struct literal *l = looping();
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){.profile = true});
-  REQUIRE(s != NULL);
   samara_profile_row rows[3];
   size_t count = 0;
   CHECK_EQ_INT(samara_session_profile(s, rows, 3, &count), SAMARA_BAD_STATE);
@@ -38,8 +37,7 @@ SMR_TEST(rows_count_and_time_what_ran) {
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   CHECK_EQ_INT(samara_session_profile(s, rows, 3, &count), SAMARA_BAD_STATE);
   CHECK_CONTAINS(samara_session_error(s), "was not timed");
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST(sources_go_with_the_rows) {
@@ -52,7 +50,6 @@ SMR_TEST(sources_go_with_the_rows) {
   l->model.sources = sources;
   l->model.source_count = 2;
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){.profile = true});
-  REQUIRE(s != NULL);
   const char *files[3] = {NULL, NULL, NULL};
   const char *details[3] = {NULL, NULL, NULL};
   uint32_t lines[3] = {9, 9, 9};
@@ -78,8 +75,7 @@ SMR_TEST(sources_go_with_the_rows) {
   CHECK_EQ_INT(samara_session_profile_sources(s, first, lines, details, 1, &count), SAMARA_OK);
   CHECK_EQ_INT(count, 3);
   CHECK_STR(first[0], "");
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST_MAIN(RUN(rows_count_and_time_what_ran); RUN(sources_go_with_the_rows))

@@ -12,7 +12,6 @@
 SMR_TEST(the_trace_is_json_of_the_size_announced) {
   struct literal *l = looping();
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){.profile = true});
-  REQUIRE(s != NULL);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   size_t needed = 0, again = 0;
   CHECK_EQ_INT(samara_session_profile_trace(s, NULL, 0, &needed), SAMARA_OK);
@@ -31,8 +30,7 @@ SMR_TEST(the_trace_is_json_of_the_size_announced) {
   CHECK_EQ_INT(strlen(shorter), 39);
   CHECK(strncmp(shorter, text, 39) == 0);
   free(text);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST_MAIN(RUN(the_trace_is_json_of_the_size_announced))

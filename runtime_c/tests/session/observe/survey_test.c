@@ -14,12 +14,10 @@ static struct literal *exponential(void) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_int(f, 2);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  const uint32_t e = literal_value(f, "e", SAMARA_FLOAT32, 1, n);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_input(f, x);
-  literal_node(f, smr_op_find(SMR_CODE_EXP), "grow", LITERAL_LIST(x), LITERAL_LIST(e));
-  literal_node(f, smr_op_find(SMR_CODE_IDENTITY), "same", LITERAL_LIST(e), LITERAL_LIST(y));
+  const uint32_t x = literal_input(f, literal_vector(f, "x", n));
+  const uint32_t e = literal_map(f, smr_op_find(SMR_CODE_EXP), "grow", LITERAL_LIST(x), "e", n);
+  const uint32_t y =
+      literal_map(f, smr_op_find(SMR_CODE_IDENTITY), "same", LITERAL_LIST(e), "y", n);
   literal_output(f, y, "y");
   return l;
 }
@@ -32,20 +30,17 @@ static const char SURVEY_EXPECTED[] =
 SMR_TEST(a_line_per_node) {
   struct literal *l = exponential();
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){.isa = NULL});
-  REQUIRE(s != NULL);
   char text[256];
   size_t length = 0;
   CHECK_EQ_INT(samara_session_needs(s, text, sizeof text, &length), SAMARA_OK);
   CHECK_STR(text, SURVEY_EXPECTED);
   CHECK_EQ_INT(length, sizeof SURVEY_EXPECTED - 1);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST(a_small_room_is_cut) {
   struct literal *l = exponential();
   samara_session *s = literal_session(literal_finish(l), (samara_session_options){.isa = NULL});
-  REQUIRE(s != NULL);
   char text[16];
   size_t length = 0;
   CHECK_EQ_INT(samara_session_needs(s, NULL, 0, &length), SAMARA_OK);
@@ -56,8 +51,7 @@ SMR_TEST(a_small_room_is_cut) {
   CHECK_EQ_INT(samara_session_needs(s, NULL, 4, &length), SAMARA_BAD_ARGUMENT);
   CHECK_EQ_INT(samara_session_needs(s, text, 4, NULL), SAMARA_BAD_ARGUMENT);
   CHECK_EQ_INT(samara_session_needs(NULL, text, 4, &length), SAMARA_BAD_ARGUMENT);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST_MAIN(RUN(a_line_per_node); RUN(a_small_room_is_cut))

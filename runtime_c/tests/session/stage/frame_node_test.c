@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an operator may rely on before it runs: clean fields, no data in prepare, scratch as asked
-// for even where the plan could not know it.
+// Guarantees for an operator before it runs: cleared fields, no data in prepare, and the scratch it
+// asks for, even if the plan did not know its size.
 #include "base/fp.h"
 
 #include "harness.h"
@@ -63,42 +63,33 @@ SMR_TEST(scratch_beyond_the_plan_is_found) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t most = literal_int(f, 60);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, most);
-  const uint32_t count = literal_value(f, "count", SAMARA_INT64, 0);
-  literal_input(f, x);
-  literal_input(f, count);
+  const uint32_t x = literal_input(f, literal_vector(f, "x", most));
+  const uint32_t count = literal_input(f, literal_value(f, "count", SAMARA_INT64, 0));
   const uint32_t k = literal_expr(f, SMR_EXPR_READ, (int32_t)count, 0, (int32_t)most, 0);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, k);
-  literal_node(f, &needy_op, "needy", LITERAL_LIST(x, -1), LITERAL_LIST(y));
+  const uint32_t y = literal_map(f, &needy_op, "needy", LITERAL_LIST(x, -1), "y", k);
   literal_output(f, y, "y");
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   const int64_t counts[] = {60, 40, 49, 3, 55};
   for (size_t i = 0; i < 5; i++) {
     CHECK_EQ_INT(samara_session_set_input(s, 1, &counts[i], sizeof counts[i]), SAMARA_OK);
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   }
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST(a_node_is_prepared_once_for_unchanged_dims) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t n = literal_int(f, 10);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_input(f, x);
-  literal_node(f, &needy_op, "needy", LITERAL_LIST(x, -1), LITERAL_LIST(y));
+  const uint32_t x = literal_input(f, literal_vector(f, "x", n));
+  const uint32_t y = literal_map(f, &needy_op, "needy", LITERAL_LIST(x, -1), "y", n);
   literal_output(f, y, "y");
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   const unsigned long before = smr_test_state()->n_checks;
   for (int i = 0; i < 3; i++) CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   // Each run makes four checks (its own and three of needy_run); a prepare would add nine.
   CHECK_EQ_INT(smr_test_state()->n_checks - before, 3 * 4);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST_MAIN(RUN(scratch_beyond_the_plan_is_found);

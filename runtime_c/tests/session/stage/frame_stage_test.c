@@ -15,12 +15,6 @@ static void add_guard(struct literal_function *f, uint8_t relation, uint32_t a, 
       (struct smr_guard){.relation = relation, .a = a, .b = b, .node = node, .message = message};
 }
 
-static samara_status resize_to(samara_session *s, int64_t n) {
-  const int64_t dims[] = {n};
-  const int64_t *shapes[] = {dims};
-  return samara_session_resize(s, shapes, 1);
-}
-
 // main(x [n]) -> relu; n == 2 * (n / 2), n <= 8, 0 < n.
 SMR_TEST(guards_name_what_does_not_hold) {
   struct literal *l = literal_new();
@@ -28,27 +22,23 @@ SMR_TEST(guards_name_what_does_not_hold) {
   const uint32_t n = literal_symbol(f, "n", 0, 0, INT64_MAX), two = literal_int(f, 2);
   const uint32_t half = literal_expr(f, SMR_EXPR_FLOORDIV, (int32_t)n, (int32_t)two, 0, 0);
   const uint32_t even = literal_expr(f, SMR_EXPR_MUL, (int32_t)half, (int32_t)two, 0, 0);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, n);
-  literal_input(f, x);
-  literal_node(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(x), LITERAL_LIST(y));
+  const uint32_t x = literal_input(f, literal_vector(f, "x", n));
+  const uint32_t y = literal_map(f, op(SMR_CODE_RELU), "relu", LITERAL_LIST(x), "y", n);
   literal_output(f, y, "y");
   add_guard(f, SMR_RELATION_EQ, n, even, 0, "n must be even");
   add_guard(f, SMR_RELATION_LE, n, literal_int(f, 8), -1, "at most eight");
   add_guard(f, SMR_RELATION_LT, literal_int(f, 0), n, -1, "");
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
-  CHECK_EQ_INT(resize_to(s, 7), SAMARA_BAD_SHAPE);
+  samara_session *s = literal_open(l);
+  CHECK_EQ_INT(literal_resize(s, 0, 7), SAMARA_BAD_SHAPE);
   CHECK_STR(samara_session_error(s),
             "function 'main', node 'relu' (relu): n must be even (needs 7 == 6)");
-  CHECK_EQ_INT(resize_to(s, 10), SAMARA_BAD_SHAPE);
+  CHECK_EQ_INT(literal_resize(s, 0, 10), SAMARA_BAD_SHAPE);
   CHECK_STR(samara_session_error(s), "function 'main': at most eight (needs 10 <= 8)");
-  CHECK_EQ_INT(resize_to(s, 0), SAMARA_BAD_SHAPE);
+  CHECK_EQ_INT(literal_resize(s, 0, 0), SAMARA_BAD_SHAPE);
   CHECK_STR(samara_session_error(s), "function 'main': dims disagree (needs 0 < 0)");
-  CHECK_EQ_INT(resize_to(s, 8), SAMARA_OK);
+  CHECK_EQ_INT(literal_resize(s, 0, 8), SAMARA_OK);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST(an_expression_that_fails_is_a_bad_shape) {
@@ -57,17 +47,14 @@ SMR_TEST(an_expression_that_fails_is_a_bad_shape) {
   const uint32_t n = literal_symbol(f, "n", 0, 0, INT64_MAX);
   const uint32_t q =
       literal_expr(f, SMR_EXPR_FLOORDIV, (int32_t)literal_int(f, 12), (int32_t)n, 0, 0);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, n);
-  literal_input(f, x);
+  const uint32_t x = literal_input(f, literal_vector(f, "x", n));
   literal_output(f, x, "x");
   add_guard(f, SMR_RELATION_LE, q, literal_int(f, 4), -1, "quotient");
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
-  CHECK_EQ_INT(resize_to(s, 0), SAMARA_BAD_SHAPE);
+  samara_session *s = literal_open(l);
+  CHECK_EQ_INT(literal_resize(s, 0, 0), SAMARA_BAD_SHAPE);
   CHECK_CONTAINS(samara_session_error(s), "function 'main': dim expression 2: ");
-  CHECK_EQ_INT(resize_to(s, 3), SAMARA_OK);
-  samara_session_destroy(s);
-  literal_free(l);
+  CHECK_EQ_INT(literal_resize(s, 0, 3), SAMARA_OK);
+  literal_close(s, l);
 }
 
 // main(x [6], count dtype scalar) -> x[0:count]: a dim read from an input, at most 6 (or no bound).
@@ -75,20 +62,17 @@ static struct literal *cut(uint8_t dtype, bool bounded, uint32_t element) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t six = literal_int(f, 6);
-  const uint32_t x = literal_value(f, "x", SAMARA_FLOAT32, 1, six);
-  const uint32_t count = literal_value(f, "count", dtype, 1, literal_int(f, 2));
-  literal_input(f, x);
-  literal_input(f, count);
+  const uint32_t x = literal_input(f, literal_vector(f, "x", six));
+  const uint32_t count = literal_input(f, literal_value(f, "count", dtype, 1, literal_int(f, 2)));
   const uint32_t k = literal_expr(f, SMR_EXPR_READ, (int32_t)count, (int32_t)element,
                                   bounded ? (int32_t)six : -1, 0);
-  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 1, k);
-  const uint32_t z = literal_value(f, "z", SAMARA_FLOAT32, 1, k);
+  const uint32_t y = literal_vector(f, "y", k);
   const uint32_t node =
       literal_node(f, op(SMR_CODE_SLICE), "cut", LITERAL_LIST(x), LITERAL_LIST(y));
   literal_attr_dims(f, node, "begin", 1, literal_int(f, 0));
   literal_attr_dims(f, node, "end", 1, k);
   literal_attr_dims(f, node, "step", 1, literal_int(f, 1));
-  literal_node(f, op(SMR_CODE_NEG), "neg", LITERAL_LIST(y), LITERAL_LIST(z));
+  const uint32_t z = literal_map(f, op(SMR_CODE_NEG), "neg", LITERAL_LIST(y), "z", k);
   literal_output(f, z, "z");
   return l;
 }
@@ -101,12 +85,8 @@ SMR_TEST(dims_are_read_from_tensors_of_every_integer_type) {
   for (size_t d = 0; d < sizeof dtypes; d++) {
     for (int bounded = 0; bounded < 2; bounded++) {
       struct literal *l = cut(dtypes[d], bounded, 1);
-      const samara_model *model = literal_finish(l);
       struct literal_memory memory;
-      literal_memory_init(&memory);
-      samara_session *s =
-          literal_session(model, (samara_session_options){.allocator = &memory.allocator});
-      REQUIRE(s != NULL);
+      samara_session *s = literal_counted(l, &memory);
       CHECK(literal_feed(s, 0, ramp, 6));
       const size_t calls = memory.calls;
       const size_t element = smr_dtype_bytes(dtypes[d]);
@@ -115,8 +95,7 @@ SMR_TEST(dims_are_read_from_tensors_of_every_integer_type) {
         uint8_t pair[16] = {0};
         memcpy(pair + element, &counts[i], element);
         CHECK_EQ_INT(samara_session_set_input(s, 1, pair, 2 * element), SAMARA_OK);
-        CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-        CHECK(literal_expect(s, 0, negated, (size_t)counts[i]));
+        CHECK(literal_gives(s, 0, negated, (size_t)counts[i]));
       }
       if (bounded) CHECK_EQ_INT(memory.calls, calls);
       samara_session_destroy(s);
@@ -128,8 +107,7 @@ SMR_TEST(dims_are_read_from_tensors_of_every_integer_type) {
 
 SMR_TEST(a_read_dim_beyond_its_bound_is_a_limit) {
   struct literal *l = cut(SAMARA_INT64, true, 0);
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   int64_t counts[] = {7, 0};
   CHECK_EQ_INT(samara_session_set_input(s, 1, counts, sizeof counts), SAMARA_OK);
   CHECK_EQ_INT(samara_session_run(s), SAMARA_LIMIT);
@@ -140,22 +118,18 @@ SMR_TEST(a_read_dim_beyond_its_bound_is_a_limit) {
   counts[0] = 2;
   CHECK_EQ_INT(samara_session_set_input(s, 1, counts, sizeof counts), SAMARA_OK);
   CHECK(literal_feed(s, 0, ramp, 6));
-  CHECK_EQ_INT(literal_run(s), SAMARA_OK);
-  CHECK(literal_expect(s, 0, negated, 2));
-  samara_session_destroy(s);
-  literal_free(l);
+  CHECK(literal_gives(s, 0, negated, 2));
+  literal_close(s, l);
 }
 
 SMR_TEST(a_growing_read_dim_that_does_not_fit_is_refused_by_the_operator) {
   struct literal *l = cut(SAMARA_INT64, false, 0);
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   const int64_t counts[] = {7, 0};
   CHECK_EQ_INT(samara_session_set_input(s, 1, counts, sizeof counts), SAMARA_OK);
   CHECK_EQ_INT(samara_session_run(s), SAMARA_BAD_SHAPE);
   CHECK_CONTAINS(samara_session_error(s), "node 'cut' (slice): ");
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 // The tensor that holds a dim has no other use, and others of its size are made after it: it must
@@ -164,8 +138,7 @@ static void check_read_lives(bool bounded) {
   struct literal *l = literal_new();
   struct literal_function *f = literal_add(l, "main", true);
   const uint32_t one = literal_int(f, 1);
-  const uint32_t a = literal_value(f, "a", SAMARA_INT64, 1, one);
-  literal_input(f, a);
+  const uint32_t a = literal_input(f, literal_value(f, "a", SAMARA_INT64, 1, one));
   const uint32_t count = literal_value(f, "count", SAMARA_INT64, 1, one);
   literal_node(f, op(SMR_CODE_ADD), "count", LITERAL_LIST(a, a), LITERAL_LIST(count));
   uint32_t last = a;
@@ -182,8 +155,7 @@ static void check_read_lives(bool bounded) {
       literal_node(f, op(SMR_CODE_EXPAND), "expand", LITERAL_LIST(last), LITERAL_LIST(y));
   literal_attr_dims(f, node, "shape", 1, k);
   literal_output(f, y, "y");
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   for (int64_t n = 0; n < 6; n++) {
     CHECK_EQ_INT(samara_session_set_input(s, 0, &n, sizeof n), SAMARA_OK);
     CHECK_EQ_INT(literal_run(s), SAMARA_OK);
@@ -192,8 +164,7 @@ static void check_read_lives(bool bounded) {
     CHECK_EQ_INT(t.shape[0], 2 * n);
     for (int64_t i = 0; i < 2 * n; i++) CHECK_EQ_INT(((const int64_t *)t.data)[i], n);
   }
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST(what_is_read_lives_until_it_is) {
@@ -203,12 +174,10 @@ SMR_TEST(what_is_read_lives_until_it_is) {
 
 SMR_TEST(an_element_beyond_the_tensor_is_refused) {
   struct literal *l = cut(SAMARA_INT32, true, 2);
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   CHECK_EQ_INT(samara_session_run(s), SAMARA_BAD_SHAPE);
   CHECK_CONTAINS(samara_session_error(s), "element 2 of 'count', which has 2 elements");
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST_MAIN(RUN(guards_name_what_does_not_hold); RUN(an_expression_that_fails_is_a_bad_shape);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of saved state share: a model with variables of several kinds, and files in
-// memory.
+// Helpers of tests of saved state: a model with variables of several kinds, and files in memory.
 #include "base/fp.h"
 
 #include "session/state/state_sample.h"
@@ -22,13 +21,10 @@ struct literal *state_sample(void) {
   literal_variable(l, "steps", SAMARA_INT64, sample_steps, 0, NULL);
   struct literal_function *f = literal_add(l, "train", true);
   const uint32_t two = literal_int(f, 2), three = literal_int(f, 3);
-  const uint32_t w = literal_value(f, "w", SAMARA_FLOAT32, 2, two, three);
-  const uint32_t steps = literal_value(f, "steps", SAMARA_INT64, 0);
-  const uint32_t mask = literal_value(f, "mask", SAMARA_BOOL, 1, three);
+  const uint32_t w = literal_input(f, literal_value(f, "w", SAMARA_FLOAT32, 2, two, three));
+  const uint32_t steps = literal_input(f, literal_value(f, "steps", SAMARA_INT64, 0));
+  const uint32_t mask = literal_input(f, literal_value(f, "mask", SAMARA_BOOL, 1, three));
   const uint32_t twice = literal_value(f, "twice", SAMARA_FLOAT32, 2, two, three);
-  literal_input(f, w);
-  literal_input(f, steps);
-  literal_input(f, mask);
   literal_node(f, smr_op_find(SMR_CODE_ADD), "double", LITERAL_LIST(w, w), LITERAL_LIST(twice));
   literal_output(f, twice, "w_next");
   literal_output(f, steps, "steps_next");
@@ -38,8 +34,7 @@ struct literal *state_sample(void) {
   literal_bind(f, true, 1, 2);
   struct literal_function *g = literal_add(l, "infer", true);
   const uint32_t g_two = literal_int(g, 2), g_three = literal_int(g, 3);
-  const uint32_t v = literal_value(g, "w", SAMARA_FLOAT32, 2, g_two, g_three);
-  literal_input(g, v);
+  const uint32_t v = literal_input(g, literal_value(g, "w", SAMARA_FLOAT32, 2, g_two, g_three));
   literal_output(g, v, "y");
   literal_bind(g, false, 0, 1);
   return l;

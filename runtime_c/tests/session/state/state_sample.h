@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of saved state share: a model with variables of several kinds, and files in
-// memory.
+// Helpers of tests of saved state: a model with variables of several kinds, and files in memory.
 #ifndef SMR_TESTS_SESSION_STATE_SAMPLE_H
 #define SMR_TESTS_SESSION_STATE_SAMPLE_H
 

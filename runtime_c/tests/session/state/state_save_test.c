@@ -16,8 +16,7 @@ static const char train_header[] =
 
 SMR_TEST(the_file_is_a_header_and_the_data) {
   struct literal *l = state_sample();
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   struct state_file file = {0};
   const samara_writer writer = state_file_writer(&file);
   CHECK_EQ_INT(samara_session_state_save(s, &writer), SAMARA_OK);
@@ -33,28 +32,24 @@ SMR_TEST(the_file_is_a_header_and_the_data) {
   CHECK_MEM(data + 8, ((const float[]){1, 2, 3, 4, 5, 6}), 24);
   CHECK_MEM(data + 32, ((const uint8_t[]){1, 0, 1}), 3);
   state_file_free(&file);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST(what_a_run_wrote_is_saved) {
   struct literal *l = state_sample();
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   CHECK_EQ_INT(literal_run(s), SAMARA_OK);
   struct state_file file = {0};
   const samara_writer writer = state_file_writer(&file);
   CHECK_EQ_INT(samara_session_state_save(s, &writer), SAMARA_OK);
   CHECK_MEM(file.bytes + file.size_bytes - 27, ((const float[]){2, 4, 6, 8, 10, 12}), 24);
   state_file_free(&file);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST(a_writer_may_fail_at_any_call) {
   struct literal *l = state_sample();
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   size_t failures = 0;
   for (size_t k = 1;; k++) {
     struct state_file file = {.fail_at = k};
@@ -68,14 +63,12 @@ SMR_TEST(a_writer_may_fail_at_any_call) {
   }
   CHECK(failures >= 4);  // the header, and three variables
   CHECK(state_is_initial(s));
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST(writers_are_checked) {
   struct literal *l = state_sample();
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   samara_writer writer = {.struct_size = sizeof writer};
   CHECK_EQ_INT(samara_session_state_save(NULL, &writer), SAMARA_BAD_ARGUMENT);
   CHECK_EQ_INT(samara_session_state_save(s, NULL), SAMARA_BAD_ARGUMENT);
@@ -87,8 +80,7 @@ SMR_TEST(writers_are_checked) {
   CHECK_EQ_INT(samara_session_state_save(s, &writer), SAMARA_BAD_ARGUMENT);
   CHECK_CONTAINS(samara_session_error(s), "samara_writer: struct_size is 0");
   CHECK_EQ_INT(file.calls, 0);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 // A model of one variable, of a name that the caller chooses.
@@ -97,8 +89,7 @@ static struct literal *named(const char *name, uint8_t dtype) {
   static const int64_t dims[] = {2};
   literal_variable(l, name, dtype, NULL, 1, dims);
   struct literal_function *f = literal_add(l, "main", true);
-  const uint32_t x = literal_value(f, "x", dtype, 1, literal_int(f, 2));
-  literal_input(f, x);
+  const uint32_t x = literal_input(f, literal_value(f, "x", dtype, 1, literal_int(f, 2)));
   literal_output(f, x, "y");
   literal_bind(f, false, 0, 0);
   return l;
@@ -113,8 +104,7 @@ SMR_TEST(names_are_escaped_and_come_back) {
                {"", "\"\":{"}};
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     struct literal *l = named(table[i].name, SAMARA_QINT8);
-    samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-    REQUIRE(s != NULL);
+    samara_session *s = literal_open(l);
     CHECK_EQ_INT(samara_session_state_write(s, table[i].name, "\x7f\x80", 2), SAMARA_OK);
     struct state_file file = {0};
     const samara_writer writer = state_file_writer(&file);
@@ -129,27 +119,23 @@ SMR_TEST(names_are_escaped_and_come_back) {
     CHECK_EQ_INT(samara_session_state_read(s, table[i].name, back, 2), SAMARA_OK);
     CHECK_MEM(back, "\x7f\x80", 2);
     state_file_free(&file);
-    samara_session_destroy(s);
-    literal_free(l);
+    literal_close(s, l);
   }
 }
 
 SMR_TEST(the_name_of_the_metadata_is_refused) {
   struct literal *l = named("__metadata__", SAMARA_FLOAT32);
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   struct state_file file = {0};
   const samara_writer writer = state_file_writer(&file);
   CHECK_EQ_INT(samara_session_state_save(s, &writer), SAMARA_UNSUPPORTED);
   CHECK_EQ_INT(file.calls, 0);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST(into_memory) {
   struct literal *l = state_sample();
-  samara_session *s = literal_session(literal_finish(l), (samara_session_options){0});
-  REQUIRE(s != NULL);
+  samara_session *s = literal_open(l);
   struct state_file file = {0};
   const samara_writer writer = state_file_writer(&file);
   CHECK_EQ_INT(samara_session_state_save(s, &writer), SAMARA_OK);
@@ -172,8 +158,7 @@ SMR_TEST(into_memory) {
                SAMARA_BAD_ARGUMENT);
   free(buffer);
   state_file_free(&file);
-  samara_session_destroy(s);
-  literal_free(l);
+  literal_close(s, l);
 }
 
 SMR_TEST_MAIN(RUN(the_file_is_a_header_and_the_data); RUN(what_a_run_wrote_is_saved);

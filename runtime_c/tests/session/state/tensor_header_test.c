@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Headers of files of named tensors: what is read, and what is refused with the byte and the
-// reason.
+// Headers of files of named tensors: accepted ones, and refusals with their byte and reason.
 #include "base/fp.h"
 
 #include "session/state/tensor_header.h"
