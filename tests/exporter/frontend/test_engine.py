@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.exporter.frontend.checks import grad_of, in_threads
 
 import samara
 from samara.exporter.frontend.tensor import Tensor
@@ -17,11 +17,6 @@ from samara.pybridge.errors import SamaraError, ShapeError
 
 def leaf(*values: float) -> Tensor:
     return samara.tensor(list(values), requires_grad=True)
-
-
-def grad_of(t: Tensor) -> Any:
-    assert t.grad is not None
-    return t.grad.numpy()
 
 
 def test_gradients_accumulate() -> None:
@@ -335,11 +330,7 @@ def test_threads_train_side_by_side() -> None:
 
     expected = [train(k) for k in range(4)]
     found: dict[int, list[float]] = {}
-    threads = [threading.Thread(target=lambda k=k: found.update({k: train(k)})) for k in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(lambda k: found.update({k: train(k)}), range(4))
     assert [found[k] for k in range(4)] == expected
 
 
@@ -351,10 +342,6 @@ def test_shared_weights_in_two_threads_give_both_their_gradients() -> None:
         for _ in range(50):
             grads.append((k, samara.autograd.grad((w * k).sum(), w)[0]))
 
-    threads = [threading.Thread(target=work, args=(float(k),)) for k in range(3)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(work, (0.0, 1.0, 2.0))
     assert len(grads) == 150
     assert all(g.tolist() == [k, k] for k, g in grads)
