@@ -254,9 +254,7 @@ DOUBLE: dict[str, Any] = {
     "max_pool2d": (lambda x: F.max_pool2d(x, 2), (1, 2, 4, 6)),
     "avg_pool2d": (lambda x: F.avg_pool2d(x, 3, 2, 1), (1, 2, 5, 5)),
     "layer_norm": (lambda x, w, b: F.layer_norm(x, (4,), w, b), (3, 4), (4,), (4,)),
-    "batch_norm": (
-        lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), (5, 3), (3,), (3,),
-    ),
+    "batch_norm": (lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), (5, 3), (3,), (3,)),
     "group_norm": (lambda x, w, b: F.group_norm(x, 2, w, b), (2, 4, 3), (4,), (4,)),
     "softmax": (lambda x: x.softmax(-1), (3, 4)),
     "log_softmax": (lambda x: x.log_softmax(0), (3, 4)),

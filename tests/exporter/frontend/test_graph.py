@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 
 import samara
-from samara.exporter.frontend.graph import (
-    GraphTensor,
-    Tracer,
-    placed,
-    symbolic,
-    user_frame,
-)
+from samara.exporter.frontend.graph import GraphTensor, Tracer, placed, symbolic, user_frame
 from samara.exporter.frontend.tape import tracing
 from samara.exporter.types import Dim, sym
 

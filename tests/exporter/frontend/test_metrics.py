@@ -143,11 +143,7 @@ def test_what_does_not_fit(make: Callable[[], Any], preds: Any, target: Any) -> 
 
 
 def test_arguments() -> None:
-    for make in (
-        lambda: M.Accuracy(0),
-        lambda: M.ConfusionMatrix(0),
-        lambda: M.F1(3, "mean"),
-    ):
+    for make in (lambda: M.Accuracy(0), lambda: M.ConfusionMatrix(0), lambda: M.F1(3, "mean")):
         with pytest.raises(SamaraError):
             make()
 

@@ -60,11 +60,7 @@ CASES: parity.Cases = {
     "reversed": (lambda m, x: 1 / (x * x + 1) + (3 - x) + 2 * x, (3, 4)),
     "div_floor": (lambda m, x, y: m.div(x, y, rounding_mode="floor"), (3, 4), (3, 4)),
     "div_trunc": (lambda m, x, y: m.div(x, y, rounding_mode="trunc"), (3, 4), (3, 4)),
-    "floor_divide": (
-        lambda m, x, y: x // (y * y + 0.5),
-        parity.Fixed((3, 4)),
-        parity.Fixed((3, 4)),
-    ),
+    "floor_divide": (lambda m, x, y: x // (y * y + 0.5), parity.Fixed((3, 4)), parity.Fixed((3, 4))),
     "floor_divide_int": (lambda m, x, y: x // y, np.array([-7, 7, -8]), np.array([2, -2, 4])),
     "remainder": (lambda m, x, y: x % y, (3, 4), parity.Fixed((3, 4))),
     "remainder_int": (lambda m, x, y: x % y, np.array([-7, 7, -8]), np.array([2, -2, 4])),
@@ -107,25 +103,16 @@ CASES: parity.Cases = {
     "ge": (lambda m, x: x <= 0.5, (3, 4)),
     "compare_bool": (lambda m, x, y: x < y, np.array([True, False]), np.array([True, True])),
     "logic": (lambda m, x, y: ((x > 0) & (y > 0)) ^ ~(x > 1), (3, 4), (3, 4)),
-    "logical": (
-        lambda m, x, y: m.logical_and(x, y).logical_or(m.logical_xor(x, y)),
-        INTS,
-        np.array([3, 0, 1]),
-    ),
+    "logical": (lambda m, x, y: m.logical_and(x, y).logical_or(m.logical_xor(x, y)), INTS, np.array([3, 0, 1])),
     "logical_not": (lambda m, x: x.logical_not(), INTS),
     "bits": (
-        lambda m, x, y: (m.bitwise_and(x, y), m.bitwise_or(x, y), x ^ ~y),
-        np.array([1, 6, 12]),
-        np.array([3, 5, 10]),
+        lambda m, x, y: (m.bitwise_and(x, y), m.bitwise_or(x, y), x ^ ~y), np.array([1, 6, 12]), np.array([3, 5, 10]),
     ),
-    "isnan": (
-        lambda m, x: (m.isnan(x / x), m.isinf(1 / x), m.isfinite(1 / x)),
-        np.array([0.0, 1.0, -2.0]),
-    ),
+    "isnan": (lambda m, x: (m.isnan(x / x), m.isinf(1 / x), m.isfinite(1 / x)), np.array([0.0, 1.0, -2.0])),
     "add_bool": (lambda m, x, y: (x + y, x * y), np.array([True, False]), np.array([True, True])),
     "sum_of_kinds": (lambda m, x, y: x + y, (3,), np.array([1, 2, 3])),
     "rounding_int": (lambda m, x: (x.floor(), x.round(), x.abs(), -x, x.sign()), np.array([-2, 3])),
-}
+}  # fmt: skip
 
 
 test_gradients, test_float32, test_as_pytorch = parity.proofs(CASES, *parity.METHODS)

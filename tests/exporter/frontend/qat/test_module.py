@@ -157,10 +157,7 @@ def test_checkpoints_hold_the_ranges(tmp_path: Path) -> None:
     samara.save(module.state_dict(), tmp_path / "state")
     want = module.eval()(x)
     # With and without the knowledge of which observers there are.
-    for other in (
-        samara.quantize_aware(Net(), example_inputs=x),
-        _folded_like(module),
-    ):
+    for other in (samara.quantize_aware(Net(), example_inputs=x), _folded_like(module)):
         other.load_state_dict(samara.load(tmp_path / "state"))
         got = other.eval()(x)
         for k in want:

@@ -228,11 +228,7 @@ def test_a_check_says_what_the_user_wrote(
     example = (samara.ones(3), samara.tensor(np.int64(16000)), samara.tensor(True))
     program = samara.script(function, example)
     samara.export(program, tmp_path / "m.samara")
-    feeds = {
-        "x": np.full(3, x, np.float32),
-        "rate": np.array(rate),
-        "wide": np.array(True),
-    }
+    feeds = {"x": np.full(3, x, np.float32), "rate": np.array(rate), "wide": np.array(True)}
     session = samara.Session(tmp_path / "m.samara")
     for run in (session.run, program.run):
         with pytest.raises(samara.ShapeError) as error:
