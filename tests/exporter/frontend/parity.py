@@ -183,7 +183,7 @@ def against_torch(name: str, cases: Cases, tolerance: float = 2e-7) -> None:
     found, flowing, grads = ours(function, given, learns, np.float64)
     tensors = _torch_tensors(torch, given, learns)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyTorch's remarks on what it is asked
+        warnings.simplefilter("ignore")  # PyTorch's remarks on arguments
         outs = flat(function(torch, *tensors))
     assert len(outs) == len(found)
     for i, (a, b) in enumerate(zip(found, outs, strict=True)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices of PyTorch that are not here: questions are answered, use is refused."""
+"""Devices of PyTorch that samara lacks: questions are answered, use is refused."""
 
 from __future__ import annotations
 

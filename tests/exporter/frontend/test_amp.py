@@ -39,7 +39,7 @@ def test_autocast_has_no_effect() -> None:
 
 
 def step(scaler: Any, factor: float = 1.0) -> tuple[float, bool]:
-    """The loss as it was scaled, and whether the optimizer stepped."""
+    """The scaled loss, and whether the optimizer stepped."""
     p = nn.Parameter(samara.ones(2))
     optimizer = samara.optim.SGD([p], lr=0.5)
     loss = (p * factor).sum()

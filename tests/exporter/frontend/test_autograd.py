@@ -153,7 +153,7 @@ def test_double_backward_through_saved_inputs_and_results() -> None:
 
 def test_a_saved_result_is_no_cycle() -> None:
     class Own(Exp):
-        """Places on the tape that no other test has."""
+        """No other test puts its nodes on the tape."""
 
     def alive() -> int:
         return sum(getattr(o, "function", None) is Own for o in gc.get_objects() if type(o) is kind)
@@ -326,7 +326,7 @@ class WrongSquare(Function):
 
 
 class WrongTwice(Function):
-    """Right once, and constant where it should not be."""
+    """The first derivative is right; the second is 0, because backward detaches x."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:

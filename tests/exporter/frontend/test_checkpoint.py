@@ -473,7 +473,7 @@ def test_open_files(tmp_path: Path) -> None:
     for state in states:
         samara.save(state, memory)
     memory.seek(0)
-    for state in states:  # one after the other, from the position on
+    for state in states:  # one after the other, each from the current position
         assert same(samara.load(memory), state)
     with open(tmp_path / "a", "w+b") as file:
         samara.save(states[0], file)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods that are made of others, against numpy."""
+"""Methods built from other methods, against numpy."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one device there is, and how others are refused."""
+"""The only device, the CPU, and how others are refused."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_views_of_one_gradient_stay_apart() -> None:
 
 
 def test_changing_a_gradient_in_a_hook_spoils_no_other() -> None:
-    """A leaf is complete while a gradient that looks alike still flows elsewhere."""
+    """A leaf's gradient is complete while an equal gradient still flows elsewhere."""
     a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
     early = a * 3
     late = early + b  # b is done first; its gradient is the one that flows on to a
@@ -103,7 +103,7 @@ def test_many_sums_never_write_into_what_is_shared() -> None:
             found = np.zeros(4) if t.grad is None else t.grad.numpy()
             np.testing.assert_allclose(found, k * seed, rtol=1e-12, atol=1e-12)
             if t.grad is not None:
-                t.grad.zero_()  # spoils others if memory were shared
+                t.grad.zero_()  # would change others if memory were shared
                 t.grad.add_(samara.tensor(k * seed))
 
 
@@ -188,7 +188,7 @@ def test_post_accumulate_hooks_fire_in_reverse_order_while_the_pass_runs() -> No
         w.register_post_accumulate_grad_hook(
             lambda t, i=i: events.append(("done", i, t.grad.item()))  # type: ignore[misc]
         )
-    (x + weights[0]).sum().backward()  # the first is used last, too: only then it is complete
+    (x + weights[0]).sum().backward()  # weights[0] is used twice and complete only at the end
     assert [e[:2] for e in events] == [
         ("flow", 3), ("done", 3), ("flow", 2), ("done", 2),
         ("flow", 1), ("done", 1), ("flow", 0), ("done", 0),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traced tensors and the tracer: nodes, values, places, and what is refused."""
+"""Traced tensors and the tracer: nodes, values, source lines, refusals."""
 
 from __future__ import annotations
 

@@ -15,10 +15,9 @@ from samara.nn import functional
 
 INF, NAN = math.inf, math.nan
 
-# What, at which inputs, and the gradients of the sum of the result there. The figures were recorded
-# once with PyTorch 2.13.0 on a CPU. Left out are ties of cdist with p=inf, where PyTorch gives each of
-# the largest differences the whole gradient and samara shares it as `norm` and `amax` do in both: the
-# distances are a norm here, and other rules for ties would slow every exported one down.
+# A function, its inputs, and the gradients of the sum of its result, recorded with PyTorch 2.13.0 on a CPU. Ties of
+# cdist with p=inf are left out: PyTorch gives each of the largest differences the whole gradient, samara divides it
+# among them, as both do for `norm` and `amax`. Another rule for ties would slow down every exported distance.
 Case = tuple[Callable[..., Any], Sequence[Any], Sequence[Any]]
 KINKS: dict[str, Case] = {
     "relu": (lambda m, F, x: F.relu(x), [[-1, -0.0, 0, 1, NAN]], [[0, 0, 0, 1, 1]]),
@@ -254,7 +253,7 @@ def test_as_pytorch(name: str) -> None:
         np.testing.assert_allclose(_flat(x.grad), want, 1e-5, 1e-6, equal_nan=True)
 
 
-# `Program.gradient` knows of no `detach`, which the rule of this one at 0 and 1 needs.
+# The rule of `bce` at 0 and 1 needs `detach`, which `Program.gradient` does not support.
 @pytest.mark.parametrize("name", [name for name in KINKS if name != "bce"])
 def test_in_a_program(name: str) -> None:
     function, inputs, expected = KINKS[name]

@@ -149,7 +149,7 @@ def test_arguments() -> None:
 
 
 class Model:
-    """As much of a module as evaluate needs."""
+    """The part of a module that evaluate needs."""
 
     training = True
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors between processes: what goes through the pipe, what arrives, what is left."""
+"""Tensors between processes: what the pipe carries, what arrives, what is left behind."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_64_mb_are_a_handle() -> None:
         gc.collect()
         assert mapped() == 0
     with pytest.raises(SamaraError, match="ended before it was received"):
-        pickle.loads(text)  # a handle is good for one receiver
+        pickle.loads(text)  # a handle serves one receiver
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (0, 4), (100, 70)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Heavy operators on the C kernels: that they run there, forward and backward, on any strides."""
+"""Heavy operators run on the C kernels, forward and backward, with any strides."""
 
 from __future__ import annotations
 
@@ -109,10 +109,10 @@ def test_run_typed_takes_and_gives_parameters() -> None:
 
 
 def strided(array: Any, how: str) -> Any:
-    """The same elements in other memory."""
+    """The same elements in another memory layout."""
     if how == "dense" or array.ndim == 0:
         return array
-    if how == "last_first":  # NCHW over NHWC memory, and its like
+    if how == "last_first":  # such as NCHW over NHWC memory
         axis = 1 % array.ndim
         return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, axis, -1)), -1, axis)
     if how == "gaps":

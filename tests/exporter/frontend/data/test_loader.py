@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DataLoader: batches, options, repetition from seeds, and going on in the middle of an epoch."""
+"""DataLoader: batches, options, repetition from seeds, resuming in the middle of an epoch."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def test_no_gradient_beyond_the_range() -> None:
     module.module.output.range.copy_(samara.tensor([-1e-3, 1e-3]))
     module.zero_grad()
     module(x).sum().backward()
-    assert float(module.module.bias.grad.abs().max()) < x.shape[0]  # most outputs are
+    assert float(module.module.bias.grad.abs().max()) < x.shape[0]  # and most outputs
     assert seen.shape == (2,)
 
 

@@ -22,7 +22,7 @@ from samara.pybridge.errors import QuantizationError, SamaraError
 
 
 class Block(nn.Module):
-    """A residual block as they are written."""
+    """A residual block in its usual form."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -156,7 +156,7 @@ def test_checkpoints_hold_the_ranges(tmp_path: Path) -> None:
     module.freeze_batch_norm().freeze_observers()
     samara.save(module.state_dict(), tmp_path / "state")
     want = module.eval()(x)
-    # With and without the knowledge of which observers there are.
+    # Into a module that knows its observers, and into one that does not.
     for other in (samara.quantize_aware(Net(), example_inputs=x), _folded_like(module)):
         other.load_state_dict(samara.load(tmp_path / "state"))
         got = other.eval()(x)
@@ -190,7 +190,7 @@ def test_freezing_and_modes() -> None:
     assert not ranges()  # nothing was learned of the example
     module(x)
     first = ranges()
-    # Layers on the grid of what is before them need no range of their own input.
+    # A layer whose input is already quantized needs no range of its own.
     assert "module.stem.0.input.range" in first
     assert "module.block1.conv1.input.range" not in first
     assert {k for k in first if k.startswith("sites.")} == {

@@ -114,7 +114,7 @@ def test_the_same_integers_everywhere(name: str, tmp_path: Path) -> None:
     samara.export(program, tmp_path / "net.samara")
     (got,) = samara.Session(tmp_path / "net.samara").run({"x": x.numpy()}).values()
     assert np.abs(got - want).max() <= slack
-    # The eager input of the last convolution is that of the Program's.
+    # The last convolution reads the same integers eagerly and in the Program.
     last = next(n for n in reversed(program.main.nodes) if n.op.name == "qconv")
     assert last.inputs[0] is not None
     kept = program.run({"x": x.numpy()}, keep=True)[last.inputs[0].name]
@@ -200,7 +200,7 @@ def test_every_rule_is_tried() -> None:
         net = Net(between)
         program = samara.trace(net.eval(), samara.randn(1, 3, 8, 8))
         made |= {n.op.name for n in program.main.nodes}
-    # Rare ones of families that are tried, and dropout, which is nothing outside training.
+    # Rare members of families that are tried, and dropout, which does nothing outside training.
     untried = {op.name for op in RULES} - made
     assert untried <= {
         *("neg", "abs", "sign", "ceil", "floor", "round", "sqrt", "sin", "cos", "atan", "asinh"),

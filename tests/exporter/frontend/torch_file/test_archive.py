@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The directory of a zip file: what other writers put there, and what is made to mislead."""
+"""The directory of a zip file: variants of other writers, and misleading entries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_entries_and_their_data() -> None:
 
 
 def test_zip64_records() -> None:
-    """As torch's writer has them in every file, whatever its size."""
+    """torch's writer puts them into every file, whatever its size."""
     plain = made(content={"a": b"12345"})
     at = plain.rindex(b"PK\x05\x06")
     size, begin = struct.unpack_from("<2L", plain, at + 12)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole files of torch.save: what is in them, ties, refusals, damage, and mutants of valid files."""
+"""Whole files of torch.save: contents, ties, refusals, damage, and mutants of valid files."""
 
 from __future__ import annotations
 
