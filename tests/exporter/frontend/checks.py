@@ -7,6 +7,7 @@ import contextlib
 import gc
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 
@@ -14,6 +15,12 @@ def grad_of(t: Any) -> Any:
     """The gradient of a tensor as an array; fails if the tensor has none."""
     assert t.grad is not None
     return t.grad.numpy()
+
+
+def shared() -> set[str]:
+    """Names in the folder of shared memory, if the system has one."""
+    folder = Path("/dev/shm")
+    return {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
 
 
 @contextlib.contextmanager

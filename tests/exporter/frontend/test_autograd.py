@@ -70,9 +70,7 @@ def test_grad_leaves_out_what_nobody_asked_for() -> None:
     seen: list[int] = []
 
     class Watched(Function):
-        @staticmethod
-        def forward(ctx: Any, t: Tensor) -> Tensor:
-            return t * 1
+        forward = staticmethod(lambda ctx, t: t * 1)
 
         @staticmethod
         def backward(ctx: Any, dy: Tensor) -> Any:
@@ -197,13 +195,8 @@ def test_needs_input_grad_and_none() -> None:
 
 def test_an_output_that_is_an_input() -> None:
     class Same(Function):
-        @staticmethod
-        def forward(ctx: Any, x: Tensor) -> Tensor:
-            return x
-
-        @staticmethod
-        def backward(ctx: Any, dy: Tensor) -> Any:
-            return dy * 7
+        forward = staticmethod(lambda ctx, x: x)
+        backward = staticmethod(lambda ctx, dy: dy * 7)
 
     x = leaf(1.0, 2.0)
     y = Same.apply(x)
@@ -217,13 +210,8 @@ def test_a_gradient_that_backward_keeps_is_copied() -> None:
     kept = samara.ones(2, dtype=samara.float64)
 
     class Constant(Function):
-        @staticmethod
-        def forward(ctx: Any, x: Tensor) -> Tensor:
-            return x * 1
-
-        @staticmethod
-        def backward(ctx: Any, dy: Tensor) -> Any:
-            return kept
+        forward = staticmethod(lambda ctx, x: x * 1)
+        backward = staticmethod(lambda ctx, dy: kept)
 
     x = leaf(1.0, 2.0)
     Constant.apply(x).sum().backward()
@@ -256,13 +244,8 @@ def test_marks() -> None:
 
 def test_wrong_gradients_are_refused() -> None:
     class Wrong(Function):
-        @staticmethod
-        def forward(ctx: Any, x: Tensor, y: Tensor) -> Tensor:
-            return x + y
-
-        @staticmethod
-        def backward(ctx: Any, dy: Tensor) -> Any:
-            return (dy,) if dy.sum() > 2 else (samara.ones(5), dy)
+        forward = staticmethod(lambda ctx, x, y: x + y)
+        backward = staticmethod(lambda ctx, dy: (dy,) if dy.sum() > 2 else (samara.ones(5), dy))
 
     x, y = leaf(1.0, 2.0), leaf(1.0, 2.0)
     with pytest.raises(SamaraError, match=r"Wrong\.backward returned 1 gradients for 2"):
@@ -319,24 +302,13 @@ class WrongSquare(Function):
         ctx.save_for_backward(x)
         return x * x
 
-    @staticmethod
-    def backward(ctx: Any, dy: Tensor) -> Any:
-        (x,) = ctx.saved_tensors
-        return dy * x * 2.01
+    backward = staticmethod(lambda ctx, dy: dy * ctx.saved_tensors[0] * 2.01)
 
 
-class WrongTwice(Function):
+class WrongTwice(WrongSquare):
     """The first derivative is right; the second is 0, because backward detaches x."""
 
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        ctx.save_for_backward(x)
-        return x * x
-
-    @staticmethod
-    def backward(ctx: Any, dy: Tensor) -> Any:
-        (x,) = ctx.saved_tensors
-        return dy * x.detach() * 2
+    backward = staticmethod(lambda ctx, dy: dy * ctx.saved_tensors[0].detach() * 2)
 
 
 def test_gradcheck_fails_where_it_should() -> None:

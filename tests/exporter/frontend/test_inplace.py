@@ -31,6 +31,17 @@ CALLS: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
+def changes(x: Any) -> list[Any]:
+    """Calls that change a tensor of two elements, or rows of two, in place."""
+    fillings = [x.zero_, x.normal_, x.uniform_, x.exp_]
+    return [
+        *fillings,
+        lambda: x.add_(1.0),
+        lambda: x.__setitem__(0, 1.0),
+        lambda: x.copy_(samara.ones(2)),
+    ]
+
+
 def given(args: tuple[Any, ...]) -> list[Any]:
     return [samara.tensor(a) if isinstance(a, np.ndarray) else a for a in args]
 
@@ -111,15 +122,7 @@ def test_random_fillings_repeat() -> None:
 
 def test_a_leaf_that_learns_is_refused_while_recording() -> None:
     x = samara.ones(2, requires_grad=True)
-    changes: list[Any] = [
-        lambda: x.add_(1.0),
-        lambda: x.__setitem__(0, 1.0),
-        lambda: x.zero_(),
-        lambda: x.copy_(samara.ones(2)),
-        lambda: x.normal_(),
-        lambda: x.exp_(),
-    ]
-    for change in changes:
+    for change in changes(x):
         with pytest.raises(SamaraError, match="leaf that requires gradients"):
             change()
     with samara.no_grad():
@@ -156,15 +159,7 @@ def test_gradients_of_a_written_part() -> None:
 )
 def test_expanded_memory_cannot_be_written(view: Any) -> None:
     x = view(samara.zeros(2))
-    changes: list[Any] = [
-        lambda: x.add_(1.0),
-        lambda: x.__setitem__(0, 1.0),
-        lambda: x.zero_(),
-        lambda: x.copy_(samara.ones(2)),
-        lambda: x.exp_(),
-        lambda: x.uniform_(),
-    ]
-    for change in changes:
+    for change in changes(x):
         with pytest.raises(SamaraError, match="expanded"):
             change()
     assert x.clone().add_(1.0).sum() > 0

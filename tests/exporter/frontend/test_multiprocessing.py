@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.exporter.frontend.checks import shared
 
 import samara.multiprocessing
 from samara.exporter.frontend import multiprocessing as mp
@@ -28,11 +29,6 @@ from samara.pybridge.errors import SamaraError, UnsupportedError
 def _children(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     return importlib.import_module("mp_children")
-
-
-def shared() -> set[str]:
-    folder = Path("/dev/shm")
-    return {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
 
 
 def mapped() -> int:
