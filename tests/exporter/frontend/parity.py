@@ -36,6 +36,11 @@ class Fixed(NamedTuple):
 Cases = dict[str, Call]
 
 
+def methods(shape: tuple[int, ...], *names: str) -> Cases:
+    """A case `name: x.name()` for each name."""
+    return {name: (lambda m, x, name=name: getattr(x, name)(), shape) for name in names}
+
+
 def functional(m: Any) -> Any:
     """The functions of `nn.functional` of the module `samara` or `torch`."""
     return m.nn.functional
