@@ -77,29 +77,27 @@ def _patched(change: Callable[[bytearray, int, int], None]) -> bytes:
     return bytes(data)
 
 
-def _first_entry_says(offset: int, value: int, form: str = "<L") -> bytes:
-    return _patched(lambda data, row, end: struct.pack_into(form, data, row + offset, value))
+def _first_entry_says(offset: int, *values: int, form: str = "<L") -> bytes:
+    return _patched(lambda data, row, end: struct.pack_into(form, data, row + offset, *values))
+
+
+def _end_says(offset: int, *values: int, form: str = "<L") -> bytes:
+    return _patched(lambda data, row, end: struct.pack_into(form, data, end + offset, *values))
 
 
 MISLEADING = {
     "a size beyond the entry": _first_entry_says(24, 150),
-    "both sizes beyond the entry": _patched(
-        lambda data, row, end: struct.pack_into("<2L", data, row + 20, 150, 150)
-    ),
+    "both sizes beyond the entry": _first_entry_says(20, 150, 150, form="<2L"),
     "an entry inside another": _first_entry_says(42, 60),
     "an entry beyond the file": _first_entry_says(42, 1 << 30),
-    "encrypted": _first_entry_says(8, 1, "<H"),
+    "encrypted": _first_entry_says(8, 1, form="<H"),
     "a sum of something else": _first_entry_says(16, 12345),
-    "another disk": _first_entry_says(34, 3, "<H"),
-    "a long name": _first_entry_says(28, 60000, "<H"),
-    "many entries": _patched(lambda d, row, end: struct.pack_into("<2H", d, end + 8, 9999, 9999)),
-    "a directory elsewhere": _patched(lambda d, row, end: struct.pack_into("<L", d, end + 16, 5)),
-    "a directory beyond": _patched(
-        lambda d, row, end: struct.pack_into("<L", d, end + 16, 1 << 30)
-    ),
-    "a comment that is not there": _patched(
-        lambda d, row, end: struct.pack_into("<H", d, end + 20, 9)
-    ),
+    "another disk": _first_entry_says(34, 3, form="<H"),
+    "a long name": _first_entry_says(28, 60000, form="<H"),
+    "many entries": _end_says(8, 9999, 9999, form="<2H"),
+    "a directory elsewhere": _end_says(16, 5),
+    "a directory beyond": _end_says(16, 1 << 30),
+    "a comment that is not there": _end_says(20, 9, form="<H"),
     "no local header": b"XX" + made()[2:],
     "a local name that is longer": _patched(
         lambda d, row, end: struct.pack_into("<H", d, 26, 60000)
