@@ -24,10 +24,8 @@ def offer_and_die(connection: Any) -> None:
 
 
 def total(tensor: Any) -> float:
-    """For a Pool."""
     return float(tensor.sum().item())
 
 
 def ramp(n: int) -> Any:
-    """For a Pool."""
     return from_numpy(np.arange(n, dtype=np.float32))

@@ -36,6 +36,11 @@ class Fixed(NamedTuple):
 Cases = dict[str, Call]
 
 
+def methods(shape: tuple[int, ...], *names: str) -> Cases:
+    """A case `name: x.name()` for each name."""
+    return {name: (lambda m, x, name=name: getattr(x, name)(), shape) for name in names}
+
+
 def functional(m: Any) -> Any:
     """The functions of `nn.functional` of the module `samara` or `torch`."""
     return m.nn.functional
@@ -94,6 +99,16 @@ def closest(found: Any, expected: Any, tolerance: float, what: str) -> None:
     assert worst <= tolerance, f"{what}: off by {worst:.2e} of the largest element"
 
 
+def closest_gradients(
+    found: Sequence[Any], expected: Sequence[Any], tolerance: float, name: str
+) -> None:
+    """Fails unless the same gradients are None and all others agree as in `closest`."""
+    for i, (g, h) in enumerate(zip(found, expected, strict=True)):
+        assert (g is None) == (h is None), f"{name}: gradient {i}"
+        if g is not None:
+            closest(g, h, tolerance, f"{name}: gradient {i}")
+
+
 def _learns(inputs: Sequence[Any], given: Sequence[Any]) -> list[bool]:
     """Which inputs require gradients."""
     return [
@@ -109,6 +124,11 @@ def _tensors(given: Sequence[Any], learns: Sequence[bool], dtype: Any) -> list[T
         t.requires_grad = learned
         out.append(t)
     return out
+
+
+def _torch_tensors(torch: Any, given: Sequence[Any], learns: Sequence[bool]) -> list[Any]:
+    both = zip(given, learns, strict=True)
+    return [torch.from_numpy(a.copy()).requires_grad_(learned) for a, learned in both]
 
 
 def _seeds(outs: Sequence[Any]) -> list[Any]:
@@ -129,22 +149,18 @@ def ours(
     return outs, flowing, [t.grad for t in tensors if t.requires_grad]
 
 
-def gradients(name: str, cases: Cases) -> None:
+def gradients(name: str, cases: Cases, check: Callable[..., bool] = gradcheck) -> None:
     """Rules against central differences in float64."""
     function, *inputs = cases[name]
     given = arrays(name, inputs)
     tensors = _tensors(given, _learns(inputs, given), np.float64)
     if any(o.requires_grad for o in flat(function(samara, *tensors))):
-        assert gradcheck(lambda *x: tuple(flat(function(samara, *x))), tensors)
+        assert check(lambda *x: tuple(flat(function(samara, *x))), tensors)
 
 
 def second_gradients(name: str, cases: Cases) -> None:
     """Gradients of gradients (create_graph) against central differences in float64."""
-    function, *inputs = cases[name]
-    given = arrays(name, inputs)
-    tensors = _tensors(given, _learns(inputs, given), np.float64)
-    if any(o.requires_grad for o in flat(function(samara, *tensors))):
-        assert gradgradcheck(lambda *x: tuple(flat(function(samara, *x))), tensors)
+    gradients(name, cases, gradgradcheck)
 
 
 def kernels(name: str, cases: Cases, tolerance: float = 2e-5) -> None:
@@ -157,10 +173,7 @@ def kernels(name: str, cases: Cases, tolerance: float = 2e-5) -> None:
     for i, (a, b) in enumerate(zip(found, wide, strict=True)):
         assert a.dtype == (np.float32 if b.dtype == np.float64 else b.dtype), f"result {i}"
         closest(a.detach().numpy(), b.detach().numpy(), tolerance, f"{name}: result {i}")
-    for i, (g, h) in enumerate(zip(found_grads, wide_grads, strict=True)):
-        assert (g is None) == (h is None)
-        if g is not None:
-            closest(g.numpy(), h.numpy(), tolerance, f"{name}: gradient {i}")
+    closest_gradients(found_grads, wide_grads, tolerance, name)
 
 
 def against_torch(name: str, cases: Cases, tolerance: float = 2e-7) -> None:
@@ -173,12 +186,9 @@ def against_torch(name: str, cases: Cases, tolerance: float = 2e-7) -> None:
     given = arrays(name, inputs)
     learns = _learns(inputs, given)
     found, flowing, grads = ours(function, given, learns, np.float64)
-    tensors = [
-        torch.from_numpy(a.copy()).requires_grad_(learned)
-        for a, learned in zip(given, learns, strict=True)
-    ]
+    tensors = _torch_tensors(torch, given, learns)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyTorch's remarks on what it is asked
+        warnings.simplefilter("ignore")  # PyTorch's remarks on arguments
         outs = flat(function(torch, *tensors))
     assert len(outs) == len(found)
     for i, (a, b) in enumerate(zip(found, outs, strict=True)):
@@ -223,10 +233,7 @@ def layer_kernels(name: str, cases: Cases, tolerance: float = 2e-5) -> None:
     exact, exact_grads = _run_layer(wide, _tensors(given, learns, np.float64), _back)
     for i, (a, b) in enumerate(zip(found, exact, strict=True)):
         closest(a, b, tolerance, f"{name}: result {i}")
-    for i, (g, h) in enumerate(zip(grads, exact_grads, strict=True)):
-        assert (g is None) == (h is None)
-        if g is not None:
-            closest(g, h, tolerance, f"{name}: gradient {i}")
+    closest_gradients(grads, exact_grads, tolerance, name)
     for (key, a), b in zip(narrow.state_dict().items(), wide.state_dict().values(), strict=True):
         closest(a.numpy(), b.numpy(), tolerance, f"{name}: {key} afterwards")
 
@@ -252,10 +259,7 @@ def layer_as_torch(name: str, cases: Cases, folder: Path, tolerance: float = 2e-
         theirs.load_state_dict(files.load_file(folder / "samara.safetensors"))
     given = arrays(name, inputs)
     learns = _learns(inputs, given)
-    tensors = [
-        torch.from_numpy(a.copy()).requires_grad_(learned)
-        for a, learned in zip(given, learns, strict=True)
-    ]
+    tensors = _torch_tensors(torch, given, learns)
     found, grads = _run_layer(mine, _tensors(given, learns, np.float64), _back)
 
     def back(outs: Any, seeds: Any) -> None:
@@ -264,10 +268,7 @@ def layer_as_torch(name: str, cases: Cases, folder: Path, tolerance: float = 2e-
     expected, their_grads = _run_layer(theirs, tensors, back)
     for i, (a, b) in enumerate(zip(found, expected, strict=True)):
         closest(a, b, tolerance, f"{name}: result {i}")
-    for i, (g, h) in enumerate(zip(grads, their_grads, strict=True)):
-        assert (g is None) == (h is None), f"{name}: gradient {i}"
-        if g is not None:
-            closest(g, h, tolerance, f"{name}: gradient {i}")
+    closest_gradients(grads, their_grads, tolerance, name)
     after = theirs.state_dict()
     for key, t in mine.state_dict().items():
         closest(t.numpy(), after[key].numpy(), tolerance, f"{name}: {key} afterwards")

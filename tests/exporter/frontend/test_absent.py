@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Devices of PyTorch that are not here: questions are answered, use is refused."""
+"""Devices of PyTorch that samara lacks: questions are answered, use is refused."""
 
 from __future__ import annotations
 
@@ -56,12 +56,16 @@ def test_use_is_refused_in_one_sentence() -> None:
         lambda: x.cuda(0),
         lambda: x.to("cuda:1", non_blocking=True),
         lambda: x.to(0),
+        lambda: x.to("cuda"),
+        lambda: x.to(device="opencl"),
         lambda: net.cuda(),
         lambda: net.to("cuda"),
         lambda: net.to(device="mps"),
         lambda: samara.device("cuda", 0),
         lambda: samara.device(0),
         lambda: samara.zeros(2, device="cuda"),
+        lambda: samara.zeros(2, device="cuda:0"),
+        lambda: samara.tensor([1], device="mps"),
         lambda: samara.randperm(2, device="cuda"),
         lambda: samara.Generator(device="cuda"),
         lambda: x.new_zeros(2, device="cuda"),

@@ -132,11 +132,7 @@ def test_tensors_come_back_as_tensors(tmp_path: Path) -> None:
 
 def test_shared_memory_is_stored_once_and_shared_again(tmp_path: Path) -> None:
     table = np.arange(1000, dtype=np.float32)
-    state = {
-        "enc": {"w": table},
-        "dec": [table, table[:], table[1:]],
-        "t": from_numpy(table),
-    }
+    state = {"enc": {"w": table}, "dec": [table, table[:], table[1:]], "t": from_numpy(table)}
     samara.save(state, tmp_path / "a")
     assert sum(a.nbytes for a in read_tensors(tmp_path / "a").arrays.values()) == 4000 + 3996
     back = samara.load(tmp_path / "a")
@@ -477,7 +473,7 @@ def test_open_files(tmp_path: Path) -> None:
     for state in states:
         samara.save(state, memory)
     memory.seek(0)
-    for state in states:  # one after the other, from the position on
+    for state in states:  # one after the other, each from the current position
         assert same(samara.load(memory), state)
     with open(tmp_path / "a", "w+b") as file:
         samara.save(states[0], file)

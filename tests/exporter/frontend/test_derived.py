@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods that are made of others, against numpy."""
+"""Methods built from other methods, against numpy."""
 
 from __future__ import annotations
 
@@ -26,10 +26,7 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
     "cumprod": (lambda: T(X).cumprod(0), np.cumprod(X, 0)),
     "diff": (lambda: T(X).diff(dim=0), np.diff(X, axis=0)),
     "quantile": (lambda: T(X).quantile(0.3, dim=0), np.quantile(X, 0.3, 0)),
-    "quantiles": (
-        lambda: T(X).quantile(T(X[0, :0].copy()).new_tensor([0.25, 1.0])),
-        np.quantile(X, [0.25, 1]),
-    ),
+    "quantiles": (lambda: T(X).quantile(T(X[0, :0].copy()).new_tensor([0.25, 1.0])), np.quantile(X, [0.25, 1])),
     "diag": (lambda: samara.arange(3).diag(1), np.diag(np.arange(3), 1)),
     "trace": (lambda: T(X).trace(), np.trace(X)),
     "take": (lambda: T(X).take(samara.tensor([0, 5])), X.reshape(-1)[[0, 5]]),
@@ -39,13 +36,10 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
     "nansum": (lambda: samara.tensor([1.0, float("nan")]).nansum(), 1.0),
     "tensor_split": (lambda: T(X).tensor_split(3)[0], X[:2]),
     "xlogy": (lambda: samara.zeros(2).xlogy(samara.zeros(2)), np.zeros(2)),
-    "index_put_": (
-        lambda: samara.zeros(3).index_put_((samara.tensor([1, 1, -1]),), samara.ones(3), True),
-        [0, 2, 1],
-    ),
+    "index_put_": (lambda: samara.zeros(3).index_put_((samara.tensor([1, 1, -1]),), samara.ones(3), True), [0, 2, 1]),
     "fill_diagonal_": (lambda: samara.ones(2, 2).fill_diagonal_(0.0), [[0, 1], [1, 0]]),
     "t_": (lambda: T(X.copy()).t_().unsqueeze_(0), X.T[None]),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)

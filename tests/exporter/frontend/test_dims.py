@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every argument that names a dimension: out of range it is an IndexError, as in PyTorch, and ours."""
+"""Every argument that names a dimension: out of range it raises IndexError, as in PyTorch, and RangeError."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = {
     *("dim", "dims", "dim0", "dim1", "dim2", "start_dim", "end_dim", "dimension"),
     *("source", "destination"),
 }
-# Whose argument of such a name is something else.
+# Arguments with such a name that are no dimension.
 OTHERS = {"index_add.source", "index_copy.source", "masked_scatter.source", "from_dlpack.source"}
 LAYERS: dict[str, Callable[[int], Any]] = {
     "Softmax": lambda dim: nn.Softmax(dim),
@@ -42,7 +42,7 @@ def _index() -> Any:
     return samara.zeros(2, 3, 4, dtype=samara.int64)
 
 
-# What the other arguments are.
+# Values of the other arguments.
 FILLERS: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("self", "input", "other", "src", "logits", "x1", "x2", "a", "b"), _x),
     "tensors": lambda: [_x(), _x()],
@@ -67,7 +67,7 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
 
 
 def _wrong(name: str, dim: Any) -> Any:
-    """`dim`, one further where the function makes a dimension and so takes one more."""
+    """`dim`, one further outside for functions that add a dimension and so accept one more."""
     if name in ("stack", "unsqueeze", "unsqueeze_") and isinstance(dim, int):
         return dim + (1 if dim > 0 else -1)
     return dim

@@ -63,12 +63,12 @@ SHARERS = [
 
 @pytest.mark.parametrize(("op", "case"), SHARERS)
 def test_results_share_memory_only_where_the_tape_knows(op: Any, case: Any) -> None:
-    """A result over its operand's memory must share its version: else in-place changes go unseen."""
+    """A result in its operand's memory must share its version, or changes in place go unnoticed."""
     if any(t is not None and t.dtype is DType.QS8 for t in testing.case_types(case)):
         pytest.skip("quantized tensors live in programs, not in eager code")
     arrays = testing.case_inputs(op, case)
     for value in outputs(eager.run(op, arrays, op.complete(case.attrs))):
-        if op.name == "sum_to":  # a rule's helper: what it returns unchanged is a gradient
+        if op.name == "sum_to":  # a helper of gradient rules that may return its operand
             continue
         assert not any(a is not None and np.shares_memory(a, value) for a in arrays)
 

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.exporter.frontend.checks import grad_of, in_threads
 
 import samara
 from samara.exporter.frontend.tensor import Tensor
@@ -17,11 +17,6 @@ from samara.pybridge.errors import SamaraError, ShapeError
 
 def leaf(*values: float) -> Tensor:
     return samara.tensor(list(values), requires_grad=True)
-
-
-def grad_of(t: Tensor) -> Any:
-    assert t.grad is not None
-    return t.grad.numpy()
 
 
 def test_gradients_accumulate() -> None:
@@ -74,7 +69,7 @@ def test_views_of_one_gradient_stay_apart() -> None:
 
 
 def test_changing_a_gradient_in_a_hook_spoils_no_other() -> None:
-    """A leaf is complete while a gradient that looks alike still flows elsewhere."""
+    """A leaf's gradient is complete while an equal gradient still flows elsewhere."""
     a, b = leaf(1.0, 2.0), leaf(3.0, 4.0)
     early = a * 3
     late = early + b  # b is done first; its gradient is the one that flows on to a
@@ -108,7 +103,7 @@ def test_many_sums_never_write_into_what_is_shared() -> None:
             found = np.zeros(4) if t.grad is None else t.grad.numpy()
             np.testing.assert_allclose(found, k * seed, rtol=1e-12, atol=1e-12)
             if t.grad is not None:
-                t.grad.zero_()  # spoils others if memory were shared
+                t.grad.zero_()  # would change others if memory were shared
                 t.grad.add_(samara.tensor(k * seed))
 
 
@@ -193,7 +188,7 @@ def test_post_accumulate_hooks_fire_in_reverse_order_while_the_pass_runs() -> No
         w.register_post_accumulate_grad_hook(
             lambda t, i=i: events.append(("done", i, t.grad.item()))  # type: ignore[misc]
         )
-    (x + weights[0]).sum().backward()  # the first is used last, too: only then it is complete
+    (x + weights[0]).sum().backward()  # weights[0] is used twice and complete only at the end
     assert [e[:2] for e in events] == [
         ("flow", 3), ("done", 3), ("flow", 2), ("done", 2),
         ("flow", 1), ("done", 1), ("flow", 0), ("done", 0),
@@ -259,9 +254,7 @@ DOUBLE: dict[str, Any] = {
     "max_pool2d": (lambda x: F.max_pool2d(x, 2), (1, 2, 4, 6)),
     "avg_pool2d": (lambda x: F.avg_pool2d(x, 3, 2, 1), (1, 2, 5, 5)),
     "layer_norm": (lambda x, w, b: F.layer_norm(x, (4,), w, b), (3, 4), (4,), (4,)),
-    "batch_norm": (
-        lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), (5, 3), (3,), (3,),
-    ),
+    "batch_norm": (lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True), (5, 3), (3,), (3,)),
     "group_norm": (lambda x, w, b: F.group_norm(x, 2, w, b), (2, 4, 3), (4,), (4,)),
     "softmax": (lambda x: x.softmax(-1), (3, 4)),
     "log_softmax": (lambda x: x.log_softmax(0), (3, 4)),
@@ -335,11 +328,7 @@ def test_threads_train_side_by_side() -> None:
 
     expected = [train(k) for k in range(4)]
     found: dict[int, list[float]] = {}
-    threads = [threading.Thread(target=lambda k=k: found.update({k: train(k)})) for k in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(lambda k: found.update({k: train(k)}), range(4))
     assert [found[k] for k in range(4)] == expected
 
 
@@ -351,10 +340,6 @@ def test_shared_weights_in_two_threads_give_both_their_gradients() -> None:
         for _ in range(50):
             grads.append((k, samara.autograd.grad((w * k).sum(), w)[0]))
 
-    threads = [threading.Thread(target=work, args=(float(k),)) for k in range(3)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(work, (0.0, 1.0, 2.0))
     assert len(grads) == 150
     assert all(g.tolist() == [k, k] for k, g in grads)

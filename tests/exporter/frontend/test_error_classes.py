@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of eager code are of the library, and of the class that PyTorch raises in the same place."""
+"""Errors of eager code are SamaraErrors of the class that PyTorch raises in the same place."""
 
 from __future__ import annotations
 

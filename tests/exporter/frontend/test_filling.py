@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors from data and by filling, also as the first thing that a process does."""
+"""Tensors from data and by filling, also as the first call of a process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from samara.pybridge.errors import ArgumentError
     ],
 )
 def test_any_of_them_may_be_the_first_that_a_process_calls(first: str) -> None:
-    """What makes tensors lies below Tensor, so what is called must lead to Tensor."""
+    """Functions that make tensors lie in a layer below Tensor, so a call must load Tensor."""
     code = f"import numpy, samara; print({first}.tolist())"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (out.stdout, out.stderr) == ("[1.0, 1.0]\n", "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traced tensors and the tracer: nodes, values, places, and what is refused."""
+"""Traced tensors and the tracer: nodes, values, source lines, refusals."""
 
 from __future__ import annotations
 
@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 
 import samara
-from samara.exporter.frontend.graph import (
-    GraphTensor,
-    Tracer,
-    placed,
-    symbolic,
-    user_frame,
-)
+from samara.exporter.frontend.graph import GraphTensor, Tracer, placed, symbolic, user_frame
 from samara.exporter.frontend.tape import tracing
 from samara.exporter.types import Dim, sym
 

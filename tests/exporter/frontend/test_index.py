@@ -34,29 +34,11 @@ def where_of(m: Any) -> Any:
 CASES: parity.Cases = {
     "gather": (lambda m, x, i: x.gather(1, i), (3, 4), WHERE),
     "gather_smaller": (lambda m, x, i: x.gather(0, i), (3, 4), np.array([[2, 0]])),
-    "take_along_dim": (
-        lambda m, x, i: m.take_along_dim(x, i, 1),
-        (3, 4),
-        np.array([[1], [0], [3]]),
-    ),
-    "scatter": (
-        lambda m, x, y, i: x.scatter(1, i, y),
-        (3, 4),
-        (3, 2),
-        np.array([[0, 2], [1, 3], [2, 0]]),
-    ),
-    "scatter_value": (
-        lambda m, x, i: x.scatter(1, i, 2.5),
-        (3, 4),
-        np.array([[0, 2], [1, 3], [2, 0]]),
-    ),
+    "take_along_dim": (lambda m, x, i: m.take_along_dim(x, i, 1), (3, 4), np.array([[1], [0], [3]])),
+    "scatter": (lambda m, x, y, i: x.scatter(1, i, y), (3, 4), (3, 2), np.array([[0, 2], [1, 3], [2, 0]])),
+    "scatter_value": (lambda m, x, i: x.scatter(1, i, 2.5), (3, 4), np.array([[0, 2], [1, 3], [2, 0]])),
     "scatter_add": (lambda m, x, y, i: x.scatter_add(1, i, y), (3, 4), (3, 4), WHERE),
-    "scatter_add_part": (
-        lambda m, x, y, i: x.scatter_add(0, i, y),
-        (3, 4),
-        (2, 3),
-        np.array([[0, 1, 2], [0, 0, 1]]),
-    ),
+    "scatter_add_part": (lambda m, x, y, i: x.scatter_add(0, i, y), (3, 4), (2, 3), np.array([[0, 1, 2], [0, 0, 1]])),
     "index_select": (lambda m, x, i: (x.index_select(0, i), m.index_select(x, 1, i)), (3, 4), ROWS),
     "index_add": (lambda m, x, y, i: x.index_add(0, i, y, alpha=2), (3, 4), (4, 4), ROWS),
     "index_add_1": (lambda m, x, y, i: x.index_add(1, i, y), (3, 4), (3, 4), ROWS),
@@ -78,17 +60,8 @@ CASES: parity.Cases = {
     "get_mask": (lambda m, x, c: x[c], (3, 4), MASK),
     "get_mask_rows": (lambda m, x, c: (x[c[:, 0]], x[:, c[0]], x[1:, c[1]]), (3, 4), MASK),
     "get_mask_and_slice": (lambda m, x, c: x[c, 1:], (3, 4, 3), MASK),
-    "get_int_apart": (
-        lambda m, x, i: (x[0, :, i], x[i, ..., 1], x[None, i, ..., 0]),
-        (3, 4, 4),
-        ROWS,
-    ),
-    "set_int_apart": (
-        lambda m, x, y, i: put(x, (0, slice(None), i[1:]), y),
-        (3, 4, 4),
-        (4, 3),
-        ROWS,
-    ),
+    "get_int_apart": (lambda m, x, i: (x[0, :, i], x[i, ..., 1], x[None, i, ..., 0]), (3, 4, 4), ROWS),
+    "set_int_apart": (lambda m, x, y, i: put(x, (0, slice(None), i[1:]), y), (3, 4, 4), (4, 3), ROWS),
     "get_broadcast": (lambda m, x, i, j: x[i[:, None], j], (3, 4), ROWS, np.array([3, 0, 1])),
     "set_slice": (lambda m, x, y: put(x, (slice(None), 1), y), (3, 4), (3,)),
     "set_scalar": (lambda m, x: put(x, (slice(1, None), slice(None, None, 2)), 2.0), (3, 4)),
@@ -109,7 +82,7 @@ CASES: parity.Cases = {
     "get_apart": (lambda m, x, i, j: x[i, :, j], (3, 4, 2), np.array([0, 2]), np.array([1, 0])),
     "get_mask_2d_after_slice": (lambda m, x, c: x[:, c], (2, 3, 4), MASK),
     "index_add_minus": (lambda m, x, y: x.index_add(-1, m.tensor([0, 0]), y), (2, 3), (2, 2)),
-}
+}  # fmt: skip
 
 
 test_gradients, test_float32, test_as_pytorch = parity.proofs(CASES, *parity.METHODS)

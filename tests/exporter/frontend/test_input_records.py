@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Marks of tensors and notes of modules: what keeps them, and what must not."""
+"""Marks of tensors and notes of modules: what keeps them, and what loses them."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_wrappers_hand_the_input_on_unchanged(capture: Any) -> None:
 
 
 class Doubled(nn.Module):
-    """What is inside never sees the input as it is."""
+    """Its inner layer never sees the unchanged input."""
 
     def __init__(self) -> None:
         super().__init__()

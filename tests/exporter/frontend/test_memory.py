@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.exporter.frontend.checks import in_threads
 
 import samara
 from samara.exporter.frontend import memory
@@ -171,11 +172,7 @@ def test_threads_at_work_together() -> None:
             if not (a == stamp).all():
                 faults.append(f"thread {stamp}, round {i}")
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    in_threads(work, range(4))
     assert faults == []
 
 

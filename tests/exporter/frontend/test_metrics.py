@@ -143,17 +143,13 @@ def test_what_does_not_fit(make: Callable[[], Any], preds: Any, target: Any) -> 
 
 
 def test_arguments() -> None:
-    for make in (
-        lambda: M.Accuracy(0),
-        lambda: M.ConfusionMatrix(0),
-        lambda: M.F1(3, "mean"),
-    ):
+    for make in (lambda: M.Accuracy(0), lambda: M.ConfusionMatrix(0), lambda: M.F1(3, "mean")):
         with pytest.raises(SamaraError):
             make()
 
 
 class Model:
-    """As much of a module as evaluate needs."""
+    """The part of a module that evaluate needs."""
 
     training = True
 
@@ -189,14 +185,8 @@ def test_a_notebook_shows_the_value() -> None:
     counts = M.ConfusionMatrix(2).update(np.array([0, 1, 1]), np.array([0, 1, 0]))
     texts = read(counts._repr_html_())
     assert texts[texts.index("cases") + 1] == "3"
-    assert texts[-6:] == [
-        "0",
-        "1",
-        "1",
-        "1",
-        "0",
-        "1",
-    ]  # row 0 and its counts, row 1 and its counts
+    # Row 0 and its counts, row 1 and its counts.
+    assert texts[-6:] == ["0", "1", "1", "1", "0", "1"]
 
 
 def test_history_takes_what_a_loop_has() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors between processes: what goes through the pipe, what arrives, what is left."""
+"""Tensors between processes: what the pipe carries, what arrives, what is left behind."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.exporter.frontend.checks import shared
 
 import samara.multiprocessing
 from samara.exporter.frontend import multiprocessing as mp
@@ -28,11 +29,6 @@ from samara.pybridge.errors import SamaraError, UnsupportedError
 def _children(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     return importlib.import_module("mp_children")
-
-
-def shared() -> set[str]:
-    folder = Path("/dev/shm")
-    return {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
 
 
 def mapped() -> int:
@@ -57,7 +53,7 @@ def test_64_mb_are_a_handle() -> None:
         gc.collect()
         assert mapped() == 0
     with pytest.raises(SamaraError, match="ended before it was received"):
-        pickle.loads(text)  # a handle is good for one receiver
+        pickle.loads(text)  # a handle serves one receiver
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (0, 4), (100, 70)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Heavy operators on the C kernels: that they run there, forward and backward, on any strides."""
+"""Heavy operators run on the C kernels, forward and backward, with any strides."""
 
 from __future__ import annotations
 
@@ -26,74 +26,53 @@ CASES: dict[str, tuple[Any, list[Any], set[str]]] = {
     "linear": (lambda x, w, b: F.linear(x, w, b), [(9, 5), (6, 5), (6,)], {"matmul"}),
     "conv2d": (
         lambda x, w, b: F.conv2d(x, w, b, 2, 1),
-        [(2, 3, 9, 8), (5, 3, 3, 3), (5,)],
-        {"conv", "conv_grad_input", "conv_grad_weight"},
+        [(2, 3, 9, 8), (5, 3, 3, 3), (5,)], {"conv", "conv_grad_input", "conv_grad_weight"},
     ),
     "depthwise": (
         lambda x, w: F.conv2d(x, w, None, 1, 1, 1, 6),
-        [(2, 6, 7, 7), (6, 1, 3, 3)],
-        {"conv", "conv_grad_input", "conv_grad_weight"},
+        [(2, 6, 7, 7), (6, 1, 3, 3)], {"conv", "conv_grad_input", "conv_grad_weight"},
     ),
     "conv1d": (
         lambda x, w: F.conv1d(x, w, padding=2, dilation=2),
-        [(2, 3, 11), (4, 3, 3)],
-        {"conv", "conv_grad_input", "conv_grad_weight"},
+        [(2, 3, 11), (4, 3, 3)], {"conv", "conv_grad_input", "conv_grad_weight"},
     ),
     "conv_transpose2d": (
-        lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1),
-        [(2, 3, 5, 5), (3, 4, 3, 3)],
-        {"conv_transpose"},
+        lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1), [(2, 3, 5, 5), (3, 4, 3, 3)], {"conv_transpose"},
     ),
     "max_pool2d": (lambda x: F.max_pool2d(x, 3, 2, 1), [(2, 4, 9, 9)], {"max_pool", "max_pool_grad"}),
     "avg_pool2d": (lambda x: F.avg_pool2d(x, 2), [(2, 4, 8, 6)], {"avg_pool", "avg_pool_grad"}),
     "softmax": (lambda x: x.softmax(1), [(5, 7, 3)], {"softmax", "softmax_grad"}),
     "log_softmax": (lambda x: x.log_softmax(-1), [(5, 7)], {"log_softmax", "log_softmax_grad"}),
     "layer_norm": (
-        lambda x, w, b: F.layer_norm(x, (8,), w, b), [(5, 8), (8,), (8,)],
-        {"layer_norm", "layer_norm_grad"},
+        lambda x, w, b: F.layer_norm(x, (8,), w, b), [(5, 8), (8,), (8,)], {"layer_norm", "layer_norm_grad"},
     ),
     "rms_norm": (lambda x, w: F.rms_norm(x, (8,), w), [(5, 8), (8,)], {"rms_norm", "rms_norm_grad"}),
     "batch_norm": (
         lambda x, w, b: F.batch_norm(x, None, None, w, b, training=True),
-        [(4, 6, 5, 5), (6,), (6,)],
-        {"batch_norm", "batch_norm_grad"},
+        [(4, 6, 5, 5), (6,), (6,)], {"batch_norm", "batch_norm_grad"},
     ),
     "group_norm": (
-        lambda x, w, b: F.group_norm(x, 3, w, b), [(2, 6, 5, 5), (6,), (6,)],
-        {"group_norm", "group_norm_grad"},
+        lambda x, w, b: F.group_norm(x, 3, w, b), [(2, 6, 5, 5), (6,), (6,)], {"group_norm", "group_norm_grad"},
     ),
     "cross_entropy": (
-        lambda x: F.cross_entropy(x, samara.tensor(TARGET)), [(5, 4)],
-        {"cross_entropy", "cross_entropy_grad"},
+        lambda x: F.cross_entropy(x, samara.tensor(TARGET)), [(5, 4)], {"cross_entropy", "cross_entropy_grad"},
     ),
     "attention": (
         lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
-        [(2, 3, 6, 8)] * 3,
-        {"attention", "attention_grad"},
+        [(2, 3, 6, 8)] * 3, {"attention", "attention_grad"},
     ),
     "interpolate": (
-        lambda x: F.interpolate(x, size=(9, 7), mode="bilinear"), [(2, 3, 5, 4)],
-        {"resize", "resize_grad"},
+        lambda x: F.interpolate(x, size=(9, 7), mode="bilinear"), [(2, 3, 5, 4)], {"resize", "resize_grad"},
     ),
     "grid_sample": (
         lambda x, g: F.grid_sample(x, g.tanh(), align_corners=False),
-        [(2, 3, 5, 5), (2, 4, 4, 2)],
-        {"grid_sample", "grid_sample_grad"},
+        [(2, 3, 5, 5), (2, 4, 4, 2)], {"grid_sample", "grid_sample_grad"},
     ),
-    "embedding": (
-        lambda w: F.embedding(samara.tensor([[1, 3], [0, 1]]), w), [(5, 6)],
-        {"gather", "scatter_nd"},
-    ),
-    "gather": (
-        lambda x: x.gather(1, samara.tensor([[0, 2], [1, 1]])), [(2, 3)], {"gather_elements"},
-    ),
-    "index_two": (
-        lambda x: x[samara.tensor([0, 1]), samara.tensor([2, 2])], [(2, 3, 4)],
-        {"gather_nd", "scatter_nd"},
-    ),
+    "embedding": (lambda w: F.embedding(samara.tensor([[1, 3], [0, 1]]), w), [(5, 6)], {"gather", "scatter_nd"}),
+    "gather": (lambda x: x.gather(1, samara.tensor([[0, 2], [1, 1]])), [(2, 3)], {"gather_elements"}),
+    "index_two": (lambda x: x[samara.tensor([0, 1]), samara.tensor([2, 2])], [(2, 3, 4)], {"gather_nd", "scatter_nd"}),
     "scatter_add": (
-        lambda x, y: x.scatter_add(0, samara.tensor([[1, 0, 1]]), y), [(2, 3), (1, 3)],
-        {"scatter_elements"},
+        lambda x, y: x.scatter_add(0, samara.tensor([[1, 0, 1]]), y), [(2, 3), (1, 3)], {"scatter_elements"},
     ),
     "cumsum": (lambda x: x.cumsum(1), [(3, 5)], {"cumsum"}),
     "topk": (lambda x: x.topk(3, 1).values, [(4, 6)], {"top_k"}),
@@ -130,10 +109,10 @@ def test_run_typed_takes_and_gives_parameters() -> None:
 
 
 def strided(array: Any, how: str) -> Any:
-    """The same elements in other memory."""
+    """The same elements in another memory layout."""
     if how == "dense" or array.ndim == 0:
         return array
-    if how == "last_first":  # NCHW over NHWC memory, and its like
+    if how == "last_first":  # such as NCHW over NHWC memory
         axis = 1 % array.ndim
         return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, axis, -1)), -1, axis)
     if how == "gaps":

@@ -13,30 +13,9 @@ from samara.pybridge.errors import SamaraError, UnsupportedError
 INTS = np.array([0, 1, 6])
 
 CASES: parity.Cases = {
-    "exp": (lambda m, x: x.exp(), (3, 4)),
-    "exp2": (lambda m, x: x.exp2(), (3, 4)),
-    "expm1": (lambda m, x: x.expm1(), (3, 4)),
-    "sin": (lambda m, x: x.sin(), (3, 4)),
-    "cos": (lambda m, x: x.cos(), (3, 4)),
-    "tan": (lambda m, x: x.tan(), (3, 4)),
-    "atan": (lambda m, x: x.atan(), (3, 4)),
-    "sinh": (lambda m, x: x.sinh(), (3, 4)),
-    "cosh": (lambda m, x: x.cosh(), (3, 4)),
-    "tanh": (lambda m, x: x.tanh(), (3, 4)),
-    "asinh": (lambda m, x: x.asinh(), (3, 4)),
-    "erf": (lambda m, x: x.erf(), (3, 4)),
-    "erfc": (lambda m, x: x.erfc(), (3, 4)),
-    "sigmoid": (lambda m, x: x.sigmoid(), (3, 4)),
-    "relu": (lambda m, x: x.relu(), (3, 4)),
-    "abs": (lambda m, x: x.abs(), (3, 4)),
-    "sign": (lambda m, x: x.sign(), (3, 4)),
-    "square": (lambda m, x: x.square(), (3, 4)),
-    "neg": (lambda m, x: x.neg(), (3, 4)),
-    "floor": (lambda m, x: x.floor(), (3, 4)),
-    "ceil": (lambda m, x: x.ceil(), (3, 4)),
-    "round": (lambda m, x: x.round(), (3, 4)),
-    "trunc": (lambda m, x: x.trunc(), (3, 4)),
-    "frac": (lambda m, x: x.frac(), (3, 4)),
+    **parity.methods((3, 4), "exp", "exp2", "expm1", "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "asinh"),
+    **parity.methods((3, 4), "erf", "erfc", "sigmoid", "relu", "abs", "sign", "square", "neg"),
+    **parity.methods((3, 4), "floor", "ceil", "round", "trunc", "frac"),
     "log": (lambda m, x: (x * x + 0.1).log(), (3, 4)),
     "log2": (lambda m, x: (x * x + 0.1).log2(), (3, 4)),
     "log10": (lambda m, x: (x * x + 0.1).log10(), (3, 4)),
@@ -60,11 +39,7 @@ CASES: parity.Cases = {
     "reversed": (lambda m, x: 1 / (x * x + 1) + (3 - x) + 2 * x, (3, 4)),
     "div_floor": (lambda m, x, y: m.div(x, y, rounding_mode="floor"), (3, 4), (3, 4)),
     "div_trunc": (lambda m, x, y: m.div(x, y, rounding_mode="trunc"), (3, 4), (3, 4)),
-    "floor_divide": (
-        lambda m, x, y: x // (y * y + 0.5),
-        parity.Fixed((3, 4)),
-        parity.Fixed((3, 4)),
-    ),
+    "floor_divide": (lambda m, x, y: x // (y * y + 0.5), parity.Fixed((3, 4)), parity.Fixed((3, 4))),
     "floor_divide_int": (lambda m, x, y: x // y, np.array([-7, 7, -8]), np.array([2, -2, 4])),
     "remainder": (lambda m, x, y: x % y, (3, 4), parity.Fixed((3, 4))),
     "remainder_int": (lambda m, x, y: x % y, np.array([-7, 7, -8]), np.array([2, -2, 4])),
@@ -107,25 +82,16 @@ CASES: parity.Cases = {
     "ge": (lambda m, x: x <= 0.5, (3, 4)),
     "compare_bool": (lambda m, x, y: x < y, np.array([True, False]), np.array([True, True])),
     "logic": (lambda m, x, y: ((x > 0) & (y > 0)) ^ ~(x > 1), (3, 4), (3, 4)),
-    "logical": (
-        lambda m, x, y: m.logical_and(x, y).logical_or(m.logical_xor(x, y)),
-        INTS,
-        np.array([3, 0, 1]),
-    ),
+    "logical": (lambda m, x, y: m.logical_and(x, y).logical_or(m.logical_xor(x, y)), INTS, np.array([3, 0, 1])),
     "logical_not": (lambda m, x: x.logical_not(), INTS),
     "bits": (
-        lambda m, x, y: (m.bitwise_and(x, y), m.bitwise_or(x, y), x ^ ~y),
-        np.array([1, 6, 12]),
-        np.array([3, 5, 10]),
+        lambda m, x, y: (m.bitwise_and(x, y), m.bitwise_or(x, y), x ^ ~y), np.array([1, 6, 12]), np.array([3, 5, 10]),
     ),
-    "isnan": (
-        lambda m, x: (m.isnan(x / x), m.isinf(1 / x), m.isfinite(1 / x)),
-        np.array([0.0, 1.0, -2.0]),
-    ),
+    "isnan": (lambda m, x: (m.isnan(x / x), m.isinf(1 / x), m.isfinite(1 / x)), np.array([0.0, 1.0, -2.0])),
     "add_bool": (lambda m, x, y: (x + y, x * y), np.array([True, False]), np.array([True, True])),
     "sum_of_kinds": (lambda m, x, y: x + y, (3,), np.array([1, 2, 3])),
     "rounding_int": (lambda m, x: (x.floor(), x.round(), x.abs(), -x, x.sign()), np.array([-2, 3])),
-}
+}  # fmt: skip
 
 
 test_gradients, test_float32, test_as_pytorch = parity.proofs(CASES, *parity.METHODS)

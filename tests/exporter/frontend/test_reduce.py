@@ -46,14 +46,8 @@ CASES: parity.Cases = {
     "norm_0": (lambda m, x: x.norm(0), parity.Fixed((3, 4))),
     "logsumexp": (lambda m, x: x.logsumexp(1), (3, 4)),
     "logsumexp_all": (lambda m, x: (x * 100).logsumexp((0, 1), keepdim=True), (3, 4)),
-    "any_all": (
-        lambda m, x: (x.any(), x.all(1), (x > 0).any(0), (x > 0).all()),
-        np.array([[0, 1], [2, 3]]),
-    ),
-    "count_nonzero": (
-        lambda m, x: (m.count_nonzero(x), m.count_nonzero(x, 0)),
-        np.array([[0, 1], [2, 3]]),
-    ),
+    "any_all": (lambda m, x: (x.any(), x.all(1), (x > 0).any(0), (x > 0).all()), np.array([[0, 1], [2, 3]])),
+    "count_nonzero": (lambda m, x: (m.count_nonzero(x), m.count_nonzero(x, 0)), np.array([[0, 1], [2, 3]])),
     "softmax": (lambda m, x: x.softmax(0), (3, 4)),
     "log_softmax": (lambda m, x: m.log_softmax(x, -1), (3, 4)),
     "cumsum": (lambda m, x: x.cumsum(1), (2, 3, 4)),
@@ -70,23 +64,13 @@ CASES: parity.Cases = {
     "empty_truths": (lambda m, x: (x.any(), x.all(), x.any(0), x.all(1)), np.zeros((0, 3), bool)),
     "empty_cumsum": (lambda m, x: (x.cumsum(0), x.softmax(1), x.sort(1)), (0, 3)),
     "empty_row_softmax": (lambda m, x: (x.softmax(1), x.logsumexp(1)), (2, 1)),
-    "scalar": (
-        lambda m, x: (x.sum(), x.mean(0), x.amax(-1), x.prod(), x.logsumexp(0)),
-        np.array(3.0),
-    ),
+    "scalar": (lambda m, x: (x.sum(), x.mean(0), x.amax(-1), x.prod(), x.logsumexp(0)), np.array(3.0)),
     "scalar_lines": (
-        lambda m, x: (x.softmax(0), x.log_softmax(-1), x.cumsum(0), x.sort(), x.max(0), x.median()),
-        np.array(3.0),
+        lambda m, x: (x.softmax(0), x.log_softmax(-1), x.cumsum(0), x.sort(), x.max(0), x.median()), np.array(3.0),
     ),
-    "scalar_index": (
-        lambda m, x: (x.argmax(), x.argmin(0), x.topk(1), x.kthvalue(1)),
-        np.array(3.0),
-    ),
+    "scalar_index": (lambda m, x: (x.argmax(), x.argmin(0), x.topk(1), x.kthvalue(1)), np.array(3.0)),
     "argmax_keepdim": (lambda m, x: (x.argmax(keepdim=True), x.argmin(keepdim=True)), (2, 3)),
-    "argmax_ties": (
-        lambda m, x: (x.argmax(0), x.argmin(1), x.max(1)),
-        np.array([[2, 1, 2], [2, 1, 1]]),
-    ),
+    "argmax_ties": (lambda m, x: (x.argmax(0), x.argmin(1), x.max(1)), np.array([[2, 1, 2], [2, 1, 1]])),
     "max_int": (lambda m, x: (x.max(), x.min(1), x.amax(0)), np.array([[2, 1], [5, -7]])),
     "var_too_few": (lambda m, x: (x.var(1), x.var(0, correction=2)), parity.Fixed((2, 1))),
     "std_constant": (lambda m, x: (x * 0 + 2).std(1), (2, 3)),
@@ -96,15 +80,10 @@ CASES: parity.Cases = {
     "norm_half": (lambda m, x: x.norm(0.5, 1), (3, 4)),
     "logsumexp_inf": (
         lambda m, x: x.logsumexp(1),
-        parity.Fixed(
-            np.array([[-np.inf, -np.inf], [np.inf, 1.0], [-np.inf, 2.0], [np.inf, -np.inf]])
-        ),
+        parity.Fixed(np.array([[-np.inf, -np.inf], [np.inf, 1.0], [-np.inf, 2.0], [np.inf, -np.inf]])),
     ),
     "logsumexp_masked": (
-        lambda m, x: x.masked_fill(
-            m.tensor([[True, False], [False, False]]), float("-inf")
-        ).logsumexp(1),
-        (2, 2),
+        lambda m, x: x.masked_fill(m.tensor([[True, False], [False, False]]), float("-inf")).logsumexp(1), (2, 2),
     ),
     "nan": (
         lambda m, x: (x.max(), x.amin(0), x.max(1), x.argmax(), x.sum(), x.isnan().any()),
@@ -112,13 +91,10 @@ CASES: parity.Cases = {
     ),
     "cumsum_dtype": (lambda m, x: x.cumsum(0, dtype=m.float32), np.array([1, 2])),
     "sort_bool": (lambda m, x: x.long().sort().values, np.array([True, False, True])),
-    "median_int": (
-        lambda m, x: (x.median(), x.median(0)),
-        np.array([[5, 1], [3, 9], [4, 2], [0, 7]]),
-    ),
+    "median_int": (lambda m, x: (x.median(), x.median(0)), np.array([[5, 1], [3, 9], [4, 2], [0, 7]])),
     "mean_dtype": (lambda m, x: x.mean(dtype=m.float32), np.array([1, 2, 4])),
     "strided": (lambda m, x: (x.t().sum(0), x[::2, 1:].amax(1), x.t().softmax(0)), (5, 4)),
-}
+}  # fmt: skip
 
 
 test_gradients, test_float32, test_as_pytorch = parity.proofs(CASES, *parity.METHODS)
@@ -152,16 +128,8 @@ def test_long_float32_sums_keep_their_digits() -> None:
 
 def test_nothing_has_no_extremes() -> None:
     x = samara.zeros(0, 3)
-    wrongs: list[Any] = [
-        x.amax,
-        x.max,
-        x.min,
-        x.argmax,
-        lambda: x.amin(0),
-        lambda: x.max(0),
-        x.median,
-    ]
-    for wrong in wrongs:
+    wholes: list[Any] = [x.amax, x.max, x.min, x.argmax, x.median]
+    for wrong in (*wholes, lambda: x.amin(0), lambda: x.max(0)):
         with pytest.raises(SamaraError):
             wrong()
     assert x.amax(1).shape == (0,)
@@ -169,15 +137,9 @@ def test_nothing_has_no_extremes() -> None:
 
 def test_counts_are_checked() -> None:
     x = samara.zeros(3)
-    wrongs: list[Any] = [
-        lambda: x.topk(4),
-        lambda: x.kthvalue(0),
-        lambda: x.kthvalue(4),
-        lambda: x.topk(-1),
-    ]
-    for wrong in wrongs:
+    for select, count in ((x.topk, 4), (x.topk, -1), (x.kthvalue, 0), (x.kthvalue, 4)):
         with pytest.raises(ShapeError):
-            wrong()
+            select(count)
     with pytest.raises(UnsupportedError, match="no norm"):
         x.norm("nuc")
 

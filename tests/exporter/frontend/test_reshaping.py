@@ -52,24 +52,16 @@ CASES: parity.Cases = {
     "swapdims": (lambda m, x: m.swapdims(x, 0, 1), (2, 3)),
     "swapaxes": (lambda m, x: m.swapaxes(x, 0, 1), (2, 3)),
     "repeat_interleave_counts": (
-        lambda m, x, n: (x.repeat_interleave(n, 0), x.repeat_interleave(n[:1], 1)),
-        (3, 2),
-        np.array([2, 0, 3]),
+        lambda m, x, n: (x.repeat_interleave(n, 0), x.repeat_interleave(n[:1], 1)), (3, 2), np.array([2, 0, 3]),
     ),
-    "empty": (
-        lambda m, x: (x.reshape(3, 0), x.t(), x.flip(0), x.unsqueeze(0), x.expand(2, 0, 3)),
-        (0, 3),
-    ),
-    "scalar": (
-        lambda m, x: (x.reshape(1, 1), x.expand(2, 3), x.unsqueeze(0), x.squeeze()),
-        np.array(2.0),
-    ),
+    "empty": (lambda m, x: (x.reshape(3, 0), x.t(), x.flip(0), x.unsqueeze(0), x.expand(2, 0, 3)), (0, 3)),
+    "scalar": (lambda m, x: (x.reshape(1, 1), x.expand(2, 3), x.unsqueeze(0), x.squeeze()), np.array(2.0)),
     "expand_new": (lambda m, x: (x.expand(2, -1, 4), x.expand(3, 1)), (3, 1)),
     "transpose_negative": (lambda m, x: (x.transpose(-1, -3), x.permute(-1, 0, 1)), (2, 3, 4)),
     "split_uneven": (lambda m, x: (*x.split(4), *x.chunk(2)), (7, 2)),
     "reshape_ones": (lambda m, x: x.reshape(1, 2, 1, 3, 1).squeeze(2).squeeze((0, -1)), (2, 3)),
     "roll_far": (lambda m, x: (x.roll(-5, 1), x.roll(0, 0)), (2, 3)),
-}
+}  # fmt: skip
 
 
 test_gradients, test_float32, test_as_pytorch = parity.proofs(CASES, *parity.METHODS)

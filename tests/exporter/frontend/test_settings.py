@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switches that PyTorch's programs set: what is true is accepted, what is not is an error."""
+"""Switches that PyTorch programs set: settings that hold here are accepted, others are errors."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The container: what other programs read and write, and files that are damaged."""
+"""The safetensors container: files of other programs, and damaged files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def same(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
 
 
 def make(path: Path, header: Any, data: bytes = b"", pad: int = 0) -> Path:
-    """A file with this header, a text or what becomes JSON."""
+    """A file with this header: a text, or a value to write as JSON."""
     text = (header if isinstance(header, str) else json.dumps(header)).encode() + b" " * pad
     path.write_bytes(len(text).to_bytes(8, "little") + text + data)
     return path
@@ -58,7 +58,7 @@ def test_arrays_come_back(tmp_path: Path, mapped: bool) -> None:
     for array in file.arrays.values():
         assert array.flags.writeable
         assert array.flags.aligned
-    file.arrays["f4"][...] = 7  # is nobody else's
+    file.arrays["f4"][...] = 7  # the reader's own memory
     assert same(read_tensors(path).arrays, arrays)
     path.unlink()
     assert file.arrays["i8"].sum() == arrays["i8"].sum()

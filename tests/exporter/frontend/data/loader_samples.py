@@ -34,7 +34,7 @@ class Noisy(Dataset):
 
 
 class Failing(Dataset):
-    """What happens at sample 5."""
+    """Fails at sample 5 in the way that `how` names."""
 
     def __init__(self, how: str) -> None:
         self.how = how

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DataLoader: batches, options, repetition from seeds, and going on in the middle of an epoch."""
+"""DataLoader: batches, options, repetition from seeds, resuming in the middle of an epoch."""
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,13 +24,6 @@ from samara.exporter.frontend.data import (
 from samara.exporter.frontend.random import Generator, get_rng_state, manual_seed, set_rng_state
 from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import SamaraError, ShapeError, UnsupportedError
-
-
-@pytest.fixture(name="samples")
-def _samples(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The module of datasets, importable in worker processes too."""
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    return importlib.import_module("loader_samples")
 
 
 def plain(batch: Any) -> Any:

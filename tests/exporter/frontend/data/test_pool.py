@@ -3,27 +3,14 @@
 
 from __future__ import annotations
 
-import importlib
 import traceback
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.exporter.frontend.checks import shared
 
 from samara.exporter.frontend.data import DataLoader
 from samara.pybridge.errors import LimitError, SamaraError
-
-
-@pytest.fixture(name="samples")
-def _samples(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(Path(__file__).parent))
-    return importlib.import_module("loader_samples")
-
-
-def shared() -> set[str]:
-    """Names in the folder of shared memory, where the system has one."""
-    folder = Path("/dev/shm")
-    return {entry.name for entry in folder.iterdir()} if folder.is_dir() else set()
 
 
 def test_an_exception_comes_with_the_workers_traceback(samples: Any) -> None:

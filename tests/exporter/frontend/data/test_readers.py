@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers of files on disk: what they give, and what they say about files that are not theirs."""
+"""Readers of files on disk: their results, and their errors for other files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samplers: what they give, that they repeat, and that they go on from a state."""
+"""Samplers: their indices, repetition from seeds, resuming from a state."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_sampler_goes_on_from_its_state(kind: str) -> None:
         sampler.load_state_dict({"position": 1})
 
 
-def test_an_iteration_that_was_left_is_not_gone_on_with() -> None:
+def test_an_abandoned_iteration_is_not_resumed() -> None:
     sampler = RandomSampler(DATA)
     next(iter(sampler))
     assert sorted(sampler) == list(DATA)

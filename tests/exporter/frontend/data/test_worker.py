@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What workers do, in this process: fetching, seeds, and answers to what goes wrong."""
+"""The work of a worker, run in this process: fetching, seeds, answers to errors."""
 
 from __future__ import annotations
 

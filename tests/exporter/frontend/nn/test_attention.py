@@ -49,17 +49,9 @@ with_self = _made(lambda forward, x: forward(x, x, x, need_weights=False))
 CASES: parity.Cases = {
     "weights": (lambda m: m.nn.MultiheadAttention(6, 2), (3, 2, 6), (5, 2, 6), (5, 2, 6)),
     "batch_first": (
-        lambda m: m.nn.MultiheadAttention(6, 3, batch_first=True, bias=False),
-        (2, 3, 6),
-        (2, 5, 6),
-        (2, 5, 6),
+        lambda m: m.nn.MultiheadAttention(6, 3, batch_first=True, bias=False), (2, 3, 6), (2, 5, 6), (2, 5, 6),
     ),
-    "other_sizes": (
-        lambda m: m.nn.MultiheadAttention(6, 2, kdim=4, vdim=5),
-        (3, 2, 6),
-        (5, 2, 4),
-        (5, 2, 5),
-    ),
+    "other_sizes": (lambda m: m.nn.MultiheadAttention(6, 2, kdim=4, vdim=5), (3, 2, 6), (5, 2, 4), (5, 2, 5)),
     "unbatched": (lambda m: m.nn.MultiheadAttention(6, 2), (3, 6), (5, 6), (5, 6)),
     "fast": (with_settings(need_weights=False), (3, 2, 6), (5, 2, 6), (5, 2, 6)),
     "per_head": (with_settings(average_attn_weights=False), (3, 2, 6), (5, 2, 6), (5, 2, 6)),
@@ -70,7 +62,7 @@ CASES: parity.Cases = {
     "padding": (with_padding(True), (3, 2, 6), (5, 2, 6), (5, 2, 6), PADDING),
     "padding_fast": (with_padding(False), (3, 2, 6), (5, 2, 6), (5, 2, 6), PADDING),
     "self": (with_self, (3, 2, 6)),
-}
+}  # fmt: skip
 
 
 test_float32, test_exported, test_as_pytorch = parity.proofs(CASES, *parity.LAYERS)

@@ -15,12 +15,8 @@ CASES: parity.Cases = {
     "embedding_padding": (lambda m: m.nn.Embedding(5, 3, padding_idx=0), IDS),
     "bag": (lambda m: m.nn.EmbeddingBag(5, 3), IDS),
     "bag_sum": (lambda m: m.nn.EmbeddingBag(5, 3, mode="sum", padding_idx=2), IDS),
-    "bag_offsets": (
-        lambda m: m.nn.EmbeddingBag(5, 3, mode="sum"),
-        IDS.reshape(-1),
-        np.array([0, 2]),
-    ),
-}
+    "bag_offsets": (lambda m: m.nn.EmbeddingBag(5, 3, mode="sum"), IDS.reshape(-1), np.array([0, 2])),
+}  # fmt: skip
 
 
 test_float32, test_exported, test_as_pytorch = parity.proofs(CASES, *parity.LAYERS)

@@ -19,28 +19,16 @@ CASES: parity.Cases = {
     "linear_no_bias": (lambda m: m.nn.Linear(3, 4, bias=False), (2, 5, 3)),
     "bilinear": (lambda m: m.nn.Bilinear(3, 4, 5), (2, 3), (2, 4)),
     "conv1d": (lambda m: m.nn.Conv1d(2, 3, 3, 2, 1), (2, 2, 7)),
-    "conv1d_circular": (
-        lambda m: m.nn.Conv1d(2, 3, 3, padding=2, padding_mode="circular"),
-        (2, 2, 7),
-    ),
+    "conv1d_circular": (lambda m: m.nn.Conv1d(2, 3, 3, padding=2, padding_mode="circular"), (2, 2, 7)),
     "conv2d": (lambda m: m.nn.Conv2d(2, 4, 3, padding=1, groups=2), (2, 2, 5, 5)),
-    "conv2d_reflect": (
-        lambda m: m.nn.Conv2d(2, 4, 3, padding=1, padding_mode="reflect", bias=False),
-        (2, 2, 5, 5),
-    ),
+    "conv2d_reflect": (lambda m: m.nn.Conv2d(2, 4, 3, padding=1, padding_mode="reflect", bias=False), (2, 2, 5, 5)),
     "conv2d_same": (lambda m: m.nn.Conv2d(2, 4, 3, padding="same", dilation=2), (2, 2, 5, 5)),
-    "conv2d_replicate_same": (
-        lambda m: m.nn.Conv2d(2, 4, 3, padding="same", padding_mode="replicate"),
-        (2, 2, 5, 5),
-    ),
+    "conv2d_replicate_same": (lambda m: m.nn.Conv2d(2, 4, 3, padding="same", padding_mode="replicate"), (2, 2, 5, 5)),
     "conv3d": (lambda m: m.nn.Conv3d(1, 2, (1, 2, 3), stride=(1, 2, 1)), (1, 1, 2, 4, 4)),
     "conv_transpose1d": (lambda m: m.nn.ConvTranspose1d(2, 3, 3, 2, 1, 1), (2, 2, 4)),
-    "conv_transpose2d": (
-        lambda m: m.nn.ConvTranspose2d(4, 6, 3, 2, 1, 1, 2, True, 1),
-        (1, 4, 3, 3),
-    ),
+    "conv_transpose2d": (lambda m: m.nn.ConvTranspose2d(4, 6, 3, 2, 1, 1, 2, True, 1), (1, 4, 3, 3)),
     "conv_transpose3d": (lambda m: m.nn.ConvTranspose3d(2, 2, 2, bias=False), (1, 2, 2, 2, 2)),
-}
+}  # fmt: skip
 
 
 test_float32, test_exported, test_as_pytorch = parity.proofs(CASES, *parity.LAYERS)

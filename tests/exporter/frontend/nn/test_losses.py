@@ -14,11 +14,7 @@ POSITIVE = np.array([[0.1, 0.2, 0.3, 0.4], [0.6, 0.7, 0.3, 0.9], [0.25, 0.25, 0.
 TARGET = parity.Fixed(POSITIVE[::-1])
 
 CASES: parity.Cases = {
-    "cross_entropy": (
-        lambda m: m.nn.CrossEntropyLoss(ignore_index=1, label_smoothing=0.1),
-        (3, 4),
-        CLASSES,
-    ),
+    "cross_entropy": (lambda m: m.nn.CrossEntropyLoss(ignore_index=1, label_smoothing=0.1), (3, 4), CLASSES),
     "nll": (lambda m: m.nn.NLLLoss(reduction="sum"), (3, 4), CLASSES),
     "mse": (lambda m: m.nn.MSELoss(), (3, 4), (3, 4)),
     "l1": (lambda m: m.nn.L1Loss(reduction="none"), (3, 4), (3, 4)),
@@ -33,7 +29,7 @@ CASES: parity.Cases = {
     "ranking": (lambda m: m.nn.MarginRankingLoss(0.2), (3,), (3,), SIGNS),
     "triplet": (lambda m: m.nn.TripletMarginLoss(0.7), (3, 4), (3, 4), (3, 4)),
     "similarity": (lambda m: m.nn.CosineSimilarity(), (3, 4), (3, 4)),
-}
+}  # fmt: skip
 
 
 test_float32, test_exported, test_as_pytorch = parity.proofs(CASES, *parity.LAYERS)

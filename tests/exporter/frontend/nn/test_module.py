@@ -43,14 +43,8 @@ def test_members() -> None:
     assert [n for n, _ in net.named_parameters()] == learned
     assert [n for n, _ in net.named_buffers()] == ["seen", "cache", *KEYS[6:]]
     assert [n for n, _ in net.named_children()] == ["first", "rest"]
-    assert [n for n, _ in net.named_modules()] == [
-        "",
-        "first",
-        "rest",
-        "rest.0",
-        "rest.1",
-        "rest.2",
-    ]
+    every = ["", "first", "rest", "rest.0", "rest.1", "rest.2"]
+    assert [n for n, _ in net.named_modules()] == every
     assert net.get_submodule("rest.0") is net.rest[0]
     assert net.get_parameter("first.weight") is net.first.weight
     assert "scale" in dir(net)

@@ -15,19 +15,13 @@ CASES: parity.Cases = {
     "batch_norm1d_3d": (lambda m: m.nn.BatchNorm1d(3, momentum=0.3), (4, 3, 2)),
     "batch_norm2d": (lambda m: m.nn.BatchNorm2d(3, eps=1e-3), (2, 3, 4, 2)),
     "batch_norm2d_average": (lambda m: m.nn.BatchNorm2d(3, momentum=None), (2, 3, 4, 2)),
-    "batch_norm2d_plain": (
-        lambda m: m.nn.BatchNorm2d(3, affine=False, track_running_stats=False),
-        (2, 3, 4, 2),
-    ),
+    "batch_norm2d_plain": (lambda m: m.nn.BatchNorm2d(3, affine=False, track_running_stats=False), (2, 3, 4, 2)),
     "batch_norm2d_eval": (lambda m: m.nn.BatchNorm2d(3).eval(), (2, 3, 4, 2)),
     "batch_norm1d_no_bias": (lambda m: m.nn.BatchNorm1d(3, bias=False), (4, 3)),
     "group_norm_no_bias": (lambda m: m.nn.GroupNorm(2, 4, bias=False), (2, 4, 3)),
     "batch_norm3d": (lambda m: m.nn.BatchNorm3d(2), (2, 2, 2, 2, 2)),
     "instance_norm1d": (lambda m: m.nn.InstanceNorm1d(3), (2, 3, 4)),
-    "instance_norm2d": (
-        lambda m: m.nn.InstanceNorm2d(3, affine=True, track_running_stats=True),
-        (2, 3, 4, 2),
-    ),
+    "instance_norm2d": (lambda m: m.nn.InstanceNorm2d(3, affine=True, track_running_stats=True), (2, 3, 4, 2)),
     "instance_norm3d": (lambda m: m.nn.InstanceNorm3d(2), (2, 2, 2, 2, 2)),
     "layer_norm": (lambda m: m.nn.LayerNorm(4), (2, 3, 4)),
     "layer_norm_shape": (lambda m: m.nn.LayerNorm((3, 4), bias=False), (2, 3, 4)),
@@ -35,7 +29,7 @@ CASES: parity.Cases = {
     "rms_norm": (lambda m: m.nn.RMSNorm(4), (2, 3, 4)),
     "group_norm": (lambda m: m.nn.GroupNorm(2, 4), (2, 4, 3)),
     "local_response": (lambda m: m.nn.LocalResponseNorm(3), (2, 5, 3, 3)),
-}
+}  # fmt: skip
 
 
 test_float32, test_exported, test_as_pytorch = parity.proofs(CASES, *parity.LAYERS)

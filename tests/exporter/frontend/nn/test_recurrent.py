@@ -51,11 +51,7 @@ CASES: parity.Cases = {
     "lstm_unbatched": (lambda m: m.nn.LSTM(3, 4, 2), (5, 3)),
     "gru": (lambda m: m.nn.GRU(3, 4), (5, 2, 3)),
     "gru_states": (lambda m: m.nn.GRU(3, 4, 2), (5, 2, 3), (2, 2, 4)),
-    "gru_both": (
-        lambda m: m.nn.GRU(3, 4, num_layers=2, bidirectional=True, batch_first=True),
-        (2, 5, 3),
-        (4, 2, 4),
-    ),
+    "gru_both": (lambda m: m.nn.GRU(3, 4, num_layers=2, bidirectional=True, batch_first=True), (2, 5, 3), (4, 2, 4)),
     "gru_unbatched": (lambda m: m.nn.GRU(3, 4, bias=False), (5, 3), (1, 4)),
     "rnn": (lambda m: m.nn.RNN(3, 4), (5, 2, 3)),
     "rnn_relu": (lambda m: m.nn.RNN(3, 4, 2, "relu", bidirectional=True), (5, 2, 3), (4, 2, 4)),
@@ -64,7 +60,7 @@ CASES: parity.Cases = {
     "lstm_packed": (lambda m: packed(m, m.nn.LSTM(3, 4, 2, bidirectional=True)), (5, 3, 3)),
     "gru_packed": (lambda m: packed(m, m.nn.GRU(3, 4, bidirectional=True)), (5, 3, 3)),
     "rnn_packed": (lambda m: packed(m, m.nn.RNN(3, 4, bidirectional=True)), (5, 3, 3)),
-}
+}  # fmt: skip
 
 
 test_float32, test_exported, test_as_pytorch = parity.proofs(CASES, *parity.LAYERS)

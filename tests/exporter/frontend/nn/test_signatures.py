@@ -14,7 +14,7 @@ import samara
 
 HOMES = ("nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn")
 
-# What PyTorch has no counterpart of, or names unlike its own documentation.
+# Names that PyTorch lacks, or whose signature differs from PyTorch's documentation.
 OTHERS = {
     "nn.PoissonNLLLoss.forward": "PyTorch calls the input log_input there",
     "nn.utils.rnn.PackedSequence": "PyTorch has a default there that it refuses",

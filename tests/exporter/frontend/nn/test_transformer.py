@@ -13,35 +13,21 @@ from samara.pybridge.errors import UnsupportedError
 CASES: parity.Cases = {
     "encoder_layer": (lambda m: m.nn.TransformerEncoderLayer(6, 2, 8, 0.0), (3, 2, 6)),
     "encoder_layer_first": (
-        lambda m: m.nn.TransformerEncoderLayer(
-            6, 2, 8, 0.0, "gelu", norm_first=True, batch_first=True
-        ),
-        (2, 3, 6),
+        lambda m: m.nn.TransformerEncoderLayer(6, 2, 8, 0.0, "gelu", norm_first=True, batch_first=True), (2, 3, 6),
     ),
     "encoder_layer_mask": (
-        lambda m: m.nn.TransformerEncoderLayer(6, 2, 8, 0.0, bias=False),
-        (3, 2, 6),
-        parity.Fixed((3, 3)),
+        lambda m: m.nn.TransformerEncoderLayer(6, 2, 8, 0.0, bias=False), (3, 2, 6), parity.Fixed((3, 3)),
     ),
     "decoder_layer": (lambda m: m.nn.TransformerDecoderLayer(6, 2, 8, 0.0), (3, 2, 6), (4, 2, 6)),
     "decoder_layer_first": (
-        lambda m: m.nn.TransformerDecoderLayer(6, 2, 8, 0.0, norm_first=True),
-        (3, 2, 6),
-        (4, 2, 6),
+        lambda m: m.nn.TransformerDecoderLayer(6, 2, 8, 0.0, norm_first=True), (3, 2, 6), (4, 2, 6),
     ),
     "transformer": (lambda m: m.nn.Transformer(6, 2, 2, 1, 8, 0.0), (3, 2, 6), (4, 2, 6)),
     "encoder": (
-        lambda m: m.nn.TransformerEncoder(
-            m.nn.TransformerEncoderLayer(6, 2, 8, 0.0), 2, m.nn.LayerNorm(6)
-        ),
-        (3, 2, 6),
+        lambda m: m.nn.TransformerEncoder(m.nn.TransformerEncoderLayer(6, 2, 8, 0.0), 2, m.nn.LayerNorm(6)), (3, 2, 6),
     ),
-    "decoder": (
-        lambda m: m.nn.TransformerDecoder(m.nn.TransformerDecoderLayer(6, 2, 8, 0.0), 2),
-        (3, 2, 6),
-        (4, 2, 6),
-    ),
-}
+    "decoder": (lambda m: m.nn.TransformerDecoder(m.nn.TransformerDecoderLayer(6, 2, 8, 0.0), 2), (3, 2, 6), (4, 2, 6)),
+}  # fmt: skip
 
 
 test_float32, test_exported, test_as_pytorch = parity.proofs(CASES, *parity.LAYERS)

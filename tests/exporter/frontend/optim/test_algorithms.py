@@ -91,15 +91,17 @@ FORMULAS: dict[str, Any] = {
 }
 
 
-def trained(kind: str, settings: Settings, dtype: Any) -> list[Any]:
-    params = [samara.tensor(p.astype(dtype), requires_grad=True) for p in start()]
-    optimizer = getattr(optim, kind)(params, **settings)
+def trained(kind: str, settings: Settings, dtype: Any, m: Any = samara) -> list[Any]:
+    """The parameters after all steps, with the module `samara` or `torch`."""
+    params = [m.tensor(p.astype(dtype), requires_grad=True) for p in start()]
+    optimizer = getattr(m.optim, kind)(params, **settings)
     for grads in gradients():
         for p, g in zip(params, grads, strict=True):
-            p.grad = samara.tensor(np.asarray(g, dtype))
+            p.grad = m.tensor(np.asarray(g, dtype))
         optimizer.step()
-    assert all(p.dtype == dtype for p in params)
-    return [p.detach().numpy() for p in params]
+    found = [p.detach().numpy() for p in params]
+    assert all(a.dtype == dtype for a in found)
+    return found
 
 
 def close(found: list[Any], expected: list[Any], tolerance: float) -> None:
@@ -126,13 +128,7 @@ def test_formulas(name: str, dtype: Any, tolerance: float) -> None:
 def test_as_pytorch(name: str, dtype: Any, tolerance: float) -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is compared with where it is installed")
     kind, settings = VARIANTS[name]
-    params = [torch.tensor(p.astype(dtype), requires_grad=True) for p in start()]
-    optimizer = getattr(torch.optim, kind)(params, **settings)
-    for grads in gradients():
-        for p, g in zip(params, grads, strict=True):
-            p.grad = torch.tensor(np.asarray(g, dtype))
-        optimizer.step()
-    close(trained(kind, settings, dtype), [p.detach().numpy() for p in params], tolerance)
+    close(trained(kind, settings, dtype), trained(kind, settings, dtype, torch), tolerance)
 
 
 def test_states_have_the_names_of_pytorch() -> None:
@@ -153,7 +149,5 @@ def test_states_have_the_names_of_pytorch() -> None:
 
 @pytest.mark.parametrize("kind", ["SGD", "AdamW", "RMSprop"])
 def test_half_precision_follows_within_its_digits(kind: str) -> None:
-    settings: Settings = {"lr": 0.01}
-    found = trained(kind, {**settings, **({"eps": 1e-4} if kind != "SGD" else {})}, np.float16)
-    wide = trained(kind, {**settings, **({"eps": 1e-4} if kind != "SGD" else {})}, np.float64)
-    close(found, wide, 2e-2)
+    settings: Settings = {"lr": 0.01, **({"eps": 1e-4} if kind != "SGD" else {})}
+    close(trained(kind, settings, np.float16), trained(kind, settings, np.float64), 2e-2)

@@ -19,36 +19,23 @@ STEPS = 50
 SCHEDULES: dict[str, tuple[Any, Any]] = {
     "step": (lambda m, o: m.StepLR(o, 7, 0.5), lambda t: 0.5 * 0.5 ** (t // 7)),
     "multi_step": (
-        lambda m, o: m.MultiStepLR(o, [30, 5, 5, 12], 0.3),
-        lambda t: 0.5 * 0.3 ** sum(x <= t for x in (5, 5, 12, 30)),
+        lambda m, o: m.MultiStepLR(o, [30, 5, 5, 12], 0.3), lambda t: 0.5 * 0.3 ** sum(x <= t for x in (5, 5, 12, 30)),
     ),
     "exponential": (lambda m, o: m.ExponentialLR(o, 0.9), lambda t: 0.5 * 0.9**t),
-    "constant": (
-        lambda m, o: m.ConstantLR(o, 0.25, 6), lambda t: 0.5 * (0.25 if t < 6 else 1.0),
-    ),
-    "linear": (
-        lambda m, o: m.LinearLR(o, 0.1, 0.8, 20), lambda t: 0.5 * (0.1 + 0.7 * min(t, 20) / 20),
-    ),
-    "polynomial": (
-        lambda m, o: m.PolynomialLR(o, 30, 2.0), lambda t: 0.5 * (1 - min(t, 30) / 30) ** 2,
-    ),
+    "constant": (lambda m, o: m.ConstantLR(o, 0.25, 6), lambda t: 0.5 * (0.25 if t < 6 else 1.0)),
+    "linear": (lambda m, o: m.LinearLR(o, 0.1, 0.8, 20), lambda t: 0.5 * (0.1 + 0.7 * min(t, 20) / 20)),
+    "polynomial": (lambda m, o: m.PolynomialLR(o, 30, 2.0), lambda t: 0.5 * (1 - min(t, 30) / 30) ** 2),
     "cosine": (
-        lambda m, o: m.CosineAnnealingLR(o, 20, 0.01),
-        lambda t: 0.01 + 0.49 * (1 + math.cos(math.pi * t / 20)) / 2,
+        lambda m, o: m.CosineAnnealingLR(o, 20, 0.01), lambda t: 0.01 + 0.49 * (1 + math.cos(math.pi * t / 20)) / 2,
     ),
     "restarts": (
         lambda m, o: m.CosineAnnealingWarmRestarts(o, 5, 2, 0.02),
         lambda t: 0.02 + 0.48 * (1 + math.cos(math.pi * _since(t) / _length(t))) / 2,
     ),
     "lambda": (lambda m, o: m.LambdaLR(o, lambda t: 1 / (t + 1)), lambda t: 0.5 / (t + 1)),
-    "one_cycle": (
-        lambda m, o: m.OneCycleLR(o, 2.0, total_steps=60, div_factor=10, final_div_factor=100),
-        None,
-    ),
+    "one_cycle": (lambda m, o: m.OneCycleLR(o, 2.0, total_steps=60, div_factor=10, final_div_factor=100), None),
     "one_cycle_linear": (
-        lambda m, o: m.OneCycleLR(o, 2.0, epochs=6, steps_per_epoch=10, pct_start=0.4,
-                                  anneal_strategy="linear"),
-        None,
+        lambda m, o: m.OneCycleLR(o, 2.0, epochs=6, steps_per_epoch=10, pct_start=0.4, anneal_strategy="linear"), None,
     ),
     "sequential": (
         lambda m, o: m.SequentialLR(

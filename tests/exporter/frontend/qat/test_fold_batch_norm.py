@@ -65,7 +65,7 @@ def test_a_trace_sees_more_than_the_order() -> None:
 
 
 class Block(nn.Module):
-    """Layers called in an order of their own."""
+    """Layers called in another order than they were made."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -145,7 +145,7 @@ def test_no_gradient_beyond_the_range() -> None:
     module.module.output.range.copy_(samara.tensor([-1e-3, 1e-3]))
     module.zero_grad()
     module(x).sum().backward()
-    assert float(module.module.bias.grad.abs().max()) < x.shape[0]  # most outputs are
+    assert float(module.module.bias.grad.abs().max()) < x.shape[0]  # and most outputs
     assert seen.shape == (2,)
 
 
@@ -177,14 +177,10 @@ NORMED: dict[str, tuple[Any, Any, tuple[int, ...]]] = {
     "linear": (lambda: nn.Linear(7, 5), lambda: nn.BatchNorm1d(5), (16, 7)),
     "conv1d": (lambda: nn.Conv1d(3, 4, 3), lambda: nn.BatchNorm1d(4), (6, 3, 9)),
     "conv2d": (lambda: nn.Conv2d(3, 4, 3), lambda: nn.BatchNorm2d(4, momentum=None), (6, 3, 9, 8)),
-    "bias_less": (
-        lambda: nn.Conv2d(3, 4, 3, bias=False),
-        lambda: nn.BatchNorm2d(4, affine=False),
-        (6, 3, 9, 8),
-    ),
+    "bias_less": (lambda: nn.Conv2d(3, 4, 3, bias=False), lambda: nn.BatchNorm2d(4, affine=False), (6, 3, 9, 8)),
     "up2d": (lambda: nn.ConvTranspose2d(3, 4, 3), lambda: nn.BatchNorm2d(4), (3, 3, 5, 4)),
     "conv3d": (lambda: nn.Conv3d(2, 3, 2), lambda: nn.BatchNorm3d(3), (3, 2, 4, 5, 4)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NORMED)

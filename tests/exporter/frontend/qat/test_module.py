@@ -22,7 +22,7 @@ from samara.pybridge.errors import QuantizationError, SamaraError
 
 
 class Block(nn.Module):
-    """A residual block as they are written."""
+    """A residual block in its usual form."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -156,11 +156,8 @@ def test_checkpoints_hold_the_ranges(tmp_path: Path) -> None:
     module.freeze_batch_norm().freeze_observers()
     samara.save(module.state_dict(), tmp_path / "state")
     want = module.eval()(x)
-    # With and without the knowledge of which observers there are.
-    for other in (
-        samara.quantize_aware(Net(), example_inputs=x),
-        _folded_like(module),
-    ):
+    # Into a module that knows its observers, and into one that does not.
+    for other in (samara.quantize_aware(Net(), example_inputs=x), _folded_like(module)):
         other.load_state_dict(samara.load(tmp_path / "state"))
         got = other.eval()(x)
         for k in want:
@@ -193,7 +190,7 @@ def test_freezing_and_modes() -> None:
     assert not ranges()  # nothing was learned of the example
     module(x)
     first = ranges()
-    # Layers on the grid of what is before them need no range of their own input.
+    # A layer whose input is already quantized needs no range of its own.
     assert "module.stem.0.input.range" in first
     assert "module.block1.conv1.input.range" not in first
     assert {k for k in first if k.startswith("sites.")} == {
@@ -295,10 +292,8 @@ def test_arguments_of_every_kind() -> None:
         assert nothing is None
         assert same is a
     module.eval()
-    assert list(samara.trace(module, {"a": a, "b": b}).run({"a": a.numpy(), "b": b.numpy()})) == [
-        "output_0",
-        "output_2.0",
-    ]
+    found = samara.trace(module, {"a": a, "b": b}).run({"a": a.numpy(), "b": b.numpy()})
+    assert list(found) == ["output_0", "output_2.0"]
 
 
 def test_inputs_of_other_dtypes() -> None:

@@ -37,11 +37,7 @@ CASES: dict[str, tuple[Callable[[Any, Any], Any], set[str], set[str]]] = {
     "relu_in_place": (lambda a, b: a.relu_(), {"qconv"}, set()),
     "clamp": (lambda a, b: a.clamp(-0.3, 0.4), {"qconv"}, set()),
     "add_relu": (lambda a, b: F.relu(a + b), {"qadd"}, {"add_0", "relu_0"}),
-    "both_read": (
-        lambda a, b: (lambda s: F.relu6(s) - s)(a + b),
-        {"qadd"},
-        {"add_0", "clamp_0", "sub_0"},
-    ),
+    "both_read": (lambda a, b: (lambda s: F.relu6(s) - s)(a + b), {"qadd"}, {"add_0", "clamp_0", "sub_0"}),
     "sigmoid": (lambda a, b: a.sigmoid(), {"qlookup"}, {"sigmoid_0"}),
     "silu": (lambda a, b: F.silu(a), {"qlookup"}, {"silu_0"}),
     "gelu": (lambda a, b: F.gelu(a), {"qlookup"}, {"gelu_0"}),
@@ -54,36 +50,24 @@ CASES: dict[str, tuple[Callable[[Any, Any], Any], set[str], set[str]]] = {
     "least": (lambda a, b: a.amin(3, keepdim=True), {"reduce_min"}, set()),
     "concat": (lambda a, b: samara.cat([a, b], 2), {"requantize", "concat"}, {"concat_0"}),
     "concat_alike": (lambda a, b: samara.cat([a, a.flip(3)], 2), {"concat"}, {"concat_0"}),
-    "views": (
-        lambda a, b: a.transpose(2, 3).flip(2)[:, :, ::2, 1:5].contiguous().clone(),
-        {"slice"},
-        set(),
-    ),
+    "views": (lambda a, b: a.transpose(2, 3).flip(2)[:, :, ::2, 1:5].contiguous().clone(), {"slice"}, set()),
     "chunks": (lambda a, b: a.chunk(2, 3)[1].expand(-1, -1, -1, 4), {"split"}, set()),
     "gather": (lambda a, b: a.index_select(2, PLACES), {"gather"}, set()),
     "pad": (lambda a, b: F.pad(a, (1, 2, 0, 1)), {"qconv"}, set()),
     "pad_number": (lambda a, b: F.pad(a, (1, 2, 0, 1), value=0.3), {"pad"}, set()),
     "pad_mirrored": (lambda a, b: F.pad(a, (1, 2, 1, 1), mode="reflect"), {"pad"}, set()),
     "nearest": (lambda a, b: F.interpolate(a, scale_factor=2, mode="nearest"), {"resize"}, set()),
-    "bilinear": (
-        lambda a, b: F.interpolate(a, scale_factor=2, mode="bilinear"),
-        {"qresize"},
-        {"resize_0"},
-    ),
+    "bilinear": (lambda a, b: F.interpolate(a, scale_factor=2, mode="bilinear"), {"qresize"}, {"resize_0"}),
     "matmul": (lambda a, b: a @ b.transpose(2, 3), {"qmatmul"}, {"matmul_0"}),
     "layer_norm": (lambda a, b: F.layer_norm(a, (8,)), {"qlayer_norm"}, {"layer_norm_0"}),
-    "layer_norm_affine": (
-        lambda a, b: F.layer_norm(a, (8,), GAIN, SHIFT),
-        {"qlayer_norm"},
-        {"layer_norm_0"},
-    ),
+    "layer_norm_affine": (lambda a, b: F.layer_norm(a, (8,), GAIN, SHIFT), {"qlayer_norm"}, {"layer_norm_0"}),
     "rms_norm": (lambda a, b: F.rms_norm(a, (8,), GAIN), {"qrms_norm"}, {"rms_norm_0"}),
     "dropout": (lambda a, b: F.dropout(a, 0.25, training=False) + b, {"qadd"}, {"add_0"}),
     # What has no integer form runs in float between its grids.
     "softmax": (lambda a, b: F.softmax(a, 1), {"softmax", "dequantize"}, set()),
     "group_norm": (lambda a, b: F.group_norm(a, 2), {"group_norm", "dequantize"}, set()),
     "off_the_grid": (lambda a, b: a + EVEN.float(), {"add", "dequantize"}, set()),
-}
+}  # fmt: skip
 
 
 class Net(nn.Module):
@@ -130,7 +114,7 @@ def test_the_same_integers_everywhere(name: str, tmp_path: Path) -> None:
     samara.export(program, tmp_path / "net.samara")
     (got,) = samara.Session(tmp_path / "net.samara").run({"x": x.numpy()}).values()
     assert np.abs(got - want).max() <= slack
-    # The eager input of the last convolution is that of the Program's.
+    # The last convolution reads the same integers eagerly and in the Program.
     last = next(n for n in reversed(program.main.nodes) if n.op.name == "qconv")
     assert last.inputs[0] is not None
     kept = program.run({"x": x.numpy()}, keep=True)[last.inputs[0].name]
@@ -216,7 +200,7 @@ def test_every_rule_is_tried() -> None:
         net = Net(between)
         program = samara.trace(net.eval(), samara.randn(1, 3, 8, 8))
         made |= {n.op.name for n in program.main.nodes}
-    # Rare ones of families that are tried, and dropout, which is nothing outside training.
+    # Rare members of families that are tried, and dropout, which does nothing outside training.
     untried = {op.name for op in RULES} - made
     assert untried <= {
         *("neg", "abs", "sign", "ceil", "floor", "round", "sqrt", "sin", "cos", "atan", "asinh"),

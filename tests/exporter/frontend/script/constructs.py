@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python that script keeps: one function per construct, inputs for each of its ways, its doc.
+"""The Python constructs that script keeps: a function for each, and inputs for each way through it.
 
 `python tests/exporter/frontend/script/constructs.py` rewrites the table of docs/guides/script.md.
 """
@@ -22,7 +22,7 @@ BEGIN, END = "<!-- constructs -->\n", "<!-- end of constructs -->"
 
 @dataclass(frozen=True)
 class Construct:
-    """A function, the inputs it is scripted with, and feeds by what they make it do."""
+    """A function, the inputs it is scripted with, and feeds by the way they take through it."""
 
     name: str
     becomes: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Merging what the two sides of a decision leave."""
+"""Merging the values of the two sides of a decision."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.exporter.frontend.script.test_entry import leaves
+from tests.exporter.frontend.script.agree import agree
 
 import samara
 
@@ -15,14 +15,10 @@ UP, DOWN = np.array([1, 2, 3], np.float32), np.array([-1, -2, -3], np.float32)
 
 
 def check(f: Any, nodes: int = 1) -> samara.Program:
-    """The function scripted; it does what it does eagerly, and has as many `if` nodes."""
+    """Script the function: the Program agrees with it and has this number of `if` nodes."""
     program = samara.script(f, samara.ones(3))
     for x in (UP, DOWN):
-        want = list(leaves(f(samara.from_numpy(x.copy()))))
-        got = program.run({"x": x})
-        for y, e in zip(got.values(), want, strict=True):
-            np.testing.assert_allclose(y, e, rtol=1e-6)
-            assert y.shape == e.shape
+        agree(program, f, [x])
     assert sum(n.op.name == "if" for n in program.main.nodes) == nodes
     return program
 
@@ -40,7 +36,7 @@ def test_numbers_become_tensors_where_they_differ() -> None:
     assert dtypes == ["int64", "float32", "int64", "int64"]
 
 
-def test_only_what_is_read_later_is_handed_on() -> None:
+def test_only_values_that_are_read_later_are_outputs() -> None:
     def f(x: Any) -> Any:
         if x.sum() > 0:
             t = x * 2

@@ -7,24 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.exporter.frontend.script.test_entry import leaves
+from tests.exporter.frontend.script.agree import agree
 
 import samara
 
 
 def check(f: Any, values: Any, dynamic: bool = True) -> samara.Program:
-    """Scripted on three elements, it does for each of `values` what it does eagerly."""
+    """Script the function on three elements: the Program agrees with it for each of `values`."""
     program = samara.script(
         f, samara.tensor([1.0, 2.0, 3.0]), dynamic={"x": {0: "n"}} if dynamic else None
     )
     for v in values:
-        x = np.array(v, np.float32)
-        want = list(leaves(f(samara.from_numpy(x.copy()))))
-        got = list(program.run({"x": x}).values())
-        assert len(got) == len(want)
-        for y, e in zip(got, want, strict=True):
-            np.testing.assert_allclose(y, e, rtol=1e-6)
-            assert y.shape == e.shape
+        agree(program, f, [np.array(v, np.float32)])
     return program
 
 
@@ -55,15 +49,8 @@ def test_slices_and_sizes() -> None:
     def f(x: Any) -> Any:
         k = int(x[0])
         square = samara.ones(k, k) * 2
-        return (
-            x[k:],
-            x[:-1],
-            x[k - 1],
-            x[:k].reshape(1, k),
-            square,
-            x[None, :k],
-            samara.arange(1, k),
-        )
+        parts = x[k:], x[:-1], x[k - 1], x[None, :k]
+        return *parts, x[:k].reshape(1, k), square, samara.arange(1, k)
 
     check(f, ([1, 2, 3], [2, 5, 6, 7], [3, 3, 3]))
 

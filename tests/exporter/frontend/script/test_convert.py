@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is rewritten, and what runs as it is."""
+"""Which functions are rewritten, and which run unchanged."""
 
 from __future__ import annotations
 

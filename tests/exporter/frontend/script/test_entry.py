@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,24 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.exporter.frontend.script import constructs
+from tests.exporter.frontend.script.agree import leaves
 from tests.exporter.frontend.script.constructs import CONSTRUCTS, Construct
 
 import samara
 from samara.exporter.ir import Program
 
 WAYS = [(c, way) for c in CONSTRUCTS for way in c.feeds]
-
-
-def leaves(value: Any) -> Iterator[Any]:
-    """The arrays of a result, in the order of a Program's outputs."""
-    if isinstance(value, dict):
-        for v in value.values():
-            yield from leaves(v)
-    elif isinstance(value, (tuple, list)):
-        for v in value:
-            yield from leaves(v)
-    else:
-        yield value.detach().numpy() if isinstance(value, samara.Tensor) else np.asarray(value)
 
 
 @cache
@@ -186,53 +174,28 @@ def _returned(x: Any, rate: Any, wide: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "x", "rate", "said"),
     [
-        (
-            _decided,
-            -1.0,
-            0,
-            "ValueError: too small; this is reached when x.sum() <= 0, and not when x.sum() > 0",
-        ),
-        (
-            _negated,
-            1.0,
-            0,
-            "too quiet; this is reached when not x.abs().max() > 2.0, and not when x.abs().max() > 2.0",
-        ),
+        (_decided, -1.0, 0,
+            "ValueError: too small; this is reached when x.sum() <= 0, and not when x.sum() > 0"),
+        (_negated, 1.0, 0,
+            "too quiet; this is reached when not x.abs().max() > 2.0, and not when x.abs().max() > 2.0"),
         (_asserted, 2.0, 0, "too loud; it holds when x.mean() <= 1"),
-        (
-            _asserted_input,
-            1.0,
-            8000,
-            "assertion failed; it holds when rate == 16000: feed that, or freeze it at export"
-            " (--const rate=16000)",
-        ),
-        (
-            _several,
-            -1.0,
-            16000,
+        (_asserted_input, 1.0, 8000,
+            "assertion failed; it holds when rate == 16000: feed that, or freeze it at export (--const rate=16000)"),
+        (_several, -1.0, 16000,
             "not so; this is reached when not (rate == 16000 and x.sum() > 0), and not when"
-            " rate == 16000 and x.sum() > 0",
-        ),
-        (
-            _returned,
-            3.0,
-            1,
+            " rate == 16000 and x.sum() > 0"),
+        (_returned, 3.0, 1,
             "not wide; this is reached when wide is true and rate < 3, and not when"
-            " wide is false or rate >= 3: feed that, or freeze it at export (--const wide=false)",
-        ),
+            " wide is false or rate >= 3: feed that, or freeze it at export (--const wide=false)"),
     ],
-)
+)  # fmt: skip
 def test_a_check_says_what_the_user_wrote(
     function: Any, x: float, rate: int, said: str, tmp_path: Path
 ) -> None:
     example = (samara.ones(3), samara.tensor(np.int64(16000)), samara.tensor(True))
     program = samara.script(function, example)
     samara.export(program, tmp_path / "m.samara")
-    feeds = {
-        "x": np.full(3, x, np.float32),
-        "rate": np.array(rate),
-        "wide": np.array(True),
-    }
+    feeds = {"x": np.full(3, x, np.float32), "rate": np.array(rate), "wide": np.array(True)}
     session = samara.Session(tmp_path / "m.samara")
     for run in (session.run, program.run):
         with pytest.raises(samara.ShapeError) as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions without their jumps do what they did with them."""
+"""Functions whose jumps were lowered give the same results as before."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_nothing_changes(f: Any) -> None:
     expected = 3 if f is nested else 1  # nested functions are lowered on their own
     assert len(own) == expected
     assert not [n for n in ast.walk(node) if isinstance(n, (ast.Break, ast.Continue))]
-    # What Python runs here needs the loops' flags asked, which the rewriting adds.
+    # Rewriting would make the loops test their flags; here the test adds that.
     for n in ast.walk(node):
         if isinstance(n, (ast.For, ast.While)):
             n.body = [_stopping(getattr(n, STOPS)), *n.body]

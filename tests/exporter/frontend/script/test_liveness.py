@@ -103,5 +103,5 @@ def test_stored_names() -> None:
         z[0] = w.v = 1
     """
     assert stored(ast.parse(textwrap.dedent(text)).body) == [
-        *("a", "b", "c", "d", "os", "system", "e", "f", "g", "k", "m"),
+        *("a", "b", "c", "d", "os", "system", "e", "f", "g", "k", "m")
     ]

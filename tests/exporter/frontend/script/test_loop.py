@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What loops carry, and the types that it settles on."""
+"""Which values loops carry, and with which types."""
 
 from __future__ import annotations
 
@@ -7,22 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.exporter.frontend.script.test_entry import leaves
+from tests.exporter.frontend.script.agree import agree
 
 import samara
 from samara.exporter.ir.program import Node
 
 
 def check(f: Any, trips: tuple[int, ...] = (0, 1, 4)) -> samara.Program:
-    """The function of (x, n) scripted; it does what it does eagerly."""
+    """Script a function of (x, n): the Program agrees with it."""
     program = samara.script(f, (samara.ones(3), samara.tensor(2)))
-    x = np.array([1, 2, 3], np.float32)
     for n in trips:
-        want = list(leaves(f(samara.from_numpy(x.copy()), samara.tensor(n))))
-        got = program.run({"x": x, "n": np.array(n)})
-        for y, e in zip(got.values(), want, strict=True):
-            np.testing.assert_allclose(y, e, rtol=1e-6)
-            assert y.shape == e.shape
+        agree(program, f, [np.array([1, 2, 3], np.float32), np.array(n)])
     return program
 
 

@@ -165,59 +165,28 @@ def works():
 
 
 def refused():
-    def pow_mod(x):
-        return pow(x, 2, 5)  # here
-
-    def text_decides(x):
-        return x * 2 if f"{x.sum():.1f}" == "6.0" else x  # here
-
-    def text_key(x):
-        return x * {"a": 1}.get(f"{x.sum()}", 2)  # here
-
-    def text_length(x):
-        return x * len(str(x.sum()))  # here
-
-    def text_in(x):
-        return x if "6" in str(x.sum()) else -x  # here
-
-    def list_index(x):
-        return [x, x * 2][x.sum().long()]  # here
-
-    def sorted_(x):
-        return samara.stack(sorted(x))  # here
-
-    def min_key(x):
-        return min(x, key=lambda v: -v)  # here
-
-    def sqrt(x):
-        return math.sqrt(x.sum().abs())  # here
-
-    def floor(x):
-        return x * math.floor(x.sum())  # here
-
-    def hex_(x):
-        return x * len(hex(x.sum().long()))  # here
-
-    def chr_(x):
-        return x * len(chr(x.sum().long()))  # here
-
-    def complex_(x):
-        return x * complex(x.sum()).real  # here
-
-    def contains(x):
-        return x * 2 if 1.0 in x else x  # here
-
-    def in_list(x):
-        return x * 2 if x.sum() in [6.0, 7.0] else x  # here
-
-    def repeated_list(x):
-        return samara.stack([x] * x.sum().long())  # here
-
-    def range_list(x):
-        return x * len(list(range(x.sum().long())))  # here
-
-    def comprehension_condition(x):
-        return sum([v for v in x if v > 0])  # here
+    # fmt: off
+    def pow_mod(x): return pow(x, 2, 5)  # here
+    def text_decides(x): return x * 2 if f"{x.sum():.1f}" == "6.0" else x  # here
+    def text_key(x): return x * {"a": 1}.get(f"{x.sum()}", 2)  # here
+    def text_length(x): return x * len(str(x.sum()))  # here
+    def text_in(x): return x if "6" in str(x.sum()) else -x  # here
+    def list_index(x): return [x, x * 2][x.sum().long()]  # here
+    def sorted_(x): return samara.stack(sorted(x))  # here
+    def min_key(x): return min(x, key=lambda v: -v)  # here
+    def sqrt(x): return math.sqrt(x.sum().abs())  # here
+    def floor(x): return x * math.floor(x.sum())  # here
+    def hex_(x): return x * len(hex(x.sum().long()))  # here
+    def chr_(x): return x * len(chr(x.sum().long()))  # here
+    def complex_(x): return x * complex(x.sum()).real  # here
+    def contains(x): return x * 2 if 1.0 in x else x  # here
+    def in_list(x): return x * 2 if x.sum() in [6.0, 7.0] else x  # here
+    def repeated_list(x): return samara.stack([x] * x.sum().long())  # here
+    def range_list(x): return x * len(list(range(x.sum().long())))  # here
+    def comprehension_condition(x): return sum([v for v in x if v > 0])  # here
+    def endless(x): return endless(x + 1)  # here
+    def numpy_of(x): return x * x.numpy().sum()  # here
+    # fmt: on
 
     def match_value(x):
         match x.sum():
@@ -246,12 +215,6 @@ def refused():
             return v if v.sum() > 9 else even(v + 2)
 
         return even(x)
-
-    def endless(x):
-        return endless(x + 1)  # here
-
-    def numpy_of(x):
-        return x * x.numpy().sum()  # here
 
     def one_sided(x):
         if x.sum() > 3:

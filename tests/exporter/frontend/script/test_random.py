@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random functions of branches, loops and jumps on tensors: scripted, they do what eager does."""
+"""Random functions with branches, loops and jumps: scripted, they agree with eager."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.exporter.frontend.script.agree import agree
 
 import samara
 
@@ -98,18 +99,12 @@ class _Writer:
 
 
 def made(seed: int) -> tuple[Any, str]:
-    """A random function, its source where Python looks for sources."""
+    """A random function, whose source inspect can find, and this source."""
     text, name = _Writer(seed).text(), f"<random {seed}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     space: dict[str, Any] = {}
     exec(compile(text, name, "exec"), space)
     return space["f"], text
-
-
-def flat(value: Any) -> list[Any]:
-    if isinstance(value, (tuple, list)):
-        return [leaf for v in value for leaf in flat(v)]
-    return [value.numpy() if isinstance(value, samara.Tensor) else np.asarray(value)]
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -119,9 +114,4 @@ def test_a_random_function(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for trial in range(8):
         x = (rng.standard_normal(3) * 2).astype(np.float32)
-        n = trial % 5
-        want = flat(f(samara.from_numpy(x.copy()), samara.tensor(n)))
-        got = list(program.run({"x": x, "n": np.array(n)}).values())
-        assert len(got) == len(want)
-        for y, e in zip(got, want, strict=True):
-            np.testing.assert_allclose(y, e, rtol=1e-4, atol=1e-5, err_msg=text)
+        agree(program, f, [x, np.array(trial % 5)], rtol=1e-4, atol=1e-5, note=text)

@@ -1,26 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bodies put back what they changed, and say what it was."""
+"""Bodies of branches and loops undo their changes at the end and report them."""
 
 from __future__ import annotations
 
 from collections import namedtuple
-from typing import Any
 
 import pytest
 
 import samara
-from samara.exporter.frontend.script import runtime
 from samara.exporter.frontend.script.region import Region, rebuilt, seen
 from samara.exporter.frontend.script.tracer import ScriptTracer
 from samara.exporter.frontend.script.values import traced
 
 Point = namedtuple("Point", "x y")
-
-
-@pytest.fixture
-def tracer() -> Any:
-    with ScriptTracer("main", {}, runtime) as made:
-        yield made
 
 
 def test_tensors_changed_in_place_are_put_back(tracer: ScriptTracer) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ordinary Python in rewritten form does what it does as written."""
+"""Rewritten functions of ordinary Python give the same results as the originals."""
 
 from __future__ import annotations
 

@@ -1,24 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of rewritten code on sizes, truths and tensors."""
+"""Operators of rewritten code on sizes, truth values and tensors."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import pytest
-from tests.exporter.frontend.script.test_entry import leaves
+from tests.exporter.frontend.script.agree import agree
 
 import samara
 from samara.exporter.frontend.script import runtime
 from samara.exporter.frontend.script.tracer import ScriptTracer
 from samara.exporter.types import sym
-
-
-@pytest.fixture
-def tracer() -> Any:
-    with ScriptTracer("main", {}, runtime) as made:
-        yield made
 
 
 def test_sizes_are_compared_now_where_all_agree(tracer: ScriptTracer) -> None:
@@ -46,10 +39,7 @@ def test_sizes_are_compared_by_the_run_otherwise() -> None:
         f, (samara.ones(3), samara.ones(2)), dynamic={"x": {0: "n"}, "y": {0: "m"}}
     )
     for n, m in ((3, 2), (4, 4), (2, 7)):
-        x, y = np.arange(n, dtype=np.float32), np.ones(m, np.float32)
-        want = leaves(f(samara.from_numpy(x), samara.from_numpy(y)))
-        for a, b in zip(program.run({"x": x, "y": y}).values(), want, strict=True):
-            np.testing.assert_array_equal(a, b)
+        agree(program, f, [np.arange(n, dtype=np.float32), np.ones(m, np.float32)], rtol=0)
 
 
 def test_arithmetic_of_sizes_and_numbers() -> None:

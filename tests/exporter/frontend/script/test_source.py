@@ -41,7 +41,7 @@ def test_closures_defaults_and_lines_stay() -> None:
     made = again(f)
     assert made(1) == 113
     assert made(1, 2, 3, z=4) == 123
-    assert f(1) == 136  # the very same variable
+    assert f(1) == 136  # both share the variable `total`
     assert made.__code__.co_filename == __file__
     assert made.__code__.co_firstlineno == f.__code__.co_firstlineno
     assert (made.__name__, made.__doc__) == ("inner", "Adds.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts of values that only the run knows: they go into texts, and nothing can be decided by them."""
+"""Texts of values that only the run knows: they may become part of texts, but nothing can depend on them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tracer of script keeps: constants by body, checks, attributes, caught errors."""
+"""The tracer of script: constants per body, checks, attributes, caught errors."""
 
 from __future__ import annotations
 

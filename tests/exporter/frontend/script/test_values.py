@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Truths, numbers and sizes."""
+"""Truth values, numbers and sizes."""
 
 from __future__ import annotations
 
@@ -10,15 +10,9 @@ import pytest
 
 import samara
 from samara.exporter.frontend.graph import GraphTensor
-from samara.exporter.frontend.script import runtime, values
+from samara.exporter.frontend.script import values
 from samara.exporter.frontend.script.tracer import ScriptTracer
 from samara.exporter.types import Dim, DType, as_dim, sym
-
-
-@pytest.fixture
-def tracer() -> Any:
-    with ScriptTracer("main", {}, runtime) as made:
-        yield made
 
 
 def test_only_a_script_has_a_tracer() -> None:

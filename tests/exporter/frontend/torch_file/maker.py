@@ -66,7 +66,7 @@ class Raw:
 def tensor(
     memory: Any, shape: Any = None, stride: Any = None, offset: Any = 0, learns: Any = False
 ) -> Call:
-    """A tensor over a Memory; the whole of an array where no more is said."""
+    """A tensor over a Memory, or over the whole of an array."""
     if not isinstance(memory, Memory):
         array = np.ascontiguousarray(memory)
         shape = np.shape(memory) if shape is None else shape
@@ -94,7 +94,7 @@ def size(*sizes: int) -> Call:
 
 @dataclass
 class Pickler:
-    """Writes protocol 2. What is met again by identity is one object again."""
+    """Writes protocol 2. An object that occurs twice is written once."""
 
     legacy: bool = False
     out: bytearray = field(default_factory=bytearray)

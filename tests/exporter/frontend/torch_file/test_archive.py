@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The directory of a zip file: what other writers put there, and what is made to mislead."""
+"""The directory of a zip file: variants of other writers, and misleading entries."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_entries_and_their_data() -> None:
 
 
 def test_zip64_records() -> None:
-    """As torch's writer has them in every file, whatever its size."""
+    """torch's writer puts them into every file, whatever its size."""
     plain = made(content={"a": b"12345"})
     at = plain.rindex(b"PK\x05\x06")
     size, begin = struct.unpack_from("<2L", plain, at + 12)
@@ -77,29 +77,27 @@ def _patched(change: Callable[[bytearray, int, int], None]) -> bytes:
     return bytes(data)
 
 
-def _first_entry_says(offset: int, value: int, form: str = "<L") -> bytes:
-    return _patched(lambda data, row, end: struct.pack_into(form, data, row + offset, value))
+def _first_entry_says(offset: int, *values: int, form: str = "<L") -> bytes:
+    return _patched(lambda data, row, end: struct.pack_into(form, data, row + offset, *values))
+
+
+def _end_says(offset: int, *values: int, form: str = "<L") -> bytes:
+    return _patched(lambda data, row, end: struct.pack_into(form, data, end + offset, *values))
 
 
 MISLEADING = {
     "a size beyond the entry": _first_entry_says(24, 150),
-    "both sizes beyond the entry": _patched(
-        lambda data, row, end: struct.pack_into("<2L", data, row + 20, 150, 150)
-    ),
+    "both sizes beyond the entry": _first_entry_says(20, 150, 150, form="<2L"),
     "an entry inside another": _first_entry_says(42, 60),
     "an entry beyond the file": _first_entry_says(42, 1 << 30),
-    "encrypted": _first_entry_says(8, 1, "<H"),
+    "encrypted": _first_entry_says(8, 1, form="<H"),
     "a sum of something else": _first_entry_says(16, 12345),
-    "another disk": _first_entry_says(34, 3, "<H"),
-    "a long name": _first_entry_says(28, 60000, "<H"),
-    "many entries": _patched(lambda d, row, end: struct.pack_into("<2H", d, end + 8, 9999, 9999)),
-    "a directory elsewhere": _patched(lambda d, row, end: struct.pack_into("<L", d, end + 16, 5)),
-    "a directory beyond": _patched(
-        lambda d, row, end: struct.pack_into("<L", d, end + 16, 1 << 30)
-    ),
-    "a comment that is not there": _patched(
-        lambda d, row, end: struct.pack_into("<H", d, end + 20, 9)
-    ),
+    "another disk": _first_entry_says(34, 3, form="<H"),
+    "a long name": _first_entry_says(28, 60000, form="<H"),
+    "many entries": _end_says(8, 9999, 9999, form="<2H"),
+    "a directory elsewhere": _end_says(16, 5),
+    "a directory beyond": _end_says(16, 1 << 30),
+    "a comment that is not there": _end_says(20, 9, form="<H"),
     "no local header": b"XX" + made()[2:],
     "a local name that is longer": _patched(
         lambda d, row, end: struct.pack_into("<H", d, 26, 60000)

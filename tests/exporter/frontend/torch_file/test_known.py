@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that checkpoints use: what they become, and which are refused in which words."""
+"""Globals in pickles of checkpoints: what they become, and how others are refused."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ BOMBS = {
 
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs_cost_little(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if name in ("dicts", "copies of a set"):  # the limit as it is takes seconds to reach
+    if name in ("dicts", "copies of a set"):  # the real limit takes seconds to reach
         monkeypatch.setattr(under_test, "MAX_STEPS", 100_000)
     tracemalloc.start()
     begin = time.perf_counter()

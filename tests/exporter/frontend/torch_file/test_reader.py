@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whole files of torch.save: what is in them, ties, refusals, damage, and mutants of valid files."""
+"""Whole files of torch.save: contents, ties, refusals, damage, and mutants of valid files."""
 
 from __future__ import annotations
 
@@ -120,8 +120,7 @@ def test_a_change_in_place_is_found_through_another_view() -> None:
 @FORMS
 @pytest.mark.parametrize("big", [False, True])
 @pytest.mark.parametrize(
-    "dtype",
-    ["float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool"],
+    "dtype", ["float64", "float32", "float16", "int64", "int32", "int16", "int8", "uint8", "bool"]
 )
 def test_dtypes_and_byte_orders(make: Any, big: bool, dtype: str) -> None:
     array = np.array([[1, 0, 3], [100, 0, 1]]).astype(dtype)

@@ -23,7 +23,7 @@ def block() -> nn.Module:
 
 
 def gradients(net: Any, x: Any, run: Any) -> list[Any]:
-    """Of the input and all parameters, and the random numbers after it."""
+    """Gradients of the input and all parameters, and the next random numbers."""
     samara.manual_seed(3)
     x.grad = None
     net.zero_grad()
@@ -113,7 +113,9 @@ def test_activations_are_not_kept() -> None:
             t = (t * 0.5).exp().tanh()
         return t
 
-    many(samara.ones(2, requires_grad=True)).sum().backward()  # what is made once is made
+    many(
+        samara.ones(2, requires_grad=True)
+    ).sum().backward()  # allocates what is allocated only once
     assert _peak(lambda t: checkpoint(many, t)) < _peak(many) / 4
 
 

@@ -37,19 +37,10 @@ CASES: parity.Cases = {
     "batch_norm_plain": (lambda m, x: f(m).batch_norm(x, None, None, training=True), (4, 3, 2)),
     "batch_norm_eval": (
         lambda m, x, u, v, w, b: f(m).batch_norm(x, u, v, w, b),
-        (2, 3, 2, 2),
-        parity.Fixed((3,)),
-        parity.Fixed(np.array([0.5, 1.0, 2.0])),
-        (3,),
-        (3,),
+        (2, 3, 2, 2), parity.Fixed((3,)), parity.Fixed(np.array([0.5, 1.0, 2.0])), (3,), (3,),
     ),
     "layer_norm": (lambda m, x, w, b: f(m).layer_norm(x, (4,), w, b), (2, 3, 4), (4,), (4,)),
-    "layer_norm_2": (
-        lambda m, x, w, b: f(m).layer_norm(x, (3, 4), w, b, 1e-3),
-        (2, 3, 4),
-        (3, 4),
-        (3, 4),
-    ),
+    "layer_norm_2": (lambda m, x, w, b: f(m).layer_norm(x, (3, 4), w, b, 1e-3), (2, 3, 4), (3, 4), (3, 4)),
     "layer_norm_plain": (lambda m, x: f(m).layer_norm(x, (4,)), (3, 4)),
     "rms_norm": (lambda m, x, w: f(m).rms_norm(x, (4,), w, 1e-5), (2, 3, 4), (4,)),
     "rms_norm_eps": (lambda m, x: f(m).rms_norm(x, (4,)), (2, 3, 4)),
@@ -58,11 +49,8 @@ CASES: parity.Cases = {
     "group_norm_1d": (lambda m, x, w, b: f(m).group_norm(x, 2, w, b), (2, 4, 5), (4,), (4,)),
     "instance_norm": (instance, (2, 3, 4), (3,), (3,)),
     "instance_norm_4d": (lambda m, x: f(m).instance_norm(x), (2, 3, 4, 2)),
-    "local_response_norm": (
-        lambda m, x: f(m).local_response_norm(x, 3, 0.1, 0.75, 2.0),
-        (2, 5, 3, 2),
-    ),
-}
+    "local_response_norm": (lambda m, x: f(m).local_response_norm(x, 3, 0.1, 0.75, 2.0), (2, 5, 3, 2)),
+}  # fmt: skip
 
 
 test_gradients, test_second_gradients, test_float32, test_exported, test_as_pytorch = parity.proofs(

@@ -24,15 +24,9 @@ CASES: parity.Cases = {
     "max_pool3d": (lambda m, x: f(m).max_pool3d(x, 2), (1, 2, 4, 2, 4)),
     "avg_pool1d": (lambda m, x: f(m).avg_pool1d(x, 3, 2, 1), (2, 3, 9)),
     "avg_pool2d": (lambda m, x: f(m).avg_pool2d(x, 2), (2, 3, 4, 6)),
-    "avg_pool2d_exclude": (
-        lambda m, x: f(m).avg_pool2d(x, 3, 2, 1, count_include_pad=False),
-        (1, 2, 5, 6),
-    ),
+    "avg_pool2d_exclude": (lambda m, x: f(m).avg_pool2d(x, 3, 2, 1, count_include_pad=False), (1, 2, 5, 6)),
     "avg_pool2d_ceil": (lambda m, x: f(m).avg_pool2d(x, 3, 2, 1, ceil_mode=True), (1, 2, 6, 7)),
-    "avg_pool2d_divisor": (
-        lambda m, x: f(m).avg_pool2d(x, 2, 2, 1, divisor_override=3),
-        (1, 2, 4, 6),
-    ),
+    "avg_pool2d_divisor": (lambda m, x: f(m).avg_pool2d(x, 2, 2, 1, divisor_override=3), (1, 2, 4, 6)),
     "avg_pool3d": (lambda m, x: f(m).avg_pool3d(x, 2), (1, 2, 4, 2, 4)),
     "lp_pool1d": (lambda m, x: f(m).lp_pool1d(x, 2, 2), (2, 3, 6)),
     "lp_pool2d": (lambda m, x: f(m).lp_pool2d(x, 2, 2, 1), (1, 2, 4, 3)),
@@ -45,7 +39,7 @@ CASES: parity.Cases = {
     "adaptive_max_pool1d": (lambda m, x: f(m).adaptive_max_pool1d(x, 3), (2, 3, 7)),
     "adaptive_max_pool2d": (lambda m, x: f(m).adaptive_max_pool2d(x, (2, 3)), (2, 3, 5, 7)),
     "adaptive_max_pool3d": (lambda m, x: f(m).adaptive_max_pool3d(x, 1), (1, 2, 3, 2, 4)),
-}
+}  # fmt: skip
 
 
 test_gradients, test_second_gradients, test_float32, test_exported, test_as_pytorch = parity.proofs(

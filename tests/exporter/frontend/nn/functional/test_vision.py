@@ -33,48 +33,23 @@ CASES: parity.Cases = {
     "nearest_exact": (lambda m, x: f(m).interpolate(x, size=5, mode="nearest-exact"), (1, 2, 3)),
     "linear": (lambda m, x: f(m).interpolate(x, size=7, mode="linear"), (1, 2, 4)),
     "bilinear": (lambda m, x: f(m).interpolate(x, scale_factor=2, mode="bilinear"), (1, 2, 3, 2)),
-    "bilinear_aligned": (
-        lambda m, x: f(m).interpolate(x, (5, 6), mode="bilinear", align_corners=True),
-        (1, 2, 3, 4),
-    ),
-    "bilinear_down": (
-        lambda m, x: f(m).interpolate(x, (2, 3), mode="bilinear", antialias=True),
-        (1, 2, 5, 6),
-    ),
+    "bilinear_aligned": (lambda m, x: f(m).interpolate(x, (5, 6), mode="bilinear", align_corners=True), (1, 2, 3, 4)),
+    "bilinear_down": (lambda m, x: f(m).interpolate(x, (2, 3), mode="bilinear", antialias=True), (1, 2, 5, 6)),
     "bicubic": (square, (1, 1, 4, 4)),
-    "trilinear": (
-        lambda m, x: f(m).interpolate(x, scale_factor=2, mode="trilinear"),
-        (1, 1, 2, 3, 2),
-    ),
+    "trilinear": (lambda m, x: f(m).interpolate(x, scale_factor=2, mode="trilinear"), (1, 1, 2, 3, 2)),
     "area": (lambda m, x: f(m).interpolate(x, (2, 3), mode="area"), (1, 2, 5, 6)),
-    "grid_sample": (
-        lambda m, x, g: f(m).grid_sample(x, g, align_corners=False),
-        (1, 2, 4, 3),
-        (1, 2, 3, 2),
-    ),
+    "grid_sample": (lambda m, x, g: f(m).grid_sample(x, g, align_corners=False), (1, 2, 4, 3), (1, 2, 3, 2)),
     "grid_sample_border": (
-        lambda m, x, g: f(m).grid_sample(x, g, padding_mode="border", align_corners=True),
-        (1, 2, 4, 3),
-        (1, 2, 3, 2),
+        lambda m, x, g: f(m).grid_sample(x, g, padding_mode="border", align_corners=True), (1, 2, 4, 3), (1, 2, 3, 2),
     ),
     "grid_sample_reflection": (
-        lambda m, x, g: f(m).grid_sample(x, g, "bicubic", "reflection", False),
-        (1, 2, 4, 3),
-        (1, 2, 3, 2),
+        lambda m, x, g: f(m).grid_sample(x, g, "bicubic", "reflection", False), (1, 2, 4, 3), (1, 2, 3, 2),
     ),
     "grid_sample_nearest": (
-        lambda m, x, g: f(m).grid_sample(x, g.detach(), "nearest", align_corners=False),
-        (1, 2, 4, 3),
-        (1, 2, 3, 2),
+        lambda m, x, g: f(m).grid_sample(x, g.detach(), "nearest", align_corners=False), (1, 2, 4, 3), (1, 2, 3, 2),
     ),
-    "affine_grid": (
-        lambda m, t: f(m).affine_grid(t, (2, 1, 3, 4), align_corners=False),
-        (2, 2, 3),
-    ),
-    "affine_grid_aligned": (
-        lambda m, t: f(m).affine_grid(t, (2, 1, 3, 4), align_corners=True),
-        (2, 2, 3),
-    ),
+    "affine_grid": (lambda m, t: f(m).affine_grid(t, (2, 1, 3, 4), align_corners=False), (2, 2, 3)),
+    "affine_grid_aligned": (lambda m, t: f(m).affine_grid(t, (2, 1, 3, 4), align_corners=True), (2, 2, 3)),
     "pixel_shuffle": (lambda m, x: f(m).pixel_shuffle(x, 2), (2, 8, 2, 3)),
     "pixel_unshuffle": (lambda m, x: f(m).pixel_unshuffle(x, 2), (2, 2, 4, 6)),
     "channel_shuffle": (lambda m, x: f(m).channel_shuffle(x, 2), (1, 6, 2, 2)),
@@ -82,7 +57,7 @@ CASES: parity.Cases = {
     "unfold_dilated": (lambda m, x: f(m).unfold(x, 2, dilation=2), (1, 2, 4, 5)),
     "fold": (lambda m, x: f(m).fold(x, (4, 5), (2, 3), 1, 1, 2), (2, 12, 9)),
     "fold_unbatched": (lambda m, x: f(m).fold(x, (3, 4), 2), (8, 6)),
-}
+}  # fmt: skip
 
 
 test_gradients, test_second_gradients, test_float32, test_exported, test_as_pytorch = parity.proofs(
