@@ -145,9 +145,8 @@ def _input_shape(_: ModelProto, graph: GraphProto, rng: Rng) -> None:
     elif kind == 2:
         tensor.shape.dim[rng.integers(len(tensor.shape.dim))].dim_param = "n"
     else:
-        tensor.shape.dim[rng.integers(len(tensor.shape.dim))].dim_value = _INTS[
-            rng.integers(len(_INTS))
-        ]
+        at = rng.integers(len(tensor.shape.dim))
+        tensor.shape.dim[at].dim_value = _INTS[rng.integers(len(_INTS))]
 
 
 def _input_type(_: ModelProto, graph: GraphProto, rng: Rng) -> None:
@@ -161,10 +160,8 @@ def _input_type(_: ModelProto, graph: GraphProto, rng: Rng) -> None:
 
 def _tensor(_: ModelProto, graph: GraphProto, rng: Rng) -> None:
     """Initializers that do not hold what they declare, or hold another shape or type."""
-    tensors = [
-        *graph.initializer,
-        *(a.t for n in graph.node for a in n.attribute if a.HasField("t")),
-    ]
+    attributes = (a for n in graph.node for a in n.attribute)
+    tensors = [*graph.initializer, *(a.t for a in attributes if a.HasField("t"))]
     if not tensors:
         return
     t: TensorProto = tensors[rng.integers(len(tensors))]
