@@ -49,14 +49,8 @@ EXPORTER_TOP = {
 }
 # So may what looks at models from outside, in this order: each also those before it, none after.
 EXPORTER_VIEWS = (
-    "opening",
-    "custom_operators",
-    "measure",
-    "conformance",
-    "inspect",
-    "explain",
-    "doctor",
-    "demo",
+    *("opening", "custom_operators", "measure", "conformance"),
+    *("inspect", "explain", "doctor", "demo"),
 )
 
 # Third-party modules that only some rooms may know.
