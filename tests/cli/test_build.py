@@ -290,17 +290,12 @@ def test_a_slow_zig_shows_progress_and_ends_when_stopped(samara_path: Path, tmp_
     (package / "__main__.py").write_text(_ZIG)
     command = [sys.executable, "-c", _IMPATIENT, "build", samara_path, "--target", "wasm32-wasi"]
     found = [str(package.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    variables = {"PIDS": str(pids), "TMPDIR": str(temporary)}
+    variables["PYTHONPATH"] = os.pathsep.join(filter(None, found))
     process = subprocess.Popen(
         [*map(str, command), "-o", str(tmp_path / "dist")],
-        env={
-            **os.environ,
-            "PIDS": str(pids),
-            "TMPDIR": str(temporary),
-            "PYTHONPATH": os.pathsep.join(filter(None, found)),
-        },
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+        env={**os.environ, **variables}, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     assert process.stderr is not None
     said = ""
     slow = "zig compiles its C library for wasm32-wasi on first use\n"
