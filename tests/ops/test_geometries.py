@@ -22,20 +22,9 @@ from samara.exporter.testing import (
 from samara.exporter.types import ShapeError
 from samara.pybridge import op as eager
 
-WINDOWED = {
-    op.name: op
-    for op in all_ops()
-    if op.name
-    in (
-        "conv",
-        "conv_transpose",
-        "conv_grad_input",
-        "conv_grad_weight",
-        "max_pool_grad",
-        "avg_pool_grad",
-        "max_pool_indices",
-    )
-}
+NAMES = ("conv", "conv_transpose", "conv_grad_input", "conv_grad_weight", "max_pool_grad",
+         "avg_pool_grad", "max_pool_indices")  # fmt: skip
+WINDOWED = {op.name: op for op in all_ops() if op.name in NAMES}
 TRIED = 600  # geometries of an operator; some hold no window
 MOST = 60_000  # elements of an operand
 

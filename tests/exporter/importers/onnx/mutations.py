@@ -209,23 +209,7 @@ def _opset(model: ModelProto, _: GraphProto, rng: Rng) -> None:
 
 Mutation = Callable[[ModelProto, GraphProto, Rng], None]
 _MUTATIONS: tuple[Mutation, ...] = (
-    _drop_input,
-    _rewire,
-    _rewire,
-    _more_inputs,
-    _outputs,
-    _drop_attribute,
-    _retype_attribute,
-    _change_attribute,
-    _change_attribute,
-    _strange_attribute,
-    _other_operator,
-    _input_shape,
-    _input_shape,
-    _input_type,
-    _tensor,
-    _swap,
-    _duplicate,
-    _drop,
-    _opset,
+    *(_drop_input, _rewire, _rewire, _more_inputs, _outputs, _drop_attribute, _retype_attribute),
+    *(_change_attribute, _change_attribute, _strange_attribute, _other_operator, _input_shape),
+    *(_input_shape, _input_type, _tensor, _swap, _duplicate, _drop, _opset),
 )
