@@ -188,7 +188,7 @@ def test_swift_package(samara: Samara, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_xcframework(samara: Samara, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How the Swift package, or a framework alone, is compiled."""
+    """How the Swift package, or only a framework, is compiled."""
     seen: list[dict[str, Any]] = []
 
     def write_swift(_models: Any, **options: Any) -> SwiftPackage:
@@ -233,7 +233,7 @@ wait
 
 
 def _gone(pid: int) -> bool:
-    """Whether a process has ended; nobody may have waited for it yet."""
+    """Whether a process has ended. It may be a zombie that its parent has not waited for."""
     state = Path(f"/proc/{pid}/stat")
     return not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z"
 

@@ -56,7 +56,7 @@ def test_what_the_system_says_is_one_sentence(temporary: Path) -> None:
     assert caught.value.errno == errno.ENOSPC
     with pytest.raises(FileError, match="the disk is full"), scratch_folder():
         raise OSError(errno.ENOSPC, FULL, str(temporary))
-    # What is of another file is for others to say, also where that lies beside.
+    # An error about another file passes unchanged, even if that file lies in the same folder.
     with pytest.raises(OSError, match="No space") as other, scratch_folder():
         raise OSError(errno.ENOSPC, FULL, str(temporary / "dist"))
     assert not isinstance(other.value, FileError)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small ONNX models and what else runs them: the witness is onnxruntime, or onnx.reference where it lacks something."""
+"""Small ONNX models, and their witness: onnxruntime, or onnx.reference for what it lacks."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Case:
     symbolic: bool = False  # dims of the inputs are symbols
     atol: float = 1e-6
     rtol: float = 1e-5
-    steps: int = 0  # that integer results may be off by
+    steps: int = 0  # largest allowed error of integer results
     reference: bool = False  # onnx.reference is the witness
 
     def model(self) -> onnx.ModelProto:

@@ -217,7 +217,7 @@ INLINED = """r{0} = If(yes) <then_branch = w{0} () => (float[m] {1}) {{ {2} }},
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
 def test_the_rest_of_enclosing_graphs_is_split_too(depth: int) -> None:
-    """A branch that is taken in any case ends with ranks that differ: what follows knows them."""
+    """A branch that is always taken ends in values of different ranks; later nodes know these ranks."""
     text, last = STEP, "s"
     for k in range(depth):
         text, last = INLINED.format(k, last, text), f"r{k}"

@@ -106,7 +106,7 @@ FORMS: dict[str, dict[int, Form]] = {
     "HardSwish": plain(X),
     "Identity": plain(X),
     "InstanceNormalization": plain(X, NORM[0], NORM[1]),
-    # As many samples as channels: onnx.reference takes the one for the other.
+    # As many samples as channels: onnx.reference confuses the two.
     "LRN": plain(normal(3, 3, 4, 6), size=3, alpha=0.1),
     "LSTM": recurrent(4),
     "LayerNormalization": plain(X, normal(6), normal(6, seed=1)),

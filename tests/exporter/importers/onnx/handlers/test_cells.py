@@ -46,7 +46,7 @@ DEFAULTS = {
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_their_numbers_by_default(name: str) -> None:
-    """By the LSTM, which takes names in any case."""
+    """The LSTM takes names in upper and lower case."""
     given = inputs("LSTM", "forward", bias=True, lengths=False, initial=True)
     attrs = {"hidden_size": H, "activations": ["sigmoid", name.upper(), "Tanh"]}
     case = Case("LSTM", given, attrs, 14, (1, 2, 3), 3, **CLOSE)

@@ -83,7 +83,7 @@ def test_fused_conv(activation: str, parameters: list[float], z: bool) -> None:
 
 
 def test_fused_conv_without_activation() -> None:
-    """FusedConv of a sum alone, and with groups."""
+    """FusedConv that only adds, with groups."""
     inputs = [normal(1, 4, 7, 6), normal(6, 2, 3, 3), None, normal(1, 6, 5, 4, seed=4)]
     ms("FusedConv", inputs, {"group": 2}, (1,)).check_native()
     odd = ms("FusedConv", [normal(1, 4, 7, 6), normal(6, 4, 3, 3)], {"activation": "Swirl"})

@@ -38,7 +38,7 @@ def test_attention(mask: str, unidirectional: int, symbolic: bool) -> None:
     )
     attrs = {"num_heads": N, "unidirectional": unidirectional}
     if symbolic and mask == "ends and starts":
-        return  # they are told from ends alone by their number
+        return  # only their number tells them from ends
     ms("Attention", inputs, attrs, (1, 2), symbolic=symbolic).check_native()
 
 

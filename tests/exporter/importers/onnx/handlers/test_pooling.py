@@ -151,7 +151,7 @@ def test_max_unpool_into_a_larger_output(constants: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("place", [16, -1, -17, 2**40])
 def test_places_that_are_not_there(place: int) -> None:
-    """What indices say is looked at while running."""
+    """Indices are checked while running."""
     places = np.array([0, 3, place, 5], np.int64).reshape(1, 1, 2, 2)
     attrs = {"kernel_shape": [2, 2], "strides": [2, 2]}
     case = Case("MaxUnpool", [normal(1, 1, 2, 2), places], attrs, 22)
