@@ -20,20 +20,8 @@ QUICK = ("--runs", "2", "--warmup", "1")
 
 def test_table_and_trace(samara: Samara, samara_path: Path, tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
-    result = samara(
-        "bench",
-        samara_path,
-        *QUICK,
-        "--threads",
-        "1,2",
-        "--isa",
-        "scalar",
-        "--cold",
-        "--node",
-        "conv",
-        "--profile",
-        trace,
-    )
+    options = ("--threads", "1,2", "--isa", "scalar", "--cold", "--node", "conv")
+    result = samara("bench", samara_path, *QUICK, *options, "--profile", trace)
     assert result.exit_code == 0, result.output
     assert "median ms" in result.stdout
     assert "first run ms" in result.stdout

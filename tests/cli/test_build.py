@@ -198,7 +198,7 @@ def test_swift_package(samara: Samara, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_xcframework(samara: Samara, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How the Swift package, or a framework alone, is compiled."""
+    """How the Swift package, or only a framework, is compiled."""
     seen: list[dict[str, Any]] = []
 
     def write_swift(_models: Any, **options: Any) -> SwiftPackage:
@@ -243,7 +243,7 @@ wait
 
 
 def _gone(pid: int) -> bool:
-    """Whether a process has ended; nobody may have waited for it yet."""
+    """Whether a process has ended. It may be a zombie that its parent has not waited for."""
     state = Path(f"/proc/{pid}/stat")
     return not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z"
 
@@ -300,17 +300,12 @@ def test_a_slow_zig_shows_progress_and_ends_when_stopped(samara_path: Path, tmp_
     (package / "__main__.py").write_text(_ZIG)
     command = [sys.executable, "-c", _IMPATIENT, "build", samara_path, "--target", "wasm32-wasi"]
     found = [str(package.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    variables = {"PIDS": str(pids), "TMPDIR": str(temporary)}
+    variables["PYTHONPATH"] = os.pathsep.join(filter(None, found))
     process = subprocess.Popen(
         [*map(str, command), "-o", str(tmp_path / "dist")],
-        env={
-            **os.environ,
-            "PIDS": str(pids),
-            "TMPDIR": str(temporary),
-            "PYTHONPATH": os.pathsep.join(filter(None, found)),
-        },
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+        env={**os.environ, **variables}, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     assert process.stderr is not None
     said = ""
     slow = "zig compiles its C library for wasm32-wasi on first use\n"

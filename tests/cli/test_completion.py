@@ -22,7 +22,7 @@ HEAVY = ("numpy", "onnx", "cffi", "samara.exporter", "samara.pybridge")
 
 @pytest.fixture
 def shell_environment(repo: Path, tmp_path: Path) -> dict[str, str]:
-    """A PATH on which `samara` is this checkout's, and a home folder of its own."""
+    """A PATH on which `samara` is this checkout's, and an empty home folder."""
     program = tmp_path / "bin" / "samara"
     program.parent.mkdir()
     program.write_text(

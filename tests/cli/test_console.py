@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output: results to stdout, notes to stderr, progress on a terminal alone."""
+"""Output: results go to stdout, notes to stderr, progress only to a terminal."""
 
 from __future__ import annotations
 

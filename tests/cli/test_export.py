@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
-from onnx import TensorProto, helper
 from typer.testing import Result
 
 from samara.exporter.importers.onnx import import_onnx
@@ -61,17 +61,8 @@ def test_shape_layout_cut_golden_and_labels(
 
 def test_cut_at_tensors_and_no_optimize(samara: Samara, onnx_path: Path, tmp_path: Path) -> None:
     out = tmp_path / "m.samara"
-    result = samara(
-        "export",
-        onnx_path,
-        "-o",
-        out,
-        "--inputs",
-        "relu",
-        "--outputs",
-        "mean,flat",
-        "--no-optimize",
-    )
+    options = ("--inputs", "relu", "--outputs", "mean,flat", "--no-optimize")
+    result = samara("export", onnx_path, "-o", out, *options)
     assert result.exit_code == 0, result.output
     main = open_program(out).main
     assert [v.name for v in main.inputs] == ["relu"]
@@ -120,26 +111,20 @@ def test_a_wrong_pass_is_left_off_or_an_error(
     assert samara("export", onnx_path, "--strict-check", "--no-check").exit_code == 2
 
 
+def _save(path: Path, graph: str, opset: int = 17) -> None:
+    head = f'<ir_version: 8, opset_import: ["" : {opset}, "my" : 1]>\n'
+    onnx.save(onnx.parser.parse_model(head + graph), path)
+
+
 def test_golden_inputs_serve_the_check(samara: Samara, tmp_path: Path) -> None:
     """Random places lie outside of what is looked up; the golden ones do not."""
-    info = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        [
-            helper.make_node("Mul", ["at", "step"], ["place"]),
-            helper.make_node("Gather", ["table", "place"], ["found"]),
-            helper.make_node("Relu", ["found"], ["y"]),
-            helper.make_node("Transpose", ["y"], ["z"], perm=[0]),
-        ],
-        "lookup",
-        [info("at", TensorProto.INT64, [2])],
-        [info("z", TensorProto.FLOAT, [2])],
-        [
-            helper.make_tensor("table", TensorProto.FLOAT, [3], [-1, 0, 1]),
-            helper.make_tensor("step", TensorProto.INT64, [], [9]),
-        ],
+    _save(
+        tmp_path / "m.onnx",
+        """lookup (int64[2] at) => (float[2] z)
+        <float[3] table = {-1, 0, 1}, int64 step = {9}> {
+        place = Mul(at, step)  found = Gather(table, place)
+        y = Relu(found)  z = Transpose<perm = [0]>(y) }""",
     )
-    opset = helper.make_opsetid("", 17)
-    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), tmp_path / "m.onnx")
     np.savez(tmp_path / "in.npz", at=np.zeros(2, np.int64))
     out = tmp_path / "m.samara"
     alone = json.loads(samara("export", tmp_path / "m.onnx", "-o", out, "--json").stdout)
@@ -150,23 +135,12 @@ def test_golden_inputs_serve_the_check(samara: Samara, tmp_path: Path) -> None:
     assert any(p["difference"] is not None for p in given["passes"])
 
 
-def _stateful(path: Path) -> None:
-    info = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        [
-            helper.make_node("Add", ["x", "state"], ["stateN"]),
-            helper.make_node("Neg", ["stateN"], ["y"]),
-        ],
-        "stream",
-        [info("x", TensorProto.FLOAT, [3]), info("state", TensorProto.FLOAT, [3])],
-        [info("y", TensorProto.FLOAT, [3]), info("stateN", TensorProto.FLOAT, [3])],
-    )
-    opset = helper.make_opsetid("", 17)
-    onnx.save(helper.make_model(graph, opset_imports=[opset], ir_version=8), path)
-
-
 def test_state_lives_in_the_session(samara: Samara, tmp_path: Path) -> None:
-    _stateful(tmp_path / "s.onnx")
+    _save(
+        tmp_path / "s.onnx",
+        """stream (float[3] x, float[3] state) => (float[3] y, float[3] stateN) {
+        stateN = Add(x, state)  y = Neg(stateN) }""",
+    )
     out = tmp_path / "s.samara"
     result = samara("export", tmp_path / "s.onnx", "-o", out, "--state", "stateN=state")
     assert result.exit_code == 0, result.output
@@ -178,9 +152,8 @@ def test_state_lives_in_the_session(samara: Samara, tmp_path: Path) -> None:
 
 def test_bound_and_a_second_export(samara: Samara, samara_path: Path, tmp_path: Path) -> None:
     out = tmp_path / "m.samara"
-    result = samara(
-        "export", samara_path, "-o", out, "--bound", "batch<=4", "--layout", "image=NHWC"
-    )
+    options = ("--bound", "batch<=4", "--layout", "image=NHWC")
+    result = samara("export", samara_path, "-o", out, *options)
     assert result.exit_code == 0, result.output
     assert read_file(out).program.main.inputs[0].type.rank == 4
     session = Session(out)
@@ -213,18 +186,11 @@ def test_what_cannot_be(
 
 
 def test_all_problems_come_at_once(samara: Samara, tmp_path: Path) -> None:
-    info = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        [
-            helper.make_node("Wrong", ["x"], ["a"], "first", domain="my"),
-            helper.make_node("Worse", ["x"], ["b"], "second", domain="my"),
-        ],
-        "bad",
-        [info("x", TensorProto.FLOAT, [3])],
-        [info("a", TensorProto.FLOAT, [3]), info("b", TensorProto.FLOAT, [3])],
+    _save(
+        tmp_path / "bad.onnx",
+        """bad (float[3] x) => (float[3] first, float[3] second) {
+        first = my.Wrong(x)  second = my.Worse(x) }""",
     )
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("my", 1)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "bad.onnx")
     result = samara("export", tmp_path / "bad.onnx", "-o", tmp_path / "m.samara")
     assert result.exit_code == 1
     assert "first" in result.stderr
@@ -232,17 +198,15 @@ def test_all_problems_come_at_once(samara: Samara, tmp_path: Path) -> None:
 
 
 def _rated(path: Path) -> None:
-    from onnx import parser
-
-    onnx.save(
-        parser.parse_model("""<ir_version: 8, opset_import: ["" : 21]>
-        g (float[n, 4] x, int64 sr, float[2] k) => (float[n, m] y) <int64 high = {16000}> {
+    _save(
+        path,
+        """g (float[n, 4] x, int64 sr, float[2] k) => (float[n, m] y) <int64 high = {16000}> {
             wide = Equal(sr, high)
             h = If(wide) <then_branch = a () => (float[n, 4] p) { p = Neg(x) },
                           else_branch = b () => (float[n] q) {
                               axis = Constant<value_ints = [1]>()  q = ReduceSum<keepdims = 0>(x, axis) }>
-            t = Transpose(h)  y = MatMul(k, t) }"""),
-        path,
+            t = Transpose(h)  y = MatMul(k, t) }""",
+        21,
     )
 
 

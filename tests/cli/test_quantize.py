@@ -23,11 +23,8 @@ def data(tmp_path: Path) -> Path:
     """Calibration images with labels beside them."""
     rng = np.random.default_rng(3)
     path = tmp_path / "data.npz"
-    np.savez(
-        path,
-        image=rng.normal(size=(24, 3, 8, 8)).astype(np.float32),
-        label=rng.integers(0, 4, 24),
-    )
+    images = rng.normal(size=(24, 3, 8, 8)).astype(np.float32)
+    np.savez(path, image=images, label=rng.integers(0, 4, 24))
     np.savez(tmp_path / "calib.npz", image=rng.normal(size=(24, 3, 8, 8)).astype(np.float32))
     return path
 
@@ -52,16 +49,8 @@ def test_writes_a_file_a_report_and_a_recipe(
     assert list(tomllib.loads(explicit)["layers"]) == names
 
     again = tmp_path / "again.samara"
-    result = samara(
-        "quantize",
-        onnx_path,
-        "--data",
-        data.with_name("calib.npz"),
-        "--recipe",
-        recipe,
-        "-o",
-        again,
-    )
+    options = ("--data", data.with_name("calib.npz"), "--recipe", recipe)
+    result = samara("quantize", onnx_path, *options, "-o", again)
     assert result.exit_code == 0, result.output
     assert again.read_bytes() == out.read_bytes()
 

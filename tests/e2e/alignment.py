@@ -114,7 +114,7 @@ def all_cases() -> Iterator[str]:
                 made = one_node(op, case, form)
                 if made is None:
                     continue
-                # Those that are multiples of 4 alone: elements of 8 bytes lie across.
+                # Multiples of 4 but not of 8: elements of 8 bytes are not aligned.
                 offset = OFFSETS[1::2][count % (len(OFFSETS) // 2)]
                 count += 1
                 for d in differences(to_bytes(made.program), made.feeds, (offset,)):

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 import struct
-import subprocess
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.e2e.commands import output_of
+from tests.e2e.maven import NoMaven, artifact
 
 # To compile against, and what makes dex files of classes. android-all has no classes of java.*.
 ANDROID = "org.robolectric:android-all:15-robolectric-13954326"
@@ -35,14 +37,7 @@ class Tools:
     framework: Path
 
     def java(self, *arguments: str | Path) -> str:
-        return call(self.jdk / "bin" / "java", *arguments)
-
-
-def call(*command: str | Path) -> str:
-    """What a command prints; it must end well."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    return done.stdout
+        return output_of(self.jdk / "bin" / "java", *arguments)
 
 
 @dataclass(frozen=True)
@@ -81,15 +76,15 @@ def classes_of(sample: Sample, tools: Tools, library: Path, out: Path) -> Path:
     stubs = out / "annotations"
     annotations = sorted((sample.source.parents[1] / "stubs" / "androidx").rglob("*.java"))
     javac = (tools.jdk / "bin" / "javac", "--release", "8", "-encoding", "UTF-8")
-    call(*javac, "-Xlint:-options", "-d", stubs, *annotations)
+    output_of(*javac, "-Xlint:-options", "-d", stubs, *annotations)
     path = ":".join(map(str, (library, tools.android, stubs)))
-    # Classes of Android name annotations that nobody has.
+    # Android's classes name annotations that are not published.
     strict = ("-Xlint:all,-options,-processing,-classfile", "-Werror")
     sources = sorted(sample.source.rglob("*.java"))
     assert sources, sample.source
-    call(*javac, *strict, "-cp", path, "-d", out / "classes", *sources)
+    output_of(*javac, *strict, "-cp", path, "-d", out / "classes", *sources)
     jar = out / "sample.jar"
-    call(tools.jdk / "bin" / "jar", "--create", "--file", jar, "-C", out / "classes", ".")
+    output_of(tools.jdk / "bin" / "jar", "--create", "--file", jar, "-C", out / "classes", ".")
     return jar
 
 
@@ -117,7 +112,7 @@ def link(sample: Sample, tools: Tools, library: Path, out: Path) -> tuple[Path, 
     """What aapt2 makes of manifest and assets: an APK without code, and rules for R8."""
     manifest, base, rules = (out / name for name in ("AndroidManifest.xml", "base.apk", "keep.txt"))
     manifest.write_text(merged_manifest(sample, library), encoding="utf-8")
-    call(
+    output_of(
         # The aapt2 of Android 10 does not know <uses-native-library>.
         *(tools.aapt2, "link", "--warn-manifest-validation", "-I", tools.framework),
         *("--manifest", manifest, "-A", sample.model.parent),
@@ -159,13 +154,13 @@ def _put(apk: zipfile.ZipFile, name: str, data: bytes, alignment: int) -> None:
 def sign(tools: Tools, apk: Path, out: Path) -> None:
     """Sign it with a key that is made for it."""
     keys = out.with_suffix(".keys")
-    call(
+    output_of(
         *(tools.jdk / "bin" / "keytool", "-genkeypair", "-keystore", keys, "-alias", "key"),
         *("-keyalg", "RSA", "-keysize", "2048", "-validity", "10", "-dname", "CN=test"),
         *("-storepass", _PASSWORD, "-keypass", _PASSWORD),
     )
     given = ("--ks", keys, "--ks-pass", f"pass:{_PASSWORD}")
-    call(tools.apksigner, "sign", *given, "--out", out, apk)
+    output_of(tools.apksigner, "sign", *given, "--out", out, apk)
 
 
 def entry_offsets(apk: Path) -> dict[str, int]:
@@ -181,8 +176,16 @@ def entry_offsets(apk: Path) -> dict[str, int]:
 
 
 def find_tools(
-    repo: Path, need_tool: Callable[[str, str], str], maven: Callable[[Path, str], Path]
+    repo: Path, need_tool: Callable[[str, str], str], missing: Callable[[str, str], None]
 ) -> Tools:
+    """The tools of this machine, or a skip."""
+    if not FRAMEWORK.is_file():
+        missing("apk", f"no {FRAMEWORK}")
     jdk = Path(need_tool("java", "javac")).resolve().parent.parent
     aapt2, apksigner = (need_tool("apk", name) for name in ("aapt2", "apksigner"))
-    return Tools(jdk, maven(repo, ANDROID), maven(repo, R8), aapt2, apksigner, FRAMEWORK)
+    try:
+        android, r8 = artifact(repo, ANDROID), artifact(repo, R8)
+    except NoMaven as why:
+        missing("maven", str(why))
+        raise AssertionError from why  # missing never returns
+    return Tools(jdk, android, r8, aapt2, apksigner, FRAMEWORK)

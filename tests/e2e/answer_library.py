@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C code of answers, compiled alone and called with numpy arrays."""
+"""The C code of answers, compiled by itself and called with numpy arrays."""
 
 from __future__ import annotations
 

@@ -7,12 +7,12 @@ import fcntl
 import importlib.util
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from tests.e2e.commands import python
 from tests.e2e.models import recorded
 
 import samara
@@ -72,17 +72,8 @@ def run_example(repo: Path) -> Callable[..., str]:
     """`run_example(folder, "resume.py", "--steps", "9")`: what it prints there; it must exit with 0."""
 
     def run(folder: Path, name: str, *options: str | Path) -> str:
-        done = subprocess.run(
-            [sys.executable, repo / "examples" / name, *options],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": "error"},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        script = repo / "examples" / name
+        return python(script, *options, cwd=folder, timeout=120, PYTHONWARNINGS="error")
 
     return run
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from tests.e2e.commands import quietly
 
 from samara.pybridge import library_path
 
@@ -19,13 +20,8 @@ STRICT = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror")
 def call(*command: str | Path, cwd: Path, **variables: str) -> str:
     """What a command prints; it must end well and have nothing to remark."""
     # A driver of OpenCL changes handlers of signals, which -Xcheck:jni remarks.
-    environment = {**os.environ, "OCL_ICD_VENDORS": "/nowhere", **variables}
-    done = subprocess.run(
-        command, cwd=cwd, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    assert done.stderr == "", f"{command}\n{done.stderr}"
-    return done.stdout
+    variables = {"OCL_ICD_VENDORS": "/nowhere", **variables}
+    return quietly(*command, cwd=cwd, timeout=None, **variables)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ def _program(factor: float) -> samara.Program:
     return builder.finish(["main"])
 
 
-def _stateful(path: Path) -> samara.Session:
+def stateful(path: Path) -> samara.Session:
+    """Export a model with a variable, and open it."""
     builder = ProgramBuilder()
     f = builder.function("main")
     x, total = f.input("x", "f32", [2]), f.input("total", "f32", [2])
@@ -66,7 +67,7 @@ def _dist(path: Path, version: int) -> None:
 
 
 def _writers(scratch: Path) -> dict[str, Writer]:
-    session = _stateful(scratch / "stateful.samara")
+    session = stateful(scratch / "stateful.samara")
 
     def state(path: Path, version: int) -> None:
         session.state["total"] = np.full(2, version, np.float32)

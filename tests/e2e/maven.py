@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of Maven Central, which tests alone use. They are kept in build/maven."""
+"""Files of Maven Central that only tests use. They are kept in build/maven."""
 
 from __future__ import annotations
 

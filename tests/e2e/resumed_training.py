@@ -29,7 +29,7 @@ SAMPLES, FEATURES, CLASSES, BATCH = 22, 6, 3, 4
 
 
 class Noisy(data.Dataset):
-    """Samples that are augmented at random by whoever fetches them."""
+    """Samples that the fetching thread or process augments at random."""
 
     def __init__(self) -> None:
         numbers = np.random.default_rng(1)

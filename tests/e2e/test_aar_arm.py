@@ -8,13 +8,13 @@ Those of 32 bits meet the C library of `gnueabi`, which passes floats as Android
 from __future__ import annotations
 
 import shutil
-import subprocess
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.e2e.commands import quietly
 
 import samara
 from samara.exporter.build import build_android
@@ -78,13 +78,6 @@ def aar(
     return out
 
 
-def _call(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    assert done.stderr == "", f"{command}\n{done.stderr}"
-    return done.stdout
-
-
 def _desktop(cc: str, here: Path, folder: Path) -> None:
     """The program, and the four libraries that Android has and a desktop has not under these names."""
     strict = ("-Wall", "-Wextra", "-Werror")
@@ -95,10 +88,10 @@ def _desktop(cc: str, here: Path, folder: Path) -> None:
         *(("m", ("empty.c", "-lm")), ("dl", ("empty.c",)), ("log", ("empty.c",))),
     ):
         soname = f"-Wl,-soname,lib{name}.so"
-        _call(cc, *strict, *shared, *parts, soname, "-o", f"lib{name}.so", cwd=folder)
+        quietly(cc, *strict, *shared, *parts, soname, "-o", f"lib{name}.so", cwd=folder)
     include = [f"-I{path}" for path in (here, *map(Path, _jni_folders()))]
     source = (here / "program.c", "-ldl", "-o", "program")
-    _call(cc, "-std=gnu11", "-O1", *strict, *include, *source, cwd=folder)
+    quietly(cc, "-std=gnu11", "-O1", *strict, *include, *source, cwd=folder)
 
 
 def _jni_folders() -> list[str]:
@@ -120,7 +113,7 @@ def test_natives_give_the_bytes_of_python(
     # The oldest CPU of the architecture as well as all that there is.
     cpus = {"max": "neon,neon-fp16,neon-dot,neon-i8mm", "cortex-a53": "neon"}
     for cpu, isa in cpus.items() if abi == "arm64-v8a" else [("max", "scalar")]:
-        printed = _call(
+        printed = quietly(
             *(qemu, "-cpu", cpu, "-L", f"/usr/{triple}", "-E", f"LD_LIBRARY_PATH={tmp_path}"),
             *("./program", library, path, str(np.prod(_SHAPE)), str(score.size)),
             cwd=tmp_path,

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.zoo import mobilenet_v2
+from tests.e2e.commands import output_of, ran
 from tests.e2e.models import NAMES, excess, recorded
 from tests.ops.test_tiles import OPERATORS, named
 from tests.ops.tiles import run_cases
@@ -62,12 +63,7 @@ def emulate(
     qemu: str, program: Path, *arguments: str | Path, options: tuple[str, ...] = ("-cpu", "max")
 ) -> str:
     """Run under qemu; standard error."""
-    done = subprocess.run(
-        [qemu, *options, "-L", SYSROOT, program, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = ran(qemu, *options, "-L", SYSROOT, program, *arguments)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stderr
 
@@ -99,14 +95,9 @@ def file_name(tensor: str) -> str:
 def test_example(models: Path, qemu: str, program: Path, tmp_path: Path) -> None:
     file = tmp_path / "m.samara"
     samara.export(samara.import_onnx(models / "mnist_cntk" / "model.onnx"), file, check=False)
-    done = subprocess.run(
-        [qemu, "-L", SYSROOT, program.parent / "minimal", file],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.startswith("output: 40 bytes")
-    assert "neon" in done.stdout
+    said = output_of(qemu, "-L", SYSROOT, program.parent / "minimal", file)
+    assert said.startswith("output: 40 bytes")
+    assert "neon" in said
 
 
 # Kernels run in the C tests of this build; the gate adds the two operators with the most algorithms.

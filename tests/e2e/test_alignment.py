@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.e2e.commands import python
 from tests.e2e.models import NAMES
 
 # A library of its own is built first, and every case runs sixteen times.
@@ -20,19 +20,9 @@ LIBRARY = "libsamara.dylib" if sys.platform == "darwin" else "libsamara.so"
 
 
 def _run(library: Path, repo: Path, *arguments: str | Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.e2e.alignment", *arguments],
-        cwd=repo,
-        env={
-            **os.environ,
-            "SAMARA_LIBRARY": str(library),
-            "PYTHONPATH": os.pathsep.join(str(repo / d) for d in (".", "exporter", "pybridge")),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
+    paths = os.pathsep.join(str(repo / d) for d in (".", "exporter", "pybridge"))
+    command = ("-m", "tests.e2e.alignment", *arguments)
+    python(*command, cwd=repo, SAMARA_LIBRARY=str(library), PYTHONPATH=paths)
 
 
 def test_cases(sanitized: Sanitized, repo: Path) -> None:

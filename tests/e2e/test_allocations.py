@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.e2e.commands import python
 from tests.e2e.models import NAMES, QUANTIZED
 
 pytestmark = pytest.mark.slow
@@ -32,15 +33,8 @@ def shim(
 
 def _run(shim: Path, repo: Path, *arguments: str | Path) -> None:
     paths = os.pathsep.join(str(repo / d) for d in (".", "exporter", "pybridge"))
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.e2e.allocations", shim, *arguments],
-        cwd=repo,
-        env={**os.environ, "LD_PRELOAD": str(shim), "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
+    command = ("-m", "tests.e2e.allocations", shim, *arguments)
+    python(*command, cwd=repo, LD_PRELOAD=str(shim), PYTHONPATH=paths)
 
 
 def test_programs_with_control_flow(shim: Path, repo: Path) -> None:

@@ -7,12 +7,12 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.e2e.commands import quietly
 from tests.e2e.pages import write_files
 
 import samara
@@ -113,14 +113,6 @@ int main(int argc, char **argv) {
 """
 
 
-def _call(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-    # What a compiler or -Xcheck:jni has to remark comes here.
-    assert done.stderr == "", f"{command}\n{done.stderr}"
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def place(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the page's files and the two that `samara build` writes for a net of digits."""
@@ -157,7 +149,7 @@ def test_jni(place: Path, jdk: Path, need_tool: Tool, tmp_path: Path) -> None:
     """On this machine's JVM: bytes, exceptions, use after close, another thread."""
     system = "darwin" if os.uname().sysname == "Darwin" else "linux"
     shared = tmp_path / ("libdigits.dylib" if system == "darwin" else "libdigits.so")
-    _call(
+    quietly(
         *(need_tool("cc", "cc"), *_STRICT, "-fPIC", "-shared", "digits_jni.c", "digits_model.c"),
         *(f"-I{jdk / 'include'}", f"-I{jdk / 'include' / system}", "-o", shared, "-lm"),
         cwd=place,
@@ -166,9 +158,9 @@ def test_jni(place: Path, jdk: Path, need_tool: Tool, tmp_path: Path) -> None:
     main.write_text(_MAIN, encoding="utf-8")
     classes = place / "com" / "example" / "Digits.java"
     javac = (jdk / "bin" / "javac", "--release", "8", "-Xlint:all,-options")
-    _call(*javac, "-d", tmp_path, classes, main, cwd=tmp_path)
+    quietly(*javac, "-d", tmp_path, classes, main, cwd=tmp_path)
     java = (jdk / "bin" / "java", "-Xcheck:jni", "-Xshare:auto", f"-Djava.library.path={tmp_path}")
-    printed = _call(*java, "-cp", tmp_path, "Main", cwd=tmp_path)
+    printed = quietly(*java, "-cp", tmp_path, "Main", cwd=tmp_path)
     image = (np.arange(64) * 7 % 17 / 16).astype(np.float32).reshape(1, 1, 8, 8)
     expected = samara.Session(place / "digits.samara").run({"image": image})["probability"]
     # -Xcheck:jni writes its warnings here, too.
@@ -179,12 +171,12 @@ def test_cmake(place: Path, jdk: Path, need_tool: Tool, tmp_path: Path) -> None:
     """The page's CMakeLists.txt takes the two files and the shim as they are."""
     cmake, ninja = need_tool("cmake", "cmake"), need_tool("ninja", "ninja")
     flags = f"-I{jdk / 'include'} -I{jdk / 'include' / 'linux'}"
-    _call(
+    quietly(
         *(cmake, "-S", place, "-B", tmp_path, "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"),
         *(f"-DCMAKE_C_FLAGS={flags}", "-DCMAKE_BUILD_TYPE=Debug"),
         cwd=tmp_path,
     )
-    planned = _call(ninja, "-C", tmp_path, "-t", "commands", "digits", cwd=tmp_path)
+    planned = quietly(ninja, "-C", tmp_path, "-t", "commands", "digits", cwd=tmp_path)
     model, linked = (
         next(line for line in planned.splitlines() if word in line)
         for word in ("-c " + str(place / "digits_model.c"), "-shared")
@@ -197,7 +189,7 @@ def _stub(folder: Path, clang: str, name: str, symbols: str) -> None:
     """A shared library that defines `symbols` and nothing else."""
     source = folder / f"{name}.c"
     source.write_text("".join(f"void {symbol}(void) {{}}\n" for symbol in symbols.split()))
-    _call(
+    quietly(
         *(clang, "--target=aarch64-linux-android24", "-ffreestanding", "-fno-builtin", "-nostdlib"),
         *("-w", "-shared", "-fuse-ld=lld", f"-Wl,-soname,{name}.so"),
         *(source, "-o", folder / f"{name}.so"),
@@ -234,7 +226,7 @@ def test_aarch64_linux_android24(
     # Where errno is has another name in Bionic.
     flags = ("-Os", "-DNDEBUG", "-D__errno_location=__errno", "-nostdlibinc")
     for source in sources:
-        _call(
+        quietly(
             *(clang, *target, *_STRICT, *flags, *(f"-isystem{path}" for path in include)),
             *("-c", source, "-o", tmp_path / f"{source.stem}.o"),
             cwd=place,
@@ -243,7 +235,7 @@ def test_aarch64_linux_android24(
     _stub(tmp_path, clang, "libm", _LIBM)
     library = tmp_path / "libdigits.so"
     page = re.findall(r"-Wl,-z,max-page-size=\d+", (place / "CMakeLists.txt").read_text())
-    _call(
+    quietly(
         *(clang, *target, "-fuse-ld=lld", "-nostdlib", "-shared", *page, "-Wl,-z,defs"),
         *(tmp_path / "digits_jni.o", tmp_path / "digits_model.o", f"-L{tmp_path}", "-lc", "-lm"),
         *("-o", library),
@@ -266,7 +258,7 @@ def test_arm64_apple(
     clang = need_tool("clang", "clang-19")
     out = tmp_path / "digits_model.o"
     include = f"-isystem{headers / 'any-darwin-any'}"
-    _call(
+    quietly(
         *(clang, f"--target=arm64-apple-{system}", *_STRICT, "-nostdlibinc", include),
         *("-c", "digits_model.c", "-o", out),
         cwd=place,
@@ -280,7 +272,7 @@ def test_asset(place: Path, small_dist: Path, need_tool: Tool, tmp_path: Path) -
     (tmp_path / "main.c").write_text(_ASSET_MAIN, encoding="utf-8")
     pc = (small_dist / "lib/pkgconfig/samara.pc").read_text()
     private = re.findall(r"^Libs.private: (.*)$", pc, re.M)
-    _call(
+    quietly(
         *(need_tool("cc", "cc"), *_STRICT, "main.c", f"-I{small_dist / 'include'}"),
         small_dist / "lib" / "libsamara.a",
         *" ".join(private).split(),
@@ -291,6 +283,7 @@ def test_asset(place: Path, small_dist: Path, need_tool: Tool, tmp_path: Path) -
     package = tmp_path / "app.apk"
     package.write_bytes(b"PK.." * 15 + data + b"more")
     opened = {
-        at: _call("./asset", package, str(at), str(len(data)), cwd=tmp_path) for at in (60, 62, 64)
+        at: quietly("./asset", package, str(at), str(len(data)), cwd=tmp_path)
+        for at in (60, 62, 64)
     }
     assert opened == {60: "", 62: "10 1", 64: "20 1"}

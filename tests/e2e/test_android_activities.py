@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import runpy
-import subprocess
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import pytest
 from tests.e2e import android_apk, java
 from tests.e2e.android_apk import Sample, Tools
 from tests.e2e.android_frames import DATA, astronaut, face_of, mirrored, nv21, turned_boxes, view_of
+from tests.e2e.commands import output_of
 from tests.e2e.maven import NoMaven, artifact, with_dependencies
 
 import samara
@@ -60,13 +60,7 @@ class Robolectric:
 def tools(
     repo: Path, need_tool: Callable[[str, str], str], missing: Callable[[str, str], None]
 ) -> Tools:
-    if not android_apk.FRAMEWORK.is_file():
-        missing("apk", f"no {android_apk.FRAMEWORK}")
-    try:
-        return android_apk.find_tools(repo, need_tool, artifact)
-    except NoMaven as why:
-        missing("maven", str(why))
-        raise AssertionError from why  # missing never returns
+    return android_apk.find_tools(repo, need_tool, missing)
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +118,7 @@ def _run(
     tests = repo / "tests" / "e2e" / "java_robolectric" / "dev" / "samara" / "samples" / sample.name
     classes = os.pathsep.join(map(str, path))
     javac: list[str | Path] = [tools.jdk / "bin" / "javac", "-nowarn", "-cp", classes]
-    android_apk.call(*javac, "-d", out / "tests", *sorted(tests.glob("*.java")))
+    output_of(*javac, "-d", out / "tests", *sorted(tests.glob("*.java")))
     activity = f"{package}.{sample.name.capitalize()}ActivityTest"
     given = {
         "java.library.path": built.folder,
@@ -136,15 +130,7 @@ def _run(
     command += [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in _OPENED]
     command += [f"-D{name}={value}" for name, value in given.items()]
     command += ["-cp", f"{out / 'tests'}{os.pathsep}{classes}", "org.junit.runner.JUnitCore"]
-    done = subprocess.run(
-        [*command, activity],
-        env={**os.environ, "OCL_ICD_VENDORS": "/nowhere"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "OK (" in done.stdout
+    assert "OK (" in output_of(*command, activity, OCL_ICD_VENDORS="/nowhere")
 
 
 def test_words(

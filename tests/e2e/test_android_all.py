@@ -22,7 +22,7 @@ Missing = Callable[[str, str], None]
 
 # The framework's classes by API level; the first is the least that the library asks for.
 _VERSIONS = {24: "7.0.0_r1-robolectric-r1", 34: "14-robolectric-10818077"}
-# Later than API level 24: the library calls them on systems that have them alone.
+# Later than API level 24: the library calls them only on systems that have them.
 _LATER = {"android/hardware/HardwareBuffer": 26}
 
 

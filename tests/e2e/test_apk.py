@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from tests.e2e import android_apk, java
 from tests.e2e.android_apk import Sample, Tools
-from tests.e2e.maven import NoMaven, artifact
+from tests.e2e.commands import output_of, python, ran
 
 import samara
 from samara.exporter.package.elf import Elf
@@ -42,13 +42,7 @@ _MOST_BYTES = 60_000  # of a dex file: 87,000 unless R8 shrinks it
 def tools(repo: Path, need_tool: Tool, missing: Missing) -> Tools:
     need_tool("clang", "clang-19")
     need_tool("clang", "ld.lld-19")
-    if not android_apk.FRAMEWORK.is_file():
-        missing("apk", f"no {android_apk.FRAMEWORK}")
-    try:
-        return android_apk.find_tools(repo, need_tool, artifact)
-    except NoMaven as why:
-        missing("maven", str(why))
-        raise AssertionError from why  # missing never returns
+    return android_apk.find_tools(repo, need_tool, missing)
 
 
 @dataclass(frozen=True)
@@ -115,7 +109,7 @@ def _with_model(name: str, net: Path, repo: Path, made: Path) -> Sample:
 def _check_manifest(built: Built, tools: Tools) -> None:
     """As the system reads it."""
     sample = built.sample
-    said = android_apk.call(tools.aapt2, "dump", "badging", built.apk)
+    said = output_of(tools.aapt2, "dump", "badging", built.apk)
     package = f"dev.samara.samples.{sample.name}"
     assert f"package: name='{package}' versionCode='1' versionName='1'" in said
     activity = f"{package}.{sample.name.capitalize()}Activity"
@@ -137,7 +131,7 @@ def _check_code(built: Built, dexdump: str) -> None:
     assert len(dex) < _MOST_BYTES
     file = built.apk.with_suffix(".dex")
     file.write_bytes(dex)
-    listed = android_apk.call(dexdump, file)
+    listed = output_of(dexdump, file)
     classes = set(re.findall(r"Class descriptor  : '(.+)'", listed))
     sample = built.sample.name
     assert f"Ldev/samara/samples/{sample}/{sample.capitalize()}Activity;" in classes
@@ -148,7 +142,7 @@ def _check_code(built: Built, dexdump: str) -> None:
 
 def _check_zip(built: Built, zipalign: str) -> None:
     """The model can be mapped where it lies, and libraries on pages of 16 KiB."""
-    android_apk.call(zipalign, "-c", "-p", "4", built.apk)
+    output_of(zipalign, "-c", "-p", "4", built.apk)
     offsets = android_apk.entry_offsets(built.apk)
     model = f"assets/{built.sample.name}.samara"
     assert offsets[model] % 4 == 0
@@ -164,7 +158,7 @@ def _check_zip(built: Built, zipalign: str) -> None:
 
 
 def _check_signature(built: Built, tools: Tools) -> None:
-    said = android_apk.call(tools.apksigner, "verify", "--verbose", built.apk)
+    said = output_of(tools.apksigner, "verify", "--verbose", built.apk)
     assert "Verified using v2 scheme (APK Signature Scheme v2): true" in said
     changed = bytearray(built.apk.read_bytes())
     changed[android_apk.entry_offsets(built.apk)[f"assets/{built.sample.name}.samara"] + 99] ^= 1
@@ -175,15 +169,7 @@ def _check_signature(built: Built, tools: Tools) -> None:
 
 
 def _check_doctor(built: Built) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "samara.cli.main", "doctor", built.apk, "--json"],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    said = json.loads(done.stdout)
+    said = json.loads(python("-m", "samara.cli.main", "doctor", built.apk, "--json"))
     assert said["healthy"]
     assert [row for row in said["rows"] if row["level"] != "ok"] == []
     assert {row["abi"] for row in said["libraries"] if row["samara"]} == set(_ABIS)
@@ -204,10 +190,10 @@ def test_shrunk_classes_run(repo: Path, tools: Tools, need_tool: Tool, tmp_path:
     words = repo / "android/samples/words/src/main/java/dev/samara/samples/words/WordListener.java"
     program = repo / "tests/e2e/java_samples/dev/samara/samples/words/WordsMain.java"
     javac = (tools.jdk / "bin" / "javac", "--release", "8", "-Xlint:-options")
-    android_apk.call(*javac, "-cp", built.classes, "-d", built.classes, words, program)
+    output_of(*javac, "-cp", built.classes, "-d", built.classes, words, program)
     (tmp_path / "keep.txt").write_text(_KEEP, encoding="utf-8")
     jar = (tools.jdk / "bin" / "jar", "--create", "--file", tmp_path / "whole.jar")
-    android_apk.call(*jar, "-C", built.classes, ".")
+    output_of(*jar, "-C", built.classes, ".")
     rules = [tmp_path / "keep.txt", repo / "android" / "samara" / "proguard.txt"]
     small = tmp_path / "small.jar"
     android_apk.shrink(tools, small, rules, [tmp_path / "whole.jar"], "--classfile")
@@ -224,16 +210,11 @@ def test_shrunk_classes_run(repo: Path, tools: Tools, need_tool: Tool, tmp_path:
     )
 
     def run(model: Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [
-                *(tools.jdk / "bin" / "java", "-Xcheck:jni", f"-Djava.library.path={tmp_path}"),
-                *("-cp", small, "dev.samara.samples.words.WordsMain"),
-                *(model, tmp_path / "words.pcm", str(sound.rate)),
-            ],
-            env={**os.environ, "OCL_ICD_VENDORS": "/nowhere"},
-            capture_output=True,
-            text=True,
-            check=False,
+        return ran(
+            *(tools.jdk / "bin" / "java", "-Xcheck:jni", f"-Djava.library.path={tmp_path}"),
+            *("-cp", small, "dev.samara.samples.words.WordsMain"),
+            *(model, tmp_path / "words.pcm", str(sound.rate)),
+            OCL_ICD_VENDORS="/nowhere",
         )
 
     done = run(model)

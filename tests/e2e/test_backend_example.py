@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import ctypes
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.e2e.commands import output_of
 
 
 @pytest.fixture
@@ -27,9 +27,7 @@ def alone(repo: Path, tmp_path: Path) -> Path:
 def test_it_builds_and_tests_itself(alone: Path, need_tool: Callable[[str, str], str]) -> None:
     make = need_tool("make", "make")
     command = [make, "test", "SAMARA_INCLUDE=../include", "CFLAGS=-O1 -Werror"]
-    done = subprocess.run(command, cwd=alone, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "all is well" in done.stdout
+    assert "all is well" in output_of(*command, cwd=alone)
     library = ctypes.CDLL(str(alone / "build" / "libsamara_npu.so"))
     library.samara_backend_entry.restype = ctypes.c_void_p
     assert library.samara_backend_entry() is not None

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.e2e.bare_metal_image import CORES, build, output_bytes, run
+from tests.e2e.commands import output_of
 from tests.e2e.models import recorded
 
 import samara
@@ -167,10 +168,8 @@ def test_the_lines_of_the_readme_show_the_answer(
     zeros = {session.inputs[0].name: np.zeros((1, 1960), np.float32)}
     (want,) = session.run(zeros).values()
     assert said.strip() == "output: " + " ".join(f"{value:.6f}" for value in want.ravel()[:10])
-    dry = subprocess.run(
-        ["make", "-B", "-n", "run"], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert [line for line in dry.stdout.splitlines() if line in typed] == typed[1:]
+    dry = output_of("make", "-B", "-n", "run", cwd=tmp_path)
+    assert [line for line in dry.splitlines() if line in typed] == typed[1:]
 
     assert report.figures.needs
     page = set(re.findall(r"\w+", PAGE.read_text("utf-8")))

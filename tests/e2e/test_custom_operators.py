@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.e2e.commands import output_of, python, ran
 
 from samara.pybridge._native import library_path
 
@@ -24,46 +22,28 @@ def place(custom_library: Path, tmp_path: Path) -> Path:
 
 
 def _python(place: Path, *arguments: str | Path) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=place,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": "error"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return python(*arguments, cwd=place, timeout=120, PYTHONWARNINGS="error")
 
 
 def test_the_example(repo: Path, place: Path) -> None:
     folder = repo / "examples" / "custom_op"
-    printed = _python(place, folder / "custom_op.py", "--library", "libswish_beta.so")
-    assert "7 of 16 elements, kernel and reference agree" in printed
-    assert "traced: [0.46" in printed
+    said = _python(place, folder / "custom_op.py", "--library", "libswish_beta.so")
+    assert "7 of 16 elements, kernel and reference agree" in said
+    assert "traced: [0.46" in said
 
     native = library_path().resolve()
     command: list[str | Path] = ["cc", "-O2", "-std=c11", "-I", repo / "runtime_c" / "include"]
     sources = [folder / "run_model.c", folder / "swish_beta.c", native]
-    linked = subprocess.run(
-        [*command, *sources, f"-Wl,-rpath,{native.parent}", "-lm", "-o", place / "run_model"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert linked.returncode == 0, linked.stderr
+    linked = (f"-Wl,-rpath,{native.parent}", "-lm", "-o", place / "run_model")
+    output_of(*command, *sources, *linked)
     x = np.linspace(-2, 2, 16, dtype=np.float32)
     (place / "x.raw").write_bytes(x.tobytes())
     run: list[str | Path] = [place / "run_model", "model.samara", "x.raw"]
-    done = subprocess.run(run, cwd=place, capture_output=True, text=True, check=True)
     y = x / (1 + np.exp(-1.5 * x))
-    got = np.array(done.stdout.split(), np.float32)
+    got = np.array(output_of(*run, cwd=place).split(), np.float32)
     np.testing.assert_allclose(got, y[y > 0.25], rtol=1e-6)
 
-    without = subprocess.run(
-        [*run, "--without"], cwd=place, capture_output=True, text=True, check=False
-    )
+    without = ran(*run, "--without", cwd=place)
     assert without.returncode == 1
     assert "needs the custom operator 'mydomain::swish_beta'" in without.stderr
 

@@ -8,7 +8,6 @@ of them or from lists with a row taken out.
 from __future__ import annotations
 
 import json
-import os
 import random
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.e2e.commands import output_of
 from tests.ops.control_programs import calls, counted_loop, if_of_equal_shapes
 from tests.ops.mutate import Mutator
 
@@ -157,14 +157,8 @@ def _library(path: Path, selection: Selection, compiler: str) -> Library:
 def _refusals(library: Path, files: Sequence[Path]) -> list[str]:
     """What the library says, in a process of its own."""
     script = Path(__file__).with_name("refusals.py")
-    done = subprocess.run(
-        [sys.executable, str(script), *map(str, files)],
-        env={**os.environ, "SAMARA_LIBRARY": str(library)},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    answers: list[str] = json.loads(done.stdout)
+    said = output_of(sys.executable, script, *files, SAMARA_LIBRARY=str(library))
+    answers: list[str] = json.loads(said)
     return answers
 
 

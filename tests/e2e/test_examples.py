@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.e2e.commands import output_of, ran
 from tests.e2e.models import excess, recorded
 
 import samara
@@ -19,9 +20,7 @@ Run = Callable[..., str]
 
 
 def test_minimal_says_that_a_free_size_needs_resize(built: Path, newest_golden: Path) -> None:
-    done = subprocess.run(
-        [built / "minimal", newest_golden], capture_output=True, text=True, check=False
-    )
+    done = ran(built / "minimal", newest_golden)
     assert done.returncode != 0  # its image has a free batch size
     assert "resize" in done.stderr
 
@@ -29,9 +28,9 @@ def test_minimal_says_that_a_free_size_needs_resize(built: Path, newest_golden: 
 def test_minimal_on_a_real_model(built: Path, models: Path, tmp_path: Path) -> None:
     file = tmp_path / "m.samara"
     samara.export(samara.import_onnx(models / "mnist_cntk" / "model.onnx"), file, check=False)
-    done = subprocess.run([built / "minimal", file], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("output: 40 bytes")
-    assert "ms  conv " in done.stdout
+    said = output_of(built / "minimal", file)
+    assert said.startswith("output: 40 bytes")
+    assert "ms  conv " in said
 
 
 def test_three_sizes_in_one_c_session(built: Path, models: Path, tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.e2e import golden_cases, java, java_models
+from tests.e2e.commands import output_of
 from tests.e2e.models import NAMES
 from tests.e2e.pages import write_files
 
@@ -30,7 +30,7 @@ Tool = Callable[[str, str], str]
 Missing = Callable[[str, str], None]
 
 _JAVA_8 = 52  # of class files
-_OVERHEAD_NANOS = 2000  # that a run in Java may take beside the one in C
+_OVERHEAD_NANOS = 2000  # that a run in Java may take longer than one in C
 
 # What Speed does, in C: nanoseconds of a run with the input set and the output read.
 _C_SPEED = """\
@@ -137,7 +137,7 @@ def test_misuse_throws(built: java.Built, models: Path) -> None:
 
 
 def test_assets_bitmaps_frames_and_hardware_buffers(built: java.Built, models: Path) -> None:
-    """By classes and libraries of Android's names, since the real ones run on Android alone."""
+    """With stand-ins of Android's classes and libraries: the real ones run only on Android."""
     assert built.java("Systems", models, android=True) == ""
 
 
@@ -302,7 +302,5 @@ def test_library_shows_what_java_calls_alone(built: java.Built) -> None:
     shown = {s.name for s in elf.symbols if s.section and s.is_function}
     assert {"JNI_OnLoad", "JNI_OnUnload"} <= shown
     assert not any(name.startswith("Java_") for name in shown)
-    listed = subprocess.run(
-        ["nm", "-D", "--defined-only", built.library], capture_output=True, text=True, check=True
-    ).stdout
+    listed = output_of("nm", "-D", "--defined-only", built.library)
     assert {line.split()[-1] for line in listed.splitlines()} == {"JNI_OnLoad", "JNI_OnUnload"}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e import golden_cases, java, java_models, kotlin
+from tests.e2e.commands import ran
 from tests.e2e.pages import write_files
 
 pytestmark = [
@@ -137,12 +138,8 @@ def test_what_old_compilers_read(repo: Path, home: Home, tmp_path: Path) -> None
         quiet = "-Xsuppress-version-warnings"
         home.compiler(_NEWEST).compile([called], tmp_path / name, home.needed(), quiet, *options)
         path = [tmp_path / name, *home.needed()]
-        done = subprocess.run(
-            home.compiler(_OLDEST_READER).command([caller], tmp_path / f"{name}_caller", path),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        compiler = home.compiler(_OLDEST_READER)
+        done = ran(*compiler.command([caller], tmp_path / f"{name}_caller", path))
         assert (done.returncode == 0) == (name == "promised"), done.stderr
         if name == "own":
             assert "incompatible version of Kotlin" in done.stderr

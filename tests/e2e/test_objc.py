@@ -7,12 +7,12 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.e2e import swift_cases
+from tests.e2e.commands import ran
 from tests.e2e.pages import write_files
 from tests.e2e.swift_home import NoSwift, SwiftHome, swift_home
 
@@ -72,16 +72,11 @@ def test_it_compiles_for_apple(
     write_files(repo / "docs" / "guides" / "ios.md", page)
     for source in [*files, *page.glob("*.m")]:
         out = tmp_path / f"{source.stem}.o"
-        done = subprocess.run(
-            [
-                *(clang, f"--target=arm64-apple-{system}", "-fobjc-arc", *_WARNINGS, "-Wpedantic"),
-                *("-Wno-four-char-constants", "-nostdlibinc", f"-isystem{_darwin(missing)}"),
-                *(f"-isystem{repo / 'ios' / 'Tests' / 'AppleStubs' / 'include'}", where),
-                *(f"-I{objc / 'include'}", "-c", source, "-o", out),
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
+        done = ran(
+            *(clang, f"--target=arm64-apple-{system}", "-fobjc-arc", *_WARNINGS, "-Wpedantic"),
+            *("-Wno-four-char-constants", "-nostdlibinc", f"-isystem{_darwin(missing)}"),
+            *(f"-isystem{repo / 'ios' / 'Tests' / 'AppleStubs' / 'include'}", where),
+            *(f"-I{objc / 'include'}", "-c", source, "-o", out),
         )
         assert done.stderr == ""
         assert out.read_bytes()[:8] == bytes.fromhex("cffaedfe0c000001")  # Mach-O, 64-bit, arm64
@@ -105,16 +100,11 @@ def test_what_is_misused_does_not_compile(
             "                                count:(NSUInteger)count;\n@end\n"
             f"void use(SMRSession *s) {{ {body} }}\n"
         )
-        done = subprocess.run(
-            [
-                *(clang, "--target=arm64-apple-ios15.0", "-fobjc-arc", "-fsyntax-only", "-Werror"),
-                *("-Wno-unused-value", "-nostdlibinc", f"-isystem{_darwin(missing)}"),
-                f"-isystem{repo / 'ios' / 'Tests' / 'AppleStubs' / 'include'}",
-                *(f"-I{package / 'Sources' / 'SamaraObjC' / 'include'}", tmp_path / "user.m"),
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
+        done = ran(
+            *(clang, "--target=arm64-apple-ios15.0", "-fobjc-arc", "-fsyntax-only", "-Werror"),
+            *("-Wno-unused-value", "-nostdlibinc", f"-isystem{_darwin(missing)}"),
+            f"-isystem{repo / 'ios' / 'Tests' / 'AppleStubs' / 'include'}",
+            *(f"-I{package / 'Sources' / 'SamaraObjC' / 'include'}", tmp_path / "user.m"),
         )
         assert done.returncode != 0
         assert re.search(remark, done.stderr), done.stderr

@@ -34,7 +34,7 @@ NARROW = (*INT8, "squeezenet_fp16")
 
 @pytest.fixture(scope="module")
 def device(tmp_path_factory: pytest.TempPathFactory) -> samara.Backend:
-    """The first device, with a cache of these tests alone."""
+    """The first device, with a cache that only these tests use."""
     return samara.Backend("opencl", cache=tmp_path_factory.mktemp("cache"))
 
 

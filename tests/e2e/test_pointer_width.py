@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.e2e.commands import output_of
 
 from samara.exporter.ir import read_file
 from samara.exporter.package.amalgamate import amalgamate
@@ -60,8 +61,7 @@ def test_tensors_take_the_same_and_structures_less(
         numbers = {}
         for machine in ("host", "arm"):
             command = [*probe(machine), str(path), "scalar", str(threads)]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            numbers[machine] = [int(word) for word in done.stdout.split()]
+            numbers[machine] = [int(word) for word in output_of(*command).split()]
         stated = [row.session_bytes, row.arena, row.blocks, row.variables, row.session]
         assert numbers["host"] == [
             row.pointer_bits, file.program_bytes + row.model, row.derived, *stated

@@ -103,7 +103,7 @@ def test_decisions_survive(name: str, benchmark: types.ModuleType, models: Path)
 def test_the_layer_that_the_report_blames_is_the_one(
     benchmark: types.ModuleType, models: Path
 ) -> None:
-    """dtln_1's first lstm takes a spectrum, most of which one scale per row rounds to nothing."""
+    """dtln_1's first lstm takes a spectrum. One scale per row would round most of it to 0."""
     network = next(n for n in benchmark.NETWORKS if n.name == "dtln_1")
     titles = ["int8", "int8, lstm_4 in float"]
     _, worse, better = benchmark.measure(network, models, titles=titles)

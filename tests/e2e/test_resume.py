@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training killed with SIGKILL again and again has the losses of one that was left alone."""
+"""A training that SIGKILL ends several times has the same losses as an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS = 120
 
 
 def _run(folder: Path, steps: int, kill: str = "") -> int:
-    """Train, alone in a process group; its exit status."""
+    """Train in a process group of its own. Returns the exit status."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, str(resumed_training.__file__), str(folder), str(steps), kill],

@@ -111,7 +111,7 @@ def _lists(selection: Selection) -> dict[str, str]:
 
 
 def _key(selection: Selection) -> str:
-    """The same for selections that differ in operators alone, element types and parts being equal."""
+    """The same for selections that differ only in operators, not in element types or parts."""
     of_parts = {path: text for path, text in _lists(selection).items() if path not in _ROWS}
     return hashlib.sha256(json.dumps(of_parts, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.e2e.commands import python
 
 import samara
 from samara.exporter.measure.survey import needs_of
@@ -115,15 +116,8 @@ def _ask(library: Path, model: Path, others: Iterable[Path]) -> dict[str, list[s
         "print(json.dumps(answers(sys.argv[1], sys.argv[2:])))"
     )
     paths = os.pathsep.join([os.getcwd(), *sys.path])
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(model), *map(str, others)],
-        env={**os.environ, "SAMARA_LIBRARY": str(library), "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, list[str]] = json.loads(done.stdout)
+    said = python("-c", code, model, *others, SAMARA_LIBRARY=str(library), PYTHONPATH=paths)
+    found: dict[str, list[str]] = json.loads(said)
     return found
 
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.e2e.commands import python
 from tests.e2e.test_selective_images import library
 
 import samara
@@ -65,15 +65,8 @@ def ask(path: Path, models: Sequence[Path]) -> list[str]:
         "print(json.dumps(found(sys.argv[1:])))"
     )
     paths = os.pathsep.join([os.getcwd(), *sys.path])
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, models)],
-        env={**os.environ, "SAMARA_LIBRARY": str(path), "PYTHONPATH": paths},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    answers: list[str] = json.loads(done.stdout)
+    said = python("-c", code, *models, SAMARA_LIBRARY=str(path), PYTHONPATH=paths)
+    answers: list[str] = json.loads(said)
     return answers
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.e2e.commands import output_of
 
 from samara.exporter.package.targets import series
 from samara.pybridge import __version__
@@ -37,9 +38,7 @@ def installed(
 
 def _dynamic(file: Path, tag: str, need_tool: Tool) -> list[str]:
     """The names that a file has under SONAME or NEEDED."""
-    listing = subprocess.run(
-        [need_tool("readelf", "readelf"), "-d", file], capture_output=True, text=True, check=True
-    ).stdout
+    listing = output_of(need_tool("readelf", "readelf"), "-d", file)
     return re.findall(rf"\({tag}\).*\[(.*)\]", listing)
 
 

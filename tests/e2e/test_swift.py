@@ -8,8 +8,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.e2e import swift_cases
+from tests.e2e.commands import output_of, python, ran
 from tests.e2e.pages import write_files
 from tests.e2e.swift_home import NoSwift, SwiftHome, swift_home
 
@@ -199,11 +198,7 @@ def test_models_of_samples(
     else:
         net = repo / "tests" / "e2e" / "tasks" / "words.onnx"
     folder = repo / "ios" / "Samples" / name
-    subprocess.run(
-        [sys.executable, folder.parent / "make_model.py", name, net, "--folder", tmp_path],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        check=True,
-    )
+    python(folder.parent / "make_model.py", name, net, "--folder", tmp_path)
     (model,) = tmp_path.glob("*.samara")
     assert (tmp_path / "Samara" / "Package.swift").is_file()
     app = (folder / f"{name}App.swift").read_text(encoding="utf-8")
@@ -235,15 +230,15 @@ def test_page(repo: Path, swift: SwiftHome, tmp_path: Path) -> None:
 
 
 def test_symbols(built: Built, need_tool: Tool) -> None:
-    """The C code defines samara's names and no other, and needs the C library's alone."""
+    """The C code defines only samara's names, and needs only the C library's."""
     nm = need_tool("cc", "nm")
     objects = list((built.package / ".build").rglob("samara.c.o"))
     assert len(objects) >= 1
-    listed = subprocess.run([nm, "-g", objects[0]], capture_output=True, text=True, check=True)
-    defined = re.findall(r"^\w+ [A-TV-Z] (\w+)$", listed.stdout, re.MULTILINE)
+    listed = output_of(nm, "-g", objects[0])
+    defined = re.findall(r"^\w+ [A-TV-Z] (\w+)$", listed, re.MULTILINE)
     assert len(defined) > 50
     assert [name for name in defined if not name.startswith("samara_")] == []
-    needed = re.findall(r"^ +U (\w+)$", listed.stdout, re.MULTILINE)
+    needed = re.findall(r"^ +U (\w+)$", listed, re.MULTILINE)
     assert [name for name in needed if name.startswith(("samara", "smr", "swift"))] == []
 
 
@@ -259,15 +254,10 @@ def test_c_for_apple(system: str, tmp_path: Path, need_tool: Tool, missing: Miss
     write_swift([swift_cases.digits(tmp_path)], out=tmp_path / "Samara")
     c = tmp_path / "Samara" / "Sources" / "CSamara"
     out = tmp_path / "samara.o"
-    done = subprocess.run(
-        [
-            *(clang, f"--target=arm64-apple-{system}", "-Wall", "-Wextra", "-Werror"),
-            *("-nostdlibinc", f"-isystem{headers}", f"-I{c / 'include'}"),
-            *("-c", c / "samara.c", "-o", out),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
+    done = ran(
+        *(clang, f"--target=arm64-apple-{system}", "-Wall", "-Wextra", "-Werror"),
+        *("-nostdlibinc", f"-isystem{headers}", f"-I{c / 'include'}"),
+        *("-c", c / "samara.c", "-o", out),
     )
     assert done.stderr == ""
     assert out.read_bytes()[:8] == bytes.fromhex("cffaedfe0c000001")  # Mach-O, 64-bit, arm64
@@ -276,14 +266,9 @@ def test_c_for_apple(system: str, tmp_path: Path, need_tool: Tool, missing: Miss
         "#include <samara/samara_media.h>\n#include <samara_swift.h>\n"
         "bool taken(int32_t *flag) { return samara_flag_take(flag) ? (samara_flag_give(flag), 1) : 0; }\n"
     )
-    checked = subprocess.run(
-        [
-            *(clang, f"--target=arm64-apple-{system}", "-nostdlibinc", f"-isystem{headers}"),
-            *("-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{c / 'include'}"),
-            tmp_path / "app.m",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
+    checked = ran(
+        *(clang, f"--target=arm64-apple-{system}", "-nostdlibinc", f"-isystem{headers}"),
+        *("-fsyntax-only", "-Wall", "-Wextra", "-Werror", f"-I{c / 'include'}"),
+        tmp_path / "app.m",
     )
     assert checked.stderr == ""

@@ -9,13 +9,13 @@ and looked at.
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.e2e.commands import output_of
 
 import samara
 from samara.exporter.build import build
@@ -145,12 +145,6 @@ def test_target(
 
 
 def _score(runner: Sequence[str], program: Path, net: Net, folder: Path) -> np.ndarray:
-    done = subprocess.run(
-        [*runner, program, net.path, "--input", f"image={net.given}", "--output", folder],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    output_of(*runner, program, net.path, "--input", f"image={net.given}", "--output", folder)
     found: np.ndarray = np.load(folder / "score.npy")
     return found

@@ -6,7 +6,6 @@ and their answers are those of Pillow, NumPy and ONNX Runtime (tasks/make_answer
 from __future__ import annotations
 
 import struct
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from tests.e2e.answer_cases import FACE_RECORDS
+from tests.e2e.commands import quietly, ran
 
 import samara
 
@@ -51,12 +51,7 @@ def in_c(built: Path) -> Run:
     """`in_c("voice_activity", model, "a.wav")`: what a program in C prints; it must exit with 0."""
 
     def run(name: str, *arguments: str | Path) -> str:
-        done = subprocess.run(
-            [built / name, *arguments], capture_output=True, text=True, timeout=120, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        assert done.stderr == ""
-        return done.stdout
+        return quietly(built / name, *arguments, timeout=120)
 
     return run
 
@@ -208,7 +203,7 @@ def test_words(run_example: Run, in_c: Run, answers: dict[str, Array], tmp_path:
 
 def _refused(*command: str | Path) -> str:
     """What is said against it: one line, and exit code 1."""
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = ran(*command, timeout=60)
     assert done.returncode == 1, (command, done.stdout, done.stderr)
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
@@ -261,7 +256,7 @@ def test_bad_pictures(built: Path, tmp_path: Path, another: Path, name: str) -> 
 def _wav(
     *, kind: int = 1, channels: int = 2, rate: int = 8000, bits: int = 16, count: int = 16
 ) -> bytes:
-    """A WAV file with a chunk of three bytes that nobody knows in front."""
+    """A WAV file that begins with an unknown chunk of three bytes."""
     fmt = struct.pack("<4sIHHIIHH", b"fmt ", 16, kind, channels, rate, 0, 0, bits)
     body = b"WAVEjunk\3\0\0\0abc\0" + fmt + struct.pack("<4sI", b"data", count) + bytes(count)
     return struct.pack("<4sI", b"RIFF", len(body)) + body

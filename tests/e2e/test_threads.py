@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from tests.e2e.commands import output_of
 
 from samara.exporter.conformance.programs import one_node
 from samara.exporter.ir.file_assemble import assemble
@@ -72,11 +72,4 @@ def written(ops: Sequence[OpSpec], folder: Path) -> list[Path]:
 
 
 def run_all(program: Path, files: Sequence[Path]) -> None:
-    done = subprocess.run(
-        [program],
-        env={**os.environ, "SAMARA_FILES": ":".join(map(str, files))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    output_of(program, SAMARA_FILES=":".join(map(str, files)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of docs/guides/training.md run as they stand, one after the other."""
+"""The programs of docs/guides/training.md run unchanged, one after the other."""
 
 from __future__ import annotations
 

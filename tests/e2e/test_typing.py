@@ -87,7 +87,7 @@ def _lay_out(repo: Path, packages: Path) -> None:
 
 @pytest.fixture
 def checker(repo: Path) -> Iterator[Checker]:
-    """Kept in build/typed, so that mypy reads what has changed alone; one process at a time."""
+    """Kept in build/typed, so that mypy reads only changed files; one process at a time."""
     folder = repo / "build" / "typed"
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w", encoding="ascii") as lock:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.e2e.commands import output_of
 
 from samara.exporter.ir import Builder, ProgramBuilder, Value, save_program
 from samara.exporter.types import DType, Quant, TensorType
@@ -71,14 +71,8 @@ def _save(kind: str, path: Path) -> None:
 
 
 def _growth(path: Path, rows: int) -> int:
-    found = subprocess.run(
-        [sys.executable, "-c", RUN, str(path), str(rows)],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    growth, largest = json.loads(found.stdout)
+    said = output_of(sys.executable, "-c", RUN, path, str(rows), timeout=120)
+    growth, largest = json.loads(said)
     assert largest > 0
     return int(growth)
 

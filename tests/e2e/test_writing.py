@@ -13,20 +13,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from tests.e2e.killed_writers import stateful
 
-import samara
-from samara.exporter.ir import ProgramBuilder, Variable
 from samara.exporter.measure.machine import program_beside_library
-from samara.exporter.types import DType, TensorType
 
 HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="module")
 def faults(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library that kills whoever preloads it at its n-th change of a file system."""
+    """A library that kills a process which preloads it, at its n-th change of a file system."""
     if not sys.platform.startswith("linux") or shutil.which("cc") is None:
         pytest.skip("NOT RUN: preloading needs Linux and a C compiler")
     out = tmp_path_factory.mktemp("faults") / "faults.so"
@@ -71,18 +68,6 @@ def test_whoever_is_killed_leaves_the_old_or_the_new(faults: Path, quick_folder:
     assert found["beside"]["mixed"] == 1
 
 
-def _stateful(path: Path) -> None:
-    builder = ProgramBuilder()
-    f = builder.function("main")
-    x, total = f.input("x", "f32", [2]), f.input("total", "f32", [2])
-    f.finish([f.op("add", total, x, name="after")], ["y"])
-    main = builder.functions["main"]
-    object.__setattr__(main, "reads", {"total": "total"})
-    object.__setattr__(main, "writes", {0: "total"})
-    variable = Variable("total", TensorType.of(DType.F32, (2,)), np.zeros(2, np.float32))
-    samara.export(builder.finish(["main"], [variable]), path, check=False)
-
-
 @pytest.fixture
 def samara_run() -> Path:
     program = program_beside_library("samara-run")
@@ -93,7 +78,7 @@ def samara_run() -> Path:
 
 def test_the_c_program_is_killed(faults: Path, samara_run: Path, quick_folder: Path) -> None:
     model, out = quick_folder / "m.samara", quick_folder / "out"
-    _stateful(model)
+    stateful(model)
     out.mkdir()
     targets = {"--save-state": out / "state", "--profile": out / "trace.json", "--output": out}
     for option, path in targets.items():
@@ -123,7 +108,7 @@ def test_the_c_program_is_killed(faults: Path, samara_run: Path, quick_folder: P
 
 def test_the_c_program_keeps_links_and_permissions(samara_run: Path, tmp_path: Path) -> None:
     model, real, link = tmp_path / "m.samara", tmp_path / "real", tmp_path / "link"
-    _stateful(model)
+    stateful(model)
     real.write_bytes(b"old")
     real.chmod(0o640)
     link.symlink_to(real)

@@ -3,26 +3,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
-
-
-@pytest.fixture(scope="module")
-def abi(repo: Path) -> ModuleType:
-    """tools/abi.py as a module."""
-    spec = importlib.util.spec_from_file_location("samara_tools_abi", repo / "tools" / "abi.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tools import abi
 
 
 def _symbols(listing: str) -> set[str]:
@@ -39,9 +27,7 @@ def _exported(library: Path, nm: str) -> set[str]:
     }
 
 
-def test_exported_symbols(
-    repo: Path, abi: ModuleType, need_tool: Callable[[str, str], str]
-) -> None:
+def test_exported_symbols(repo: Path, need_tool: Callable[[str, str], str]) -> None:
     if not sys.platform.startswith("linux"):
         pytest.skip("NOT RUN: exported symbols (nm -D reads ELF)")
     library = repo / "build" / "dev" / "libsamara.so"
@@ -50,7 +36,7 @@ def test_exported_symbols(
     assert exported == _symbols((repo / "runtime_c" / "abi.txt").read_text(encoding="utf-8"))
 
 
-def test_declarations_are_read_whatever_their_layout(abi: ModuleType) -> None:
+def test_declarations_are_read_whatever_their_layout() -> None:
     header = """
     #define SAMARA_API __attribute__((visibility("default")))
     #define SAMARA_MACRO(x) \\
@@ -65,9 +51,7 @@ def test_declarations_are_read_whatever_their_layout(abi: ModuleType) -> None:
     assert abi.declared(header) == ["samara_version", "samara_model_open"]
 
 
-def test_an_unlisted_export_is_seen(
-    tmp_path: Path, abi: ModuleType, need_tool: Callable[[str, str], str]
-) -> None:
+def test_an_unlisted_export_is_seen(tmp_path: Path, need_tool: Callable[[str, str], str]) -> None:
     if not sys.platform.startswith("linux"):
         pytest.skip("NOT RUN: exported symbols (nm -D reads ELF)")
     source = tmp_path / "planted.c"
@@ -89,7 +73,7 @@ SAMARA_API int samara_run(int /* often */ count);
 """
 
 
-def test_the_last_release_is_kept(abi: ModuleType) -> None:
+def test_the_last_release_is_kept() -> None:
     released = abi.released_promises()
     assert len(released) > 90
     assert abi.broken(released, abi.promises_now()) == []
@@ -109,7 +93,7 @@ def test_the_last_release_is_kept(abi: ModuleType) -> None:
         ),
     ],
 )
-def test_a_broken_promise_is_seen(abi: ModuleType, was: str, becomes: str, says: str) -> None:
+def test_a_broken_promise_is_seen(was: str, becomes: str, says: str) -> None:
     released = abi.promises(_RELEASED)
     (fault,) = abi.broken(released, abi.promises(_RELEASED.replace(was, becomes)))
     assert fault.startswith(says)
@@ -124,6 +108,6 @@ def test_a_broken_promise_is_seen(abi: ModuleType, was: str, becomes: str, says:
         ("typedef enum", "SAMARA_API int samara_more(void);\ntypedef enum"),
     ],
 )
-def test_what_may_be_added(abi: ModuleType, was: str, becomes: str) -> None:
+def test_what_may_be_added(was: str, becomes: str) -> None:
     now = abi.promises(_RELEASED.replace(was, becomes))
     assert abi.broken(abi.promises(_RELEASED), now) == []

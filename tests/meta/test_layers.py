@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may know whom: imports between the Python rooms and #includes between the C rooms."""
+"""Allowed dependencies: imports between Python packages and #includes between C folders."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EXPORTER_KNOWS = {
     "quantize": _IR | {"passes"},
     "frontend": _IR | {"quantize"},
     "package": _IR,
-    # What records of inputs are compared with knows the bridge alone.
+    # The references of input records may import only the bridge.
     "reference_image": set(),
     "testing_images": set(),
     "reference_audio": {"reference_audio_tables"},
@@ -49,14 +49,8 @@ EXPORTER_TOP = {
 }
 # So may what looks at models from outside, in this order: each also those before it, none after.
 EXPORTER_VIEWS = (
-    "opening",
-    "custom_operators",
-    "measure",
-    "conformance",
-    "inspect",
-    "explain",
-    "doctor",
-    "demo",
+    *("opening", "custom_operators", "measure", "conformance"),
+    *("inspect", "explain", "doctor", "demo"),
 )
 
 # Third-party modules that only some rooms may know.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every source file has the test that mirrors it, or a reason in the one table below."""
+"""Every source file has a test of the same name, or a reason in the table below."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _only_reexports(path: Path) -> bool:
 
 
 def expected_mirrors(repo: Path) -> dict[str, list[str]]:
-    """Source -> patterns, one of which must match a test file."""
+    """Source -> patterns; one of them must match a test file."""
     mirrors: dict[str, list[str]] = {}
     for root, tests in PYTHON_ROOTS.items():
         for path in sorted((repo / root).rglob("*.py")):

@@ -19,7 +19,7 @@ PUBLIC = ("state", "observe")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 _ORDER = re.compile(r"^//   (\w+)/ ", re.MULTILINE)
 
-# The bytes of a tensor are read by smr_value_read alone. Blocks, variables and constants are no
+# Only smr_value_read reads the bytes of a tensor. Blocks, variables and constants are no
 # tensors; these are.
 _TENSOR = r"(?:t|tensor|in|out|from|now|inputs\[\w+\]|outputs\[\w+\])(?:->|\.)data\b"
 _READS = (

@@ -3,25 +3,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 
-import pytest
-
-
-@pytest.fixture(scope="module")
-def unity(repo: Path) -> ModuleType:
-    """tools/unity.py as a module."""
-    spec = importlib.util.spec_from_file_location("samara_tools_unity", repo / "tools" / "unity.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tools import unity
 
 
 def repeated_names(runtime: Path) -> list[str]:
@@ -31,7 +18,7 @@ def repeated_names(runtime: Path) -> list[str]:
     return sorted(name for name, count in names.items() if count > 1)
 
 
-def _preprocess(unity: ModuleType, runtime: Path, out: Path, compiler: str) -> str:
+def _preprocess(runtime: Path, out: Path, compiler: str) -> str:
     unit = out / "unit.c"
     unit.write_text(unity.unity_text(runtime), encoding="utf-8")
     includes = [f"-I{runtime / 'include'}", f"-I{runtime / 'src'}"]
@@ -52,27 +39,25 @@ def test_repeated_name_is_seen(tmp_path: Path) -> None:
     assert repeated_names(tmp_path) == ["x.c"]
 
 
-def test_unit_names_every_source(repo: Path, unity: ModuleType) -> None:
+def test_unit_names_every_source(repo: Path) -> None:
     included = unity.unity_text().count("#include")
     assert included == len(list((repo / "runtime_c" / "src").rglob("*.c"))) > 0
 
 
 def test_no_macro_stays_defined(
-    repo: Path, tmp_path: Path, unity: ModuleType, need_tool: Callable[[str, str], str]
+    repo: Path, tmp_path: Path, need_tool: Callable[[str, str], str]
 ) -> None:
-    text = _preprocess(unity, repo / "runtime_c", tmp_path, need_tool("cc", "cc"))
+    text = _preprocess(repo / "runtime_c", tmp_path, need_tool("cc", "cc"))
     assert unity.leaked_macros(text) == []
 
 
-def test_leaked_macro_is_seen(
-    tmp_path: Path, unity: ModuleType, need_tool: Callable[[str, str], str]
-) -> None:
+def test_leaked_macro_is_seen(tmp_path: Path, need_tool: Callable[[str, str], str]) -> None:
     src = tmp_path / "src"
     src.mkdir()
     (src / "a.h").write_text("#ifndef A_H\n#define A_H\n#define FOR_ALL 1\n#endif\n")
     (src / "a.c").write_text('#include "a.h"\n#define OWN 1\n#undef OWN\nint a;\n')
     (src / "body.h").write_text("#define BODY 1\n#define BODY_LEAKS 1\n")
     (src / "b.c").write_text('int b;\n#define LEAKS(x) \\\n  (x)\n#include "body.h"\n#undef BODY\n')
-    text = _preprocess(unity, tmp_path, tmp_path, need_tool("cc", "cc"))
+    text = _preprocess(tmp_path, tmp_path, need_tool("cc", "cc"))
     leaks = [leak.rpartition("/")[2] for leak in unity.leaked_macros(text)]
     assert leaks == ["b.c:2: LEAKS", "body.h:2: BODY_LEAKS"]

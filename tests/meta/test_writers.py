@@ -75,7 +75,7 @@ def _writes(node: ast.Call) -> str | None:
 
 
 def faults(repo: Path) -> list[str]:
-    """Calls that write outside the one place, as `file:line: call`."""
+    """Calls that write outside of the allowed files, as `file:line: call`."""
     found = []
     for room in ROOMS:
         for path in sorted((repo / room).rglob("*.py")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of several tiles, blocks and remainders, too large for the op table: test_tiles.py alone runs them."""
+"""Cases of several tiles, blocks and remainders, too large for the op table: only test_tiles.py runs them."""
 
 from __future__ import annotations
 

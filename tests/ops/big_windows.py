@@ -202,7 +202,7 @@ _GRADS = (
     Window(2, 2, 5, 1, (4, 5, 6), (3, 2, 3), (1, 1, 1), (1, 1, 1), (1, 0, 1, 1, 1, 1)),
     Window(1, 4, 4, 2, (5, 4, 5), (2, 2, 2), (2, 2, 2), (1, 1, 1)),
     Window(1, 3, 3, 3, (4, 5, 4), (3, 3, 3), (1, 2, 1), (1, 1, 1), (1, 1, 1, 1, 1, 1)),
-    # A depth of one that meets padding alone, and one that does not.
+    # One depth of 1 that reads only padding, and one that does not.
     Window(2, 3, 6, 1, (1, 5, 4), (1, 1, 2), (7, 2, 1), (1, 1, 1), (3, 0, 1, 0, 1, 0)),
     Window(2, 4, 4, 4, (1, 5, 4), (1, 3, 1), (7, 1, 1), (1, 1, 1), (0, 1, 0, 3, 1, 0)),
 )
@@ -229,7 +229,7 @@ _QUADS = (
         2, 3, 3, 3, 5, 1100, 3, 2, 1
     ),  # a row longer than what is done between two looks at the clock
 )
-# Spreading over few channels, and pixels of 16 channels, two phases of which make whole vectors.
+# Transposed convolution of few channels; pixels of 16 channels, where two phases fill whole vectors.
 _FOLDS = (
     *(_square(2, 3, 16, 1, 90, 20, 3, s, 1) for s in (1, 2)),
     Window(2, 3, 16, 1, (90, 20), (3, 3), (2, 5), (3, 1), (1, 1, 1, 1)),

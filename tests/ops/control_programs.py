@@ -232,14 +232,12 @@ def bounded_nonzero() -> Controlled:
     b = ProgramBuilder().function("main")
     x = b.input("x", "f32", ["n", 3])
     rows = b.op("nonzero", x, name="rows")
+    count = rows.type.shape[1]
+    first = b.op("slice", rows, begin=(0, 0), end=(1, count), step=(1, 1))
     picked = b.op(
         "gather",
         x,
-        b.op(
-            "reshape",
-            b.op("slice", rows, begin=(0, 0), end=(1, rows.type.shape[1]), step=(1, 1)),
-            shape=(rows.type.shape[1],),
-        ),
+        b.op("reshape", first, shape=(count,)),
     )
     feeds = (
         {"x": np.eye(3, dtype=np.float32)},
@@ -280,19 +278,7 @@ def _key(value: Value) -> str:
 
 
 PROGRAMS: tuple[Callable[[], Controlled], ...] = (
-    if_of_equal_shapes,
-    if_of_other_shapes,
-    nested_ifs,
-    counted_loop,
-    while_loop,
-    stacked_loop,
-    stacked_while,
-    stack_into_loop,
-    growing_carry,
-    nested_loops,
-    loop_in_if,
-    calls,
-    bounded_nonzero,
-    float_range,
-    read_size,
+    *(if_of_equal_shapes, if_of_other_shapes, nested_ifs, counted_loop, while_loop, stacked_loop),
+    *(stacked_while, stack_into_loop, growing_carry, nested_loops, loop_in_if, calls),
+    *(bounded_nonzero, float_range, read_size),
 )

@@ -21,16 +21,8 @@ Row = dict[str, Any]
 
 _SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 64, 100, 255, 1024)
 _STRANGE = (
-    -1,
-    -2,
-    65536,
-    1 << 20,
-    (1 << 31) - 1,
-    1 << 31,
-    1 << 32,
-    1 << 40,
-    (1 << 63) - 1,
-    -(1 << 63),
+    *(-1, -2, 65536, 1 << 20, (1 << 31) - 1, 1 << 31),
+    *(1 << 32, 1 << 40, (1 << 63) - 1, -(1 << 63)),
 )
 _FLOATS = (0.0, -0.0, 1.0, -1.0, 1e-45, 1e-38, 1e38, float("inf"), float("-inf"), float("nan"))
 _CONST = 0
@@ -412,26 +404,7 @@ def _constness(r: random.Random, row: Row) -> str | None:
 
 # Dims first and most often: they decide what kernels touch.
 _CHANGES: tuple[Callable[[random.Random, Row], str | None], ...] = (
-    _dim,
-    _dim,
-    _dim,
-    _every_such_dim,
-    _every_such_dim,
-    _every_such_dim,
-    _rank,
-    _order,
-    _dtype,
-    _expression,
-    _guards,
-    _guards,
-    _operand,
-    _operator,
-    _attribute,
-    _attribute,
-    _attribute,
-    _storage,
-    _quant,
-    _ends,
-    _bounds,
-    _constness,
+    *(_dim, _dim, _dim, _every_such_dim, _every_such_dim, _every_such_dim, _rank, _order, _dtype),
+    *(_expression, _guards, _guards, _operand, _operator, _attribute, _attribute, _attribute),
+    *(_storage, _quant, _ends, _bounds, _constness),
 )

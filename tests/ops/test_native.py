@@ -104,7 +104,7 @@ def test_nearly_all_cases_take_symbols() -> None:
 
 
 def test_a_bias_with_other_uses(tmp_path: Path) -> None:
-    """Biases are stored with room behind them, which is nobody else's business."""
+    """Biases are stored with padding, which other readers never see."""
     b = ProgramBuilder().function("main")
     x, w = b.input("x", "f32", [1, 4, 4, 2]), b.const(np.ones((3, 1, 1, 2), np.float32))
     bias = b.const(np.arange(3, dtype=np.float32), "bias")

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 import onnx.helper as oh
-import onnxruntime
 import pytest
-from onnx.reference import ReferenceEvaluator
+from tests.exporter.importers.onnx.models import built, witness
 
 from samara.exporter.ops import Case, OpSpec, all_ops
 from samara.exporter.ops.facts import Twin as Same
@@ -48,26 +47,9 @@ def run(kind: str, *inputs: Any, outputs: int = 1, version: int = 23, **attrs: A
     made = [f"o{i}" for i in range(outputs)]
     node = oh.make_node(kind, names, made, **attrs)
     feeds = {n: np.asarray(x) for n, x in zip(names, inputs, strict=True) if n}
-    infos = [
-        oh.make_tensor_value_info(n, int(oh.np_dtype_to_tensor_dtype(x.dtype)), x.shape)
-        for n, x in feeds.items()
-    ]
-    results = [oh.make_empty_tensor_value_info(n) for n in made]
-    graph = oh.make_graph([node], "twin", infos, results)
-    opset = oh.make_opsetid("", 21 if Witness.runtime else version)
-    model = oh.make_model(graph, opset_imports=[opset], ir_version=10)
-    if Witness.runtime:
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4
-        options.intra_op_num_threads = 1
-        session = onnxruntime.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
-        got = session.run(None, feeds)
-    else:
-        with np.errstate(all="ignore"):
-            got = ReferenceEvaluator(model).run(None, feeds)
-    return got[0] if outputs == 1 else tuple(got)
+    model = built([node], feeds, made, opset=21 if Witness.runtime else version)
+    got = tuple(witness(model, feeds, reference=not Witness.runtime).values())
+    return got[0] if outputs == 1 else got
 
 
 def same(kind: str, *names: str, **fixed: Any) -> Twin:
@@ -150,16 +132,12 @@ def matmul(x: Inputs, a: Attrs) -> Array:
     return epilogue(run("MatMul", left, right), x, a)
 
 
+def _steps(a: Attrs) -> dict[str, Any]:
+    return {"strides": a["strides"], "dilations": a["dilations"], "pads": ints(a["pads"])}
+
+
 def conv(x: Inputs, a: Attrs) -> Array:
-    y = run(
-        "Conv",
-        nchw(x[0]),
-        nchw(x[1]),
-        strides=a["strides"],
-        dilations=a["dilations"],
-        pads=ints(a["pads"]),
-        group=a["groups"],
-    )
+    y = run("Conv", nchw(x[0]), nchw(x[1]), **_steps(a), group=a["groups"])
     return epilogue(nhwc(y), x, a)
 
 
@@ -168,16 +146,9 @@ def conv_transpose(x: Inputs, a: Attrs) -> Array:
     outputs, depth = w.shape[0], w.shape[-1]
     # [G, O/G, k…, C/G] -> [G, C/G, O/G, k…] -> [C, O/G, k…].
     split = np.moveaxis(w.reshape(g, outputs // g, *w.shape[1:]), -1, 1)
-    y = run(
-        "ConvTranspose",
-        nchw(x[0]),
-        split.reshape(g * depth, outputs // g, *w.shape[1:-1]),
-        strides=a["strides"],
-        dilations=a["dilations"],
-        pads=ints(a["pads"]),
-        output_padding=a["output_padding"],
-        group=g,
-    )
+    weights = split.reshape(g * depth, outputs // g, *w.shape[1:-1])
+    how = {**_steps(a), "output_padding": a["output_padding"], "group": g}
+    y = run("ConvTranspose", nchw(x[0]), weights, **how)
     return epilogue(nhwc(y), x, a)
 
 
@@ -185,12 +156,7 @@ def conv_transpose(x: Inputs, a: Attrs) -> Array:
 
 
 def _window(a: Attrs) -> dict[str, Any]:
-    return {
-        "kernel_shape": a["kernel"],
-        "strides": a["strides"],
-        "dilations": a["dilations"],
-        "pads": ints(a["pads"]),
-    }
+    return {"kernel_shape": a["kernel"], **_steps(a)}
 
 
 def pool(kind: str, *names: str) -> Twin:
@@ -332,14 +298,8 @@ def resize(x: Inputs, a: Attrs) -> Any:
 
 def grid_sample(x: Inputs, a: Attrs) -> Any:
     grid = x[1]
-    got = run(
-        "GridSample",
-        nchw(x[0]),
-        grid,
-        mode=a["mode"],
-        padding_mode=a["padding"],
-        align_corners=int(a["align_corners"]),
-    )
+    how = {"mode": a["mode"], "padding_mode": a["padding"]}
+    got = run("GridSample", nchw(x[0]), grid, **how, align_corners=int(a["align_corners"]))
     return nhwc(np.asarray(got, x[0].dtype))
 
 
@@ -385,11 +345,7 @@ def fold(x: Inputs, a: Attrs) -> Any:
     (shape, size), s = (x[0].shape, ints(a["size"])), len(a["size"])
     kernel, windows = shape[2 : 2 + s], shape[2 + s :]
     rows = x[0].reshape(shape[0], shape[1] * int(np.prod(kernel)), int(np.prod(windows)))
-    how: dict[str, Any] = {
-        "strides": ints(a["strides"]),
-        "dilations": ints(a["dilations"]),
-        "pads": ints(a["pads"]),
-    }
+    how: dict[str, Any] = {name: ints(a[name]) for name in ("strides", "dilations", "pads")}
     return run("Col2Im", rows, i64(size), i64(kernel), **how)
 
 

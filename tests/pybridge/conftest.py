@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,6 +33,11 @@ def _dense(dims: tuple[int | str, ...]) -> Program:
     return program.finish(["main"], metadata={"note": "hello", "labels": '["a", "b", "c"]'})
 
 
+def numbers(*shape: int) -> Any:
+    """Quarters from -1 on."""
+    return np.arange(int(np.prod(shape)), dtype=np.float32).reshape(shape) / 4 - 1
+
+
 def dense(folder: Path, *, rows: int | str = "n", golden: bool = False) -> Path:
     path = folder / f"dense_{rows}_{golden}.samara"
     program = _dense((rows, 4))
@@ -47,14 +53,10 @@ def every_dtype(folder: Path) -> Path:
     """Each input comes out unchanged; `q` is quantized."""
     program = ProgramBuilder()
     f = program.function("main")
-    outputs = []
-    for dtype in ("f32", "f16", "i8", "u8", "i32", "i64", "bool"):
-        outputs.append(
-            (f.op("identity", f.input(dtype, dtype, [2, 3]), name=f"{dtype}_copy"), f"{dtype}_out")
-        )
-    q = f.input("q", "qs8", [3], Quant((0.5,), (-3,)))
-    outputs.append((f.op("identity", q, name="q_copy"), "q_out"))
-    f.finish([v for v, _ in outputs], [n for _, n in outputs])
+    inputs = [f.input(d, d, [2, 3]) for d in ("f32", "f16", "i8", "u8", "i32", "i64", "bool")]
+    inputs.append(f.input("q", "qs8", [3], Quant((0.5,), (-3,))))
+    copies = [f.op("identity", v, name=f"{v.name}_copy") for v in inputs]
+    f.finish(copies, [f"{v.name}_out" for v in inputs])
     path = folder / "dtypes.samara"
     save_program(program.finish(["main"]), path)
     return path
@@ -64,8 +66,7 @@ def counter(folder: Path) -> Path:
     """total += x at every run; returns twice the new total."""
     program = ProgramBuilder()
     f = program.function("main")
-    x = f.input("x", "f32", [2])
-    total = f.input("total", "f32", [2])
+    x, total = f.input("x", "f32", [2]), f.input("total", "f32", [2])
     after = f.op("add", total, x, name="after")
     done = f.finish([f.op("mul", after, 2.0, name="twice"), after], ["y", "total_out"])
     program.functions["main"] = replace(done, reads={"total": "total"}, writes={1: "total"})
@@ -80,12 +81,10 @@ def counting_loop(folder: Path) -> Path:
     """y = x + 1, `trips` times: as long a run as one asks for."""
     program = ProgramBuilder()
     f = program.function("main")
-    trips = f.input("trips", "i64", [])
-    x = f.input("x", "f32", [64])
+    trips, x = f.input("trips", "i64", []), f.input("x", "f32", [64])
     body = f.child("body")
     body.input("i", "i64", [])
-    go = body.input("go", "bool", [])
-    acc = body.input("acc", "f32", [64])
+    go, acc = body.input("go", "bool", []), body.input("acc", "f32", [64])
     (y,) = f.loop(trips, None, [x], (body, [go, body.op("add", acc, 1.0)]))
     f.finish([y], ["y"])
     path = folder / "loop.samara"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,10 +48,8 @@ def test_pixels_come_back(rotation: int, mirror: bool) -> None:
 
 def test_scale_and_offset() -> None:
     geometry = PictureGeometry.of_sizes(640, 360, letterbox=(320, 240))
-    corners = np.array([[0, 30], [320, 210], [160, 120]])
-    np.testing.assert_array_equal(
-        geometry.to_picture(corners), np.array([[0, 0], [640, 360], [320, 180]])
-    )
+    corners = geometry.to_picture(np.array([[0, 30], [320, 210], [160, 120]]))
+    np.testing.assert_array_equal(corners, [[0, 0], [640, 360], [320, 180]])
     cropped = PictureGeometry.of_sizes(512, 512, resize=256, center=(224, 224))
     np.testing.assert_array_equal(cropped.to_picture(np.array([0, 0])), [32, 32])
 
@@ -73,13 +72,11 @@ class _Picture:
 
 def test_of_record_and_picture() -> None:
     picture = _Picture(64, 48, (0, 0, 32, 48), 90, True)
-    assert PictureGeometry.of(_Record(letterbox=(24, 24)), picture) == PictureGeometry.of_sizes(
-        64, 48, crop=(0, 0, 32, 48), rotation=90, mirror=True, letterbox=(24, 24)
-    )
-    assert PictureGeometry.of(_Record(resize=20, crop=(10, 10)), _Picture(40, 40)).offset == (
-        -5,
-        -5,
-    )
+    turned: Any = {"crop": (0, 0, 32, 48), "rotation": 90, "mirror": True}
+    want = PictureGeometry.of_sizes(64, 48, **turned, letterbox=(24, 24))
+    assert PictureGeometry.of(_Record(letterbox=(24, 24)), picture) == want
+    cut = PictureGeometry.of(_Record(resize=20, crop=(10, 10)), _Picture(40, 40))
+    assert cut.offset == (-5, -5)
 
 
 def test_refused() -> None:

@@ -67,10 +67,8 @@ def test_mask_and_keypoints() -> None:
         Mask(np.zeros((2, 2), np.float32))  # type: ignore[arg-type]
     points = np.array([[3, 4.5], [1, 2]], np.float32)
     scores = np.array([0.5, 1], np.float32)
-    assert (
-        repr(Keypoints(points, scores, ("nose",)))
-        == "Keypoints(nose 3.0,4.5 0.500, 1 1.0,2.0 1.000)"
-    )
+    found = Keypoints(points, scores, ("nose",))
+    assert repr(found) == "Keypoints(nose 3.0,4.5 0.500, 1 1.0,2.0 1.000)"
     with pytest.raises(ShapeError, match=r"expected \[n, 2\] and \[n\]"):
         Keypoints(points, scores[:1])
 

@@ -14,11 +14,8 @@ from samara.pybridge.errors import FileError, ModelFormatError
 
 
 def test_round_trip(tmp_path: Path) -> None:
-    arrays: dict[str, Any] = {
-        "file": np.arange(3),
-        "a/b": np.ones((2, 2), np.float16),
-        "": np.float32(3),
-    }
+    arrays: dict[str, Any] = {"file": np.arange(3), "": np.float32(3)}
+    arrays["a/b"] = np.ones((2, 2), np.float16)
     write_arrays(tmp_path / "a.npz", arrays)
     found = read_arrays(tmp_path / "a.npz")
     assert isinstance(found, dict)

@@ -50,9 +50,8 @@ def test_new_files_get_the_usual_permissions(tmp_path: Path) -> None:
     (tmp_path / "usual").write_bytes(b"")
     with replacing(tmp_path / "a"):
         pass
-    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == stat.S_IMODE(
-        (tmp_path / "usual").stat().st_mode
-    )
+    modes = {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a", "usual")}
+    assert len(modes) == 1
 
 
 def test_a_failure_leaves_the_old_file_and_nothing_else(
@@ -271,15 +270,17 @@ def test_a_folder_is_replaced_whole(
     with pytest.raises(FileError), replacing_folder(path, ours=lambda _: None) as fresh:
         _fill(fresh, {"a": "half", "a/b": "no folder"})
     assert _content(path) == {"a": "3"}
+    (tmp_path / "file").write_text("")
+    not_mine = "is there already and is not mine"
     with (
-        pytest.raises(FileExistsError, match="is there already and is not mine"),
+        pytest.raises(FileExistsError, match=not_mine),
         replacing_folder(path, ours=lambda _: "is not mine"),
     ):
         pass
-    (tmp_path / "file").write_text("")
+    at = tmp_path / "file"
     with (
-        pytest.raises(FileError, match="a file of that name exists"),
-        replacing_folder(tmp_path / "file", ours=lambda _: None),
+        pytest.raises(FileError, match="a file of that"),
+        replacing_folder(at, ours=lambda _: None),
     ):
         pass
     assert names(path.parent) == ["out"]
@@ -325,10 +326,7 @@ def test_files_join_those_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with replacing_files(Path()) as fresh:
         _fill(fresh, {"a.c": "2"})
     assert (Path("a.c").read_text(), (tmp_path / "new").stat().st_ino) == ("2", inode)
-    with (
-        pytest.raises(NotADirectoryError, match="it is a file"),
-        replacing_files(path / "a.c") as fresh,
-    ):
+    with pytest.raises(NotADirectoryError, match="it is a file"), replacing_files(path / "a.c"):
         pass
     assert names(path) == ["a.c", "a.h", "mine.c"]
 

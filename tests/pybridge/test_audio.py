@@ -64,12 +64,9 @@ def test_files_of_every_width(tmp_path: Path) -> None:
     wide = np.array([[0, 1 << 30], [-(1 << 31), 3 << 16]], np.int64)  # of 32 bits
     for width in (1, 2, 3, 4):
         kept = wide >> (32 - 8 * width)
-        data = b"".join(
-            (int(v) + 128).to_bytes(1, "little")
-            if width == 1
-            else int(v).to_bytes(width, "little", signed=True)
-            for v in kept.ravel()
-        )
+        signed = kept.ravel().tolist()  # a byte is unsigned: 128 is silence
+        data = bytes(v + 128 for v in signed) if width == 1 else b"".join(
+            v.to_bytes(width, "little", signed=True) for v in signed)  # fmt: skip
         audio = Audio.open(wav(tmp_path / f"{width}.wav", data, width, channels=2, rate=22050))
         assert (audio.rate, audio.channels, len(audio)) == (22050, 2, 2)
         if width == 2:
@@ -103,9 +100,8 @@ def test_the_extended_header_of_pcm(tmp_path: Path) -> None:
     frames = b"".join(int(v).to_bytes(4, "little", signed=True)[1:] for v in samples)
     for kind, taken in ((1, True), (3, False)):
         extended = struct.pack("<HHIIHH", 0xFFFE, 1, 48000, 144000, 3, 24)
-        extended += struct.pack("<HHIH", 22, 24, 4, kind) + bytes.fromhex(
-            "000000001000800000aa00389b71"
-        )
+        extended += struct.pack("<HHIH", 22, 24, 4, kind)
+        extended += bytes.fromhex("000000001000800000aa00389b71")
         body = b"WAVEfmt " + struct.pack("<I", len(extended)) + extended
         body += b"data" + struct.pack("<I", len(frames)) + frames
         path = tmp_path / "extended.wav"

@@ -39,9 +39,8 @@ def test_the_text_reads_back(text: str) -> None:
     assert again == record
     assert str(again) == str(record)
     # Nothing was lost on the way: every word with a value is among the canonical ones.
-    assert {w.partition("=")[0] for w in text.split()} <= {
-        w.partition("=")[0] for w in str(record).split()
-    }
+    given, written = ({w.partition("=")[0] for w in t.split()} for t in (text, str(record)))
+    assert given <= written
 
 
 def test_the_records_of_the_page(repo: Path) -> None:
@@ -63,12 +62,8 @@ def test_what_is_left_out() -> None:
 def test_shapes_of_tensors() -> None:
     parse = AudioRecord.parse
     assert parse(f"{MEL} frames=98").tensor_shape == (1, 98, 40)
-    assert parse("spectrum float32 nftc rate=16000 window=512 complex").tensor_shape == (
-        1,
-        257,
-        1,
-        2,
-    )
+    spectrum = parse("spectrum float32 nftc rate=16000 window=512 complex")
+    assert spectrum.tensor_shape == (1, 257, 1, 2)
     assert parse("samples float32 f rate=16000 window=512").tensor_shape == (512,)
     assert parse(f"{MEL.replace('ntf', 'nctf')}").tensor_shape == (1, 1, 1, 40)
 
@@ -139,13 +134,13 @@ def test_quantization_of_the_input() -> None:
         ("logmel float32 tf rate=16000 window=400", "bins is 0, expected a whole number of 1..256"),
         (
             "mfcc float32 tf rate=16000 window=400 bins=4 coefficients=5",
-            "coefficients=5 is more than the 4 bins",
+            "=5 is more than the 4 bins",
         ),
         ("samples float32 f rate=16000 window=400,hann", "shape of the window does not belong"),
         ("samples float32 f rate=16000 window=400 bins=4", "bins does not belong to samples"),
         (
             "samples float32 f rate=16000 window=400 lead=400",
-            "lead=400 leaves only zeros in the first window",
+            "leaves only zeros in the first window",
         ),
         ("samples int8 f rate=16000 window=400 quant=0.5,128", "zero point of quant is 128"),
         ("samples int8 f rate=16000 window=400 quant=0,1", "scale of quant is 0"),

@@ -44,10 +44,9 @@ def test_an_array_is_written_by_every_run(session: Session, rng: np.random.Gener
 
 def test_a_buffer_of_another_size_is_refused(session: Session) -> None:
     y = np.zeros(5, np.float32)
+    bind = library().samara_session_bind_output
     with pytest.raises(ShapeError, match="output 'y' has 24 bytes of float32, the buffer 20"):
-        session._check(
-            library().samara_session_bind_output(session.handle, 0, ffi.from_buffer(y), y.nbytes)
-        )
+        session._check(bind(session.handle, 0, ffi.from_buffer(y), y.nbytes))
 
 
 def test_a_run_by_name(session: Session, rng: np.random.Generator) -> None:

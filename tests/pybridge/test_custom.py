@@ -115,11 +115,6 @@ def test_running_needs_no_exporter(custom_library: Path, tmp_path: Path) -> None
         "assert not any(m.startswith('samara.exporter') for m in sys.modules)\n"
     )
     root = Path(__file__).resolve().parents[2]
-    subprocess.run(
-        [sys.executable, "-c", text],
-        check=True,
-        env={
-            **os.environ,
-            "PYTHONPATH": ":".join(str(root / r) for r in ("exporter", "pybridge", "cli")),
-        },
-    )
+    paths = ":".join(str(root / r) for r in ("exporter", "pybridge", "cli"))
+    environment = {**os.environ, "PYTHONPATH": paths}
+    subprocess.run([sys.executable, "-c", text], check=True, env=environment)

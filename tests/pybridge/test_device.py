@@ -301,21 +301,18 @@ def test_pickling(files: dict[str, Path], mirror: Backend) -> None:
 
 
 def test_closing(
-    files: dict[str, Path],
-    device_library: Callable[[str], Path],
-    mirror_hooks: ctypes.CDLL,
+    files: dict[str, Path], device_library: Callable[[str], Path], mirror_hooks: ctypes.CDLL
 ) -> None:
     before = mirror_hooks.mirror_live()
-    with Session(
-        files["static"], backend=Backend(device_library("mirror"), cache=False)
-    ) as session:
+    own = Backend(device_library("mirror"), cache=False)
+    with Session(files["static"], backend=own) as session:
         session.run({"x": _x(2)})
         assert mirror_hooks.mirror_live() > before
     with pytest.raises(SamaraError, match="closed"):
         session.placement()
     with pytest.raises(SamaraError, match="closed"):
         session.backend_report()
-    del session
+    del session, own
     gc.collect()
     assert mirror_hooks.mirror_live() == before
 

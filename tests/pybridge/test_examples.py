@@ -21,59 +21,18 @@ from samara.exporter.testing import small_onnx
 _ROOMS = ("exporter", "pybridge", "cli")
 _FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.NORMALIZE_WHITESPACE
 _NAMES = (
-    *(
-        "import_onnx",
-        "from_torch",
-        "trace",
-        "script",
-        "open_program",
-        "export",
-        "quantize",
-        "Model",
-    ),
-    *(
-        "Session",
-        "SessionPool",
-        "Backend",
-        "devices",
-        "register_op",
-        "quantize_aware",
-        "from_dlpack",
-    ),
-    *(
-        "save",
-        "load",
-        "Image",
-        "ImageRecord",
-        "Audio",
-        "AudioRecord",
-        "preprocess",
-        "draw",
-        "Program",
-    ),
-    *(
-        "Classification",
-        "Detections",
-        "Mask",
-        "Keypoints",
-        "parse_answer_record",
-        "Tensor",
-        "tensor",
-    ),
-    *("from_numpy", "cat", "zeros", "manual_seed", "no_grad"),
+    *("import_onnx", "from_torch", "trace", "script", "open_program", "export", "quantize"),
+    *("Model", "Session", "SessionPool", "Backend", "devices", "register_op", "quantize_aware"),
+    *("from_dlpack", "save", "load", "Image", "ImageRecord", "Audio", "AudioRecord"),
+    *("preprocess", "draw", "Program", "Classification", "Detections", "Mask", "Keypoints"),
+    *("parse_answer_record", "Tensor", "tensor", "from_numpy", "cat", "zeros", "manual_seed"),
+    "no_grad",
     *(name for name in samara._NAMES if name.endswith("Error")),
 )
 _METHODS = {
     "Session": (
-        "run",
-        "bind",
-        "predict",
-        "profile",
-        "placement",
-        "run_async",
-        "resize",
-        "reset",
-        "state",
+        *("run", "bind", "predict", "profile", "placement"),
+        *("run_async", "resize", "reset", "state"),
     ),
     "Model": ("selftest", "metadata", "functions"),
     "Program": ("run", "cut", "gradient"),
@@ -126,10 +85,8 @@ def _has_example(value: object) -> bool:
 def test_names_that_people_begin_with_have_an_example() -> None:
     missing = [n for n in _NAMES if not _has_example(getattr(samara, n))]
     for owner, names in _METHODS.items():
-        kind = getattr(samara, owner)
-        missing += [
-            f"{owner}.{n}" for n in names if not _has_example(inspect.getattr_static(kind, n))
-        ]
+        methods = {n: inspect.getattr_static(getattr(samara, owner), n) for n in names}
+        missing += [f"{owner}.{n}" for n, method in methods.items() if not _has_example(method)]
     assert missing == []
 
 

@@ -40,11 +40,7 @@ def test_without_faults_the_device_computes(files: dict[str, Path], faults: Faul
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("at", [1, -1])
 def test_every_function_can_fail(
-    files: dict[str, Path],
-    faults: Faults,
-    mirror_hooks: ctypes.CDLL,
-    function: str,
-    at: int,
+    files: dict[str, Path], faults: Faults, mirror_hooks: ctypes.CDLL, function: str, at: int
 ) -> None:
     want = _answer(Session(files["dense"], accuracy="strict"))
     mirror_hooks.mirror_tickets(True)  # so that wait is called

@@ -52,11 +52,7 @@ def test_strided_arrays_are_copied_and_contiguous_ones_are_not() -> None:
 
 @pytest.mark.parametrize(
     ("shape", "fix"),
-    [
-        ((3, 4, 5), "batch axis"),
-        ((1, 4, 5, 3), "transpose"),
-        ((1, 3, 4, 6), None),
-    ],
+    [((3, 4, 5), "batch axis"), ((1, 4, 5, 3), "transpose"), ((1, 3, 4, 6), None)],
 )
 def test_a_wrong_shape_says_what_may_be_meant(shape: tuple[int, ...], fix: str | None) -> None:
     with pytest.raises(ShapeError, match=r"the model takes \[1, 3, 4, 5\]") as caught:

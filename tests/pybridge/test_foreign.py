@@ -16,23 +16,17 @@ def test_each_is_known_by_its_first_bytes(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", x=np.ones(2))
     np.save(tmp_path / "a.npy", np.ones(2))
     samara.save({"w": np.ones(2, np.float32)}, tmp_path / "a.safetensors")
-    (tmp_path / "new.pt").write_bytes(b"PK\x03\x04 torch.save writes zip archives")
-    (tmp_path / "old.pth").write_bytes(b"\x80\x02 and wrote pickles")
-    (tmp_path / "empty.pt").write_bytes(b"")
-    (tmp_path / "m.h5").write_bytes(b"\x89HDF\r\n\x1a\n and so on")
-    (tmp_path / "m.tflite").write_bytes(b"\x1c\0\0\0TFL3 and so on")
-    (tmp_path / "m.gguf").write_bytes(b"GGUF and so on")
-    words = {
-        "a.npz": ".npz",
-        "a.npy": ".npy",
-        "a.safetensors": "safetensors",
-        "new.pt": "torch.save",
-        "old.pth": "pickle",
-        "empty.pt": "PyTorch's",
-        "m.h5": "HDF5",
-        "m.tflite": "TensorFlow Lite",
-        "m.gguf": "GGUF",
-    }
+    words = {"a.npz": ".npz", "a.npy": ".npy", "a.safetensors": "safetensors"}
+    for name, data, word in (
+        ("new.pt", b"PK\x03\x04 torch.save writes zip archives", "torch.save"),
+        ("old.pth", b"\x80\x02 and wrote pickles", "pickle"),
+        ("empty.pt", b"", "PyTorch's"),
+        ("m.h5", b"\x89HDF\r\n\x1a\n and so on", "HDF5"),
+        ("m.tflite", b"\x1c\0\0\0TFL3 and so on", "TensorFlow Lite"),
+        ("m.gguf", b"GGUF and so on", "GGUF"),
+    ):
+        (tmp_path / name).write_bytes(data)
+        words[name] = word
     for name, word in words.items():
         path = tmp_path / name
         found = what_is(head_of(path), path)

@@ -84,6 +84,7 @@ def test_what_does_not_fit(given: dict[str, Any], error: type[ShapeError], messa
 def test_what_a_picture_may_be() -> None:
     image = Image(FRAME, "bgr")
     assert as_image(image) is image
+    assert samara.Image is Image
     assert repr(as_image(FRAME)) == "Image(rgb 6x4)"
     assert repr(as_image(FRAME[:, :, 0])) == "Image(gray 6x4)"
     assert repr(as_image(FRAME[:, :, :1])) == "Image(gray 6x4)"
@@ -96,10 +97,6 @@ def test_what_a_picture_may_be() -> None:
     assert caught.value.fix == "put the channels last: np.moveaxis(x, 0, -1)"
     with pytest.raises(ArgumentError, match="float64"):
         as_image(FRAME / 255)
-
-
-def test_the_face_has_it() -> None:
-    assert samara.Image is Image
 
 
 # ---- Pillow ----
@@ -226,16 +223,8 @@ def test_upright_is_what_models_see(format: str, rotation: int, mirror: bool) ->
     channels = {"gray": 1, "rgba": 4, "bgra": 4}.get(format, 3)
     # Rows with some bytes behind them, as cameras have.
     rows = np.random.default_rng(2).integers(0, 256, (7, 12 * channels), np.uint8)
-    image = Image(
-        rows.tobytes(),
-        format,
-        9,
-        7,
-        strides=12 * channels,
-        crop=(2, 1, 5, 4),
-        rotation=rotation,
-        mirror=mirror,
-    )
+    turned: Any = {"crop": (2, 1, 5, 4), "rotation": rotation, "mirror": mirror}
+    image = Image(rows.tobytes(), format, 9, 7, strides=12 * channels, **turned)
     pixels = rows.reshape(7, 12, channels)[:, :9]
     assert np.array_equal(image.pixels(), pixels)
     record = f"{'gray' if format == 'gray' else 'rgb'} uint8 nhwc"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,17 +20,11 @@ LABELS = ["no", "yes", "maybe"]
 def path(tmp_path: Path) -> Path:
     samara.manual_seed(1)
     net = samara.nn.Sequential(samara.nn.Flatten(), samara.nn.Linear(48, 3))
-    program = samara.trace(
-        net, (samara.zeros(1, 6, 8),), input_names=["audio"], output_names=["scores"]
-    )
-    samara.export(
-        program,
-        tmp_path / "net.samara",
-        preprocess={"audio": RECORD},
-        postprocess="classify scores softmax",
-        labels=LABELS,
-    )
-    return tmp_path / "net.samara"
+    names: Any = {"input_names": ["audio"], "output_names": ["scores"]}
+    program = samara.trace(net, (samara.zeros(1, 6, 8),), **names)
+    path, answer = tmp_path / "net.samara", "classify scores softmax"
+    samara.export(program, path, preprocess={"audio": RECORD}, postprocess=answer, labels=LABELS)
+    return path
 
 
 @pytest.fixture
@@ -133,12 +128,8 @@ def test_state_and_other_inputs(tmp_path: Path, samples: np.ndarray) -> None:
             self.total = self.total + (audio * gain).sum().reshape(1)
             return self.total
 
-    program = samara.trace(
-        Sum(),
-        (samara.zeros(1), samara.zeros(1, 500)),
-        input_names=["gain", "audio"],
-        output_names=["total"],
-    )
+    names: Any = {"input_names": ["gain", "audio"], "output_names": ["total"]}
+    program = samara.trace(Sum(), (samara.zeros(1), samara.zeros(1, 500)), **names)
     record = "samples float32 nf rate=16000 window=500"
     samara.export(program, tmp_path / "sum.samara", preprocess={"audio": record})
     session = samara.Session(tmp_path / "sum.samara")
@@ -151,12 +142,8 @@ def test_state_and_other_inputs(tmp_path: Path, samples: np.ndarray) -> None:
 
 
 def test_flat_inputs(tmp_path: Path, samples: np.ndarray) -> None:
-    program = samara.trace(
-        lambda audio: audio * 1.0,
-        (samara.zeros(1, 48),),
-        input_names=["audio"],
-        output_names=["y"],
-    )
+    names: Any = {"input_names": ["audio"], "output_names": ["y"]}
+    program = samara.trace(lambda audio: audio * 1.0, (samara.zeros(1, 48),), **names)
     samara.export(program, tmp_path / "flat.samara", preprocess={"audio": RECORD})
     session = samara.Session(tmp_path / "flat.samara")
     got = [outputs["y"] for outputs in session.listen(samples)]

@@ -11,9 +11,8 @@ from samara.pybridge.names import is_one_of, meant, module_of, unknown
 def test_the_nearest_is_named() -> None:
     error = unknown("the model has no output", "logit", ["logits", "boxes"], "it gives")
     assert isinstance(error, KeyError)
-    assert str(error) == (
-        "the model has no output 'logit'\n  fix: did you mean 'logits'? it gives logits, boxes"
-    )
+    assert error.message == "the model has no output 'logit'"
+    assert error.fix == "did you mean 'logits'? it gives logits, boxes"
     assert meant("LOGITS", ["logits"]) == "did you mean 'logits'? there are logits"
     assert meant("x", ["logits"]) == "there are logits"
     assert meant(3, []) == "there are none"

@@ -113,12 +113,8 @@ def test_absent_inputs_several_outputs_and_dtypes() -> None:
 
 
 def test_descriptions_instead_of_arrays() -> None:
-    add = op.prepare(
-        "add",
-        {},
-        [("float32", (2, 3), (4, 8)), (np.float32, (3,))],
-        [(np.dtype("float32"), (2, 3))],
-    )
+    inputs = [("float32", (2, 3), (4, 8)), (np.float32, (3,))]
+    add = op.prepare("add", {}, inputs, [(np.dtype("float32"), (2, 3))])
     x, row = values(3, 2), values(3)
     y = np.empty((2, 3), np.float32)
     add([x.T, row], [y])
@@ -170,9 +166,8 @@ def test_quantized_factors_are_read_as_they_lie() -> None:
         assert np.array_equal(out * scale, x.astype(np.float32) @ real_w)
         dense = np.ascontiguousarray(w.T)
         again = np.empty_like(out)
-        op.prepare(name, attrs, [spec, ("qint8", (7, 6), None, columns)], [again])(
-            [given, dense], [again]
-        )
+        copied = op.prepare(name, attrs, [spec, ("qint8", (7, 6), None, columns)], [again])
+        copied([given, dense], [again])
         assert np.array_equal(out, again)
 
 
@@ -207,9 +202,8 @@ def test_more_operands_than_a_new_context_has_room_for() -> None:
     run("concat", {"axis": 0}, parts, [y])
     assert np.array_equal(y, np.concatenate(parts))
     back = [np.empty((1, 2), np.float32) for _ in range(100)]
-    op.prepare("split", {"axis": 0, "sizes": [1] * 100}, [y], back).at(
-        [op.address(y)], [op.address(b) for b in back]
-    )
+    split = op.prepare("split", {"axis": 0, "sizes": [1] * 100}, [y], back)
+    split.at([op.address(y)], [op.address(b) for b in back])
     assert np.array_equal(np.concatenate(back), y)
 
 

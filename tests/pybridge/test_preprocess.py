@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -21,26 +23,23 @@ def test_bytes_of_a_picture_stay_as_they_are(picture: np.ndarray) -> None:
     assert made.dtype == np.uint8
     np.testing.assert_array_equal(made[0], picture)
     np.testing.assert_array_equal(samara.preprocess("bgr uint8 hwc", picture), picture[..., ::-1])
-    np.testing.assert_array_equal(
-        samara.preprocess("rgb uint8 chw", picture), picture.transpose(2, 0, 1)
-    )
+    planes = samara.preprocess("rgb uint8 chw", picture)
+    np.testing.assert_array_equal(planes, picture.transpose(2, 0, 1))
 
 
 def test_crop_rotation_and_mirror_are_those_of_numpy(picture: np.ndarray) -> None:
     part = picture[5:25, 3:33]
     for turns in range(4):
-        image = Image(
-            picture, "rgb", crop=(3, 5, 30, 20), rotation=90 * turns, mirror=turns % 2 == 0
-        )
+        turned: Any = {"rotation": 90 * turns, "mirror": turns % 2 == 0}
+        image = Image(picture, "rgb", crop=(3, 5, 30, 20), **turned)
         wanted = np.rot90(part, -turns)
         wanted = wanted[:, ::-1] if turns % 2 == 0 else wanted
         np.testing.assert_array_equal(samara.preprocess("rgb uint8 hwc", image), wanted)
 
 
 def test_floats_are_normalized_in_float32(picture: np.ndarray) -> None:
-    record = ImageRecord.parse(
-        "rgb float32 nchw crop=24x20 mean=123.675,116.28,103.53 std=58.4,57.1,57.4"
-    )
+    text = "rgb float32 nchw crop=24x20 mean=123.675,116.28,103.53 std=58.4,57.1,57.4"
+    record = ImageRecord.parse(text)
     made = samara.preprocess(record, picture)
     x = picture[5:25, 8:32].astype(np.float32)
     wanted = (x - np.array(record.mean, np.float32)) * np.array(record.scale, np.float32)
@@ -94,9 +93,8 @@ def test_records_survive_the_struct() -> None:
         again = record_of(record_struct(record))
         assert record_struct(again)[0].quant_zero == record_struct(record)[0].quant_zero
         gray = np.full((300, 290), 77, np.uint8)
-        np.testing.assert_array_equal(
-            samara.preprocess(again, gray), samara.preprocess(record, gray)
-        )
+        got, wanted = (samara.preprocess(r, gray) for r in (again, record))
+        np.testing.assert_array_equal(got, wanted)
         assert again.shape(300, 290) == record.shape(300, 290)
 
 

@@ -74,11 +74,8 @@ def test_structs_hold_records(text: str) -> None:
 def test_files_hold_records(tmp_path: Path) -> None:
     for text in RECORDS:
         record = AudioRecord.parse(text)
-        net = samara.trace(
-            lambda audio: audio + audio,
-            (samara.zeros(*record.tensor_shape, dtype=getattr(samara, record.dtype)),),
-            input_names=["audio"],
-        )
+        audio = samara.zeros(*record.tensor_shape, dtype=getattr(samara, record.dtype))
+        net = samara.trace(lambda audio: audio + audio, (audio,), input_names=["audio"])
         samara.export(net, tmp_path / "net.samara", preprocess={"audio": record})
         read = samara.Model(tmp_path / "net.samara").function(None).inputs[0].record
         assert read == record

@@ -6,21 +6,14 @@ from __future__ import annotations
 import gc
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from tests.pybridge.conftest import numbers
 
-from samara.pybridge import (
-    SamaraError,
-    Session,
-)
+from samara.pybridge import SamaraError, Session
 
 Files = dict[str, Path]
-
-
-def numbers(*shape: int) -> Any:
-    return np.arange(int(np.prod(shape)), dtype=np.float32).reshape(shape) / 4 - 1
 
 
 def test_profile_names_nodes_and_kernels(files: Files) -> None:
@@ -29,10 +22,8 @@ def test_profile_names_nodes_and_kernels(files: Files) -> None:
         session.profile()
     session.run({"x": numbers(2, 4)})
     rows = session.profile()
-    assert [(r.node, r.op, r.function, r.count) for r in rows] == [
-        ("h", "matmul", "main", 1),
-        ("r", "relu", "main", 1),
-    ]
+    found = [(r.node, r.op, r.function, r.count) for r in rows]
+    assert found == [("h", "matmul", "main", 1), ("r", "relu", "main", 1)]
     assert all(r.kernel for r in rows)
     assert all(r.total_us >= 0 and r.start_us >= 0 for r in rows)
     assert [r.source for r in rows] == ["", ""]  # tests/exporter/frontend/script has some
@@ -64,9 +55,6 @@ def test_profile_after_resize_has_nothing_to_repeat(files: Files) -> None:
 
 def test_profile_of_a_bound_call(files: Files) -> None:
     session = Session(files["loop"])
-    trips = np.array(4)
-    call = session.bind(
-        {"trips": trips, "x": np.zeros(64, np.float32)}, {"y": np.empty(64, np.float32)}
-    )
-    call()
+    feeds = {"trips": np.array(4), "x": np.zeros(64, np.float32)}
+    session.bind(feeds, {"y": np.empty(64, np.float32)})()
     assert [r.count for r in session.profile() if r.op == "add"] == [4]

@@ -50,14 +50,13 @@ def test_it_goes_with_the_block(temporary: Path) -> None:
 def test_what_the_system_says_is_one_sentence(temporary: Path) -> None:
     with pytest.raises(FileError) as caught, scratch_folder() as folder:
         raise OSError(errno.ENOSPC, FULL, str(folder / "a.o"))
-    assert (
-        caught.value.message == f"temporary files: {temporary} cannot be written: the disk is full"
-    )
+    said = f"temporary files: {temporary} cannot be written"
+    assert caught.value.message == f"{said}: the disk is full"
     assert caught.value.fix == "make room there, or set TMPDIR to a folder on another disk"
     assert caught.value.errno == errno.ENOSPC
     with pytest.raises(FileError, match="the disk is full"), scratch_folder():
         raise OSError(errno.ENOSPC, FULL, str(temporary))
-    # What is of another file is for others to say, also where that lies beside.
+    # An error about another file passes unchanged, even if that file lies in the same folder.
     with pytest.raises(OSError, match="No space") as other, scratch_folder():
         raise OSError(errno.ENOSPC, FULL, str(temporary / "dist"))
     assert not isinstance(other.value, FileError)
@@ -65,9 +64,8 @@ def test_what_the_system_says_is_one_sentence(temporary: Path) -> None:
 
 def test_no_folder_can_be_written(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", list)
-    with pytest.raises(
-        FileError, match=f"temporary files: {temporary} cannot be written"
-    ) as caught:
+    said = f"temporary files: {temporary} cannot be written"
+    with pytest.raises(FileError, match=said) as caught:
         scratch_folder().__enter__()
     assert "TMPDIR" in (caught.value.fix or "")
 

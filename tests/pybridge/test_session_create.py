@@ -10,13 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from samara.pybridge import (
-    BackendError,
-    LimitError,
-    SamaraError,
-    Session,
-    ShapeError,
-)
+from samara.pybridge import BackendError, LimitError, SamaraError, Session, ShapeError
 
 Files = dict[str, Path]
 

@@ -3,7 +3,7 @@
 
     SAMARA_MODELS=FOLDER python make_answers.py
 
-Every step is written here once more, in floats where samara computes in integers. answers.npz has
+Every step is written here again, in floats where samara computes in integers. answers.npz has
 what came out.
 """
 

@@ -96,7 +96,7 @@ def spoken(text: str, *options: str) -> tuple[np.ndarray, int]:
 
 
 def quiet(rng: np.random.Generator, seconds: float, rate: int) -> np.ndarray:
-    """A room where nobody speaks."""
+    """A room without speech."""
     return rng.normal(0, 25, round(seconds * rate))
 
 

@@ -24,12 +24,9 @@ LOGITS = np.linspace(-4, 4, 10, dtype=np.float32).reshape(1, 10)
 def classifier(last: Any, classes: int = 10) -> Program:
     """One output `y` [1, classes], whose last operator is the caller's."""
     weights = samara.ones(3, classes) * 0.5
-    return samara.trace(
-        lambda image: last(image.mean((2, 3)) @ weights),
-        (samara.zeros(1, 3, 32, 48),),
-        input_names=["image"],
-        output_names=["y"],
-    )
+    names: Any = {"input_names": ["image"], "output_names": ["y"]}
+    image = samara.zeros(1, 3, 32, 48)
+    return samara.trace(lambda image: last(image.mean((2, 3)) @ weights), (image,), **names)
 
 
 def detector(count: int = 6, dims: Any = None) -> Program:

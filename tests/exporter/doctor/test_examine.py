@@ -192,14 +192,8 @@ def test_tables_are_no_slow_computation(tmp_path: Path) -> None:
     assert reasons(slow) == {
         "float64": "2 nodes compute in float64, by portable kernels, an element at a time"
     }
-    moved = doctor(
-        saved(
-            tmp_path,
-            "g (double[4] x) => (double[4, 1] y) { y = Unsqueeze(x, a) }".replace(
-                "{", "<int64[1] a = {1}> {", 1
-            ),
-        )
-    )
+    text = "g (double[4] x) => (double[4, 1] y) <int64[1] a = {1}> { y = Unsqueeze(x, a) }"
+    moved = doctor(saved(tmp_path, text))
     assert moved.findings == ()
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import samara
@@ -14,13 +16,8 @@ GOOD = "rgb float32 nchw resize=32x24 mean=127.5 std=127.5"
 
 
 def program(dims: dict[str, dict[int, str]] | None = None) -> Program:
-    return samara.trace(
-        lambda image: image * 2.0,
-        (samara.zeros(1, 3, 24, 32),),
-        input_names=["image"],
-        output_names=["y"],
-        dynamic=dims,
-    )
+    names: Any = {"input_names": ["image"], "output_names": ["y"], "dynamic": dims}
+    return samara.trace(lambda image: image * 2.0, (samara.zeros(1, 3, 24, 32),), **names)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,12 +18,8 @@ from samara.exporter.ir.records import records_of
 
 @pytest.fixture
 def program() -> Program:
-    return samara.trace(
-        lambda image: image.mean((2, 3)),
-        (samara.zeros(1, 3, 24, 32),),
-        input_names=["image"],
-        output_names=["y"],
-    )
+    names: Any = {"input_names": ["image"], "output_names": ["y"]}
+    return samara.trace(lambda image: image.mean((2, 3)), (samara.zeros(1, 3, 24, 32),), **names)
 
 
 def test_what_fits_is_in_the_program(program: Program, tmp_path: Path) -> None:

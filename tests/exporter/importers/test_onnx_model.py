@@ -6,21 +6,15 @@ from __future__ import annotations
 import inspect
 
 import onnx
-import pytest
-from onnx import TensorProto, helper
+from onnx import helper
+from tests.exporter.importers.onnx.models import built, normal, refused
 
 import samara
 from samara.exporter.importers.onnx import importer
 
 
 def _model(op: str) -> onnx.ModelProto:
-    graph = helper.make_graph(
-        [helper.make_node(op, ["x"], ["y"])],
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    return built([helper.make_node(op, ["x"], ["y"])], {"x": normal(2)}, ["y"], opset=17)
 
 
 def test_a_model_becomes_a_program() -> None:
@@ -28,11 +22,8 @@ def test_a_model_becomes_a_program() -> None:
     assert [v.name for v in program.main.inputs] == ["input"]
 
 
-def test_all_problems_are_raised_together() -> None:
-    model = _model("Relu")
-    model.graph.node[0].op_type = "NoSuchOperator"
-    with pytest.raises(samara.UnsupportedError, match="NoSuchOperator"):
-        samara.import_onnx(model)
+def test_unknown_operators_are_refused() -> None:
+    refused(_model("NoSuchOperator"), samara.UnsupportedError, "NoSuchOperator")
 
 
 def test_arguments_are_those_of_diagnose() -> None:

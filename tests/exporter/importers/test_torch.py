@@ -152,7 +152,7 @@ def test_axes_without_a_name() -> None:
     assert str(program.main.inputs[0].type.shape[0]) == "input.0"
 
 
-# ---- operators of one's own ----
+# ---- custom operators ----
 
 
 class Scale(nn.Module):

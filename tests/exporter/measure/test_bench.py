@@ -16,10 +16,7 @@ from tests.pages import EVIL, read
 
 from samara.exporter.measure import bench as module
 from samara.exporter.measure import peers
-from samara.exporter.measure.bench import (
-    bench,
-    trace,
-)
+from samara.exporter.measure.bench import bench, trace
 from samara.exporter.opening import opened
 from samara.exporter.types import SamaraError, ShapeError
 
@@ -38,13 +35,9 @@ def test_samara_beside_onnxruntime(onnx_path: Path) -> None:
             progress=lambda a, b: seen.append((a, b)),
         )
     assert seen == [(i + 1, 5) for i in range(5)]
+    engines = [("samara", ""), ("samara", "scalar"), ("onnxruntime", "")]
     assert [(r.engine.split()[0], r.threads, r.isa) for r in report.rows] == [
-        ("samara", 1, ""),
-        ("samara", 1, "scalar"),
-        ("onnxruntime", 1, ""),
-        ("samara", 2, ""),
-        ("samara", 2, "scalar"),
-        ("onnxruntime", 2, ""),
+        (name, threads, isa) for threads in (1, 2) for name, isa in engines
     ]
     assert report.answers_agree
     assert report.flops is not None
@@ -60,12 +53,8 @@ def test_samara_beside_onnxruntime(onnx_path: Path) -> None:
         if row is not own:
             assert row.ratio == pytest.approx(first.median_ms / row.median_ms)
             assert row.tolerances is not None
-    assert [(c.threads, c.isa) for c in report.cold] == [
-        (1, ""),
-        (1, "scalar"),
-        (2, ""),
-        (2, "scalar"),
-    ]
+    cold = [(c.threads, c.isa) for c in report.cold]
+    assert cold == [(1, ""), (1, "scalar"), (2, ""), (2, "scalar")]
     assert all(c.open_ms > 0 and c.create_ms > 0 and c.first_run_ms > 0 for c in report.cold)
     assert report.nodes
     # The convolution is called by the relu that was fused into it, and found by its own name too.

@@ -43,11 +43,8 @@ def calls(second: int | str) -> Program:
 def test_a_function_with_several_holders() -> None:
     same = functions_inside(calls("n"), "main", {"n": 4})
     assert list(same) == ["main", "half", "last"]
-    assert (same["half"].path, same["half"].holders, same["half"].sizes) == (
-        "one/body",
-        2,
-        {"m": 4},
-    )
+    half = same["half"]
+    assert (half.path, half.holders, half.sizes) == ("one/body", 2, {"m": 4})
     assert (same["last"].path, same["last"].holders) == ("three/body", 2)
     assert same["last"].sizes == {"k": 4}
     other = functions_inside(calls(5), "main", {"n": 4})
@@ -57,11 +54,8 @@ def test_a_function_with_several_holders() -> None:
 
 def test_what_a_loop_grows_has_no_size() -> None:
     main = ProgramBuilder().function("main")
-    trips, x, y = (
-        main.input("trips", "i64", []),
-        main.input("x", "f32", ["n"]),
-        main.input("y", "f32", ["m"]),
-    )
+    trips = main.input("trips", "i64", [])
+    x, y = main.input("x", "f32", ["n"]), main.input("y", "f32", ["m"])
     body = main.child("body")
     body.input("i", "i64", [])
     go = body.input("go", "bool", [])

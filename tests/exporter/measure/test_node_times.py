@@ -60,17 +60,11 @@ def test_nodes_of_branches_and_loops(steered_path: Path) -> None:
     assert grown.path == "choose/then/repeat/body/grown"
     assert (grown.function, grown.executions) == ("main/fast/body", 3)
     assert grown.gflops == pytest.approx(2 * 50 * 3 / grown.median_us / 1e3)
-    assert (
-        {n.path for n in by_path}
-        == {n.path for n in by_function}
-        == {
-            "choose/then/repeat",
-            "choose/then/repeat/body/grown",
-        }
-    )
+    found, same = ({n.path for n in nodes} for nodes in (by_path, by_function))
+    assert found == same == {"choose/then/repeat", "choose/then/repeat/body/grown"}
     assert {n.path for n in every.nodes} == {n.path for n in by_path} | {"is_fast", "choose"}
     assert every.not_reached == ("choose/else/magnitude",)
-    assert 0.5 < every.share <= 1.0  # inner nodes are not counted once more
+    assert 0.5 < every.share <= 1.0  # inner nodes are not counted twice
     shares = {n.path: n.share for n in every.nodes}
     assert (shares["choose"] or 0) > (shares["choose/then/repeat/body/grown"] or 1) > 0
     text = nodes_text(every.nodes, every.share, None, every.not_reached)

@@ -67,10 +67,8 @@ def test_one_rule_for_every_scheme(tmp_path: Path, rng: np.random.Generator, sch
 
 def test_the_coarser_side_decides() -> None:
     plain, half = Precision(), Precision(frozenset({"float16"}))
-    weights, integers = (
-        Precision(frozenset({"int8"})),
-        Precision(frozenset({"int8"}), frozenset({"int8"})),
-    )
+    int8 = frozenset({"int8"})
+    weights, integers = Precision(int8), Precision(int8, int8)
     assert bound_of(plain, plain).kind == bound_of(integers, integers).kind == "tolerance"
     assert (bound_of(plain, half).kind, bound_of(plain, half).name) == ("range", "float16")
     assert bound_of(half, weights) == bound_of(weights, plain) == Bound("sqnr", 10.0, "int8")

@@ -85,13 +85,8 @@ def test_summary_says_what_is_not_finite() -> None:
     assert (facts["min"], facts["max"], facts["finite"]) == (1.0, 3.0, False)
     assert summary(np.full(2, np.nan))["min"] is None
     assert summary(np.zeros((0, 2)))["max"] is None
-    assert summary(np.array([True, False])) == {
-        "dtype": "bool",
-        "shape": [2],
-        "min": False,
-        "max": True,
-        "finite": True,
-    }
+    ends = {"min": False, "max": True, "finite": True}
+    assert summary(np.array([True, False])) == {"dtype": "bool", "shape": [2], **ends}
 
 
 def test_labels(samara_path: Path, counter_path: Path) -> None:

@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.exporter.passes.programs import normal, program
+from tests.exporter.quantize.programs import PLAIN, applied, held, node_of, seen
 
 from samara.exporter.ir import Array, Builder, Node, Program
 from samara.exporter.quantize import bias
-from samara.exporter.quantize._layers import TensorStats
-from samara.exporter.quantize._pipeline import apply, prepare
-from samara.exporter.quantize.calibration import observe
-from samara.exporter.quantize.observers import Histogram, MovingAverage
 from samara.exporter.quantize.recipe import Recipe
 
 
@@ -24,21 +21,12 @@ def data(count: int = 8) -> list[Array]:
     return [normal(1, 6, 6, 4, seed=i) + means for i in range(count)]
 
 
-def seen(arrays: list[Array]) -> TensorStats:
-    stats = TensorStats("x", Histogram(), MovingAverage())
-    for a in arrays:
-        observe(stats, a)
-    return stats
-
-
 def net(groups: int = 1, with_bias: bool = True) -> Program:
     def build(b: Builder) -> Any:
         x = b.input("x", "f32", [1, 6, 6, 4])
         w = b.const(normal(8, 3, 3, 4 // groups, seed=1), "w")
-        return b.op(
-            "conv", x, w, b.const(normal(8, seed=2), "b") if with_bias else None,
-            strides=(1, 1), dilations=(1, 1), pads=(0,) * 4, groups=groups,
-        )  # fmt: skip
+        offset = b.const(normal(8, seed=2), "b") if with_bias else None
+        return b.op("conv", x, w, offset, **PLAIN, groups=groups)
 
     return program(build)
 
@@ -55,22 +43,19 @@ def rounded(w: Array) -> Array:
 @pytest.mark.parametrize("groups", [1, 2, 4])
 @pytest.mark.parametrize("with_bias", [False, True])
 def test_the_mean_of_each_channel_is_restored(groups: int, with_bias: bool) -> None:
-    p = net(groups, with_bias)
-    node = product(p)
-    w = node.inputs[1]
-    assert w is not None
-    assert w.constant is not None
-    back = rounded(w.constant)
-    fixed = bias.corrected(node, back, seen(data()))
+    node = product(net(groups, with_bias))
+    w = held(node.inputs[1])
+    back = rounded(w)
+    fixed = bias.corrected(node, back, seen(*data()))
     assert fixed is not None
-    old = node.inputs[2].constant if with_bias and node.inputs[2] is not None else 0.0
+    old = held(node.inputs[2]) if with_bias else 0.0
 
     def means(weights: Array, offset: Any) -> Array:
         runs = [node.op.reference(a, weights, None, None, **node.attrs) + offset for a in data()]
         mean: Array = np.mean(runs, axis=(0, 1, 2, 3))
         return mean
 
-    want = means(w.constant, old)
+    want = means(w, old)
     before = np.abs(means(back.astype(np.float32), old) - want)
     after = np.abs(means(back.astype(np.float32), fixed.data) - want)
     assert after.max() < 0.25 * before.max()
@@ -85,38 +70,27 @@ def test_matrix_products_of_both_orders() -> None:
                         transpose_w=turned)  # fmt: skip
 
         node = product(program(build))
-        w = node.inputs[1]
-        assert w is not None
-        assert w.constant is not None
+        w = held(node.inputs[1])
         x = normal(50, 4, seed=3) + 2
-        moved = bias.shift(node, rounded(w.constant), seen([x]))
-        error = rounded(w.constant) - w.constant
+        moved = bias.shift(node, rounded(w), seen(x))
+        error = rounded(w) - w
         assert moved == pytest.approx((x @ (error.T if turned else error)).mean(axis=0), abs=1e-4)
 
 
 def test_nothing_known_or_nothing_wrong_changes_nothing() -> None:
     node = product(net())
-    w = node.inputs[1]
-    assert w is not None
-    assert w.constant is not None
-    assert bias.corrected(node, rounded(w.constant), None) is None
-    assert bias.corrected(node, w.constant, seen(data())) is None
-    other = seen([normal(3, 7)])
-    assert bias.corrected(node, rounded(w.constant), other) is None
+    w = held(node.inputs[1])
+    assert bias.corrected(node, rounded(w), None) is None
+    assert bias.corrected(node, w, seen(*data())) is None
+    assert bias.corrected(node, rounded(w), seen(normal(3, 7))) is None
 
 
 def test_it_can_be_switched_off() -> None:
     p = net()
     found: dict[bool, Array] = {}
     for on in (False, True):
-        recipe = Recipe(bias_correction=on)
-        done = apply(prepare(p, data(), recipe), recipe)
-        made = next(n for n in done.simulated.main.nodes if n.op.name == "conv").inputs[2]
-        assert made is not None
-        assert made.constant is not None
-        found[on] = made.constant
-    old = product(p).inputs[2]
-    assert old is not None
-    assert old.constant is not None
-    assert found[False] == pytest.approx(old.constant, abs=1e-3)  # rounded to a whole step
+        done = applied(p, data(), Recipe(bias_correction=on))
+        found[on] = held(node_of(done.simulated, "conv").inputs[2])
+    old = held(product(p).inputs[2])
+    assert found[False] == pytest.approx(old, abs=1e-3)  # rounded to a whole step
     assert np.abs(found[True] - found[False]).max() > 5e-3

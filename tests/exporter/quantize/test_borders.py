@@ -14,18 +14,17 @@ from samara.exporter.quantize._borders import int8_borders
 from samara.exporter.quantize.recipe import Recipe
 
 
-def pairs(**more: bool) -> Program:
+def pairs(shared: bool = False) -> Program:
     """x through quantize and dequantize, a float operator, and such a pair again."""
 
     def build(b: Builder) -> Any:
         def pair(v: Any, scale: float) -> Any:
-            return b.op(
-                "dequantize", b.op("quantize", v, scales=(scale,), zero_points=(3,), axis=-1)
-            )
+            steps = b.op("quantize", v, scales=(scale,), zero_points=(3,), axis=-1)
+            return b.op("dequantize", steps)
 
         x = b.input("x", "f32", [2, 4])
         y = pair(b.op("neg", pair(x, 0.5)), 0.25)
-        return [y, b.op("abs", x)] if more.get("shared") else y
+        return [y, b.op("abs", x)] if shared else y
 
     return program(build)
 
@@ -55,8 +54,7 @@ def test_answers_stay() -> None:
 
 
 def test_an_input_that_float_operators_use_stays_float() -> None:
-    p = pairs(shared=True)
-    after = int8_borders(p, Recipe(inputs="int8"))
+    after = int8_borders(pairs(shared=True), Recipe(inputs="int8"))
     assert after.main.inputs[0].type.dtype.short == "f32"
     assert ops(after)["quantize"] == 2
 

@@ -42,7 +42,7 @@ def read(given: Any, to: tuple[Value, ...]) -> list[dict[str, Array]]:
         np.stack([data(2, 3), data(2, 3) + 1]),
         {"x": np.stack([data(1, 2, 3), data(1, 2, 3) + 1])},
         [data(2, 3).astype(np.float64), data(2, 3) + 1],
-        [data(2, 3).tolist() and data(2, 3).astype(np.int64), data(2, 3) + 1],
+        [data(2, 3).astype(np.int64), data(2, 3) + 1],
     ],
 )
 def test_one_input(given: Any) -> None:
@@ -102,12 +102,8 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_cases_in_an_archive(tmp_path: Path) -> None:
-    arrays: dict[str, Any] = {
-        "one/a": data(1, 2),
-        "one/b": data(3),
-        "two/a": data(1, 2),
-        "two/b": data(3) + 1,
-    }
+    arrays: dict[str, Any] = {"one/a": data(1, 2), "one/b": data(3)}
+    arrays |= {"two/a": data(1, 2), "two/b": data(3) + 1}
     np.savez(tmp_path / "c.npz", **arrays)
     found = read(tmp_path / "c.npz", TWO)
     assert len(found) == 2
@@ -128,17 +124,13 @@ def test_cases_in_an_archive(tmp_path: Path) -> None:
         ({"a": data(5, 2), "b": data(4, 3)}, TWO, "differ in the number of samples"),
         ({"c": data(5, 2)}, TWO, "no input 'c'"),
         (7, ONE, "calibration data is int"),
+        # An image in the other layout: the error says how to turn it.
+        ([data(1, 8, 8, 3)], inputs(x=[1, 3, 8, 8]), r"transpose\(0, 3, 1, 2\)"),
     ],
 )
 def test_what_does_not_fit_is_refused(given: Any, to: tuple[Value, ...], match: str) -> None:
     with pytest.raises(QuantizationError, match=match):
         read(given, to)
-
-
-def test_images_in_another_layout_are_told_how_to_turn() -> None:
-    nchw = inputs(x=[1, 3, 8, 8])
-    with pytest.raises(QuantizationError, match=r"transpose\(0, 3, 1, 2\)"):
-        read([data(1, 8, 8, 3)], nchw)
 
 
 def test_integers_are_not_made_of_floats() -> None:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.exporter.passes.programs import conv, normal, ops, program
+from tests.exporter.quantize.programs import agreement, applied, node_of
 
 from samara.exporter.ir import Builder, Function, Node, Value
 from samara.exporter.quantize._clusters import Cluster, find_clusters
-from samara.exporter.quantize._pipeline import apply, prepare
-from samara.exporter.quantize.recipe import Recipe
 
 X = [1, 6, 6, 4]
 
@@ -39,9 +38,8 @@ def gelu(b: Builder, x: Value) -> Any:
     cube = b.op("mul", b.op("mul", x, x), x)
     inner = b.op("add", x, b.op("mul", cube, b.const(np.float32(0.044715))))
     t = b.op("tanh", b.op("mul", inner, b.const(np.float32(0.7978845608))))
-    return b.op(
-        "mul", b.op("mul", x, b.const(np.float32(0.5))), b.op("add", t, b.const(np.float32(1)))
-    )
+    half = b.op("mul", x, b.const(np.float32(0.5)))
+    return b.op("mul", half, b.op("add", t, b.const(np.float32(1))))
 
 
 def test_a_function_of_one_tensor_is_one_cluster() -> None:
@@ -82,8 +80,7 @@ def test_one_operator_alone_is_no_cluster() -> None:
 def between(middle: Callable[[Builder, Value], Any]) -> Any:
     p = program(lambda b: conv(b, middle(b, conv(b, b.input("x", "f32", X), 4)), 3, seed=2))
     feeds = [{"x": normal(*X, seed=i)} for i in range(6)]
-    done = apply(prepare(p, feeds, Recipe()), Recipe())
-    return p, done, feeds
+    return p, applied(p, feeds), feeds
 
 
 def test_a_cluster_between_products_is_one_table() -> None:
@@ -101,24 +98,19 @@ def test_a_clamp_of_a_product_belongs_to_the_product() -> None:
     assert ops(done.program)["qlookup"] == 1
 
     _, done, _ = between(lambda b, y: gelu(b, b.op("relu", y)))
-    first = next(n for n in done.program.main.nodes if n.op.name == "qconv")
-    assert first.outputs[0].type.quant is not None
-    assert first.outputs[0].type.quant.zero_point == -128  # behind the relu
+    quant = node_of(done.program, "qconv").outputs[0].type.quant
+    assert quant is not None
+    assert quant.zero_point == -128  # behind the relu
 
 
 def test_only_the_ends_are_rounded() -> None:
     p, done, feeds = between(gelu)
-    want = [next(iter(p.run(f).values())) for f in feeds]
-    got = [next(iter(done.program.run(f).values())) for f in feeds]
-    noise = np.square(np.stack(want) - np.stack(got)).mean()
-    assert 10 * np.log10(np.square(np.stack(want)).mean() / noise) > 32
+    assert agreement(p, done.program, feeds) > 32
 
 
 @pytest.mark.parametrize("op", ["isnan", "isinf", "atan2", "mod"])
 def test_every_pointwise_operator_may_be_in_a_cluster(op: str) -> None:
-    """The plan and the pass that makes the tables ask the row, so that neither stops at an operator
-    that the other knows.
-    """
+    """The plan and the pass that makes the tables both ask the operator's row."""
 
     def build(b: Builder, x: Value) -> Any:
         more = (b.const(np.float32(2)),) if op in ("atan2", "mod") else ()

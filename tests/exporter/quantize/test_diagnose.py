@@ -60,10 +60,8 @@ def test_too_few() -> None:
 
 def test_constant() -> None:
     zeros = np.zeros((20, 3, 16, 16), np.float32)
-    assert _kinds(_net(), zeros) == ["constant"]
-    assert _kinds(_net(), zeros + 0.5) == ["constant"]
-    same = np.repeat(_planes(_smooth(1)), 20, axis=0)
-    assert _kinds(_net(), same) == ["constant"]
+    for images in (zeros, zeros + 0.5, np.repeat(_planes(_smooth(1)), 20, axis=0)):
+        assert _kinds(_net(), images) == ["constant"]
 
 
 def test_out_of_the_declared_range() -> None:
@@ -84,10 +82,10 @@ def test_the_range_may_be_declared_in_the_metadata() -> None:
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 def test_memory_in_the_other_order(layout: str) -> None:
     images = _smooth(20)
-    right = _planes(images) if layout == "NCHW" else images
-    wrong = (
-        images.reshape(20, 3, 16, 16) if layout == "NCHW" else _planes(images).reshape(images.shape)
-    )
+    right: Array = _planes(images)
+    wrong: Array = images.reshape(20, 3, 16, 16)
+    if layout == "NHWC":
+        right, wrong = images, _planes(images).reshape(images.shape)
     assert _kinds(_net(layout), right) == []
     assert _kinds(_net(layout), wrong) == ["layout"]
 

@@ -8,10 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.exporter.passes.programs import conv, normal, program
-from tests.exporter.quantize.programs import agreement, cnn, samples
+from tests.exporter.quantize.programs import (
+    PLAIN,
+    POOL,
+    agreement,
+    applied,
+    cnn,
+    held,
+    node_of,
+    samples,
+)
 
 from samara.exporter.ir import Array, Builder, Program, Value, verify
-from samara.exporter.quantize._pipeline import apply, observed_tensors, prepare
+from samara.exporter.quantize._pipeline import observed_tensors
 from samara.exporter.quantize.calibration import calibrate
 from samara.exporter.quantize.equalize import equalize, find_pairs
 from samara.exporter.quantize.recipe import Recipe
@@ -29,8 +38,7 @@ def uneven(*shape: int, axis: int = 0, seed: int = 0) -> Array:
 
 def window(b: Builder, x: Value, w: Array, bias: Array | None = None, **attrs: Any) -> Any:
     given = None if bias is None else b.const(bias)
-    full: dict[str, Any] = {"strides": (1, 1), "dilations": (1, 1), "pads": (1,) * 4, **attrs}
-    return b.op("conv", x, b.const(w), given, **full)
+    return b.op("conv", x, b.const(w), given, **{**PLAIN, "pads": (1,) * 4, **attrs})
 
 
 def chain(between: str = "relu", **attrs: Any) -> Program:
@@ -52,10 +60,8 @@ def feeds() -> list[dict[str, Array]]:
 
 def spread(p: Program, index: int) -> float:
     """The largest over the smallest channel of the convolution's weights."""
-    w = [n for n in p.main.nodes if n.op.name == "conv"][index].inputs[1]
-    assert w is not None
-    assert w.constant is not None
-    largest = np.abs(w.constant).max(axis=(1, 2, 3))
+    w = held([n for n in p.main.nodes if n.op.name == "conv"][index].inputs[1])
+    largest = np.abs(w).max(axis=(1, 2, 3))
     return float(largest.max() / largest.min())
 
 
@@ -74,13 +80,7 @@ def test_channels_get_alike_and_answers_stay(between: str, attrs: dict[str, Any]
 def test_pooling_between_and_grouped_convolutions() -> None:
     def build(b: Builder) -> Any:
         y = window(b, b.input("x", "f32", X), uneven(8, 3, 3, 4), normal(8))
-        pool: dict[str, Any] = {
-            "kernel": (2, 2),
-            "strides": (2, 2),
-            "dilations": (1, 1),
-            "pads": (0,) * 4,
-        }
-        y = b.op("max_pool", b.op("relu", y), **pool)
+        y = b.op("max_pool", b.op("relu", y), **POOL)
         return window(b, y, normal(12, 3, 3, 2, seed=3), groups=4)
 
     before = program(build)
@@ -104,10 +104,8 @@ def test_matrix_products(turned: bool) -> None:
     assert pairs == 1
     data = [{"x": normal(3, 4, seed=i)} for i in range(4)]
     assert agreement(before, after, data) > 100
-    first = next(n for n in after.main.nodes if n.op.name == "matmul").inputs[1]
-    assert first is not None
-    assert first.constant is not None
-    largest = np.abs(first.constant).max(axis=1 if turned else 0)
+    first = held(node_of(after, "matmul").inputs[1])
+    largest = np.abs(first).max(axis=1 if turned else 0)
     assert largest.max() / largest.min() < 100
 
 
@@ -121,8 +119,7 @@ def test_what_is_not_homogeneous_or_used_twice_is_left_alone() -> None:
 
     def shared(b: Builder) -> Any:
         w = b.const(normal(4, 1, 1, 4))
-        attrs: dict[str, Any] = {"strides": (1, 1), "dilations": (1, 1), "pads": (0,) * 4}
-        return b.op("conv", b.op("conv", b.input("x", "f32", X), w, **attrs), w, **attrs)
+        return b.op("conv", b.op("conv", b.input("x", "f32", X), w, **PLAIN), w, **PLAIN)
 
     for build in (twice, shared):
         p = program(build)
@@ -197,10 +194,8 @@ def test_it_makes_less_noise_in_int8() -> None:
     p = uneven_inside()
     found = {}
     for on in (False, True):
-        recipe = Recipe(equalize=on, observer="minmax")
-        found[on] = agreement(
-            p, apply(prepare(p, [f["x"] for f in feeds()], recipe), recipe).program, feeds()
-        )
+        done = applied(p, feeds(), Recipe(equalize=on, observer="minmax"))
+        found[on] = agreement(p, done.program, feeds())
     assert found[True] > found[False] + 10
 
 

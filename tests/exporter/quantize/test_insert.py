@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.exporter.passes.programs import conv, normal, ops, program
-from tests.exporter.quantize.programs import agreement, cnn, samples
+from tests.exporter.quantize.programs import (
+    PLAIN,
+    POOL,
+    agreement,
+    applied,
+    cnn,
+    node_of,
+    samples,
+)
 
 from samara.exporter.ir import Array, Builder, Program, Value, verify
 from samara.exporter.quantize._layers import Applied, LayerRecord
-from samara.exporter.quantize._pipeline import apply, prepare
 from samara.exporter.quantize.recipe import Recipe
 
 X = [1, 6, 6, 4]
@@ -21,7 +28,7 @@ X = [1, 6, 6, 4]
 
 def made(p: Program, feeds: list[dict[str, Array]], **recipe: Any) -> Applied:
     chosen = Recipe.from_dict(recipe)
-    done = apply(prepare(p, feeds, chosen), chosen)
+    done = applied(p, feeds, chosen)
     verify(done.simulated)
     verify(done.program)
     return done
@@ -118,13 +125,9 @@ def test_a_convolution_is_observed_behind_its_clamp_only() -> None:
     done = between(lambda b, y: b.op("relu", y), bias_correction=False)
     assert quant_after(done, "relu").zero_point == -128
     first = next(x for x in done.layers if x.op == "conv")
-    assert first.output == next(
-        n.outputs[0].name for n in done.simulated.main.nodes if n.op.name == "relu"
-    )
-    assert len([n for n in done.simulated.main.nodes if n.op.name == "quantize"]) == 2
-    assert ops(done.program) == {
-        "quantize": 1, "qconv": 2, "cast": 1, "mul": 1,
-    }  # fmt: skip
+    assert first.output == node_of(done.simulated, "relu").outputs[0].name
+    assert ops(done.simulated)["quantize"] == 2
+    assert ops(done.program) == {"quantize": 1, "qconv": 2, "cast": 1, "mul": 1}
 
 
 def test_a_clamp_of_a_tensor_with_another_user_is_a_table() -> None:
@@ -142,7 +145,7 @@ def test_a_clamp_of_a_tensor_with_another_user_is_a_table() -> None:
         ("reshape", {"shape": (1, 36, 1, 4)}),
         ("transpose", {"perm": (0, 2, 1, 3)}),
         ("slice", {"begin": (0, 1, 1, 0), "end": (1, 5, 5, 4), "step": (1, 1, 1, 1)}),
-        ("max_pool", {"kernel": (2, 2), "strides": (2, 2), "dilations": (1, 1), "pads": (0,) * 4}),
+        ("max_pool", POOL),
         ("pad", {"pads": (0, 1, 1, 0, 0, 1, 1, 0), "mode": "reflect"}),
     ],
 )
@@ -201,7 +204,7 @@ def test_pointwise_work_behind_the_last_product_stays_float() -> None:
 
 
 def test_a_layer_may_be_left_alone() -> None:
-    name = next(n.outputs[0].name for n in cnn().main.nodes if n.op.name == "conv")
+    name = node_of(cnn(), "conv").outputs[0].name
     done = made(cnn(), samples(), layers={name: {"scheme": "float"}})
     record = next(x for x in done.layers if x.name == name)
     assert (record.scheme, record.reason) == ("float", "the recipe says so")
@@ -256,10 +259,8 @@ def test_small_weights_beside_a_large_bias_stay_within_int32() -> None:
     def build(b: Builder) -> Any:
         w = np.full((2, 1, 1, 4), 1e-9, np.float32)
         w[1] = 1
-        y = b.op(
-            "conv", b.input("x", "f32", X), b.const(w), b.const(np.array([100, 1], np.float32)),
-            strides=(1, 1), dilations=(1, 1), pads=(0,) * 4,
-        )  # fmt: skip
+        bias = b.const(np.array([100, 1], np.float32))
+        y = b.op("conv", b.input("x", "f32", X), b.const(w), bias, **PLAIN)
         return conv(b, y, 2, seed=4)
 
     p = program(build)
@@ -272,10 +273,8 @@ def test_a_channel_of_zeros_keeps_its_bias() -> None:
     def build(b: Builder) -> Any:
         w = normal(3, 1, 1, 4)
         w[1] = 0
-        return b.op(
-            "conv", b.input("x", "f32", X), b.const(w), b.const(np.array([1, 0.037, 2], np.float32)),
-            strides=(1, 1), dilations=(1, 1), pads=(0,) * 4,
-        )  # fmt: skip
+        bias = b.const(np.array([1, 0.037, 2], np.float32))
+        return b.op("conv", b.input("x", "f32", X), b.const(w), bias, **PLAIN)
 
     done = made(program(build), feeds())
     (out,) = done.program.run(feeds()[0]).values()
@@ -286,7 +285,7 @@ def test_a_channel_of_zeros_keeps_its_bias() -> None:
 def test_the_bias_of_a_float_result_is_part_of_the_sums() -> None:
     done = made(cnn(), samples())
     assert ops(done.program)["add"] == 0
-    product = next(n for n in done.program.main.nodes if n.op.name == "qmatmul")
+    product = node_of(done.program, "qmatmul")
     assert len(product.inputs) == 3
     assert product.inputs[2] is not None
     assert product.inputs[2].type.dtype.short == "i32"

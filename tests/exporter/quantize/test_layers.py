@@ -5,18 +5,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.exporter.quantize.programs import seen
 
-from samara.exporter.quantize._layers import TensorStats
 from samara.exporter.quantize.calibration import observe
-from samara.exporter.quantize.observers import Histogram, MovingAverage
 from samara.exporter.types import Quant, QuantizationError
-
-
-def seen(*arrays: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> TensorStats:
-    stats = TensorStats("x", Histogram(), MovingAverage())
-    for a in arrays:
-        observe(stats, a)
-    return stats
 
 
 def test_saturation_is_the_share_beyond_the_range() -> None:

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.exporter.passes.programs import apply as apply_pass
-from tests.exporter.passes.programs import conv, normal, ops, program
-from tests.exporter.quantize.programs import agreement, cnn, samples
+from tests.exporter.passes.programs import apply, conv, normal, ops, program
+from tests.exporter.quantize.programs import PLAIN, agreement, applied, cnn, samples
 
 from samara.exporter.ir import Builder, Program, verify
 from samara.exporter.passes import fuse_affine
 from samara.exporter.quantize._layers import Applied
-from samara.exporter.quantize._pipeline import apply, prepare
 from samara.exporter.quantize.recipe import Recipe
 
 X = [1, 6, 6, 4]
@@ -23,7 +21,7 @@ WEIGHTS = ("int8-dynamic", "int8-weights", "int4-weights", "fp16")
 
 def made(p: Program, scheme: str, **recipe: Any) -> Applied:
     chosen = Recipe.from_dict({"scheme": scheme, **recipe})
-    done = apply(prepare(p, None, chosen), chosen)
+    done = applied(p, None, chosen)
     verify(done.program)
     return done
 
@@ -63,18 +61,13 @@ def test_what_a_scheme_cannot_do_is_said() -> None:
     first = next(x for x in made(cnn(), "int4-weights").layers if x.op == "conv")
     assert first.scheme == "int8-weights"
     assert "matrix products" in first.reason
-    transposed = program(
-        lambda b: b.op(
-            "conv_transpose",
-            b.input("x", "f32", X),
-            b.const(normal(3, 2, 2, 4)),
-            strides=(2, 2),
-            dilations=(1, 1),
-            pads=(0,) * 4,
-            output_padding=(0, 0),
-        )
-    )
-    (record,) = made(transposed, "int8-dynamic").layers
+
+    def build(b: Builder) -> Any:
+        attrs = {**PLAIN, "strides": (2, 2), "output_padding": (0, 0)}
+        w = b.const(normal(3, 2, 2, 4))
+        return b.op("conv_transpose", b.input("x", "f32", X), w, **attrs)
+
+    (record,) = made(program(build), "int8-dynamic").layers
     assert record.scheme == "int8-weights"
     assert "no dynamic form" in record.reason
 
@@ -102,15 +95,12 @@ def test_embeddings(scheme: str) -> None:
 
     p = program(build)
     feeds = [{"ids": np.arange(i, i + 9)} for i in range(0, 40, 4)]
-    chosen = Recipe(scheme=scheme)
-    done = apply(prepare(p, feeds if scheme == "int8" else None, chosen), chosen)
+    done = applied(p, feeds if scheme == "int8" else None, Recipe(scheme=scheme))
     want = {"fp16": "gather"}.get(scheme, "gather_blocks")
     assert ops(done.program)[want] == 1
     assert agreement(p, done.program, feeds) > (15 if scheme == "int4-weights" else 25)
     record = next(x for x in done.layers if x.op == "gather")
-    assert record.scheme == {"int8": "int8-weights", "int8-dynamic": "int8-weights"}.get(
-        scheme, scheme
-    )
+    assert record.scheme == ("int8-weights" if scheme in ("int8", "int8-dynamic") else scheme)
 
 
 def test_computed_weights_and_residuals_stay_float() -> None:
@@ -130,7 +120,7 @@ def test_a_factor_per_channel_stays_float(scheme: str) -> None:
         x = b.op("relu", b.input("x", "f32", [1, 6, 6, 8]))
         return b.op("add", b.op("mul", x, b.const(normal(8))), b.const(normal(8, seed=3)))
 
-    p = apply_pass(fuse_affine.PASS, program(build))
+    p = apply(fuse_affine.PASS, program(build))
     done = made(p, scheme).program
     assert ops(done) == {"relu": 1, "conv": 1}
     assert dtypes(done) == ["f32"]
@@ -152,11 +142,9 @@ def test_bodies_are_done_too() -> None:
     p = program(build)
     feeds = [{"x": normal(*X), "c": np.array(c)} for c in (True, False)]
     for scheme, op in (("int8-weights", "conv"), ("int8", "conv_dynamic")):
-        chosen = Recipe(scheme=scheme)
-        done = apply(prepare(p, feeds, chosen), chosen)
+        done = applied(p, feeds, Recipe(scheme=scheme))
         assert ops(done.program)[op] == 2
         assert agreement(p, done.program, feeds) > 30
         assert len(done.notes) == 1
-        assert [x.scheme for x in done.layers if x.op == "conv"] == [
-            "int8-dynamic" if scheme == "int8" else scheme
-        ] * 2
+        used = "int8-dynamic" if scheme == "int8" else scheme
+        assert [x.scheme for x in done.layers if x.op == "conv"] == [used] * 2

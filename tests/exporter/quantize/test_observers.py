@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,13 @@ from samara.exporter.quantize.observers import (
     thinned,
 )
 from samara.exporter.types import QuantizationError
+
+
+def histogram(*arrays: Any) -> Histogram:
+    h = Histogram()
+    for a in arrays:
+        h.add(a)
+    return h
 
 
 def rng() -> np.random.Generator:
@@ -92,10 +101,7 @@ def test_scales_per_channel() -> None:
 
 def test_pieces_and_their_order_do_not_matter() -> None:
     data = rng().normal(0, 1, 5000) * np.exp(rng().normal(0, 3, 5000))
-    whole, pieces = Histogram(), Histogram()
-    whole.add(data)
-    for piece in np.array_split(data[::-1], 37):
-        pieces.add(piece)
+    whole, pieces = histogram(data), histogram(*np.array_split(data[::-1], 37))
     assert whole.total == pieces.total == 5000
     assert whole.exponent == pieces.exponent
     assert whole.first == pieces.first
@@ -114,23 +120,20 @@ def test_memory_is_bounded_and_the_range_may_grow() -> None:
 
 def test_every_value_lies_in_its_bin() -> None:
     data = rng().normal(5, 2, 1000)
-    h = Histogram()
-    h.add(data)
+    h = histogram(data)
     counts, _ = np.histogram(data, h.edges())
     assert np.array_equal(h.counts, counts)
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-30, -7.25, 1e30])
 def test_a_constant(value: float) -> None:
-    h = Histogram()
-    h.add(np.full(10, value))
+    h = histogram(np.full(10, value))
     assert h.counts.sum() == 10
     assert np.count_nonzero(h.counts) == 1
 
 
 def test_outside() -> None:
-    h = Histogram()
-    h.add(np.linspace(0, 1, 1001)[:-1])
+    h = histogram(np.linspace(0, 1, 1001)[:-1])
     assert h.outside(0.1, 0.8) == pytest.approx(0.3, abs=0.01)
     assert h.outside(-1, 2) == 0
 
@@ -169,13 +172,12 @@ def test_every_observer_takes_a_constant_and_what_is_not_finite(name: str) -> No
 @pytest.mark.parametrize("name", OBSERVERS)
 def test_what_was_kept_gives_the_same_range(name: str) -> None:
     data = rng().normal(0, 1, (3, 2000))
-    observer, histogram, moving = make_observer(name), Histogram(), MovingAverage()
+    observer, moving = make_observer(name), MovingAverage()
     for piece in data:
         observer.update(piece)
-        histogram.add(piece)
         moving.update(piece)
     extremes = (float(data.min()), float(data.max()))
-    found = range_of(parse_observer(name), histogram, extremes, moving.range())
+    found = range_of(parse_observer(name), histogram(*data), extremes, moving.range())
     assert found == pytest.approx(observer.range())
 
 

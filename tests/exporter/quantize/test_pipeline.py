@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.exporter.passes.programs import conv, normal, ops, program
-from tests.exporter.quantize.programs import agreement, cnn, images, samples
+from tests.exporter.quantize.programs import agreement, applied, cnn, images, node_of, samples
 
 from samara.exporter.export import export
 from samara.exporter.ir import open_program, to_bytes
@@ -35,17 +35,15 @@ def test_recipes_are_tried_on_one_observation() -> None:
 
 
 def test_a_layer_may_have_its_own_observer() -> None:
-    name = next(n.name for n in cnn().main.nodes if n.op.name == "matmul")
-    recipe = Recipe.from_dict(
-        {"layers": {name: {"observer": "minmax", "granularity": "per-tensor"}}}
-    )
-    done = apply(prepare(cnn(), images(), recipe), recipe)
+    layer = {"observer": "minmax", "granularity": "per-tensor"}
+    recipe = Recipe.from_dict({"layers": {node_of(cnn(), "matmul").name: layer}})
+    done = applied(cnn(), images(), recipe)
     kinds = {x.op: x.weights[0].kind for x in done.layers if x.weights}
     assert kinds == {"conv": "int8 per channel", "matmul": "int8 per tensor"}
 
 
 def test_the_runtime_gives_what_the_reference_gives(tmp_path: Path) -> None:
-    done = apply(prepare(cnn(), images(), Recipe()), Recipe())
+    done = applied(cnn(), images())
     session = Session(Model(to_bytes(done.program)))
     report = export(done.program, tmp_path / "q.samara")
     again = Session(tmp_path / "q.samara")
@@ -59,7 +57,7 @@ def test_the_runtime_gives_what_the_reference_gives(tmp_path: Path) -> None:
 def test_an_optimized_file_may_be_quantized(tmp_path: Path) -> None:
     export(cnn(), tmp_path / "f.samara")
     p = open_program(tmp_path / "f.samara")
-    done = apply(prepare(p, images(), Recipe()), Recipe())
+    done = applied(p, images())
     assert ops(done.program)["qconv"] == 2
     assert ops(done.program)["relu"] == 0
     assert agreement(cnn(), done.program, samples(seed=9)) > 25
@@ -88,16 +86,16 @@ def test_int8_needs_data_and_others_do_not() -> None:
     assert not needs_ranges(cnn(), Recipe(scheme="fp16"))
     with pytest.raises(QuantizationError, match="needs calibration data"):
         prepare(cnn(), None, Recipe())
-    name = next(n.name for n in cnn().main.nodes if n.op.name == "matmul")
-    mixed = Recipe.from_dict({"scheme": "fp16", "layers": {name: "int8"}})
+    layers = {node_of(cnn(), "matmul").name: "int8"}
+    mixed = Recipe.from_dict({"scheme": "fp16", "layers": layers})
     with pytest.raises(QuantizationError, match="needs calibration data"):
         prepare(cnn(), None, mixed)
-    done = apply(prepare(cnn(), images(), mixed), mixed)
+    done = applied(cnn(), images(), mixed)
     assert ops(done.program)["qmatmul"] == 1
 
 
 def test_a_quantized_program_is_refused() -> None:
-    done = apply(prepare(cnn(), images(), Recipe()), Recipe())
+    done = applied(cnn(), images())
     with pytest.raises(QuantizationError, match="quantized already"):
         prepare(done.program, images(), Recipe())
 
@@ -107,13 +105,13 @@ def test_symbolic_sizes() -> None:
         lambda b: conv(b, b.op("relu", conv(b, b.input("x", "f32", ["n", "h", "w", 4]), 4)), 3)
     )
     data = [{"x": normal(1, 5 + i, 6, 4, seed=i)} for i in range(6)]
-    done = apply(prepare(p, data, Recipe()), Recipe())
+    done = applied(p, data)
     assert ops(done.program)["qconv"] == 2
     assert agreement(p, done.program, [{"x": normal(1, 5, 6, 4, seed=i)} for i in range(4)]) > 25
 
 
 def test_nothing_to_do_is_no_error() -> None:
     p = program(lambda b: b.op("neg", b.input("x", "f32", [2, 3])))
-    done = apply(prepare(p, [normal(2, 3)], Recipe()), Recipe())
+    done = applied(p, [normal(2, 3)])
     assert ops(done.program) == {"neg": 1}
     assert [x.scheme for x in done.layers] == ["float"]

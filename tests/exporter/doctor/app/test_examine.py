@@ -8,6 +8,7 @@ import random
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.exporter.doctor.app.made import (
@@ -27,18 +28,9 @@ from samara.exporter.types import FileError, ModelFormatError, SamaraError
 
 JNI = "lib/arm64-v8a/libsamara_jni.so"
 PLIST = plistlib.dumps({"CFBundleExecutable": "App", "MinimumOSVersion": "15.0"})
-XCLIST = plistlib.dumps(
-    {
-        "AvailableLibraries": [
-            {
-                "LibraryIdentifier": "ios-arm64",
-                "LibraryPath": "libsamara.a",
-                "SupportedArchitectures": ["arm64"],
-                "SupportedPlatform": "ios",
-            }
-        ]
-    }
-)
+LISTED: dict[str, Any] = {"LibraryIdentifier": "ios-arm64", "LibraryPath": "libsamara.a"}
+LISTED |= {"SupportedArchitectures": ["arm64"], "SupportedPlatform": "ios"}
+XCLIST = plistlib.dumps({"AvailableLibraries": [LISTED]})
 
 
 def android(model: bytes) -> dict[str, bytes]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small ONNX models and what else runs them: the witness is onnxruntime, or onnx.reference where it lacks something."""
+"""Small ONNX models, and their witness: onnxruntime, or onnx.reference for what it lacks."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ import onnx
 import onnx.helper as oh
 import onnx.parser
 import onnxruntime
+import pytest
 from onnx.reference import ReferenceEvaluator
 
 from samara.exporter.export import export
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.ir import Program
+from samara.exporter.types import SamaraError
 from samara.pybridge.model import Model
 from samara.pybridge.session import Session
 
 Array = npt.NDArray[Any]
 Feeds = Mapping[str, Array]
+Errors = type[SamaraError] | tuple[type[SamaraError], ...]
 
 
 def normal(*shape: int, seed: int = 0) -> Array:
@@ -39,10 +42,36 @@ def scalar(value: float, dtype: Any = np.float32) -> Array:
     return np.array(value, dtype)
 
 
+def tensor(array: Array, name: str) -> onnx.TensorProto:
+    return onnx.numpy_helper.from_array(array, name)
+
+
 def parse(graph: str, opset: int = 21, more: str = "") -> onnx.ModelProto:
     """A model from the text of its graph, `name (inputs) => (outputs) { nodes }`."""
     head = f'<ir_version: 8, opset_import: ["" : {opset}{more}]>\n'
     return onnx.parser.parse_model(head + graph)
+
+
+def built(
+    nodes: Sequence[onnx.NodeProto],
+    inputs: Mapping[str, Array | tuple[int, Sequence[Any]]],
+    outputs: Sequence[str],
+    initializers: Sequence[onnx.TensorProto] = (),
+    opset: int = 21,
+    domain: str = "",
+    *,
+    ir_version: int = 10,
+) -> onnx.ModelProto:
+    """A model of these nodes. An input is given by an array to feed, or by element type and shape."""
+    infos = []
+    for name, x in inputs.items():
+        if isinstance(x, np.ndarray):
+            x = oh.np_dtype_to_tensor_dtype(x.dtype), x.shape
+        infos.append(oh.make_tensor_value_info(name, *x))
+    results = [oh.make_empty_tensor_value_info(n) for n in outputs]
+    graph = oh.make_graph(nodes, "tested", infos, results, initializers)
+    opsets = [oh.make_opsetid("", opset)] + [oh.make_opsetid(domain, 1)] * bool(domain)
+    return oh.make_model(graph, opset_imports=opsets, ir_version=ir_version)
 
 
 @dataclass(frozen=True)
@@ -59,38 +88,46 @@ class Case:
     symbolic: bool = False  # dims of the inputs are symbols
     atol: float = 1e-6
     rtol: float = 1e-5
-    steps: int = 0  # that integer results may be off by
+    steps: int = 0  # largest allowed error of integer results
     reference: bool = False  # onnx.reference is the witness
 
     def model(self) -> onnx.ModelProto:
         names = ["" if x is None else f"x{i}" for i, x in enumerate(self.inputs)]
         made = [f"y{i}" for i in range(self.outputs)]
         node = oh.make_node(self.op, names, made, domain=self.domain, name="tested", **self.attrs)
-        infos, initializers = [], []
-        for i, x in enumerate(self.inputs):
-            if x is None:
-                continue
-            if i in self.constants:
-                initializers.append(onnx.numpy_helper.from_array(x, names[i]))
-                continue
-            # What may be a shape operand keeps its length.
-            static = not self.symbolic or (x.dtype == np.int64 and x.ndim == 1)
-            shape: list[Any] = list(x.shape) if static else [f"d{i}_{a}" for a in range(x.ndim)]
-            kind = oh.np_dtype_to_tensor_dtype(x.dtype)
-            infos.append(oh.make_tensor_value_info(names[i], kind, shape))
-        results = [oh.make_empty_tensor_value_info(n) for n in made]
-        graph = oh.make_graph([node], "tested", infos, results, initializers)
-        opsets = [oh.make_opsetid("", self.opset)]
-        if self.domain:
-            opsets.append(oh.make_opsetid(self.domain, 1))
-        return oh.make_model(graph, opset_imports=opsets, ir_version=8)
+        given = [(i, x) for i, x in enumerate(self.inputs) if x is not None]
+        constants = [tensor(x, f"x{i}") for i, x in given if i in self.constants]
+        inputs: dict[str, Array | tuple[int, Sequence[Any]]] = {}
+        for name, x in self.feeds().items():
+            inputs[name] = x
+            # A possible shape operand keeps its length.
+            if self.symbolic and not (x.dtype == np.int64 and x.ndim == 1):
+                shape = [f"d{name[1:]}_{a}" for a in range(x.ndim)]
+                inputs[name] = (oh.np_dtype_to_tensor_dtype(x.dtype), shape)
+        return built([node], inputs, made, constants, self.opset, self.domain, ir_version=8)
 
     def feeds(self) -> dict[str, Array]:
-        return {
-            f"x{i}": x
-            for i, x in enumerate(self.inputs)
-            if x is not None and i not in self.constants
-        }
+        given = ((i, x) for i, x in enumerate(self.inputs) if i not in self.constants)
+        return {f"x{i}": x for i, x in given if x is not None}
+
+    def run(self) -> dict[str, Array]:
+        """The interpreter's results."""
+        return import_onnx(self.model()).run(self.feeds())
+
+    def refused(self, error: Errors, match: str | None = None) -> SamaraError:
+        """The import raises this error. Returns it."""
+        return refused(self.model(), error, match)
+
+    def fails(self, error: Errors, match: str | None = None) -> None:
+        """A run by the interpreter raises this error."""
+        with pytest.raises(error, match=match):
+            self.run()
+
+    def gives(self, want: Feeds, **limits: Any) -> Program:
+        """The interpreter and the C runtime compute these results. Returns the Program."""
+        program = import_onnx(self.model())
+        agree_both(program, self.feeds(), want, **limits)
+        return program
 
     def check(self) -> Program:
         """Import the node; its results are the witness's. Returns the Program."""
@@ -102,11 +139,8 @@ class Case:
 
     def check_native(self) -> Program:
         """check(), by the C runtime too."""
-        program = self.check()
-        (got,) = native(program, self.feeds())
         want = witness(self.model(), self.feeds(), reference=self.reference)
-        agree(got, want, atol=self.atol, rtol=self.rtol, steps=self.steps)
-        return program
+        return self.gives(want, atol=self.atol, rtol=self.rtol, steps=self.steps)
 
 
 def native(program: Program, *feeds: Feeds) -> list[dict[str, Array]]:
@@ -164,6 +198,13 @@ def answer(model: onnx.ModelProto, feeds: Feeds) -> dict[str, Array]:
     (got,) = native(program, feeds)
     agree(got, program.run(feeds))
     return got
+
+
+def refused(model: Any, error: Errors, match: str | None = None, **options: Any) -> SamaraError:
+    """The import of a model (with options) raises this error. Returns it."""
+    with pytest.raises(error, match=match) as caught:
+        import_onnx(model, **options)
+    return caught.value
 
 
 def ms(op: str, inputs: Any, attrs: Any = None, constants: Any = (), **more: Any) -> Case:

@@ -145,9 +145,8 @@ def _input_shape(_: ModelProto, graph: GraphProto, rng: Rng) -> None:
     elif kind == 2:
         tensor.shape.dim[rng.integers(len(tensor.shape.dim))].dim_param = "n"
     else:
-        tensor.shape.dim[rng.integers(len(tensor.shape.dim))].dim_value = _INTS[
-            rng.integers(len(_INTS))
-        ]
+        at = rng.integers(len(tensor.shape.dim))
+        tensor.shape.dim[at].dim_value = _INTS[rng.integers(len(_INTS))]
 
 
 def _input_type(_: ModelProto, graph: GraphProto, rng: Rng) -> None:
@@ -161,10 +160,8 @@ def _input_type(_: ModelProto, graph: GraphProto, rng: Rng) -> None:
 
 def _tensor(_: ModelProto, graph: GraphProto, rng: Rng) -> None:
     """Initializers that do not hold what they declare, or hold another shape or type."""
-    tensors = [
-        *graph.initializer,
-        *(a.t for n in graph.node for a in n.attribute if a.HasField("t")),
-    ]
+    attributes = (a for n in graph.node for a in n.attribute)
+    tensors = [*graph.initializer, *(a.t for a in attributes if a.HasField("t"))]
     if not tensors:
         return
     t: TensorProto = tensors[rng.integers(len(tensors))]
@@ -212,23 +209,7 @@ def _opset(model: ModelProto, _: GraphProto, rng: Rng) -> None:
 
 Mutation = Callable[[ModelProto, GraphProto, Rng], None]
 _MUTATIONS: tuple[Mutation, ...] = (
-    _drop_input,
-    _rewire,
-    _rewire,
-    _more_inputs,
-    _outputs,
-    _drop_attribute,
-    _retype_attribute,
-    _change_attribute,
-    _change_attribute,
-    _strange_attribute,
-    _other_operator,
-    _input_shape,
-    _input_shape,
-    _input_type,
-    _tensor,
-    _swap,
-    _duplicate,
-    _drop,
-    _opset,
+    *(_drop_input, _rewire, _rewire, _more_inputs, _outputs, _drop_attribute, _retype_attribute),
+    *(_change_attribute, _change_attribute, _strange_attribute, _other_operator, _input_shape),
+    *(_input_shape, _input_type, _tensor, _swap, _duplicate, _drop, _opset),
 )

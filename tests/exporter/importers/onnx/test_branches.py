@@ -9,7 +9,6 @@ import numpy as np
 import onnx
 import pytest
 from tests.exporter.importers.onnx.models import (
-    Array,
     Case,
     check,
     check_native,
@@ -17,6 +16,7 @@ from tests.exporter.importers.onnx.models import (
     kinds,
     normal,
     parse,
+    refused,
     scalar,
 )
 
@@ -32,10 +32,6 @@ TRUE, FALSE = np.array(True), np.array(False)
 X = normal(2, 3)
 
 
-def flag(value: bool) -> Array:
-    return np.array(value)
-
-
 # ---- If
 
 
@@ -43,9 +39,8 @@ def test_if() -> None:
     model = parse("""g (float[n, 3] x, bool c) => (float[n, 3] y, float[n, 3] z) {
         y, z = If(c) <then_branch = t () => (float[n, 3] a, float[n, 3] b) { a = Relu(x)  b = Neg(x) },
                       else_branch = e () => (float[n, 3] a2, float[n, 3] b2) { a2 = Neg(x)  b2 = Identity(x) }> }""")
-    program = check(
-        model, {"x": X, "c": TRUE}, {"x": X, "c": FALSE}, {"x": normal(5, 3), "c": TRUE}
-    )
+    feeds = ((X, TRUE), (X, FALSE), (normal(5, 3), TRUE))
+    program = check(model, *({"x": x, "c": c} for x, c in feeds))
     assert kinds(program) == ["if"]
 
 
@@ -115,10 +110,8 @@ def test_branches_of_different_rank_are_split() -> None:
     """The rest is cloned into both; in each the rank, and so the second condition, is known."""
     program = import_onnx(parse(SPLIT))
     assert kinds(program) == ["if"]
-    np.testing.assert_allclose(
-        program.run({"x": X, "c": TRUE})["y"], np.maximum(X, 0).sum(1), rtol=1e-6
-    )
-    np.testing.assert_allclose(program.run({"x": X, "c": FALSE})["y"], X.max(1), rtol=1e-6)
+    for c, want in ((TRUE, np.maximum(X, 0).sum(1)), (FALSE, X.max(1))):
+        np.testing.assert_allclose(program.run({"x": X, "c": c})["y"], want, rtol=1e-6)
     bodies = [f for name, f in program.functions.items() if name != "main"]
     assert not any(n.op.name == "if" for f in bodies for n in f.nodes)
 
@@ -165,8 +158,7 @@ def test_a_trap_says_which_value_avoids_it(tmp_path: Path) -> None:
     assert avoid in doctor(tmp_path / "m.onnx").text()
     frozen = import_onnx(tmp_path / "m.onnx", consts={"sr": 16000})
     assert not any(n.op.name == "trap" for f in frozen.functions.values() for n in f.nodes)
-    with pytest.raises(SamaraError, match="needs two matrices"):
-        import_onnx(tmp_path / "m.onnx", consts={"sr": 8000})
+    refused(tmp_path / "m.onnx", SamaraError, "needs two matrices", consts={"sr": 8000})
 
 
 def test_a_trap_of_sizes_says_sizes() -> None:
@@ -179,18 +171,16 @@ def test_a_trap_of_sizes_says_sizes() -> None:
         y = Gemm(r, w) }""")
     with pytest.raises(SamaraError) as caught:
         import_onnx(model).run({"x": normal(2, 3)})
-    assert "this branch runs when n//2 != 2, as for n = 1 … 3 (n is axis 0 of 'x')" in str(
-        caught.value
-    )
-    assert "the program handles n//2 == 2, as for n = 4 … 5" in str(caught.value)
+    text = str(caught.value)
+    assert "this branch runs when n//2 != 2, as for n = 1 … 3 (n is axis 0 of 'x')" in text
+    assert "the program handles n//2 == 2, as for n = 4 … 5" in text
 
 
 def test_a_long_reason_leaves_room_for_the_way_out() -> None:
     message = _message(Condition("a"), "é" * 900, Condition("b", {"sr": "1"}))
     assert len(message.encode()) <= MAX_MESSAGE_BYTES
-    assert message.endswith(
-        "the program handles b: feed that, or freeze it at export (--const sr=1)"
-    )
+    avoid = "the program handles b: feed that, or freeze it at export (--const sr=1)"
+    assert message.endswith(avoid)
 
 
 def test_predicates_are_known_in_their_branch() -> None:
@@ -211,9 +201,8 @@ def test_ranks_that_differ_to_the_end() -> None:
     model = parse("""g (float[2, 3] x, bool c) => (float[a] y) <int64[1] axis = {0}> {
         y = If(c) <then_branch = t () => (float[2, 3] a) { a = Relu(x) },
                    else_branch = e () => (float[3] b) { b = ReduceSum<keepdims = 0>(x, axis) }> }""")
-    with pytest.raises(UnsupportedError, match="up to the graph's outputs") as caught:
-        import_onnx(model)
-    assert "cut the graph" in str(caught.value)
+    caught = refused(model, UnsupportedError, "up to the graph's outputs")
+    assert "cut the graph" in str(caught)
 
 
 STEP = """one = Constant<value_int = 1>()  two = Constant<value_float = 2.0>()  zero = Constant<value_float = 0.0>()
@@ -228,7 +217,7 @@ INLINED = """r{0} = If(yes) <then_branch = w{0} () => (float[m] {1}) {{ {2} }},
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
 def test_the_rest_of_enclosing_graphs_is_split_too(depth: int) -> None:
-    """A branch that is taken in any case ends with ranks that differ: what follows knows them."""
+    """A branch that is always taken ends in values of different ranks; later nodes know these ranks."""
     text, last = STEP, "s"
     for k in range(depth):
         text, last = INLINED.format(k, last, text), f"r{k}"
@@ -243,9 +232,8 @@ def test_the_rest_after_a_definition_is_split_too(monkeypatch: pytest.MonkeyPatc
     """ONNX's definition of AffineGrid has a step that is a scalar for one element, else a vector."""
     monkeypatch.delitem(registry._HANDLERS, ("", "AffineGrid"))
     for depth in (1, 4):
-        case = Case("AffineGrid", [normal(2, 3, 4), ints(2, 1, depth, 3, 2)], {"align_corners": 1}, 20,
-                    reference=True, atol=1e-5)  # fmt: skip
-        case.check_native()
+        inputs, attrs = [normal(2, 3, 4), ints(2, 1, depth, 3, 2)], {"align_corners": 1}
+        Case("AffineGrid", inputs, attrs, 20, reference=True, atol=1e-5).check_native()
 
 
 def test_too_many_clones() -> None:
@@ -258,25 +246,22 @@ def test_too_many_clones() -> None:
     model = parse(
         f"g (float[2, 3] x, bool c) => (float[2, 3] y) <int64[1] axis = {{0}}> {{ {body} {total} }}"
     )
-    with pytest.raises(UnsupportedError, match=f"more than {MAX_CLONES} clones"):
-        import_onnx(model)
+    refused(model, UnsupportedError, f"more than {MAX_CLONES} clones")
 
 
 def test_problems_of_both_branches() -> None:
     model = parse("""g (float[2, 2] x, bool c) => (float y) {
         y = If(c) <then_branch = t () => (float a) { a = RandomNormalLike(x) },
                    else_branch = e () => (float[2, 2] b) { k = Bernoulli(x)  b = Relu(k) }> }""")
-    with pytest.raises(UnsupportedError, match="RandomNormalLike") as caught:
-        import_onnx(model)
-    assert "Bernoulli" in str(caught.value)
+    caught = refused(model, UnsupportedError, "RandomNormalLike")
+    assert "Bernoulli" in str(caught)
 
 
 def test_neither_branch_can_be_typed() -> None:
     model = parse("""g (float[2, 3] x, float[4] w, bool c) => (float y) {
         y = If(c) <then_branch = t () => (float a) { a = Add(x, w) },
                    else_branch = e () => (float b) { b = Sub(x, w) }> }""")
-    with pytest.raises(ShapeError, match="broadcast"):
-        import_onnx(model)
+    refused(model, ShapeError, "broadcast")
 
 
 # ---- Loop
@@ -304,11 +289,7 @@ def test_stacked_outputs_and_captures() -> None:
         last, all = Loop(trips, on, x) <body = b (int64 i, bool go, float[n, 3] a)
             => (bool go2, float[n, 3] a2, float[n, 3] out) {
             go2 = Identity(go)  a2 = Add(a, k)  out = Sub(a2, x) }> }""")
-    check(
-        model,
-        {"x": X, "trips": scalar(3, np.int64)},
-        {"x": normal(4, 3), "trips": scalar(1, np.int64)},
-    )
+    check(model, *({"x": x, "trips": scalar(n, np.int64)} for x, n in ((X, 3), (normal(4, 3), 1))))
 
 
 def test_a_carried_shape_may_grow() -> None:
@@ -351,24 +332,21 @@ def test_a_body_that_does_not_fit() -> None:
     model = parse("""g (float[2, 3] x, int64 trips) => (float[2, 3] y) <bool on = {1}> {
         y = Loop(trips, on, x, x) <body = b (int64 i, bool go, float[2, 3] a) => (bool go2, float[2, 3] a2) {
             go2 = Identity(go)  a2 = Add(a, x) }> }""")
-    with pytest.raises(UnsupportedError, match="does not fit 2 carried values"):
-        import_onnx(model)
+    refused(model, UnsupportedError, "does not fit 2 carried values")
 
 
 def test_a_carried_value_that_changes_its_type() -> None:
     model = parse("""g (float[2, 3] x, int64 trips) => (float[2, 3] y) <bool on = {1}, int64[1] axis = {0}> {
         y = Loop(trips, on, x) <body = b (int64 i, bool go, float[2, 3] a) => (bool go2, float[2, 3] a2) {
             go2 = Identity(go)  a2 = Unsqueeze(a, axis) }> }""")
-    with pytest.raises(ShapeError, match="carried value 0 enters as"):
-        import_onnx(model)
+    refused(model, ShapeError, "carried value 0 enters as")
 
 
 def test_problems_in_a_body() -> None:
     model = parse("""g (float[2, 2] x, int64 trips) => (float[2, 2] y) <bool on = {1}> {
         y = Loop(trips, on, x) <body = b (int64 i, bool go, float[2, 2] a) => (bool go2, float[2, 2] a2) {
             go2 = Identity(go)  d = RandomUniformLike(a)  a2 = Add(a, d) }> }""")
-    with pytest.raises(UnsupportedError, match="RandomUniformLike"):
-        import_onnx(model)
+    refused(model, UnsupportedError, "RandomUniformLike")
 
 
 def test_the_trip_count_may_come_from_a_shape() -> None:
@@ -377,7 +355,6 @@ def test_the_trip_count_may_come_from_a_shape() -> None:
         y = Loop(n, on, zero) <body = b (int64 i, bool go, float[3] a) => (bool go2, float[3] a2) {
             go2 = Identity(go)  row = Gather<axis = 0>(x, i)  a2 = Add(a, row) }> }""")
     check(model, {"x": X}, {"x": normal(5, 3)})
-    assert ints(1).dtype == np.int64
 
 
 @pytest.mark.parametrize(

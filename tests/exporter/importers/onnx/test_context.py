@@ -33,13 +33,8 @@ def context(
     """The node in a scope; `inputs` are (dtype, shape) of run-time tensors."""
     builder = ProgramBuilder().function("main")
     tensors = [onnx.numpy_helper.from_array(a, n) for n, a in (constants or {}).items()]
-    scope = Scope(
-        ImportState({"": 21}, convert_graph),
-        builder,
-        [node],
-        list(node.output),
-        initializers=tensors,
-    )
+    state = ImportState({"": 21}, convert_graph)
+    scope = Scope(state, builder, [node], list(node.output), initializers=tensors)
     for name, (dtype, shape) in inputs.items():
         scope.bind(name, builder.input(name, dtype, shape))
     return NodeContext(scope, node)

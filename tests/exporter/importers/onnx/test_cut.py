@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.exporter.importers.onnx.models import kinds, normal, parse
+from tests.exporter.importers.onnx.models import kinds, normal, parse, refused
 
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.importers.onnx.cut import cut_model
@@ -26,9 +26,8 @@ def test_outputs() -> None:
     program = import_onnx(MODEL, outputs=["b"])
     assert names(program) == (["x"], ["b"])
     assert kinds(program) == ["relu", "tanh"]
-    np.testing.assert_allclose(
-        program.run({"x": normal(2, 3)})["b"], np.tanh(np.maximum(normal(2, 3), 0)), rtol=1e-6
-    )
+    x = normal(2, 3)
+    np.testing.assert_allclose(program.run({"x": x})["b"], np.tanh(np.maximum(x, 0)), rtol=1e-6)
 
 
 def test_inputs() -> None:
@@ -75,28 +74,20 @@ def test_captured_tensors_are_needed() -> None:
     assert names(inside) == (["h", "c"], ["y"])
 
 
-def _cut(side: str, name: str) -> dict[str, Any]:
-    return {side: [name]}
-
-
 @pytest.mark.parametrize("side", ["inputs", "outputs"])
 def test_an_unknown_name(side: str) -> None:
     model = parse("g (float[2] x) => (float[2] result) { hidden = Relu(x)  result = Neg(hidden) }")
-    with pytest.raises(ShapeError, match="no tensor 'hiden'") as caught:
-        import_onnx(model, **_cut(side, "hiden"))
-    assert "near names: hidden" in str(caught.value)
-    with pytest.raises(ShapeError, match="no tensor 'qqqq'"):
-        import_onnx(model, **_cut(side, "qqqq"))
+    caught = refused(model, ShapeError, "no tensor 'hiden'", **{side: ["hiden"]})
+    assert "near names: hidden" in str(caught)
+    refused(model, ShapeError, "no tensor 'qqqq'", **{side: ["qqqq"]})
 
 
 def test_a_type_that_nobody_knows() -> None:
     model = parse(
         "g (float[2] x) => (float[2] y) { h = there.Mystery(x)  y = Relu(h) }", more=', "there" : 1'
     )
-    with pytest.raises(ShapeError, match="the type of tensor 'h' is not known"):
-        import_onnx(model, inputs=["h"])
+    refused(model, ShapeError, "the type of tensor 'h' is not known", inputs=["h"])
 
 
 def test_a_cut_to_nothing() -> None:
-    with pytest.raises(ShapeError, match="names no tensor"):
-        import_onnx(MODEL, outputs=[])
+    refused(MODEL, ShapeError, "names no tensor", outputs=[])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of docs/guides/onnx.md run as they stand."""
+"""The examples of docs/guides/onnx.md run unchanged."""
 
 from __future__ import annotations
 

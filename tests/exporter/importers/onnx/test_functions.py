@@ -8,7 +8,16 @@ import onnx
 import onnx.helper as oh
 import onnx.parser
 import pytest
-from tests.exporter.importers.onnx.models import Case, agree, kinds, normal, witness
+from tests.exporter.importers.onnx.models import (
+    Case,
+    agree,
+    built,
+    ints,
+    kinds,
+    normal,
+    refused,
+    witness,
+)
 
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.importers.onnx.functions import function_body, has_body, inlined
@@ -33,30 +42,25 @@ def test_functions_of_the_model() -> None:
 
 def test_a_function_of_another_opset_is_converted() -> None:
     text = LOCAL.replace('"" : 21, "local" : 1]>\ntwice', '"" : 18, "local" : 1]>\ntwice')
-    with pytest.raises(
-        UnsupportedError, match="cannot be expanded"
-    ):  # a call within a function has no types
-        import_onnx(onnx.parser.parse_model(text))
+    # A call within a function has no types.
+    refused(onnx.parser.parse_model(text), UnsupportedError, "cannot be expanded")
     text = text.replace("t = local.twice(a)", "t = Add(a, a)")
     got = import_onnx(onnx.parser.parse_model(text)).run({"x": normal(2, 3)})["y"]
     np.testing.assert_allclose(got, normal(2, 3) * 12, rtol=1e-6)
 
 
-@pytest.mark.parametrize("body", ["b = local.twice(a)", "t = local.scaled(a)  b = Add(t, t)"])
-def test_functions_that_call_themselves(body: str) -> None:
-    model = onnx.parser.parse_model(LOCAL.replace("b = Add(a, a)", body))
-    with pytest.raises(ModelFormatError, match="calls itself"):
-        import_onnx(model)
-
-
-def test_a_function_that_calls_itself_in_a_branch() -> None:
-    text = LOCAL.replace(
-        "b = Add(a, a)",
+@pytest.mark.parametrize(
+    "body",
+    [
+        "b = local.twice(a)",
+        "t = local.scaled(a)  b = Add(t, t)",
         """c = Constant<value_int = 1>()  k = Cast<to = 9>(c)
         b = If(k) <then_branch = t () => (p) { p = local.twice(a) }, else_branch = e () => (q) { q = Neg(a) }>""",
-    )
-    with pytest.raises(ModelFormatError, match="calls itself"):
-        import_onnx(onnx.parser.parse_model(text))
+    ],
+)
+def test_functions_that_call_themselves(body: str) -> None:
+    model = onnx.parser.parse_model(LOCAL.replace("b = Add(a, a)", body))
+    refused(model, ModelFormatError, "calls itself")
 
 
 def test_a_model_without_functions_is_left_alone() -> None:
@@ -66,8 +70,7 @@ def test_a_model_without_functions_is_left_alone() -> None:
 
 def test_an_unknown_function() -> None:
     text = LOCAL.replace("h = local.twice(x)", "h = local.thrice(x)")
-    with pytest.raises(UnsupportedError, match="local::thrice"):
-        import_onnx(onnx.parser.parse_model(text))
+    refused(onnx.parser.parse_model(text), UnsupportedError, "local::thrice")
 
 
 # ---- operators that ONNX defines by others
@@ -98,35 +101,18 @@ def test_attributes_reach_the_body() -> None:
 
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 def test_operators_are_imported_through_their_bodies(reduction: str) -> None:
-    scores, labels = normal(4, 5), np.array([1, 0, 4, 2], np.int64)
-    case = Case(
-        "SoftmaxCrossEntropyLoss",
-        [scores, labels],
-        {"reduction": reduction},
-        13,
-        reference=True,
-        rtol=1e-4,
-    )
-    case.check()
+    inputs, attrs = [normal(4, 5), ints(1, 0, 4, 2)], {"reduction": reduction}
+    Case("SoftmaxCrossEntropyLoss", inputs, attrs, 13, reference=True, rtol=1e-4).check()
 
 
 def test_outputs_that_are_not_asked_for() -> None:
     """A node may skip results in the middle."""
-    q = normal(1, 2, 3, 4)
-    node = oh.make_node(
-        "Attention", ["q", "k", "v"], ["y", "", "", "scores"], qk_matmul_output_mode=0
-    )
-    infos = [oh.make_tensor_value_info(n, 1, q.shape) for n in "qkv"]
-    outputs = [oh.make_empty_tensor_value_info(n) for n in ("y", "scores")]
-    model = oh.make_model(
-        oh.make_graph([node], "g", infos, outputs),
-        opset_imports=[oh.make_opsetid("", 23)],
-        ir_version=10,
-    )
+    results = ["y", "", "", "scores"]
+    node = oh.make_node("Attention", ["q", "k", "v"], results, qk_matmul_output_mode=0)
     feeds = {n: normal(1, 2, 3, 4, seed=i) for i, n in enumerate("qkv")}
-    agree(
-        import_onnx(model).run(feeds), witness(model, feeds, reference=True), rtol=1e-4, atol=1e-5
-    )
+    model = built([node], feeds, ["y", "scores"], opset=23)
+    want = witness(model, feeds, reference=True)
+    agree(import_onnx(model).run(feeds), want, rtol=1e-4, atol=1e-5)
 
 
 def test_has_body() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,17 @@ import numpy as np
 import onnx
 import onnx.helper as oh
 import pytest
-from tests.exporter.importers.onnx.models import Case, agree, check, kinds, normal, parse, witness
+from tests.exporter.importers.onnx.models import (
+    Case,
+    agree,
+    built,
+    check,
+    kinds,
+    normal,
+    parse,
+    refused,
+    witness,
+)
 
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.ir.program import QUANTIZATION
@@ -37,11 +48,9 @@ def test_every_kind_of_source(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"not a model", b"\x00" * 100, b"", b"\x08\x07"])
 def test_what_is_no_model(data: bytes, tmp_path: Path) -> None:
-    with pytest.raises(ModelFormatError, match="is not an ONNX model"):
-        import_onnx(data)
+    refused(data, ModelFormatError, "is not an ONNX model")
     (tmp_path / "m.onnx").write_bytes(data)
-    with pytest.raises(ModelFormatError, match=r"m\.onnx is not an ONNX model"):
-        import_onnx(tmp_path / "m.onnx")
+    refused(tmp_path / "m.onnx", ModelFormatError, r"m\.onnx is not an ONNX model")
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
@@ -62,11 +71,9 @@ def test_external_data(tmp_path: Path) -> None:
     agree(import_onnx(tmp_path / "m.onnx").run(FEEDS), witness(parse(TEXT), FEEDS))
     bare = onnx.load(tmp_path / "m.onnx", load_external_data=False)
     for source in (bare, bare.SerializeToString()):
-        with pytest.raises(UnsupportedError, match="keeps its data in another file"):
-            import_onnx(source)
+        refused(source, UnsupportedError, "keeps its data in another file")
     (tmp_path / "m.data").unlink()
-    with pytest.raises(UnsupportedError, match="cannot be read"):
-        import_onnx(tmp_path / "m.onnx")
+    refused(tmp_path / "m.onnx", UnsupportedError, "cannot be read")
 
 
 def test_external_data_stays_in_its_folder(tmp_path: Path) -> None:
@@ -78,8 +85,7 @@ def test_external_data_stays_in_its_folder(tmp_path: Path) -> None:
         if entry.key == "location":
             entry.value = "../m.data"
     (tmp_path / "inner" / "m.onnx").write_bytes(moved.SerializeToString())
-    with pytest.raises(UnsupportedError, match="cannot be read"):
-        import_onnx(tmp_path / "inner" / "m.onnx")
+    refused(tmp_path / "inner" / "m.onnx", UnsupportedError, "cannot be read")
 
 
 # ---- opsets
@@ -95,16 +101,14 @@ def test_supported_opsets(opset: int) -> None:
     ("opset", "fix"), [(0, "version_converter"), (10_000, "newer onnx package")]
 )
 def test_unsupported_opsets(opset: int, fix: str) -> None:
-    with pytest.raises(UnsupportedError, match="is outside 1") as caught:
-        import_onnx(parse(TEXT, opset))
-    assert fix in str(caught.value)
+    caught = refused(parse(TEXT, opset), UnsupportedError, "is outside 1")
+    assert fix in str(caught)
 
 
 def test_no_opset() -> None:
     model = parse(TEXT)
     del model.opset_import[:]
-    with pytest.raises(ModelFormatError, match="does not say which version"):
-        import_onnx(model)
+    refused(model, ModelFormatError, "does not say which version")
 
 
 # ---- inputs
@@ -139,24 +143,19 @@ def test_shapes() -> None:
         ({"x": "1x3"}, "not a sequence"),
         ({"x": [1, -3]}, "not a sequence"),
         ({"x": [1, 2.5]}, "not a sequence"),
-        ({"x": [2, 7]}, ""),
+        ({"x": [2, 7]}, "do not broadcast"),
     ],
 )
 def test_shapes_that_cannot_be(shapes: dict[str, Any], message: str) -> None:
-    with pytest.raises(ShapeError) as caught:
-        import_onnx(parse(TEXT), shapes=shapes)
-    assert message in str(caught.value)
+    refused(parse(TEXT), ShapeError, message, shapes=shapes)
 
 
 def test_a_shape_that_is_not_declared() -> None:
     model = parse("g (float x) => (float y) { y = Relu(x) }")
     model.graph.input[0].type.tensor_type.ClearField("shape")
-    with pytest.raises(ShapeError, match="declares no shape"):
-        import_onnx(model)
-    assert import_onnx(model, shapes={"x": [2, "n"]}).main.inputs[0].type.shape == (
-        as_dim(2),
-        sym("n"),
-    )
+    refused(model, ShapeError, "declares no shape")
+    (x,) = import_onnx(model, shapes={"x": [2, "n"]}).main.inputs
+    assert x.type.shape == (as_dim(2), sym("n"))
 
 
 def test_unknown_sizes_get_symbols() -> None:
@@ -175,19 +174,16 @@ def test_an_empty_list_of_axes_is_empty() -> None:
 def test_a_repeated_name() -> None:
     model = parse(TEXT)
     model.graph.input.append(model.graph.input[0])
-    with pytest.raises(ShapeError, match="input 'x' occurs 2 times"):
-        import_onnx(model)
+    refused(model, ShapeError, "input 'x' occurs 2 times")
     model = parse(TEXT)
     model.graph.output.append(model.graph.output[0])
-    with pytest.raises(ShapeError, match="output 'y' occurs 2 times"):
-        import_onnx(model)
+    refused(model, ShapeError, "output 'y' occurs 2 times")
 
 
 def test_no_outputs() -> None:
     model = parse(TEXT)
     del model.graph.output[:]
-    with pytest.raises(ModelFormatError, match="no outputs"):
-        import_onnx(model)
+    refused(model, ModelFormatError, "no outputs")
 
 
 def test_an_output_may_be_an_input_or_a_constant() -> None:
@@ -202,17 +198,8 @@ def test_an_output_may_be_an_input_or_a_constant() -> None:
 
 @pytest.mark.parametrize(("rank", "layout"), [(3, "NWC"), (4, "NHWC"), (4, "nhwc"), (5, "NDHWC")])
 def test_layout(rank: int, layout: str) -> None:
-    shape = [1, 2, 3, 4, 5][:rank]
-    model = oh.make_model(
-        oh.make_graph(
-            [oh.make_node("Relu", ["x"], ["y"])],
-            "g",
-            [oh.make_tensor_value_info("x", 1, shape)],
-            [oh.make_tensor_value_info("y", 1, shape)],
-        ),
-        opset_imports=[oh.make_opsetid("", 13)],
-    )
-    x = normal(*shape)
+    x = normal(*[1, 2, 3, 4, 5][:rank])
+    model = built([oh.make_node("Relu", ["x"], ["y"])], {"x": x}, ["y"], opset=13)
     last = np.moveaxis(x, 1, -1)
     both = import_onnx(model, layout={"x": layout, "y": layout})
     assert both.main.inputs[0].type.static_shape() == last.shape
@@ -226,8 +213,7 @@ def test_layout(rank: int, layout: str) -> None:
     [({"x": "NWC"}, "does not fit rank 4"), ({"x": "HWCN"}, "NHWC"), ({"q": "NHWC"}, "no 'q'")],
 )
 def test_layouts_that_cannot_be(layout: dict[str, str], message: str) -> None:
-    with pytest.raises(ShapeError, match=message):
-        import_onnx(IMAGE, layout=layout)
+    refused(IMAGE, ShapeError, message, layout=layout)
 
 
 # ---- state
@@ -286,15 +272,13 @@ def test_state_whose_shape_the_output_does_not_state() -> None:
     ],
 )
 def test_states_that_cannot_be(state: dict[str, str], message: str) -> None:
-    with pytest.raises(ShapeError, match=message):
-        import_onnx(parse(STREAM), state=state)
+    refused(parse(STREAM), ShapeError, message, state=state)
 
 
 def test_a_variable_needs_a_static_shape() -> None:
     text = "g (float[n, 2] h) => (float[n, 2] y) { y = Tanh(h) }"
-    with pytest.raises(ShapeError, match="needs a static one") as caught:
-        import_onnx(parse(text), state={"y": "h"})
-    assert "shapes={'h': [1, 2]}" in str(caught.value)
+    caught = refused(parse(text), ShapeError, "needs a static one", state={"y": "h"})
+    assert "shapes={'h': [1, 2]}" in str(caught)
     import_onnx(parse(text), state={"y": "h"}, shapes={"h": [1, 2]})
 
 
@@ -307,36 +291,24 @@ def test_all_problems_come_at_once() -> None:
         b = Det(a)  b2 = Det(x)  y = Add(b, b2)
         c = Concat<axis = 5>(x, x)  z = Neg(c)
         e = Add(d, d)  t = StringNormalizer(s) }""")
-    with pytest.raises(UnsupportedError) as caught:
-        import_onnx(model)
-    text = str(caught.value)
-    for part in (
-        "Det",
-        "b, b2",
-        "axis 5 is out of range",
-        "d\n",
-        "complex64",
-        "string",
-        "fix:",
-        "why:",
-    ):
+    caught = refused(model, UnsupportedError)
+    text = str(caught)
+    # StringNormalizer is unknown whatever it takes.
+    for part in ("Det", "b, b2", "axis 5 is out of range", "d\n", "complex64", "string", "fix:",
+                 "why:", "StringNormalizer", "6 problems"):  # fmt: skip
         assert part in text, part
-    assert "Neg" not in text  # what depends on a failure is not one
-    assert "StringNormalizer" in text  # unknown whatever it takes
-    assert "6 problems" in text
+    assert "Neg" not in text  # a node that depends on a failed one is not a problem of its own
 
 
 def test_what_does_not_fit_is_a_shape_error() -> None:
     model = parse("g (float[2, 3] x, float[4] b) => (float[2, 3] y) { y = Add(x, b) }")
-    with pytest.raises(ShapeError, match="broadcast") as caught:
-        import_onnx(model)
-    assert not isinstance(caught.value, UnsupportedError)
+    caught = refused(model, ShapeError, "broadcast")
+    assert not isinstance(caught, UnsupportedError)
 
 
 def test_an_output_that_nothing_makes() -> None:
     model = parse("g (float[2] x) => (float[2] y) { z = Relu(x) }")
-    with pytest.raises(ShapeError, match="'y' is used but nothing makes it"):
-        import_onnx(model)
+    refused(model, ShapeError, "'y' is used but nothing makes it")
 
 
 def test_a_fault_of_a_converter_is_a_problem_with_its_cause(
@@ -348,9 +320,8 @@ def test_a_fault_of_a_converter_is_a_problem_with_its_cause(
         raise KeyError("oops")
 
     monkeypatch.setitem(registry._HANDLERS, ("", "Relu"), broken)
-    with pytest.raises(UnsupportedError, match="KeyError: 'oops'") as caught:
-        import_onnx(IMAGE)
-    assert isinstance(caught.value.__cause__, KeyError)
+    caught = refused(IMAGE, UnsupportedError, "KeyError: 'oops'")
+    assert isinstance(caught.__cause__, KeyError)
 
 
 def test_metadata() -> None:
@@ -433,9 +404,7 @@ def test_an_initializer_that_is_an_input_can_be_frozen() -> None:
     ],
 )
 def test_consts_that_cannot_be(how: dict[str, Any], said: str) -> None:
-    with pytest.raises(ShapeError) as caught:
-        import_onnx(parse(RATED), **how)
-    assert said in str(caught.value)
+    refused(parse(RATED), ShapeError, re.escape(said), **how)
 
 
 def test_rename_comes_last() -> None:

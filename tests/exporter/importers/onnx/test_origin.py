@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from tests.exporter.importers.onnx.models import built, normal, refused, tensor
 
 import samara
 from samara.exporter.importers.onnx.origin import Origin, innermost, module_of, origin_of
@@ -21,10 +22,15 @@ STACK = """File "/home/me/net.py", line 31, in forward
     return F.batch_norm("""
 
 
-def node(op: str, **metadata: str) -> onnx.NodeProto:
-    made = onnx.helper.make_node(op, ["x"], ["y"], name="n")
+def describe(made: onnx.NodeProto, **metadata: str) -> None:
+    """As torch's exporter does."""
     for key, value in metadata.items():
         made.metadata_props.add(key=f"pkg.torch.onnx.{key}", value=value)
+
+
+def node(op: str, **metadata: str) -> onnx.NodeProto:
+    made = onnx.helper.make_node(op, ["x"], ["y"], name="n")
+    describe(made, **metadata)
     return made
 
 
@@ -48,9 +54,8 @@ def test_the_innermost_line_that_is_not_torchs() -> None:
 def test_frames_of_libraries_give_way(inner: str, place: tuple[str, int]) -> None:
     """To the user's wherever they stand; torch's own are never named, and no made-up files."""
     assert innermost(inner) == place
-    assert innermost(f'File "/home/me/net.py", line 31, in forward\n  {inner}') == (
-        *("/home/me/net.py", 31),
-    )
+    stack = f'File "/home/me/net.py", line 31, in forward\n  {inner}'
+    assert innermost(stack) == ("/home/me/net.py", 31)
 
 
 @pytest.mark.parametrize(
@@ -110,34 +115,17 @@ def reported(tmp_path: Path) -> str:
     for k, (module, line) in enumerate((("stem.conv", 12), ("body.0.conv", 31))):
         x, y = ("x", "h0", "h1")[k : k + 2]
         made = onnx.helper.make_node("Conv", [x, "w"], [y], f"node_conv_{k}", pads=[1, 1, 1, 1])
-        for key, value in (
-            (
-                "stack_trace",
-                f"""File "/home/me/net.py", line {line}, in forward
+        stack = f"""File "/home/me/net.py", line {line}, in forward
     x = self.conv(x)
   File "/env/lib/python3.11/site-packages/torch/nn/modules/conv.py", line 548, in forward
     return self._conv_forward(input, self.weight, self.bias)
   File "<eval_with_key>.3", line 7, in forward
-    conv2d = torch.ops.aten.conv2d.default(x)""",
-            ),
-            ("name_scopes", f"['', '{module}', 'conv2d']"),
-        ):
-            made.metadata_props.add(key=f"pkg.torch.onnx.{key}", value=value)
+    conv2d = torch.ops.aten.conv2d.default(x)"""
+        describe(made, stack_trace=stack, name_scopes=f"['', '{module}', 'conv2d']")
         convs.append(made)
     convs.append(onnx.helper.make_node("CumSum", ["h1", "axis"], ["y"], "/head/sum/CumSum"))
-    info = onnx.helper.make_tensor_value_info
-    weights = np.random.default_rng(0).standard_normal((2, 2, 3, 3)).astype(np.float32)
-    graph = onnx.helper.make_graph(
-        convs, "net",
-        [info("x", onnx.TensorProto.FLOAT, [1, 2, 5, 5])],
-        [info("y", onnx.TensorProto.FLOAT, [1, 2, 5, 5])],
-        [onnx.numpy_helper.from_array(weights, "w"),
-         onnx.numpy_helper.from_array(np.array(1, np.int64), "axis")],
-    )  # fmt: skip
-    opset = onnx.helper.make_opsetid("", 18)
-    onnx.save(
-        onnx.helper.make_model(graph, opset_imports=[opset], ir_version=10), tmp_path / "m.onnx"
-    )
+    held = [tensor(normal(2, 2, 3, 3), "w"), tensor(np.array(1, np.int64), "axis")]
+    onnx.save(built(convs, {"x": normal(1, 2, 5, 5)}, ["y"], held, 18), tmp_path / "m.onnx")
     return str(tmp_path / "m.onnx")
 
 
@@ -152,8 +140,7 @@ def test_every_report_names_the_authors_line_and_module(tmp_path: Path) -> None:
     source, file = reported(tmp_path), str(tmp_path / "m.samara")
     program = samara.import_onnx(source)
     exported = str(samara.export(program, file))
-    calibration = [{"x": np.random.default_rng(k).standard_normal((1, 2, 5, 5)).astype(np.float32)}
-                   for k in range(2)]  # fmt: skip
+    calibration = [{"x": normal(1, 2, 5, 5, seed=k)} for k in range(2)]
     session = samara.Session(file)
     session.run(calibration[0])
     rows = [(r.source, r.module) for r in session.profile()]
@@ -171,10 +158,8 @@ def test_every_report_names_the_authors_line_and_module(tmp_path: Path) -> None:
         assert "in head.sum" in text, (name, text)
         assert "site-packages" not in text
         assert "eval_with_key" not in text
-    assert {row for row in rows if row[0]} == {
-        ("/home/me/net.py:12", "stem.conv"),
-        ("/home/me/net.py:31", "body.0.conv"),
-    }
+    found = {row for row in rows if row[0]}
+    assert found == {("/home/me/net.py:12", "stem.conv"), ("/home/me/net.py:31", "body.0.conv")}
     assert ("", "head.sum") in rows
     assert "in head.sum" in exported  # a transpose that is left stands before it
     model = onnx.load(source)
@@ -202,6 +187,5 @@ def test_programs_and_problems_carry_it() -> None:
     (relu,) = samara.import_onnx(model(node("Relu", **said))).main.nodes
     assert relu.source is not None
     assert (relu.source.file, relu.source.line) == ("/home/me/block.py", 6)
-    with pytest.raises(samara.UnsupportedError) as e:
-        samara.import_onnx(model(node("RandomUniformLike", **said)))
-    assert "n (/home/me/block.py:6 in block)" in str(e.value)
+    caught = refused(model(node("RandomUniformLike", **said)), samara.UnsupportedError)
+    assert "n (/home/me/block.py:6 in block)" in str(caught)

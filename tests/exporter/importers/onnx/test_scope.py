@@ -10,7 +10,7 @@ import onnx
 import onnx.helper as oh
 import onnx.parser
 import pytest
-from tests.exporter.importers.onnx.models import normal, parse
+from tests.exporter.importers.onnx.models import normal, parse, refused
 
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.importers.onnx import scope as scope_module
@@ -33,25 +33,19 @@ def scope_of(text: str, **inputs: Any) -> Scope:
     """A scope over the nodes of a graph whose inputs are bound."""
     graph = parse(text).graph
     builder = ProgramBuilder().function("main")
-    scope = Scope(
-        ImportState({"": 21}, convert_graph),
-        builder,
-        graph.node,
-        [o.name for o in graph.output],
-        initializers=graph.initializer,
-    )
+    state, results = ImportState({"": 21}, convert_graph), [o.name for o in graph.output]
+    scope = Scope(state, builder, graph.node, results, initializers=graph.initializer)
     for name, shape in inputs.items():
         scope.bind(name, builder.input(name, "f32", shape))
     return scope
 
 
+WEIGHTED = "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }"
 RELU = "g (float[2] x) => (float[2] y) { y = Relu(x) }"
 
 
 def test_lookup() -> None:
-    scope = scope_of(
-        "g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }", x=[2]
-    )
+    scope = scope_of(WEIGHTED, x=[2])
     weight = scope.lookup("w")
     assert isinstance(weight, Value)
     assert weight.is_constant
@@ -62,36 +56,30 @@ def test_lookup() -> None:
 
 def test_an_output_that_its_operator_does_not_make() -> None:
     scope = scope_of("g (float[2] x) => (float[2] y) { a, b = Relu(x)  y = Neg(b) }", x=[2])
-    with pytest.raises(
-        ShapeError, match="'b' is an output of Relu '' that the importer does not compute"
-    ):
+    with pytest.raises(ShapeError, match="'b' is an output of Relu '' that the importer does not"):
         scope.lookup("b")
 
 
 def test_a_name_made_twice() -> None:
     model = parse("g (float[2] x) => (float[2] y) { y = Relu(x)  y = Neg(x) }")
-    with pytest.raises(ShapeError, match="'y' is made twice"):
-        import_onnx(model)
+    refused(model, ShapeError, "'y' is made twice")
 
 
 def test_a_broken_initializer() -> None:
-    model = parse("g (float[2] x) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w) }")
+    model = parse(WEIGHTED)
     model.graph.initializer[0].dims[0] = 1 << 40
-    with pytest.raises(UnsupportedError, match="the data of initializer 'w' cannot be read"):
-        import_onnx(model)
+    refused(model, UnsupportedError, "the data of initializer 'w' cannot be read")
 
 
 def test_an_initializer_of_another_type() -> None:
     model = parse("g (float[2] x) => (float[2] y) <double[2] w = {1, 2}> { y = Add(x, w) }")
     model.graph.initializer[0].data_type = onnx.TensorProto.COMPLEX64
-    with pytest.raises(UnsupportedError, match="initializer 'w': element type complex64"):
-        import_onnx(model)
+    refused(model, UnsupportedError, "initializer 'w': element type complex64")
 
 
 def test_failures_poison_what_follows() -> None:
-    scope = scope_of(
-        "g (float[2] x) => (float[2] y) { a = Multinomial(x)  b = Relu(a)  y = Neg(b) }", x=[2]
-    )
+    text = "g (float[2] x) => (float[2] y) { a = Multinomial(x)  b = Relu(a)  y = Neg(b) }"
+    scope = scope_of(text, x=[2])
     (y,) = convert_graph(scope)
     assert isinstance(y, Poison)
     assert [p.op for p in scope.problems] == ["Multinomial"]
@@ -188,17 +176,15 @@ def test_depth(monkeypatch: pytest.MonkeyPatch) -> None:
         got = program.run({"x": normal(2), "c": np.array(value)})["o19"]
         np.testing.assert_array_equal(got, np.maximum(normal(2), 0) if value else -normal(2))
     monkeypatch.setattr(scope_module, "MAX_DEPTH", 5)
-    with pytest.raises(UnsupportedError, match="nest deeper than 5"):
-        import_onnx(nested(6))
+    refused(nested(6), UnsupportedError, "nest deeper than 5")
 
 
 def test_an_unknown_operator_behind_a_failed_one_is_reported_too() -> None:
     model = parse(
         "g (float[2] x) => (float[2] y) { a = RandomNormalLike(x)  b = Multinomial(a)  y = Relu(b) }"
     )
-    with pytest.raises(UnsupportedError) as caught:
-        import_onnx(model)
-    text = str(caught.value)
+    caught = refused(model, UnsupportedError)
+    text = str(caught)
     assert "2 problems" in text
     assert "RandomNormalLike" in text
     assert "Multinomial" in text

@@ -21,9 +21,9 @@ CLOSE: Any = {"atol": 1e-5, "rtol": 1e-5}
 def test_grids(sizes: tuple[int, ...], aligned: int, constant: bool) -> None:
     k = len(sizes) - 2
     theta = normal(2, k, k + 1)
-    case = Case("AffineGrid", [theta, ints(*sizes)], {"align_corners": aligned}, 20,
-                (1,) if constant else (), reference=True, **CLOSE)  # fmt: skip
-    case.check_native()
+    inputs, attrs = [theta, ints(*sizes)], {"align_corners": aligned}
+    constants = (1,) if constant else ()
+    Case("AffineGrid", inputs, attrs, 20, constants, reference=True, **CLOSE).check_native()
 
 
 def test_half_precision_and_symbols() -> None:
@@ -33,7 +33,7 @@ def test_half_precision_and_symbols() -> None:
                 reference=True, **CLOSE)  # fmt: skip
     want = wide.check_native().run(wide.feeds())["y0"]
     case = Case("AffineGrid", [theta, ints(2, 1, 3, 4)], {}, 20, (1,), symbolic=True)
-    got = import_onnx(case.model()).run(case.feeds())["y0"]
+    got = case.run()["y0"]
     assert got.dtype == np.float16
     np.testing.assert_allclose(got.astype(np.float32), want, rtol=2e-3, atol=2e-3)
 
@@ -43,7 +43,7 @@ def test_an_axis_of_one_element() -> None:
     theta = np.array([[[1, 0, 0], [0, 1, 0]]], np.float32)
     for aligned, want in ((0, 0.0), (1, -1.0)):
         case = Case("AffineGrid", [theta, ints(1, 1, 1, 2)], {"align_corners": aligned}, 20, (1,))
-        grid = import_onnx(case.model()).run(case.feeds())["y0"]
+        grid = case.run()["y0"]
         np.testing.assert_allclose(grid[0, 0, :, 1], want)
 
 

@@ -63,5 +63,4 @@ def test_a_sequence_in_two_parts() -> None:
 
 
 def test_an_activation_that_is_not_known() -> None:
-    with pytest.raises(UnsupportedError, match="use none, silu or swish"):
-        import_onnx(case(6, 3, False, False, activation="relu").model())
+    case(6, 3, False, False, activation="relu").refused(UnsupportedError, "use none, silu or swish")

@@ -46,7 +46,7 @@ DEFAULTS = {
 
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_their_numbers_by_default(name: str) -> None:
-    """By the LSTM, which takes names in any case."""
+    """The LSTM takes names in upper and lower case."""
     given = inputs("LSTM", "forward", bias=True, lengths=False, initial=True)
     attrs = {"hidden_size": H, "activations": ["sigmoid", name.upper(), "Tanh"]}
     case = Case("LSTM", given, attrs, 14, (1, 2, 3), 3, **CLOSE)
@@ -54,11 +54,7 @@ def test_their_numbers_by_default(name: str) -> None:
         case.check()
         return
     explicit = Case("LSTM", given, attrs | DEFAULTS[name], 14, (1, 2, 3), 3)
-    agree(
-        import_onnx(case.model()).run(case.feeds()),
-        witness(explicit.model(), case.feeds()),
-        **CLOSE,
-    )
+    agree(case.run(), witness(explicit.model(), case.feeds()), **CLOSE)
 
 
 @pytest.mark.parametrize("op", ["RNN", "LSTM", "GRU"])
@@ -95,13 +91,8 @@ def test_numbers_of_two_directions() -> None:
     """alpha goes to the functions that take one, in order."""
     given = inputs("LSTM", "bidirectional", bias=False, lengths=False, initial=False)
     names = ["Sigmoid", "LeakyRelu", "Tanh", "HardSigmoid", "Elu", "Softsign"]
-    attrs = {
-        "hidden_size": H,
-        "direction": "bidirectional",
-        "activations": names,
-        "activation_alpha": [0.3, 0.25, 0.5],
-        "activation_beta": [0.45],
-    }
+    attrs: dict[str, Any] = {"hidden_size": H, "direction": "bidirectional", "activations": names}
+    attrs |= {"activation_alpha": [0.3, 0.25, 0.5], "activation_beta": [0.45]}
     Case("LSTM", given, attrs, 14, (1, 2), 3, **CLOSE).check()
 
 
@@ -114,7 +105,7 @@ def test_the_usual_activations_as_a_loop(op: str) -> None:
     attrs: dict[str, Any] = {"hidden_size": H, "direction": "bidirectional"}
     plain = Case(op, given, {**attrs, "activations": usual * 2}, 14, (1, 2, 3), OUTPUTS[op])
     other = Case(op, given, {**attrs, "activations": scaled * 2}, 14, (1, 2, 3), OUTPUTS[op])
-    want, got = (import_onnx(c.model()).run(c.feeds()) for c in (plain, other))
+    want, got = (c.run() for c in (plain, other))
     for name, w in want.items():
         np.testing.assert_allclose(got[name], w, rtol=1e-5, atol=1e-6)
 
@@ -127,7 +118,7 @@ def test_batch_first_and_no_steps(op: str) -> None:
     moved = [np.swapaxes(x, 0, 1).copy() if x is not None and i in (0, 5, 6) else x
              for i, x in enumerate(given)]  # fmt: skip
     first = Case(op, moved, {**attrs, "layout": 1}, 14, (1, 2, 3), OUTPUTS[op], symbolic=True)
-    want, got = (import_onnx(c.model()).run(c.feeds()) for c in (case, first))
+    want, got = (c.run() for c in (case, first))
     np.testing.assert_array_equal(got["y0"], want["y0"].transpose(2, 0, 1, 3))
     np.testing.assert_array_equal(got["y1"], want["y1"].transpose(1, 0, 2))
     program = import_onnx(case.model())
@@ -146,7 +137,7 @@ def test_half_precision(op: str) -> None:
     attrs: dict[str, Any] = {"hidden_size": H, "activations": OTHER.get(op, ["Affine"])}
     case, same = (Case(op, xs, attrs, 14, (1, 2, 3), OUTPUTS[op]) for xs in (half, wide))
     (got,) = native(import_onnx(case.model()), case.feeds())
-    want = import_onnx(same.model()).run(same.feeds())
+    want = same.run()
     for name, w in want.items():
         assert got[name].dtype == np.float16
         np.testing.assert_allclose(got[name], w.astype(np.float16), rtol=2e-3, atol=1e-3)

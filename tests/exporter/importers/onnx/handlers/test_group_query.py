@@ -77,10 +77,8 @@ def test_sequences_of_different_lengths() -> None:
         agree({"y0": got["y0"]}, {"y0": want["y0"]}, atol=2e-5, rtol=1e-4)
         for name in ("y1", "y2"):
             for b, count in enumerate((5, 3)):
-                rows = slice(0, count)
-                np.testing.assert_allclose(
-                    got[name][b, :, rows], want[name][b, :, rows], rtol=1e-5, atol=1e-6
-                )
+                rows = (b, slice(None), slice(count))
+                np.testing.assert_allclose(got[name][rows], want[name][rows], rtol=1e-5, atol=1e-6)
 
 
 def test_a_buffer_of_the_largest_length() -> None:
@@ -110,7 +108,5 @@ def test_a_loop_over_tokens() -> None:
 
 def test_what_is_refused() -> None:
     for attrs, match in (({"softcap": 30.0}, "softcap"), ({"smooth_softmax": 1}, "smooth_softmax")):
-        with pytest.raises(UnsupportedError, match=match):
-            import_onnx(given(1, 4, [5, 5], 5, attrs).model())
-    with pytest.raises(ShapeError, match="groups of 3"):
-        import_onnx(given(1, 4, [5, 5], 5, {"kv_num_heads": 3}).model())
+        given(1, 4, [5, 5], 5, attrs).refused(UnsupportedError, match)
+    given(1, 4, [5, 5], 5, {"kv_num_heads": 3}).refused(ShapeError, "groups of 3")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx.helper as oh
 import pytest
-from tests.exporter.importers.onnx.models import Array, Case, agree, answer, ints, normal
+from tests.exporter.importers.onnx.models import Array, Case, agree, answer, built, ints, normal
 
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.types import ShapeError
@@ -24,13 +24,9 @@ def test_image_scaler(symbolic: bool) -> None:
     if not symbolic:
         case.check_native()
         return
-    program = import_onnx(
-        Case("ImageScaler", [x], attrs, 8).model(), shapes={"x0": ("n", 3, "h", "w")}
-    )
-    agree(
-        program.run({"x0": x}),
-        {"y0": x * np.float32(0.25) + np.array(attrs["bias"], np.float32).reshape(-1, 1, 1)},
-    )
+    program = import_onnx(case.model(), shapes={"x0": ("n", 3, "h", "w")})
+    bias = np.array(attrs["bias"], np.float32).reshape(-1, 1, 1)
+    agree(program.run({"x0": x}), {"y0": x * np.float32(0.25) + bias})
 
 
 @pytest.mark.parametrize(
@@ -65,10 +61,8 @@ def test_crop_of_more_than_there_is() -> None:
         {"border": [0, 0, 0, 0], "scale": [7, 1]},
         {"border": [1, 2]},
     ):
-        with pytest.raises(ShapeError):
-            import_onnx(Case("Crop", [normal(1, 1, 6, 7)], attrs, 8).model())
-    with pytest.raises(ShapeError, match="bias"):
-        import_onnx(Case("ImageScaler", [normal(1, 3, 2, 2)], {"bias": [1.0]}, 8).model())
+        Case("Crop", [normal(1, 1, 6, 7)], attrs, 8).refused(ShapeError)
+    Case("ImageScaler", [normal(1, 3, 2, 2)], {"bias": [1.0]}, 8).refused(ShapeError, "bias")
 
 
 def run(op: str, *inputs: Array, **attrs: Any) -> Array:
@@ -84,19 +78,17 @@ def test_scale() -> None:
 
 def test_given_tensor_fill() -> None:
     values = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    want = np.array(values, np.float32)
-    as_input = normal(2, 3)
-    np.testing.assert_array_equal(
-        run("GivenTensorFill", as_input, values=values), want.reshape(2, 3)
-    )
-    got = run("GivenTensorFill", normal(2), values=values, extra_shape=[3])
-    np.testing.assert_array_equal(got, want.reshape(2, 3))
-    got = run("GivenTensorFill", ints(3, 2), values=values, input_as_shape=1)
-    np.testing.assert_array_equal(got, want.reshape(3, 2))
+    forms: list[tuple[Array, dict[str, Any], tuple[int, int]]] = [
+        (normal(2, 3), {}, (2, 3)),
+        (normal(2), {"extra_shape": [3]}, (2, 3)),
+        (ints(3, 2), {"input_as_shape": 1}, (3, 2)),
+    ]
+    for x, attrs, shape in forms:
+        got = run("GivenTensorFill", x, values=values, **attrs)
+        np.testing.assert_array_equal(got, np.array(values, np.float32).reshape(shape))
 
 
 def test_given_tensor_fill_alone() -> None:
     node = oh.make_node("GivenTensorFill", [], ["y"], values=[1.0, 2.0], shape=[2, 1])
-    graph = oh.make_graph([node], "tested", [], [oh.make_empty_tensor_value_info("y")])
-    model = oh.make_model(graph, opset_imports=[oh.make_opsetid("", 8)], ir_version=8)
+    model = built([node], {}, ["y"], opset=8, ir_version=8)
     np.testing.assert_array_equal(import_onnx(model).run({})["y"], [[1.0], [2.0]])

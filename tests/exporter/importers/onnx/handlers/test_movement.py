@@ -18,7 +18,6 @@ from tests.exporter.importers.onnx.models import (
     scalar,
 )
 
-from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.importers.onnx.handlers.movement import slice_bounds
 from samara.exporter.types import Read, SamaraError, ShapeError, as_dim, sym
 
@@ -56,14 +55,11 @@ def test_allowzero() -> None:
     [((-1, -1), "more than one"), ((5, 5), "elements"), ((2, 3, 4, 0), "copies a dim")],
 )
 def test_shapes_that_cannot_be(shape: tuple[int, ...], message: str) -> None:
-    with pytest.raises(ShapeError, match=message):
-        import_onnx(Case("Reshape", [X, ints(*shape)], constants=(1,)).model())
+    Case("Reshape", [X, ints(*shape)], constants=(1,)).refused(ShapeError, message)
 
 
 def test_a_shape_read_too_late_is_an_error_of_the_run() -> None:
-    case = Case("Reshape", [X, ints(5, 5)])
-    with pytest.raises(SamaraError):
-        import_onnx(case.model()).run(case.feeds())
+    Case("Reshape", [X, ints(5, 5)]).fails(SamaraError)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, 3, -1, -2])
@@ -80,27 +76,19 @@ SPARSE = normal(1, 3, 1, 2)
 @BOTH
 def test_squeeze(axes: tuple[int, ...], opset: int, constant: bool) -> None:
     if opset < 13:
-        case = Case(
-            "Squeeze",
-            [SPARSE],
-            {"axes": [a % 4 for a in axes] if opset < 11 else axes},
-            opset=max(opset, 7),
-        )
+        attrs = {"axes": [a % 4 for a in axes] if opset < 11 else axes}
+        Case("Squeeze", [SPARSE], attrs, max(opset, 7)).check()
     else:
-        case = Case("Squeeze", [SPARSE, ints(*axes)], opset=opset, constants=which(constant, 1))
-    case.check()
+        Case("Squeeze", [SPARSE, ints(*axes)], {}, opset, which(constant, 1)).check()
 
 
 def test_squeeze_of_whatever_is_1() -> None:
     Case("Squeeze", [SPARSE]).check()
-    run_time = Case("Squeeze", [SPARSE], symbolic=True)
-    with pytest.raises(SamaraError, match="must not be 1 at run time"):
-        import_onnx(run_time.model()).run(run_time.feeds())
+    Case("Squeeze", [SPARSE], symbolic=True).fails(SamaraError, "must not be 1 at run time")
 
 
 def test_squeezing_what_is_not_1() -> None:
-    with pytest.raises(ShapeError, match="is not 1"):
-        import_onnx(Case("Squeeze", [SPARSE, ints(1)], constants=(1,)).model())
+    Case("Squeeze", [SPARSE, ints(1)], constants=(1,)).refused(ShapeError, "is not 1")
 
 
 @pytest.mark.parametrize("axes", [(0,), (3,), (-1,), (0, 2), (2, 0), (4, -5)])
@@ -115,8 +103,7 @@ def test_unsqueeze(axes: tuple[int, ...], opset: int, constant: bool) -> None:
 
 @pytest.mark.parametrize(("axes", "message"), [((0, 0), "repeat"), ((7,), "out of range")])
 def test_wrong_axes(axes: tuple[int, ...], message: str) -> None:
-    with pytest.raises(ShapeError, match=message):
-        import_onnx(Case("Unsqueeze", [X, ints(*axes)], constants=(1,)).model())
+    Case("Unsqueeze", [X, ints(*axes)], constants=(1,)).refused(ShapeError, message)
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 4), (5, 1, 3, 4), (1,), (3, 1), (2, 1, 4)])
@@ -127,8 +114,7 @@ def test_expand(shape: tuple[int, ...], constant: bool) -> None:
 
 
 def test_expanding_what_does_not_broadcast() -> None:
-    with pytest.raises(ShapeError, match="does not broadcast"):
-        import_onnx(Case("Expand", [X, ints(5)], constants=(1,)).model())
+    Case("Expand", [X, ints(5)], constants=(1,)).refused(ShapeError, "does not broadcast")
 
 
 @BOTH
@@ -156,8 +142,7 @@ def test_space_to_depth() -> None:
 
 
 def test_space_to_depth_needs_an_image() -> None:
-    with pytest.raises(ShapeError, match="rank 4"):
-        import_onnx(Case("SpaceToDepth", [normal(3, 4, 6)], {"blocksize": 2}).model())
+    Case("SpaceToDepth", [normal(3, 4, 6)], {"blocksize": 2}).refused(ShapeError, "rank 4")
 
 
 # ---- parts
@@ -184,10 +169,7 @@ def test_split(
     opset: int, attrs: dict[str, Any], sizes: tuple[int, ...] | None, constant: bool
 ) -> None:
     inputs: list[Array | None] = [X] if sizes is None else [X, ints(*sizes)]
-    attrs = {"axis": 2, **attrs}
-    Case(
-        "Split", inputs, attrs, opset=max(opset, 7), outputs=2, constants=which(constant, 1)
-    ).check()
+    Case("Split", inputs, {"axis": 2, **attrs}, max(opset, 7), which(constant, 1), 2).check()
 
 
 def test_a_split_that_leaves_less_at_the_end() -> None:
@@ -197,8 +179,7 @@ def test_a_split_that_leaves_less_at_the_end() -> None:
 def test_wrong_splits() -> None:
     for attrs, inputs in (({"num_outputs": 3}, [X]), ({}, [X, ints(1, 1, 1)])):
         case = Case("Split", inputs, attrs, outputs=2, constants=(1,), opset=18)
-        with pytest.raises(ShapeError, match="outputs"):
-            import_onnx(case.model())
+        case.refused(ShapeError, "outputs")
 
 
 SLICES = [
@@ -231,11 +212,8 @@ def test_slice_without_axes() -> None:
 
 @pytest.mark.parametrize("axes", [None, (1, 2), (-1, 0)])
 def test_slice_of_opset_9(axes: tuple[int, ...] | None) -> None:
-    attrs = {
-        "starts": [0, -3],
-        "ends": [-1, 100],
-        **({} if axes is None else {"axes": [a % 3 for a in axes]}),
-    }
+    attrs = {"starts": [0, -3], "ends": [-1, 100]}
+    attrs |= {} if axes is None else {"axes": [a % 3 for a in axes]}
     Case("Slice", [X], attrs, opset=9).check()
 
 
@@ -245,8 +223,7 @@ def test_slice_of_opset_9(axes: tuple[int, ...] | None) -> None:
 )
 def test_wrong_slices(steps: tuple[int, ...], ends: tuple[int, ...], message: str) -> None:
     case = Case("Slice", [X, ints(0), ints(*ends), ints(0), ints(*steps)], constants=(1, 2, 3, 4))
-    with pytest.raises(ShapeError, match=message):
-        import_onnx(case.model())
+    case.refused(ShapeError, message)
 
 
 @pytest.mark.parametrize("dim", [0, 1, 4])
@@ -256,16 +233,14 @@ def test_bounds_are_numpys(dim: int, step: int) -> None:
         for end in range(-6, 7):
             b, e = (d.as_int() for d in slice_bounds(as_dim(dim), as_dim(start), as_dim(end), step))
             want = list(range(dim))[slice(start, end, step)]
-            assert list(range(dim))[b : (e if e >= 0 else None) : step] == want or (
-                b == e and not want
-            )
+            got = list(range(dim))[b : (e if e >= 0 else None) : step]
+            assert got == want or (b == e and not want)
 
 
 def test_a_start_known_at_run_time_is_read() -> None:
     program = Case("Slice", [X, ints(1), ints(3), ints(2)], constants=(2, 3)).check()
-    assert any(
-        isinstance(a, Read) for d in program.main.outputs[0].type.shape for a in d.all_atoms()
-    )
+    shape = program.main.outputs[0].type.shape
+    assert any(isinstance(a, Read) for d in shape for a in d.all_atoms())
 
 
 # ---- padding
@@ -287,9 +262,7 @@ def test_pad_with_a_value(opset: int, value: float) -> None:
         Case("Pad", [X], {"pads": [0, 1, 0, 0, 0, 2], "value": value}, opset=7).check()
         return
     for constants in ((1, 2), ()):
-        Case(
-            "Pad", [X, ints(0, 1, 0, 0, 0, 2), scalar(value)], opset=opset, constants=constants
-        ).check()
+        Case("Pad", [X, ints(0, 1, 0, 0, 0, 2), scalar(value)], {}, opset, constants).check()
 
 
 @pytest.mark.parametrize("constants", [(1, 3), (1,), ()])
@@ -298,8 +271,7 @@ def test_pad_along_axes(constants: tuple[int, ...]) -> None:
 
 
 def test_wrong_pads() -> None:
-    with pytest.raises(ShapeError, match="3 pads"):
-        import_onnx(Case("Pad", [X, ints(1, 2, 3)], constants=(1,)).model())
+    Case("Pad", [X, ints(1, 2, 3)], constants=(1,)).refused(ShapeError, "3 pads")
 
 
 # ---- triangles

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,7 @@ import numpy as np
 import onnx
 import onnx.helper as oh
 import pytest
-from tests.exporter.importers.onnx.models import (
-    Array,
-    Case,
-    agree_both,
-    check_native,
-    normal,
-)
+from tests.exporter.importers.onnx.models import Array, Case, built, check_native, normal, tensor
 
 from samara.exporter.export import export
 from samara.exporter.importers.onnx import import_onnx
@@ -57,9 +52,8 @@ def test_by_the_definition(bits: int, zeros: str) -> None:
     """Three blocks of zero points leave bits of their rows' last byte unused."""
     case = given(48, 4, bits, 16, zeros)
     a, packed, scales, *more = (np.asarray(x) for x in case.inputs)
-    fields = np.stack([packed >> s & (1 << bits) - 1 for s in range(0, 8, bits)], -1).reshape(
-        4, 3, 16
-    )
+    fields = np.stack([packed >> s & (1 << bits) - 1 for s in range(0, 8, bits)], -1)
+    codes = fields.reshape(4, 3, 16).astype(np.float64)
     zero: Any = 1 << bits >> 1
     if zeros == "floats":
         zero = more[0].reshape(4, 3, 1)
@@ -67,12 +61,9 @@ def test_by_the_definition(bits: int, zeros: str) -> None:
         rows = more[0].reshape(4, -1)
         zero = np.stack([rows >> s & (1 << bits) - 1 for s in range(0, 8, bits)], -1)
         zero = zero.reshape(4, -1)[:, :3, None].astype(np.float64)
-    w = ((fields.astype(np.float64) - zero) * scales.reshape(4, 3, 1).astype(np.float64)).reshape(
-        4, 48
-    )
-    program = import_onnx(case.model())
-    want = {"y0": (a @ w.T).astype(np.float32)}
-    agree_both(program, case.feeds(), want, rtol=1e-5, atol=1e-5)
+    w = (codes - zero) * scales.reshape(4, 3, 1).astype(np.float64)
+    want = {"y0": (a @ w.reshape(4, 48).T).astype(np.float32)}
+    case.gives(want, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize(("bits", "bytes_each"), [(2, 0.5), (4, 0.5), (8, 1.0)])
@@ -86,18 +77,10 @@ def test_weights_stay_packed(bits: int, bytes_each: float, tmp_path: Path) -> No
 def test_what_is_refused() -> None:
     case = given(32, 8, 4, 16)
     ordered = [*case.inputs, None, np.zeros(32, np.int32)]
-    with pytest.raises(UnsupportedError, match="g_idx"):
-        import_onnx(Case(case.op, ordered, case.attrs, 17, (1, 2, 4), domain=MS).model())
-    with pytest.raises(UnsupportedError, match="weights must be a constant"):
-        import_onnx(Case(case.op, case.inputs, case.attrs, 17, (2,), domain=MS).model())
-    with pytest.raises(UnsupportedError, match="3 bits"):
-        import_onnx(
-            Case(case.op, case.inputs, {**case.attrs, "bits": 3}, 17, (1, 2), domain=MS).model()
-        )
-    with pytest.raises(ShapeError, match="do not hold"):
-        import_onnx(
-            Case(case.op, case.inputs, {**case.attrs, "N": 9}, 17, (1, 2), domain=MS).model()
-        )
+    replace(case, inputs=ordered, constants=(1, 2, 4)).refused(UnsupportedError, "g_idx")
+    replace(case, constants=(2,)).refused(UnsupportedError, "weights must be a constant")
+    replace(case, attrs={**case.attrs, "bits": 3}).refused(UnsupportedError, "3 bits")
+    replace(case, attrs={**case.attrs, "N": 9}).refused(ShapeError, "do not hold")
 
 
 @pytest.mark.parametrize("zeros", [False, True])
@@ -110,30 +93,16 @@ def test_gather_block_quantized(width: int, size: int, kind: str, zeros: bool) -
     low, high = {"int4": (-8, 8), "uint4": (0, 16), "uint8": (0, 256)}[kind]
     code = getattr(onnx.TensorProto, kind.upper())
 
-    def tensor(name: str, shape: tuple[int, ...]) -> onnx.TensorProto:
-        return oh.make_tensor(
-            name, code, shape, rng.integers(low, high, shape).reshape(-1).tolist()
-        )
+    def drawn(name: str, shape: tuple[int, ...]) -> onnx.TensorProto:
+        return oh.make_tensor(name, code, shape, rng.integers(low, high, shape).ravel().tolist())
 
-    bits: dict[str, Any] = {"bits": 8} if kind == "uint8" else {}
+    attrs: dict[str, Any] = {"gather_axis": 0, "quantize_axis": 1, "block_size": size}
+    attrs |= {"bits": 8} if kind == "uint8" else {}
     names = ["data", "indices", "scales"] + ["zeros"] * zeros
-    node = oh.make_node(
-        "GatherBlockQuantized",
-        names,
-        ["y"],
-        domain=MS,
-        gather_axis=0,
-        quantize_axis=1,
-        block_size=size,
-        **bits,
-    )
+    node = oh.make_node("GatherBlockQuantized", names, ["y"], domain=MS, **attrs)
     scales = rng.uniform(0.1, 0.2, (9, blocks)).astype(np.float32)
-    held = [tensor("data", (9, width)), onnx.numpy_helper.from_array(scales, "scales")]
-    held += [tensor("zeros", (9, blocks))] * zeros
-    graph = oh.make_graph(
-        [node], "tested", [oh.make_tensor_value_info("indices", onnx.TensorProto.INT64, ["a", "b"])],
-        [oh.make_empty_tensor_value_info("y")], held,
-    )  # fmt: skip
-    opsets = [oh.make_opsetid("", 21), oh.make_opsetid(MS, 1)]
-    model = oh.make_model(graph, opset_imports=opsets, ir_version=10)
+    held = [drawn("data", (9, width)), tensor(scales, "scales")]
+    held += [drawn("zeros", (9, blocks))] * zeros
+    indices = (onnx.TensorProto.INT64, ["a", "b"])
+    model = built([node], {"indices": indices}, ["y"], held, domain=MS)
     check_native(model, {"indices": np.array([[3, 0], [8, 3], [1, 1]])})
