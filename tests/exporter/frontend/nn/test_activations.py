@@ -58,4 +58,4 @@ def test_every_activation_is_there() -> None:
     listed = {type(make(samara)).__name__ for make, *_ in CASES.values()}
     source = vars(activations).values()
     own = {v.__name__ for v in source if getattr(v, "__module__", "") == activations.__name__}
-    assert own - listed == {"Dropout1d", "Dropout2d", "Dropout3d"}
+    assert {n for n in own - listed if n[0] != "_"} == {"Dropout1d", "Dropout2d", "Dropout3d"}

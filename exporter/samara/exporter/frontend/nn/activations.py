@@ -12,40 +12,36 @@ from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tensor import Tensor
 
 
-class ReLU(Module):
+class _Inplace(Module):
+    """Activations whose only setting is `inplace`."""
+
+    _shown = ("inplace",)
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class ReLU(_Inplace):
     """`functional.relu`.
 
     >>> nn.ReLU()(samara.tensor([-2.0, 0.5, 2.0])).tolist()
     [0.0, 0.5, 2.0]
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"inplace={self.inplace}"
 
-
-class ReLU6(Module):
+class ReLU6(_Inplace):
     """`functional.relu6`.
 
     >>> nn.ReLU6()(samara.tensor([-2.0, 0.5, 2.0])).tolist()
     [0.0, 0.5, 2.0]
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.relu6(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"inplace={self.inplace}"
 
 
 class Hardtanh(Module):
@@ -54,6 +50,8 @@ class Hardtanh(Module):
     >>> nn.Hardtanh()(samara.tensor([-2.0, 0.5, 2.0])).tolist()
     [-1.0, 0.5, 1.0]
     """
+
+    _shown = ("min_val", "max_val", "inplace")
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__()
@@ -64,9 +62,6 @@ class Hardtanh(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"min_val={self.min_val}, max_val={self.max_val}, inplace={self.inplace}"
-
 
 class LeakyReLU(Module):
     """`functional.leaky_relu`.
@@ -74,6 +69,8 @@ class LeakyReLU(Module):
     >>> [round(v, 3) for v in nn.LeakyReLU(0.1)(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
     [-0.2, 0.5, 2.0]
     """
+
+    _shown = ("negative_slope", "inplace")
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__()
@@ -83,9 +80,6 @@ class LeakyReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.leaky_relu(input, self.negative_slope, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"negative_slope={self.negative_slope}, inplace={self.inplace}"
-
 
 class RReLU(Module):
     """`functional.rrelu`: slopes are random in training, their middle in eval mode.
@@ -93,6 +87,8 @@ class RReLU(Module):
     >>> nn.RReLU(0.2, 0.2).eval()(samara.tensor([-2.0, 3.0])).shape
     (2,)
     """
+
+    _shown = ("lower", "upper", "inplace")
 
     def __init__(
         self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
@@ -105,64 +101,49 @@ class RReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"lower={self.lower}, upper={self.upper}, inplace={self.inplace}"
+
+class _Exponential(Module):
+    """Activations with `alpha` and `inplace`."""
+
+    _shown = ("alpha", "inplace")
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
 
 
-class ELU(Module):
+class ELU(_Exponential):
     """`functional.elu`.
 
     >>> [round(v, 3) for v in nn.ELU()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
     [-0.865, 0.5, 2.0]
     """
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.elu(input, self.alpha, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"alpha={self.alpha}, inplace={self.inplace}"
 
-
-class SELU(Module):
+class SELU(_Inplace):
     """`functional.selu`.
 
     >>> [round(v, 3) for v in nn.SELU()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
     [-1.52, 0.525, 2.101]
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.selu(input, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"inplace={self.inplace}"
 
-
-class CELU(Module):
+class CELU(_Exponential):
     """`functional.celu`.
 
     >>> [round(v, 3) for v in nn.CELU()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
     [-0.865, 0.5, 2.0]
     """
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__()
-        self.alpha = alpha
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.celu(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"alpha={self.alpha}, inplace={self.inplace}"
 
 
 class GELU(Module):
@@ -172,6 +153,8 @@ class GELU(Module):
     [-0.046, 0.346, 1.954]
     """
 
+    _shown = ("approximate",)
+
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
         self.approximate = approximate
@@ -179,80 +162,49 @@ class GELU(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.gelu(input, self.approximate)
 
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate}"
 
-
-class SiLU(Module):
+class SiLU(_Inplace):
     """`functional.silu`.
 
     >>> [round(v, 3) for v in nn.SiLU()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
     [-0.238, 0.311, 1.762]
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.silu(input, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"inplace={self.inplace}"
 
-
-class Mish(Module):
+class Mish(_Inplace):
     """`functional.mish`.
 
     >>> [round(v, 3) for v in nn.Mish()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
     [-0.253, 0.375, 1.944]
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.mish(input, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"inplace={self.inplace}"
 
-
-class Hardswish(Module):
+class Hardswish(_Inplace):
     """`functional.hardswish`.
 
     >>> [round(v, 3) for v in nn.Hardswish()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
     [-0.333, 0.292, 1.667]
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.hardswish(input, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"inplace={self.inplace}"
 
-
-class Hardsigmoid(Module):
+class Hardsigmoid(_Inplace):
     """`functional.hardsigmoid`.
 
     >>> [round(v, 3) for v in nn.Hardsigmoid()(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
     [0.167, 0.583, 0.833]
     """
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.hardsigmoid(input, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"inplace={self.inplace}"
 
 
 class Sigmoid(Module):
@@ -284,6 +236,8 @@ class Softplus(Module):
     [0.127, 0.974, 2.127]
     """
 
+    _shown = ("beta", "threshold")
+
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
         self.beta = beta
@@ -291,9 +245,6 @@ class Softplus(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softplus(input, self.beta, self.threshold)
-
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}, threshold={self.threshold}"
 
 
 class Softsign(Module):
@@ -318,40 +269,36 @@ class Tanhshrink(Module):
         return F.tanhshrink(input)
 
 
-class Softshrink(Module):
+class _Shrink(Module):
+    """Activations whose only setting is the threshold `lambd`."""
+
+    _shown = ("lambd",)
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__()
+        self.lambd = lambd
+
+
+class Softshrink(_Shrink):
     """`functional.softshrink`.
 
     >>> nn.Softshrink()(samara.tensor([-2.0, 0.5, 2.0])).tolist()
     [-1.5, 0.0, 1.5]
     """
 
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
     def forward(self, input: Tensor) -> Tensor:
         return F.softshrink(input, self.lambd)
 
-    def extra_repr(self) -> str:
-        return f"lambd={self.lambd}"
 
-
-class Hardshrink(Module):
+class Hardshrink(_Shrink):
     """`functional.hardshrink`.
 
     >>> nn.Hardshrink()(samara.tensor([-2.0, 0.5, 2.0])).tolist()
     [-2.0, 0.0, 2.0]
     """
 
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
     def forward(self, input: Tensor) -> Tensor:
         return F.hardshrink(input, self.lambd)
-
-    def extra_repr(self) -> str:
-        return f"lambd={self.lambd}"
 
 
 class Threshold(Module):
@@ -361,6 +308,8 @@ class Threshold(Module):
     [0.0, 0.0, 2.0]
     """
 
+    _shown = ("threshold", "value", "inplace")
+
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__()
         self.threshold = threshold
@@ -369,9 +318,6 @@ class Threshold(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.threshold(input, self.threshold, self.value, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"threshold={self.threshold}, value={self.value}, inplace={self.inplace}"
 
 
 class LogSigmoid(Module):
@@ -392,6 +338,8 @@ class GLU(Module):
     (2, 3)
     """
 
+    _shown = ("dim",)
+
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
         self.dim = dim
@@ -399,62 +347,48 @@ class GLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.glu(input, self.dim)
 
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
+
+class _AlongDim(Module):
+    """Functions along one dimension; None: the one that PyTorch chooses."""
+
+    _shown = ("dim",)
+
+    def __init__(self, dim: int | None = None) -> None:
+        super().__init__()
+        self.dim = dim
 
 
-class Softmax(Module):
+class Softmax(_AlongDim):
     """`functional.softmax`.
 
     >>> [round(v, 3) for v in nn.Softmax(dim=0)(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
     [0.015, 0.18, 0.806]
     """
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
     def forward(self, input: Tensor) -> Tensor:
         return F.softmax(input, self.dim)
 
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
-
-class LogSoftmax(Module):
+class LogSoftmax(_AlongDim):
     """`functional.log_softmax`.
 
     >>> [round(v, 3) for v in nn.LogSoftmax(dim=0)(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
     [-4.216, -1.716, -0.216]
     """
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
     def forward(self, input: Tensor) -> Tensor:
         return F.log_softmax(input, self.dim)
 
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
-
-class Softmin(Module):
+class Softmin(_AlongDim):
     """`functional.softmin`.
 
     >>> [round(v, 3) for v in nn.Softmin(dim=0)(samara.tensor([-2.0, 0.5, 2.0])).tolist()]
     [0.909, 0.075, 0.017]
     """
 
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
     def forward(self, input: Tensor) -> Tensor:
         return F.softmin(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
 
 
 class PReLU(Module):
@@ -476,96 +410,69 @@ class PReLU(Module):
         return F.prelu(input, self.weight)
 
 
-class Dropout(Module):
+class _Dropout(Module):
+    """Dropout with probability `p`."""
+
+    _shown: tuple[str, ...] = ("p", "inplace")
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        self.p = p
+        self.inplace = inplace
+
+
+class Dropout(_Dropout):
     """`functional.dropout`.
 
     >>> nn.Dropout(0.5).eval()(samara.ones(3)).tolist()
     [1.0, 1.0, 1.0]
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        self.p = p
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout(input, self.p, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
 
-
-class Dropout1d(Module):
+class Dropout1d(_Dropout):
     """`functional.dropout1d`.
 
     >>> nn.Dropout1d(0.5).eval()(samara.ones(1, 3, 8)).shape
     (1, 3, 8)
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        self.p = p
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout1d(input, self.p, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
 
-
-class Dropout2d(Module):
+class Dropout2d(_Dropout):
     """`functional.dropout2d`.
 
     >>> nn.Dropout2d(0.5).eval()(samara.ones(1, 3, 8, 8)).shape
     (1, 3, 8, 8)
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        self.p = p
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout2d(input, self.p, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
 
-
-class Dropout3d(Module):
+class Dropout3d(_Dropout):
     """`functional.dropout3d`.
 
     >>> nn.Dropout3d(0.5).eval()(samara.ones(1, 3, 8, 8, 8)).shape
     (1, 3, 8, 8, 8)
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        self.p = p
-        self.inplace = inplace
-
     def forward(self, input: Tensor) -> Tensor:
         return F.dropout3d(input, self.p, self.training, self.inplace)
 
-    def extra_repr(self) -> str:
-        return f"p={self.p}, inplace={self.inplace}"
 
-
-class AlphaDropout(Module):
+class AlphaDropout(_Dropout):
     """`functional.alpha_dropout`.
 
     >>> nn.AlphaDropout(0.5).eval()(samara.ones(3)).tolist()
     [1.0, 1.0, 1.0]
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        self.p = p
-        self.inplace = inplace
+    _shown = ("p",)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.alpha_dropout(input, self.p, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}"
