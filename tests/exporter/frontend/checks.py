@@ -10,11 +10,18 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 
 def grad_of(t: Any) -> Any:
     """The gradient of a tensor as an array; fails if the tensor has none."""
     assert t.grad is not None
     return t.grad.numpy()
+
+
+def cosine(a: Any, b: Any) -> float:
+    """The cosine of the angle between two arrays."""
+    return float(np.sum(a * b) / (np.linalg.norm(a) * np.linalg.norm(b)))
 
 
 def shared() -> set[str]:

@@ -56,8 +56,7 @@ def _since(t: int) -> int:
 
 
 def made(name: str, momentum: float = 0.9) -> tuple[Any, Any]:
-    p = samara.ones(2, requires_grad=True)
-    optimizer = optim.SGD([p], lr=0.5, momentum=momentum)
+    optimizer = optim.SGD([samara.ones(2, requires_grad=True)], lr=0.5, momentum=momentum)
     return optimizer, SCHEDULES[name][0](lr_scheduler, optimizer)
 
 
@@ -85,8 +84,7 @@ def test_as_pytorch(name: str) -> None:
     import warnings
 
     found = walk(*made(name), STEPS)
-    p = torch.ones(2, requires_grad=True)
-    optimizer = torch.optim.SGD([p], lr=0.5, momentum=0.9)
+    optimizer = torch.optim.SGD([torch.ones(2, requires_grad=True)], lr=0.5, momentum=0.9)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyTorch's own SequentialLR uses what it deprecated
         scheduler = SCHEDULES[name][0](torch.optim.lr_scheduler, optimizer)
@@ -113,8 +111,7 @@ def test_resuming(name: str) -> None:
 
 @pytest.mark.parametrize("strategy", ["cos", "linear"])
 def test_one_cycle_turns_the_momentum_the_other_way(strategy: str) -> None:
-    p = samara.ones(2, requires_grad=True)
-    optimizer = optim.AdamW([p], lr=0.5)
+    optimizer = optim.AdamW([samara.ones(2, requires_grad=True)], lr=0.5)
     scheduler = lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=20, anneal_strategy=strategy)
     rates, betas = [], []
     for _ in range(20):
@@ -132,8 +129,7 @@ def test_one_cycle_turns_the_momentum_the_other_way(strategy: str) -> None:
 
 
 def test_one_cycle_leaves_the_momentum_alone_when_told() -> None:
-    p = samara.ones(2, requires_grad=True)
-    optimizer = optim.SGD([p], lr=0.5, momentum=0.7)
+    optimizer = optim.SGD([samara.ones(2, requires_grad=True)], lr=0.5, momentum=0.7)
     lr_scheduler.OneCycleLR(optimizer, 1.0, total_steps=9, cycle_momentum=False).step()
     assert optimizer.param_groups[0]["momentum"] == 0.7
     for wrong in ({}, {"total_steps": 5, "anneal_strategy": "odd"}):
@@ -142,8 +138,7 @@ def test_one_cycle_leaves_the_momentum_alone_when_told() -> None:
 
 
 def test_warm_up() -> None:
-    p = samara.ones(2, requires_grad=True)
-    optimizer = optim.SGD([p], lr=0.5)
+    optimizer = optim.SGD([samara.ones(2, requires_grad=True)], lr=0.5)
     scheduler = lr_scheduler.WarmupLR(optimizer, 4)
     found = []
     for _ in range(7):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.exporter.frontend.checks import cosine
 
 import samara
 from samara import nn
@@ -91,12 +92,8 @@ def test_values_and_gradients_are_near_those_of_the_float_layer(name: str) -> No
     step = module.module.output.quant.scale
     assert float((y - want).abs().max()) < 4 * step
     for n, p in layer.named_parameters():
-        assert _cosine(got[n], p.grad.numpy()) > 0.99
-    assert _cosine(dx, x.grad.numpy()) > 0.99
-
-
-def _cosine(a: Any, b: Any) -> float:
-    return float(np.sum(a * b) / (np.linalg.norm(a) * np.linalg.norm(b)))
+        assert cosine(got[n], p.grad.numpy()) > 0.99
+    assert cosine(dx, x.grad.numpy()) > 0.99
 
 
 def test_gradients_are_exactly_those_of_the_dequantized_operands() -> None:
@@ -204,10 +201,10 @@ def test_batch_norm_is_folded_and_learns(name: str) -> None:
         seed = samara.randn(*y.shape)
         (y * seed).sum().backward()
         (want * seed).sum().backward()
-    assert _cosine(quantized.weight.grad.numpy(), plain[0].weight.grad.numpy()) > 0.97
+    assert cosine(quantized.weight.grad.numpy(), plain[0].weight.grad.numpy()) > 0.97
     if norm.weight is not None:
         for got, known in ((norm.weight, plain[1].weight), (norm.bias, plain[1].bias)):
-            assert _cosine(got.grad.numpy(), known.grad.numpy()) > 0.99
+            assert cosine(got.grad.numpy(), known.grad.numpy()) > 0.99
     assert np.allclose(norm.running_mean.numpy(), plain[1].running_mean.numpy(), atol=0.02)
     assert np.allclose(norm.running_var.numpy(), plain[1].running_var.numpy(), rtol=0.03)
     assert int(norm.num_batches_tracked) == 3
