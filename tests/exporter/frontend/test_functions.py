@@ -9,7 +9,6 @@ import samara
 from samara.exporter.frontend import functions
 from samara.exporter.frontend.tensor import Tensor
 
-
 NAMES: list[str] = vars(functions)["__all__"]  # type checkers do not see it
 
 
