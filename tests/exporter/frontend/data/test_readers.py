@@ -145,7 +145,7 @@ def test_sounds(code: int, bits: int, body: bytes, want: list[list[float]], tmp_
         assert sound.dtype == np.float32
         assert sound.tolist() == np.array(want, np.float32).tolist()
     file.write_bytes(wav(code, bits, 2, body)[:-1])
-    with pytest.raises(SamaraError, match="cut short"):
+    with pytest.raises(SamaraError, match="truncated"):
         load_wav(file)
 
 
@@ -155,7 +155,7 @@ def test_sounds(code: int, bits: int, body: bytes, want: list[list[float]], tmp_
         (b"RIFF", "no WAV file"),
         (b"RIFF\0\0\0\0WAVE", "no sound"),
         (b"RIFF\0\0\0\0WAVEdata\0\0\0\0", "before its format"),
-        (b"RIFF\0\0\0\0WAVEfmt \x02\0\0\0ab", "format is cut short"),
+        (b"RIFF\0\0\0\0WAVEfmt \x02\0\0\0ab", "format is truncated"),
         (wav(6, 8, 1, b"a"), "format 6 with 8 bits"),
         (wav(1, 16, 0, b"a"), "0 channels"),
     ],

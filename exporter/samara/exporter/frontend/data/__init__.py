@@ -72,7 +72,7 @@ __all__ = [
     "transforms",
 ]
 
-# Those of torchvision and of samara itself have other homes.
+# PyTorch has these names; those of torchvision and of samara itself are elsewhere.
 _OF_TORCH = (
     *(
         "BatchSampler",

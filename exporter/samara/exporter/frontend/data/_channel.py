@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between a loader and its workers: large ones lie in shared memory."""
+"""Messages between a loader and its workers; large ones go through shared memory."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from samara.exporter.frontend.multiprocessing import detached, rebuilt
 from samara.exporter.frontend.tensor import Tensor
 
 SMALL: Final = 16 << 10  # bytes of a message that go through the socket itself
-_HEAD: Final = struct.Struct("<Bq")  # whether a descriptor follows; buffers in the block
-_APART: Final = 1024  # bytes of an array from which it is kept out of the pickled text
+_HEAD: Final = struct.Struct("<Bq")  # whether a descriptor follows; number of buffers in the block
+_APART: Final = 1024  # arrays of at least this many bytes stay out of the pickled text
 
 
 class Message:
-    """A value, pickled: its bytes, or one block of shared memory that any number may receive."""
+    """A pickled value: its bytes, or one block of shared memory that any number of processes may receive."""
 
     __slots__ = ("_data", "_fd", "_head")
 
@@ -46,7 +46,7 @@ class Message:
         self._data = _HEAD.pack(1, len(parts))
 
     def send(self, connection: Any, pid: int) -> None:
-        """Through a duplex connection, to the process `pid`."""
+        """Send it through a duplex connection to the process `pid`."""
         connection.send_bytes(self._data)
         if self._fd >= 0:
             reduction.send_handle(connection, self._fd, pid)
@@ -59,7 +59,7 @@ class Message:
 
 
 def send(connection: Any, value: Any, pid: int) -> int:
-    """Send one value; the bytes that went through the socket."""
+    """Send one value; return the number of bytes that went through the socket."""
     message = Message(value)
     try:
         message.send(connection, pid)
@@ -71,8 +71,8 @@ def send(connection: Any, value: Any, pid: int) -> int:
 def receive(connection: Any, private: bool = False) -> Any:
     """The next value. EOFError or OSError when the other side is gone.
 
-    Arrays of a large message are views of the shared memory, writable; `private`: what is written
-    stays in this process, as several may receive one message.
+    Arrays of a large message are writable views of the shared memory. private: writes stay in this process,
+    because several processes receive the message.
     """
     data = connection.recv_bytes()
     has_block, count = _HEAD.unpack_from(data)
@@ -94,7 +94,7 @@ def _aligned(size: int) -> int:
 
 
 class _Pickler(pickle.Pickler):
-    """Protocol 5: the memory of arrays and tensors is kept apart, where `buffers` is a list."""
+    """Pickle by protocol 5; if `buffers` is a list, the memory of arrays and tensors goes there."""
 
     dispatch_table = reduction.ForkingPickler(io.BytesIO()).dispatch_table
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The worker processes of a loader: tasks go out in turn, results come back in order."""
+"""The worker processes of a loader. Tasks are dealt out in turn, results come back in order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GRACE_SECONDS: Final = 1.0  # for a worker to end by itself
 
 
 class SupersededError(SamaraError):
-    """An iteration cannot go on, because a newer one has the workers."""
+    """An iteration cannot continue, because a newer one uses the workers."""
 
 
 class _WorkerTraceback(Exception):
@@ -33,10 +33,10 @@ class _WorkerTraceback(Exception):
 
 
 class WorkerPool:
-    """Processes that wait for tasks; one epoch at a time.
+    """Processes that wait for tasks of one epoch at a time.
 
-    Each has a socket of its own, so a worker that dies is seen at once, and what it has sent
-    before arrives all the same.
+    Each has its own socket, so that a dead worker is noticed at once, and batches that it sent before still
+    arrive.
     """
 
     def __init__(self, job: Job, context: Any, timeout: float) -> None:
@@ -44,7 +44,7 @@ class WorkerPool:
         self._workers: list[tuple[Any, Any]] = []  # process, connection
         self._pending: deque[tuple[int, int]] = deque()  # number of a task, worker
         self._first = True
-        self._run = object()  # of the iteration that may go on
+        self._run = object()  # identifies the iteration that may continue
         message = _channel.Message(("job", job))
         try:
             for worker in range(job.num_workers):
@@ -66,14 +66,14 @@ class WorkerPool:
             message.close()
 
     def run(self, base_seed: int, tasks: Iterator[tuple[int, Any]], ahead: int) -> Iterator[Any]:
-        """The batches of numbered tasks, in their order; `ahead` tasks per worker are under way."""
+        """The batches of numbered tasks, in order; each worker has up to `ahead` tasks."""
         self._run = run = object()
-        while self._pending:  # of an epoch that was left
+        while self._pending:  # tasks of an abandoned epoch
             self._receive(self._pending.popleft()[1])
         for worker in range(len(self._workers)):
             self._send(worker, ("epoch", base_seed, self._first))
         self._first = False
-        ready = deque(range(len(self._workers)))  # whose turn it is; without those at their end
+        ready = deque(range(len(self._workers)))  # workers in turn, without those at their end
         for _ in range(ahead * len(self._workers)):
             self._assign(ready, tasks)
         while self._pending:
@@ -103,8 +103,8 @@ class WorkerPool:
         self._pending.append((task[0], worker))
 
     def _send(self, worker: int, message: Any) -> None:
-        """Tell a worker; if it has ended, that is said when its next batch is due, not before the
-        batches that were made in time."""
+        """Send to a worker. If it has ended, the error comes when its next batch is due, after the batches that it
+        still made."""
         process, connection = self._workers[worker]
         with contextlib.suppress(OSError):
             _channel.send(connection, message, process.pid)
@@ -142,7 +142,7 @@ class WorkerPool:
         return found
 
     def close(self) -> None:
-        """End the workers. What they have under way is lost."""
+        """End the workers. Their unfinished batches are lost."""
         for process, connection in self._workers:
             with contextlib.suppress(OSError):
                 _channel.send(connection, None, process.pid)

@@ -24,7 +24,7 @@ __all__ = ["WorkerInfo", "get_worker_info"]
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """Which worker this is: `id` of `num_workers`; `seed` is the epoch's base seed + id."""
+    """The identity of a worker: `id` of `num_workers`; `seed` is the epoch's base seed + id."""
 
     id: int
     num_workers: int
@@ -34,7 +34,7 @@ class WorkerInfo:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What all workers of a loader do."""
+    """The settings of all workers of a loader."""
 
     dataset: Any
     collate: Callable[[Any], Any]
@@ -44,12 +44,12 @@ class Job:
     num_workers: int
 
 
-END: Final = object()  # what Fetcher.fetch gives after the last sample
+END: Final = object()  # the result of Fetcher.fetch after the last sample
 _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a worker process: which one it is. None elsewhere."""
+    """The identity of this worker process; None in other processes."""
     return _info
 
 
@@ -61,13 +61,13 @@ def seed_all(seed: int) -> None:
 
 
 def batch_seed(base_seed: int, number: int) -> int:
-    """The seed of a batch: whoever fetches it, and whatever came before, it is the same."""
+    """The seed of a batch. It does not depend on the worker or on earlier batches."""
     words = np.random.SeedSequence([base_seed, number]).generate_state(1, np.uint64)
     return int(words[0] >> np.uint64(1))
 
 
 class Fetcher:
-    """Makes batches of a dataset; for iterable ones from where it is."""
+    """Makes batches of a dataset; of an iterable one the next batch."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -98,9 +98,9 @@ class Fetcher:
 
 
 def work(connection: Any, parent: int, worker: int) -> None:
-    """The life of a worker: a job, then epochs and tasks, until None or until nobody asks."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the loader's to handle
-    set_num_threads(1)  # the processors are shared out among workers already
+    """A worker process: receive a job, then epochs and tasks, until None or until the loader is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loader handles Ctrl-C
+    set_num_threads(1)  # the workers share the processors
     try:
         _work(connection, parent, worker)
     except (EOFError, BrokenPipeError, ConnectionResetError):
@@ -113,7 +113,7 @@ def _work(connection: Any, parent: int, worker: int) -> None:
     job: Job | None = None
     fetcher: Fetcher | None = None
     base_seed = 0
-    failure: BaseException | None = None  # of the start, told with the first task
+    failure: BaseException | None = None  # of the start, sent as the answer to the first task
     while True:
         try:
             message = _channel.receive(connection, private=True)
@@ -163,7 +163,7 @@ def _answer(fetcher: Fetcher | None, base_seed: int, message: Any, failure: Any)
 
 
 def _portable(error: Exception) -> Exception | None:
-    """The exception, if another process can have it."""
+    """The exception, if it can be pickled."""
     bare = error.with_traceback(None)
     bare.__cause__ = bare.__context__ = None
     try:

@@ -18,11 +18,11 @@ __all__ = ["default_collate", "default_convert"]
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
-    """Samples of one structure as one value of it, with a first axis more.
+    """Samples of one structure as one value of that structure, with an additional first axis.
 
     Tensors, arrays and numpy scalars are stacked into tensors of their dtype; Python numbers
     become tensors of int64, float64 or bool; mappings and (named) tuples are collated by part,
-    tuples to lists; texts stay in a list. Raises ShapeError where shapes or lengths differ,
+    tuples to lists; texts stay in a list. Raises ShapeError if shapes or lengths differ,
     SamaraError for other types.
     """
     first = batch[0]
@@ -58,7 +58,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
 
 def default_convert(sample: Any) -> Any:
-    """A sample as it is, with arrays as tensors: what a loader without batches does."""
+    """A sample with its arrays as tensors, for a loader without batches."""
     if isinstance(sample, (np.ndarray, np.generic)) and sample.dtype.kind in "fiub":
         return wrap(np.asarray(sample))
     if isinstance(sample, Mapping):

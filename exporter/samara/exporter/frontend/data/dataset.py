@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Datasets: what a loader takes samples from."""
+"""Datasets, the source of a loader's samples."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ else:
 
 
 class Samples(Protocol[S_co]):
-    """Any dataset with indices, to a type checker: a Dataset, a list, an array."""
+    """The type of a dataset with indices: a Dataset, a list, an array."""
 
     def __getitem__(self, index: Any, /) -> S_co: ...
 
@@ -49,8 +49,8 @@ class Samples(Protocol[S_co]):
 class Dataset(Generic[S_co]):
     """Samples by index. A subclass writes `__getitem__` and `__len__`.
 
-    With `__getitems__(indices)` it gives the samples of a batch together. `Dataset[kind]` says the
-    kind of the samples to readers.
+    With `__getitems__(indices)` it returns the samples of a batch together. `Dataset[T]` documents the type of the
+    samples.
     """
 
     def __getitem__(self, index: Any) -> S_co:
@@ -63,7 +63,7 @@ class Dataset(Generic[S_co]):
 class IterableDataset(Dataset[S_co]):
     """Samples one after another. A subclass writes `__iter__`.
 
-    In worker processes each has a copy: `get_worker_info()` says which share to give.
+    Each worker process has a copy: `get_worker_info()` says which share of the samples it should give.
     """
 
     def __iter__(self) -> Iterator[S_co]:
@@ -76,7 +76,7 @@ class IterableDataset(Dataset[S_co]):
 
 
 class TensorDataset(Dataset[tuple[P, ...]], Generic[P]):
-    """Sample i is row i of every tensor (or array). ShapeError where they differ in length."""
+    """Sample i is row i of every tensor (or array). ShapeError if they differ in length."""
 
     @overload
     def __init__(self: TensorDataset[Tensor], *tensors: Tensor) -> None: ...
@@ -100,7 +100,7 @@ class TensorDataset(Dataset[tuple[P, ...]], Generic[P]):
 class StackDataset(Dataset[Any]):
     """Sample i is sample i of each dataset: a tuple, or a dict of those given by name.
 
-    ShapeError where they differ in length.
+    ShapeError if they differ in length.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -181,10 +181,10 @@ def random_split(
     lengths: Sequence[int | float],
     generator: Generator | None = None,
 ) -> list[Subset[S_co]]:
-    """Parts of a dataset of the given lengths, disjoint and at random.
+    """Split a dataset into disjoint random parts of the given lengths.
 
-    lengths: numbers that add up to the dataset's, or fractions that add up to 1 (what rounding
-    leaves over goes to the parts in turn). ShapeError otherwise.
+    lengths: numbers that add up to the dataset's length, or fractions that add up to 1 (the remainder of
+    rounding goes to the parts in turn). ShapeError otherwise.
     """
     n = len(dataset)  # type: ignore[arg-type]  # a subclass has a length
     counts = [int(length) for length in lengths]

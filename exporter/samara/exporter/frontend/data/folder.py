@@ -25,9 +25,8 @@ _NETPBM: Final = {b"P5": 1, b"P6": 3}  # channels
 def load_image(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
     """An image file as uint8 [height, width, 3].
 
-    .npy (uint8 [H, W] or [H, W, 3]) and binary PGM and PPM are read as they are, anything else
-    through Pillow (UnsupportedError where it is not installed). Raises SamaraError for a file that
-    is damaged or holds something else.
+    .npy (uint8 [H, W] or [H, W, 3]) and binary PGM and PPM are read directly, anything else through Pillow
+    (UnsupportedError if it is not installed). Raises SamaraError for a file that is damaged or not an image.
     """
     file = path_of(path, "path")
     kind = file.suffix.lower()
@@ -51,7 +50,7 @@ def load_image(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
 
 
 def _netpbm(file: Path) -> Any:
-    """Binary PGM or PPM with 8 bits, as https://netpbm.sourceforge.net/doc/ppm.html has it."""
+    """Binary PGM or PPM with 8 bits (https://netpbm.sourceforge.net/doc/ppm.html)."""
     data = read_bytes(file)
     channels = _NETPBM.get(data[:2])
     numbers: list[int] = []
@@ -99,7 +98,7 @@ class DatasetFolder(Dataset):
 
     Classes are the folders in `root`, sorted; files are those of the given extensions (or that
     `is_valid_file` accepts), sorted, in subfolders too. `transform` and `target_transform` are
-    applied to the two parts. SamaraError where there are no classes, or a class has no file.
+    applied to the two parts. SamaraError if there are no classes, or a class has no file.
     """
 
     def __init__(
@@ -157,7 +156,7 @@ class DatasetFolder(Dataset):
 
 
 class ImageFolder(DatasetFolder):
-    """Images in a folder per class. A sample is what `loader` gives: uint8 [H, W, 3]."""
+    """Images in a folder per class. A sample is the result of `loader`: uint8 [H, W, 3]."""
 
     def __init__(
         self,

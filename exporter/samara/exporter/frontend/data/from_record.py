@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FromRecord: the transform that makes of a picture or a recording what a device makes of it."""
+"""FromRecord: a transform with the pre-processing of a device."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ["FromRecord"]
 
 
 class FromRecord:
-    """A picture or a recording as the tensor that a record makes of it: what a model with that record gets on a
-    device, to the last bit, since it is the same code (docs/guides/preprocessing.md).
+    """A picture or a recording as the tensor of a record. A model with that record gets the same bits on a device,
+    because the same code makes them (docs/guides/preprocessing.md).
 
     record: a samara.ImageRecord or samara.AudioRecord, or its text. Call it with a picture as samara.preprocess
     takes it (an array uint8 [H, W, 3] of RGB or [H, W] of gray, an image of Pillow, a path, a samara.Image), or
-    with sound (an array of samples [count] at the record's rate, a path, a samara.Audio). Gives a tensor of the
+    with sound (an array of samples [count] at the record's rate, a path, a samara.Audio). Returns a tensor of the
     record's layout without the batch axis, so that a DataLoader batches it.
 
-    A model that is trained on such batches exports the record by itself. Augmentation comes before this
-    transform: a tensor that is changed after it is not what the record makes, and the record is lost.
+    A model that is trained on such batches exports the record. Put augmentation before this transform: a tensor
+    that is changed after it no longer carries the record.
 
     ShapeError for sound that makes no tensor of the record, or several.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DataLoader: batches of a dataset, in this process or by workers, that can be resumed anywhere."""
+"""DataLoader: batches of a dataset, in this process or by workers; it can be resumed anywhere."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from samara.pybridge.errors import UnsupportedError
 __all__ = ["DataLoader"]
 
 _SEEDS: Final = 1 << 62
-_AHEAD: Final = 2  # tasks per worker under way
+_AHEAD: Final = 2  # tasks per worker at a time
 
 # A checker knows a loader by its batches; DataLoader alone stands for batches of any type.
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ Part = Tensor | np.ndarray[Any, Any] | np.generic | float
 
 
 class _Unknown:
-    """No sample is one, so that a checker takes for one only samples it knows nothing of."""
+    """No sample has this type, so checkers choose it only for samples of unknown type."""
 
 
 class _Record(Protocol):
@@ -51,7 +51,7 @@ class _Record(Protocol):
 
 
 class _Options(TypedDict, total=False):
-    """What all forms of a DataLoader take besides, by name."""
+    """Keyword arguments of all forms of a DataLoader."""
 
     sampler: Iterable[Any] | None
     batch_sampler: Iterable[Any] | None
@@ -90,7 +90,7 @@ class DataLoader(Generic[B_co]):
     """
 
     if TYPE_CHECKING:
-        # What the collate function makes of the samples; the default one makes tensors of numbers.
+        # The type of a batch is the collate function's result; the default one makes tensors of numbers.
 
         @overload
         def __init__(
@@ -343,7 +343,7 @@ class DataLoader(Generic[B_co]):
         """Where the iteration is: batches given in this epoch, its seeds, the sampler's state.
 
         Plain numbers and arrays, which `samara.save` stores. The default generator is not part of
-        it (`samara.get_rng_state`). Raises SamaraError where the sampler cannot be stored.
+        it (`samara.get_rng_state`). Raises SamaraError if the sampler cannot be stored.
         """
         generator = None if self.generator is None else self.generator.get_state()
         sampler = None
@@ -362,10 +362,10 @@ class DataLoader(Generic[B_co]):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """The next iteration goes on where `state_dict` was called, with an equal loader.
+        """The next iteration continues where `state_dict` was called on an equal loader.
 
-        Raises SamaraError for anything else, UnsupportedError in the middle of an iterable
-        dataset, which has no indices to go on from.
+        Raises SamaraError for anything else, UnsupportedError for a state in the middle of an iterable dataset,
+        which has no indices.
         """
         missing = [
             key for key in ("yielded", "base_seed", "sampler", "generator") if key not in state

@@ -65,7 +65,7 @@ _IDX_TYPES: Final = {8: ">u1", 9: ">i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">
 def read_idx(path: str | os.PathLike[str]) -> npt.NDArray[Any]:
     """The array of an idx file (http://yann.lecun.com/exdb/mnist), which may be gzipped.
 
-    Raises SamaraError where the file is damaged or something else.
+    Raises SamaraError for a file that is damaged or not an idx file.
     """
     file = path_of(path, "path")
     data = read_bytes(file)
@@ -90,7 +90,7 @@ class MNIST(_Arrays):
     """The handwritten digits of the idx files below `root`: uint8 [28, 28] and the digit.
 
     The files (`train-images-idx3-ubyte`, `t10k-labels-idx1-ubyte` …, with or without .gz) are in
-    `root`, `root/raw` or `root/<name of the class>/raw`. SamaraError where they are not.
+    `root`, `root/raw` or `root/<name of the class>/raw`. SamaraError if they are missing.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class MNIST(_Arrays):
 
 
 class FashionMNIST(MNIST):
-    """Zalando's articles, in MNIST's format."""
+    """Zalando's pictures of clothes, in MNIST's format."""
 
 
 def _absent(root: Path, name: str) -> SamaraError:
@@ -131,8 +131,8 @@ _PIXELS: Final = 3 * 32 * 32
 class CIFAR10(_Arrays):
     """Small colour images, from the binary version below `root`: uint8 [32, 32, 3] and the class.
 
-    The python version of the files is pickled, and pickle runs what a file says. SamaraError where
-    the binary files (`cifar-10-batches-bin/data_batch_1.bin` …) are not there or not whole.
+    The python version of the files is not read, because unpickling a file can run code. SamaraError if the binary
+    files (`cifar-10-batches-bin/data_batch_1.bin` …) are missing or incomplete.
     """
 
     _folder = "cifar-10-batches-bin"
@@ -182,7 +182,7 @@ class CIFAR100(CIFAR10):
 def digit_arrays() -> tuple[Any, Any]:
     """scikit-learn's 1797 digits: float32 [N, 1, 8, 8] in 0..1, and int64 [N].
 
-    BackendError where scikit-learn is not installed.
+    BackendError if scikit-learn is not installed.
     """
     try:
         from sklearn import datasets
@@ -213,8 +213,8 @@ def load_wav(path: str | os.PathLike[str]) -> tuple[Tensor, int]:
     """A WAV file: float32 [channels, frames] and the frames per second.
 
     PCM of 8, 16, 24 and 32 bits becomes -1..1 (divided by 2^(bits - 1)); floats of 32 and 64 bits
-    stay as they are. Chunks by Microsoft's RIFF/WAVE description; unknown ones are skipped. Raises
-    SamaraError for anything else, or a file cut short.
+    stay as they are. Chunks as in Microsoft's RIFF/WAVE description; unknown ones are skipped. Raises SamaraError
+    for other formats and truncated files.
     """
     file = path_of(path, "path")
     data = read_bytes(file)
@@ -229,7 +229,7 @@ def load_wav(path: str | os.PathLike[str]) -> tuple[Tensor, int]:
             form = _wav_format(file, body)
         elif name == b"data":
             if form is None or len(body) < size:
-                raise SamaraError(f"{file}: the sound is cut short, or comes before its format")
+                raise SamaraError(f"{file}: the sound is truncated, or comes before its format")
             return _wav_samples(file, body, *form)
         at += 8 + size + size % 2
     raise SamaraError(f"{file}: there is no sound in it")
@@ -238,7 +238,7 @@ def load_wav(path: str | os.PathLike[str]) -> tuple[Tensor, int]:
 def _wav_format(file: Path, body: bytes) -> tuple[int, int, int, int]:
     """Code, channels, rate, bits."""
     if len(body) < 16:
-        raise SamaraError(f"{file}: the format is cut short")
+        raise SamaraError(f"{file}: the format is truncated")
     code, channels, rate, _bytes, _align, bits = struct.unpack_from("<HHIIHH", body)
     if code == _EXTENSIBLE and len(body) >= 26:
         code = struct.unpack_from("<H", body, 24)[0]

@@ -28,8 +28,8 @@ _SEEDS: Final = 1 << 62
 class Sampler:
     """Base of the samplers: `iter(sampler)` gives the indices of an epoch.
 
-    A subclass writes `__iter__` and `__len__`; those here can be stored and resumed too.
-    `Sampler[int]` says the kind of the indices to readers.
+    A subclass defines `__iter__` and `__len__`; samara's own samplers can also be stored and resumed.
+    `Sampler[int]` documents the type of the indices.
     """
 
     __class_getitem__: Any = classmethod(GenericAlias)
@@ -42,14 +42,14 @@ class Sampler:
 
 
 class _Resumable(Sampler):
-    """An epoch is an array of indices that follows from a seed; the place in it is a number."""
+    """A sampler whose epoch is an array of indices that follows from a seed; its position is a number."""
 
     _generator: Generator | None = None
 
     def __init__(self) -> None:
-        self._seed: int | None = None  # of the epoch under way
-        self._position = 0  # indices given in it
-        self._loaded = False  # whether seed and position are where the next iteration begins
+        self._seed: int | None = None  # of the current epoch
+        self._position = 0  # how many of its indices were given
+        self._loaded = False  # whether the next iteration begins at this seed and position
 
     def _indices(self, seed: int) -> Any:
         """The epoch's indices, as a sequence."""
@@ -60,7 +60,7 @@ class _Resumable(Sampler):
         return int(generator_of(self._generator).integers(0, _SEEDS, ()))
 
     def __iter__(self) -> Iterator[int]:
-        # Seeds are drawn here and not at the first index: who holds the iterator knows the epoch.
+        # Draw the seed here, not at the first index: the epoch is fixed when the iterator exists.
         if not self._loaded or self._seed is None:
             self._seed, self._position = self._draw(), 0
         self._loaded = False
@@ -73,7 +73,7 @@ class _Resumable(Sampler):
         self._seed, self._position = None, 0
 
     def state_dict(self) -> dict[str, Any]:
-        """The epoch under way and the place in it; the generator, where it has one of its own."""
+        """The current epoch and position, and the generator if the sampler has its own."""
         state: dict[str, Any] = {"seed": self._seed, "position": self._position}
         if self._generator is not None:
             state["generator"] = self._generator.get_state()
@@ -198,7 +198,7 @@ class DistributedSampler(_Resumable):
     """The share of one of `num_replicas` processes: all take as many, shuffled alike.
 
     Call `set_epoch` before each epoch, or every epoch has the same order. Without `drop_last` the
-    first indices come twice where the shares would differ.
+    first indices come twice if the shares would differ in length.
     """
 
     def __init__(
@@ -226,7 +226,7 @@ class DistributedSampler(_Resumable):
         return n // self.num_replicas if self.drop_last else -(-n // self.num_replicas)
 
     def set_epoch(self, epoch: int) -> None:
-        """Which epoch the next iteration is: its order follows from seed and epoch."""
+        """Set the epoch of the next iteration; its order follows from seed and epoch."""
         self.epoch = epoch
 
     def _draw(self) -> int:
@@ -238,7 +238,7 @@ class DistributedSampler(_Resumable):
         return np.resize(order, len(self) * self.num_replicas)[self.rank :: self.num_replicas]
 
     def state_dict(self) -> dict[str, Any]:
-        """Epoch and place in it."""
+        """The epoch and the position in it."""
         return {"epoch": self.epoch, **super().state_dict()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -278,12 +278,12 @@ class BatchSampler(Sampler):
             yield batch
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of the sampler beneath."""
+        """The state of the inner sampler."""
         state: dict[str, Any] = _method(self.sampler, "state_dict")()
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state of the sampler beneath, which is at the end of a batch."""
+        """Continue from a state of the inner sampler, which is at the end of a batch."""
         _method(self.sampler, "load_state_dict")(state)
 
 

@@ -68,7 +68,7 @@ class Lambda:
 class ToTensor:
     """[H, W, C] or [H, W] as a tensor [C, H, W]; uint8 becomes float32 of 0..1.
 
-    A tensor is taken in that layout too, so that a program can begin with the bytes of a camera.
+    A tensor may have that layout too, so that a program can begin with the bytes of a camera.
     """
 
     def __call__(self, image: Any) -> Any:
@@ -104,7 +104,7 @@ class Normalize:
             raise ArgumentError("mean and std have one number per channel, std no zeros")
         self.mean = tuple(mean)
         self.std = tuple(std)
-        self.inplace = inplace  # for those who pass it: the result is always new
+        self.inplace = inplace  # no effect: the result is always new
 
     def __call__(self, image: Any) -> Any:
         return _on_tensor(image, self._normalize)
@@ -123,8 +123,8 @@ class Normalize:
 class Resize:
     """To `size`: (height, width), or the length of the shorter side.
 
-    interpolation: "nearest", "bilinear" or "bicubic". antialias: widen the filter where the image
-    shrinks, so that nothing is left out. uint8 is rounded and clipped.
+    interpolation: "nearest", "bilinear" or "bicubic". antialias: widen the filter if the image shrinks, so that
+    every pixel counts. uint8 is rounded and clipped.
     """
 
     def __init__(self, size: Size, interpolation: str = "bilinear", antialias: bool = True) -> None:
@@ -168,8 +168,8 @@ class Resize:
 
 
 class Pad:
-    """Rows and columns more: one number, (left and right, top and bottom) or (left, top, right,
-    bottom), filled with `fill`, or by `padding_mode` "edge" or "reflect".
+    """Add rows and columns: one number, (left and right, top and bottom) or (left, top, right, bottom), filled
+    with `fill`, or by `padding_mode` "edge" or "reflect".
     """
 
     def __init__(self, padding: Size, fill: float = 0, padding_mode: str = "constant") -> None:
@@ -188,7 +188,7 @@ class Pad:
 
 
 class CenterCrop:
-    """The middle of an image; a smaller one gets zeros around first."""
+    """The middle of an image; a smaller image is padded with zeros first."""
 
     def __init__(self, size: Size) -> None:
         self.size = _pair(size)
@@ -226,7 +226,7 @@ class Grayscale:
         return y if self.num_output_channels == 1 else y.expand(*y.shape[:-3], 3, *y.shape[-2:])
 
 
-# ---- random ones: their numbers are Python's, so a trace would freeze them ----
+# ---- random transforms: their numbers come from Python, so a trace would freeze them ----
 
 
 class RandomApply:
@@ -273,9 +273,9 @@ class RandomVerticalFlip(_RandomFlip):
 
 
 class RandomCrop:
-    """A part of `size` anywhere in the image, which is padded before as by `Pad`.
+    """A part of `size` anywhere in the image, which is first padded as by `Pad`.
 
-    Raises ShapeError where the image is smaller, unless `pad_if_needed`.
+    Raises ShapeError if the image is smaller, unless `pad_if_needed`.
     """
 
     def __init__(
@@ -320,7 +320,7 @@ class RandomCrop:
 
 
 def _on_tensor(image: Any, f: Callable[[Any], Any]) -> Any:
-    """`f` on tensors [..., C, H, W]; for an array [H, W, C] or [H, W] there and back."""
+    """Apply `f` to a tensor [..., C, H, W]; an array [H, W, C] or [H, W] is converted and converted back."""
     if is_tensor(image):
         if len(image.shape) < 3:
             raise ShapeError(f"an image [..., C, H, W] is expected, the shape is {image.shape}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which layers become quantized ones, and which batch normalisations and activations they take over."""
+"""Choose the layers to quantize, and the batch normalisations and activations that are fused into them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from samara.exporter.ops.integer import Role
 
 @dataclass(slots=True)
 class Fold:
-    """What a layer takes over: a module by its path, an activation's limits."""
+    """What is fused into a layer: a batch normalisation, by its path, and an activation's limits."""
 
     norm: str = ""
     clamp: tuple[float, float] | None = None
 
 
 def folds_by_order(root: Module) -> dict[str, Fold]:
-    """By the neighbours in Sequential containers: path of a layer -> what it takes over."""
+    """From neighbours in Sequential containers: path of a layer -> what is fused into it."""
     counts: dict[int, int] = {}
     for _, module in _places(root, ""):
         counts[id(module)] = counts.get(id(module), 0) + 1
@@ -49,7 +49,7 @@ def folds_by_order(root: Module) -> dict[str, Fold]:
 
 
 def folds_by_trace(root: Module, example_inputs: Any) -> dict[str, Fold]:
-    """By what the module does with example inputs: exact where layers are called in any order."""
+    """From a trace on example inputs, which is exact whatever the order of calls."""
     was = {id(m): m.training for m in root.modules()}
     root.eval()
     try:
@@ -69,7 +69,7 @@ def folds_by_trace(root: Module, example_inputs: Any) -> dict[str, Fold]:
         layer = modules.get(path)
         if _is_product(node) and type(layer) in KINDS and calls[path] == 1:
             found[path] = _follow(node, layer, modules, uses)
-    # A normalisation that two layers share belongs to neither.
+    # A normalisation that two layers share is fused into neither.
     taken = [f.norm for f in found.values() if f.norm]
     for fold in found.values():
         if taken.count(fold.norm) > 1:
@@ -82,7 +82,7 @@ def _is_product(node: Node) -> bool:
 
 
 def _follow(node: Node, layer: Any, modules: dict[str, Module], uses: Any) -> Fold:
-    """What follows a product, each the only reader of the one before."""
+    """The nodes that follow a product, each the only reader of the one before."""
     fold = Fold()
     value = node.outputs[0]
     own = _scope(node)
@@ -108,7 +108,7 @@ def _follow(node: Node, layer: Any, modules: dict[str, Module], uses: Any) -> Fo
 
 
 def fits(layer: Any, norm: Any) -> bool:
-    """Whether `norm` is a batch normalisation that the layer can take over."""
+    """Whether `norm` is a batch normalisation that can be fused into the layer."""
     return (
         type(norm) is NORMS.get(type(layer))
         and norm.running_mean is not None
@@ -118,7 +118,7 @@ def fits(layer: Any, norm: Any) -> bool:
 
 
 def _uses(function: Function) -> dict[Value, list[Node | None]]:
-    """The readers of each value; None: it is a result."""
+    """The readers of each value; None stands for the function's results."""
     uses: dict[Value, list[Node | None]] = {}
     for node in function.nodes:
         for value in node.inputs:
@@ -139,7 +139,7 @@ def _scope(node: Node) -> str:
 
 
 def _places(module: Module, path: str) -> Iterator[tuple[str, Module]]:
-    """(path, module) of every place, shared modules at each of theirs."""
+    """(path, module); a shared module appears at each of its paths."""
     for name, child in module.named_children():
         own = f"{path}.{name}" if path else name
         yield own, child
@@ -149,7 +149,7 @@ def _places(module: Module, path: str) -> Iterator[tuple[str, Module]]:
 def replace_layers(
     root: Module, folds: dict[str, Fold], make: MakeObserver, keep_float: tuple[str, ...]
 ) -> Module:
-    """The module with quantized layers in place of those that have such a form."""
+    """The module with its layers replaced by quantized ones, where these exist."""
     made: dict[int, QuantizedLayer] = {}
     norms: dict[str, Module] = {}
     modules = dict(root.named_modules())

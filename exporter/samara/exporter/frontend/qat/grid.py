@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors on the int8 grid: the integers beside the floats that they stand for.
+"""Quantized tensors in training: int8 integers beside the floats that they stand for.
 
-While a quantization-aware module runs, its activations are of these types. An operator that has an
-integer form (rules.py) computes the integers of its result, and what Python sees as the result's
-data are those integers dequantized; gradients flow as if the result had been computed in float
-(straight through), and not at all where it was clamped. While the module is traced, the same rules
-append the integer operators to the Program: what is exported is what was simulated.
+While a quantization-aware module runs, its activations have these types. An operator with an integer form
+(rules.py) computes the integers of its result; the data that Python sees are these integers, dequantized.
+Gradients are those of the float operator (straight through), and zero where the result was clamped. While the
+module is traced, the same rules append the integer operators to the Program, so the export equals the
+simulation.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Array = np.ndarray[Any, Any]
 
 
 class Grid(NamedTuple):
-    """Integers and what they mean: an int8 array, or a traced tensor of qs8."""
+    """Integers and their quantization parameters: an int8 array, or a traced tensor of qs8."""
 
     q: Any
     quant: Quant
@@ -46,9 +46,9 @@ class _Running(threading.local):
 
 
 RUNNING: Final = _Running()
-"""The quantization-aware module whose forward is at work in this thread."""
+"""The quantization-aware module whose forward runs in this thread."""
 
-# The integers of a tensor again, for other parameters and clamped to lo..hi on the way.
+# Computes the integers of a tensor again, with other parameters and clamped to lo..hi.
 Clamped = Callable[[Quant, float, float], Grid]
 # (the module, operator, inputs, attributes) -> the result; None: it has no integer form here.
 Rule = Callable[["QuantizedModule", OpSpec, Sequence[Any], Mapping[str, Any]], Any]
@@ -67,7 +67,7 @@ def _dispatch(op: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> An
 
 
 def in_float(op: OpSpec, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-    """The operator on the floats that its inputs stand for."""
+    """The operator in float, on the dequantized inputs."""
     return tensor.apply(op, inputs, attrs)
 
 
@@ -78,7 +78,7 @@ def _in_place(name: str) -> Callable[..., Any]:
         out = getattr(self, name)(*args, **kwargs)
         if not isinstance(out, GridTensor) or out.shape != self.shape:
             return plain(self, *args, **kwargs)
-        # An activation is nobody's leaf: it may simply become its new value.
+        # An activation is not a leaf, so it may take its new value.
         _copy_place(out, self)
         self._grid, self._seen, self._again = out._grid, out._seen, out._again
         return self
@@ -116,7 +116,7 @@ class GridTensor(Tensor):
 
 
 class TracedGridTensor(GraphTensor):
-    """A traced tensor of integers; the node that dequantizes them is made when it is wanted."""
+    """A traced tensor of integers; the node that dequantizes them is added when it is needed."""
 
     __slots__ = ("_again", "_grid", "_home", "_real")
 
@@ -160,7 +160,7 @@ class TracedGridTensor(GraphTensor):
 
 
 def grid_of(value: Any) -> Grid | None:
-    """The integers that a tensor stands for; None where it is off the grid."""
+    """The integers of a tensor; None if it is not quantized."""
     if isinstance(value, TracedGridTensor):
         return value._grid
     if isinstance(value, GridTensor) and value._version[0] == value._seen:
@@ -169,13 +169,13 @@ def grid_of(value: Any) -> Grid | None:
 
 
 def again_of(value: Any) -> Clamped | None:
-    """How the integers of a tensor could have been made with a clamp; None where they cannot."""
+    """The function that computes a tensor's integers again with a clamp; None if there is none."""
     found = grid_of(value) is not None
     return value._again if found else None
 
 
 def _copy_place(source: Tensor, into: Tensor) -> None:
-    """Make `into` the same data at the same place on the tape."""
+    """Give `into` the same data and the same node of the tape."""
     into._data = source._data
     into._requires_grad = source._requires_grad
     into._grad = None
@@ -187,7 +187,7 @@ def _copy_place(source: Tensor, into: Tensor) -> None:
 
 
 def on_grid(t: Tensor, grid: Grid) -> GridTensor:
-    """The tensor `t`, whose data are `grid` dequantized, as one on the grid."""
+    """The tensor `t`, whose data are `grid` dequantized, as a quantized tensor."""
     out = GridTensor.__new__(GridTensor)
     _copy_place(t, out)
     out._grid, out._seen, out._again = grid, out._version[0], None
@@ -195,7 +195,7 @@ def on_grid(t: Tensor, grid: Grid) -> GridTensor:
 
 
 def off_grid(value: Any) -> Any:
-    """A result as the caller of the module gets it: without the integers."""
+    """A result for the caller of the module, without the integers."""
     if isinstance(value, TracedGridTensor):
         return GraphTensor.of(value._tracer, value._value)
     if isinstance(value, GridTensor):
@@ -222,9 +222,9 @@ def tracer_at_work() -> Tracer:
 
 
 def row(op: OpSpec, *inputs: Grid | Array | GraphTensor | None, **attrs: Any) -> Any:
-    """An operator of the table over integers: its result as a Grid, or plain where it is not qs8.
+    """An operator of the table over integers: its result as a Grid, or a plain one if it is not qs8.
 
-    Runs the C kernel; where an input is traced, appends a node, of which arrays are constants.
+    Runs the C kernel. If an input is traced, appends a node instead; arrays become its constants.
     """
     if any(is_traced(v.q if isinstance(v, Grid) else v) for v in inputs):
         return _node(op, inputs, attrs)
@@ -260,7 +260,7 @@ def _traced(tracer: Tracer, value: Any, name: str) -> Any:
 
 
 def is_traced(value: Any) -> bool:
-    """Whether a tensor is one of a Program in the making."""
+    """Whether a tensor belongs to a Program that is being traced."""
     return isinstance(value, GraphTensor)
 
 
@@ -276,7 +276,7 @@ def traced_on_grid(grid: Grid) -> TracedGridTensor:
 
 
 def dequantized(grid: Grid) -> Array:
-    """The floats that the integers stand for, as the dequantize operator has them."""
+    """The dequantized integers, by the rule of the operator dequantize."""
     zero, scale = np.float32(grid.quant.zero_point), np.float32(grid.quant.scale)
     real = np.subtract(grid.q, zero, dtype=np.float32)
     real *= scale
@@ -287,7 +287,7 @@ def dequantized(grid: Grid) -> Array:
 
 
 class _Through(Function):
-    """Other data than the surrogate's, with its gradient where the result was not clamped."""
+    """The integers' data with the surrogate's gradient, zero where the result was clamped."""
 
     @staticmethod
     def forward(ctx: Any, surrogate: Tensor, data: Tensor, inside: Tensor | None) -> Any:
@@ -314,7 +314,7 @@ def rounded_as(surrogate: Tensor | None, grid: Grid, inside: Array | None) -> Gr
 
 
 def wants_gradient(*values: Any) -> bool:
-    """Whether something computed from these is to be recorded."""
+    """Whether a result computed from these must be recorded."""
     return MODE.enabled and any(isinstance(v, Tensor) and v._requires_grad for v in values)
 
 
@@ -331,6 +331,6 @@ def clamp_steps(quant: Quant, lo: float, hi: float) -> tuple[int, int]:
 
 
 def within(steps: Array, quant: Quant) -> Array:
-    """Where numbers, in steps of the grid, round to one of its integers without a clamp."""
+    """Where numbers, in quantization steps, round to an int8 without a clamp."""
     below, above = np.float32(-128.5 - quant.zero_point), np.float32(127.5 - quant.zero_point)
     return np.asarray((steps >= below) & (steps <= above))

@@ -43,8 +43,8 @@ from samara.exporter.quantize.observers import channel_scales
 from samara.exporter.types import DType, Quant
 from samara.pybridge.errors import QuantizationError, ShapeError, UnsupportedError
 
-# A bias takes at most this many steps of s_x * s_w, so that sums stay within int32; where many
-# products leave less room, it takes that, but a bias needs some.
+# A bias takes at most this many steps of s_x * s_w, so that sums stay within int32. Many products leave less
+# room for it, but never none.
 _LARGEST_BIAS: Final = 2**29
 _LEAST_ROOM: Final = 2**16
 _TURNED: Final = {"transpose_w": True}
@@ -53,16 +53,16 @@ CLAMPS: Final[Mapping[type[Module], tuple[float, float]]] = {
     activations.ReLU: (0.0, math.inf),
     activations.ReLU6: (0.0, 6.0),
 }
-"""Activations that a layer before them takes over."""
+"""Activations that are fused into the layer before them."""
 
 
 class QuantizedLayer(Module):
-    """What the quantized layers share.
+    """Base of the quantized layers.
 
-    `weight` and `bias` are the parameters of the layer that it replaces. `norm` is a batch
-    normalisation that it takes over: folded into the weights by the batch's statistics while it
-    trains, by the running ones otherwise. `clamp` holds for an activation that it takes over.
-    Weights are symmetric in -127..127 with a scale per output channel, biases int32.
+    weight, bias: the parameters of the layer that it replaces. norm: a batch normalisation that is folded into the
+    weights, by the batch's statistics in training, by the running ones otherwise. clamp: the limits of an
+    activation that is fused into it. Weights are symmetric in -127..127 with a scale per output channel, biases
+    int32.
     """
 
     def __init__(self, layer: Any, make: MakeObserver, label: str) -> None:
@@ -83,7 +83,7 @@ class QuantizedLayer(Module):
         self.register_buffer("norm_frozen", creation.tensor(False))
 
     def freeze_norm(self, frozen: bool = True) -> None:
-        """Normalise by the running statistics, in training too, or no longer."""
+        """Normalise by the running statistics also in training, or stop doing so."""
         if self.norm is not None:
             _data(self.norm_frozen)[...] = frozen
 
@@ -93,23 +93,23 @@ class QuantizedLayer(Module):
 
     @property
     def norm_live(self) -> bool:
-        """Whether the batch's own statistics normalise."""
+        """Whether the batch's statistics are used."""
         return bool(self.norm is not None and self.norm.training and not _data(self.norm_frozen))
 
-    # ---- what the kinds of layers differ in
+    # ---- defined by each kind of layer
 
     def product(self) -> tuple[OpSpec, OpSpec]:
-        """The operator in float and on integers; each kind of layer has its own."""
+        """The operator in float and on integers."""
         raise NotImplementedError
 
     def weights(self) -> Any:
-        """The weights as the operators want them, outputs first; each kind of layer has its own."""
+        """The weights in the operators' layout, outputs first."""
         raise NotImplementedError
 
-    # ---- what they share
+    # ---- shared
 
     def _apply(self, x: Any, moves: Mapping[str, Any]) -> Any:
-        """The layer on an input as the operators want it, which is on the grid; with attributes."""
+        """The layer on a quantized input in the operators' layout, with attributes."""
         grid = grid_of(x)
         assert grid is not None
         if not is_traced(x):
@@ -219,7 +219,7 @@ class QuantizedLayer(Module):
         if not (recorded or self.output.live):
             tail = self._tail(self.output.quant)
             return rounded_as(None, row(integer_op, grid, weight, bias, **moves, **tail), None)
-        # The sums themselves: the observer wants the range before the clamp, gradients what it cuts.
+        # The sums before the clamp: the observer needs their range, gradients need to know what is clamped.
         acc = row(integer_op, grid, weight, bias, **moves, to=DType.I32)
         step = np.float32(grid.quant.scale) * weight.quant.scale_array()
         sums = acc.astype(np.float32)
@@ -245,7 +245,7 @@ class QuantizedLayer(Module):
     def _stand_for(
         self, x: Any, w: Any, b: Any, weight: Grid, bias: Array | None, step: Array
     ) -> list[Tensor]:
-        """The floats that the integers of the operands stand for, with gradients to the operands."""
+        """The operands, dequantized, with gradients to the operands."""
         along = weight.quant.scale_array().reshape((-1,) + (1,) * (weight.q.ndim - 1))
         out = [x, straight_through(wrap(weight.q.astype(np.float32) * along), w)]
         if bias is not None:
@@ -254,7 +254,7 @@ class QuantizedLayer(Module):
 
 
 def _surrogate(op: OpSpec, inputs: Sequence[Tensor], moves: Mapping[str, Any], out: Grid) -> Tensor:
-    """A float product on the tape that is never computed: its rule reads the operands alone.
+    """A float product on the tape that is never computed, because its gradient reads only the operands.
 
     It has the shape of the result; the caller knows the data.
     """
@@ -264,7 +264,7 @@ def _surrogate(op: OpSpec, inputs: Sequence[Tensor], moves: Mapping[str, Any], o
 
 
 def _data(t: Any) -> Array:
-    """The array of a parameter, also while a trace has taken it over as a variable."""
+    """The array of a parameter, also while it is a variable of a trace."""
     array: Array = t._data
     return array
 
@@ -381,4 +381,4 @@ NORMS: Final = {
     layers.ConvTranspose2d: norms.BatchNorm2d,
     layers.ConvTranspose3d: norms.BatchNorm3d,
 }
-"""The batch normalisation that each may take over."""
+"""The batch normalisation that can be fused into each."""

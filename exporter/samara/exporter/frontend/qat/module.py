@@ -127,15 +127,15 @@ def _warn_of_norms(made: QuantizedModule, kept: Sequence[str]) -> None:
 
 
 class QuantizedModule(Module):
-    """What `quantize_aware` gives. `module` is the model with quantized layers, `sites` are the
-    observers of what lies between them, by operator and order of calls."""
+    """The result of `quantize_aware`. `module` is the model with quantized layers, `sites` are the observers of
+    other operators, by operator and order of calls."""
 
     def __init__(self, module: Module, make: MakeObserver) -> None:
         super().__init__()
         self.module = module
         self.sites: ModuleDict[Quantizer] = ModuleDict()
         self.training = self.sites.training = module.training
-        self.dry = False  # a run that only finds out which observers there are
+        self.dry = False  # true in a run that only creates the observers
         self._make = make
         self._calls: dict[str, int] = {}
 
@@ -152,7 +152,7 @@ class QuantizedModule(Module):
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         tracer = tracing()
         if tracer is not None:
-            # The integers are here already; passes that make others of floats keep away.
+            # The program has integers already, so passes that quantize floats must not run.
             tracer.metadata[QUANTIZATION] = "aware"
         previous = RUNNING.module
         RUNNING.module = self
@@ -163,7 +163,7 @@ class QuantizedModule(Module):
             RUNNING.module = previous
 
     def prepare(self, example_inputs: Any) -> None:
-        """Make the observers for all operators by running on inputs, of which nothing is learned."""
+        """Create the observers of all operators by a run on inputs, from which nothing is learned."""
         modes = [(m, m.training) for m in self.modules()]
         self.eval()
         self.dry = True
@@ -210,7 +210,7 @@ class QuantizedModule(Module):
         return self
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> LoadResult:
-        """As Module's; observers that the state knows and this module has not met are made."""
+        """As Module's; observers in the state that this module does not have yet are created."""
         for key in state_dict:
             if key.startswith("sites."):
                 self._site(key.split(".")[1])

@@ -34,10 +34,10 @@ _LARGEST: Final = float(np.finfo(np.float32).max)
 
 
 def observer_factory(observer: str | MakeObserver) -> MakeObserver:
-    """What makes an observer: a name such as "moving-average" or "percentile:99.9", or a callable."""
+    """The factory of an observer: a name such as "moving-average" or "percentile:99.9", or a callable."""
     if callable(observer):
         return observer
-    make_observer(observer)  # a name that there is not is refused now
+    make_observer(observer)  # refuse an unknown name now
     return functools.partial(make_observer, observer)
 
 
@@ -71,7 +71,7 @@ class Quantizer(Module):
         buffer = _array(self.range)
         if self._observer is None:
             self._observer = self._make()
-            if not np.isnan(buffer).any():  # loaded: the range so far is all that is known of it
+            if not np.isnan(buffer).any():  # loaded: start from the stored range
                 self._observer.update(buffer.astype(np.float64))
         self._observer.update(real)
         lo, hi = self._observer.range()
@@ -95,7 +95,7 @@ class Quantizer(Module):
         return choose_parameters(lo, hi)
 
     def forward(self, input: Any) -> Any:
-        """The input on a grid: its own where it lies on one, else this quantizer's."""
+        """The input, quantized: as it is if it has integers, else by this quantizer."""
         if grid_of(input) is not None:
             return input
         if input.dtype != np.float32:
@@ -121,7 +121,7 @@ class Quantizer(Module):
 
 
 def snapped(x: Tensor, quant: Quant) -> Any:
-    """The eager tensor `x` on the grid `quant`; gradients flow to it where it is not clamped."""
+    """The eager tensor `x` quantized by `quant`; its gradient is zero where it is clamped."""
     real = x._data
     grid = _quantized(real, quant)
     if not wants_gradient(x):
@@ -134,6 +134,6 @@ def _quantized(real: Any, quant: Quant) -> Any:
 
 
 def _array(t: Any) -> Array:
-    """The data of a buffer, also while a trace has taken it over as a variable."""
+    """The data of a buffer, also while it is a variable of a trace."""
     array: Array = t._data
     return array

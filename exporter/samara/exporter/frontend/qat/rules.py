@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What operators do with tensors on the grid: the integer form of each, where it has one."""
+"""The integer form of each operator, for quantized tensors in training."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ __all__: list[str] = []
 
 
 def _grids(inputs: Sequence[Any]) -> list[Grid] | None:
-    """The grids of all inputs; None where one is off the grid."""
+    """The integers of all inputs; None if one input has none."""
     found = [grid_of(v) for v in inputs]
     return None if None in found else found  # type: ignore[return-value]
 
@@ -61,7 +61,7 @@ def _finish(op: OpSpec, inputs: Sequence[Any], attrs: Attrs, grid: Grid) -> Any:
 
 
 def _placed(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs, integer: Integers) -> Any:
-    """The result of an operator whose range an observer of its own learns."""
+    """The result of an operator that has an observer for its range."""
     return _placed_at(run.site(op.name), op, inputs, attrs, integer)
 
 
@@ -86,8 +86,8 @@ def _clampable(
 ) -> Any:
     """As `_placed`, by a row that clamps; `integer` takes the row's last attributes.
 
-    A clamp that follows is taken into another such row, of its own parameters. This one is left
-    over in a trace, and falls away, unless something else reads it.
+    A clamp that follows is fused into a second such row with its own parameters. In a trace the first row is dead
+    then, and is removed unless something else reads it.
     """
     out = _placed(run, op, inputs, attrs, lambda quant: integer(**_tail(quant)))
 
@@ -103,7 +103,7 @@ def _tail(quant: Quant) -> dict[str, Any]:
     return {"scale": quant.scale, "zero_point": quant.zero_point}
 
 
-# ---- values that move, or are chosen among
+# ---- data movement and choice
 
 
 def _moved(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
@@ -163,9 +163,7 @@ def _extreme(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
 
 
 def _joined(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
-    """Of parts that may lie on grids of their own: those of one grid are put together, others come
-    to a common one before.
-    """
+    """Join parts. Parts with equal parameters are joined as they are, others get common parameters first."""
     assert op.integer is not None
     assert op.integer.moves is not None
     places = op.integer.moves(_given(inputs, complete(op, attrs)))
@@ -226,8 +224,8 @@ def _table(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
 
 
 def _clamp(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
-    """Part of the row before where that can clamp. Else the grid stays; where all of it is within
-    the limits, nothing is to be done.
+    """Fused into the row before if that can clamp. Otherwise the parameters stay, and nothing is done if all their
+    values are within the limits.
     """
     grid = grid_of(inputs[0])
     if grid is None or len(inputs) > 1:
@@ -244,7 +242,7 @@ def _clamp(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
     return _finish(op, inputs, attrs, _looked_up(grid, table, grid.quant))
 
 
-# ---- what computes
+# ---- arithmetic
 
 
 def _built(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
@@ -322,7 +320,7 @@ def _is_eager(value: Any) -> bool:
 
 
 def _dropout(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
-    """In training only; what is scaled up comes back to its own grid."""
+    """In training only; the scaled values are quantized by the input's parameters."""
     grid = grid_of(inputs[0])
     if grid is None or is_traced(inputs[0]):
         return None
@@ -330,8 +328,8 @@ def _dropout(run: Any, op: OpSpec, inputs: Sequence[Any], attrs: Attrs) -> Any:
 
 
 def _rule_of(op: OpSpec) -> Rule | None:
-    """What the integer form that the op table gives an operator means in training; None: it stays
-    float. Convolutions have layers of their own, and so would a result of given parameters.
+    """The rule for the integer form that the op table gives an operator; None: it stays float. Convolutions, and
+    results with given parameters, need layers of their own.
     """
     rule = op.integer
     if rule is None or rule.steep or rule.result is not None:
