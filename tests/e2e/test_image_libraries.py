@@ -198,7 +198,10 @@ def test_nearest_beside_pillow(pillow: Any, rng: np.random.Generator) -> None:
     for width, height, w, h in sizes(rng, 300, 8):
         frame = noise(rng, width, height)
         theirs = pillow.fromarray(frame).resize((w, h), pillow.Resampling.NEAREST)
-        got, wanted = ours(f"rgb uint8 hwc filter=nearest resize={w}x{h}", frame), np.asarray(theirs)
+        got, wanted = (
+            ours(f"rgb uint8 hwc filter=nearest resize={w}x{h}", frame),
+            np.asarray(theirs),
+        )
         column, row = between(width, w)[None, :], between(height, h)[:, None]
         gap.add(got[~(column | row)], wanted[~(column | row)])
         middles.add(got[column | row], wanted[column | row])

@@ -44,7 +44,11 @@ def test_columns() -> None:
         ("det", "x [A* N N] -> y [A* M 2M]", "a multiple"),
         ("lstm", None, "a multiple"),
         ("det", "x [A* N N] -> y [A* size]", "no attribute size that is a number"),
-        ("nms", "boxes [N B 4] scores [N C B] count [] overlap [] score [] -> y [limit*]", "a list"),
+        (
+            "nms",
+            "boxes [N B 4] scores [N C B] count [] overlap [] score [] -> y [limit*]",
+            "a list",
+        ),
         ("roi_pool", "x [N H W C] regions [R 5] -> y [R size C]", "a number"),
         ("det", "x [A* n-1] -> y [A*]", "no term"),
         ("det", "x [*] -> y []", "an empty term"),
