@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A library to preload: kills the process at the n-th call that changes a file system. A write that
-// is hit leaves half of its bytes.
+// A library to preload: kills the process at the n-th call that changes a file system. If that is
+// a write, half of its bytes are written.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OpenCL library for tests: the system's, whose CPUs it calls GPUs, so that what is chosen for
-// GPUs runs on machines without one. GPU_WITHOUT names an extension that they lack then, GPU_UNITS
-// is their number of compute units, GPU_SUBGROUPS=0 says that they have no subgroups, GPU_REFUSE is
-// a text that no source of a program may have, GPU_GROUP the most items of a work-group that
-// kernels can have, as they say, and GPU_LOG a file that gets a line for the options of each build
-// and for the kernel of each launch.
+// An OpenCL library for tests: the system's, with CPUs that it reports as GPUs. Code that is chosen
+// for GPUs then runs on machines without one. Variables of the environment:
 //
-// GPU_SLOW=images has launches of kernels that read weights from images take ten times as long,
-// GPU_SLOW=buffers those of all other kernels. GPU_TEXELS is the largest image; GPU_MOST_TEXELS
-// refuses all that have more texels than it says. GPU_IMAGES is a file that gets a line for each
-// image: its number of texels.
+// GPU_WITHOUT      an extension that the devices lack
+// GPU_UNITS        the number of their compute units
+// GPU_SUBGROUPS    0: they have no subgroups
+// GPU_REFUSE       a program whose source has this text does not build
+// GPU_GROUP        the most items of a work-group that kernels report
+// GPU_LOG          a file that gets a line for the options of each build and each launched kernel
+// GPU_SLOW         images: launches of kernels that read weights from images take ten times as
+//                  long; buffers: launches of all other kernels
+// GPU_TEXELS       the largest image
+// GPU_MOST_TEXELS  images with more texels are refused
+// GPU_IMAGES       a file that gets a line for each image: its number of texels
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

@@ -201,12 +201,7 @@ def _stub(folder: Path, clang: str, name: str, symbols: str) -> None:
     "features", [(), pytest.param(("files", "threads"), marks=pytest.mark.extended)]
 )
 def test_aarch64_linux_android24(
-    features: Sequence[str],
-    place: Path,
-    jdk: Path,
-    headers: Path,
-    need_tool: Tool,
-    tmp_path: Path,
+    features: Sequence[str], place: Path, jdk: Path, headers: Path, need_tool: Tool, tmp_path: Path
 ) -> None:
     """Compiled against musl's headers, linked against stubs of what Android 7 has."""
     sources = [place / "digits_jni.c", place / "digits_model.c"]

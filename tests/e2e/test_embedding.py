@@ -230,11 +230,7 @@ def test_program_in_c_is_warning_free(
 
 @pytest.mark.parametrize(("compiler", "standard"), [("g++", "c++11"), ("clang++-19", "c++20")])
 def test_cpp(
-    compiler: str,
-    standard: str,
-    place: tuple[Path, bytes, bytes],
-    need_tool: Tool,
-    tmp_path: Path,
+    compiler: str, standard: str, place: tuple[Path, bytes, bytes], need_tool: Tool, tmp_path: Path
 ) -> None:
     folder, image, scores = place
     cxx = need_tool("clang" if "clang" in compiler else "gcc", compiler)
@@ -250,11 +246,7 @@ def test_cpp(
 @pytest.mark.parametrize("compiler", ["g++", "clang++-19"])
 @pytest.mark.parametrize("standard", ["c++11", "c++17"])
 def test_cpp_without_exceptions(
-    compiler: str,
-    standard: str,
-    place: tuple[Path, bytes, bytes],
-    need_tool: Tool,
-    tmp_path: Path,
+    compiler: str, standard: str, place: tuple[Path, bytes, bytes], need_tool: Tool, tmp_path: Path
 ) -> None:
     """Functions return what they would throw, also in one program with a file that has exceptions."""
     folder, _, _ = place

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,15 @@ BEYOND = ("magika_v3_3",)
 NARROW = (*INT8, "squeezenet_fp16")
 
 
+def _each(names: Iterable[str], quick: Sequence[str]) -> pytest.MarkDecorator:
+    """Every name; those that are not quick only at length."""
+    rows = [n if n in quick else pytest.param(n, marks=pytest.mark.extended) for n in names]
+    return pytest.mark.parametrize("name", rows)
+
+
+RECORDED, OF_FAMILIES = _each(NAMES, QUICK), _each(zoo.MODELS, FAMILIES)
+
+
 @pytest.fixture(scope="module")
 def device(tmp_path_factory: pytest.TempPathFactory) -> samara.Backend:
     """The first device, with a cache that only these tests use."""
@@ -56,18 +66,11 @@ def _feeds(session: samara.Session, case: Recorded) -> dict[str, np.ndarray]:
 
 def _random_feeds(session: samara.Session, seed: int) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
-    return {
-        spec.name: rng.standard_normal(
-            [d if isinstance(d, int) else 2 for d in spec.shape], np.float32
-        )
-        for spec in session.inputs
-    }
+    shapes = {s.name: [d if isinstance(d, int) else 2 for d in s.shape] for s in session.inputs}
+    return {name: rng.standard_normal(shape, np.float32) for name, shape in shapes.items()}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [n if n in QUICK else pytest.param(n, marks=pytest.mark.extended) for n in NAMES],
-)
+@RECORDED
 def test_recorded_answers(name: str, models: Path, folder: Path, device: samara.Backend) -> None:
     path = _exported(models, folder, name)
     session, cpu = samara.Session(path, backend=device), samara.Session(path)
@@ -83,10 +86,7 @@ def test_recorded_answers(name: str, models: Path, folder: Path, device: samara.
     assert report.device_runs == len(recorded(models / name))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [n if n in QUICK else pytest.param(n, marks=pytest.mark.extended) for n in NAMES],
-)
+@RECORDED
 def test_most_of_a_network_is_on_the_device(
     name: str, models: Path, folder: Path, device: samara.Backend
 ) -> None:
@@ -99,10 +99,7 @@ def test_most_of_a_network_is_on_the_device(
     assert there.multiply_adds >= MULTIPLY_ADDS * work or name in LESS
 
 
-@pytest.mark.parametrize(
-    "name",
-    [n if n in FAMILIES else pytest.param(n, marks=pytest.mark.extended) for n in zoo.MODELS],
-)
+@OF_FAMILIES
 def test_families_of_networks(name: str, tmp_path: Path, device: samara.Backend) -> None:
     """Small members of the families that the benchmarks time."""
     path = tmp_path / "net.samara"
@@ -126,10 +123,7 @@ def _near(got: np.ndarray, want: np.ndarray) -> None:
     np.testing.assert_allclose(got, want, rtol=0, atol=FLOAT16 * span)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [n if n in QUICK else pytest.param(n, marks=pytest.mark.extended) for n in NAMES],
-)
+@RECORDED
 def test_float16_storage(name: str, models: Path, folder: Path, device: samara.Backend) -> None:
     """Beside a session in float32 of the same model, on the same device."""
     model = samara.Model(_exported(models, folder, name))
@@ -155,10 +149,7 @@ def test_float16_storage(name: str, models: Path, folder: Path, device: samara.B
     assert ("supported, in float16" in forms) == (name not in NARROW and name not in BEYOND)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [n if n in FAMILIES else pytest.param(n, marks=pytest.mark.extended) for n in zoo.MODELS],
-)
+@OF_FAMILIES
 def test_float16_storage_of_families(name: str, tmp_path: Path, device: samara.Backend) -> None:
     path = tmp_path / "net.samara"
     samara.export(samara.import_onnx(zoo.MODELS[name].tiny().SerializeToString()), path)

@@ -117,11 +117,7 @@ def test_bits_of_an_image(
 
 @pytest.mark.parametrize("faster", ["images", "buffers"])
 def test_the_faster_way_is_kept(
-    faster: str,
-    as_gpu: Kernels,
-    images: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    faster: str, as_gpu: Kernels, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GPU_SLOW", "images" if faster == "buffers" else "buffers")
     _run("matmul_f32", tmp_path / "cache")

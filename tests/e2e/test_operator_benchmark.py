@@ -48,9 +48,7 @@ def test_rows_are_measured_and_compared(
 
 
 def test_an_operator_without_rows_says_why(
-    operators: types.ModuleType,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    operators: types.ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["operators.py", "--only", "^cumprod$", "--runs", "1"])
     assert operators.main() == 0
@@ -82,10 +80,7 @@ def test_models_are_the_same_every_time(operators: types.ModuleType) -> None:
 
 
 def test_import_and_export_by_stage(
-    repo: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     speed = _module(repo, monkeypatch, "import_speed")
     out = tmp_path / "stages.json"

@@ -23,9 +23,7 @@ EXPORTS = (
 
 @pytest.fixture(scope="module")
 def probe(
-    repo: Path,
-    tmp_path_factory: pytest.TempPathFactory,
-    need_tool: Callable[[str, str], str],
+    repo: Path, tmp_path_factory: pytest.TempPathFactory, need_tool: Callable[[str, str], str]
 ) -> Callable[[str], list[str]]:
     """`probe("host")`, `probe("arm")`: the command of the probe, the whole runtime in it."""
     folder = tmp_path_factory.mktemp("probe")

@@ -21,20 +21,22 @@ import samara
 Run = Callable[..., str]
 Example = Callable[[str], Any]
 Array = npt.NDArray[Any]
+Answers = dict[str, Array]
+Ppm = Callable[[str], Path]
 DATA = Path(__file__).parent / "tasks"
 PICTURES = ("face_detection", "super_resolution", "handwritten_digits")
 SOUNDS = ("voice_activity", "keyword_spotting")
 
 
 @pytest.fixture(scope="session")
-def answers() -> dict[str, Array]:
+def answers() -> Answers:
     """What tasks/make_answers.py recorded."""
     with np.load(DATA / "answers.npz") as file:
         return dict(file)
 
 
 @pytest.fixture
-def ppm(tmp_path: Path) -> Callable[[str], Path]:
+def ppm(tmp_path: Path) -> Ppm:
     """`ppm("digits")`: the pixels of digits.jpg as a PPM file."""
     pil = pytest.importorskip("PIL.Image", reason="NOT RUN: pictures in files (no pillow)")
 
@@ -57,12 +59,7 @@ def in_c(built: Path) -> Run:
 
 
 def test_faces(
-    models: Path,
-    ppm: Callable[[str], Path],
-    run_example: Run,
-    in_c: Run,
-    answers: dict[str, Array],
-    tmp_path: Path,
+    models: Path, ppm: Ppm, run_example: Run, in_c: Run, answers: Answers, tmp_path: Path
 ) -> None:
     onnx, model = models / "ultraface_rfb320" / "model.onnx", tmp_path / "faces.samara"
     said = run_example(
@@ -89,9 +86,7 @@ def test_faces(
         assert not changed[int(y0) + 10 : int(y1) - 10, int(x0) + 10 : int(x1) - 10].any()
 
 
-def test_faces_of_another_net(
-    models: Path, in_c: Run, answers: dict[str, Array], tmp_path: Path
-) -> None:
+def test_faces_of_another_net(models: Path, in_c: Run, answers: Answers, tmp_path: Path) -> None:
     """The program in C knows no net: YuNet's record has a letterbox and anchors."""
     shapes = {"input": (1, 3, 320, 320)}
     samara.export(
@@ -117,12 +112,7 @@ def test_faces_of_another_net(
 
 
 def test_a_large_picture(
-    models: Path,
-    ppm: Callable[[str], Path],
-    run_example: Run,
-    in_c: Run,
-    answers: dict[str, Array],
-    tmp_path: Path,
+    models: Path, ppm: Ppm, run_example: Run, in_c: Run, answers: Answers, tmp_path: Path
 ) -> None:
     onnx, model = models / "super_resolution" / "model.onnx", tmp_path / "large.samara"
     said = run_example(
@@ -142,10 +132,10 @@ def test_a_large_picture(
 
 def test_digits(
     models: Path,
-    ppm: Callable[[str], Path],
+    ppm: Ppm,
     run_example: Run,
     in_c: Run,
-    answers: dict[str, Array],
+    answers: Answers,
     example: Example,
     tmp_path: Path,
 ) -> None:
@@ -169,12 +159,7 @@ def test_digits(
 
 
 def test_speech(
-    models: Path,
-    run_example: Run,
-    in_c: Run,
-    answers: dict[str, Array],
-    example: Example,
-    tmp_path: Path,
+    models: Path, run_example: Run, in_c: Run, answers: Answers, example: Example, tmp_path: Path
 ) -> None:
     onnx, model = models / "silero_vad_v5" / "model.onnx", tmp_path / "speech.samara"
     wav = DATA / "speech.wav"
@@ -186,7 +171,7 @@ def test_speech(
     np.testing.assert_allclose(found, answers["speech"], atol=1e-4)
 
 
-def test_words(run_example: Run, in_c: Run, answers: dict[str, Array], tmp_path: Path) -> None:
+def test_words(run_example: Run, in_c: Run, answers: Answers, tmp_path: Path) -> None:
     model, wav = tmp_path / "words.samara", DATA / "words.wav"
     said = run_example(
         *(tmp_path, "keyword_spotting.py", DATA / "words.onnx", wav, "--model", model)

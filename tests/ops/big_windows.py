@@ -135,9 +135,8 @@ _TRANSPOSED = (
     Window(1, 4, 6, 2, (4, 5), (3, 4), (4, 6), (2, 3), (1, 0, 0, 2), (3, 5)),
     Window(1, 8, 8, 8, (4, 5), (3, 3), (2, 2), (1, 1), (1, 0, 0, 1), (1, 1)),
     Window(2, 3, 7, 1, (7,), (5,), (3,), (1,), (0, 0), (2,)),
-    Window(
-        1, 3, 4, 1, (5,), (2,), (9,), (1,), (0, 0), (4,)
-    ),  # a stride beyond what the key can say
+    # A stride beyond what the key can say.
+    Window(1, 3, 4, 1, (5,), (2,), (9,), (1,), (0, 0), (4,)),
     Window(1, 2, 3, 1, (3, 2, 3), (2, 3, 2), (2, 2, 2), (1, 1, 1)),
     Window(1, 2, 3, 1, (2, 3), (2, 2), (3, 3), (1, 1), (), (2, 2)),  # phases that meet no tap
     Window(1, 3, 3, 3, (2, 3), (2, 2), (3, 3), (1, 1), (), (2, 2)),  # the same, depthwise
@@ -161,11 +160,8 @@ def _spread_attrs(c: Window) -> dict[str, Any]:
 def _transposed() -> Iterator[Case]:
     for c in _TRANSPOSED:
         y = (c.n, *c.spread, c.o)
-        for dtype, weights, more in (
-            ("f32", "f32", False),
-            ("f32", "f16", True),
-            ("f16", "f16", True),
-        ):
+        kinds = (("f32", "f32", False), ("f32", "f16", True), ("f16", "f16", True))
+        for dtype, weights, more in kinds:
             inputs: list[Any] = [(dtype, c.x), (weights, c.w), (dtype, (c.o,))]
             inputs += [(dtype, y)] if more else []
             post = {"post": "sigmoid", "lo": -0.5} if more else {}

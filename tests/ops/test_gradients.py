@@ -100,11 +100,10 @@ def widened(op: OpSpec, case: Case) -> Wide | str:
             x = np.asarray(x + 0.01 * (i + 1) * shift)
         inputs[i] = x
     rng = np.random.default_rng(zlib.crc32(case_id(op, case).encode()))
-    attrs = {
-        a.name: DType.F64 if a.type == "dtype" and v.is_float else v
-        for a in op.attrs
-        for v in (case_attrs(op, case)[a.name],)
-    }
+    attrs = dict(case_attrs(op, case))
+    for a in op.attrs:
+        if a.type == "dtype" and attrs[a.name].is_float:
+            attrs[a.name] = DType.F64
     wide = Wide(op, case, tuple(inputs), attrs, moving, rng)
     if not any(y.dtype.kind == "f" for y in wide.run(inputs)):
         return "no floating-point output"

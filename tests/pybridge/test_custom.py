@@ -7,7 +7,6 @@ import gc
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +19,8 @@ SWISH = "mydomain::swish_beta"
 
 
 @pytest.fixture(autouse=True)
-def _registry() -> Iterator[None]:
-    known = dict(custom._KERNELS)
-    yield
-    custom._KERNELS.clear()
-    custom._KERNELS.update(known)
+def _registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(custom, "_KERNELS", dict(custom._KERNELS))
 
 
 def swish_file(name: str = SWISH) -> bytes:

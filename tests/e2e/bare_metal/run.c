@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a bare-metal model named `net` on the recorded inputs: its answers in hexadecimal, and what
-// it took. IMAGE_CASES inputs of NET_INPUT_SIZE elements are in image_inputs, which the test
-// writes.
+// Runs a bare-metal model named `net` on recorded inputs. Prints its answers in hexadecimal, and
+// its cost. The test writes image_inputs: IMAGE_CASES inputs of NET_INPUT_SIZE elements.
 #include "board.h"
 #include "clock.h"
 #include "net.h"

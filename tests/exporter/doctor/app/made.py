@@ -8,8 +8,9 @@ import zipfile
 import zlib
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from struct import pack
-from typing import Final
+from typing import Any, Final
 
 MACHINES: Final = {"arm64-v8a": 183, "armeabi-v7a": 40, "x86_64": 62, "x86": 3}
 PLAIN_MANIFEST: Final = b"""<?xml version="1.0"?>
@@ -32,6 +33,19 @@ BINARY_MANIFEST: Final = zlib.decompress(
     )
 )
 SYSTEM: Final = ("libc.so", "liblog.so")
+
+
+def written(root: Path, files: Mapping[str, bytes]) -> None:
+    """Files by their paths below a folder."""
+    for name, data in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(data)
+
+
+def faults(found: Any) -> list[tuple[str, str]]:
+    """Level and check of the rows, or of a report's rows, that are not ok."""
+    rows = getattr(found, "rows", found)
+    return [(row.level, row.check) for row in rows if row.level != "ok"]
 
 
 def selection_text(*rows: str, version: str = "0.9.0") -> bytes:

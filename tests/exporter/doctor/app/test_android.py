@@ -12,6 +12,7 @@ from tests.exporter.doctor.app.made import (
     BINARY_MANIFEST,
     PLAIN_MANIFEST,
     elf,
+    faults,
     selection_text,
     zipped,
 )
@@ -38,10 +39,6 @@ def app(
     path.write_bytes(zipped(entries, deflated=deflated, alignment=ALIGNED))
     with opened_files(path) as files:
         return AndroidApp(kind, files)
-
-
-def faults(made: AndroidApp) -> list[tuple[str, str]]:
-    return [(row.level, row.check) for row in made.rows if row.level != "ok"]
 
 
 def test_good_app(tmp_path: Path) -> None:

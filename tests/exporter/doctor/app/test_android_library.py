@@ -22,11 +22,7 @@ from samara.exporter.doctor.app.report import Row
 
 
 def found(
-    data: bytes,
-    abi: str = "arm64-v8a",
-    *,
-    file: str = "libother.so",
-    offset: int | None = 0,
+    data: bytes, abi: str = "arm64-v8a", *, file: str = "libother.so", offset: int | None = 0
 ) -> Found:
     entry = Entry(f"lib/{abi}/{file}", len(data), offset, lambda: data, offset is not None)
     return Found(entry, abi, file, read_dynamic(data), None)

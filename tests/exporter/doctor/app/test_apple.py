@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.exporter.doctor.app.made import fat, macho, selection_text, zipped
+from tests.exporter.doctor.app.made import fat, faults, macho, selection_text, written, zipped
 
 from samara.exporter.doctor.app.apple import (
     AppleApp,
@@ -43,15 +43,9 @@ def app(
     folder: Path, files: Mapping[str, bytes] | None = None, info: Mapping[str, Any] = INFO
 ) -> AppleApp:
     root = folder / "A.app"
-    for name, data in {"App": PROGRAM, "Info.plist": plistlib.dumps(info), **(files or {})}.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(data)
+    written(root, {"App": PROGRAM, "Info.plist": plistlib.dumps(info), **(files or {})})
     with opened_files(root) as found:
         return AppleApp(found, "")
-
-
-def faults(made: AppleApp) -> list[tuple[str, str]]:
-    return [(row.level, row.check) for row in made.rows if row.level != "ok"]
 
 
 def test_good_app(tmp_path: Path) -> None:
@@ -77,9 +71,7 @@ def test_a_bundle_of_macos(tmp_path: Path) -> None:
         macho(platform=1, least=(12, 0), payload=selection_text()),
         macho("x86_64", platform=1, least=(12, 0), payload=selection_text()),
     )
-    for name, data in {"Info.plist": plistlib.dumps(info), "MacOS/App": both}.items():
-        (root / "Contents" / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / "Contents" / name).write_bytes(data)
+    written(root / "Contents", {"Info.plist": plistlib.dumps(info), "MacOS/App": both})
     with opened_files(root) as files:
         made = AppleApp(files, "")
     assert faults(made) == []

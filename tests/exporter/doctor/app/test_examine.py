@@ -18,6 +18,7 @@ from tests.exporter.doctor.app.made import (
     elf,
     macho,
     selection_text,
+    written,
     zipped,
 )
 
@@ -89,9 +90,7 @@ def test_good_apps(tmp_path: Path, samara_path: Path) -> None:
         (tmp_path / name).write_bytes(zipped(files, alignment=ALIGNED))
     folders = {"A.app": apple(model), "a.xcframework": xcframework()}
     for name, files in folders.items():
-        for file, data in files.items():
-            (tmp_path / name / file).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name / file).write_bytes(data)
+        written(tmp_path / name, files)
     for name in (*made, *folders):
         report = examine_app(tmp_path / name)
         assert [row for row in report.rows if row.level != "ok"] == [], name

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.exporter.doctor.app.made import faults
 
 import samara
 from samara.exporter.doctor.app import models
 from samara.exporter.doctor.app.entries import Entry
 from samara.exporter.doctor.app.models import examine_models, model_entries
-from samara.exporter.doctor.app.report import Row
 from samara.exporter.ir import ProgramBuilder, save_program
 from samara.exporter.measure.survey import needs_of
 from samara.exporter.package.selection import Selection
@@ -25,10 +25,6 @@ WHOLE = Selection.parse("samara-manifest 1\nops all\nparts all\n")
 
 def entry(data: bytes, name: str = "assets/m.samara") -> Entry:
     return Entry(name, len(data), None, lambda: data)
-
-
-def faults(rows: list[Row]) -> list[tuple[str, str]]:
-    return [(row.level, row.check) for row in rows if row.level != "ok"]
 
 
 def test_entries() -> None:

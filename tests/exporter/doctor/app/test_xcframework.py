@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.exporter.doctor.app.made import archive, fat, macho, selection_text
+from tests.exporter.doctor.app.made import archive, fat, faults, macho, selection_text, written
 
 from samara.exporter.doctor.app.entries import opened_files
 from samara.exporter.doctor.app.xcframework import XCFramework
@@ -45,15 +45,9 @@ FILES = {
 def made(folder: Path, files: Mapping[str, bytes] = FILES, *listed: object) -> XCFramework:
     root = folder / "x.xcframework"
     info = plistlib.dumps({"AvailableLibraries": list(listed or (LISTED, OTHER))})
-    for name, data in {"Info.plist": info, **files}.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(data)
+    written(root, {"Info.plist": info, **files})
     with opened_files(root) as found:
         return XCFramework(found, "")
-
-
-def faults(found: XCFramework) -> list[tuple[str, str]]:
-    return [(row.level, row.check) for row in found.rows if row.level != "ok"]
 
 
 def test_good(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,8 @@ from samara.exporter.passes import PIPELINE, run_passes
 
 
 @pytest.fixture(autouse=True)
-def _registry() -> Iterator[None]:
-    known = dict(rows._REGISTERED)
-    yield
-    rows._REGISTERED.clear()
-    rows._REGISTERED.update(known)
+def _registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows, "_REGISTERED", dict(rows._REGISTERED))
 
 
 def model(graph: str, opsets: str = '"" : 21, "my.domain" : 3') -> onnx.ModelProto:

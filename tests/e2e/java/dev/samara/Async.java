@@ -12,7 +12,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
-/** Whatever executors and callbacks do, the runs behind go on. */
+/** Later runs go on, whatever executors and callbacks do. */
 public final class Async {
   private Async() {}
 
@@ -67,7 +67,7 @@ public final class Async {
     throw new AssertionError("no failure");
   }
 
-  /** An executor that throws what it likes, such as when no thread can be made. */
+  /** An executor that throws, as one does that cannot make a thread. */
   private static void failing(String folder, Executor threads) throws Exception {
     Error none = new OutOfMemoryError("unable to create native thread");
     RuntimeException full = new java.util.concurrent.RejectedExecutionException("full");
@@ -94,7 +94,7 @@ public final class Async {
     }
   }
 
-  /** An executor that runs what it got twice: the second time does nothing. */
+  /** An executor that runs its task twice: the second time does nothing. */
   private static void twice(String folder, Executor threads) throws Exception {
     try (Model model = Check.model(folder, "loop");
         Session session = new Session(model)) {

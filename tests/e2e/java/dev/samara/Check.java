@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs of this folder check with, and how they print values.
+// Checks of this folder's programs, and the form of the values that they print.
 package dev.samara;
 
 import java.io.File;

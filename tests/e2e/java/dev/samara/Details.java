@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables by name, memory of the caller, devices, choices, and how a model is opened.
+// Variables by name, the caller's memory, devices, options, and ways to open a model.
 package dev.samara;
 
 import java.io.File;
@@ -10,7 +10,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.Map;
 
-/** Prints what Python says, too, and checks the rest. */
+/** Prints values to compare with Python's, and checks the rest. */
 public final class Details {
   private Details() {}
 
@@ -209,7 +209,7 @@ public final class Details {
     try (Session session = new Session(model, options.threads(1).profiling(true))) {
       session.setInput("x", new float[256]);
       session.run();
-      System.gc(); // what C reads is not Java's to free
+      System.gc(); // must not free memory that C reads
       session.run();
       return session.profile().get(0).getKernel();
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Python's bytes of recorded runs, in every way to run them.
+// Recorded runs give the same bytes as in Python, by every way to run.
 package dev.samara;
 
 import java.nio.ByteBuffer;

@@ -51,7 +51,7 @@ public final class Heard {
     return text.toString();
   }
 
-  /** A loop that somebody leaves. */
+  /** A loop that the caller leaves early. */
   private static void broken(Session session, int count) {
     int heard = 0;
     for (Answer answer : session.predictEach(sound(), true)) {

@@ -19,7 +19,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** What lives how long. The second argument is how many sessions are opened in all. */
+/** Lifetimes of objects. The second argument is the number of sessions to open. */
 public final class Lives {
   private static final int THREADS = 8;
 
@@ -45,7 +45,7 @@ public final class Lives {
     }
   }
 
-  /** A run of days, unless somebody stops it. */
+  /** A run that takes days unless it is cancelled. */
   private static Map<String, Object> days() {
     Map<String, Object> inputs = new HashMap<>();
     inputs.put("trips", new long[] {1L << 40});
@@ -123,7 +123,7 @@ public final class Lives {
     }
   }
 
-  /** Closing a session ends its run, wherever that is. */
+  /** Closing a session ends its run at any point. */
   private static void closedWhileRunning(String folder, ExecutorService threads) throws Exception {
     for (int i = 0; i < 50; i++) {
       Session session;
@@ -257,7 +257,7 @@ public final class Lives {
 
   private static Session session(String folder) {
     Model model = Check.model(folder, "counter");
-    return new Session(model); // nobody has the model any more
+    return new Session(model); // only the session refers to the model
   }
 
   private static Session ofBuffer(String folder) throws Exception {
@@ -265,7 +265,7 @@ public final class Lives {
     ByteBuffer buffer = Check.direct(bytes.length);
     buffer.put(bytes).flip();
     try (Model model = Model.fromBuffer(buffer)) {
-      return new Session(model); // nobody has the buffer any more
+      return new Session(model); // only the model refers to the buffer
     }
   }
 

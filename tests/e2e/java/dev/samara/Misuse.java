@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a caller does wrong is an exception that says so.
+// Every misuse throws an exception that explains it.
 package dev.samara;
 
 import java.io.File;
