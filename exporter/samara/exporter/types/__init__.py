@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ground floor: symbolic dims, dtypes, quantization parameters, tensor types and errors."""
+"""Basic types: symbolic dims, dtypes, quantization parameters, tensor types and errors."""
 
 from samara.exporter.types.dim import Dim as Dim
 from samara.exporter.types.dim import DimLike as DimLike

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be proved about dims: intervals, equality and order."""
+"""Proofs about dims: intervals, equality and order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["compare", "provably_ge", "provably_positive", "prove"]
 
 
 def compare(a: DimLike, b: DimLike, env: Bounds | None = None) -> Tri:
-    """Whether two dims have equal values: always, never, or nobody knows."""
+    """Whether two dims have equal values: always (YES), never (NO), or UNKNOWN."""
     gap = as_dim(a) - as_dim(b)
     if gap.value is not None:
         return Tri.YES if gap.value == 0 else Tri.NO
@@ -49,12 +49,12 @@ def provably_positive(a: DimLike, env: Bounds | None = None) -> bool:
     return as_dim(a).interval(env).lo >= 1
 
 
-# Terms looked through one after the other; each at most doubles the work.
+# Terms that a proof looks through in turn; each may double the work.
 _PROOF_DEPTH = 4
 
 
 def prove(dim: Dim, env: Bounds | None) -> Interval:
-    """Every value the dim can have, as tightly as is known; Dim.interval remembers it."""
+    """The tightest known interval of the dim; Dim.interval caches it."""
     if dim.value is not None:
         return Interval(dim.value, dim.value)
     ranges = {atom: _atom_interval(atom, env) for atom in dim.atoms()}
@@ -66,7 +66,7 @@ def prove(dim: Dim, env: Bounds | None) -> Interval:
 
 
 def _lower(dim: Dim, env: Bounds | None, depth: int) -> int | float:
-    """The best provable lower bound of a sum, looking through floors, minima and maxima."""
+    """The best provable lower bound of a sum; it looks through floors, minima and maxima."""
     if dim.value is not None:
         return dim.value
     ranges = {atom: _atom_interval(atom, env) for atom in dim.atoms()}
@@ -84,7 +84,7 @@ def _lower(dim: Dim, env: Bounds | None, depth: int) -> int | float:
         rest = dim - build({mono: coeff})
         if atom.kind is DimOp.MIN or atom.kind is DimOp.MAX:
             lows = [_lower(rest + coeff * arg, env, depth - 1) for arg in atom.args]
-            # A minimum times a plus is the worse of both; a maximum times a plus beats both.
+            # A positive multiple of a minimum is the worse of both arguments, of a maximum at least both.
             worse = (atom.kind is DimOp.MIN) == (coeff > 0)
             return max(best, min(lows) if worse else max(lows))
         divisor = atom.args[1].value if atom.kind is DimOp.FLOORDIV else None
@@ -107,7 +107,7 @@ def _term_intervals(dim: Dim, ranges: Mapping[Atom, Interval]) -> Interval:
 
 
 def _shifted_lower(dim: Dim, ranges: Mapping[Atom, Interval]) -> int | float:
-    """A lower bound that sees through `n*m - m`: write each atom as its own bound plus a rest."""
+    """A lower bound that handles `n*m - m`: each atom is written as its bound plus a rest."""
     table: dict[Atom, Dim] = {}
     rests: dict[Atom, Interval] = {}
     for atom, known in ranges.items():
@@ -121,7 +121,7 @@ def _shifted_lower(dim: Dim, ranges: Mapping[Atom, Interval]) -> int | float:
 
 
 def _shift(dim: Dim, table: Mapping[Atom, Dim]) -> Dim:
-    """The polynomial with atoms replaced at the top only: inside operations they keep meaning."""
+    """The polynomial with atoms replaced at the top level, not inside operations."""
     total = Dim.const(0)
     for mono, coeff in dim.raw.items():
         product = Dim.const(coeff)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The public errors under the exporter's roof; pybridge, which may not import us, owns them."""
+"""The public errors for the exporter. pybridge defines them, because it must not import the exporter."""
 
 from samara.pybridge.errors import ArgumentError as ArgumentError
 from samara.pybridge.errors import BackendError as BackendError
