@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of answers: what the outputs of an entry mean. In a Program they are an entry of its metadata,
-so that every pass keeps them; in a file they are tables.
-"""
+"""Answer records: what the outputs of an entry mean. A Program keeps them in its metadata, a file in tables."""
 
 from __future__ import annotations
 
@@ -27,29 +25,28 @@ from samara.pybridge.files import kind_of
 from samara.pybridge.names import unknown
 
 ANSWERS: Final = "postprocess"
-"""The entry of Program.metadata: JSON, the text of a record by the name of the function."""
+"""The entry of Program.metadata: JSON, {function: text of its record}."""
 
 Answers = AnswerRecord | str | Mapping[str, AnswerRecord | str]
 
 _KINDS: Final = (ClassifyRecord, MaskRecord, BoxesRecord, KeypointsRecord)
-# Codes of words are their positions.
+# A word's code is its position.
 _FORMS: Final = ("corners", "center", "anchors", "sides")
 _ACTIVATIONS: Final = ("none", "sigmoid", "softmax")
 _LAYOUTS: Final = ("nchw", "nhwc", "nhw")
 _REFINES: Final = ("none", "quarter", "parabola")
-_PARTS: Final = ("objectness", "points", "anchors")  # that boxes may lack
+_PARTS: Final = ("objectness", "points", "anchors")  # optional in boxes
 
 
 def answers_of(program: Program) -> dict[str, AnswerRecord]:
-    """The records of a program by the name of the function."""
+    """{function: its record}"""
     return {name: parse_answer_record(text) for name, text in _texts(program).items()}
 
 
 def with_answers(program: Program, given: Answers) -> Program:
-    """The program with this record of its first entry, or these by function; "" takes one away.
+    """The program with this record for its first entry, or with records by function; "" removes a record.
 
-    ArgumentError for a text that is no record, UnknownNameError for a name of a function or output that
-    is not there.
+    ArgumentError for a text that is no record, UnknownNameError for an unknown function or output.
     """
     texts = _texts(program)
     table = given if isinstance(given, Mapping) else {program.entries[0]: given}
@@ -71,7 +68,7 @@ def with_answers(program: Program, given: Answers) -> Program:
 
 
 def renamed_answers(program: Program, names: Mapping[str, str]) -> Program:
-    """The program whose outputs were renamed, {old: new}, with records that follow."""
+    """The program with the names in its records changed as its outputs were renamed: {old: new}."""
     moved = {
         function: str(_with_outputs(record, lambda name: names.get(name, name)))
         for function, record in answers_of(program).items()
@@ -80,13 +77,13 @@ def renamed_answers(program: Program, names: Mapping[str, str]) -> Program:
 
 
 def joined_answers(metadata: Mapping[str, str], functions: Mapping[str, str]) -> dict[str, str]:
-    """The records of a program whose functions, {old: new}, become those of another."""
+    """The records of a program whose functions are moved into another program as {old: new}."""
     texts = json.loads(metadata.get(ANSWERS, "{}"))
     return {functions[name]: text for name, text in texts.items() if name in functions}
 
 
 def labels_of(program: Program) -> list[str]:
-    """The labels of classes that the metadata has, as a JSON list."""
+    """The class labels in the metadata, where they are a JSON list."""
     try:
         labels = json.loads(program.metadata.get("labels", "[]"))
     except ValueError:
@@ -108,16 +105,16 @@ def _with_texts(program: Program, texts: Mapping[str, str]) -> Program:
 
 
 def _outputs(f: Function) -> list[str]:
-    """Names of outputs, without those that variables are bound to."""
+    """Names of the outputs that are not bound to variables."""
     names = f.output_names or tuple(v.name for v in f.outputs)
     return [name for i, name in enumerate(names) if i not in f.writes]
 
 
-# ---- the outputs that a record names ----
+# ---- outputs that a record names ----
 
 
 def _with_outputs(record: AnswerRecord, to: Any) -> AnswerRecord:
-    """The record with `to(name)` in the place of each name of an output."""
+    """The record with each output's name replaced by `to(name)`."""
     changed: dict[str, Any] = {}
     for field in fields(record):
         value = getattr(record, field.name)
@@ -131,7 +128,7 @@ def _with_outputs(record: AnswerRecord, to: Any) -> AnswerRecord:
 
 
 def _resolve(record: AnswerRecord, outputs: list[str]) -> None:
-    """UnknownNameError for an output that is not there."""
+    """Raise UnknownNameError for an unknown output."""
     _with_outputs(record, lambda name: f"#{_position(name, outputs)}")
 
 
@@ -147,9 +144,7 @@ def _position(name: str, outputs: list[str]) -> int:
 
 
 def answer_row(f: Function, record: AnswerRecord | None, pictured: Iterable[str]) -> Any:
-    """A row of the table AnswerRecord, None without a record. `pictured` are the inputs that pictures
-    become.
-    """
+    """A row of the table AnswerRecord, None without a record. `pictured`: names of the inputs made of pictures."""
     if record is None:
         return None
     outputs = _outputs(f)
@@ -303,7 +298,7 @@ def _boxes(row: flat.Row, activation: Any, units: Any, part: Any) -> BoxesRecord
 
 
 def _spoken(position: int, outputs: list[str]) -> str:
-    """The name of an output, its position where that has letters which no record can say."""
+    """The name of an output, or its position if a record cannot spell the name."""
     if position >= len(outputs):
         raise ModelFormatError(f"an answer record: output {position} of {len(outputs)}")
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Upper bounds of dims: giving them, and whether they are all known."""
+"""Upper bounds of dims: set them, and find out whether all are known."""
 
 from __future__ import annotations
 
@@ -48,8 +48,9 @@ def with_bounds(program: Program, bounds: Mapping[str, int]) -> Program:
 def _substituted(
     f: Function, table: Mapping[str | Atom, DimLike], bounds: Mapping[Atom, Dim]
 ) -> Function:
-    """The function with other dims, and with these bounds. A Rewriter would see nothing to do: dims
-    are equal whatever is known of their atoms' bounds.
+    """The function with other dims and these bounds.
+
+    A Rewriter cannot do this: dims that differ only in the bounds of their atoms compare equal.
     """
     values: dict[Value, Value] = {}
 
@@ -105,7 +106,7 @@ def _atoms(function: Function) -> set[Sym | Read | Born]:
 
 
 def is_growing(program: Program, name: str) -> bool:
-    """Whether some dim of the function, or of one it calls, has no upper bound."""
+    """Whether some dim of the function or of its callees has no upper bound."""
     f = program.functions[name]
     for atom in _atoms(f):
         if (

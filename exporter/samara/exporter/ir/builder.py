@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Building programs: one Builder per function, nested ones for the bodies of control flow."""
+"""Building programs: one Builder per function, nested Builders for the bodies of control flow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.ir.infer import known_scalar
-from samara.exporter.ir.program import Function, Node, Program, Source, Value, Variable, constant
+from samara.exporter.ir.program import (
+    Function,
+    Node,
+    Program,
+    Source,
+    Value,
+    Variable,
+    constant,
+    reserve,
+    unused,
+)
 from samara.exporter.ops import Guard, InferContext, OpSpec, get_op, weak_dtype
 from samara.exporter.types import (
     Atom,
@@ -47,11 +57,11 @@ class ProgramBuilder:
         return made
 
     def reopen(self, function: Function, name: str | None = None) -> Builder:
-        """A builder that appends to `function`, or under another name to a copy of it.
+        """A builder that appends to `function`, or to a copy of it under another name.
 
         The caller must bind reads and writes again.
         """
-        builder = Builder(self, function.name if name is None else self._reserve(name), None)
+        builder = Builder(self, function.name if name is None else reserve(name, self._names), None)
         builder.inputs = list(function.inputs)
         builder.nodes = list(function.nodes)
         builder.guards = list(function.guards)
@@ -64,10 +74,10 @@ class ProgramBuilder:
 
     def function(self, name: str) -> Builder:
         """A builder of a new function; its name gets a suffix if it is in use."""
-        return Builder(self, self._reserve(name), None)
+        return Builder(self, reserve(name, self._names), None)
 
     def forget(self, name: str) -> None:
-        """Drop a function that is not needed after all, and its bodies; their names become free."""
+        """Drop an unused function and its bodies; their names become free."""
         below = f"{name}/"
         self.functions = {
             n: f for n, f in self.functions.items() if n != name and not n.startswith(below)
@@ -75,7 +85,7 @@ class ProgramBuilder:
         self._names = {n for n in self._names if n != name and not n.startswith(below)}
 
     def fresh_symbol(self, hint: str) -> Dim:
-        """A dim symbol that no function of the program uses yet."""
+        """A symbol that no function of the program uses yet."""
         self._symbols += 1
         return as_dim_atom(Sym(f"{hint}.{self._symbols}"))
 
@@ -106,15 +116,6 @@ class ProgramBuilder:
             visit(entry)
         return Program(reached, tuple(entries), tuple(variables), dict(metadata or {}))
 
-    def _reserve(self, name: str) -> str:
-        unique = name
-        k = 1
-        while unique in self._names:
-            k += 1
-            unique = f"{name}.{k}"
-        self._names.add(unique)
-        return unique
-
 
 class Builder:
     """Appends nodes to one function.
@@ -141,13 +142,7 @@ class Builder:
 
     def unique(self, name: str) -> str:
         """`name`, with a suffix if this function has it already."""
-        unique = name
-        k = 1
-        while unique in self._names:
-            k += 1
-            unique = f"{name}.{k}"
-        self._names.add(unique)
-        return unique
+        return reserve(name, self._names)
 
     def input(
         self,
@@ -166,7 +161,7 @@ class Builder:
     def formal(self, name: str, like: TensorType) -> Value:
         """Add an input for a value of type `like` of the enclosing builder: a loop's carried value.
 
-        Sizes that only data decide become symbols of their own here.
+        Data-dependent sizes become new symbols.
         """
         shape = [
             dim if isinstance(dim.sole_atom(), Sym) else self._size_of_input(dim, name)
@@ -181,9 +176,7 @@ class Builder:
         dtype: DType | None = None,
         quant: Quant | None = None,
     ) -> Value:
-        """A constant; `quant` with dtype QS8. Constants belong to no function and may be used in
-        all.
-        """
+        """A constant; `quant` with dtype QS8. Every function of the program may use it."""
         return constant(self.unique(name), array, dtype, quant)
 
     def read(self, value: Value, index: int, bound: DimLike | None = None) -> Dim:
@@ -206,7 +199,7 @@ class Builder:
         return as_dim_atom(atom)
 
     def resolve(self, value: Value) -> Value:
-        """`value` in this function: itself, or the input that captures it."""
+        """The value in this function: `value` itself, or the input that captures it."""
         if value.is_constant or self._values.get(value.name) is value:
             return value
         if value in self.captures:
@@ -220,7 +213,7 @@ class Builder:
         return self._capture(outer)
 
     def translate(self, dim: Dim) -> Dim:
-        """`dim` with the atoms of enclosing functions replaced by what this function can evaluate."""
+        """`dim` with atoms of enclosing functions replaced by dims that this function can evaluate."""
         if dim.is_static or self.parent is None:
             return dim
         mapping = {a: d for a in dim.all_atoms() if (d := self._translate_atom(a)) is not None}
@@ -241,7 +234,7 @@ class Builder:
         """Append a node; returns its output Value, or a tuple of them when the operator may have several.
 
         Inputs are Values, None (an absent optional input), arrays or Python scalars (constants; a scalar takes
-        the dtype of the first Value). `attributes` are further attributes, whatever their names.
+        the dtype of the first Value). `attributes` are further attributes, whose names may be those of parameters.
         Raises ShapeError from the operator's rule, TypeError for wrong attributes.
         """
         spec = get_op(op) if isinstance(op, str) else op
@@ -278,7 +271,7 @@ class Builder:
         output_names: Sequence[str] = (),
         captures: Sequence[Value] | None = None,
     ) -> Function:
-        """Close the function and add it to the program. `captures` orders the captured inputs (default: as met)."""
+        """Close the function and add it to the program. `captures` orders the captured inputs."""
         results = tuple(self.resolve(v) for v in outputs)
         order = list(self.captures) if captures is None else list(captures)
         inner = dict.fromkeys(self.captures[v] for v in order)
@@ -298,7 +291,7 @@ class Builder:
 
     def child(self, name: str) -> Builder:
         """A builder of a body that may use this builder's values."""
-        return Builder(self.program, self.program._reserve(f"{self.name}/{name}"), self)
+        return Builder(self.program, reserve(f"{self.name}/{name}", self.program._names), self)
 
     def if_(
         self,
@@ -376,7 +369,7 @@ class Builder:
             if atom is None or _is_data(dim):
                 shape.append(self._size_of_input(dim, outer.name))
             else:
-                # Reserved before the dim is translated: this very value is what defines the atom here.
+                # Reserve the atom before its dim is translated, because this value defines it here.
                 shape.append(self._atoms.setdefault(atom, dim))
         inner = Value(
             self.unique(outer.name), TensorType(outer.type.dtype, tuple(shape), outer.type.quant)
@@ -386,9 +379,7 @@ class Builder:
         return inner
 
     def _size_of_input(self, dim: Dim, name: str) -> Dim:
-        """A size of an input for a value of an enclosing function. What data decide there is a
-        symbol here.
-        """
+        """The size of an input that captures a value; a data-dependent size becomes a symbol."""
         atom = dim.sole_atom()
         if not _is_data(dim):
             return self.translate(dim)
@@ -412,7 +403,7 @@ class Builder:
         if atom in self._definers or self.parent is None:
             return None
         if not isinstance(atom, (Sym, Read, Born)):
-            return None  # its arguments are visited on their own
+            return None  # its arguments are visited separately
         if isinstance(atom, (Read, Born)) and atom.key in self._values:
             return None
         definer = self._outer_definer(atom)
@@ -450,30 +441,26 @@ def _is_data(dim: Dim) -> bool:
 
 
 def _suffix(function: Function) -> int:
-    """The highest number at the end of a symbol's name."""
+    """The highest number that a symbol's name ends with."""
     ends = [s.rpartition(".")[2] for v in function.values() for s in v.type.symbols()]
     return max((int(e) for e in ends if e.isdecimal()), default=0)
 
 
 def as_dim_atom(atom: Atom) -> Dim:
-    """The dim that is just `atom`."""
+    """The dim that consists of `atom` alone."""
     return Dim.atom(atom)
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:
-    """The names, those that occur again with a suffix."""
+    """The names, with a suffix for repeated ones."""
     taken: dict[str, None] = {}
     for name in names:
-        unique, k = name, 1
-        while unique in taken:
-            k += 1
-            unique = f"{name}.{k}"
-        taken[unique] = None
+        taken[unused(name, taken)] = None
     return tuple(taken)
 
 
 def _unify(builders: Sequence[Builder]) -> list[Value]:
-    """Make all builders capture the same outer values; returns those, in one order, as the parent knows them."""
+    """Make all builders capture the same outer values in one order; return the parent's values."""
     parent = builders[0].parent
     assert parent is not None
     while True:

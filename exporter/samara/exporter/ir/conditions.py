@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions in words: what inputs a branch runs for, and a value that leads to the other one."""
+"""Conditions in words: for which inputs a branch runs, and a value that selects the other branch."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["Condition", "condition_of", "size_condition"]
 
 _SIGNS = {"eq": ("==", "!="), "lt": ("<", ">="), "le": ("<=", ">")}
 _FLIPPED = {"==": "==", "!=": "!=", "<": ">", ">=": "<=", "<=": ">=", ">": "<"}
-# Operators that leave a number what it is.
+# Operators that keep the number.
 _PASSED = (ops.cast, ops.reshape, ops.identity, ops.transpose, ops.slice_, ops.expand)
 _DEEPEST = 8
-# Sizes up to here are tried.
+# The largest size that is tried.
 _LARGEST_SIZE = 2048
 _READ = re.compile(r"(?:read|bits)\(([^()]*), (\d+)\)")
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition in words, and values of inputs that make it hold: {"sr": "16000"}, or empty where
-    no single value is known to. `direct`: it speaks of inputs and constants alone, and of no tensor
-    between, whose name only the Program knows.
+    """A condition in words, and input values that make it hold: {"sr": "16000"}, empty if none is known.
+
+    direct: the words name inputs and constants only, no intermediate tensor.
     """
 
     text: str
@@ -43,12 +43,12 @@ class Condition:
 
 
 def condition_of(builder: Builder, value: Value, holds: bool) -> Condition:
-    """When a bool tensor of a function being built is true (or, without `holds`, false)."""
+    """When a bool tensor of a function under construction is true, or false if not `holds`."""
     return _Reader().condition(builder, value, holds, 0)
 
 
 def size_condition(builder: Builder, predicate: Dim, holds: bool) -> Condition:
-    """The same of a dim that is 0 or 1."""
+    """When a dim that is 0 or 1 is 1, or 0 if not `holds`."""
     for dim, truth in ((predicate, holds), (1 - predicate, not holds)):
         atom = dim.sole_atom()
         if isinstance(atom, Op) and atom.kind in (DimOp.EQ, DimOp.LT):
@@ -63,7 +63,7 @@ def size_condition(builder: Builder, predicate: Dim, holds: bool) -> Condition:
 
 
 def _sizes(predicate: Dim, holds: bool) -> str:
-    """The first sizes for which it is so, where one symbol decides and the condition hides them."""
+    """The first sizes that satisfy a condition over one symbol that does not state them itself."""
     symbols = predicate.symbols()
     atoms = {a for a in predicate.all_atoms() if not isinstance(a, Op)}
     if len(symbols) != 1 or len(atoms) != 1 or len(predicate.all_atoms()) < 3:
@@ -83,7 +83,7 @@ def _sizes(predicate: Dim, holds: bool) -> str:
 
 
 def _axes(builder: Builder, dim: Dim) -> str:
-    """Which axes of inputs the symbols are, where their names do not say so."""
+    """The input axes of the symbols whose names do not say them."""
     while builder.parent is not None:
         builder = builder.parent
     found = []
@@ -100,7 +100,7 @@ def _axes(builder: Builder, dim: Dim) -> str:
 
 
 class _Reader:
-    """Walks back from a condition to the inputs and constants that it compares."""
+    """Follows a condition back to the inputs and constants that it compares."""
 
     def condition(self, builder: Builder, value: Value, holds: bool, depth: int) -> Condition:
         builder, value, node = self._origin(builder, value)
@@ -142,7 +142,7 @@ class _Reader:
         return Condition(text, values, direct)
 
     def _origin(self, builder: Builder, value: Value) -> tuple[Builder, Value, Node | None]:
-        """Where a value was made: outside of the functions that capture it, before what moves it."""
+        """The origin of a value: before captures and before operators that only move it."""
         while True:
             outer = next((o for o, i in builder.captures.items() if i is value), None)
             if outer is not None and builder.parent is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which custom operators a Program needs, and what of them this process has."""
+"""The custom operators that a Program needs, and which of them this process has."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["RequiredOp", "required_ops"]
 class RequiredOp:
     """A custom operator that a Program's nodes name.
 
-    `nodes` are their names, `reference` tells whether one is registered here (for Program.run),
-    `library` where a Session of this process finds it, None where it does not.
+    nodes: their names. reference: whether one is registered here, for Program.run. library: where a
+    Session of this process finds the operator, or None.
     """
 
     name: str
@@ -28,7 +28,7 @@ class RequiredOp:
 
     @property
     def missing(self) -> str:
-        """What this process lacks to run it, as words; the empty string for nothing."""
+        """What this process lacks to run it, in words; "" for nothing."""
         lacks = [] if self.reference else ["a reference"]
         lacks += [] if self.library is not None else ["a library"]
         return " and ".join(lacks)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cutting a piece out of a program: from any tensors to any tensors of its default entry."""
+"""Cut the part between any tensors of a program's default entry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def cut(
     """The part of the default entry that computes `outputs` (tensors, output names) from `inputs`.
 
     Any tensor can become an input; original inputs that are still needed stay, all others go.
-    ShapeError lists names like an unknown one.
+    Raises ShapeError for an unknown name, with similar names.
     """
     inputs, outputs = as_names(inputs, "inputs"), as_names(outputs, "outputs")
     f = program.main
@@ -39,7 +39,7 @@ def cut(
         rewriter.set_outputs([fresh.get(v, v) for v in chosen])
         names = tuple(outputs)
     done = _named_apart(rewriter.finish(names))
-    # Only now: they speak of the dims that the table has just replaced.
+    # Add the guards last: they mention the dims that the table has just replaced.
     done = replace(done, guards=(*done.guards, *guards))
     done = _pruned(done, set(inputs or ()))
     if outputs is not None:
@@ -81,7 +81,7 @@ def _tensor(values: Mapping[str, Value], name: str, outputs: Sequence[str] = ())
 def _new_inputs(
     f: Function, values: Mapping[str, Value], names: Iterable[str]
 ) -> tuple[dict[Value, Value], dict[Atom, Dim], list[Guard]]:
-    """New inputs by the value they stand for; what their dims make of atoms; what must agree."""
+    """(new inputs by the values they replace, replacements of atoms, guards between their dims)"""
     fresh: dict[Value, Value] = {}
     table: dict[Atom, Dim] = {}
     guards: list[Guard] = []
@@ -106,9 +106,9 @@ def _new_inputs(
 
 
 def _solve(dim: Dim, value: Dim) -> tuple[Atom, Dim] | None:
-    """(atom, what it is) where `dim == value` says so: dim is ± one opaque atom plus a constant.
+    """(atom, its dim) from `dim == value` where dim is ± one opaque atom plus a constant, else None.
 
-    A symbol is left alone: other inputs may define it.
+    Symbols are not solved for: other inputs may define them.
     """
     rest = [(factors, c) for factors, c in dim.terms() if factors]
     if len(rest) != 1 or abs(rest[0][1]) != 1 or len(rest[0][0]) != 1 or rest[0][0][0][1] != 1:
@@ -119,7 +119,7 @@ def _solve(dim: Dim, value: Dim) -> tuple[Atom, Dim] | None:
 
 
 def _named_apart(f: Function) -> Function:
-    """Give outputs of nodes that are called like an input, and are unused, another name."""
+    """Rename unused node outputs that have the name of an input."""
     taken = {v.name for v in f.values()}
     inputs = {v.name for v in f.inputs}
     nodes = []
@@ -136,7 +136,7 @@ def _named_apart(f: Function) -> Function:
 
 
 def _pruned(f: Function, given: set[str]) -> Function:
-    """Without the inputs that nothing needs; ShapeError where a dim would have no source."""
+    """Remove unused inputs; ShapeError if a dim loses its source."""
     used = {v for n in f.nodes for v in n.inputs} | set(f.outputs)
     dims = [d for n in f.nodes for d in attr_dims(n.op, n.attrs)]
     dims += [d for n in f.nodes for v in n.outputs for d in v.type.shape]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dims as the file holds them: a flat array of expressions whose operands point only backwards."""
+"""Dims in a file: a flat array of expressions, whose operands are indices of earlier ones."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 class ExprWriter:
-    """The expressions of one function, each once."""
+    """The expressions of one function, without duplicates."""
 
     def __init__(self, function: Function, values: Mapping[Value, int]) -> None:
         self.rows: list[Expr] = []
@@ -77,7 +77,7 @@ class ExprWriter:
         return self._add(ExprOp.INPUT_DIM, position, axis)
 
     def checked_inputs(self) -> list[tuple[int, int, Dim]]:
-        """(input, axis, dim) of the input dims that other input dims already determine."""
+        """(input, axis, dim) of each input dim that other input dims determine."""
         found = []
         for i, v in enumerate(self.function.inputs):
             for axis, d in enumerate(v.type.shape):
@@ -101,7 +101,7 @@ class ExprWriter:
         return self._add(ExprOp.CONST, k=value)
 
     def _polynomial(self, dim: Dim) -> int:
-        # As Dim.evaluate does it, so that both overflow alike.
+        # The order of Dim.evaluate, so that both overflow at the same sizes.
         total: int | None = None
         for factors, coefficient in dim.terms():
             product: int | None = None if abs(coefficient) == 1 else self._const(abs(coefficient))
@@ -132,14 +132,14 @@ class ExprWriter:
         return self._add(ExprOp.BORN, self._nodes[atom.key], atom.output, atom.axis, index)
 
 
-# A dim of a file whose tree would be larger than this, or a product of sums with more terms, is
-# refused: canonical forms can be exponentially larger than the array that describes them.
+# Limits of a dim's tree and of the terms of a product: canonical forms can be exponentially larger than
+# the array that describes them, so a hostile file could exhaust memory.
 _MAX_TREE: Final = 50_000
 _MAX_TERMS: Final = 10_000
 
 
 class ExprReader:
-    """Expressions back to dims. `dims[i]` is None for an input dim that only a guard may name."""
+    """Dims from expressions. `dims[i]` is None for an input dim that only a guard may mention."""
 
     def __init__(
         self,
@@ -212,7 +212,7 @@ class ExprReader:
             raise ModelFormatError(f"expression {i}: input {position} has no axis {axis}")
         symbol = self._symbols.get(i)
         if symbol is None and self._inputs[position][axis] == i:
-            # The dim's own, without a name: any free one will do.
+            # An input dim without a stored name gets a free one.
             name = f"dim{position}.{axis}"
             while name in self._taken:
                 name += "_"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bytes of a file from its rows: header, program part, segments, and what seals them."""
+"""The bytes of a file from its rows: header, program part, seal, segments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def fnv1a(data: bytes | memoryview) -> int:
 
 
 def assemble(row: Mapping[str, Any], segments: Sequence[Segment]) -> Iterator[bytes]:
-    """A file of these rows, whatever they say, in pieces."""
+    """The parts of a file with these rows, which are not checked."""
     payload = flat.encode(schema.table("Model"), row)
     program_bytes = _up(
         schema.HEADER_BYTES + len(payload) + schema.SEAL_BYTES, schema.TENSOR_ALIGNMENT
@@ -56,9 +56,9 @@ def assemble(row: Mapping[str, Any], segments: Sequence[Segment]) -> Iterator[by
 
 
 def in_memory(row: Mapping[str, Any], segments: Sequence[Segment]) -> memoryview:
-    """A file of these rows for the runtime to open where it lies.
+    """A file of these rows that the runtime can open in memory.
 
-    It is aligned as a mapped file is for tensors: the runtime takes no stored layout that is not.
+    It is aligned for tensors like a mapped file, because the runtime ignores unaligned stored layouts.
     """
     parts = list(assemble(row, segments))
     size = sum(map(len, parts))
@@ -77,7 +77,7 @@ def _up(n: int, multiple: int) -> int:
 
 
 def sums(parts: Iterable[bytes]) -> list[int]:
-    """The checksum of each MiB of the bytes of `parts`, one after the other."""
+    """The checksum of each MiB of the concatenated `parts`."""
     found: list[int] = []
     rest = bytearray()
     for part in parts:
@@ -100,7 +100,7 @@ def sums(parts: Iterable[bytes]) -> list[int]:
 
 
 class Segment:
-    """Data that lies together; every piece starts on a multiple of the tensor alignment."""
+    """Data of one segment; every part starts on a multiple of the tensor alignment."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -115,7 +115,7 @@ class Segment:
 
     def row(self) -> dict[str, Any]:
         """The row of the table Segment."""
-        # Never the default, so that the offset is stored and can be set later.
+        # Any value but the default, so that the offset is stored and can be set later.
         return {"offset": 1, "size": self.size, "name": self.name, "sums": sums(self.parts)}
 
 
@@ -130,7 +130,7 @@ def _place(segments: Sequence[Segment], program_bytes: int) -> tuple[list[int], 
 
 
 def _patch_segments(head: bytearray, root: int, places: Sequence[int]) -> None:
-    """Segments lie after the program part, whose size is known only now."""
+    """Set the segments' offsets, which depend on the size of the program part."""
     buffer = flat.Buffer(bytes(head), len(head))
     at = buffer.position(schema.table("Model"), root, "segments")
     if at is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants of a `.samara` file: how each is stored, and its data in row-major order."""
+"""Constants of a `.samara` file: their storage, and their data in row-major order."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ConstantInfo:
 class Constants:
     """The constants of a file. `segments` are (name, offset, size).
 
-    Raises ModelFormatError for a row that cannot be, and later for data that its uses cannot read.
+    Raises ModelFormatError for an invalid row, and later for data that its uses cannot read.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Constants:
         )
 
     def array(self, index: int, demand: Demand = PLAIN) -> Array:
-        """The data of a constant, row-major; `demand` says how its panels are to be read."""
+        """The data of a constant, row-major; `demand` tells the layout of its panels."""
         if not 0 <= index < len(self.infos):
             raise ModelFormatError(f"there is no constant {index}")
         info = self.infos[index]
@@ -142,7 +142,7 @@ class Constants:
         return unpack_blocks(packed, (shape[0], shape[1]), info.dtype.numpy)
 
     def _panel_shape(self, info: ConstantInfo, demand: Demand) -> tuple[int, ...]:
-        """The shape as [channels, …], after checking all that unpacking relies on."""
+        """The shape as [channels, …], after all checks that unpacking relies on."""
         where = f"constant '{info.name}'"
         shape = info.shape
         if demand[0] is WeightForm.MATMUL and len(shape) == 2:

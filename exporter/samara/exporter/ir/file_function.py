@@ -20,7 +20,7 @@ from samara.exporter.types import ModelFormatError, SamaraError, Sym, TensorType
 
 @dataclass(frozen=True, slots=True)
 class FileTables:
-    """What functions refer to by index. `operators` are names by code, empty before 0.6.0."""
+    """Tables that functions index. `operators` are names by code, empty before 0.6.0."""
 
     constants: Constants
     sources: Sequence[Source]
@@ -48,7 +48,7 @@ class FileTables:
 
 
 class FunctionReader:
-    """One function while it is read: first its dims, then, when all uses are known, its data."""
+    """One function while it is read: first its dims, then its data, when all uses are known."""
 
     def __init__(self, tables: FileTables, row: flat.Row) -> None:
         self.tables = tables
@@ -115,7 +115,7 @@ class FunctionReader:
             assert table is not None
             value: Any = stored.get(a.name)
             field = table.field(a.name)
-            # Vectors and texts that are absent, and dims of -1, stand for the default.
+            # An absent vector or text and a dim of -1 mean the default.
             absent = value is None or (value == [] and not field.required)
             if absent or (a.type == "dim" and value == -1):
                 continue
@@ -145,7 +145,7 @@ class FunctionReader:
         return Value(self.row["values"][index]["name"], self.types[index])
 
     def collect(self, demands: dict[int, set[Demand]]) -> None:
-        """Note what every use wants of every constant."""
+        """Collect the demand of every use of every constant."""
         values = self.row["values"]
         for op, attrs, n in zip(self.ops, self.attrs, self.row["nodes"], strict=True):
             for i, v in enumerate(n["inputs"]):
@@ -162,7 +162,7 @@ class FunctionReader:
                 demands.setdefault(values[v]["constant"], set()).add(PLAIN)
 
     def build(self, demands: Mapping[int, set[Demand]]) -> Function:
-        """The function; `demands` are what all functions collected."""
+        """The function; `demands` are those of all functions."""
         row = self.row
         values = [self._value(i, demands) for i in range(len(self.types))]
         nodes = tuple(self._node(i, values) for i in range(len(self.ops)))
@@ -227,7 +227,7 @@ class FunctionReader:
                 raise ModelFormatError(f"a guard names node {row['node']}, which is absent")
             count = len(self.exprs.dims)
             a, b = indices_among([row["a"], row["b"]], count, "expressions")
-            # Such a guard follows from the inputs' shapes and is made again when written.
+            # Such a guard follows from the inputs' shapes; the writer adds it again.
             if row["relation"] == 0 and self.exprs.dims[a] is None:
                 continue
             relation: Any = schema.RELATIONS[row["relation"]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`.samara` file -> Program. Files are taken for hostile: what is wrong is a ModelFormatError."""
+"""`.samara` file -> Program. Files are untrusted: every fault in one is a ModelFormatError."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from samara.pybridge.foreign import HEAD_BYTES, refuse_foreign
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """What a file holds beside the program. `segments` are (name, offset, size); `memory` is empty
-    where nothing was measured. `operators` are names by code, empty in files before 0.6.0.
+    """The contents of a file. `segments` are (name, offset, size); `memory` is empty if nothing was
+    measured. `operators` are names by code, empty in files before 0.6.0.
     """
 
     program: Program
@@ -47,13 +47,13 @@ class ModelFile:
     program_bytes: int
     file_bytes: int
     memory: tuple[Memory, ...] = ()
-    sums: bool = False  # whether every byte has a checksum, which it matched
+    sums: bool = False  # whether every byte has a checksum and matched it
     operators: Mapping[int, str] = field(default_factory=dict)
 
 
 def open_program(path: str | os.PathLike[str]) -> Program:
-    """The Program of a file. ModelFormatError says what is malformed, and where; FileError that the
-    file cannot be read.
+    """The Program of a file. Raises ModelFormatError for a malformed file, with the place, and FileError
+    for one that cannot be read.
 
     >>> program = samara.open_program("model.samara")
     >>> [v.name for v in program.main.inputs]
@@ -65,8 +65,8 @@ def open_program(path: str | os.PathLike[str]) -> Program:
 def read_file(path: str | os.PathLike[str], *, checked: bool = True) -> ModelFile:
     """Everything in a file.
 
-    checked: refuse a program whose types are not what its operators' rules say. A runtime compares
-    sizes, when it knows them, and takes some such files.
+    checked: refuse a program whose types differ from those that its operators' rules give. (A runtime
+    compares only known sizes, so it accepts some of these files.)
     """
     data = read_bytes(path_of(path, "path"))
     if data[4:8] != b"SMRA":
@@ -86,7 +86,7 @@ def from_bytes(data: bytes, *, checked: bool = True) -> ModelFile:
     except ModelFormatError:
         raise
     except (SamaraError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-        # Objects of the IR refuse what they cannot be; here that is the file's fault.
+        # Constructors of the IR refuse invalid values; here the file is at fault.
         text = error.message if isinstance(error, SamaraError) else str(error)
         raise ModelFormatError(f"malformed program: {text}") from error
     except RecursionError as error:
@@ -142,7 +142,7 @@ def _header(data: bytes) -> tuple[int, int]:
 
 
 def _needs(version: int) -> tuple[int, int, int]:
-    """The runtime that the file needs, which this one must be or be newer than."""
+    """The runtime version that the file needs; ModelFormatError if it is newer than this one."""
     needs = (version >> 16, version >> 8 & 255, version & 255)
     if needs > schema.RUNTIME_VERSION:
         raise ModelFormatError(
@@ -191,7 +191,7 @@ def _program(model: flat.Row, tables: FileTables) -> Program:
     functions = {f.name: f.build(demands) for f in readers}
     names = tables.functions
     entries = indices_among(model["entries"], len(names), "entries")
-    own = (RECORDS, ANSWERS)  # entries that are tables in files
+    own = (RECORDS, ANSWERS)  # stored as tables
     metadata = {r["key"]: r["value"] for r in model["metadata"] if r["key"] not in own}
     records: dict[str, str] = {}
     for row in model["functions"]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rows of a file's tables mean: indices, dtypes, quantization."""
+"""Decoding fields of a file's rows: indices, dtypes, quantization."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from samara.exporter.types import DType, ModelFormatError, Quant
 
 
 def indices_among(found: Sequence[int], count: int, what: str) -> list[int]:
-    """The indices, each of which must be below `count`; `what` names them in the error."""
+    """The indices, checked to be below `count`; `what` names them in the error."""
     for i in found:
         if not 0 <= i < count:
             raise ModelFormatError(f"{what}: there is no {i} among {count}")
@@ -26,7 +26,7 @@ def dtype_of(code: int, where: str) -> DType:
 
 
 def quant_of(row: flat.Row | None) -> Quant | None:
-    """The quantization of a value or variable, None where it has none."""
+    """The quantization of a value or variable, or None."""
     if row is None:
         return None
     return Quant(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the bytes of a `.samara` file are those that its writer wrote (docs/reference/format.md)."""
+"""Checking a `.samara` file against its checksums (docs/reference/format.md)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Row = Mapping[str, Any]
 class Damage:
     """Bytes [start, end) of a file that do not match their checksum.
 
-    segment: its name, "" outside of segments. mib: which MiB of the segment, counted from 0, -1
-    outside. tensors: names of the constants that lie there.
+    segment: its name, "" outside of segments. mib: index of the MiB in the segment, -1 outside.
+    tensors: names of the constants that overlap them.
     """
 
     what: str
@@ -43,11 +43,10 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What comparing a file with its checksums gave.
+    """The result of comparing a file with its checksums.
 
-    sums: whether its data has checksums; that of files older than 0.6 has none, and where the program
-    part is damaged nobody can tell. compared: how many checksums were compared, that of the program
-    part included.
+    sums: whether its data has checksums; false for files older than 0.6 and where the program part is
+    damaged. compared: number of compared checksums, that of the program part included.
     """
 
     file_bytes: int
@@ -56,7 +55,7 @@ class Verification:
     damages: tuple[Damage, ...]
 
     def text(self, name: str) -> str:
-        """For a terminal; `name` is what the file is called."""
+        """Text for a terminal; `name` is the file's name."""
         if self.damages:
             lines = [f"{name}: damaged in {len(self.damages)} of {self.compared} checksums"]
             lines += [f"  {damage}" for damage in self.damages]
@@ -92,8 +91,7 @@ class Verification:
 def verify_file(path: str | os.PathLike[str]) -> Verification:
     """Compare every byte of a file, of any size, with the checksums in it.
 
-    Raises ModelFormatError for a file that is no samara file, SamaraError for one that cannot be
-    read.
+    Raises ModelFormatError if it is no samara file, SamaraError if it cannot be read.
     """
     try:
         with Path(path).open("rb") as file:
@@ -119,12 +117,12 @@ def _verify(path: str | os.PathLike[str], data: memoryview) -> Verification:
         )
     found = header_damage(data)
     if found is not None:
-        # Nothing can be read where the program part is not what it was.
+        # The tables of a damaged program part cannot be trusted.
         return Verification(len(data), False, 1, (found,))
     program_bytes = int.from_bytes(data[8:16], "little")
     if not is_sealed(data, program_bytes):
         return Verification(len(data), False, 1, ())
-    # The rows are as they were written; a copy, for a traceback must not hold the mapping.
+    # A copy, because a traceback must not keep the mapping alive.
     head = bytes(data[:program_bytes])
     root = int.from_bytes(head[:4], "little")
     model = flat.Buffer(head, program_bytes).decode(schema.table("Model"), root)
@@ -136,7 +134,7 @@ def _verify(path: str | os.PathLike[str], data: memoryview) -> Verification:
 
 
 def header_damage(data: Bytes) -> Damage | None:
-    """What is wrong with the sizes in the header, the program part or its seal, or None."""
+    """The damage in the header's sizes, the program part or its seal, or None."""
     program_bytes = int.from_bytes(data[8:16], "little")
     file_bytes = int.from_bytes(data[24:32], "little")
     limit = min(len(data), schema.MAX_PROGRAM_BYTES)
@@ -168,13 +166,13 @@ def header_damage(data: Bytes) -> Damage | None:
 
 
 def is_sealed(data: Bytes, program_bytes: int) -> bool:
-    """Whether the end of the program part repeats the header: the file has checksums of its data."""
+    """Whether the program part ends with a copy of the header, so the file has checksums of its data."""
     start = program_bytes - schema.SEAL_BYTES
     return data[start + 4 : program_bytes] == data[4 : schema.SEAL_BYTES]
 
 
 def check_sums(segments: Sequence[Row], *, sealed: bool) -> None:
-    """ModelFormatError where a segment has another number of checksums than its size asks for."""
+    """Raise ModelFormatError if a segment's number of checksums does not match its size."""
     for i, row in enumerate(segments):
         wanted = -(-row["size"] // schema.SUM_BYTES) if sealed else 0
         if len(row["sums"]) != wanted:
@@ -186,9 +184,9 @@ def check_sums(segments: Sequence[Row], *, sealed: bool) -> None:
 def data_damages(
     data: Bytes, program_bytes: int, segments: Sequence[Row], constants: Sequence[Row]
 ) -> Iterator[Damage]:
-    """What behind the program part of a sealed file does not match its checksum, in order.
+    """The damages after the program part of a sealed file, in order.
 
-    segments, constants: rows of the tables, the segments within the file and in order.
+    segments, constants: rows of the tables; segments lie within the file and in order.
     """
     view, at = memoryview(data), program_bytes
     for i, row in enumerate(segments):
@@ -218,7 +216,7 @@ def _tensors(constants: Sequence[Row], segment: int, start: int, end: int) -> It
 
 
 def damaged(damage: Damage) -> SamaraError:
-    """The error of a reader that meets it."""
+    """The error that a reader raises for it."""
     return ModelFormatError(
         f"damaged: {damage}", fix="copy the file again, or export the model again"
     )

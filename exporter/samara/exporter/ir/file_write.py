@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Program -> `.samara` file: the program part, then the segments with the data of constants."""
+"""Program -> `.samara` file: the program part, then segments with the data of constants."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ PADDED_BIAS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Golden:
-    """Inputs of an entry and the outputs that they must give, by name.
+    """Inputs of an entry and their expected outputs, by name.
 
-    Float outputs are stored and compared within `tolerances[name]` = (absolute, relative); of the
-    others only a digest is kept, in `digests` when it was read from a file.
+    Float outputs are stored and compared within `tolerances[name]` = (absolute, relative). Of other
+    outputs the file keeps only a digest; reading a file puts it into `digests`.
     """
 
     function: str
@@ -59,12 +59,11 @@ def save_program(
 ) -> int:
     """Write the file; returns its size in bytes.
 
-    The file appears at once and whole: it is written beside `path` and renamed. `layout=False`
-    stores weights row-major, for runtimes' derived copies and for people who look at files.
-    `runtime` is the oldest one that must read the file: nodes are stated as it knows them.
-    Two things in it only the runtime can say, which needs a file to answer: `prepack` gets the
-    file's bytes without them and returns layouts to store, so that sessions need not derive them;
-    then `measure` gets the bytes with those and returns the memory contract.
+    The file replaces `path` atomically: it is written beside it and renamed. `layout=False` stores
+    weights row-major, so that people can inspect them. `runtime` is the oldest version that must read
+    the file; nodes are written in its form. Two parts come from the runtime, which needs a file to
+    compute them: `prepack` gets the file's bytes and returns layouts to store, which sessions then
+    need not derive; `measure` gets the bytes with those layouts and returns the memory contract.
     """
     verify(program)
     row, segments = rows_of(program, golden=golden, layout=layout, runtime=runtime)
@@ -81,7 +80,7 @@ def save_program(
 def _add_derived(
     row: dict[str, Any], segments: list[Segment], derived: Sequence[DerivedLayout]
 ) -> None:
-    """Put layouts into a segment of their own, each as a constant of bytes."""
+    """Add a segment with the layouts, each stored as a constant of bytes."""
     if not derived:
         return
     segment = Segment("derived")
@@ -124,7 +123,7 @@ def to_bytes(
 def to_parts(
     program: Program, *, golden: Sequence[Golden] | Golden | None = None, layout: bool = True
 ) -> Iterable[bytes]:
-    """The file in pieces, in order."""
+    """The parts of the file, in order."""
     verify(program)
     return assemble(*rows_of(program, golden=golden, layout=layout))
 
@@ -136,7 +135,7 @@ def rows_of(
     layout: bool = True,
     runtime: tuple[int, ...] | None = None,
 ) -> tuple[dict[str, Any], list[Segment]]:
-    """The row of the table Model, and the data that lie behind it."""
+    """The row of the table Model, and the segments."""
     goldens = [golden] if isinstance(golden, Golden) else list(golden or ())
     writer = _Writer(program, layout, runtime)
     row = writer.model(goldens)
@@ -268,7 +267,7 @@ class _Writer:
 
     def _node(self, n: Node, values: Mapping[Value, int], exprs: ExprWriter) -> dict[str, Any]:
         inputs = [-1 if v is None else values[v] for v in n.inputs]
-        # A loop always lists its trip count and its condition.
+        # A loop lists its trip count and its condition even if they are absent.
         wanted = 2 if n.op is ops.loop else 0
         inputs += [-1] * (wanted - len(inputs))
         attrs = {}
@@ -288,7 +287,7 @@ class _Writer:
         }
 
     def _attr(self, op: OpSpec, attr: Attr, value: Any, exprs: ExprWriter) -> Any:
-        """What is stored; None for the default."""
+        """The stored value; None for the default."""
         table = schema.union_table(op.code)
         assert table is not None
         if not table.field(attr.name).required and value == default_of(op, attr):
@@ -361,7 +360,7 @@ class _Writer:
             raise ShapeError(f"golden data for '{name}', which '{g.function}' does not have")
         row: dict[str, Any] = {"index": list(names).index(name), "dims": list(array.shape)}
         dtype = DType.from_numpy(array.dtype)
-        if not is_output and dtype is DType.I8:  # qs8, where the input is that
+        if not is_output and dtype is DType.I8:  # int8 data of a qs8 input
             dtype = next(
                 v for v in self.program.functions[g.function].inputs if v.name == name
             ).type.dtype
@@ -386,7 +385,7 @@ _defaults: dict[str, tuple[OpSpec, dict[str, Any]]] = {}
 
 
 def _some(attr: Attr) -> Any:
-    """Any value that fits the attribute."""
+    """Some valid value of the attribute."""
     if attr.type == "enum":
         return attr.choices[0]
     return {"dtype": DType.F32, "bool": False, "string": "", "function": ""}.get(
@@ -406,7 +405,7 @@ def _min_runtime(program: Program, runtime: tuple[int, ...] | None) -> int:
 def needs_of(program: Program, runtime: tuple[int, ...] | None = None) -> list[tuple[str, str]]:
     """(runtime version, name) of every operator and dtype that the program uses, oldest first.
 
-    With `runtime` nodes are taken as they are written for that version.
+    With `runtime`, nodes count in the form in which that version reads them.
     """
     found = set()
     dtypes = {v.type.dtype for v in program.variables}
@@ -421,7 +420,7 @@ def needs_of(program: Program, runtime: tuple[int, ...] | None = None) -> list[t
 
 
 def _newer_forms(n: Node, runtime: tuple[int, ...] | None) -> Iterator[tuple[str, str]]:
-    """What a node needs beyond its operator: (runtime version, name)."""
+    """(runtime version, name) of what a node needs beyond its operator."""
     attrs = n.op.attrs_for(n.attrs, runtime)
     for a in n.op.attrs:
         if isinstance(a.since, str) and attrs[a.name] != default_of(n.op, a):
@@ -445,14 +444,14 @@ def _quant(quant: Quant | None) -> dict[str, Any] | None:
 
 # -- layouts ---------------------------------------------------------------------------------------
 
-# What a use wants of a constant: (CONV, groups), (MATMUL, transposed), (BLOCKS,), (BIAS,) or
-# (None,), which is row-major.
+# The layout in which a use reads a constant: (CONV, groups), (MATMUL, transposed), (BLOCKS,), (BIAS,), or
+# (None,) for row-major.
 Demand = tuple[Any, ...]
 PLAIN: Final[Demand] = (None,)
-# Entries of the metadata that are tables in files.
+# Entries of the metadata that files hold as tables.
 _TABLES: Final = frozenset({RECORDS, ANSWERS})
 _BIAS: Final[Demand] = (WeightForm.BIAS,)
-PANEL_DTYPES: Final = (DType.F32, DType.F16, DType.QS8)  # of weights that may lie in panels
+PANEL_DTYPES: Final = (DType.F32, DType.F16, DType.QS8)  # of weights that may be packed
 
 
 def demand_of(node: Node, index: int, value: Value) -> Demand:
@@ -472,7 +471,7 @@ def demand_of(node: Node, index: int, value: Value) -> Demand:
 
 
 def _demands(program: Program, layout: bool) -> dict[int, frozenset[Demand]]:
-    """By id of the array: what all its uses want. Arrays with equal contents are one constant."""
+    """{id of the array: demands of all its uses}. Arrays with equal contents are one constant."""
     by_array: dict[int, set[Demand]] = {}
     arrays: dict[int, Array] = {}
 
@@ -506,14 +505,14 @@ def _digest(array: Array) -> bytes:
 
 
 def layout_demand(demands: Iterable[Demand]) -> Demand:
-    """The one panel layout that all uses agree on, else plain."""
+    """The panel layout if all uses demand the same one, else plain."""
     wanted = [d for d in set(demands) if d != _BIAS]
     return wanted[0] if len(wanted) == 1 else PLAIN
 
 
 def _pack(array: Array, demands: frozenset[Demand]) -> Packed:
     if _BIAS in demands:
-        # Where it is also a weight, the weight gives way: kernels read past a bias's end.
+        # A bias that is also a weight is stored as a bias, because kernels read past its end.
         return pack_plain(array, PADDED_BIAS)
     demand = layout_demand(demands)
     if demand[0] is WeightForm.CONV:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FlatBuffers driven by the schema's tables: rows of plain Python values to bytes and back."""
+"""FlatBuffers by the schema's tables: rows of plain Python values to bytes and back."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _write_table(builder: Any, table: TableDef, row: Row) -> int:
             offsets.append((ids[field.name], _write_offset(builder, field, value)))
     count = max(ids.values(), default=-1) + 1
     builder.StartObject(count)
-    # Large ones first, so that little padding is needed.
+    # Largest first: less padding.
     for slot, field, value in sorted(scalars, key=lambda s: -s[1].kind.size):
         if field.kind.size == 8:
             getattr(builder, _PREPEND[field.kind])(value)
@@ -148,8 +148,8 @@ def _write_structs(builder: Any, field: FieldDef, value: Sequence[tuple[int, ...
 class Buffer:
     """A FlatBuffer of unknown origin: every access is checked against `end`.
 
-    What is decoded may weigh a few times the buffer at most, so that tables that share their
-    insides cannot multiply.
+    The decoded data may take at most a few times the buffer's size, so a hostile file cannot expand by
+    sharing tables.
     """
 
     def __init__(self, data: bytes | memoryview, end: int) -> None:
@@ -159,11 +159,11 @@ class Buffer:
         self._strings: dict[int, str] = {}
 
     def decode(self, table: TableDef, root: int) -> dict[str, Any]:
-        """The table at `root` as a row; absent fields have their default, vectors are arrays."""
+        """The table at `root` as a row; absent fields get their default, vectors are arrays."""
         return self._table(table, root, table.name)
 
     def position(self, table: TableDef, at: int, name: str) -> int | None:
-        """Where a field of the table at `at` lies (for an offset field: where the offset lies)."""
+        """The position of a field of the table at `at` (of an offset field: of the offset)."""
         return self._field(self._vtable(at, table.name), at, table.ids()[name])
 
     def follow(self, at: int, where: str) -> int:

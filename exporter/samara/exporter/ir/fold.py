@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folding one node: its outputs as arrays, when everything it needs is known ahead of time."""
+"""Folding one node: its outputs as arrays, if its inputs and dims are known."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from samara.exporter.types import DType, SamaraError
 
 MAX_FOLDED_BYTES: Final = 64 << 20
 
-# Weights of 4 bits stay what they are from this size on: as wider numbers they would be the file.
+# Larger 4-bit weights are not folded: a wider dtype would dominate the file's size.
 _UNPACKED_BYTES: Final = 64 << 10
 _PACKED: Final = (DType.I4, DType.U4)
 
 
 def can_fold(node: Node, limit: int = MAX_FOLDED_BYTES) -> bool:
-    """Whether the node's inputs and dims are known and its outputs, as far as known, are small."""
+    """Whether the node's inputs and dims are known and its outputs with known sizes are small."""
     if "control" in node.op.flags or not node.outputs:
         return False
     if any(v is not None and v.constant is None for v in node.inputs):
@@ -39,9 +39,9 @@ def can_fold(node: Node, limit: int = MAX_FOLDED_BYTES) -> bool:
 
 
 def fold_node(node: Node, limit: int = MAX_FOLDED_BYTES) -> tuple[Array, ...] | None:
-    """The outputs of a node of constants; None where it cannot or should not be folded.
+    """The outputs of a node of constants; None if it cannot or should not be folded.
 
-    None also where the reference refuses its data: the error belongs to the run, if it ever comes.
+    Also None if the reference refuses the data: the node may never run, so a run raises the error.
     """
     if not can_fold(node, limit):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Freezing inputs: they become constants, and branches that these decide become straight code."""
+"""Freezing inputs: they become constants, and branches that depend only on them are resolved."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ from samara.exporter.types import Atom, Born, Dim, DimLike, DType, Read, ShapeEr
 
 __all__ = ["as_constant", "freeze"]
 
-# What decides a branch is small; larger constants are left to the folding pass.
+# Conditions are small; the folding pass computes larger constants.
 _FOLDED_BYTES: Final = 1 << 16
 
 
 def freeze(program: Program, consts: Mapping[str, Any]) -> Program:
-    """The program with inputs of its entries replaced by constants; the inputs are gone.
+    """The program with inputs of its entries replaced by constants.
 
-    consts: {input: value}, a number, a list or an array, as `as_constant` takes it; every entry
-    that has an input of that name gets it. What follows from the constants is computed, an `if`
-    that they decide is replaced by the nodes of its branch, and functions take the constants that
-    are handed to them.
+    consts: {input: value}, a number, a list or an array, as for `as_constant`; it applies to every
+    entry with that input. Nodes of constants are folded, an `if` with a constant condition is replaced
+    by the nodes of its branch, and constant arguments of functions become their constants.
 
-    Raises ShapeError for names that are no input and for values that do not fit.
+    Raises ShapeError for unknown inputs and for values that do not fit.
     """
     left = dict(consts)
     for name in program.entries:
@@ -65,9 +64,9 @@ def freeze(program: Program, consts: Mapping[str, Any]) -> Program:
 def as_constant(name: str, value: Any, dtype: DType, shape: Sequence[int | None]) -> Array:
     """A value for the input `name` as an array of its dtype and shape (None: any size).
 
-    Python numbers and lists take the input's dtype where it holds them exactly; a number fills the
-    shape, a list may give its elements in a row. An array must have dtype and shape already.
-    Raises ShapeError where the value does not fit.
+    Python numbers and lists are converted to the input's dtype, which must hold them exactly. A number
+    fills the shape; a list may be flat. An array must have the input's dtype and shape.
+    Raises ShapeError if the value does not fit.
     """
     said = f"{dtype.numpy}[{', '.join('?' if n is None else str(n) for n in shape)}]"
     weak = not isinstance(value, np.ndarray | np.generic)
@@ -95,13 +94,13 @@ def as_constant(name: str, value: Any, dtype: DType, shape: Sequence[int | None]
         raise ShapeError(
             f"the constant for input {name!r} has shape {list(given.shape)}, the input is {said}",
             fix="give an array of the input's shape"
-            + ("" if len(sizes) == len(shape) else "; its open sizes become the array's"),
+            + ("" if len(sizes) == len(shape) else "; its symbolic sizes become the array's"),
         )
     return np.ascontiguousarray(given).reshape(given.shape)
 
 
 def _exactly(name: str, given: Array, dtype: DType, said: str) -> Array:
-    """Python data in the input's dtype; numbers that it does not hold are refused."""
+    """Python data in the input's dtype; ShapeError for numbers that it cannot hold."""
     if given.size == 0:
         return given.astype(dtype.numpy)
     right = given.dtype.kind in "biuf"
@@ -113,7 +112,7 @@ def _exactly(name: str, given: Array, dtype: DType, said: str) -> Array:
         made = given.astype(dtype.numpy) if right else given
         if right and not dtype.is_float and dtype is not DType.BOOL:
             right = bool(np.all(made.astype(np.float64) == given.astype(np.float64)))
-        elif right and dtype.is_float:  # rounded as any number is, but not to infinity
+        elif right and dtype.is_float:  # rounding is allowed, overflow to infinity is not
             right = bool(np.array_equal(np.isfinite(made.astype(np.float64)), np.isfinite(given)))
     if not right:
         raise ShapeError(
@@ -129,11 +128,11 @@ def _fits(got: Sequence[int], wanted: Sequence[int | None]) -> bool:
     )
 
 
-# ---- what follows
+# ---- propagation
 
 
 def _settled(program: Program) -> Program:
-    """Fold, take decided branches, hand constants to functions, until nothing changes."""
+    """Fold, resolve branches and pass constants into functions until nothing changes."""
     while True:
         before = program
         for f in list(program.functions.values()):
@@ -155,7 +154,7 @@ def _same(a: Program, b: Program) -> bool:
 
 def _fold(r: Rewriter) -> None:
     for node in r.nodes():
-        # Dequantized constants wait for the pass that makes integer operators.
+        # The pass that makes integer operators needs dequantize nodes of constants.
         arrays = None if node.op is ops.dequantize else fold_node(node, _FOLDED_BYTES)
         if arrays is None:
             continue
@@ -173,7 +172,7 @@ def _take_branches(r: Rewriter, program: Program) -> None:
 
 
 def _inline(r: Rewriter, node: Node, body: Function, given: Sequence[Value | None]) -> None:
-    """Put the nodes of a function in the place of the node that calls it."""
+    """Inline a function: replace the calling node by the function's nodes."""
     table: dict[str | Atom, DimLike] = {}
     values: dict[Value, Value] = {}
     keyed: dict[object, list[Read | Born]] = {}
@@ -236,7 +235,7 @@ def _attribute(kind: str, held: Any, dim: Any) -> Any:
 
 
 def _handed_on(program: Program) -> Program:
-    """Functions called from one place take the constants that are handed to them as their own."""
+    """Move constant arguments into functions that have a single caller."""
     calls = Counter(c for f in program.functions.values() for n in f.nodes for c in callees(n))
     for f in list(program.functions.values()):
         r = Rewriter(program.functions[f.name], program)
@@ -244,7 +243,7 @@ def _handed_on(program: Program) -> Program:
             called = callees(node)
             if not called or any(calls[c] > 1 for c in called):
                 continue
-            # Operand `lead + i` is input i of the bodies; what a loop carries changes.
+            # Operand `lead + i` is input i of the bodies; carried values of a loop change.
             lead = 1 if node.op is ops.if_ else 0
             first = 2 + node.attrs["carried"] if node.op is ops.loop else lead
             bodies = [program.functions[c] for c in called]
@@ -268,7 +267,7 @@ def _handed_on(program: Program) -> Program:
 
 
 def _alone(body: Function, index: int) -> bool:
-    """Whether no other input has a dim of this one."""
+    """Whether no other input shares a symbol with this one."""
     symbols = body.inputs[index].type.symbols()
     others = {s for i, v in enumerate(body.inputs) if i != index for s in v.type.symbols()}
     return not symbols & others

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of programs: reverse accumulation over a function's nodes, by the operators' rules."""
+"""Gradients of programs: reverse accumulation over a function's nodes by the operators' rules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from samara.exporter.ir.gradient_parts import (
     zeros_like,
 )
 from samara.exporter.ir.interpret import near
-from samara.exporter.ir.program import Function, Node, Program, Value
+from samara.exporter.ir.program import Function, Node, Program, Value, unused
 from samara.exporter.ir.verify import verify
 from samara.exporter.ops import add, context_of
 from samara.exporter.types import ShapeError, UnknownNameError, UnsupportedError
@@ -59,7 +59,7 @@ def gradient(
     results, labels = [f.outputs[i] for i in kept], [names[i] for i in kept]
     for (name, source), dy in zip(sources.items(), found, strict=True):
         results.append(zeros_like(builder, source) if dy is None else dy)
-        labels.append(_unused(f"grad/{name}", labels))
+        labels.append(unused(f"grad/{name}", labels))
     made = builder.finish(results, labels)
     writes = {kept.index(i): variable for i, variable in f.writes.items()}
     made = replace(made, reads=f.reads, writes=writes)
@@ -91,7 +91,7 @@ def _tensor(f: Function, names: Sequence[str], values: Mapping[str, Value], name
 
 
 def _source(f: Function, names: Sequence[str], values: Mapping[str, Value], name: str) -> Value:
-    """What a name of `wrt` stands for: a variable as the entry reads it, or a tensor."""
+    """The value for a name in `wrt`: a variable's input, or a tensor."""
     bound = {variable: values[given] for given, variable in f.reads.items()}
     found = bound[name] if name in bound else _tensor(f, names, values, name)
     if not found.type.dtype.is_float:
@@ -102,7 +102,7 @@ def _source(f: Function, names: Sequence[str], values: Mapping[str, Value], name
 
 
 def _kept(f: Function, names: Sequence[str], outputs: Sequence[str] | None) -> list[int]:
-    """Positions of the outputs that stay."""
+    """Positions of the kept outputs."""
     if outputs is None:
         return list(range(len(f.outputs)))
     for name in outputs:
@@ -110,14 +110,6 @@ def _kept(f: Function, names: Sequence[str], outputs: Sequence[str] | None) -> l
             raise ShapeError(f"there is no output '{name}'", fix=near(name, names, "outputs"))
     chosen = [names.index(name) for name in outputs]
     return [*chosen, *(i for i in f.writes if i not in chosen)]
-
-
-def _unused(name: str, taken: Collection[str]) -> str:
-    found, k = name, 1
-    while found in taken:
-        k += 1
-        found = f"{name}.{k}"
-    return found
 
 
 # ---- the pass ----
@@ -130,18 +122,17 @@ def backward(
     wrt: Sequence[Value],
     stop: Collection[Value] = (),
 ) -> list[Value | None]:
-    """Append to `builder` the gradients for `wrt` of `outputs`, whose own gradients are `dys`.
+    """Append nodes for the gradients of `wrt` to `builder`. `dys` are the gradients of `outputs`.
 
-    All are values that the builder may use, those of enclosing builders included. None stands for
-    a gradient that is zero: of an output that nothing needs, of a value that no output needs.
-    Gradients go no further than values in `stop`. A loop that is differentiated is replaced by one
+    All are values that the builder may use, including those of enclosing builders. None stands for a
+    zero gradient. Gradients do not flow past values in `stop`. A differentiated loop is replaced by one
     that also stacks its carried values. UnsupportedError names the author's line.
     """
     return _Pass(builder, stop).run(outputs, dys, wrt)
 
 
 class _Pass:
-    """One backward pass over all nodes that a builder has so far, and those it is nested in."""
+    """One backward pass over the current nodes of a builder and its enclosing builders."""
 
     def __init__(self, builder: Builder, stop: Collection[Value]) -> None:
         self.builder = builder
@@ -150,12 +141,12 @@ class _Pass:
         self.chain = [builder]
         while self.chain[0].parent is not None:
             self.chain.insert(0, self.chain[0].parent)
-        # What a captured value is called here, and outside.
+        # Captured value in this builder -> value outside.
         self.outer = {inner: v for b in self.chain for v, inner in b.captures.items()}
         self.places = [(b, i) for b in self.chain for i in range(len(b.nodes))]
         self.grads: dict[Value, Symbol] = {}
         self.reached: set[Value] = set()
-        self.functions: dict[Any, str] = {}  # gradients of bodies, by what was asked of them
+        self.functions: dict[Any, str] = {}  # gradients of bodies, by request
 
     def run(
         self, outputs: Sequence[Value], dys: Sequence[Value | None], wrt: Sequence[Value]
@@ -180,11 +171,11 @@ class _Pass:
         dys: Sequence[Value | None],
         wrt: Sequence[Value],
     ) -> list[Value | None]:
-        """The same pass in the function of another builder, which a body becomes."""
+        """The same pass in the builder of a body's gradient."""
         return backward(builder, outputs, dys, wrt, self.stop)
 
     def known(self, v: Value) -> Value:
-        """The value where it was made."""
+        """The original value of a capture."""
         while v in self.outer:
             v = self.outer[v]
         return v
@@ -234,7 +225,7 @@ class _Pass:
             raise placed(error, node) from error
 
     def _called(self, node: Node, dys: Sequence[Symbol | None]) -> list[Any]:
-        """`if` and `call`: the same over the gradients of the bodies."""
+        """Differentiate `if` and `call`: the same operator over the gradients of the bodies."""
         lead = 1 if node.op is ops.if_ else 0
         args = node.inputs[lead:]
         needed = tuple(i for i, v in enumerate(args) if self.moves(v))
@@ -269,8 +260,8 @@ def gradient_function(
 ) -> str:
     """A function (inputs of `name`…, gradients of its outputs `flowing`…) -> gradients of `needed`.
 
-    It computes again what it needs. `opened` holds (output, axis) pairs whose size the caller does
-    not know in terms of the inputs.
+    It recomputes the forward values that it needs. `opened` holds (output, axis) pairs with a size that
+    the caller cannot express in terms of the inputs.
     """
     f = program.functions[name]
     builder = program.reopen(f, f"{name}/grad")

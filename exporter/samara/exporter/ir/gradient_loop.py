@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients of counted loops: the carried values of every step are stacked and read backwards.
 
-The rest of a step is computed again from them: checkpointing with one snapshot per step (Griewank
-and Walther, "Algorithm 799: revolve", 2000).
+A step's other values are recomputed from them: checkpointing with one snapshot per step (Griewank and
+Walther, "Algorithm 799: revolve", 2000).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from samara.exporter.types import Dim, Read, Sym, Tri, compare
 if TYPE_CHECKING:
     from samara.exporter.ir.gradient import _Pass
 
-# What an input of the way back is: the number of steps, the stack of a carried value, the gradient
-# of a stacked output, a capture of the loop; and which one.
+# (kind, index) of an input of the backward loop: the number of steps, the stack of a carried value, the
+# gradient of a stacked output, or a capture.
 _Feed = tuple[Literal["steps", "stack", "row", "capture"], int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """A loop node taken apart."""
+    """The parts of a loop node."""
 
     node: Node
     body: Function
@@ -43,12 +43,12 @@ class _Loop:
 
     @property
     def given(self) -> tuple[Value, ...]:
-        """What enters the loop: carried values, then captures."""
+        """The values that enter the loop: carried values, then captures."""
         return tuple(v for v in self.node.inputs[2:] if v is not None)
 
     @property
     def formal(self) -> tuple[Value, ...]:
-        """The same as the body calls them."""
+        """The body's inputs for `given`."""
         return self.body.inputs[2:]
 
 
@@ -59,8 +59,8 @@ def loop_gradient(
 
     dys: the gradients of its outputs, in order.
 
-    The node is replaced by one that also stacks what the way back reads. UnsupportedError for a
-    loop whose number of steps its body decides, or whose carried values grow.
+    The node is replaced by one that also stacks the values that the backward loop reads. Raises
+    UnsupportedError for a loop that its body can end, and for one whose carried values grow.
     """
     program = run.builder.program
     node = owner.nodes[index]
@@ -88,7 +88,7 @@ def loop_gradient(
     return found
 
 
-# ---- what is a counted loop ----
+# ---- recognising counted loops ----
 
 
 def _require_counted(loop: _Loop) -> None:
@@ -113,7 +113,7 @@ def _require_counted(loop: _Loop) -> None:
 
 
 def _stays_true(body: Function, value: Value) -> bool:
-    """Whether a condition is true in every step if it is at the start."""
+    """Whether the condition stays true in every step if it is true at the start."""
     made = {v: n for n in body.nodes for v in n.outputs}
     stack = [value]
     while stack:
@@ -133,7 +133,7 @@ def _stays_true(body: Function, value: Value) -> bool:
 
 
 def _moving(run: _Pass, loop: _Loop) -> list[int]:
-    """The entering values (carried, then captures) that need gradients inside the loop."""
+    """Positions of the entering values (carried, then captures) that need gradients inside the loop."""
     moving = {i for i, v in enumerate(loop.given) if run.moves(v)}
     while True:
         values = reach(loop.body.nodes, [loop.formal[i] for i in moving])
@@ -144,7 +144,7 @@ def _moving(run: _Pass, loop: _Loop) -> list[int]:
 
 
 def _start(run: _Pass, loop: _Loop, dys: Sequence[Symbol | None], i: int) -> Any:
-    """The gradient of an entering value before the way back: that of the result, or zeros."""
+    """The initial gradient of an entering value in the backward loop: that of the result, or zeros."""
     dy = dys[i] if i < loop.carried else None
     return zeros_like(run.builder, loop.given[i]) if dy is None else dy
 
@@ -155,7 +155,7 @@ def _start(run: _Pass, loop: _Loop, dys: Sequence[Symbol | None], i: int) -> Any
 def _way_back(
     run: _Pass, loop: _Loop, moving: Sequence[int], rows: Sequence[int]
 ) -> tuple[Function, list[_Feed]]:
-    """The body of the way back: one step backwards; and what it captures."""
+    """The body of the backward loop, and its captures."""
     program, f = run.builder.program, loop.body
     b = program.reopen(f, f"{f.name}/grad")
     b.inputs, b.nodes = [], []
@@ -180,7 +180,7 @@ def _way_back(
     for i in range(loop.carried, len(loop.formal)):
         feeds.append(("capture", i))
         b.inputs.append(loop.formal[i])
-    # The step's number and carried values are what the forward body calls them.
+    # Bind the forward body's iteration number and carried values.
     last = b.op(ops.sub, steps, 1)
     b.nodes.append(Node(ops.sub, (last, turn), (f.inputs[0],), {}, f.inputs[0].name))
     gather = ops.gather
@@ -196,7 +196,7 @@ def _way_back(
     results = [f.inputs[1]]
     found = run.inside(b, outputs, dys, wrt)
     for i, dy, v, g in zip(moving, flowing, wrt, found, strict=True):
-        if i >= loop.carried:  # captures gather what every step adds
+        if i >= loop.carried:  # gradients of captures sum over the steps
             results.append(dy if g is None else b.op(ops.add, dy, g))
         else:
             results.append(zeros_like(b, v) if g is None else g)
@@ -213,7 +213,7 @@ def _stack_input(
 def _trimmed(
     program: ProgramBuilder, f: Function, feeds: Sequence[_Feed]
 ) -> tuple[Function, list[_Feed]]:
-    """The function without the captures that it does not read, `feeds` being the last inputs."""
+    """The function without unread captures. `feeds` are its last inputs."""
     first = len(f.inputs) - len(feeds)
     used = {v for n in f.nodes for v in n.inputs} | set(f.outputs)
     read = {a.key for a in function_atoms(f) if isinstance(a, Read)}
@@ -231,7 +231,7 @@ def _trimmed(
 
 
 def _symbols(f: Function, kept: Sequence[int]) -> set[str]:
-    """The symbols in all dims but those of inputs that are not kept."""
+    """The symbols in all dims except those of removed inputs."""
     dims = [d for i in kept for d in f.inputs[i].type.shape]
     for n in f.nodes:
         dims += [*attr_dims(n.op, n.attrs), *(d for v in n.outputs for d in v.type.shape)]
@@ -248,7 +248,7 @@ def _defined(f: Function, inputs: Sequence[int]) -> set[str]:
 def _stacked(
     program: ProgramBuilder, owner: Builder, index: int, loop: _Loop, which: Sequence[int]
 ) -> dict[int, Value]:
-    """Make the loop stack these carried values as they enter each step; the stacks."""
+    """Make the loop stack these carried values at the start of each step; return the stacks."""
     if not which:
         return {}
     f, node = loop.body, owner.nodes[index]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the backward passes of functions and of loops share: values as rules see them, zeros, errors."""
+"""Shared by the backward passes of functions and of loops: values for rules, zeros, errors."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.ops import OpSpec
 from samara.exporter.types import Dim, DType, UnsupportedError
 
-# ---- values as rules see them ----
+# ---- values for rules ----
 
 
 class Home:
-    """Where a backward pass puts its nodes, and the node whose rule is running."""
+    """The builder of a backward pass, and the node whose rule is running."""
 
     __slots__ = ("builder", "constants", "node")
 
@@ -31,7 +31,7 @@ class Home:
         self.constants: dict[Value, Value] = {}
 
     def op(self, op: OpSpec | str, inputs: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-        """Append a node; it is named after, and comes from, the one that it is a gradient of."""
+        """Append a node. Its name and source come from the differentiated node."""
         bare = [self.local(v.value) if isinstance(v, Symbol) else v for v in inputs]
         what = op if isinstance(op, str) else op.name
         name = f"grad/{what}" if self.node is None else f"grad/{self.node.name}/{what}"
@@ -40,7 +40,7 @@ class Home:
         return tuple(Symbol(self, v) for v in got) if isinstance(got, tuple) else Symbol(self, got)
 
     def local(self, value: Value) -> Value:
-        """The value; of an enclosing function's constant a copy, whose name is free here."""
+        """The value, or in a nested function a copy of a constant under a free name."""
         if value.constant is None or self.builder.parent is None:
             return value
         if value not in self.constants:
@@ -50,7 +50,7 @@ class Home:
 
 
 class Symbol:
-    """A Value in a builder, which operators applied to it extend."""
+    """A Value in a builder; operators on it append nodes."""
 
     __slots__ = ("home", "value")
 
@@ -99,7 +99,7 @@ def reach(nodes: Iterable[Node], seeds: Iterable[Value], known: Any = lambda v: 
 def gradient_input(
     program: ProgramBuilder, builder: Builder, v: Value, opened: Collection[int] = ()
 ) -> Value:
-    """A new input for the gradient of a value; sizes that data decide become symbols."""
+    """A new input for the gradient of a value; data-dependent sizes become symbols."""
     shape = []
     for axis, d in enumerate(v.type.shape):
         free = axis in opened or any(hasattr(a, "key") for a in d.all_atoms())
@@ -108,7 +108,7 @@ def gradient_input(
 
 
 def finished(builder: Builder, results: Sequence[Value]) -> Function:
-    """Close a function, without the nodes that its results do not need."""
+    """Finish a function and drop its dead nodes."""
     function = builder.finish(results)
     made = pruned(function, Program(builder.program.functions, (function.name,)))
     builder.program.functions[made.name] = made
@@ -116,7 +116,7 @@ def finished(builder: Builder, results: Sequence[Value]) -> Function:
 
 
 def pruned(function: Function, program: Program) -> Function:
-    """The function without nodes that none of its outputs needs."""
+    """The function without dead nodes."""
     rewriter = Rewriter(function, program)
     rewriter.set_outputs(function.outputs)
     return rewriter.finish()
@@ -126,12 +126,12 @@ def pruned(function: Function, program: Program) -> Function:
 
 
 def refusal(node: Node, why: str, fix: str | None = None) -> UnsupportedError:
-    """What to raise where a node has no gradient; it names the author's line."""
+    """The error for a node without a gradient; it names the author's line."""
     return placed(UnsupportedError(why, fix=fix), node)
 
 
 def placed(error: UnsupportedError, node: Node) -> UnsupportedError:
-    """The error with the node and the author's line in it."""
+    """The error with the node and the author's line."""
     located = locate(error, node)
     source = node.source
     place = "" if source is None or not source.file else f"{source.file}:{source.line}: "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running the operators' type rules: over one node, or over a function again after a change."""
+"""Running the operators' type rules: for one node, or for a whole function after a change."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Signature = Callable[[str], tuple[Types, Types]]
 
 @dataclass(frozen=True, slots=True)
 class Inferred:
-    """What an operator's rule says about one node."""
+    """The result of an operator's rule for one node."""
 
     types: Types
     guards: tuple[Guard, ...]
@@ -89,7 +89,7 @@ def known_scalar(inputs: Sequence[Value | None], index: int) -> Dim | None:
 
 
 def substitute_attrs(op: OpSpec, attrs: Mapping[str, Any], table: Substitution) -> dict[str, Any]:
-    """The attributes with `table` applied to every dim; the same mapping where nothing changes."""
+    """The attributes with `table` applied to every dim; the same mapping if nothing changes."""
     changed: dict[str, Any] = {}
     for attr in op.attrs:
         value = attrs[attr.name]
@@ -119,7 +119,7 @@ def data_atoms(dims: Iterable[Dim]) -> set[Read | Born]:
 
 
 class Substitution:
-    """Atoms and what stands for them now; applied to dims, guards and types of a whole function."""
+    """Replacements of atoms, applied to the dims, guards and types of a function."""
 
     def __init__(self, table: Mapping[Atom, DimLike] | None = None) -> None:
         self.table: dict[Atom, DimLike] = dict(table or {})
@@ -129,7 +129,7 @@ class Substitution:
         return bool(self.table)
 
     def add(self, atom: Atom, dim: DimLike) -> None:
-        """From now on `dim` stands for `atom`, also inside what stood for other atoms."""
+        """Replace `atom` by `dim`, also in earlier replacements."""
         dim = self.dim(dim if isinstance(dim, Dim) else Dim.const(dim))
         if dim == Dim.atom(atom):
             return
@@ -141,7 +141,7 @@ class Substitution:
         self._done.clear()
 
     def dim(self, dim: Dim) -> Dim:
-        """The dim after substitution; the same object where nothing changes."""
+        """The dim after substitution; the same object if nothing changes."""
         if not self.table or dim.is_static:
             return dim
         found = self._done.get(dim)
@@ -156,7 +156,7 @@ class Substitution:
         return found
 
     def type(self, t: TensorType) -> TensorType:
-        """The type after substitution; the same object where nothing changes."""
+        """The type after substitution; the same object if nothing changes."""
         dims = tuple(self.dim(d) for d in t.shape)
         same = all(a is b for a, b in zip(dims, t.shape, strict=True))
         return t if same else t.with_shape(dims)
@@ -166,7 +166,7 @@ class Substitution:
         return g if a is g.a and b is g.b else replace(g, a=a, b=b)
 
     def bounds(self, bounds: Mapping[Atom, Dim]) -> dict[Atom, Dim]:
-        """Bounds of the atoms that are left, or that plainly stand for others."""
+        """Bounds of atoms that were not replaced, or were replaced by a single atom."""
         found: dict[Atom, Dim] = {}
         for atom, bound in bounds.items():
             now: Atom | None = atom
@@ -179,7 +179,7 @@ class Substitution:
 
 
 def open_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
-    """The guards that are not proven, each once; ShapeError for one that can never hold."""
+    """The unproven guards without duplicates; ShapeError for one that can never hold."""
     kept: dict[tuple[str, Dim, Dim], Guard] = {}
     for g in guards:
         verdict = _verdict(g)
@@ -200,7 +200,7 @@ def _verdict(g: Guard) -> Tri:
 
 
 def read_constant(array: Any, index: int) -> int:
-    """What a Read of element `index` of a constant gives: an integer, or a float32's bits."""
+    """The value of a Read of element `index` of a constant: an integer, or a float32's bits."""
     item = np.asarray(array).reshape(-1)[index]
     if isinstance(item, np.float32):
         return int(item.view(np.uint32))
@@ -210,7 +210,7 @@ def read_constant(array: Any, index: int) -> int:
 class Retyper:
     """Rebuilds nodes, in order, whose input types, attributes or dims have changed.
 
-    What a node's rule now says about a Born dim replaces that atom in all that follows.
+    If a node's rule now knows a Born dim, that dim replaces the atom in all later nodes.
     """
 
     def __init__(self, signature: Signature | None, table: Substitution) -> None:
@@ -221,7 +221,7 @@ class Retyper:
         self.bounds: dict[Atom, Dim] = {}
 
     def value(self, v: Value | None) -> Value | None:
-        """The value that now stands for `v`."""
+        """The replacement of `v`."""
         if v is None:
             return None
         found = self.values.get(v)
@@ -232,7 +232,7 @@ class Retyper:
         return found
 
     def node(self, node: Node, force: bool = False) -> Node:
-        """The node over the new values; its rule runs again if what it sees has changed."""
+        """The node over the new values; its rule runs again if its types, attributes or dims changed."""
         inputs = tuple(self.value(v) for v in node.inputs)
         attrs = substitute_attrs(node.op, node.attrs, self.table)
         seen = [None if v is None else v.type for v in node.inputs]
@@ -292,9 +292,9 @@ def re_infer(
 ) -> Function:
     """`function` with all types derived again from new types of some inputs, by name.
 
-    Where an input's dim was a bare symbol, what the new type has there stands for the symbol
-    everywhere. `constants` gives inputs (by name) that stop being inputs; `substitute` replaces
-    further atoms. Raises ShapeError where a rule or a guard refuses.
+    If an input's dim was a bare symbol, the dim of the new type replaces the symbol everywhere.
+    `constants` turns inputs (by name) into constants; `substitute` replaces further atoms. Raises
+    ShapeError if a rule or a guard refuses.
     """
     table = Substitution(substitute)
     given = dict(inputs or {})
@@ -375,7 +375,7 @@ def function_atoms(function: Function) -> set[Read | Born]:
 
 
 def locate(error: SamaraError, node: Node) -> SamaraError:
-    """The error, saying which node it is about where it did not say."""
+    """The error with its operator and node filled in where they are missing."""
     error.op = node.op.name if error.op is None else error.op
     error.node = (node.name or None) if error.node is None else error.node
     return error

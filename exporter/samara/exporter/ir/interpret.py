@@ -29,8 +29,7 @@ from samara.pybridge.names import is_one_of
 
 MAX_CALL_DEPTH = 32
 
-# Called with each tensor that an execution makes (its inputs included); what it returns takes the
-# tensor's place.
+# Called with each tensor of an execution, inputs included; its result replaces the tensor.
 Watch = Callable[[Value, Array], Array]
 # Called at each execution of a function, bodies included; None: its tensors are not watched.
 Observer = Callable[[Function], Watch | None]
@@ -48,9 +47,9 @@ def run(
     """Run an entry (default: the first); its outputs by name.
 
     `feeds` gives every input that is not bound to a variable: {name: array}, or the arrays in order
-    as a list or tuple, or the array of a sole input. `state` maps variables to their
-    values, absent ones having the initial; it is updated. `keep` names further tensors of the
-    entry to return, True meaning all. `observe` sees, and may replace, what executions make.
+    as a list or tuple, or the array of a sole input. `state` maps variables to their values and is
+    updated; absent variables start with their initial value. `keep` names further tensors of the entry
+    to return, True meaning all. `observe` sees, and may replace, the tensors of executions.
     """
     name = program.entries[0] if function is None else function
     if not is_one_of(name, program.functions):
@@ -81,7 +80,7 @@ def run(
 
 
 def near(name: str, known: Iterable[str], what: str) -> str:
-    """A fix that lists the names most like an unknown one."""
+    """A fix that lists the known names most similar to `name`."""
     every = list(known)
     close = difflib.get_close_matches(name, every, n=5, cutoff=0.5)
     if close:
@@ -126,7 +125,7 @@ def _fed(
         )
     given = feeds[v.name]
     wanted = v.type.dtype.numpy
-    # Python numbers and lists carry no dtype of their own.
+    # Python numbers and lists carry no dtype.
     if isinstance(given, np.ndarray | np.generic):
         array = given
     else:
@@ -180,7 +179,7 @@ class _Frame:
         return tuple(self._array(v) for v in self.function.outputs)
 
     def dim(self, dim: Dim) -> int:
-        """The value of a dim now."""
+        """The current value of a dim."""
         if dim.is_static:
             return dim.as_int()
         found = self._dims.get(dim)
@@ -214,7 +213,7 @@ class _Frame:
         try:
             limit = self.dim(bound)
         except KeyError:
-            return  # over something that is not known yet; the node that makes it comes later
+            return  # an operand is not known yet; a later node makes it
         if value > limit:
             raise LimitError(f"{atom} is {value}, its bound is {limit}")
 
@@ -258,7 +257,7 @@ class _Frame:
             holds = {"eq": a == b, "le": a <= b, "lt": a < b}[guard.relation]
             if not holds:
                 sign = {"eq": "==", "le": "<=", "lt": "<"}[guard.relation]
-                # A size has a name that the user knows; a tensor that is read need not have one.
+                # Users know the names of sizes, but not always those of tensors that are read.
                 read = any(isinstance(x, Read) for d in (guard.a, guard.b) for x in d.all_atoms())
                 why = f"{guard.a} {sign} {guard.b} does not hold: {a}, {b}"
                 raise ShapeError(
@@ -326,9 +325,9 @@ _plans: dict[int, tuple[Function, _Plan]] = {}
 
 
 def _plan(function: Function) -> _Plan:
-    """Which elements and dims to note, which guards to check after which node, what dies where.
+    """After each node: elements and dims to record, guards to check, values to free.
 
-    A loop runs its body often, so the answer for the latest functions is kept.
+    Plans of the latest functions are cached, because a loop runs its body often.
     """
     found = _plans.get(id(function))
     if found is not None and found[0] is function:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory contract of a file: what a session of each function takes, byte by byte."""
+"""The memory contract of a file: the bytes that a session of each function takes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from samara.exporter.types import ModelFormatError
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes that the runtime got from its allocator to run `function` as often as one likes, inputs
-    at their largest, with the default options.
+    """Bytes that the runtime allocates for any number of runs of `function`, with the largest inputs and
+    default options.
 
-    isa: ceilings (as Session takes them) that all give these numbers; threads: of the pool.
-    arena: tensors and scratch, of which `shared_scratch + threads * thread_scratch` is the node with
-    the most scratch. peak: bytes alive during node `peak_node`, below which no arena of this node
-    order can be. blocks: inputs and results beside the arena; `arena + blocks` is what
-    `samara_session_arena_bytes` says. variables, session: the rest of a session. model: without the
-    program part, which the file states. derived: layouts of constants, once for all sessions.
+    isa: ISA ceilings (as for Session) with these same numbers; threads: of the pool.
+    arena: tensors and scratch; `shared_scratch + threads * thread_scratch` is that of the node with the
+    most scratch. peak: bytes alive during node `peak_node`, the lower bound of an arena for this node
+    order. blocks: inputs and results outside the arena; `arena + blocks` is
+    `samara_session_arena_bytes`. variables, session: the rest of a session. model: without the program
+    part. derived: layouts of constants, shared by all sessions.
     """
 
     function: str
@@ -41,11 +41,11 @@ class Memory:
 
     @property
     def session_bytes(self) -> int:
-        """All of one session."""
+        """Bytes of one session."""
         return self.arena + self.blocks + self.variables + self.session
 
 
-# Fields that are stored under their own names, as they are.
+# Fields that are stored unchanged under the same names.
 _NUMBERS = (
     "threads",
     "pointer_bits",
@@ -76,7 +76,7 @@ def memory_rows(memory: Sequence[Memory], functions: Mapping[str, int]) -> list[
 
 
 def read_memory(rows: Sequence[Mapping[str, Any]], functions: Sequence[str]) -> tuple[Memory, ...]:
-    """What the rows of a file say; ModelFormatError for a function that is not there."""
+    """The contracts in a file's rows; ModelFormatError for an unknown function."""
     found = []
     for row in rows:
         if row["function"] >= len(functions):

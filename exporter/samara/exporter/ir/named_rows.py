@@ -28,7 +28,7 @@ def _row(name: str, value: Any) -> dict[str, Any]:
 
 
 def values_of(rows: Iterable[flat.Row]) -> list[tuple[str, Any]]:
-    """Names and values; ModelFormatError for one of a kind that this version does not know."""
+    """Names and values; ModelFormatError for an unknown kind."""
     return [(row["name"], _value(row)) for row in rows]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a notebook shows of a Program: its inputs and outputs, its operators, its weights."""
+"""The notebook view of a Program: inputs and outputs, operators, weights."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from samara.exporter.types.charts import Bar, bars
 from samara.exporter.types.text import byte_text
 from samara.pybridge.notebook import html_report, html_table
 
-_OPERATORS = 12  # bars of those that occur most
+_OPERATORS = 12  # bars, the most frequent first
 
 
 def program_html(program: Program) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The names of the operators in a file, which let a runtime name one that it lacks.
 
-A selective build holds the rows of its own operators alone, and an older runtime has never heard of
-newer ones, so the file says what its codes mean.
+Neither a selective build nor an older runtime knows the names of operators that it lacks, so the file
+stores them.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from samara.exporter.ir.program import Node
 
 
 def operators_text(nodes: Iterable[Node]) -> str:
-    """The lines of the field, `81 conv`, by rising code; custom operators share one, with their names:
-    `174 custom (a::b, a::c)`.
-    """
+    """The field's lines, such as `81 conv`, by code; custom operators share `174 custom (a::b, a::c)`."""
     names: dict[int, str] = {}
     custom: dict[str, None] = {}
     for node in nodes:
@@ -28,7 +26,7 @@ def operators_text(nodes: Iterable[Node]) -> str:
 
 
 def operator_names(text: str) -> Mapping[int, str]:
-    """Names by code; lines that say nothing of the kind are passed over, for no file depends on them."""
+    """{code: name}. Other lines are skipped, because the names only serve messages."""
     found = {}
     for line in text.splitlines():
         code, _, name = line.partition(" ")

@@ -7,8 +7,8 @@
              [j][n][i] holds row 4 j + i in its low half and row 16 + 4 j + i in its high half
     DWPANEL  [ceil(C / 16)][taps][16]        depthwise, one output channel per input channel
 
-Channels beyond the last are zero, and so are rows beyond the last that fill up a group of four. A
-panel's bytes are rounded up to 64: that is the panel stride.
+Padding channels, and padding rows that fill a group of four, are zero. The panel stride is a panel's
+bytes rounded up to 64.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from samara.pybridge.dtypes import pack_nibbles, unpack_nibbles
 
 PANEL_CHANNELS: Final = 16
 PANEL_ALIGNMENT: Final = 64
-INT8_ROWS: Final = 4  # of int8 that lie together
+INT8_ROWS: Final = 4  # of int8, stored together
 NIBBLE_ROWS: Final = 32  # of 4 bits
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A constant as it is stored. `panel_stride` counts bytes and is 0 for PLAIN."""
+    """A stored constant. `panel_stride` is in bytes, and 0 for PLAIN."""
 
     layout: Layout
     groups: int
@@ -45,7 +45,7 @@ def _together(layout: Layout, itemsize: int) -> int:
 
 
 def stored_rows(layout: Layout, rows: int, itemsize: int) -> int:
-    """The rows of a panel as it is stored."""
+    """The stored rows of a panel, padding included."""
     together = _together(layout, itemsize)
     return -(-rows // together) * together
 
@@ -110,8 +110,8 @@ def unpack_blocks(packed: Packed, shape: tuple[int, int], dtype: np.dtype[np.gen
 
 
 def pack_plain(array: Array, multiple: int = 1) -> Packed:
-    """The array as it is, with zeros up to a multiple of that many elements; int4 and uint4 two to
-    a byte, the first in the low half.
+    """The array in its own order, zero-padded to a multiple of that many elements. int4 and uint4 are
+    stored two to a byte, the first in the low half.
     """
     if array.dtype.kind == "V" and DType.from_numpy(array.dtype).is_packed:
         return Packed(Layout.PLAIN, 1, 0, pack_nibbles(array).tobytes())

@@ -3,7 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import (
+    Callable,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -17,8 +25,8 @@ from samara.pybridge.names import module_of
 Array = npt.NDArray[Any]
 
 QUANTIZATION: Final = "quantization"
-"""The entry of Program.metadata that says where int8 tensors come from, where the quantizer did not
-make them: "aware" of training (frontend/qat), "imported" with a file.
+"""The entry of Program.metadata that tells who made int8 tensors, if not the quantizer: "aware" for
+quantization-aware training (frontend/qat), "imported" for an importer.
 """
 
 
@@ -97,9 +105,9 @@ class Variable:
 class Function:
     """A closed, pure function. Its nodes are in topological order.
 
-    Constants are Values with data that appear among node inputs (or outputs) without being made by
-    a node. `reads` binds input names to variables (read at entry), `writes` binds output positions
-    to variables (assigned at exit).
+    Constants are Values with data that nodes or outputs use and no node makes.
+    `reads` binds input names to variables (read at entry), `writes` binds output positions to variables
+    (assigned at exit).
     `bounds` gives upper bounds of Read and Born atoms.
     Dims of inputs are symbols or constants. If a symbol occurs twice, the dims must be equal at
     run time.
@@ -225,10 +233,9 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Methods:
-    """The functions that methods of Program are short names for.
+    """The functions behind methods of Program.
 
-    They take Programs, so they lie in modules above this one. The package, which imports all of
-    them, enters them by `set_methods`.
+    Their modules import this one, so the package registers them with `set_methods`.
     """
 
     run: Callable[..., dict[str, Array]]
@@ -242,17 +249,31 @@ _methods: Methods
 
 
 def set_methods(methods: Methods) -> None:
-    """Say what methods of Program call; `ir/__init__` does so once."""
+    """Register the functions behind methods of Program; `ir/__init__` does so once."""
     global _methods
     _methods = methods
+
+
+def unused(name: str, taken: Container[str]) -> str:
+    """`name`, with a suffix if it is taken."""
+    found, k = name, 1
+    while found in taken:
+        k += 1
+        found = f"{name}.{k}"
+    return found
+
+
+def reserve(name: str, taken: set[str]) -> str:
+    """As `unused`; the result is taken afterwards."""
+    found = unused(name, taken)
+    taken.add(found)
+    return found
 
 
 def constant(
     name: str, array: Any, dtype: DType | None = None, quant: Quant | None = None
 ) -> Value:
-    """A constant Value from an array (copied when it must be, read-only afterwards); `quant` with
-    dtype QS8.
-    """
+    """A constant Value from an array (copied if necessary, then read-only); `quant` with dtype QS8."""
     data = np.ascontiguousarray(array)
     if data.ndim != np.ndim(array):
         data = data.reshape(np.shape(array))

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of inputs: how a picture or sound becomes one. In a Program they are an entry of its metadata, so that
-every pass keeps them; in a file they are tables.
-"""
+"""Input records: how a picture or sound becomes an input. A Program keeps them in its metadata, a file in tables."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ from samara.pybridge.input_record import InputRecord, as_record, parse_record
 from samara.pybridge.names import unknown
 
 RECORDS: Final = "preprocess"
-"""The entry of Program.metadata: JSON, the text of a record by the name of the input."""
+"""The entry of Program.metadata: JSON, {input: text of its record}."""
 
 _COLOURS: Final = tuple(CHANNELS)
 
@@ -37,21 +35,21 @@ Records = Mapping[str, InputRecord | str]
 
 
 def records_of(program: Program) -> dict[str, InputRecord]:
-    """The records of a program by the name of the input."""
+    """{input: its record}"""
     texts = json.loads(program.metadata.get(RECORDS, "{}"))
     return {name: parse_record(text) for name, text in texts.items()}
 
 
 def image_records_of(program: Program) -> dict[str, ImageRecord]:
-    """Those of pictures."""
+    """The records of pictures."""
     return {n: r for n, r in records_of(program).items() if isinstance(r, ImageRecord)}
 
 
 def with_records(program: Program, records: Records) -> Program:
-    """The program with these records beside those it has; "" or None takes one away.
+    """The program with these records added; "" or None removes one.
 
-    ArgumentError for a text that is no record, UnknownNameError for a name that no input of an entry has,
-    ShapeError where the record makes another tensor than the input is.
+    ArgumentError for a text that is no record, UnknownNameError for an unknown input, ShapeError if the
+    record's tensor does not fit the input.
     """
     known = entry_inputs(program)
     texts = json.loads(program.metadata.get(RECORDS, "{}"))
@@ -69,8 +67,8 @@ def with_records(program: Program, records: Records) -> Program:
 
 
 def check_record(record: InputRecord, value: Value) -> None:
-    """ShapeError where an input cannot be what the record makes, ArgumentError where elements need a scale
-    that neither has.
+    """Raise ShapeError if the record's tensor does not fit the input, ArgumentError if neither has the scale of
+    integer elements.
     """
     if isinstance(record, ImageRecord):
         _check_image(record, value)
@@ -84,7 +82,7 @@ def check_record(record: InputRecord, value: Value) -> None:
 
 
 def fixed_size(record: ImageRecord) -> tuple[int, int] | None:
-    """(width, height) of the tensor where every picture gives the same."""
+    """(width, height) of the tensor if it is the same for every picture, else None."""
     fixed = record.crop if record.crop is not None else record.letterbox
     if fixed is None and isinstance(record.resize, tuple):
         return record.resize
@@ -92,7 +90,7 @@ def fixed_size(record: ImageRecord) -> tuple[int, int] | None:
 
 
 def as_stored(record: InputRecord, value: Value) -> InputRecord:
-    """The record as a file has it: one of floats for an input that was quantized makes its integers."""
+    """The record for the file: a float record of a quantized input makes the input's integers instead."""
     if value.type.dtype is DType.QS8 and record.dtype in ("float32", "float16"):
         return replace(record, dtype="int8")
     return record
@@ -141,7 +139,7 @@ def _check_image(record: ImageRecord, value: Value) -> None:
 
 
 def relaid(program: Program, layout: Mapping[str, str]) -> Program:
-    """The program whose inputs were made channels-last, with records that follow."""
+    """The program with the layouts in its records changed, as its inputs became channels-last."""
     texts = json.loads(program.metadata.get(RECORDS, "{}"))
     moved = {
         name: replace(record, layout="nhwc")
@@ -153,13 +151,13 @@ def relaid(program: Program, layout: Mapping[str, str]) -> Program:
 
 
 def renamed_records(program: Program, names: Mapping[str, str]) -> Program:
-    """The program whose inputs were renamed, {old: new}, with records that follow."""
+    """The program with the names in its records changed, as its inputs were renamed: {old: new}."""
     texts = json.loads(program.metadata.get(RECORDS, "{}"))
     return _with_texts(program, {names.get(name, name): text for name, text in texts.items()})
 
 
 def joined_records(*metadata: Mapping[str, str]) -> dict[str, str]:
-    """The entry with the records of several programs that become one; of an input of several the last."""
+    """The merged records of several programs; the last program wins."""
     texts: dict[str, str] = {}
     for entries in metadata:
         texts |= json.loads(entries.get(RECORDS, "{}"))
@@ -174,7 +172,7 @@ def _with_texts(program: Program, texts: Mapping[str, str]) -> Program:
 
 
 def entry_inputs(program: Program) -> dict[str, list[Value]]:
-    """Inputs of entries by name, without those that read variables."""
+    """{name: inputs of entries}, without inputs that read variables."""
     found: dict[str, list[Value]] = {}
     for name in program.entries:
         f = program.functions[name]
@@ -188,9 +186,7 @@ def entry_inputs(program: Program) -> dict[str, list[Value]]:
 
 
 def record_rows(f: Function, records: Mapping[str, InputRecord]) -> list[dict[str, Any]]:
-    """Rows of the table InputRecord. A record of floats for an input that was quantized makes its
-    integers.
-    """
+    """Rows of the table InputRecord."""
     rows = []
     for i, value in enumerate(v for v in f.inputs if v.name not in f.reads):
         if value.name in records:
@@ -227,7 +223,7 @@ def _image_row(r: ImageRecord) -> dict[str, Any]:
 
 
 def records_read(rows: list[flat.Row], f: Function) -> dict[str, str]:
-    """The texts of a function's rows by the name of the input; records of a newer kind are left out."""
+    """{input: text of its record}; records of unknown, newer kinds are left out."""
     inputs = [v for v in f.inputs if v.name not in f.reads]
     found = {}
     last = -1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Channels-last inputs and outputs, and the transposes that a program is left with."""
+"""Channels-last inputs and outputs, and the transposes that remain in a program."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from samara.exporter.types import ShapeError, TensorType
 
 @dataclass(frozen=True, slots=True)
 class TransposeLeft:
-    """A transpose that the layout pass could not remove, and why. `interior` is false at an input
-    or output of the function. `place` is the author's line and the module of what it stands
-    between, as far as the model says it.
+    """A transpose that the layout pass could not remove, and why. `interior` is false at an input or
+    output of the function. `place`: author's line and module of a neighbouring node, if known.
     """
 
     function: str
@@ -26,9 +25,7 @@ class TransposeLeft:
 
 
 def with_layout(program: Program, name: str, order: str) -> Program:
-    """The Program with an input or output of the default entry channels-last instead of
-    channels-first.
-    """
+    """The Program with a channels-first input or output of the default entry made channels-last."""
     f = program.main
     ranks = {"NWC": 3, "NHWC": 4, "NDHWC": 5}
     rank = ranks.get(str(order).upper())
@@ -79,7 +76,7 @@ def with_layout(program: Program, name: str, order: str) -> Program:
 
 
 def transposes_left(program: Program) -> tuple[TransposeLeft, ...]:
-    """Transposes of the final program and why each is there."""
+    """The remaining transposes, and the reason for each."""
     rows = []
     for f in program.functions.values():
         makers = f.producer()

@@ -17,13 +17,13 @@ __all__ = ["rename"]
 
 
 def rename(program: Program, names: Mapping[str, str]) -> Program:
-    """The program with inputs and outputs of its entries under other names: {old: new}, at once.
+    """The program with inputs and outputs of its entries renamed simultaneously: {old: new}.
 
-    Dims that are called after an input (`image.0`) follow it. Inputs and outputs that are bound to
-    variables are no names that a user sees, and keep theirs.
+    Dims named after an input (`image.0`) are renamed with it. Inputs and outputs bound to variables
+    keep their names.
 
-    Raises ShapeError for an old name that is not there, and for a new one that is empty, given
-    twice or taken by another input or output.
+    Raises ShapeError for an unknown old name, and for a new one that is empty, given twice or taken by
+    another input or output.
     """
     if not names:
         return program
@@ -47,7 +47,7 @@ def rename(program: Program, names: Mapping[str, str]) -> Program:
 
 
 def _visible(f: Function) -> list[str]:
-    """Names of the inputs and outputs that a caller sees."""
+    """Names of the inputs and outputs that are not bound to variables."""
     inputs = [v.name for v in f.inputs if v.name not in f.reads]
     return inputs + [n for i, n in enumerate(_output_names(f)) if i not in f.writes]
 
@@ -73,12 +73,12 @@ def _check(f: Function, names: Mapping[str, str]) -> None:
 
 
 def _renamed(f: Function, names: Mapping[str, str]) -> Function:
-    """One entry. A tensor inside that has a new name already gets another."""
+    """Rename in one entry. An internal tensor that already has a new name gets another one."""
     shown = _output_names(f)
     wanted = {v: v.name if v.name in f.reads else names.get(v.name, v.name) for v in f.inputs}
     used = set(wanted.values())
     for i, v in enumerate(f.outputs):
-        # An output's tensor is called like the output, where no input is.
+        # An output's tensor gets the output's name, unless it is an input.
         new = names.get(shown[i], shown[i])
         if i not in f.writes and shown[i] in names and v not in wanted and new not in used:
             wanted[v] = new
@@ -134,7 +134,7 @@ def _renamed(f: Function, names: Mapping[str, str]) -> Function:
 
 
 def _table(f: Function, wanted: Mapping[Value, str]) -> dict[str | Atom, DimLike]:
-    """What stands for the atoms of dims that mention a renamed tensor."""
+    """Replacements of the atoms that mention a renamed tensor."""
     moved = {v.name: n for v, n in wanted.items() if n != v.name}
     dims = [d for v in f.values() for d in v.type.shape]
     dims += [d for n in f.nodes for d in attr_dims(n.op, n.attrs)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records that a model was trained with, until they are written: an entry of a Program's metadata beside that of its
-records. It says which records each input has met, so that export can refuse to choose between two.
+"""Records that a model was trained with: an entry of a Program's metadata until the file is written. It lists the
+records that each input was used with, so that export can refuse to choose between two.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from samara.exporter.types import ArgumentError, SamaraError
 from samara.pybridge.input_record import InputRecord, parse_record
 
 TRAINED: Final = "preprocess.trained"
-"""The entry of Program.metadata: JSON, by the name of the input {text of a record: in which mode it was seen}."""
+"""The entry of Program.metadata: JSON, {input: {text of a record: the mode in which it was seen}}."""
 
 Mode = Literal["training", "evaluation"]
 Seen = dict[str, Mode]
-"""Texts of records; what was seen in both modes counts as training."""
+"""{text of a record: mode}; a record seen in both modes counts as training."""
 
 
 def joined_seen(*parts: Mapping[str, Mode]) -> Seen:
-    """What several modules or programs have seen, together."""
+    """The union of what several modules or programs have seen."""
     made: Seen = {}
     for part in parts:
         for text, mode in part.items():
@@ -64,7 +64,7 @@ def without_records(program: Program) -> Program:
 
 
 def unfit(program: Program, name: str, record: InputRecord) -> str | None:
-    """Why an input cannot be made by a record; None where it can."""
+    """The reason why a record does not fit an input, or None."""
     for value in entry_inputs(program).get(name, []):
         try:
             check_record(as_stored(record, value), value)
@@ -74,7 +74,7 @@ def unfit(program: Program, name: str, record: InputRecord) -> str | None:
 
 
 def joined_trained(*metadata: Mapping[str, str]) -> dict[str, str]:
-    """The entry of several programs that become one."""
+    """The merged entry of several programs."""
     made: dict[str, Seen] = {}
     for entries in metadata:
         for name, seen in json.loads(entries.get(TRAINED, "{}")).items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the IR: what every pass may rely on and must leave behind."""
+"""The invariants of the IR, which every pass may rely on and must preserve."""
 
 from __future__ import annotations
 
@@ -110,14 +110,14 @@ def _data(what: str, t: TensorType, array: Any) -> None:
 
 
 class _FunctionCheck:
-    """One walk over a function, with what is known so far."""
+    """One walk over a function."""
 
     def __init__(self, program: Program, function: Function) -> None:
         self.program = program
         self.function = function
         self.names: dict[str, Value] = {}
         self.symbols: set[str] = set()
-        self.outputs_of: dict[object, tuple[Value, ...]] = {}  # by name of the first
+        self.outputs_of: dict[object, tuple[Value, ...]] = {}  # by the first one's name
         self.signature = signature_of(program.functions)
 
     def run(self) -> None:
@@ -182,7 +182,7 @@ class _FunctionCheck:
         if t.quant is not None and t.quant.axis is not None and not t.shape[t.quant.axis].is_static:
             raise ModelFormatError(
                 f"'{v.name}' has {len(t.quant.scales)} scales along axis {t.quant.axis}, whose size"
-                f" is open ({t.shape[t.quant.axis]})"
+                f" is symbolic ({t.shape[t.quant.axis]})"
             )
         self._dims(t.shape, f"the shape of '{v.name}'")
 
