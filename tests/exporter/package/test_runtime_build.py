@@ -243,7 +243,7 @@ def test_list_made_for_the_target_keeps_its_instruction_sets() -> None:
 
 
 class _FakeTools(Toolchain):
-    """Writes placeholder files instead of compiling, to test the rest of a build."""
+    """Writes dummy files instead of compiling, to test the rest of a build."""
 
     def compile(self, source: Path, out: Path, flags: object) -> None:
         out.write_bytes(b"object")
@@ -265,7 +265,7 @@ class _FakeTools(Toolchain):
 
 @pytest.fixture
 def relu(monkeypatch: pytest.MonkeyPatch) -> Selection:
-    """A selection with placeholder sources."""
+    """A selection with sources that nobody compiles."""
     text = Amalgam("// ---- a.c ----\n", "/* a header */\n")
     monkeypatch.setattr(package_build, "amalgamate", lambda *_lists, **_options: text)
     return Selection(ops={"relu": frozenset({"float32"})}, parts=None)

@@ -506,7 +506,7 @@ STRUCTURE: Final = (
             _f("constant", Kind.U32, doc="index into constants: the source"),
             _f("op", Kind.U32, doc="code of the operator that reads it"),
             _f("layout", Kind.U32, doc="the operator's own number of the layout"),
-            _f("version", Kind.U32, doc="of the layout; other versions are derived anew"),
+            _f("version", Kind.U32, doc="of the layout; other versions are ignored"),
             _f("data", Kind.U32, doc="index into constants: the bytes"),
         ),
         "A stored layout of a constant, which sessions need not derive.",
