@@ -254,6 +254,18 @@ def set_methods(methods: Methods) -> None:
     _methods = methods
 
 
+def users_of(function: Function) -> dict[Value, list[Node | None]]:
+    """The users of each value, one entry per use; None stands for the function's outputs."""
+    users: dict[Value, list[Node | None]] = {}
+    for node in function.nodes:
+        for v in node.inputs:
+            if v is not None:
+                users.setdefault(v, []).append(node)
+    for v in function.outputs:
+        users.setdefault(v, []).append(None)
+    return users
+
+
 def unused(name: str, taken: Container[str]) -> str:
     """`name`, with a suffix if it is taken."""
     found, k = name, 1
