@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of gradients of programs share: small programs, and how a gradient is checked."""
+"""Helpers of gradient tests: small programs and a check of their gradients."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def normal(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
 
 
 def differences(program: Program, feeds: Feeds, name: str) -> np.ndarray[Any, Any]:
-    """The gradient of "loss" by central differences of fourth order, as far as float32 can tell."""
+    """The gradient of "loss" by fourth-order central differences, within float32 precision."""
     x = np.asarray(feeds[name])
     found = np.zeros(x.shape)
     step = 2.0**-6
@@ -72,7 +72,7 @@ def check(
     folder: Path,
     tolerance: float = 2e-4,
 ) -> Program:
-    """The gradients agree with differences; passes and the C runtime do not change them."""
+    """Check the gradients against differences, after the passes and in the C runtime too."""
     made = program.gradient("loss", wrt)
     verify(made)
     lean, _ = run_passes(made, PIPELINE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of answers in programs and files."""
+"""Answer records in programs and files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_random_records_come_back_from_files(tmp_path: Path) -> None:
         program = with_answers(program_of(*outputs), record)
         save_program(program, path)
         (found,) = answers_of(open_program(path)).values()
-        # Names in the place of positions.
+        # The reader replaces positions by names.
         assert str(found) == str(record).replace("#0", "y" if "y" in outputs else "#0")
 
 

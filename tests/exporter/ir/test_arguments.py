@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of another kind: each public function takes what can be meant, or says what to do."""
+"""Arguments of wrong types: each public function converts them or says what to pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from samara.exporter.types import ArgumentError, UnknownNameError
 
 @dataclass(frozen=True)
 class Things:
-    """A model in every form, and the functions under test by name, of one argument."""
+    """A model in every form, and the tested functions of one argument by name."""
 
     module: Any
     program: samara.Program
@@ -134,14 +134,14 @@ def test_a_wrong_kind_is_told_what_to_do(
     threads = samara.get_num_threads()
     for name, call in things.calls.items():
         error = _raised(call, KINDS[kind](things))
-        # An error of the runtime itself, of a file's content, says it all in its message.
+        # Errors of the runtime about a file's content have no fix.
         if isinstance(error, (ArgumentError, UnknownNameError, samara.FileError)):
             assert error.fix, f"{name} of {kind}: {error}"
     samara.set_num_threads(threads)
 
 
 def _raised(call: Callable[[Any], Any], value: Any) -> samara.SamaraError | None:
-    """The error of the library; another one fails the test, with its traceback."""
+    """The library's error; any other exception fails the test."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -172,7 +172,7 @@ def test_what_can_be_meant_is_taken(things: Things) -> None:
     assert samara.Session(things.path, isa=["scalar"], threads=1).run(x)["logits"].shape == (1, 3)
 
 
-# What a checker of types would refuse: people call without one.
+# Untyped, because the calls are wrong on purpose.
 _untyped: Any = samara
 
 

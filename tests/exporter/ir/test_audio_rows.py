@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of sound as rows of a file."""
+"""Audio records as rows of a file."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Upper bounds of dims, and what a session makes of them."""
+"""Upper bounds of dims, and sessions of bounded programs."""
 
 from __future__ import annotations
 

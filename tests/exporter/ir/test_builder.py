@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Building functions: names, constants, reads, and bodies that use what surrounds them."""
+"""Building functions: names, constants, reads, and bodies with captures."""
 
 from __future__ import annotations
 
@@ -159,13 +159,13 @@ def test_unreached_functions_are_left_out() -> None:
 
 
 def test_a_finished_function_goes_on() -> None:
-    """Reopened under its name it is the same function, longer; under another a copy."""
+    """Reopening extends the function; under another name it extends a copy."""
     b = ProgramBuilder().function("main")
     x = b.input("x", "f32", ["n", "m.7"])
     b.finish([b.op("neg", x, outputs=["y"])], ["y"])
     program = b.program.finish(["main"])
     again = ProgramBuilder.of(program)
-    assert str(again.fresh_symbol("m")) == "m.8"  # a symbol that the program has not
+    assert str(again.fresh_symbol("m")) == "m.8"  # an unused symbol
     more, copy = again.reopen(program.main), again.reopen(program.main, "main")
     assert (more.name, copy.name) == ("main", "main.2")
     y = more.nodes[0].outputs[0]

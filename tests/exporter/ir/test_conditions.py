@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions in words, and the values that lead past them."""
+"""Conditions in words, and the values that satisfy them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Build = Callable[[Builder, Value, Value], Any]
 def test_of_tensors(build: Build, holds: str, fails: str, values: dict[str, str]) -> None:
     b, sr, flag = function()
     value = build(b, sr, flag)
-    for where in (b, b.child("then")):  # inside it is captured
+    for where in (b, b.child("then")):  # the child captures it
         inner = where.resolve(value)
         assert condition_of(where, inner, True) == Condition(holds, values)
         assert condition_of(where, inner, False).text == fails

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a Program says of the custom operators that it needs."""
+"""The custom operators that a Program needs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_attributes_travel_as_a_table() -> None:
 
 
 def test_older_runtimes_get_them_joined(tmp_path: Path) -> None:
-    """A runtime before 0.7 finds the attributes where it looks for them, and needs no newer one."""
+    """A runtime before 0.7 finds the attributes, and the file does not require a newer one."""
     values = {name: v for name, v in VALUES.items() if name != "mode"}
     path = tmp_path / "m.samara"
     samara.export(_stating(values), path, check=False, target_runtime="0.6")

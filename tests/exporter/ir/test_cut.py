@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pieces of a program: any tensor in, any tensor out."""
+"""Cutting a program between any tensors."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_all_outputs_with_a_new_input() -> None:
     out = piece.run({**FEEDS, "c": whole["c"]})
     assert np.array_equal(out["first"], whole["first"])
     assert np.array_equal(out["second"], whole["second"])
-    # c's size still has to go with x's.
+    # The size of c must still match that of x.
     with pytest.raises(ShapeError, match="input 'c', axis 1"):
         piece.run({**FEEDS, "c": whole["c"][:, :1]})
 

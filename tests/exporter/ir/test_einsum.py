@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of an Einstein sum, carried out in numpy, against numpy's own."""
+"""Einstein sums over numpy arrays against numpy.einsum."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = npt.NDArray[Any]
 
 
 class Arrays:
-    """The operations over arrays; `called` lists those that did something."""
+    """The operations over arrays; `called` lists those that had an effect."""
 
     def __init__(self) -> None:
         self.called: list[str] = []

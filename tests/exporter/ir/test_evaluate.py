@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computing one node: attributes, quantization parameters, and errors that say where."""
+"""Computing one node: attributes, quantization parameters, and errors that name the node."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dims as flat expressions: equal after a round trip, shared, and refused when malformed."""
+"""Dims as flat expressions: round trip, sharing, malformed input."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checksums of a file: of its program part, and of its data in pieces."""
+"""Checksums of a file: of its program part, and of its data per MiB."""
 
 from __future__ import annotations
 

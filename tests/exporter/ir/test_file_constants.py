@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants of a file: data and panels as their uses read them, and what is refused."""
+"""Constants of a file: data, panels, and refusals."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function of a file, read from its rows: what comes back, and how faults are named."""
+"""Reading a function from its rows, and errors for malformed rows."""
 
 from __future__ import annotations
 

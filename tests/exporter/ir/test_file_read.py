@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files come back as the programs they were; damaged ones raise ModelFormatError only."""
+"""Files give back their programs; damaged files raise ModelFormatError only."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def _inputs(b: Builder, spec: OpSpec, case: Case) -> tuple[list[Value | None], d
             dtype = DType.parse(name)
             array = rng.uniform(case.low, case.high, shape)
             if not dtype.is_float:
-                # Integers are divisors too.
+                # Integers may be divisors, so no zeros.
                 array = rng.integers(0 if dtype is DType.BOOL else 1, 2, shape)
             array = np.asarray(array).astype(dtype.numpy)
         value = b.input(f"x{i}", dtype, array.shape, quant)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rows of a file mean: indices, dtypes and quantization, and what is refused."""
+"""Decoding rows of a file: indices, dtypes, quantization, refusals."""
 
 from __future__ import annotations
 

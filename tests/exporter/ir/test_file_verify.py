@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damage anywhere in a file is found, by the reader and by the runtime, and said where it is."""
+"""The reader and the runtime find damage anywhere in a file and name its place."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_written_file_is_verified(small: bytes, tmp_path: Path) -> None:
 
 
 def test_no_byte_may_change(small: bytes) -> None:
-    # One bit of each byte, another one from byte to byte; all bits of the header and of the seal.
+    # One bit of each byte, varying from byte to byte, and all bits of the header and of the seal.
     bits = (8 * at + at * 5 % 8 for at in range(len(small)))
     accepted = [bit for bit, bad in flips(small, bits) if not runtime_refuses(bad)]
     assert accepted == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bytes of a file: its header, its segments, what is stored once, and stock flatc's opinion."""
+"""The bytes of a file: header, segments, shared data, and decoding by stock flatc."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ def test_recurrent_weights_of_half_the_bytes_need_a_newer_runtime(
 
 
 def test_the_runtime_is_asked_before_anything_is_written(tmp_path: Path) -> None:
-    """It gets the bytes of the file without its answers; the file is written once, with them."""
+    """Callbacks get the file's bytes without their results; the file is written once, with them."""
     program = ProgramBuilder()
     f = program.function("main")
     f.finish([f.op("relu", f.input("x", "f32", (4,)))], ["y"])

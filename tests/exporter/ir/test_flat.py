@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FlatBuffers by schema: what is written comes back, what is damaged is refused."""
+"""FlatBuffers by schema: round trip, and refusal of damaged bytes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_truncation_is_refused() -> None:
             flat.Buffer(data[:end], end).decode(schema.table("Model"), root)
         except ModelFormatError:
             refused += 1
-    # Only padding at the very end can be missed.
+    # A cut in the padding at the end is harmless.
     assert refused >= len(data) - root - 8
 
 
@@ -106,8 +106,8 @@ def test_flipped_bytes_raise_nothing_else(rng: np.random.Generator) -> None:
 
 
 def test_shared_tables_cannot_multiply() -> None:
-    # Two functions with 3000 values each; then all offsets of the vector of functions are made to
-    # lead to tables that are decoded again and again.
+    # Two functions with 3000 values each. Then all offsets of the vector of functions are redirected to
+    # the same tables.
     values = [{"name": "x", "dtype": 1, "dims": [0] * 4}] * 3000
     row = {**ROW, "functions": [{"name": "f", "values": values}] + [{"name": "g"}] * 60}
     data = bytearray(flat.encode(schema.table("Model"), row))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folding a node of constants, and when it is left alone."""
+"""Folding a node of constants, and the limits of it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_scalars_stay_scalars() -> None:
 
 
 def test_packed_weights_stay_packed() -> None:
-    """What small constants of 4 bits stand for is computed, what large ones do is left."""
+    """Small 4-bit constants are folded, large ones are not."""
     small, large = (np.ones((n, 8), DType.U4.numpy) for n in (8, 4096))
     assert fold_node(_node("cast", small, to=DType.F32)) is not None
     assert fold_node(_node("cast", large, to=DType.F32)) is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frozen inputs are constants, and the branches that they decide are straight code."""
+"""Frozen inputs become constants, and branches that depend on them are resolved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ops(p: Program) -> Counter[str]:
 
 
 def rated(x: Any, rate: Any) -> Any:
-    """A scripted function whose input `rate` picks a branch, and one in it."""
+    """A scripted function whose input `rate` selects a branch and a nested branch."""
     if rate == 16000:
         y = x * 2
         if rate > 8000:
@@ -63,7 +63,7 @@ def test_a_traced_input_goes() -> None:
 
 
 def branching() -> tuple[Program, dict[str, np.ndarray[Any, Any]]]:
-    """Branches with sizes that data decide, and a loop that holds another branch."""
+    """Branches with data-dependent sizes, and a loop with a nested branch."""
     maker = ProgramBuilder()
     b = maker.function("main")
     x = b.input("x", "f32", ["n", 3])

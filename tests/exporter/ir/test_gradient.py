@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of programs: against differences, through the passes, and in the C runtime."""
+"""Gradients of programs: against differences, after the passes, and in the C runtime."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from samara.exporter.types import ShapeError, TensorType, UnsupportedError
 
 
 def perceptron(b: Builder) -> Mapping[str, Value]:
-    """Two layers over a batch of open size."""
+    """Two layers over a batch of symbolic size."""
     x, t = b.input("x", "f32", ["n", 3]), b.input("t", "f32", ["n", 2])
     w, bias = b.input("w", "f32", [3, 4]), b.input("bias", "f32", [4])
     v = b.input("v", "f32", [4, 2])
@@ -75,7 +75,7 @@ def test_a_convolutional_network(tmp_path: Path) -> None:
         }
         for n in (3, 5)
     ]  # fmt: skip
-    # Steps that move x or w past a kink of relu or the pool are no derivatives.
+    # Differences across a kink of relu or the pool give no derivative, so x and w are not checked.
     check(built(build), feeds, ["dense", "gain"], tmp_path)
     made = built(build).gradient("loss", ["w", "x"])
     for f in feeds:
@@ -111,7 +111,7 @@ def test_broadcasts_of_open_sizes(tmp_path: Path) -> None:
 
 
 def test_a_product_of_open_size() -> None:
-    """The factors may be 0: one takes the product of the others, two leave nothing."""
+    """Factors may be 0: with one, only its gradient is nonzero; with two, none is."""
 
     def build(b: Builder) -> Mapping[str, Value]:
         return {"loss": b.op("reduce_prod", b.input("x", "f32", ["n"]), axes=(0,))}
@@ -122,7 +122,7 @@ def test_a_product_of_open_size() -> None:
 
 
 def test_slices_with_open_steps() -> None:
-    """The sign of a step decides; the step itself may be open."""
+    """The sign of a step must be known; the step itself may be symbolic."""
 
     def build(sign: int | None) -> Callable[[Builder], Mapping[str, Value]]:
         def make(b: Builder) -> Mapping[str, Value]:
@@ -143,7 +143,7 @@ def test_slices_with_open_steps() -> None:
 
 
 def test_gradients_of_inner_tensors() -> None:
-    """A tensor of the function can be asked for beside what it is made of."""
+    """`wrt` may hold an intermediate tensor and the inputs that it is made of."""
 
     def build(b: Builder) -> Mapping[str, Value]:
         x = b.input("x", "f32", [3])
@@ -210,7 +210,7 @@ def test_twice() -> None:
 
 
 def test_export(tmp_path: Path) -> None:
-    """The face's export takes a program with gradients like any other."""
+    """samara.export takes a program with gradients."""
     made = built(perceptron).gradient("loss", ["w", "v"])
     samara.export(made, tmp_path / "m.samara")
     session = samara.Session(tmp_path / "m.samara")
@@ -302,7 +302,7 @@ def test_control_flow(name: str, tmp_path: Path) -> None:
 
 
 def test_one_function_has_one_gradient() -> None:
-    """A body that is called often is differentiated once for each set of gradients."""
+    """A body with several calls is differentiated once per set of gradients."""
     maker = ProgramBuilder()
     f = maker.function("f")
     f.finish([f.op("sin", f.input("u", "f32", ["n"]))])
@@ -315,11 +315,11 @@ def test_one_function_has_one_gradient() -> None:
     assert set(made.functions) == {"main", "f", "f/grad"}
 
 
-# ---- while a function is built ----
+# ---- functions under construction ----
 
 
 def test_a_training_step_in_one_function(tmp_path: Path) -> None:
-    """Forward, backward and update, built in one go."""
+    """Forward, backward and update in one function."""
     b = ProgramBuilder().function("step")
     x, w = b.input("x", "f32", ["n"]), b.input("w", "f32", [1])
     loss = squared(b, b.op("sub", b.op("mul", x, w), 1.0))
@@ -341,7 +341,7 @@ def test_a_training_step_in_one_function(tmp_path: Path) -> None:
 
 
 def test_from_inside_a_branch() -> None:
-    """The gradient of an outer computation, asked for in a branch, by what the branch sees."""
+    """A branch asks for the gradient of an outer computation."""
     b = ProgramBuilder().function("main")
     flag, x = b.input("flag", "bool", []), b.input("x", "f32", ["n"])
     y = b.op("mul", x, b.const(np.array([2], np.float32)))
@@ -376,7 +376,7 @@ def test_gradients_stop_where_they_are_told_to() -> None:
 
 
 def test_rules_are_those_of_the_table() -> None:
-    """The pass runs `op.grad` itself: a rule that counts its uses is seen."""
+    """The pass calls `op.grad` itself, so a counting rule is called."""
     tanh = next(op for op in all_ops() if op.name == "tanh")
     rule, uses = tanh.grad, []
 
@@ -403,7 +403,7 @@ def test_nodes_know_where_they_come_from() -> None:
     assert sources["grad/grow/mul"] == Source("train.py", 12)
 
 
-# ---- what cannot be ----
+# ---- refusals ----
 
 
 def test_the_loss_is_a_scalar() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of loops: counted ones, in every company; others are refused at the author's line."""
+"""Gradients of counted loops in every context; other loops are refused with the author's line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from samara.exporter.types import UnsupportedError
 
 
 def counted_loop_of_floats() -> control_programs.Controlled:
-    """x = sin(x) * step, a number of times that is fed; also none and a negative number."""
+    """x = sin(x) * step; the number of steps is an input, which may be 0 or negative."""
     b = ProgramBuilder().function("main")
     trips, x = b.input("trips", "i64", []), b.input("x", "f32", ["n"])
     step = b.input("step", "f32", ["n"])
@@ -103,7 +103,7 @@ def test_a_loop_outside_the_branch_that_asks() -> None:
 
 
 def test_a_loop_stacks_only_what_the_way_back_reads() -> None:
-    """A running sum needs nothing of its steps."""
+    """The gradient of a running sum needs no values of its steps."""
     b = ProgramBuilder().function("main")
     x, s = b.input("x", "f32", [2]), b.input("s", "f32", [2])
     body = b.child("body")
@@ -122,7 +122,7 @@ def test_a_loop_stacks_only_what_the_way_back_reads() -> None:
 
 
 def test_gradient_of_a_gradient_of_a_loop() -> None:
-    """Twice through: of x**8, 8 x**7, and of its square by x again."""
+    """The second gradient: of x**8, 8 x**7, and of its square by x again."""
     b = ProgramBuilder().function("main")
     x = b.input("x", "f32", [])
     body = b.child("body")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What backward passes share: which values move, inputs for gradients, pruning, errors."""
+"""Shared parts of backward passes: dependent values, inputs for gradients, pruning, errors."""
 
 from __future__ import annotations
 

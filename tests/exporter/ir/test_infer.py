@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Deriving types again after inputs have changed."""
+"""Deriving types again after a change of inputs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reference interpreter: what it computes, what it binds, what it refuses and how."""
+"""The reference interpreter: results, binding of dims, refusals."""
 
 from __future__ import annotations
 

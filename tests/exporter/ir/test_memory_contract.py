@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory contract in the file: written, read back, and refused where it names nothing."""
+"""The memory contract in the file: round trip, and refusal of unknown functions."""
 
 from __future__ import annotations
 

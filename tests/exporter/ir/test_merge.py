@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several programs become one; export's tests run the file that comes of it."""
+"""Merging programs; the tests of export run the resulting file."""
 
 from __future__ import annotations
 

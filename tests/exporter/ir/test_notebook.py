@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a notebook shows of a program."""
+"""The notebook view of a program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _program(name: str) -> Program:
 def test_inputs_outputs_weights_and_operators() -> None:
     texts = read(_program("main")._repr_html_())
     assert texts[0] == "Program main"
-    assert texts[texts.index("constants") + 1] == "300 KiB"  # once, though two nodes read them
+    assert texts[texts.index("constants") + 1] == "300 KiB"  # shared by two nodes
     assert texts[texts.index("nodes") + 1] == "3"
     at = texts.index("input")
     assert texts[at : at + 4] == ["input", "main", "float32", "n, 300"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of operators in a file: written, read, and said by who lacks one."""
+"""The names of operators in a file: writing, reading, and errors for missing operators."""
 
 from __future__ import annotations
 

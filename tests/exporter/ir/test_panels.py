@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The weight layouts, byte for byte: files hold them for ever."""
+"""The weight layouts, byte for byte, because files depend on them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The objects of the IR themselves."""
+"""The objects of the IR."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of inputs in programs and files."""
+"""Input records in programs and files."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_record_of_no_input_is_refused(program: Program, monkeypatch: pytest.M
 
 
 def test_the_schema_is_the_header() -> None:
-    """Codes in files are those of samara_media.h, of which the texts of records are the names."""
+    """Codes in files are those of samara_media.h, and words in records are the names there."""
     header = Path(__file__).parents[3] / "runtime_c/include/samara/samara_media.h"
     text = header.read_text(encoding="utf-8")
     for prefix, names in (

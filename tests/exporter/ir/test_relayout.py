@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Channels-last inputs and outputs: refusals; export's tests run what comes of it."""
+"""Channels-last inputs and outputs: refusals. The tests of export run such programs."""
 
 from __future__ import annotations
 

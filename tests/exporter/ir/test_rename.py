@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs and outputs under other names: the same program, whatever its dims and tensors are called."""
+"""Renaming inputs and outputs keeps the program, whatever the names of its dims and tensors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from samara.exporter.types import ShapeError
 
 
 def sized() -> Program:
-    """Sizes come from the shape of `x`, from the data of `k`, and from a node."""
+    """Sizes depend on the shape of `x`, on the data of `k`, and on a node."""
     maker = ProgramBuilder()
     b = maker.function("main")
     x, k = b.input("x", "f32", ["x.0"]), b.input("k", "i64", [1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Editing functions: uses, replacement, order, dims that follow, and that it stays linear."""
+"""Editing functions: uses, replacement, order, updated dims, and linear cost."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_a_replacement_must_fit() -> None:
 
 
 def _read_program() -> Program:
-    """The size of an iota is an element of what a node computed."""
+    """The size of an iota is an element of a node's output."""
     pb, b = _start()
     k = b.input("k", "i64", [2])
     doubled = b.op("mul", k, b.const(np.array([2, 2])), name="doubled")
@@ -259,7 +259,7 @@ def _replace_all(program: Program) -> None:
 
 
 def _lines_run(work: Callable[[], object]) -> int:
-    """How many lines of Python `work` runs; each turn of a loop or comprehension counts."""
+    """The number of Python lines that `work` executes, counting each iteration."""
     count = 0
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
@@ -278,8 +278,8 @@ def _lines_run(work: Callable[[], object]) -> int:
 
 def test_many_edits_stay_linear() -> None:
     programs = [_long(n) for n in (40, 50, 400)]
-    _replace_all(programs[0])  # caches are filled here
+    _replace_all(programs[0])  # fill the caches
     small, large = (_lines_run(functools.partial(_replace_all, p)) for p in programs[1:])
     assert small > 50 * 20
-    # Eight times the nodes; quadratic work would be 64 times as much.
+    # Eight times the nodes; quadratic work would take 64 times as many lines.
     assert large < 8.5 * small

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema: ids, attribute tables and the version that files ask for."""
+"""The schema: ids, attribute tables and the runtime version of files."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_defaults_are_those_of_the_op_table() -> None:
     conv = schema.table("ConvAttrs")
     assert conv.field("hi").default == float("inf")
     assert conv.field("groups").default == 1
-    # A dim's default is absence, not expression 0.
+    # A dim's default is -1 (absent), not expression 0.
     assert schema.table("IotaAttrs").field("start").default == -1
     assert schema.table("DimsAttrs").field("dtype").default == int(DType.I64)
 
@@ -83,7 +83,7 @@ def test_codes_beyond_the_unions_are_refused() -> None:
 
 @pytest.fixture
 def late_operator(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpSpec]:
-    """An operator with code 251 stands in the table."""
+    """The table with an operator of code 251."""
     late = _late(251)
     caches = (schema.tables, schema.table, schema.union_table)
     for module in (schema, schema_text):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The generated texts of the schema: rows for C that fit together, and a schema that flatc takes."""
+"""The generated texts of the schema: consistent rows for C, and a schema that flatc accepts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_rows_for_c_are_consistent() -> None:
     assert tables[0].startswith("SMR_TABLE(MODEL, 0, ")
     assert 'SMR_FIELD(FUNCTION, exprs, "exprs", 1, VEC_STRUCT, 24, 0)' in fields
     assert 'SMR_FIELD(NODE, attrs_type, "attrs_type", 3, UNION_TYPE, 0, 0)' in fields
-    assert "_ATTRS" not in text  # those follow from opattrs.inc
+    assert "_ATTRS" not in text  # they follow from opattrs.inc
 
 
 def test_flatc_takes_the_schema(need_tool: Callable[[str, str], str], tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What training says of inputs, from a Program to what is written."""
+"""Records seen in training, from a Program to the file."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every rule of the IR is able to fail, and says where."""
+"""Every rule of the IR can fail, and its error names the place."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _node(f: Function, i: int, **changes: Any) -> Function:
 
 
 def _typed(f: Function, i: int, *shape: Any) -> Function:
-    """Node i's output, wherever it is used, with another type."""
+    """Change the type of node i's output in all its uses."""
     old = f.nodes[i].outputs[0]
     new = replace(old, type=TensorType.of("f32", shape))
     nodes = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rows say about their operators holds of the references."""
+"""Facts in the operators' rows hold for their references."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from samara.exporter.types import TensorType
 
 
 def _plain_cases(op: OpSpec) -> list[tuple[Case, list[Array]]]:
-    """Cases all operands of which have one shape of several elements."""
+    """Cases whose operands all have one shape with several elements."""
     found = []
     for case in op.cases:
         arrays = [a for a in case_inputs(op, case) if a is not None]
@@ -153,6 +153,6 @@ def test_what_may_end_a_run() -> None:
     assert not ops.div.may_end([real, real])
     assert ops.gather.may_end([real, whole])
     assert not ops.exp.may_end([real])
-    # Whatever it computes is somebody else's: it is not run where the author's code would not.
+    # A custom operator may have effects, so it must not run where the author's code would not.
     assert ops.custom.may_end([real])
     assert not any(op.cheap and op.may_end([whole]) for op in all_ops())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formulas: what expressions of symbols are, in NumPy and in C."""
+"""Formulas: expressions of symbols in NumPy and in C."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Integer forms: every one can be made as its row says, and all who ask get the same answer."""
+"""Integer forms: each can be built by its row, and all users get the same one."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_division_is_a_product_by_the_inverse() -> None:
 
 @pytest.mark.parametrize("op", [ops.layer_norm, ops.rms_norm])
 def test_norms_round_their_constants_once(op: OpSpec) -> None:
-    """In training as in the pass: both build the same row."""
+    """Training and the pass build the same integer operator."""
     gain = np.random.default_rng(0).standard_normal(4).astype(np.float32)
     assert op.integer is not None
     form = get_op(op.integer.form)
@@ -114,7 +114,7 @@ def test_linear_resize_of_three_axes_has_no_form() -> None:
 
 
 def test_training_knows_what_the_plan_knows() -> None:
-    """Convolutions are layers of their own there, and a softmax stays float."""
+    """The plan treats convolutions separately, and softmax stays float."""
     plan = {op for op in all_ops() if op.integer is not None and op.integer.planned}
     plan -= {op for op in plan if op.integer is not None and op.integer.steep}
     apart = {ops.conv, ops.conv_transpose, ops.softmax}

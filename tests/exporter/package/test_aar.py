@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""AARs without Gradle: their entries, their libraries' layout, and what is refused."""
+"""AARs without Gradle: their entries, their libraries' layout, refusals."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _no_sdk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _forget(patch: pytest.MonkeyPatch) -> None:
-    """No SDK and no NDK but that of a test."""
+    """Hide SDKs and NDKs of the machine."""
     for name in ("NDK_HOME", "NDK_ROOT", "NDK", "HOME", "SDK_ROOT"):
         patch.delenv(f"ANDROID_{name}", raising=False)
 
@@ -81,7 +81,7 @@ def test_what_is_missing_is_said_before_models_are_read(
 def mobilenet(
     need_tool: Tool, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[AarReport, list[str]]:
-    """An AAR for MobileNetV2 in int8, and what was said on the way."""
+    """An AAR for MobileNetV2 in int8, and the progress messages."""
     _need(need_tool)
     folder = tmp_path_factory.mktemp("mobilenet")
     said: list[str] = []
@@ -111,7 +111,7 @@ def test_aar(mobilenet: tuple[AarReport, list[str]]) -> None:
 
 @pytest.mark.slow
 def test_sizes_are_those_of_the_page(mobilenet: tuple[AarReport, list[str]]) -> None:
-    """At most 200 KB for an ABI, and within 2 % of what docs/guides/android.md says."""
+    """At most 200 KB per ABI, and within 2 % of the figures in docs/guides/android.md."""
     weights = aar_size.weights_of(mobilenet[0].out)
     assert aar_size.over({aar_size.MOBILENET: weights}) == []
     page = aar_size.read(aar_size.PAGE.read_text(encoding="utf-8"))[aar_size.MOBILENET]
@@ -125,7 +125,7 @@ def test_sizes_are_those_of_the_page(mobilenet: tuple[AarReport, list[str]]) -> 
 def test_another_build_gives_the_same_bytes(
     mobilenet: tuple[AarReport, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In other folders and another time zone, whose year has begun; one ABI stands for all."""
+    """The bytes do not depend on folders or time zone, even in another year; tested for one ABI."""
     first = mobilenet[0].out
     (tmp_path / "scratch").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
@@ -153,7 +153,7 @@ def test_another_build_gives_the_same_bytes(
 def test_by_the_ndk(
     model: Path, repo: Path, need_tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lines alone: the NDK is a folder of ours (fake_ndk.py), for no machine of these tests has one."""
+    """Only the command lines: the NDK is a fake folder (fake_ndk.py), because no test machine has one."""
     _need(need_tool)
     clang = need_tool("clang", "clang-19")
     abis = ["arm64-v8a", "armeabi-v7a"]
@@ -162,7 +162,7 @@ def test_by_the_ndk(
     assert list(report.compilers) == abis
     calls = (ndk / fake_ndk.CALLS).read_text(encoding="utf-8").splitlines()
     assert all(call.startswith("--target=a") for call in calls)
-    # Its own headers and libraries, not ours or the JDK's.
+    # The NDK's headers and libraries, not samara's or the JDK's.
     assert not any("bionic" in call or str(find_jdk().include) in call for call in calls)
     linked = [call for call in calls if " -shared " in call]
     assert len(linked) == len(abis)
@@ -219,7 +219,7 @@ def _check_texts(entries: dict[str, bytes], vendors: set[str]) -> None:
     named = manifest.findall("application/uses-native-library")
     assert {vendor.attrib[f"{android}name"] for vendor in named} == vendors
     assert {"R.txt", "proguard.txt", METADATA} <= set(entries)
-    # What the rules keep is in the jar.
+    # The jar holds the classes that the rules keep.
     with zipfile.ZipFile(io.BytesIO(entries["classes.jar"])) as jar:
         names = set(jar.namelist())
     for kept in re.findall(rb"-keep class ([\w.]+)", entries["proguard.txt"]):
@@ -235,7 +235,7 @@ def _check_library(name: str, data: bytes) -> None:
 
 
 def _needed(elf: Elf, data: bytes) -> set[bytes]:
-    """The libraries that the loader brings along."""
+    """The libraries that the loader must load."""
     (table,) = (section for section in elf.sections if section.name == ".dynamic")
     strings = elf.sections[table.link].offset
     pairs = struct.iter_unpack(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The texts of an AAR: manifests with and without libraries of vendors, Gradle's facts, a Maven repository."""
+"""The texts of an AAR: manifests with and without vendors' libraries, facts for Gradle, a Maven repository."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def test_libraries_of_vendors_come_with_opencl(repo: Path, has_opencl: bool) -> 
     assert sdk.attrib[f"{_ANDROID}minSdkVersion"] == str(MIN_SDK) == "24"
     vendors = manifest.findall("application/uses-native-library")
     names = {vendor.attrib[f"{_ANDROID}name"] for vendor in vendors}
-    # Those that the backend opens.
+    # The libraries that the backend opens.
     loader = repo / "runtime_c" / "src" / "backends" / "opencl" / "cl_load.c"
     opened = set(re.findall(r'[/"](lib\w+\.so)"', loader.read_text(encoding="utf-8")))
     assert "libOpenCL.so" in opened
     assert names == (opened if has_opencl else set())
     assert all(vendor.attrib[f"{_ANDROID}required"] == "false" for vendor in vendors)
-    # The element is known to Android from API level 31 on, HardwareBuffer from 26.
+    # Android knows the element since API level 31, HardwareBuffer since 26.
     assert _facts(entries) == {
         "aarFormatVersion": "1.0",
         "aarMetadataVersion": "1.0",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an AAR is made with: names that nobody knows, all that is missing at once, an NDK, a platform."""
+"""Tools of an AAR: unknown names, all missing tools in one error, an NDK, a platform."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_missing_compiler_is_the_whole_error(
 def test_the_ndk_goes_first(
     repo: Path, need_tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a folder of an NDK's layout: its clang is this machine's, told where to look."""
+    """A folder with an NDK's layout, whose clang is this machine's with other search paths."""
     need_tool("java", "javac")
     clang = need_tool("clang", "clang-19")
     need_tool("clang", "ld.lld-19")
@@ -122,7 +122,7 @@ def test_classes_are_compiled_against_the_newest_platform(
     assert tools.platform == newest
     (tmp_path / "with").mkdir()
     assert tools.classes(tmp_path / "with") == plain
-    # Our own declarations do not stand in for what it lacks.
+    # samara's own declarations do not replace missing ones.
     (tmp_path / "none").mkdir()
     _platform(home, "android-35", tmp_path / "none")
     (tmp_path / "without").mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code of absent parts is taken out of the text; everything else stays as it is."""
+"""Code of absent parts is removed from the text; everything else stays unchanged."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The runtime as one file: what it holds, what it hides, and that plain compilers take it."""
+"""The runtime as one file: contents, hidden names, and compilation by plain compilers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from samara.pybridge import SamaraError, sources
 
 CORE = functions(())
 FILE = re.compile(r"^// ---- (\S+) ----$", re.MULTILINE)
-# Compilers that a file has to please, and what they are asked for.
+# Compilers that must accept a file, and their flags.
 COMPILERS = {
     "gcc": ["gcc"],
     "clang": ["clang-19"],
@@ -31,7 +31,7 @@ STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 @pytest.fixture(scope="module")
 def small() -> dict[str, str]:
-    """The lists of a build that relus and adds float32."""
+    """The lists of a build with relu and add for float32."""
     types = frozenset({"float32"})
     chosen = Selection(ops={"relu": types, "add": types}, parts=frozenset(), isa=("avx2", "neon"))
     return lists(chosen, sources())
@@ -46,9 +46,9 @@ def test_full_lists_need_every_file() -> None:
     everything = amalgamate({}, exports=functions(FEATURES), sources=sources())
     src = sources() / "src"
     files = {path.relative_to(src).as_posix() for path in src.rglob("*.c")}
-    # What serves single operators and surveys alone is behind samara_experimental.h.
+    # Left out are files that serve samara_experimental.h alone: single operators and surveys,
     left = files - set(FILE.findall(everything.source))
-    # Answers and sound are computed, but no public function asks for them.
+    # and those that compute answers and sound, because no public function of samara.h uses them.
     tools = ("base/meter.c", "backends/needs.c", "kernels/i64_signal/i64_signal.c")
     inner = ("session/", "media/answer_", "media/audio_")
     assert left == {name for name in left if name.startswith(inner) or name in tools}
@@ -76,7 +76,7 @@ def test_short_lists_need_few(tiny: Amalgam) -> None:
 def test_nothing_is_included_but_system_headers(tiny: Amalgam) -> None:
     assert '#include "' not in tiny.source
     assert tiny.source.startswith("// SPDX-License-Identifier: Apache-2.0\n")
-    assert len(re.findall(r"//|/\*", tiny.source.replace("// ----", ""))) < 5  # in strings alone
+    assert len(re.findall(r"//|/\*", tiny.source.replace("// ----", ""))) < 5  # only in strings
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_compiler_without_atomics_takes_it(
     command = [need_tool("gcc", "gcc"), "-std=c11", *STRICT, flag, "-I.", "-fsyntax-only", "tiny.c"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr[:4000]) == (0, "")
-    command.remove(flag)  # the folder's header is the one that is found
+    command.remove(flag)  # now the folder's header is found
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "there is no such header" in found.stderr
 
@@ -130,7 +130,7 @@ def test_a_compiler_without_atomics_takes_it(
 def test_everything_is_pedantic_iso_c(
     name: str, standard: str, need_tool: Callable[[str, str], str], tmp_path: Path
 ) -> None:
-    """All operators, kernels and features in one file, as a release of the library would be."""
+    """All operators, kernels and features in one file, as in a release of the library."""
     cc = [need_tool(name, COMPILERS[name][0]), *COMPILERS[name][1:]]
     everything = amalgamate({}, exports=functions(FEATURES), sources=sources())
     (tmp_path / "all.c").write_text(everything.source, encoding="utf-8")

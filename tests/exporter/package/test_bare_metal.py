@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bare-metal builds: what is written with and without compilers, what is refused."""
+"""Bare-metal builds: files with and without compilers, refusals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from samara.exporter.package import bare_metal
 from samara.exporter.package.bare_metal_cpus import CPUS
 from samara.pybridge import UnsupportedError
 
-# What a program has to bring along: no heap, files, printf or start-up.
 WRITTEN = (
     "Makefile",
     "README.md",
@@ -28,6 +27,7 @@ WRITTEN = (
     "tiny.h",
     "tiny_model.c",
 )
+# Functions that a program must provide: none for heap, files, printf or start-up.
 _ALLOWED = {"memcpy", "memmove", "memset", "memcmp", "strlen", "strcmp"}
 
 
@@ -75,7 +75,7 @@ def test_compiled_model_needs_next_to_nothing(
     listed = subprocess.run([nm, "-u", made], text=True, capture_output=True, check=True).stdout
     undefined = set(listed.split()) - {"U"}
     assert {name for name in undefined if not name.startswith("__aeabi_")} <= _ALLOWED
-    # Functions of its interface, and nothing else, are visible.
+    # Only functions of its interface are visible.
     listed = subprocess.run(
         [nm, "-g", "--defined-only", made], text=True, capture_output=True, check=True
     ).stdout

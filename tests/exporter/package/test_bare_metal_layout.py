@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading what a program says of its layout in two places: numbers, pointers, and what is neither."""
+"""Reading a program's layout from runs at two addresses: numbers, pointers, and other words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from samara.exporter.package.elf import SHF_WRITE, Elf, Section, Symbol
 
 @dataclass
 class Program:
-    """As much of an ELF file as is asked for, at `base`."""
+    """The used part of an ELF file's interface, for a program at `base`."""
 
     base: int
     sections: list[Section] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Program:
 
 
 def said(*lines: str) -> list[tuple[str, Elf]]:
-    """Both runs of a program; {n} is the address n bytes behind its base."""
+    """Both runs of a program; {n} is the address n bytes after its base."""
     runs: list[tuple[str, Elf]] = []
     for base in (0x10000, 0x50000):
 
@@ -88,7 +88,7 @@ def test_null_is_a_number_in_words_and_a_place_in_fields() -> None:
 
 @pytest.mark.parametrize("word", ["{3}", "{0x9000}", "{0x200}"])
 def test_what_only_one_run_has_is_unknown(word: str) -> None:
-    """In code, outside of the program, in memory that is written."""
+    """Pointers into code, outside of the program, and into written memory."""
     assert words(f"state @{{0x2000}} 4 {word}") == (Place("unknown"),)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measuring what a model takes, on a model that takes what the test says."""
+"""Measuring a model's memory, on a model with known needs."""
 
 from __future__ import annotations
 

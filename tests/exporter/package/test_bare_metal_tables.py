@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of bare-metal models: their text, and what whole builds with them answer."""
+"""Tables of bare-metal models: their text, and answers of whole builds."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def test_steps_values_and_their_places() -> None:
     assert ".home = BARE_INPUT, .offset = 0, .index = 0}" in text
     assert ".home = BARE_MEMORY, .offset = 16, .index = 0}" in text
     assert "\"function 'main', node 'n' (relu, m.py:7): \"" in text
-    # The arena of 64 bytes, and behind it the buffer of the input.
+    # The arena of 64 bytes, followed by the buffer of the input.
     assert "{64, 12, BARE_ABSENT, 4}" in text
     assert ".memory_bytes = 80}" in text
 
 
 def test_only_used_rows_of_the_file_stay() -> None:
     made = tables(node(1, 2), DATA)
-    # Byte 256 has moved to the beginning; the rest is for machines without tables.
+    # Byte 256 has moved to the start; machines without tables use the rest.
     assert ".data = (void *)BARE_IMAGE(0)" in made.text
     lines = made.image.splitlines()
     assert lines[2] == "#if !SMR_LAID_OUT"
@@ -127,7 +127,7 @@ def test_texts_are_c_strings() -> None:
 
 
 class Stream(nn.Module):
-    """Whole numbers, so that every machine computes the same."""
+    """Integer weights, so that every machine computes the same bits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -162,7 +162,7 @@ def test_variables_are_laid_out(tmp_path: Path) -> None:
 
 
 def test_parts_of_inputs_and_variables_keep_their_distance(tmp_path: Path) -> None:
-    """The build compares the answers: with every part at the beginning it would not lay out."""
+    """The build compares the answers; with every part at the start it would not use tables."""
 
     class Parts(Stream):
         def forward(self, x: samara.Tensor) -> samara.Tensor:
@@ -191,7 +191,7 @@ def test_control_flow_is_opened_in_the_arena(tmp_path: Path) -> None:
 
 @pytest.mark.extended
 def test_float_convolutions_with_short_last_blocks(tmp_path: Path, need_tool: Tool) -> None:
-    """Blocks of 28 pixels, of which one is left over, where the library has one of 450 and one of 27."""
+    """Blocks of 28 pixels with a remainder of one pixel, where the library has blocks of 450 and 27."""
     need_tool("cortex-m", "arm-none-eabi-gcc")
     need_tool("qemu-arm", "qemu-arm")
     net = nn.Conv2d(32, 32, 3, padding=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""clang for Android without the NDK: declarations and stubs that fit each other, and what is refused."""
+"""clang for Android without the NDK: consistent declarations and stubs, refusals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DECLARED = re.compile(
 
 
 def declared(folder: Path) -> set[str]:
-    """The functions that the headers declare, by the names that the linker looks for."""
+    """The linker names of the functions that the headers declare."""
     found = set()
     for header in sorted(folder.rglob("*.h")):
         text = header.read_text(encoding="utf-8")
@@ -38,7 +38,7 @@ def declared(folder: Path) -> set[str]:
 
 def test_what_is_declared_may_be_called_and_nothing_else(repo: Path) -> None:
     allowed = set(" ".join(bionic.ALLOWED.values()).split())
-    # The log is declared where it is called.
+    # The runtime's caller of __android_log_write declares it.
     assert declared(repo / "android" / "bionic" / "include") == allowed - {"__android_log_write"}
 
 
@@ -77,7 +77,7 @@ def test_clang_of_the_system_goes_before_ziglang(
     need_tool("clang", "ld.lld-19")
     monkeypatch.setattr(bionic, "is_installed", lambda _package: True)
     assert Path(bionic.find_clang().cc[0]).name.startswith("clang")
-    # Old ones do not count.
+    # Old versions are ignored.
     which = shutil.which
     monkeypatch.setattr(shutil, "which", lambda name: which(name) if name[-3:] == "-19" else None)
     assert bionic.find_clang().cc[0] == clang
@@ -97,7 +97,7 @@ def compiler(
     missing: Callable[[str, str], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> bionic.Clang:
-    """Each compiler that serves without the NDK."""
+    """Each compiler that works without the NDK."""
     if request.param == "clang":
         need_tool("clang", "clang-19")
         need_tool("clang", "ld.lld-19")
@@ -235,7 +235,7 @@ __attribute__((used)) void begin(void) {
 def test_arithmetic_of_64_bits(
     triple: str, repo: Path, need_tool: Tool, missing: Callable[[str, str], None], tmp_path: Path
 ) -> None:
-    """Quotients and rests of 20,000 numbers of all sizes, and conversions that round."""
+    """Quotients and remainders of 20,000 numbers of all sizes, and conversions with rounding."""
     need_tool("clang", "ld.lld-19")
     (tmp_path / "main.c").write_text(_ARITHMETIC, encoding="utf-8")
     arm = triple.startswith("arm")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C as text: what is a comment, what is declared at file scope, what a prefix touches."""
+"""C as text: comments, declarations at file scope, prefixes of names."""
 
 from __future__ import annotations
 

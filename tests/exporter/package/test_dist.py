@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders that appear whole or not at all, and the texts in them."""
+"""Folders that appear complete or not at all, and their texts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ELF files as this machine's linker writes them, and damaged ones."""
+"""ELF files from this machine's linker, and damaged ones."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every public function is in one feature, and a cut header declares what the features hold."""
+"""Every public function belongs to one feature, and a cut header declares the features' functions."""
 
 from __future__ import annotations
 
@@ -103,10 +103,10 @@ def test_a_cut_header_declares_its_features(header: str, names: tuple[str, ...])
 
 def test_a_comment_leaves_with_the_last_function_it_speaks_of(header: str) -> None:
     cut = public_header(header, functions(()))
-    assert "Join and free" not in cut  # of pool_destroy, which has it for itself
+    assert "Join and free" not in cut  # in the comment of pool_destroy alone
     assert "Inputs and outputs of a function" in cut
     some = public_header(header, functions(()) | {"samara_session_state_info"})
-    assert "Variables: their number" in some  # shared by a group of which one stays
+    assert "Variables: their number" in some  # comment of a group with one remaining function
 
 
 def test_a_backend_brings_the_functions_of_devices(header: str, backend: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Java's compiler: found, missing, what it says; and jars."""
+"""Java's compiler: found, missing, its errors; and jars."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def test_the_newest_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert find_platform() is None
     monkeypatch.setenv("ANDROID_SDK_ROOT", str(tmp_path))
     assert find_platform() is None
-    # Numbers, not texts; 25 has not all classes, and a preview has no number.
+    # Compared as numbers; 25 lacks classes, and a preview has no number.
     for name in ("android-9", "android-25", "android-Baklava", "old", "android-99-ext3"):
         (tmp_path / "platforms" / name).mkdir(parents=True)
-        if name != "android-99-ext3":  # which holds no android.jar
+        if name != "android-99-ext3":  # without android.jar
             (tmp_path / "platforms" / name / "android.jar").touch()
     assert find_platform() is None
     for name in ("android-26", "android-35", "android-36.1", "android-36-ext18", "android-36"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists that are cut to a selection."""
+"""Lists for a selection."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_operators_and_their_attributes(runtime: Path) -> None:
     rows = [row.removesuffix(")").split(", ") for row in _rows(cut["ops/table/opdefs.inc"])]
     assert [row[2] for row in rows] == ["gelu", "clamp", "conv"]
     assert [row[12] for row in rows] == ["UINT32_MAX", "0x4u", "0x2u"]
-    # Attributes follow one another in the order of the operators.
+    # Attributes are in the order of the operators.
     firsts = [int(row[8]) for row in rows]
     counts = [int(row[9]) for row in rows]
     assert counts == [len(get_op(row[2]).attrs) for row in rows]

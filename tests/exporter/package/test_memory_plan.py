@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The memory contract, asked of the runtime."""
+"""The memory contract from the runtime."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs and outputs in C: names that C takes, sizes, macros."""
+"""Inputs and outputs in C: valid names, sizes, macros."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def typed(dtype: DType, *shape: int | Dim, quant: Quant | None = None) -> Tensor
 
 
 def port_types(*types: TensorType, names: tuple[str, ...]) -> Signature:
-    """The signature of a function that gives its inputs back."""
+    """The signature of a function that returns its inputs."""
     values = tuple(Value(name, type_) for name, type_ in zip(names, types, strict=True))
     function = Function("main", values, values, (), tuple(f"{name}!" for name in names))
     (found,) = signatures(Program({"main": function}, ("main",)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stored layouts: the same bits without deriving, and what does not fit is derived after all."""
+"""Stored layouts: the same bits without deriving; unsuitable ones are derived."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIDE, CHANNELS = 32, 32
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    """A 3x3 convolution large enough for Winograd's form."""
+    """A 3x3 convolution large enough for Winograd."""
     rng = np.random.default_rng(5)
     builder = ProgramBuilder()
     f = builder.function("main")
@@ -32,7 +32,7 @@ def program() -> Program:
 
 
 def _derived_bytes(path: Path) -> int:
-    """What a session of the file's first entry derives."""
+    """The layouts that a session of the file's first entry derives."""
     with CountedModel(path) as model:
         model.session(function="main", threads=1)
         return sum(len(row.data) for row in model.derived())
@@ -56,9 +56,9 @@ def test_stored_layouts_are_used(program: Program, tmp_path: Path) -> None:
     assert packed.stat().st_size >= plain.stat().st_size + derived
     assert _derived_bytes(packed) == 0
     assert _answer(packed) == _answer(plain)
-    # The contract in the file says so too.
+    # The contract in the file agrees.
     assert all(row.derived == 0 for row in report.memory)
-    # What is read back is the program alone.
+    # Reading drops stored layouts.
     assert str(samara.open_program(packed)) == str(samara.open_program(plain))
 
 
@@ -99,7 +99,7 @@ def test_bytes_in_memory_serve_where_they_are_aligned(
     with CountedModel(room[start : start + data.size].data) as model:
         model.session(function="main", threads=1)
         assert bool(model.derived()) == (shift != 0)
-    # Wherever Python puts them.
+    # At any address of the bytes.
     assert _answer(path.read_bytes()) == _answer(path)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other programs end, with all that they started, whatever ends the wait for them."""
+"""Programs and their children end, however the wait for them ends."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from samara.exporter.package.processes import run_program, run_text
 
 
 def gone(pid: int) -> bool:
-    """Whether a process has ended, within a few seconds."""
+    """Whether a process ends within a few seconds."""
     for _ in range(100):
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
             return True
-        # Nobody may have waited for a grandchild yet.
+        # A grandchild may still be a zombie.
         if sys.platform == "linux":
             stat = Path(f"/proc/{pid}/stat")
             if not stat.exists() or stat.read_text().rsplit(")", 1)[1].split()[0] == "Z":
@@ -35,7 +35,7 @@ def gone(pid: int) -> bool:
 
 
 def parent(folder: Path) -> list[str]:
-    """A program that starts another one, whose number it writes to `pid`, and waits for it."""
+    """A program that starts another one, writes its process id to `pid` and waits for it."""
     return [
         "sh",
         "-c",
@@ -59,7 +59,7 @@ def test_a_timeout_ends_all_of_it(tmp_path: Path) -> None:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """SIGINT interrupts Python, though shells start programs in the background without it."""
+    """SIGINT interrupts Python, although shells ignore it in background programs."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

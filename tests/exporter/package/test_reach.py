@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which files a function needs, names made by macros included."""
+"""The files that a function needs, through names made by macros too."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A build as an app's developer meets it: its files, its packages, programs linked with it."""
+"""A build as an app developer uses it: files, packages, linked programs."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ def _run(*command: str | Path, cwd: Path | None = None, **environment: str) -> s
 
 
 def _libraries(dist: Path) -> list[str]:
-    """What the build says a program needs besides its static library."""
+    """The link flags that the build lists beside its static library."""
     text = (dist / "lib/pkgconfig/samara.pc").read_text()
     lines = [line for line in text.splitlines() if line.startswith("Libs.private:")]
     return lines[0].split()[1:] if lines else []
 
 
-# ---- what is in the folder ----
+# ---- contents of the folder ----
 
 
 def test_layout(small_dist: Path) -> None:
@@ -115,11 +115,11 @@ def test_bill_is_that_of_the_library(small_dist: Path) -> None:
 def test_nothing_is_exported_but_the_interface(small_dist: Path, need_tool: Tool) -> None:
     nm = need_tool("nm", "nm")
     names = _run(nm, "--defined-only", "-g", small_dist / "lib" / "libsamara.a").split()[2::3]
-    # The first word is the member's name.
+    # The first word is the archive member's name.
     assert all(n.startswith(("samara_", "_samara_")) for n in names if len(n) > 1), names
 
 
-# ---- linked with ----
+# ---- linking ----
 
 
 def test_one_plain_line_links_it(small_dist: Path, small: Path, app: Path, need_tool: Tool) -> None:
@@ -130,7 +130,7 @@ def test_one_plain_line_links_it(small_dist: Path, small: Path, app: Path, need_
     assert _run(program, small).split()[1] == "1"
 
 
-# Bytes between fields may hold anything, those of fields that the build has no use for too.
+# Padding bytes and fields that the build does not use may hold anything.
 _OPTIONS = """
 #include <samara/samara.h>
 #include <stddef.h>
@@ -200,7 +200,7 @@ def test_cmake(way: str, small_dist: Path, small: Path, app: Path, need_tool: To
         "add_executable(app_static app.c)\ntarget_link_libraries(app_static samara::static)\n"
     )
     build = app.parent / "build"
-    # Without optimisation, so that the second way compiles in a second or two.
+    # Without optimisation, to compile within two seconds.
     _run(
         *(cmake, "-S", app.parent, "-B", build, "-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"),
         *("-DCMAKE_BUILD_TYPE=None", f"-DCMAKE_PREFIX_PATH={moved}"),
@@ -210,7 +210,7 @@ def test_cmake(way: str, small_dist: Path, small: Path, app: Path, need_tool: To
         assert _run(build / program, small).split()[1] == "1"
 
 
-# ---- what is asked for ----
+# ---- options ----
 
 
 def test_features_are_those_of_target_user_and_models() -> None:
@@ -243,7 +243,7 @@ def test_list_made_for_the_target_keeps_its_instruction_sets() -> None:
 
 
 class _FakeTools(Toolchain):
-    """Writes files where a compiler would, so that the rest of a build can be looked at."""
+    """Writes dummy files instead of compiling, to test the rest of a build."""
 
     def compile(self, source: Path, out: Path, flags: object) -> None:
         out.write_bytes(b"object")
@@ -265,14 +265,14 @@ class _FakeTools(Toolchain):
 
 @pytest.fixture
 def relu(monkeypatch: pytest.MonkeyPatch) -> Selection:
-    """A selection, whose sources are a text that nobody compiles."""
+    """A selection with sources that nobody compiles."""
     text = Amalgam("// ---- a.c ----\n", "/* a header */\n")
     monkeypatch.setattr(package_build, "amalgamate", lambda *_lists, **_options: text)
     return Selection(ops={"relu": frozenset({"float32"})}, parts=None)
 
 
 def _xcframework(relu: Selection, out: Path) -> tuple[Path, dict[str, str], str]:
-    """The folder of its slice, what Info.plist says of that, and the report of the build."""
+    """(folder of its slice, the slice's entry in Info.plist, report of the build)"""
     target = TARGETS["arm64-apple-ios15.0-simulator"]
     tools = _FakeTools(target, ("cc",), ("ar",))
     report = build_dist(for_target(relu, target), out, tools=tools, programs=False)
@@ -287,7 +287,7 @@ def test_apple_targets_get_an_xcframework(relu: Selection, tmp_path: Path) -> No
     assert library["SupportedPlatformVariant"] == "simulator"
     assert (place / library["LibraryPath"]).is_file()
     assert (place / library["HeadersPath"] / "samara" / "samara.h").is_file()
-    # Of several frameworks in one app they would meet.
+    # Those of several frameworks in one app would collide.
     assert not (place / library["HeadersPath"] / "module.modulemap").exists()
     assert "not read" in said
 
@@ -312,7 +312,7 @@ def test_android_libraries_fit_large_pages(page: int, relu: Selection, tmp_path:
     host = find_toolchain(find_target("host"))
 
     class Tools(_FakeTools):
-        """Links a library of one function with the page size given."""
+        """Links a library of one function with the given page size."""
 
         def link_shared(
             self,

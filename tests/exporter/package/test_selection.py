@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text that libraries carry."""
+"""The manifest in libraries."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_linkers_leave_it_in(
     program: str,
     optimise: Sequence[str],
 ) -> None:
-    """A program that opens a model, from which all that nothing refers to is left out."""
+    """A program that opens a model, linked without unreferenced sections."""
     compiler = need_tool("clang" if "clang" in program else "cc", program)
     root = sources()
     wanted = replace(needs_of(samara_path).selection, features=())

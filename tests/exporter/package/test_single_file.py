@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models as C files: two of them in one program, on this machine and on others, give our bytes."""
+"""Models as C files: two in one program give Python's bytes, on this machine and on others."""
 
 from __future__ import annotations
 
@@ -124,14 +124,14 @@ def expected(models: dict[str, Path]) -> bytes:
 
 
 def run(command: Sequence[str | Path], folder: Path | None = None) -> str:
-    """What a command that must succeed prints."""
+    """The output of a command that must succeed."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:4000]
     return done.stdout
 
 
 def compiled(cc: Sequence[str], folder: Path, out: Path) -> list[Path]:
-    """The objects of both models, warnings being errors."""
+    """The objects of both models, compiled with warnings as errors."""
     objects = []
     for name in ("alpha", "beta"):
         objects.append(out / f"{name}.o")
@@ -189,7 +189,7 @@ def test_both_in_a_cpp_program(
     need_tool: Tool,
     tmp_path: Path,
 ) -> None:
-    """The headers are C++11, and what they declare has the linkage of the C objects."""
+    """The headers are valid C++11, and their declarations have C linkage."""
     cpp = need_tool("cxx" if compiler == "g++" else "clang", compiler)
     made = tmp_path / "main.o"
     run([cpp, "-x", "c++", "-std=c++11", *STRICT, "-c", written / "main.c", "-o", made])
@@ -197,7 +197,7 @@ def test_both_in_a_cpp_program(
     assert answers([tmp_path / "both"]) == expected
 
 
-# What a library for one thread says: to pools, and to a request from a callback of the run.
+# A library for one thread: pools, and cancelling from a callback of the run.
 ALONE = r"""
 #include <stdio.h>
 
@@ -254,7 +254,7 @@ def test_aarch64(written: Path, expected: bytes, need_tool: Tool, tmp_path: Path
     cc = need_tool("aarch64", "aarch64-linux-gnu-gcc")
     qemu = need_tool("qemu", "qemu-aarch64")
     build([cc], written, tmp_path / "both", "-lm", "-lpthread")
-    for cpu in ("max", "cortex-a53"):  # with dot products, and without
+    for cpu in ("max", "cortex-a53"):  # with and without dot products
         assert answers([qemu, "-cpu", cpu, "-L", SYSROOT, tmp_path / "both"]) == expected
 
 
@@ -310,11 +310,11 @@ def test_the_example_runs(written: Path, objects: list[Path], tmp_path: Path) ->
         "-lpthread",
     ]
     run(command)
-    assert run([program]) == "y: 1 1 1 1\n"  # of one row of zeros
+    assert run([program]) == "y: 1 1 1 1\n"  # for one matrix row of zeros
 
 
 def test_a_model_beside_the_program(models: dict[str, Path], tmp_path: Path) -> None:
-    """Without embed the file is given by path; one of another shape is refused."""
+    """Without embed the program takes a path; a file with another shape is refused."""
     report = write_source([models["alpha"]], out=tmp_path, name="alpha")
     assert isinstance(report, SingleFile)
     assert set(report.files) == {"alpha_model.c", "alpha.h", "example.c"}
@@ -368,7 +368,7 @@ int main(void) {
 
 @pytest.mark.slow
 def test_with_a_device(models: dict[str, Path], tmp_path: Path) -> None:
-    """One plain line compiles it; without a driver opening a device says so."""
+    """One plain command compiles it; without a driver, opening a device fails with a message."""
     write_source([models["alpha"]], out=tmp_path, name="alpha", embed=True, backend="opencl")
     (tmp_path / "app.c").write_text(_DEVICE)
     line = ["cc", *STRICT, "alpha_model.c", "app.c", "-o", "app", "-lm", "-lpthread"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Symbols found in C text, and bills whose rows sum to the sections."""
+"""Symbols in C text, and bills whose rows sum to the sections."""
 
 from __future__ import annotations
 

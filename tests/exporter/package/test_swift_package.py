@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Swift package that `samara build` writes: its files, and what its Swift code finds in the C code."""
+"""The Swift package that `samara build` writes: its files, and its Swift code's use of the C code."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def package(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_files(repo: Path, package: Path) -> None:
-    """What the repository has, without tests, and the C sources."""
+    """The package holds the repository's files without tests, and the C sources."""
     own = repo / "ios" / "Sources"
     expected = {path.relative_to(own) for path in own.rglob("*") if path.is_file()}
     found = {
@@ -73,7 +73,7 @@ def test_files(repo: Path, package: Path) -> None:
 
 
 def test_privacy_manifest(package: Path) -> None:
-    """It is a property list with the four keys that Apple wants, and names what the C code calls."""
+    """It is a property list with Apple's four keys, and lists the C code's calls."""
     data = (package / "Sources" / "CSamara" / "PrivacyInfo.xcprivacy").read_bytes()
     manifest = plistlib.loads(data)
     assert manifest["NSPrivacyTracking"] is False
@@ -81,7 +81,7 @@ def test_privacy_manifest(package: Path) -> None:
     assert manifest["NSPrivacyCollectedDataTypes"] == []
     (used,) = manifest["NSPrivacyAccessedAPITypes"]
     assert used["NSPrivacyAccessedAPIType"] == "NSPrivacyAccessedAPICategoryFileTimestamp"
-    # Of the functions on Apple's list of those that need a reason, these.
+    # The calls among the functions that need a reason by Apple's list.
     text = (package / "Sources" / "CSamara" / "samara.c").read_text(encoding="utf-8")
     listed = (
         "stat fstat lstat fstatat getattrlist getattrlistbulk fgetattrlist statfs fstatfs statvfs"
@@ -93,7 +93,7 @@ def test_privacy_manifest(package: Path) -> None:
 
 
 def test_every_call_is_there(repo: Path, package: Path) -> None:
-    """The functions that Swift and Objective-C call are those of the features, and declared."""
+    """The functions that Swift and Objective-C call belong to the features and are declared."""
     swift = "".join(
         path.read_text(encoding="utf-8")
         for path in (package / "Sources").rglob("*")
@@ -114,7 +114,7 @@ def test_every_call_is_there(repo: Path, package: Path) -> None:
 
 
 def test_runs_in_c(model: Path, package: Path, need_tool: Tool, tmp_path: Path) -> None:
-    """The C target alone, with the plainest compiler line, gives Python's bytes."""
+    """The C target alone, compiled with a plain command, gives Python's bytes."""
     c = package / "Sources" / "CSamara"
     (tmp_path / "main.c").write_text(
         "#include <samara/samara.h>\n#include <samara_swift.h>\n#include <stdio.h>\n"
@@ -174,7 +174,7 @@ def test_an_earlier_package_is_replaced(model: Path, tmp_path: Path) -> None:
     (out / "Sources" / "left.txt").write_text("")
     write_swift([model], out=out)
     assert not (out / "Sources" / "left.txt").exists()
-    # The list of a package serves another build.
+    # Another build accepts a package's list.
     write_swift([out / "ops.txt"], out=tmp_path / "other")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").write_text("")

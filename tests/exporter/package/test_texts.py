@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packed texts of failures: what comes out of a library is what was written."""
+"""Packed failure texts: a library unpacks the original texts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _pairs(packed: str) -> list[tuple[int, int]]:
 
 
 def _bytes(literal: str) -> list[int]:
-    """Of a literal with octal escapes."""
+    """The bytes of a literal with octal escapes."""
     return [
         int(octal, 8) if octal else ord(char)
         for octal, char in re.findall(r"\\(\d{3})|(.)", literal)

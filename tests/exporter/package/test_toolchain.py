@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compilers: found, missing, and what they say."""
+"""Compilers: found, missing, and their errors."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_archive_has_the_same_bytes_again(host: Toolchain, tmp_path: Path) -> No
 def test_a_compiler_asked_for_its_version_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """zig writes an a.o where it runs, also when it is asked for its version only."""
+    """zig writes an a.o into its working folder, even if only asked for its version."""
     here = tmp_path / "here"
     here.mkdir()
     compiler = here / "cc"

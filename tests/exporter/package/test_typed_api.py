@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions made for one model: prototypes for every kind of input and output."""
+"""The generated functions of a model: prototypes for every kind of input and output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROWS = typed(DType.I32, sym("n"), sym("n"), 4)
 
 
 def passing(name: str, **types: TensorType) -> Signature:
-    """The signature of a function that gives its inputs back."""
+    """The signature of a function that returns its inputs."""
     values = tuple(Value(word, type_) for word, type_ in types.items())
     function = Function(name, values, values, (), tuple(f"{word}_out" for word in types))
     (found,) = signatures(Program({name: function}, (name,)))
@@ -68,7 +68,7 @@ def test_other_functions_have_their_name_in_theirs() -> None:
     api = TypedApi(both, embed=False, taken=functions(()))
     exported = api.exported()
     assert {"samara_run", "samara_train_step_run", "samara_train_step_open_memory"} <= exported
-    # samara_session_run is there already.
+    # samara_session_run exists already.
     assert "samara_session_fn_run" in exported
     assert not exported & functions(())
     assert "#define SAMARA_TRAIN_STEP_INPUT_X_SIZE 6" in api.header()

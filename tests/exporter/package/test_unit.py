@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Includes put in place: what is written once, and what the compiler still has to decide."""
+"""Inlined includes: guards resolved once, and conditions left to the compiler."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""XCFrameworks without Xcode: what the folders hold, what is compiled for what, and that it links."""
+"""XCFrameworks without Xcode: contents of the folders, compilation targets, linking."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from samara.pybridge import BackendError, FileError
 Tool = Callable[[str, str], str]
 Missing = Callable[[str, str], None]
 
-# Platforms of LC_BUILD_VERSION by the slice, and versions as it writes them.
+# Slice -> platform and encoded version in LC_BUILD_VERSION.
 _SYSTEMS = {
     "ios-arm64": (2, 15 << 16),
     "ios-arm64_x86_64-simulator": (7, 15 << 16),
@@ -35,7 +35,7 @@ _SYSTEMS = {
 }
 _CPUS = {0x0100000C: "arm64", 0x01000007: "x86_64"}
 _LC_BUILD_VERSION = 0x32
-# Of libSystem, with the names that x86-64 gave two of them when they changed.
+# Functions of libSystem, with the versioned names of two of them on x86-64.
 _C_LIBRARY = """__error __memcpy_chk __bzero bzero calloc clock_gettime close free fstat fstat$INODE64
 getenv getpid malloc memchr memcmp memcpy memmove memset memset_pattern16 mmap munmap open posix_memalign
 pread pthread_cond_broadcast pthread_cond_destroy pthread_cond_init pthread_cond_wait pthread_create
@@ -44,7 +44,7 @@ snprintf strcmp strerror strlen sysconf sysctlbyname vsnprintf"""
 
 
 class _FakeTools(Toolchain):
-    """Whose objects say what they are for."""
+    """A fake compiler that writes its target into its objects."""
 
     def compile(self, source: Path, out: Path, flags: Sequence[str]) -> None:
         assert "int samara" in source.read_text()
@@ -63,7 +63,7 @@ class _FakeTools(Toolchain):
 
 @pytest.fixture
 def filled(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An XCFramework by a compiler that only notes its arguments."""
+    """An XCFramework by a compiler that only records its arguments."""
     from samara.exporter.package.amalgamate import Amalgam
 
     def find(target: Target) -> Toolchain:
@@ -78,7 +78,7 @@ def filled(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_bundles(repo: Path, filled: Path) -> None:
-    """Each framework has headers, module, property list and privacy manifest where its system wants them."""
+    """Each framework has headers, module, property list and privacy manifest in its system's layout."""
     for name in _SYSTEMS:
         bundle = filled / name / "CSamara.framework"
         inside = bundle / "Versions" / "A" if name.startswith("macos") else bundle
@@ -108,7 +108,7 @@ def test_bundles(repo: Path, filled: Path) -> None:
 
 
 def test_index(filled: Path) -> None:
-    """Info.plist names every slice, and what it names is there."""
+    """Info.plist names every slice, and the named files exist."""
     index = plistlib.loads((filled / "Info.plist").read_bytes())
     assert index["CFBundlePackageType"] == "XFWK"
     assert {each["LibraryIdentifier"] for each in index["AvailableLibraries"]} == set(_SYSTEMS)
@@ -124,7 +124,7 @@ def test_index(filled: Path) -> None:
 
 
 def test_each_architecture_is_compiled(filled: Path) -> None:
-    """By Apple's names of the systems, optimised, into one file for each slice."""
+    """Compiled for Apple's target triples, optimised, into one file per slice."""
     for name, triples in {
         "ios-arm64": ["arm64-apple-ios15.0"],
         "ios-arm64_x86_64-simulator": [
@@ -157,7 +157,7 @@ def test_a_missing_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_it_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An output called .xcframework is the framework; an earlier one is replaced, another folder is not."""
+    """An output named .xcframework is the framework; it replaces an earlier one but no other folder."""
     monkeypatch.setattr(xcframework, "compiler", lambda: "xcode")
     monkeypatch.setattr(
         xcframework, "find_toolchain", lambda target: _FakeTools(target, ("cc",), ("ar",))
@@ -179,7 +179,7 @@ def test_it_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def _thin(data: bytes) -> dict[str, bytes]:
-    """The files in a fat one by architecture, read by the rules of <mach-o/fat.h>."""
+    """{architecture: file} of a fat file, as <mach-o/fat.h> defines it."""
     if data[:4] != bytes.fromhex("cafebabe"):
         return {"arm64": data}
     found = {}
@@ -190,12 +190,12 @@ def _thin(data: bytes) -> dict[str, bytes]:
     return found
 
 
-# ---- the real thing ----
+# ---- real compilers ----
 
 
 @pytest.fixture(scope="module")
 def darwin(missing: Missing) -> Path:
-    """Darwin's headers, which come with a compiler for it."""
+    """Darwin's headers, which ziglang contains."""
     found = importlib.util.find_spec("ziglang")
     if found is None or found.origin is None:
         missing("zig", "ziglang is not installed")
@@ -208,7 +208,7 @@ def darwin(missing: Missing) -> Path:
 
 @pytest.fixture(scope="module")
 def package(darwin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Swift package over an XCFramework."""
+    """A Swift package with an XCFramework."""
     folder = tmp_path_factory.mktemp("xcframework")
     export(import_onnx(small_onnx()), folder / "small.samara", check=False)
     report = write_swift([folder / "small.samara"], out=folder / "Samara", binary=True)
@@ -221,7 +221,7 @@ def package(darwin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_package_over_it(package: Path) -> None:
-    """No C is left to compile, and the framework is the binary target."""
+    """The package has no C target; the framework is the binary target."""
     manifest = (package / "Package.swift").read_text(encoding="utf-8")
     assert '.binaryTarget(name: "CSamara", path: "CSamara.xcframework")' in manifest
     assert "platforms: [.iOS(.v15), .macOS(.v12)]," in manifest
@@ -235,13 +235,13 @@ def test_package_over_it(package: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _SYSTEMS)
 def test_minimum_versions(name: str, package: Path) -> None:
-    """Each object says the system that it is for, and the oldest version of it."""
+    """Each object states its system and the oldest supported version."""
     bundle = package / "CSamara.xcframework" / name / "CSamara.framework"
     parts = _thin((bundle / "CSamara").read_bytes())
     assert "_".join(parts) == name.split("-")[1]
     for arch, archive in parts.items():
         assert archive.startswith(b"!<arch>\n")
-        # The one object in it.
+        # The archive's only object.
         data = archive[archive.index(bytes.fromhex("cffaedfe")) :]
         assert _CPUS[struct.unpack_from("<I", data, 4)[0]] == arch
         (version,) = [body for kind, body in _commands(data) if kind == _LC_BUILD_VERSION]
@@ -249,7 +249,7 @@ def test_minimum_versions(name: str, package: Path) -> None:
 
 
 def _commands(data: bytes) -> list[tuple[int, bytes]]:
-    """The load commands of a Mach-O file of 64 bits: kinds, and what follows their heads."""
+    """The load commands of a 64-bit Mach-O file: (kind, data after the head)."""
     count = struct.unpack_from("<I", data, 16)[0]
     at, found = 32, []
     for _ in range(count):
@@ -274,8 +274,8 @@ def test_it_links(
     name: str, triple: str, arch: str, platform: str, package: Path, darwin: Path,
     tmp_path: Path, need_tool: Tool,
 ) -> None:  # fmt: skip
-    """A program that calls every function of the headers, with the names of the C library on a list; the
-    framework defines samara's names and no other.
+    """A program that uses every function of the headers links against stubs of the C library, and the framework
+    defines only samara's names.
     """
     clang, lld = need_tool("clang", "clang-19"), need_tool("clang", "ld64.lld-19")
     slice_ = package / "CSamara.xcframework" / name

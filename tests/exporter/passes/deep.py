@@ -45,7 +45,9 @@ class _Net:
         group = how.get("group", 1)
         fan = taken // group * kernel * kernel
         w = self.rng.standard_normal((made, taken // group, kernel, kernel)) * np.sqrt(2 / fan)
-        w *= self.rng.uniform(0.3, 1.7, (made, 1, 1, 1))  # channels differ, as trained ones do
+        w *= self.rng.uniform(
+            0.3, 1.7, (made, 1, 1, 1)
+        )  # scales differ per channel, as in trained nets
         b = self.rng.standard_normal(made) / 10
         y = self.node(
             *("Conv", x, self.const(w), self.const(b)),
@@ -103,11 +105,11 @@ def quantized(
 ) -> Path:
     """The model in QDQ form: weights per channel and int8 activations, or uint8 per tensor.
 
-    symmetric: zero points of 0, so that clamps at 0 stay.
+    symmetric: zero points of 0, so that clamps at 0 are not absorbed.
     """
     size = model.graph.input[0].type.tensor_type.shape.dim[2].dim_value
     onnx.save(model, folder / "float.onnx")
-    logging.disable(logging.WARNING)  # it recommends a preprocessing
+    logging.disable(logging.WARNING)  # hide its advice to preprocess
     try:
         quantize_static(
             *(folder / "float.onnx", folder / "qdq.onnx", _Images(size)),

@@ -38,7 +38,7 @@ def program(build: Build) -> Program:
 
 
 def apply(step: Pass, before: Program) -> Program:
-    """The pass applied; the result is valid and gives the same answers on random inputs."""
+    """Apply the pass; check that the result is valid and gives the same answers on random inputs."""
     after = step.run(before)
     verify(after)
     feeds = sample_inputs(before, "main")
@@ -50,7 +50,7 @@ def apply(step: Pass, before: Program) -> Program:
 
 
 def ops(p: Program) -> Counter[str]:
-    """How often each operator occurs."""
+    """The number of nodes per operator."""
     return Counter(n.op.name for f in p.functions.values() for n in f.nodes)
 
 
@@ -67,7 +67,7 @@ def real_constant(b: Builder, data: Any, quant: Quant) -> Value:
 
 
 def in_steps(b: Builder, value: Value, quant: Quant) -> Value:
-    """The value quantized."""
+    """The quantized value."""
     made: Value = b.op(
         "quantize", value, scales=quant.scales, zero_points=quant.zero_points, axis=-1
     )
@@ -75,13 +75,13 @@ def in_steps(b: Builder, value: Value, quant: Quant) -> Value:
 
 
 def bytes_like(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
-    """Any int8 numbers."""
+    """Random int8 numbers."""
     return rng(seed).integers(-128, 128, shape).astype(np.int8)
 
 
 def integer(build: Build, steps: int = 1) -> Program:
-    """The program after fuse_quantized, every operator an integer one; its answers, from the whole
-    range of inputs, are within `steps` of those of the real operators.
+    """The program after fuse_quantized; check that all operators are integer ones, and that answers over the
+    whole input range are within `steps` of those of the float operators.
     """
     before = program(build)
     after = fold_constants.PASS.run(fuse_quantized.PASS.run(before))

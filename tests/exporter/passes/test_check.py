@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check of passes: deep integer nets pass it, and faults in the middle of them do not."""
+"""The check of passes: deep integer nets pass it, nets with a fault in the middle do not."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_differences_in_steps() -> None:
     assert difference(one + 1, one, 2) < difference(one + 1, one, 1) < difference(one + 1, one)
     assert difference(one * np.float32(np.nan), one, 1) == math.inf
     assert difference(np.array([2, 0], np.uint8), np.array([0, 0], np.uint8), 1) == math.sqrt(2)
-    # A place or a choice may jump.
+    # An index or a choice may differ arbitrarily.
     assert difference(np.array([7]), np.array([0]), 1) == 0.0
     assert difference(np.array([7]), np.array([0])) == math.inf
 
@@ -64,10 +64,10 @@ def test_moved_tells_roundings_from_faults() -> None:
     assert moved(np.maximum(want, -60), want) > 1.0  # a clamp
     assert moved((want * 1.02).astype(np.int8), want) > 1.0  # a scale
     far = want.copy()
-    far[7] += 3  # one number, far off
+    far[7] += 3  # one large error
     assert moved(far, want) > 1.0
     two = want.copy()
-    two[7] += 2  # two roundings that fell together
+    two[7] += 2  # two rounding errors that add up
     assert moved(two, want) <= 1.0
     assert moved(want[:-1], want) == math.inf
 
@@ -82,7 +82,7 @@ def test_moved_of_few_numbers(count: int) -> None:
 
 
 def test_moved_tells_channels_apart() -> None:
-    """One channel of 16 that is off by one is a small share of the tensor."""
+    """A channel of 16 that is off by one is found, though it is a small share of the tensor."""
     want = spread(1600).reshape(1, 10, 10, 16)
     wrong = want.copy()
     wrong[..., 5] += 1
@@ -91,7 +91,7 @@ def test_moved_tells_channels_apart() -> None:
 
 
 def test_what_was_clamped_says_nothing() -> None:
-    """A wrong zero point behind a clamp moves what is left of the tensor."""
+    """A wrong zero point after a clamp moves the unclamped values."""
     want = np.where(np.arange(1000) % 10 == 0, spread(1000), -128).astype(np.int8)
     shifted = np.where(want > -128, want + 1, want).astype(np.int8)
     assert (shifted != want).mean() < 0.11
@@ -103,7 +103,7 @@ def test_what_was_clamped_says_nothing() -> None:
 
 @pytest.fixture(scope="module")
 def nets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Program]:
-    """Small nets as the passes leave them before fuse_quantized, and the one with uint8 whole."""
+    """Small nets after the passes before fuse_quantized, and the complete uint8 net."""
     made = {}
     for name, how in {
         "int8": {},
@@ -130,7 +130,7 @@ def test_right_passes_hold(nets: dict[str, Program]) -> None:
 
 @pytest.mark.parametrize("steps", [0.76, 1.3, 2.0])
 def test_a_softmax_in_other_steps_is_rounded_twice(steps: float) -> None:
-    """More than a quarter of its numbers move; it is right all the same."""
+    """More than a quarter of its numbers move, but the net is correct."""
 
     def build(b: Builder) -> Value:
         x = b.op("dequantize", b.input("x", "qs8", [32, 512], A))
@@ -146,7 +146,7 @@ def test_a_softmax_in_other_steps_is_rounded_twice(steps: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("bytes_", [False, True])
 def test_mobilenet_holds(tmp_path: Path, bytes_: bool) -> None:
-    """53 layers: what rounding alone does at the outputs is beyond any bound in steps of them."""
+    """53 layers: rounding alone moves the outputs by more than any fixed number of steps."""
     net = import_onnx(quantized(mobilenet(96, 1.0, MOBILENET, 1280), tmp_path, bytes_=bytes_))
     after, report = run_passes(net, EXPORT, check="strict")
     assert sum(n.op.name in ("qconv", "qmatmul") for n in after.main.nodes) == 53
@@ -159,7 +159,7 @@ def test_mobilenet_holds(tmp_path: Path, bytes_: bool) -> None:
 
 
 def other_zero_point(r: Rewriter, node: Node) -> None:
-    """The layer reads its input as if its zero point were one more."""
+    """The layer reads its input with a zero point that is one too large."""
     x = node.inputs[0]
     assert x is not None
     quant = x.type.quant
@@ -193,7 +193,7 @@ def missing_clamp(r: Rewriter, node: Node) -> None:
 
 
 def missing_bias(r: Rewriter, node: Node) -> None:
-    """One output channel's."""
+    """The bias of one output channel is wrong."""
     x, w, b = node.inputs
     assert b is not None
     assert b.constant is not None
@@ -257,7 +257,7 @@ def _is(kind: str, node: Node) -> bool:
 def test_faults_in_the_middle_are_caught(
     nets: dict[str, Program], net: str, place: int, fault: Fault, kind: str
 ) -> None:
-    if kind == "clamps":  # int8 covers what the others clamp
+    if kind == "clamps":  # int8 ranges absorb the clamps of the others
         net = "symmetric"
     before = before_fusion(nets[net])
     with pytest.raises(SamaraError, match=r"pass 'fuse_quantized' changed the answer: tensor '"):
@@ -265,7 +265,7 @@ def test_faults_in_the_middle_are_caught(
 
 
 def test_the_outputs_alone_do_not_tell(nets: dict[str, Program]) -> None:
-    """A zero point that is off by one in the middle does less at the outputs than rounding noise."""
+    """A zero point that is off by one in the middle changes the outputs less than rounding noise."""
     before = before_fusion(nets["int8"])
     step = with_fault(other_zero_point, "any", 8)
     checker, _ = checker_of(before, None)
@@ -277,7 +277,7 @@ def test_the_outputs_alone_do_not_tell(nets: dict[str, Program]) -> None:
 
 
 def test_a_fault_behind_the_last_quantized_tensor() -> None:
-    """Outputs that are no quantized tensor are held to the tolerance of floats."""
+    """Outputs that are not quantized are compared with the float tolerance."""
 
     def build(b: Builder) -> list[Value]:
         x = b.op("dequantize", in_steps(b, b.input("x", "f32", [50]), A))
@@ -294,7 +294,7 @@ def test_a_fault_behind_the_last_quantized_tensor() -> None:
 
 
 def _renamed(before: Program) -> Program:
-    """All tensors between inputs and outputs under other names."""
+    """Rename all intermediate tensors."""
     f = before.main
     border = {*f.inputs, *f.outputs}
     fresh: dict[Value, Value] = {}
@@ -328,7 +328,7 @@ def test_without_common_tensors_the_noise_of_the_program_bounds(nets: dict[str, 
 
 
 def test_bodies_are_compared_execution_by_execution() -> None:
-    """A fault in the body of a loop is found in the execution where it shows."""
+    """A fault in a loop's body is found in the iteration where it matters."""
     from samara.exporter.ir import ProgramBuilder
 
     maker = ProgramBuilder()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wrong rule planted in any pass is found and named."""
+"""A wrong rule in any pass is found and named."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def _negated(ctx: Any, value: Value, target: Any, before: Node) -> Any:
 
 
 def _drop_live(function: Any) -> list[Any]:
-    """Calls a live node dead, after putting its input in its place."""
+    """Treat a live node as dead and replace it by its input."""
     return [n for n in function.nodes if n.op.name == "sin"]
 
 

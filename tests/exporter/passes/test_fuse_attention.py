@@ -41,7 +41,7 @@ def fused(before: Program) -> Program:
 
 
 def only(p: Program) -> Node:
-    """The one attention of a program that holds nothing else."""
+    """The attention node of a program without other nodes."""
     assert ops(p) == {"attention": 1}
     return p.main.nodes[0]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantized fusion: what passes through, what moves, and what stays."""
+"""Quantized fusion: operators on int8 data, moved nodes, unchanged nodes."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_real_part_of_a_concat_is_quantized_alone() -> None:
 
 
 def test_what_products_make_is_joined() -> None:
-    """The convolutions take the parameters that are wanted of the concat."""
+    """The convolutions get the parameters demanded of the concat."""
 
     def build(b: Builder) -> Value:
         x = real(b, "x", [1, 4, 4, 2], Q)
@@ -195,7 +195,7 @@ def test_names_stay_and_what_vanishes_is_remembered() -> None:
 
 
 def test_a_layout_is_settled_around_bytes() -> None:
-    """Transposes cancel behind quantize and dequantize, constants of int8 move with them."""
+    """Transposes cancel across quantize and dequantize, and int8 constants are transposed."""
 
     def build(b: Builder) -> Value:
         x = b.op("transpose", real(b, "x", [1, 2, 4, 4], Q), perm=(0, 2, 3, 1))
@@ -212,7 +212,7 @@ def test_a_layout_is_settled_around_bytes() -> None:
 
 @pytest.mark.parametrize("kind", ["i8", "u8"])
 def test_bytes_that_move_stay_quantized(kind: str) -> None:
-    """QOperator files hold plain bytes between their operators."""
+    """QOperator files have plain int8 tensors between their operators."""
 
     def build(b: Builder) -> Value:
         y = b.op("reinterpret", in_steps(b, b.op("sin", real(b, "x", [1, 4, 4, 2], Q)), R), to=kind)
@@ -286,7 +286,7 @@ def test_two_tables_are_one() -> None:
 @pytest.mark.parametrize("op", ["slice", "relu", "neg"])
 @pytest.mark.parametrize("source", ["int8", "real"])
 def test_long_chains(op: str, source: str) -> None:
-    """Nothing looks further back than Python can call."""
+    """A long chain does not exceed Python's recursion limit."""
     size = 2000
 
     def build(b: Builder) -> Value:

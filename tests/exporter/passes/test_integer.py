@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wanted forms of tensors, and int8 tensors seen through what moves them."""
+"""Demanded forms of tensors, and int8 tensors behind operators that move them."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_a_bias_is_rounded_to_steps_of_the_sums() -> None:
     np.testing.assert_array_equal(
         made.constant[:2], np.rint(bias[:2] / (np.float64(x) * w[:2].astype(np.float64)))
     )
-    # What int32 holds besides the largest sum of products.
+    # The room in int32 beside the largest sum of products.
     room = 2**31 - 1 - 27 * 132 * 128
     assert made.constant[2:].tolist() == [room, -room]
 
@@ -102,7 +102,7 @@ def test_a_sum_with_a_constant_per_channel_becomes_the_bias() -> None:
     after = integer(build)
     assert ops(after) == {"qconv": 1}
     assert "main" in after.functions
-    assert len(after.main.nodes[0].absorbed) == 3  # the sums, what was added, what was clamped
+    assert len(after.main.nodes[0].absorbed) == 3  # the sums, the bias addition, the clamp
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -150,7 +150,7 @@ def test_weights_that_are_moved() -> None:
 
 
 def test_another_activation_stays_real() -> None:
-    """Its operand is known in no parameters: the product stays with it."""
+    """An operand without parameters keeps the product in float."""
     after = fuse_quantized.PASS.run(
         program(lambda b: in_steps(b, b.op("sigmoid", convolved(b)), Y))
     )
@@ -176,9 +176,7 @@ def test_a_result_that_someone_else_needs_stays_real() -> None:
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_result_that_nothing_quantizes(whole: bool) -> None:
-    """The product is one of integers; its sums are scaled. So is a bias in their steps, another one
-    stays as it is.
-    """
+    """The product becomes an integer one with scaled sums. A bias in their steps is included, another one stays."""
     bias = normal(4)
     if whole:
         bias = np.array([5, -1000, 123456, 0], np.float32) * np.float32(X.scale) * W.scale_array()

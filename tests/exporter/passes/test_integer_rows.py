@@ -70,7 +70,7 @@ def test_by_an_inverse() -> None:
 
 
 def test_a_term_too_coarse_for_the_result_stays_real() -> None:
-    """127 steps of it would be further apart than those of the result."""
+    """Steps of 1 / 127 of the constant would be coarser than the result's, so the sum stays real."""
 
     def build(b: Builder) -> Value:
         c = b.const(np.array([100.0, 0.3, 0.01], np.float32))
@@ -103,7 +103,7 @@ def test_average_pools() -> None:
 
 @pytest.mark.parametrize(("scale", "dequantized"), [(0.1, True), (2.0**64, True), (2.0**65, False)])
 def test_average_pools_of_files(scale: float, dequantized: bool) -> None:
-    """Ties fall as where the file comes from; sums of the largest scales may overflow there."""
+    """Ties round as in the source framework; sums with the largest scales may overflow there."""
     quant = Quant.per_tensor(scale, 3)
 
     def build(b: Builder) -> Value:

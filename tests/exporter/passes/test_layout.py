@@ -25,7 +25,7 @@ FIRST, LAST = (0, 3, 1, 2), (0, 2, 3, 1)
 
 
 def nchw_conv(b: Builder, x: Value, out: int, **attrs: Any) -> Value:
-    """A convolution as an importer emits it: transpose, convolve, transpose."""
+    """A convolution in an importer's form: transpose, convolve, transpose."""
     y = conv(b, b.op("transpose", x, perm=LAST), out, **attrs)
     value: Value = b.op("transpose", y, perm=FIRST)
     return value
@@ -42,7 +42,7 @@ def between(make: Any) -> Any:
     )
 
 
-# What may stand between two convolutions without a transpose being left.
+# Operators between two convolutions that leave no transpose.
 FOLLOWERS = {
     "nothing": lambda b, y: y,
     "relu": lambda b, y: b.op("relu", y),
@@ -92,7 +92,7 @@ def test_flatten_before_matmul_permutes_the_weights() -> None:
 
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_dequantized_weights_are_permuted_as_int8(axis: int | None) -> None:
-    """Unless the rows that move have scales of their own."""
+    """The int8 data is transposed, unless the matrix rows that move have their own scales."""
     scales = normal(1 if axis is None else (120, 7)[axis]) ** 2 + 0.01
     quant = Quant.per_tensor(0.1, 3) if axis is None else Quant.per_axis(scales, axis)
 
@@ -108,7 +108,7 @@ def test_dequantized_weights_are_permuted_as_int8(axis: int | None) -> None:
 
 
 def test_a_dequantized_constant_is_a_constant() -> None:
-    """It stops no transpose: the int8 data moves."""
+    """It does not stop transposes: the int8 data is transposed."""
 
     def add(b: Builder, y: Value) -> Value:
         c = real_constant(b, bytes_like(8, 1, 1), Quant.per_axis([0.1 * i for i in range(1, 9)], 0))

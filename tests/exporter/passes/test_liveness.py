@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lives when: the model of the plan against the runtime's."""
+"""Lifetimes of tensors: the Python model of the plan against the runtime's plan."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_it_says_what_the_runtime_plans(build: Callable[[Builder], Any], tmp_pat
     lives = lives_of(made.main, is_entry=True)
     assert lives is not None
     said = lives.live(range(len(made.main.nodes)))
-    # Scratch is the kernels' own; here are the tensors.
+    # Compare tensors only; scratch depends on kernels.
     planned = [r for r in _rows(made, tmp_path) if r.kind == "tensor"]
     assert max(live_bytes(planned)) == max(said)
     assert live_bytes(planned)[: len(said)] == said[: len(live_bytes(planned))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running passes: reports, switching off, checking, bisecting."""
+"""Running passes: reports, disabling, checking, bisecting."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _program() -> Program:
 
 
 def _doubled(before: Program) -> Program:
-    """A wrong pass: what comes out is twice what should."""
+    """A wrong pass that doubles the output."""
     from samara.exporter.ir import Rewriter
 
     r = Rewriter(before.main, before)
@@ -68,7 +68,7 @@ def test_a_wrong_pass_is_left_off_and_the_others_go_on() -> None:
     assert "pass 'doubled' changed the answer: output 'out0' differs by" in failed
     rows = [
         r for r in report.rows if r.name == "doubled"
-    ]  # known to be wrong, it does not run again
+    ]  # a pass known to be wrong does not run again
     assert [(r.changed, r.nodes_before, r.nodes_after) for r in rows] == [(False, 4, 4)]
     assert rows[0].difference is not None
     assert rows[0].difference > 1.0
@@ -168,7 +168,7 @@ def test_a_pass_that_rounds_elsewhere_may_move_few_numbers_by_a_step() -> None:
         return value
 
     before = program(build)
-    # What follows is held to the answers that it made.
+    # Later passes are compared with the answers after the earlier ones.
     steps = [_stepped(1, 20), _stepped(1, 20), _stepped(-1, 20)]
     _, report = run_passes(before, steps, check="strict")
     assert all(r.difference is not None and 0.0 < r.difference <= 1.0 for r in report.rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Orders with a lower peak, compared with all orders there are."""
+"""Orders with a lower peak, compared with all possible orders."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_it_is_the_lowest_of_all(seed: int) -> None:
 
 
 def test_nothing_moves_over_a_fence() -> None:
-    # Two wide tensors made early and used late, one after the other.
+    # Two wide tensors are made early and used late, one after the other.
     lives, needs = _lives([64, 640, 640, 64, 64], [[], [0], [0], [1], [2, 3]])
     found = lower_order(lives, needs, ())
     assert found == [0, 1, 3, 2, 4]
@@ -77,7 +77,7 @@ def test_segments_that_do_not_set_the_peak_stay() -> None:
     fork = [[0], [0], [1], [2, 3]]
     second = [[k + 4 for k in ins] for ins in fork]
     lives, needs = _lives([64, 640, 640, 64, 64, 320, 320, 64, 64], [[], *fork, *second])
-    # The second fork takes less than the first does at its best.
+    # The second fork takes less memory than the first at its best.
     assert lower_order(lives, needs, ()) == [0, 1, 3, 2, 4, 5, 6, 7, 8]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another order of nodes where it takes less memory, and only there."""
+"""Nodes are reordered only if that takes less memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from samara.pybridge import BackendError, Session
 
 
 def _branches(b: Builder, *, count: int = 4) -> Any:
-    """Branches that are wide in the middle, written down side by side."""
+    """Branches that are wide in the middle, with interleaved nodes."""
     x = b.op("exp", b.input("x", "f32", [1, 8, 8, 4]))
     wide = [conv(b, x, 64, seed=i) for i in range(count)]
     narrow = [conv(b, w, 4, seed=9 + i) for i, w in enumerate(wide)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sample inputs: sizes that the guards accept, data of every dtype."""
+"""Sample inputs: sizes that satisfy the guards, data of every dtype."""
 
 from __future__ import annotations
 

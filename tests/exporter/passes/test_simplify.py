@@ -14,7 +14,7 @@ from samara.exporter.passes import simplify
 
 
 def _made(b: Builder, n: int) -> Value:
-    """A tensor that is no constant."""
+    """A tensor that is not a constant."""
     made: Value = b.op("neg", b.const(normal(n)))
     return made
 
@@ -24,7 +24,7 @@ def _expanded(b: Builder, v: Value, *shape: int) -> Value:
     return made
 
 
-# What is built, and the operators left beside the exp that ends each program.
+# (program, remaining operators beside the final exp)
 CASES: dict[str, tuple[Callable[[Builder, Value], Value], dict[str, int]]] = {
     "identity": (lambda b, x: b.op("identity", x), {}),
     "cast to the same": (lambda b, x: b.op("cast", x, to="f32"), {}),

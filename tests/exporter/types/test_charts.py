@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Charts are well-formed SVG, drawn to scale, and escape what they are given."""
+"""Charts are well-formed SVG, drawn to scale, with escaped texts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_bars_are_drawn_to_scale() -> None:
 def test_equal_ratios_are_equal_steps_of_a_logarithmic_axis() -> None:
     a, b, c = _widths(bars([Bar("a", 1.0), Bar("b", 10.0), Bar("c", 100.0)], log=True), "c0")
     assert c - b == pytest.approx(b - a, rel=0.01)
-    assert a > 5  # the shortest bar can be seen
+    assert a > 5  # the shortest bar is visible
 
 
 def test_negative_bars_go_to_the_left() -> None:

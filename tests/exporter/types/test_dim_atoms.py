@@ -47,7 +47,7 @@ def test_float32_bits_are_numpys(value: float) -> None:
 
 def test_float32_bits_edges() -> None:
     assert math.isnan(bits_f32(f32_bits(math.nan)))
-    assert bits_f32(f32_bits(-1.0) - 2**32) == -1.0  # sign-extended patterns mean the same
+    assert bits_f32(f32_bits(-1.0) - 2**32) == -1.0  # a sign-extended pattern
     with pytest.raises(OverflowError):
         f32_bits(1e39)
 

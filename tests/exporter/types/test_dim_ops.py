@@ -42,7 +42,7 @@ Env = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Pair:
-    """The same expression twice: simplified on the way up, and as plain Python."""
+    """The same expression twice: simplified step by step, and as plain Python."""
 
     dim: Dim
     plain: Callable[[Env], int]
@@ -94,7 +94,7 @@ def _expression(rng: random.Random, depth: int) -> Pair:
         bits = f32_bits(rng.choice((0.5, 2.0, 1.3, 0.1, -0.75)))
         return Pair(scale_f32(a.dim, bits), lambda env: _scale(a.plain(env), bits))
     if choice in (2, 3):
-        # A common factor, so that exact division is met often.
+        # A common factor makes exact division frequent.
         return Pair(a.dim * b.dim // b.dim, lambda env: a.plain(env) * b.plain(env) // b.plain(env))
     symbolic, plain = rng.choice(BINARY)
     return Pair(symbolic(a.dim, b.dim), lambda env: plain(a.plain(env), b.plain(env)))
@@ -163,7 +163,7 @@ def test_random_substitution_agrees_with_integers(seed: int) -> None:
         except ZeroDivisionError:
             continue
         if outer["h"] < 0:
-            continue  # h promised to be at least 0, and simplification believed it
+            continue  # simplification relies on h >= 0
         result = pair.dim.substitute(replaced)
         assert "h" not in result.symbols()
         assert _evaluate(result, env) == expected, (str(pair.dim), str(result), env)
@@ -242,7 +242,7 @@ def test_min_and_max_drop_what_cannot_win() -> None:
     assert dmin(dmin(n, 5), 3) == dmin(n, 3)
     assert dmin(n, h, w) == dmin(w, dmin(h, n))
     assert str(dmin(n, 5)) == "min(n, 5)"
-    # The padding that makes a strided window cover its input is never negative here.
+    # The padding with which a strided window covers its input is never negative here.
     assert dmax(0, (ceildiv(n, 2) - 1) * 2 + 3 - n) == 2 * ((n + 1) // 2) - n + 1
 
 
@@ -271,11 +271,11 @@ def test_select_folds() -> None:
 
 
 def test_scale_is_one_float32_product() -> None:
-    # In double arithmetic these would be 12.9999995 and 6.9999999; float32 rounds them up.
+    # Doubles would give 12.9999995 and 6.9999999; float32 rounds up.
     assert scale_f32(10, f32_bits(1.3)) == 13
     assert scale_f32(10, f32_bits(0.7)) == 7
     assert scale_f32(7, f32_bits(-0.5)) == -4
-    # 2**53 + 2**29 + 1 rounds up to float32 directly, and to even through a double.
+    # 2**53 + 2**29 + 1 rounds up if converted to float32 directly, and to even through a double.
     odd = 2**53 + 2**29 + 1
     assert scale_f32(odd, f32_bits(1.0)) == 2**53 + 2**30
     for bad in (float("nan"), float("inf")):

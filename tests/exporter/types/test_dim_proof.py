@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of what is proved about dims, and of what must stay unknown."""
+"""Tests of proofs about dims, and of relations that must stay unknown."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_bounds_take_facts_about_symbols_and_atoms() -> None:
     assert (n * h).bounds({"n": (2, 10), Sym("h"): (0, 3)}) == (0, 30)
     assert unknown.bounds({Read("s", 0): (-1, 8)}) == (-1, 8)
     assert ((n + 1) // 2).bounds({"n": (None, 9)}) == (0, 5)
-    # Facts are not remembered.
+    # Bounds of one call do not affect the next.
     assert n.bounds() == (0, None)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of dtypes: pinned codes, names and the way to and from numpy."""
+"""Tests of dtypes: codes, names and conversion to and from numpy."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_numpy_round_trip() -> None:
         assert DType.from_numpy(dtype.numpy) is expected
         assert dtype.public_name == dtype.numpy.name
         assert DType.parse(dtype.public_name) is expected
-        if dtype.is_packed:  # arrays have an item per element
+        if dtype.is_packed:  # arrays are not packed
             assert dtype.numpy.itemsize == 1
             continue
         assert dtype.itemsize == dtype.numpy.itemsize

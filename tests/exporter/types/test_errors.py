@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Test that the exporter raises the very classes that pybridge owns."""
+"""The exporter's error classes are pybridge's."""
 
 from __future__ import annotations
 

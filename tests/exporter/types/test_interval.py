@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of interval arithmetic: every result holds every value, and ends that exist are met."""
+"""Tests of interval arithmetic: results contain every value, and finite ends are attained."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where an optional package is not installed, every way to it ends in an error that names it."""
+"""Without an optional package, every use of it raises an error that names it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 import samara
 from samara.exporter.types import BackendError, UnsupportedError, is_installed, missing, require
 
-# What `pip install samara-nn` does not bring, as it is imported.
+# Import names of packages that `pip install samara-nn` does not install.
 OPTIONAL = {
     *("google", "ml_dtypes", "onnx", "onnxruntime", "onnxscript", "PIL", "safetensors", "scipy"),
     *("sklearn", "torch", "ziglang"),
@@ -122,7 +122,7 @@ found = {"outputs": outputs["y"].item(), "text": operators("^add$").text()}
 
 
 def _bare(repo: Path, folder: Path, body: str, cases: list[str]) -> dict[str, Any]:
-    """What the cases give in an interpreter that has the base dependencies only."""
+    """The results of the cases in an interpreter with the base dependencies only."""
     roots = os.pathsep.join(str(repo / room) for room in ("pybridge", "exporter", "cli"))
     code = _RUN.format(optional=sorted(OPTIONAL), body=body)
     run = subprocess.run(
@@ -183,7 +183,7 @@ def test_the_message_names_what_is_absent(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def _modules(node: ast.AST) -> set[str]:
-    """The packages that an import statement names."""
+    """The packages in an import statement."""
     if isinstance(node, ast.Import):
         return {alias.name.partition(".")[0] for alias in node.names}
     if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
@@ -192,7 +192,7 @@ def _modules(node: ast.AST) -> set[str]:
 
 
 def _says_what_is_missing(statement: ast.stmt) -> bool:
-    """Whether a statement raises where packages are missing, or asks a module that does."""
+    """Whether a statement raises if packages are missing, or calls a module that does."""
     calls = {
         n.func.id
         for n in ast.walk(statement)
@@ -205,7 +205,7 @@ def _says_what_is_missing(statement: ast.stmt) -> bool:
 
 
 def unguarded(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """(line, package) of every import of an optional package that nothing stands before."""
+    """(line, package) of every unguarded import of an optional package."""
 
     def visit(body: list[ast.stmt], guarded: bool) -> Iterator[tuple[int, str]]:
         for statement in body:
@@ -229,7 +229,7 @@ def unguarded(tree: ast.Module) -> Iterator[tuple[int, str]]:
     return visit(tree.body, False)
 
 
-# Where the error has been raised before: by the package's `__init__`, or by what calls them.
+# Modules that only run after a check, in the package's `__init__` or in their callers.
 BEHIND_A_DOOR = ("exporter/samara/exporter/importers/onnx/",)
 CALLED_LATER = {
     "exporter/samara/exporter/importers/torch.py": "from_torch asks _torch first",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of quantization parameters and of everything they refuse."""
+"""Tests of quantization parameters and their refusals."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of TensorType: what it refuses, derives and prints."""
+"""Tests of TensorType: refusals, derived values and text."""
 
 from __future__ import annotations
 

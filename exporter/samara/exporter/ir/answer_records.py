@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of answers: what the outputs of an entry mean. In a Program they are an entry of its metadata,
-so that every pass keeps them; in a file they are tables.
-"""
+"""Answer records: what the outputs of an entry mean. A Program keeps them in its metadata, a file in tables."""
 
 from __future__ import annotations
 
@@ -27,12 +25,12 @@ from samara.pybridge.files import kind_of
 from samara.pybridge.names import unknown
 
 ANSWERS: Final = "postprocess"
-"""The entry of Program.metadata: JSON, the text of a record by the name of the function."""
+"""The entry of Program.metadata: JSON, {function: text of its record}."""
 
 Answers = AnswerRecord | str | Mapping[str, AnswerRecord | str]
 
 _KINDS: Final = (ClassifyRecord, MaskRecord, BoxesRecord, KeypointsRecord)
-# Codes of words are their positions.
+# A word's code is its position.
 _FORMS: Final = ("corners", "center", "anchors", "sides")
 _ACTIVATIONS: Final = ("none", "sigmoid", "softmax")
 _LAYOUTS: Final = ("nchw", "nhwc", "nhw")
@@ -41,15 +39,14 @@ _PARTS: Final = ("objectness", "points", "anchors")  # optional parts of boxes
 
 
 def answers_of(program: Program) -> dict[str, AnswerRecord]:
-    """The records of a program by the name of the function."""
+    """{function: its record}"""
     return {name: parse_answer_record(text) for name, text in _texts(program).items()}
 
 
 def with_answers(program: Program, given: Answers) -> Program:
     """The program with this record for its first entry, or these records by function; "" removes one.
 
-    ArgumentError for a text that is no record, UnknownNameError for a name of a function or output that
-    is not there.
+    ArgumentError for a text that is no record, UnknownNameError for an unknown function or output.
     """
     texts = _texts(program)
     table = given if isinstance(given, Mapping) else {program.entries[0]: given}
@@ -113,7 +110,7 @@ def _outputs(f: Function) -> list[str]:
     return [name for i, name in enumerate(names) if i not in f.writes]
 
 
-# ---- the outputs that a record names ----
+# ---- outputs that a record names ----
 
 
 def _with_outputs(record: AnswerRecord, to: Any) -> AnswerRecord:
@@ -131,7 +128,7 @@ def _with_outputs(record: AnswerRecord, to: Any) -> AnswerRecord:
 
 
 def _resolve(record: AnswerRecord, outputs: list[str]) -> None:
-    """UnknownNameError for an output that is not there."""
+    """Raise UnknownNameError for an unknown output."""
     _with_outputs(record, lambda name: f"#{_position(name, outputs)}")
 
 

@@ -51,7 +51,7 @@ def _is_torch_module(value: object) -> bool:
 
 
 def as_names(value: object, what: str) -> list[str] | None:
-    """Names as a list; one name may stand alone. None stays. ArgumentError for other kinds."""
+    """Names as a list; a single string is one name, None stays None. ArgumentError for other types."""
     if value is None:
         return None
     found: list[Any] = (
@@ -66,7 +66,7 @@ def as_names(value: object, what: str) -> list[str] | None:
 
 
 def as_table(value: object, what: str, example: str) -> Mapping[str, Any]:
-    """A mapping, empty for None. ArgumentError for other kinds, with an example of one."""
+    """The mapping, empty for None. ArgumentError for other types, with an example."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -79,7 +79,7 @@ def as_table(value: object, what: str, example: str) -> Mapping[str, Any]:
 def check_known(
     names: Iterable[str], known: Iterable[str], what: str, there: str = "there are"
 ) -> None:
-    """UnknownNameError for the first name that is not known, with the nearest one."""
+    """Raise UnknownNameError for the first unknown name, with the nearest known one."""
     every = list(known)
     for name in names:
         if name not in every:

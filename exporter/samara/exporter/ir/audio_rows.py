@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of sound as rows of the table AudioRecord."""
+"""Audio records as rows of the table AudioRecord."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from samara.pybridge.audio_text import KINDS
 _SHAPES: Final = ("none", "hann", "hamming", "povey", "sine")
 _SPECTRA: Final = ("power", "magnitude", "complex")
 _LOGS: Final = ("ln", "log10", "db")
-# Fields of the same name and value in both.
+# Fields with the same name and value in record and row.
 _SAME: Final = (
     *("layout", "rate", "window", "hop", "fft", "lead", "symmetric", "center", "dc", "preemphasis"),
     *(
@@ -29,7 +29,7 @@ _SAME: Final = (
         "step",
     ),
 )
-# Flags: the field of the record, and its value where the flag is set and where it is not.
+# Flag -> the record's field, and its values for a set and an unset flag.
 _FLAGS: Final = {
     "wide_unit": ("unit", 32768, 1),
     "slaney": ("mel", "slaney", "htk"),
@@ -57,9 +57,7 @@ def audio_row(r: AudioRecord) -> dict[str, Any]:
 
 
 def audio_record(row: flat.Row) -> AudioRecord:
-    """The record of a row. ModelFormatError for a code that has no meaning, ArgumentError for values
-    that no record has.
-    """
+    """The record of a row. ModelFormatError for an unknown code, ArgumentError for invalid values."""
     made = {name: row[name] for name in _SAME}
     made |= {name: on if row[flag] else off for flag, (name, on, off) in _FLAGS.items()}
     for flag in ("symmetric", "center", "dc"):

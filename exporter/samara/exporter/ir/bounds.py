@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Upper bounds of dims: giving them, and whether they are all known."""
+"""Upper bounds of dims: set them, and find out whether all are known."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _atoms(function: Function) -> set[Sym | Read | Born]:
 
 
 def is_growing(program: Program, name: str) -> bool:
-    """Whether some dim of the function, or of one it calls, has no upper bound."""
+    """Whether some dim of the function or of its callees has no upper bound."""
     f = program.functions[name]
     for atom in _atoms(f):
         if (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Building programs: one Builder per function, nested ones for the bodies of control flow."""
+"""Building programs: one Builder per function, nested Builders for the bodies of control flow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.ir.infer import known_scalar
-from samara.exporter.ir.program import Function, Node, Program, Source, Value, Variable, constant
+from samara.exporter.ir.program import (
+    Function,
+    Node,
+    Program,
+    Source,
+    Value,
+    Variable,
+    constant,
+    reserve,
+    unused,
+)
 from samara.exporter.ops import Guard, InferContext, OpSpec, get_op, weak_dtype
 from samara.exporter.types import (
     Atom,
@@ -47,11 +57,11 @@ class ProgramBuilder:
         return made
 
     def reopen(self, function: Function, name: str | None = None) -> Builder:
-        """A builder that appends to `function`, or under another name to a copy of it.
+        """A builder that appends to `function`, or to a copy of it under another name.
 
         The caller must bind reads and writes again.
         """
-        builder = Builder(self, function.name if name is None else self._reserve(name), None)
+        builder = Builder(self, function.name if name is None else reserve(name, self._names), None)
         builder.inputs = list(function.inputs)
         builder.nodes = list(function.nodes)
         builder.guards = list(function.guards)
@@ -64,7 +74,7 @@ class ProgramBuilder:
 
     def function(self, name: str) -> Builder:
         """A builder of a new function; its name gets a suffix if it is in use."""
-        return Builder(self, self._reserve(name), None)
+        return Builder(self, reserve(name, self._names), None)
 
     def forget(self, name: str) -> None:
         """Drop a function that is not needed, and its bodies; their names become free."""
@@ -75,7 +85,7 @@ class ProgramBuilder:
         self._names = {n for n in self._names if n != name and not n.startswith(below)}
 
     def fresh_symbol(self, hint: str) -> Dim:
-        """A dim symbol that no function of the program uses yet."""
+        """A symbol that no function of the program uses yet."""
         self._symbols += 1
         return as_dim_atom(Sym(f"{hint}.{self._symbols}"))
 
@@ -106,15 +116,6 @@ class ProgramBuilder:
             visit(entry)
         return Program(reached, tuple(entries), tuple(variables), dict(metadata or {}))
 
-    def _reserve(self, name: str) -> str:
-        unique = name
-        k = 1
-        while unique in self._names:
-            k += 1
-            unique = f"{name}.{k}"
-        self._names.add(unique)
-        return unique
-
 
 class Builder:
     """Appends nodes to one function.
@@ -141,13 +142,7 @@ class Builder:
 
     def unique(self, name: str) -> str:
         """`name`, with a suffix if this function has it already."""
-        unique = name
-        k = 1
-        while unique in self._names:
-            k += 1
-            unique = f"{name}.{k}"
-        self._names.add(unique)
-        return unique
+        return reserve(name, self._names)
 
     def input(
         self,
@@ -181,9 +176,7 @@ class Builder:
         dtype: DType | None = None,
         quant: Quant | None = None,
     ) -> Value:
-        """A constant; `quant` with dtype QS8. Constants belong to no function and may be used in
-        all.
-        """
+        """A constant; `quant` with dtype QS8. Every function of the program may use it."""
         return constant(self.unique(name), array, dtype, quant)
 
     def read(self, value: Value, index: int, bound: DimLike | None = None) -> Dim:
@@ -206,7 +199,7 @@ class Builder:
         return as_dim_atom(atom)
 
     def resolve(self, value: Value) -> Value:
-        """`value` in this function: itself, or the input that captures it."""
+        """The value in this function: `value` itself, or the input that captures it."""
         if value.is_constant or self._values.get(value.name) is value:
             return value
         if value in self.captures:
@@ -220,7 +213,7 @@ class Builder:
         return self._capture(outer)
 
     def translate(self, dim: Dim) -> Dim:
-        """`dim` with the atoms of enclosing functions replaced by what this function can evaluate."""
+        """`dim` with atoms of enclosing functions replaced by dims that this function can evaluate."""
         if dim.is_static or self.parent is None:
             return dim
         mapping = {a: d for a in dim.all_atoms() if (d := self._translate_atom(a)) is not None}
@@ -241,7 +234,7 @@ class Builder:
         """Append a node; return its output Value, or a tuple of them if the operator may have several.
 
         Inputs are Values, None (an absent optional input), arrays or Python scalars (constants; a scalar takes
-        the dtype of the first Value). `attributes` are further attributes, whatever their names.
+        the dtype of the first Value). `attributes` are further attributes, whose names may be those of parameters.
         Raises ShapeError from the operator's rule, TypeError for wrong attributes.
         """
         spec = get_op(op) if isinstance(op, str) else op
@@ -278,7 +271,7 @@ class Builder:
         output_names: Sequence[str] = (),
         captures: Sequence[Value] | None = None,
     ) -> Function:
-        """Close the function and add it to the program. `captures` orders the captured inputs (default: as met)."""
+        """Close the function and add it to the program. `captures` orders the captured inputs."""
         results = tuple(self.resolve(v) for v in outputs)
         order = list(self.captures) if captures is None else list(captures)
         inner = dict.fromkeys(self.captures[v] for v in order)
@@ -298,7 +291,7 @@ class Builder:
 
     def child(self, name: str) -> Builder:
         """A builder of a body that may use this builder's values."""
-        return Builder(self.program, self.program._reserve(f"{self.name}/{name}"), self)
+        return Builder(self.program, reserve(f"{self.name}/{name}", self.program._names), self)
 
     def if_(
         self,
@@ -450,13 +443,13 @@ def _is_data(dim: Dim) -> bool:
 
 
 def _suffix(function: Function) -> int:
-    """The highest number at the end of a symbol's name."""
+    """The highest number that a symbol's name ends with."""
     ends = [s.rpartition(".")[2] for v in function.values() for s in v.type.symbols()]
     return max((int(e) for e in ends if e.isdecimal()), default=0)
 
 
 def as_dim_atom(atom: Atom) -> Dim:
-    """The dim that is just `atom`."""
+    """The dim that consists of `atom` alone."""
     return Dim.atom(atom)
 
 
@@ -464,11 +457,7 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
     """The names; one that occurs again gets a suffix."""
     taken: dict[str, None] = {}
     for name in names:
-        unique, k = name, 1
-        while unique in taken:
-            k += 1
-            unique = f"{name}.{k}"
-        taken[unique] = None
+        taken[unused(name, taken)] = None
     return tuple(taken)
 
 

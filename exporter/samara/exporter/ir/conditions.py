@@ -20,7 +20,7 @@ _FLIPPED = {"==": "==", "!=": "!=", "<": ">", ">=": "<=", "<=": ">=", ">": "<"}
 # Operators that do not change a number.
 _PASSED = (ops.cast, ops.reshape, ops.identity, ops.transpose, ops.slice_, ops.expand)
 _DEEPEST = 8
-# Sizes up to here are tried.
+# The largest size that is tried.
 _LARGEST_SIZE = 2048
 _READ = re.compile(r"(?:read|bits)\(([^()]*), (\d+)\)")
 
@@ -43,12 +43,12 @@ class Condition:
 
 
 def condition_of(builder: Builder, value: Value, holds: bool) -> Condition:
-    """When a bool tensor of a function being built is true (or, without `holds`, false)."""
+    """When a bool tensor of a function under construction is true, or false if not `holds`."""
     return _Reader().condition(builder, value, holds, 0)
 
 
 def size_condition(builder: Builder, predicate: Dim, holds: bool) -> Condition:
-    """The same of a dim that is 0 or 1."""
+    """When a dim that is 0 or 1 is 1, or 0 if not `holds`."""
     for dim, truth in ((predicate, holds), (1 - predicate, not holds)):
         atom = dim.sole_atom()
         if isinstance(atom, Op) and atom.kind in (DimOp.EQ, DimOp.LT):
@@ -100,7 +100,7 @@ def _axes(builder: Builder, dim: Dim) -> str:
 
 
 class _Reader:
-    """Walks back from a condition to the inputs and constants that it compares."""
+    """Follows a condition back to the inputs and constants that it compares."""
 
     def condition(self, builder: Builder, value: Value, holds: bool, depth: int) -> Condition:
         builder, value, node = self._origin(builder, value)

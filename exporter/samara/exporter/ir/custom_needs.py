@@ -28,7 +28,7 @@ class RequiredOp:
 
     @property
     def missing(self) -> str:
-        """What this process lacks to run it, as words; the empty string for nothing."""
+        """What this process lacks to run it, in words; "" for nothing."""
         lacks = [] if self.reference else ["a reference"]
         lacks += [] if self.library is not None else ["a library"]
         return " and ".join(lacks)

@@ -108,7 +108,7 @@ def _new_inputs(
 def _solve(dim: Dim, value: Dim) -> tuple[Atom, Dim] | None:
     """(atom, its dim) if `dim == value` determines it: dim is ± one opaque atom plus a constant.
 
-    A symbol is left alone: other inputs may define it.
+    Symbols are not solved for: other inputs may define them.
     """
     rest = [(factors, c) for factors, c in dim.terms() if factors]
     if len(rest) != 1 or abs(rest[0][1]) != 1 or len(rest[0][0]) != 1 or rest[0][0][0][1] != 1:

@@ -16,22 +16,22 @@ class AxisOps(Protocol):
     """The operations that a sum of products is made of, for one kind of tensor."""
 
     def shape(self, t: Any) -> Sequence[Any]:
-        """Sizes of the axes: integers or dims."""
+        """Sizes of the axes, as integers or dims."""
 
     def sum(self, t: Any, axes: Sequence[int]) -> Any:
         """The sum over axes, which are removed."""
 
     def permute(self, t: Any, axes: Sequence[int]) -> Any:
-        """The axes in another order."""
+        """The tensor with its axes in another order."""
 
     def diagonal(self, t: Any, first: int, second: int) -> Any:
-        """The diagonal of two axes of one size, as the last axis."""
+        """The diagonal of two axes of equal size, as the last axis."""
 
     def reshape(self, t: Any, shape: Sequence[Any]) -> Any:
-        """The elements in another shape."""
+        """The tensor in another shape."""
 
     def expand(self, t: Any, shape: Sequence[Any]) -> Any:
-        """Axes of size 1 repeated to `shape`."""
+        """The tensor with axes of size 1 repeated to `shape`."""
 
     def matmul(self, a: Any, b: Any) -> Any:
         """Batched matrix product."""
@@ -65,7 +65,7 @@ def einsum(ops: AxisOps, equation: str, tensors: Sequence[Any]) -> Any:
 
 
 def _parse(equation: str, ranks: Sequence[int]) -> tuple[list[str], str, str]:
-    """Letters of every operand and of the result; "..." becomes letters of its own, given last."""
+    """(letters of every operand, letters of the result, new letters that stand for "...")"""
     text = equation.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")
@@ -95,8 +95,7 @@ def _parse(equation: str, ranks: Sequence[int]) -> tuple[list[str], str, str]:
 def _sizes(terms: Sequence[str], shapes: Sequence[Sequence[Any]], dots: str) -> dict[str, Any]:
     """The size of every letter: the one that is not 1 if several are broadcast together.
 
-    Of two symbolic dims the first is taken, except for those of "...": only they are there to
-    broadcast.
+    Of two symbolic dims the first is taken, except for letters of "...", which may broadcast.
     """
     sizes: dict[str, Any] = {}
     for s, shape in zip(terms, shapes, strict=True):
@@ -116,7 +115,7 @@ def _is_number(n: Any) -> bool:
 
 
 def _diagonals(ops: AxisOps, labels: str, t: Any) -> tuple[str, Any]:
-    """Axes of one letter as the diagonal over them."""
+    """Take the diagonal over axes with the same letter."""
     for c in dict.fromkeys(labels):
         while labels.count(c) > 1:
             i = labels.index(c)
@@ -136,7 +135,7 @@ def _pair(
     sizes: dict[str, Any],
     dots: str,
 ) -> tuple[str, Any]:
-    """Two operands as one: letters of both are batch or summed, others rows or columns."""
+    """Multiply two operands: shared letters are batched or summed, other letters are rows or columns."""
     batch = [c for c in la if c in lb and c in later]
     summed = [c for c in la if c in lb and c not in later]
     la, a = _without(ops, la, a, [c for c in la if c not in lb and c not in later])
@@ -165,7 +164,7 @@ def _without(ops: AxisOps, labels: str, t: Any, gone: Sequence[str]) -> tuple[st
 def _ordered(
     ops: AxisOps, labels: str, t: Any, order: Sequence[str], sizes: dict[str, Any], dots: str
 ) -> Any:
-    """The axes in this order, those that may be smaller than their letter's size expanded."""
+    """The tensor with its axes in this order, and expanded to the sizes of its letters."""
     if labels != "".join(order):
         t = ops.permute(t, [labels.index(c) for c in order])
     full = [sizes[c] for c in order]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Computing one node with numpy: the references of the op table under samara's errors."""
+"""Computing one node with the op table's numpy reference; its errors become SamaraErrors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def concrete_attrs(
     dim: Callable[[Dim], int],
     callee: Callable[[str], Body] | None = None,
 ) -> dict[str, Any]:
-    """The attributes as references take them: dims as ints, functions as callables."""
+    """The attributes for a reference: dims as ints, functions as callables."""
     out: dict[str, Any] = {}
     for attr in op.attrs:
         value = attrs[attr.name]

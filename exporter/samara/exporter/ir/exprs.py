@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dims as the file holds them: a flat array of expressions whose operands point only backwards."""
+"""Dims in a file: a flat array of expressions, whose operands are indices of earlier ones."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _INT64: Final = range(-(2**63), 2**63)
 
 
 class ExprWriter:
-    """The expressions of one function, each once."""
+    """The expressions of one function, without duplicates."""
 
     def __init__(self, function: Function, values: Mapping[Value, int]) -> None:
         self.rows: list[Expr] = []
@@ -132,14 +132,14 @@ class ExprWriter:
         return self._add(ExprOp.BORN, self._nodes[atom.key], atom.output, atom.axis, index)
 
 
-# A dim of a file whose tree would be larger than this, or a product of sums with more terms, is
-# refused: canonical forms can be exponentially larger than the array that describes them.
+# Limits of a dim's tree and of the terms of a product: canonical forms can be exponentially larger than
+# the array that describes them, so a hostile file could exhaust memory.
 _MAX_TREE: Final = 50_000
 _MAX_TERMS: Final = 10_000
 
 
 class ExprReader:
-    """Expressions back to dims. `dims[i]` is None for an input dim that only a guard may name."""
+    """Dims from expressions. `dims[i]` is None for an input dim that only a guard may mention."""
 
     def __init__(
         self,

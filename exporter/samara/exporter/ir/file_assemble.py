@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bytes of a file from its rows: header, program part, segments, and what seals them."""
+"""The bytes of a file from its rows: header, program part, seal, segments."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _up(n: int, multiple: int) -> int:
 
 
 def sums(parts: Iterable[bytes]) -> list[int]:
-    """The checksum of each MiB of the bytes of `parts`, one after the other."""
+    """The checksum of each MiB of the concatenated `parts`."""
     found: list[int] = []
     rest = bytearray()
     for part in parts:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constants of a `.samara` file: how each is stored, and its data in row-major order."""
+"""Constants of a `.samara` file: their storage, and their data in row-major order."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class Constants:
         return unpack_blocks(packed, (shape[0], shape[1]), info.dtype.numpy)
 
     def _panel_shape(self, info: ConstantInfo, demand: Demand) -> tuple[int, ...]:
-        """The shape as [channels, …], after checking all that unpacking relies on."""
+        """The shape as [channels, …], after all checks that unpacking relies on."""
         where = f"constant '{info.name}'"
         shape = info.shape
         if demand[0] is WeightForm.MATMUL and len(shape) == 2:

@@ -48,7 +48,7 @@ class FileTables:
 
 
 class FunctionReader:
-    """One function while it is read: first its dims, then, when all uses are known, its data."""
+    """One function while it is read: first its dims, then its data, when all uses are known."""
 
     def __init__(self, tables: FileTables, row: flat.Row) -> None:
         self.tables = tables
@@ -162,7 +162,7 @@ class FunctionReader:
                 demands.setdefault(values[v]["constant"], set()).add(PLAIN)
 
     def build(self, demands: Mapping[int, set[Demand]]) -> Function:
-        """The function; `demands` are what all functions collected."""
+        """The function; `demands` are those of all functions."""
         row = self.row
         values = [self._value(i, demands) for i in range(len(self.types))]
         nodes = tuple(self._node(i, values) for i in range(len(self.ops)))

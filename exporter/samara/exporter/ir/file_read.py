@@ -47,7 +47,7 @@ class ModelFile:
     program_bytes: int
     file_bytes: int
     memory: tuple[Memory, ...] = ()
-    sums: bool = False  # whether every byte has a checksum, which it matched
+    sums: bool = False  # whether every byte has a checksum and matched it
     operators: Mapping[int, str] = field(default_factory=dict)
 
 

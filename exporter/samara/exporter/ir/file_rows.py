@@ -10,7 +10,7 @@ from samara.exporter.types import DType, ModelFormatError, Quant
 
 
 def indices_among(found: Sequence[int], count: int, what: str) -> list[int]:
-    """The indices, each of which must be below `count`; `what` names them in the error."""
+    """The indices, checked to be below `count`; `what` names them in the error."""
     for i in found:
         if not 0 <= i < count:
             raise ModelFormatError(f"{what}: there is no {i} among {count}")

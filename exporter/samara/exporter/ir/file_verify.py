@@ -23,8 +23,8 @@ Row = Mapping[str, Any]
 class Damage:
     """Bytes [start, end) of a file that do not match their checksum.
 
-    segment: its name, "" outside of segments. mib: which MiB of the segment, counted from 0, -1
-    outside. tensors: names of the constants that lie there.
+    segment: its name, "" outside of segments. mib: index of the MiB in the segment, -1 outside.
+    tensors: names of the constants that overlap them.
     """
 
     what: str
@@ -91,8 +91,7 @@ class Verification:
 def verify_file(path: str | os.PathLike[str]) -> Verification:
     """Compare every byte of a file, of any size, with the checksums in it.
 
-    Raises ModelFormatError for a file that is no samara file, SamaraError for one that cannot be
-    read.
+    Raises ModelFormatError if it is no samara file, SamaraError if it cannot be read.
     """
     try:
         with Path(path).open("rb") as file:
@@ -187,7 +186,7 @@ def data_damages(
 ) -> Iterator[Damage]:
     """The damages behind the program part of a sealed file, in order.
 
-    segments, constants: rows of the tables, the segments within the file and in order.
+    segments, constants: rows of the tables; segments lie within the file and in order.
     """
     view, at = memoryview(data), program_bytes
     for i, row in enumerate(segments):

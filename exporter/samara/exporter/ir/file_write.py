@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Program -> `.samara` file: the program part, then the segments with the data of constants."""
+"""Program -> `.samara` file: the program part, then segments with the data of constants."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PADDED_BIAS: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Golden:
-    """Inputs of an entry and the outputs that they must give, by name.
+    """Inputs of an entry and their expected outputs, by name.
 
     Float outputs are stored and compared within `tolerances[name]` = (absolute, relative). Other outputs are
     kept as digests, in `digests` if they were read from a file.
@@ -80,7 +80,7 @@ def save_program(
 def _add_derived(
     row: dict[str, Any], segments: list[Segment], derived: Sequence[DerivedLayout]
 ) -> None:
-    """Put layouts into a segment of their own, each as a constant of bytes."""
+    """Add a segment with the layouts, each stored as a constant of bytes."""
     if not derived:
         return
     segment = Segment("derived")
@@ -123,7 +123,7 @@ def to_bytes(
 def to_parts(
     program: Program, *, golden: Sequence[Golden] | Golden | None = None, layout: bool = True
 ) -> Iterable[bytes]:
-    """The file in pieces, in order."""
+    """The parts of the file, in order."""
     verify(program)
     return assemble(*rows_of(program, golden=golden, layout=layout))
 
@@ -267,7 +267,7 @@ class _Writer:
 
     def _node(self, n: Node, values: Mapping[Value, int], exprs: ExprWriter) -> dict[str, Any]:
         inputs = [-1 if v is None else values[v] for v in n.inputs]
-        # A loop always lists its trip count and its condition.
+        # A loop lists its trip count and its condition even if they are absent.
         wanted = 2 if n.op is ops.loop else 0
         inputs += [-1] * (wanted - len(inputs))
         attrs = {}
@@ -360,7 +360,7 @@ class _Writer:
             raise ShapeError(f"golden data for '{name}', which '{g.function}' does not have")
         row: dict[str, Any] = {"index": list(names).index(name), "dims": list(array.shape)}
         dtype = DType.from_numpy(array.dtype)
-        if not is_output and dtype is DType.I8:  # qs8, where the input is that
+        if not is_output and dtype is DType.I8:  # int8 data of a qs8 input
             dtype = next(
                 v for v in self.program.functions[g.function].inputs if v.name == name
             ).type.dtype
@@ -385,7 +385,7 @@ _defaults: dict[str, tuple[OpSpec, dict[str, Any]]] = {}
 
 
 def _some(attr: Attr) -> Any:
-    """Any value that fits the attribute."""
+    """Some valid value of the attribute."""
     if attr.type == "enum":
         return attr.choices[0]
     return {"dtype": DType.F32, "bool": False, "string": "", "function": ""}.get(
@@ -504,7 +504,7 @@ def _digest(array: Array) -> bytes:
 
 
 def layout_demand(demands: Iterable[Demand]) -> Demand:
-    """The one panel layout that all uses agree on, else plain."""
+    """The panel layout if all uses demand the same one, else plain."""
     wanted = [d for d in set(demands) if d != _BIAS]
     return wanted[0] if len(wanted) == 1 else PLAIN
 

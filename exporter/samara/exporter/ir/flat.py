@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FlatBuffers driven by the schema's tables: rows of plain Python values to bytes and back."""
+"""FlatBuffers by the schema's tables: rows of plain Python values to bytes and back."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class Buffer:
         self._strings: dict[int, str] = {}
 
     def decode(self, table: TableDef, root: int) -> dict[str, Any]:
-        """The table at `root` as a row; absent fields have their default, vectors are arrays."""
+        """The table at `root` as a row; absent fields get their default, vectors are arrays."""
         return self._table(table, root, table.name)
 
     def position(self, table: TableDef, at: int, name: str) -> int | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Freezing inputs: they become constants, and branches that these decide become straight code."""
+"""Freezing inputs: they become constants, and branches that depend only on them are resolved."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _FOLDED_BYTES: Final = 1 << 16
 
 
 def freeze(program: Program, consts: Mapping[str, Any]) -> Program:
-    """The program with inputs of its entries replaced by constants; the inputs are gone.
+    """The program with inputs of its entries replaced by constants.
 
     consts: {input: value}, a number, a list or an array, as `as_constant` takes it, for every entry with an
     input of that name. Nodes of constants are computed, an `if` that they decide is replaced by the nodes of
     its branch, and functions take over constants that are passed to them.
 
-    Raises ShapeError for names that are no input and for values that do not fit.
+    Raises ShapeError for unknown inputs and for values that do not fit.
     """
     left = dict(consts)
     for name in program.entries:
@@ -128,7 +128,7 @@ def _fits(got: Sequence[int], wanted: Sequence[int | None]) -> bool:
     )
 
 
-# ---- what follows
+# ---- propagation
 
 
 def _settled(program: Program) -> Program:
@@ -154,7 +154,7 @@ def _same(a: Program, b: Program) -> bool:
 
 def _fold(r: Rewriter) -> None:
     for node in r.nodes():
-        # Dequantized constants wait for the pass that makes integer operators.
+        # The pass that makes integer operators needs dequantize nodes of constants.
         arrays = None if node.op is ops.dequantize else fold_node(node, _FOLDED_BYTES)
         if arrays is None:
             continue
@@ -267,7 +267,7 @@ def _handed_on(program: Program) -> Program:
 
 
 def _alone(body: Function, index: int) -> bool:
-    """Whether no other input has a dim of this one."""
+    """Whether no other input shares a symbol with this one."""
     symbols = body.inputs[index].type.symbols()
     others = {s for i, v in enumerate(body.inputs) if i != index for s in v.type.symbols()}
     return not symbols & others

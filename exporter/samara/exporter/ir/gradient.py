@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of programs: reverse accumulation over a function's nodes, by the operators' rules."""
+"""Gradients of programs: reverse accumulation over a function's nodes by the operators' rules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from samara.exporter.ir.gradient_parts import (
     zeros_like,
 )
 from samara.exporter.ir.interpret import near
-from samara.exporter.ir.program import Function, Node, Program, Value
+from samara.exporter.ir.program import Function, Node, Program, Value, unused
 from samara.exporter.ir.verify import verify
 from samara.exporter.ops import add, context_of
 from samara.exporter.types import ShapeError, UnknownNameError, UnsupportedError
@@ -58,7 +58,7 @@ def gradient(
     results, labels = [f.outputs[i] for i in kept], [names[i] for i in kept]
     for (name, source), dy in zip(sources.items(), found, strict=True):
         results.append(zeros_like(builder, source) if dy is None else dy)
-        labels.append(_unused(f"grad/{name}", labels))
+        labels.append(unused(f"grad/{name}", labels))
     made = builder.finish(results, labels)
     writes = {kept.index(i): variable for i, variable in f.writes.items()}
     made = replace(made, reads=f.reads, writes=writes)
@@ -101,7 +101,7 @@ def _source(f: Function, names: Sequence[str], values: Mapping[str, Value], name
 
 
 def _kept(f: Function, names: Sequence[str], outputs: Sequence[str] | None) -> list[int]:
-    """Positions of the outputs that stay."""
+    """Positions of the kept outputs."""
     if outputs is None:
         return list(range(len(f.outputs)))
     for name in outputs:
@@ -109,14 +109,6 @@ def _kept(f: Function, names: Sequence[str], outputs: Sequence[str] | None) -> l
             raise ShapeError(f"there is no output '{name}'", fix=near(name, names, "outputs"))
     chosen = [names.index(name) for name in outputs]
     return [*chosen, *(i for i in f.writes if i not in chosen)]
-
-
-def _unused(name: str, taken: Collection[str]) -> str:
-    found, k = name, 1
-    while found in taken:
-        k += 1
-        found = f"{name}.{k}"
-    return found
 
 
 # ---- the pass ----
@@ -129,7 +121,7 @@ def backward(
     wrt: Sequence[Value],
     stop: Collection[Value] = (),
 ) -> list[Value | None]:
-    """Append to `builder` the gradients for `wrt` of `outputs`, whose own gradients are `dys`.
+    """Append nodes for the gradients of `wrt` to `builder`. `dys` are the gradients of `outputs`.
 
     All are values that the builder may use, including those of enclosing builders. None stands for a gradient
     of zero: of an unused output, or of a value that no output depends on. Gradients stop at values in `stop`.
@@ -154,7 +146,7 @@ class _Pass:
         self.places = [(b, i) for b in self.chain for i in range(len(b.nodes))]
         self.grads: dict[Value, Symbol] = {}
         self.reached: set[Value] = set()
-        self.functions: dict[Any, str] = {}  # gradients of bodies, by what was asked of them
+        self.functions: dict[Any, str] = {}  # gradients of bodies, by request
 
     def run(
         self, outputs: Sequence[Value], dys: Sequence[Value | None], wrt: Sequence[Value]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradients of counted loops: the carried values of every step are stacked and read backwards.
 
-The rest of a step is computed again from them: checkpointing with one snapshot per step (Griewank
-and Walther, "Algorithm 799: revolve", 2000).
+A step's other values are recomputed from them: checkpointing with one snapshot per step (Griewank and
+Walther, "Algorithm 799: revolve", 2000).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _Feed = tuple[Literal["steps", "stack", "row", "capture"], int]
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """A loop node taken apart."""
+    """The parts of a loop node."""
 
     node: Node
     body: Function
@@ -113,7 +113,7 @@ def _require_counted(loop: _Loop) -> None:
 
 
 def _stays_true(body: Function, value: Value) -> bool:
-    """Whether a condition is true in every step if it is at the start."""
+    """Whether the condition stays true in every step if it is true at the start."""
     made = {v: n for n in body.nodes for v in n.outputs}
     stack = [value]
     while stack:
@@ -133,7 +133,7 @@ def _stays_true(body: Function, value: Value) -> bool:
 
 
 def _moving(run: _Pass, loop: _Loop) -> list[int]:
-    """The entering values (carried, then captures) that need gradients inside the loop."""
+    """Positions of the entering values (carried, then captures) that need gradients inside the loop."""
     moving = {i for i, v in enumerate(loop.given) if run.moves(v)}
     while True:
         values = reach(loop.body.nodes, [loop.formal[i] for i in moving])
@@ -213,7 +213,7 @@ def _stack_input(
 def _trimmed(
     program: ProgramBuilder, f: Function, feeds: Sequence[_Feed]
 ) -> tuple[Function, list[_Feed]]:
-    """The function without the captures that it does not read, `feeds` being the last inputs."""
+    """The function without unread captures. `feeds` are its last inputs."""
     first = len(f.inputs) - len(feeds)
     used = {v for n in f.nodes for v in n.inputs} | set(f.outputs)
     read = {a.key for a in function_atoms(f) if isinstance(a, Read)}
@@ -248,7 +248,7 @@ def _defined(f: Function, inputs: Sequence[int]) -> set[str]:
 def _stacked(
     program: ProgramBuilder, owner: Builder, index: int, loop: _Loop, which: Sequence[int]
 ) -> dict[int, Value]:
-    """Make the loop stack these carried values as they enter each step; the stacks."""
+    """Make the loop stack these carried values at the start of each step; return the stacks."""
     if not which:
         return {}
     f, node = loop.body, owner.nodes[index]

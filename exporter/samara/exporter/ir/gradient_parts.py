@@ -17,7 +17,7 @@ from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.ops import OpSpec
 from samara.exporter.types import Dim, DType, UnsupportedError
 
-# ---- values as rules see them ----
+# ---- values for rules ----
 
 
 class Home:
@@ -50,7 +50,7 @@ class Home:
 
 
 class Symbol:
-    """A Value in a builder, which operators applied to it extend."""
+    """A Value in a builder; operators on it append nodes."""
 
     __slots__ = ("home", "value")
 
@@ -116,7 +116,7 @@ def finished(builder: Builder, results: Sequence[Value]) -> Function:
 
 
 def pruned(function: Function, program: Program) -> Function:
-    """The function without nodes that none of its outputs needs."""
+    """The function without dead nodes."""
     rewriter = Rewriter(function, program)
     rewriter.set_outputs(function.outputs)
     return rewriter.finish()
@@ -131,7 +131,7 @@ def refusal(node: Node, why: str, fix: str | None = None) -> UnsupportedError:
 
 
 def placed(error: UnsupportedError, node: Node) -> UnsupportedError:
-    """The error with the node and the author's line in it."""
+    """The error with the node and the author's line."""
     located = locate(error, node)
     source = node.source
     place = "" if source is None or not source.file else f"{source.file}:{source.line}: "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running the operators' type rules: over one node, or over a function again after a change."""
+"""Running the operators' type rules: for one node, or for a whole function after a change."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class Substitution:
 
 
 def open_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
-    """The guards that are not proven, each once; ShapeError for one that can never hold."""
+    """The unproven guards without duplicates; ShapeError for one that can never hold."""
     kept: dict[tuple[str, Dim, Dim], Guard] = {}
     for g in guards:
         verdict = _verdict(g)

@@ -80,7 +80,7 @@ def run(
 
 
 def near(name: str, known: Iterable[str], what: str) -> str:
-    """A fix that lists the names most like an unknown one."""
+    """A fix that lists the known names most similar to `name`."""
     every = list(known)
     close = difflib.get_close_matches(name, every, n=5, cutoff=0.5)
     if close:
@@ -179,7 +179,7 @@ class _Frame:
         return tuple(self._array(v) for v in self.function.outputs)
 
     def dim(self, dim: Dim) -> int:
-        """The value of a dim now."""
+        """The current value of a dim."""
         if dim.is_static:
             return dim.as_int()
         found = self._dims.get(dim)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several programs as one: the default entry of each becomes a function."""
+"""Merging programs: the default entry of each becomes an entry of the result."""
 
 from __future__ import annotations
 

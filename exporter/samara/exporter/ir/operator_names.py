@@ -14,9 +14,7 @@ from samara.exporter.ir.program import Node
 
 
 def operators_text(nodes: Iterable[Node]) -> str:
-    """The lines of the field, `81 conv`, by rising code; custom operators share one, with their names:
-    `174 custom (a::b, a::c)`.
-    """
+    """The field's lines, such as `81 conv`, by code; custom operators share `174 custom (a::b, a::c)`."""
     names: dict[int, str] = {}
     custom: dict[str, None] = {}
     for node in nodes:

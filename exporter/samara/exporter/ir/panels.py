@@ -7,8 +7,8 @@
              [j][n][i] holds row 4 j + i in its low half and row 16 + 4 j + i in its high half
     DWPANEL  [ceil(C / 16)][taps][16]        depthwise, one output channel per input channel
 
-Channels beyond the last are zero, and so are rows beyond the last that fill up a group of four. A
-panel's bytes are rounded up to 64: that is the panel stride.
+Padding channels, and padding rows that fill a group of four, are zero. The panel stride is a panel's
+bytes rounded up to 64.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _together(layout: Layout, itemsize: int) -> int:
 
 
 def stored_rows(layout: Layout, rows: int, itemsize: int) -> int:
-    """The rows of a panel as it is stored."""
+    """The stored rows of a panel, padding included."""
     together = _together(layout, itemsize)
     return -(-rows // together) * together
 

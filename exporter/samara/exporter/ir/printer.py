@@ -42,7 +42,7 @@ def print_function(f: Function) -> str:
 
 
 def print_node(n: Node) -> str:
-    """`%y: f32[n, 8] = conv(%x, const w f32[8, 3, 3, 3], strides=(1, 1))`, defaults left out."""
+    """`%y: f32[n, 8] = conv(%x, const w f32[8, 3, 3, 3], strides=(1, 1))`, without default attributes."""
     outputs = ", ".join(f"%{v.name}: {_type(v)}" for v in n.outputs)
     args = ["_" if v is None else _ref(v) for v in n.inputs]
     for a in n.op.attrs:
@@ -59,7 +59,7 @@ def count_ops(program: Program) -> dict[str, int]:
 
 
 def constant_bytes(program: Program) -> int:
-    """Bytes of all constants, equal objects once."""
+    """Bytes of all constants; a shared object counts once."""
     arrays = {
         id(v.constant): v.constant.nbytes
         for f in program.functions.values()

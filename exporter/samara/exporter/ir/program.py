@@ -3,7 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import (
+    Callable,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -97,9 +105,9 @@ class Variable:
 class Function:
     """A closed, pure function. Its nodes are in topological order.
 
-    Constants are Values with data that appear among node inputs (or outputs) without being made by
-    a node. `reads` binds input names to variables (read at entry), `writes` binds output positions
-    to variables (assigned at exit).
+    Constants are Values with data that nodes or outputs use and no node makes.
+    `reads` binds input names to variables (read at entry), `writes` binds output positions to variables
+    (assigned at exit).
     `bounds` gives upper bounds of Read and Born atoms.
     Dims of inputs are symbols or constants. If a symbol occurs twice, the dims must be equal at
     run time.
@@ -244,6 +252,34 @@ def set_methods(methods: Methods) -> None:
     """Set the functions that methods of Program call; `ir/__init__` does so once."""
     global _methods
     _methods = methods
+
+
+def users_of(function: Function) -> dict[Value, list[Node | None]]:
+    """The users of each value, one entry per use; None stands for the function's outputs."""
+    users: dict[Value, list[Node | None]] = {}
+    for node in function.nodes:
+        for v in node.inputs:
+            if v is not None:
+                users.setdefault(v, []).append(node)
+    for v in function.outputs:
+        users.setdefault(v, []).append(None)
+    return users
+
+
+def unused(name: str, taken: Container[str]) -> str:
+    """`name`, with a suffix if it is taken."""
+    found, k = name, 1
+    while found in taken:
+        k += 1
+        found = f"{name}.{k}"
+    return found
+
+
+def reserve(name: str, taken: set[str]) -> str:
+    """As `unused`; the result is taken afterwards."""
+    found = unused(name, taken)
+    taken.add(found)
+    return found
 
 
 def constant(

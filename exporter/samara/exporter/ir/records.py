@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of inputs: how a picture or sound becomes one. In a Program they are an entry of its metadata, so that
-every pass keeps them; in a file they are tables.
-"""
+"""Input records: how a picture or sound becomes an input. A Program keeps them in its metadata, a file in tables."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ from samara.pybridge.input_record import InputRecord, as_record, parse_record
 from samara.pybridge.names import unknown
 
 RECORDS: Final = "preprocess"
-"""The entry of Program.metadata: JSON, the text of a record by the name of the input."""
+"""The entry of Program.metadata: JSON, {input: text of its record}."""
 
 _COLOURS: Final = tuple(CHANNELS)
 
@@ -37,7 +35,7 @@ Records = Mapping[str, InputRecord | str]
 
 
 def records_of(program: Program) -> dict[str, InputRecord]:
-    """The records of a program by the name of the input."""
+    """{input: its record}"""
     texts = json.loads(program.metadata.get(RECORDS, "{}"))
     return {name: parse_record(text) for name, text in texts.items()}
 
@@ -176,7 +174,7 @@ def _with_texts(program: Program, texts: Mapping[str, str]) -> Program:
 
 
 def entry_inputs(program: Program) -> dict[str, list[Value]]:
-    """Inputs of entries by name, without those that read variables."""
+    """{name: inputs of entries}, without inputs that read variables."""
     found: dict[str, list[Value]] = {}
     for name in program.entries:
         f = program.functions[name]
@@ -227,7 +225,7 @@ def _image_row(r: ImageRecord) -> dict[str, Any]:
 
 
 def records_read(rows: list[flat.Row], f: Function) -> dict[str, str]:
-    """The texts of a function's rows by the name of the input; records of a newer kind are left out."""
+    """{input: text of its record}; records of unknown, newer kinds are left out."""
     inputs = [v for v in f.inputs if v.name not in f.reads]
     found = {}
     last = -1

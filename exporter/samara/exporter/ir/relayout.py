@@ -25,9 +25,7 @@ class TransposeLeft:
 
 
 def with_layout(program: Program, name: str, order: str) -> Program:
-    """The Program with an input or output of the default entry channels-last instead of
-    channels-first.
-    """
+    """The Program with a channels-first input or output of the default entry made channels-last."""
     f = program.main
     ranks = {"NWC": 3, "NHWC": 4, "NDHWC": 5}
     rank = ranks.get(str(order).upper())
@@ -78,7 +76,7 @@ def with_layout(program: Program, name: str, order: str) -> Program:
 
 
 def transposes_left(program: Program) -> tuple[TransposeLeft, ...]:
-    """Transposes of the final program and why each is there."""
+    """The remaining transposes, and the reason for each."""
     rows = []
     for f in program.functions.values():
         makers = f.producer()

@@ -47,7 +47,7 @@ def rename(program: Program, names: Mapping[str, str]) -> Program:
 
 
 def _visible(f: Function) -> list[str]:
-    """Names of the inputs and outputs that a caller sees."""
+    """Names of the inputs and outputs that are not bound to variables."""
     inputs = [v.name for v in f.inputs if v.name not in f.reads]
     return inputs + [n for i, n in enumerate(_output_names(f)) if i not in f.writes]
 

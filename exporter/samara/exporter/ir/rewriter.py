@@ -18,7 +18,7 @@ from samara.exporter.ir.infer import (
     read_constant,
     signature_of,
 )
-from samara.exporter.ir.program import Function, Node, Program, Source, Value, constant
+from samara.exporter.ir.program import Function, Node, Program, Source, Value, constant, reserve
 from samara.exporter.ops import Guard, OpSpec, get_op
 from samara.exporter.types import Atom, Born, Dim, DType, Quant, Read, Tri, compare
 
@@ -39,10 +39,9 @@ class _Entry:
 class Rewriter:
     """A function being edited.
 
-    Nodes taken from here stay valid handles: `current` gives the node as it is now. Types of values
-    downstream of an edit, and dims that mention a replaced value, are brought up to date by
-    `finish`, which also drops what no output needs. An edit costs in proportion to the uses it
-    touches.
+    Nodes obtained from it stay valid handles: `current` gives a node's present form. `finish` updates
+    types downstream of an edit and dims that mention a replaced value, and drops dead nodes. The cost
+    of an edit is proportional to the uses that it touches.
     """
 
     def __init__(self, function: Function, program: Program | None = None) -> None:
@@ -69,7 +68,7 @@ class Rewriter:
             self._link(_Entry(n), self._head)
         self._note_reads(function_atoms(function))
 
-    # ---- looking
+    # ---- queries
 
     @property
     def inputs(self) -> tuple[Value, ...]:
@@ -77,7 +76,7 @@ class Rewriter:
 
     @property
     def outputs(self) -> tuple[Value, ...]:
-        """The function's outputs as they are now."""
+        """The function's current outputs."""
         return tuple(self._outputs)
 
     def nodes(self) -> Iterator[Node]:
@@ -117,17 +116,11 @@ class Rewriter:
         ((entry, count),) = found.items()
         return entry.node if count == 1 else None
 
-    # ---- making
+    # ---- adding
 
     def unique(self, name: str) -> str:
         """`name`, with a suffix if the function has it already."""
-        found = name
-        k = 1
-        while found in self._names:
-            k += 1
-            found = f"{name}.{k}"
-        self._names.add(found)
-        return found
+        return reserve(name, self._names)
 
     def const(
         self,
@@ -253,7 +246,7 @@ class Rewriter:
     # ---- closing
 
     def finish(self, output_names: Sequence[str] | None = None) -> Function:
-        """The edited function: in order, without dead nodes, with types and dims up to date."""
+        """The edited function: sorted, without dead nodes, with current types and dims."""
         if not self.changed:
             return self.function
         nodes = _ordered(list(self.nodes()), self._table, self.inputs)
@@ -453,7 +446,7 @@ def _makers(nodes: Iterable[Node], inputs: Iterable[Value]) -> dict[object, Node
 
 
 def _ordered(nodes: list[Node], table: Substitution, inputs: Sequence[Value]) -> list[Node]:
-    """The nodes with every value made before it is used, otherwise in the order given."""
+    """The nodes in topological order, otherwise in the given order."""
     by_name = _makers(nodes, inputs)
     producers = {v: n for n in nodes for v in n.outputs}
 
@@ -486,7 +479,7 @@ def _ordered(nodes: list[Node], table: Substitution, inputs: Sequence[Value]) ->
 
 
 def _needed_bounds(function: Function, bounds: dict[Atom, Dim]) -> dict[Atom, Dim]:
-    """The bounds of atoms that still occur, and of those that these bounds mention."""
+    """The bounds of atoms that still occur, also inside these bounds."""
     atoms = list(function_atoms(function))
     found: dict[Atom, Dim] = {}
     while atoms:

@@ -2,7 +2,7 @@
 """The tables of a `.samara` file as data, which drive the writer, the reader and the C verifier.
 
 schema_text.py turns them into `samara.fbs` for stock flatc and into descriptor rows for C. The
-schema is append-only: a field keeps its id, kind and default for ever, and an attribute table is
+schema is append-only: a field never changes its id, kind or default, and an attribute table is
 the member of the union whose index is its operator's code.
 """
 
@@ -25,9 +25,9 @@ HEADER_BYTES: Final = 64
 SEGMENT_ALIGNMENT: Final = 16384
 TENSOR_ALIGNMENT: Final = 64
 MAX_PROGRAM_BYTES: Final = 256 << 20
-SUM_BYTES: Final = 1 << 20  # of a segment, for one checksum
-SEAL_BYTES: Final = 16  # of the header, which the end of the program part repeats
-UNION_MEMBERS: Final = 250  # of a union: stock flatc counts them in a byte
+SUM_BYTES: Final = 1 << 20  # of a segment per checksum
+SEAL_BYTES: Final = 16  # of the header's copy at the end of the program part
+UNION_MEMBERS: Final = 250  # per union: stock flatc stores the type in a byte
 UNIONS: Final = ("Attrs", "MoreAttrs")  # for operators with codes 1 to 250, and 251 to 500
 
 
@@ -98,22 +98,22 @@ class FieldDef:
     child: str = ""
     default: int | float | bool = 0
     required: bool = False
-    fbs_type: str = ""  # another name for the same bits, for people who print files
+    fbs_type: str = ""  # enum in samara.fbs, for people who print files
     doc: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TableDef:
-    """A table; a field's id is its position, a union counting twice (its type comes first)."""
+    """A table; a field's id is its position, where a union counts twice (its type comes first)."""
 
     name: str
     fields: tuple[FieldDef, ...]
     doc: str = ""
-    op: str = ""  # of attribute tables
+    op: str = ""  # operator of an attribute table
     code: int = 0
 
     def ids(self) -> dict[str, int]:
-        """Field name -> id; of a union the id of its value."""
+        """Field name -> id; for a union the id of its value."""
         found: dict[str, int] = {}
         next_id = 0
         for f in self.fields:
@@ -130,7 +130,7 @@ class TableDef:
 
 
 class ExprOp(enum.IntEnum):
-    """Operations of dim expressions; the codes that files hold."""
+    """Operations of dim expressions, with their codes in files."""
 
     CONST = 0
     INPUT_DIM = 1
@@ -154,7 +154,7 @@ RELATIONS: Final = ("eq", "le", "lt")
 
 
 class NamedKind(enum.IntEnum):
-    """Which field of a NamedValue holds the value; the codes that files hold."""
+    """The field of a NamedValue that holds the value, with its code in files."""
 
     INTS = 0
     FLOATS = 1
@@ -162,7 +162,7 @@ class NamedKind(enum.IntEnum):
 
 
 class Layout(enum.IntEnum):
-    """How the bytes of a constant are arranged; the codes that files hold."""
+    """How the bytes of a constant are arranged, with the codes in files."""
 
     PLAIN = 0
     PANEL = 1
@@ -286,7 +286,7 @@ STRUCTURE: Final = (
             _f("kind", Kind.U8, doc="1 samples, 2 spectrum, 3 mel, 4 logmel, 5 mfcc"),
             _f("dtype", Kind.U8, fbs_type="DType", doc="of the tensor: f32, f16, u8, i8"),
             _f("layout", Kind.STRING, doc="letters of n, t, f, c in the order of the axes"),
-            _f("rate", Kind.U32, doc="samples per second that all else is counted in"),
+            _f("rate", Kind.U32, doc="samples per second"),
             _f("window", Kind.U32, doc="samples"),
             _f("hop", Kind.U32, doc="samples"),
             _f("fft", Kind.U32, doc="samples; 0 of samples"),
@@ -299,26 +299,26 @@ STRUCTURE: Final = (
             _f("spectrum", Kind.U8, doc="0 power, 1 magnitude, 2 complex"),
             _f("slaney", Kind.BOOL, doc="of mel"),
             _f("slaney_norm", Kind.BOOL),
-            _f("mel_triangles", Kind.BOOL, doc="straight in mel, not in hertz"),
+            _f("mel_triangles", Kind.BOOL, doc="linear in mel, not in hertz"),
             _f("log", Kind.U8, doc="0 natural, 1 decimal, 2 decibels"),
             _f("plain_dct", Kind.BOOL, doc="not orthonormal"),
             _f("preemphasis", Kind.F32),
             _f("bins", Kind.U32),
             _f("low", Kind.F32, doc="hertz"),
             _f("high", Kind.F32, doc="hertz"),
-            _f("first", Kind.U32, doc="bins of the spectrum below do not count"),
+            _f("first", Kind.U32, doc="the first bin of the spectrum that counts"),
             _f("floor", Kind.F32),
             _f("offset", Kind.F32),
             _f("coefficients", Kind.U32),
             _f("lifter", Kind.U32),
             _f("frames", Kind.U32, default=1, doc="of a tensor"),
-            _f("step", Kind.U32, default=1, doc="frames that are new in the next tensor"),
+            _f("step", Kind.U32, default=1, doc="new frames per tensor"),
             _f("mean", Kind.VEC_F32, doc="one value, or per feature"),
             _f("scale", Kind.VEC_F32, doc="one value, or per feature"),
             _f("quant_scale", Kind.F32, doc="of integers: real units per step; 0: the input's"),
             _f("quant_zero", Kind.I32),
         ),
-        "How sound becomes a tensor: docs/guides/preprocessing-audio.md has the words of its text.",
+        "How sound becomes a tensor; docs/guides/preprocessing-audio.md documents the record's text.",
     ),
     TableDef(
         "InputRecord",
@@ -334,7 +334,7 @@ STRUCTURE: Final = (
         (
             _f("outputs", Kind.VEC_U32, doc="among the outputs that no variable is bound to"),
             _f("begin", Kind.U32, doc="channel"),
-            _f("end", Kind.U32, doc="the channel behind the last; 0: all that follow"),
+            _f("end", Kind.U32, doc="one past the last channel; 0: all that follow"),
         ),
         "Channels of one output, or of several that follow each other.",
     ),
@@ -342,7 +342,7 @@ STRUCTURE: Final = (
         "AnchorLevel",
         (
             _f("stride", Kind.U32, doc="of the cells of a grid over the input, in its pixels"),
-            _f("sizes", Kind.VEC_F32, doc="width and height by turns"),
+            _f("sizes", Kind.VEC_F32, doc="alternating widths and heights"),
         ),
         "Anchor boxes of each cell of a grid.",
     ),
@@ -357,11 +357,15 @@ STRUCTURE: Final = (
             _f("refine", Kind.U8, doc="of heat maps: 0 none, 1 quarter, 2 parabola"),
             _f("step", Kind.U8, default=2, doc="numbers of a point"),
             _f("limited", Kind.BOOL, doc="whether there is a threshold"),
-            _f("root", Kind.BOOL, doc="of scores times objectness"),
+            _f("root", Kind.BOOL, doc="use the root of score times objectness"),
             _f("channels_first", Kind.BOOL),
             _f("yx", Kind.BOOL),
-            _f("ratio", Kind.BOOL, doc="shares of the input's sides instead of its pixels"),
-            _f("corner", Kind.BOOL, doc="anchors begin in the corner of their cells"),
+            _f(
+                "ratio",
+                Kind.BOOL,
+                doc="coordinates relative to the input's sides instead of pixels",
+            ),
+            _f("corner", Kind.BOOL, doc="anchors start at the corner of their cell"),
             _f("agnostic", Kind.BOOL),
             _f("heatmaps", Kind.BOOL),
             _f("top", Kind.U32),
@@ -375,7 +379,7 @@ STRUCTURE: Final = (
             _f("anchors", Kind.TABLE, "OutputPart"),
             _f("levels", Kind.VEC_TABLE, "AnchorLevel"),
         ),
-        "What the outputs mean: docs/guides/postprocessing.md has the words of its text.",
+        "What the outputs mean; docs/guides/postprocessing.md documents the record's text.",
     ),
     TableDef(
         "Function",
@@ -420,7 +424,7 @@ STRUCTURE: Final = (
             _f("offset", Kind.U64, doc="bytes from the start of the segment"),
             _f("size", Kind.U64, doc="bytes stored, at least what dims and layout need"),
         ),
-        "Where the data of a constant lies.",
+        "The location of a constant's data.",
     ),
     TableDef(
         "Segment",
@@ -457,7 +461,7 @@ STRUCTURE: Final = (
             _f("inputs", Kind.VEC_TABLE, "GoldenTensor"),
             _f("outputs", Kind.VEC_TABLE, "GoldenTensor"),
         ),
-        "Inputs and the outputs that they must give.",
+        "Inputs and their expected outputs.",
     ),
     TableDef(
         "Source",
@@ -472,14 +476,14 @@ STRUCTURE: Final = (
         "Memory",
         (
             _f("function", Kind.U32, doc="an entry"),
-            _f("isa", Kind.STRING, doc="ceilings of instruction sets that all give these numbers"),
-            _f("threads", Kind.U32, default=1, doc="of the pool that it was computed for"),
-            _f("runtime", Kind.U32, doc="that computed it: major << 16 | minor << 8 | patch"),
+            _f("isa", Kind.STRING, doc="ceilings of instruction sets with these same numbers"),
+            _f("threads", Kind.U32, default=1, doc="of the pool"),
+            _f("runtime", Kind.U32, doc="that computed this row: major << 16 | minor << 8 | patch"),
             _f("pointer_bits", Kind.U8, default=64),
             _f("arena", Kind.U64, doc="bytes of the plan: tensors and scratch"),
             _f("shared_scratch", Kind.U64, doc="of the node with the most scratch, once"),
             _f("thread_scratch", Kind.U64, doc="of that node, for each thread"),
-            _f("blocks", Kind.U64, doc="inputs and results, beside the arena"),
+            _f("blocks", Kind.U64, doc="inputs and results outside the arena"),
             _f("variables", Kind.U64, doc="buffers of variables"),
             _f("session", Kind.U64, doc="structures of one session"),
             _f("model", Kind.U64, doc="structures of the model, without the program part"),
@@ -487,8 +491,8 @@ STRUCTURE: Final = (
             _f("peak_node", Kind.U32, doc="the node during which most bytes of the arena live"),
             _f("peak", Kind.U64, doc="bytes that live then; no plan of this node order takes less"),
         ),
-        "What a session of a function takes, inputs at their largest: a statement, not a source of"
-        " sizes. The reader of the runtime does not look at it.",
+        "Memory of a session of a function with the largest inputs. It is informative: the runtime's"
+        " reader ignores it.",
     ),
     TableDef(
         "Derived",
@@ -496,7 +500,7 @@ STRUCTURE: Final = (
             _f("constant", Kind.U32, doc="index into constants: the constant in its own layout"),
             _f("op", Kind.U32, doc="code of the operator that reads it"),
             _f("layout", Kind.U32, doc="the operator's own number of the layout"),
-            _f("version", Kind.U32, doc="of all such layouts; others are made again"),
+            _f("version", Kind.U32, doc="of the layout; other versions are ignored"),
             _f("data", Kind.U32, doc="index into constants: the bytes"),
         ),
         "A layout of a constant that sessions would otherwise derive.",
@@ -533,8 +537,8 @@ STRUCTURE: Final = (
     ),
 )
 
-# How an attribute of the op table is stored. A dim is the index of an expression, -1 meaning
-# "absent, the default", so that index 0 is told from it.
+# How an attribute of the op table is stored. A dim is the index of an expression. Its default is -1,
+# because index 0 is an expression.
 _ATTR_KINDS: Final = {
     "int": Kind.I64,
     "bool": Kind.BOOL,
@@ -553,7 +557,7 @@ _ATTR_CHILDREN: Final = {"named": "NamedValue"}
 
 
 def is_required(attr: Attr) -> bool:
-    """Whether every node states the attribute."""
+    """Whether the attribute has no default."""
     return attr.default is REQUIRED
 
 
@@ -586,7 +590,7 @@ def _attr_field(attr: Attr) -> FieldDef:
 
 
 def attribute_table(spec: OpSpec) -> TableDef | None:
-    """The table of an operator's attributes, None where it has none."""
+    """The table of an operator's attributes, or None."""
     if not spec.attrs:
         return None
     if spec.code > UNION_MEMBERS * len(UNIONS):
@@ -601,7 +605,7 @@ def attribute_table(spec: OpSpec) -> TableDef | None:
 
 @functools.cache
 def tables() -> tuple[TableDef, ...]:
-    """Every table, children before parents: attributes by operator code, then the structure."""
+    """Every table, children before parents: attribute tables by operator code, then STRUCTURE."""
     attributes = [t for t in map(attribute_table, all_ops()) if t is not None]
     found = (*attributes, *STRUCTURE)
     names = [t.name for t in found]
@@ -629,7 +633,7 @@ def union_of(code: int) -> str:
 
 
 def union_base(union: str) -> int:
-    """What a member's index in the union lacks of its operator's code."""
+    """A member's operator code minus its index in the union."""
     return UNIONS.index(union) * UNION_MEMBERS
 
 
@@ -642,7 +646,7 @@ def union_field(code: int) -> str:
 
 @functools.cache
 def union_table(code: int) -> TableDef | None:
-    """The attribute table of the operator with that code, None where it has none."""
+    """The attribute table of the operator with that code, or None."""
     for t in tables():
         if t.code == code and t.op:
             return t
@@ -650,6 +654,6 @@ def union_table(code: int) -> TableDef | None:
 
 
 def struct_numpy(struct: StructDef) -> Any:
-    """The numpy dtype with the struct's bytes."""
+    """The struct's numpy dtype."""
     codes = {Kind.U32: "<u4", Kind.I32: "<i4", Kind.I64: "<i8"}
     return np.dtype([(name, codes[kind]) for name, kind in struct.fields])

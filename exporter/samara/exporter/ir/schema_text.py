@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The schema as generated texts: `samara.fbs` for stock flatc, descriptor rows for the C reader."""
+"""Generated forms of the schema: `samara.fbs` for stock flatc, descriptor rows for the C reader."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ORIGIN = (
 
 
 def generate() -> dict[str, str]:
-    """The texts that are committed, by path from the root of the repository."""
+    """{path from the root of the repository: text}"""
     return {FBS_PATH: _fbs(), INC_PATH: _inc()}
 
 

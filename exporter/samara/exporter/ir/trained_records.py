@@ -22,7 +22,7 @@ from samara.exporter.types import ArgumentError, SamaraError
 from samara.pybridge.input_record import InputRecord, parse_record
 
 TRAINED: Final = "preprocess.trained"
-"""The entry of Program.metadata: JSON, by the name of the input {text of a record: in which mode it was seen}."""
+"""The entry of Program.metadata: JSON, {input: {text of a record: the mode in which it was seen}}."""
 
 Mode = Literal["training", "evaluation"]
 Seen = dict[str, Mode]
@@ -74,7 +74,7 @@ def unfit(program: Program, name: str, record: InputRecord) -> str | None:
 
 
 def joined_trained(*metadata: Mapping[str, str]) -> dict[str, str]:
-    """The entry of several programs that become one."""
+    """The merged entry of several programs."""
     made: dict[str, Seen] = {}
     for entries in metadata:
         for name, seen in json.loads(entries.get(TRAINED, "{}")).items():

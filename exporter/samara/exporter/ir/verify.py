@@ -119,7 +119,7 @@ class _FunctionCheck:
         self.function = function
         self.names: dict[str, Value] = {}
         self.symbols: set[str] = set()
-        self.outputs_of: dict[object, tuple[Value, ...]] = {}  # by name of the first
+        self.outputs_of: dict[object, tuple[Value, ...]] = {}  # by the first one's name
         self.signature = signature_of(program.functions)
 
     def run(self) -> None:

@@ -273,16 +273,13 @@ def bench(
         )
     old, old_nodes = (None, None) if baseline is None else _read_baseline(baseline)
     model = Model(file.path)
-    first = Session(
-        model,
-        function=function,
-        threads=1,
-        backend=backend,
-        wait=True,
-        isa=isas[0],
-        tuned=tuned,
-        accuracy=accuracy,
-    )
+    common: dict[str, Any] = {
+        "function": function,
+        "wait": True,
+        "tuned": tuned,
+        "accuracy": accuracy,
+    }
+    first = Session(model, threads=1, isa=isas[0], backend=backend, **common)
     chosen = session_feeds(first, inputs=inputs, files=files, shapes=shapes, seed=seed)
     flops = _model_flops(file, first, chosen)
     contenders: list[_Contender] = []
@@ -290,7 +287,7 @@ def bench(
     for count in threads:
         for isa in isas:
             for on in (CPU,) if backend == CPU else (CPU, backend):
-                contenders.append(_samara(model, function, count, isa, on, tuned, accuracy, chosen))
+                contenders.append(_samara(model, count, isa, on, common, chosen))
         for engine in against:
             made = _peer(engine, file, count, chosen)
             contenders += [made] if isinstance(made, _Contender) else []
@@ -364,24 +361,13 @@ def trace(
 
 def _samara(
     model: Model,
-    function: str | None,
     threads: int,
     isa: str | None,
     backend: BackendChoice,
-    tuned: str | bool | None,
-    accuracy: str,
+    common: Mapping[str, Any],
     chosen: Feeds,
 ) -> _Contender:
-    session = Session(
-        model,
-        function=function,
-        threads=threads,
-        backend=backend,
-        wait=True,
-        isa=isa,
-        tuned=tuned,
-        accuracy=accuracy,
-    )
+    session = Session(model, threads=threads, isa=isa, backend=backend, **common)
     outputs = session.run(chosen.arrays)
     settle(session, chosen.arrays)
     session.reset()

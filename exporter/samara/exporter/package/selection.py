@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from samara.exporter.ops import all_ops
 from samara.exporter.package.features import BACKENDS, FEATURES
-from samara.exporter.types import DType, ModelFormatError, SamaraError
+from samara.exporter.package.features import parts as parts_of
+from samara.exporter.types import DType, ModelFormatError, SamaraError, UnsupportedError
 from samara.pybridge.files import read_bytes
 
 MAGIC = "samara-manifest 1"
@@ -210,6 +211,39 @@ def library_file(path: str | os.PathLike[str]) -> Path:
     raise SamaraError(
         f"{given} holds no samara library and no NAME_model.c",
         fix=f"give the folder of a build, or a file: {_LIBRARIES[0]}, NAME_model.c",
+    )
+
+
+# Selected at run time; float16 data adds neon-fp16.
+_VECTORS = ("avx2", "avx512", "avx512-vnni", "neon", "neon-dot", "neon-i8mm")
+
+
+def for_machines(
+    selection: Selection,
+    target: str,
+    isa: Sequence[str] | None,
+    names: Collection[str],
+) -> Selection:
+    """`selection` for several machines at once: portable C, and vectors of `isa` (None: of 64-bit ARM and x86).
+
+    names: the features whose parts it needs.
+    """
+    if isa is None:
+        float16 = any(types is None or "float16" in types for types in selection.ops.values())
+        isa = (*_VECTORS, "neon-fp16") if float16 else _VECTORS
+    for each in isa:
+        if each not in ISA_NAMES:
+            raise UnsupportedError(
+                f"there is no instruction set {each!r}", fix=f"give one of {', '.join(ISA_NAMES)}"
+            )
+    return replace(
+        selection,
+        target=target,
+        version=runtime_version(),
+        isa=tuple(each for each in ISA_NAMES if each in isa and each != "scalar"),
+        floor="scalar",
+        features=tuple(each for each in FEATURES if each in names and each != "core"),
+        parts=None if selection.parts is None else selection.parts | parts_of(names),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,11 @@ from samara.exporter.package.amalgamate import amalgamate
 from samara.exporter.package.dist import custom_names
 from samara.exporter.package.lists import lists
 from samara.exporter.package.ports import Signature, signatures
-from samara.exporter.package.selection import ISA_NAMES, Selection, runtime_version
+from samara.exporter.package.selection import Selection, for_machines, runtime_version
 from samara.pybridge import SamaraError, Session, UnsupportedError, sources
 from samara.pybridge.atomic import put, replacing_files
 from samara.pybridge.scratch import scratch_folder
 
-# Instruction sets of a file for any machine, selected at run time; float16 data adds neon-fp16.
-_EVERYWHERE = ("avx2", "avx512", "avx512-vnni", "neon", "neon-dot", "neon-i8mm")
 _TRIED = (1, 8, 16, 32, 64, 128, 224, 256, 512, 1024)  # sizes to try for an example, smallest first
 
 
@@ -96,7 +94,7 @@ def write(
     # A model that is not embedded is read from a file.
     names = feature_table.closed((*features, *(() if embed else ("files",))))
     public = feature_table.functions(names)
-    whole = _completed(selection, isa, names)
+    whole = for_machines(selection, "source", isa, names)
     api = typed_api.TypedApi(functions, embed=embed, taken=public, ops=ops)
     root = sources()
     with scratch_folder() as folder:
@@ -150,29 +148,6 @@ def _check_name(name: str) -> None:
             f"{name!r} cannot begin the names of C functions",
             fix="give a --name of letters, digits and underscores, a letter first",
         )
-
-
-def _completed(
-    selection: Selection, isa: Sequence[str] | None, names: tuple[str, ...]
-) -> Selection:
-    """`selection` for all machines at once: portable C, with vectors where available."""
-    if isa is None:
-        float16 = any(types is None or "float16" in types for types in selection.ops.values())
-        isa = (*_EVERYWHERE, "neon-fp16") if float16 else _EVERYWHERE
-    for each in isa:
-        if each not in ISA_NAMES:
-            raise UnsupportedError(
-                f"there is no instruction set {each!r}", fix=f"give one of {', '.join(ISA_NAMES)}"
-            )
-    return replace(
-        selection,
-        target="source",
-        version=runtime_version(),
-        isa=tuple(each for each in ISA_NAMES if each in isa and each != "scalar"),
-        floor="scalar",
-        features=tuple(each for each in feature_table.FEATURES if each in names),
-        parts=None if selection.parts is None else selection.parts | feature_table.parts(names),
-    )
 
 
 def _example_size(model: Path, function: Signature) -> int:

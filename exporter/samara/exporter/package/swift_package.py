@@ -17,7 +17,7 @@ from samara.exporter.package import dist, xcframework
 from samara.exporter.package import features as feature_table
 from samara.exporter.package.amalgamate import Amalgam, amalgamate
 from samara.exporter.package.lists import lists
-from samara.exporter.package.selection import ISA_NAMES, Selection, runtime_version
+from samara.exporter.package.selection import Selection, for_machines
 from samara.exporter.types import UnsupportedError
 from samara.pybridge import sources, swift_sources
 from samara.pybridge.atomic import put
@@ -27,8 +27,6 @@ FEATURES = (
     *("files", "metadata", "selftest", "threads", "state", "checkpoints", "bind", "keep"),
     *("profile", "async", "images", "audio", "answers"),
 )
-# Of arm64 devices and Macs, and of Macs and simulators with x86-64; float16 data adds neon-fp16.
-_ISA = ("avx2", "avx512", "avx512-vnni", "neon", "neon-dot", "neon-i8mm")
 _C = Path("Sources", "CSamara")
 _TESTS = re.compile(r"^ *\.testTarget\(.*\),\n", re.MULTILINE)
 
@@ -103,7 +101,7 @@ def write(
         )
     binary = binary or is_framework(out)
     tools = xcframework.compiler() if binary else None
-    whole = _completed(selection, isa)
+    whole = for_machines(selection, "swift", isa, feature_table.closed(FEATURES))
     if binary and opt != "s":
         whole = replace(whole, portable=frozenset())
     root, ios = sources(), swift_sources()
@@ -136,28 +134,6 @@ def write(
 def _is_linked(path: Path, folder: Path) -> bool:
     """Whether a path below `folder` leads through a link."""
     return any(part.is_symlink() for part in (path, *path.parents) if part.is_relative_to(folder))
-
-
-def _completed(selection: Selection, isa: Sequence[str] | None) -> Selection:
-    """`selection` for all of Apple's machines at once, with the features that the Swift code calls."""
-    if isa is None:
-        float16 = any(types is None or "float16" in types for types in selection.ops.values())
-        isa = (*_ISA, "neon-fp16") if float16 else _ISA
-    for each in isa:
-        if each not in ISA_NAMES:
-            raise UnsupportedError(
-                f"there is no instruction set {each!r}", fix=f"give one of {', '.join(ISA_NAMES)}"
-            )
-    names = feature_table.closed(FEATURES)
-    return replace(
-        selection,
-        target="swift",
-        version=runtime_version(),
-        isa=tuple(each for each in ISA_NAMES if each in isa and each != "scalar"),
-        floor="scalar",
-        features=tuple(name for name in names if name != "core"),
-        parts=None if selection.parts is None else selection.parts | feature_table.parts(names),
-    )
 
 
 def _put_sources(amalgam: Amalgam, folder: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from samara.exporter import ops
 from samara.exporter.ir import Function, Node, Program, Value
+from samara.exporter.ir.program import users_of
 from samara.exporter.quantize.recipe import Recipe
 from samara.exporter.types import DType, TensorType
 
@@ -27,13 +28,7 @@ def int8_borders(program: Program, recipe: Recipe) -> Program:
 
 def _inputs(function: Function) -> Function:
     """Turn inputs that only a quantize reads into quantized inputs."""
-    users: dict[Value, list[Node | None]] = {}
-    for node in function.nodes:
-        for v in node.inputs:
-            if v is not None:
-                users.setdefault(v, []).append(node)
-    for v in function.outputs:
-        users.setdefault(v, []).append(None)
+    users = users_of(function)
     now: dict[Value, Value] = {}
     gone: set[Node] = set()
     inputs = []

@@ -18,6 +18,7 @@ from samara.exporter.ir import (
     infer_node,
     signature_of,
 )
+from samara.exporter.ir.program import reserve
 from samara.exporter.ops import OpSpec, activation_of
 from samara.exporter.ops.linear.epilogue import EPILOGUE
 from samara.exporter.passes import PIPELINE, run_passes
@@ -131,11 +132,7 @@ class _Widener:
         return self.now.get(v, v)
 
     def _cast(self, v: Value, to: DType, name: str) -> Value:
-        unique, k = name, 1
-        while unique in self.names:
-            k += 1
-            unique = f"{name}.{k}"
-        self.names.add(unique)
+        unique = reserve(name, self.names)
         spec = ops.cast
         made = Value(unique, TensorType(to, v.type.shape))
         self.nodes.append(Node(spec, (v,), (made,), spec.complete({"to": to}), unique))

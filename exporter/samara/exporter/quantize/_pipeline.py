@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from samara.exporter.ir import Function, Node, Program, Value, verify
+from samara.exporter.ir import Function, Program, verify
+from samara.exporter.ir.program import users_of
 from samara.exporter.ir.records import records_of
 from samara.exporter.passes import PIPELINE, Pass, fuse_quantized, run_passes
 from samara.exporter.quantize._calibration_data import Feeds, read_samples
@@ -100,13 +101,7 @@ def observed_tensors(function: Function) -> list[str]:
     """The float tensors that may become int8, by name: inputs and results of operators with an integer
     role, and inputs of other operators with weights; but no tensor that only a clamp uses.
     """
-    users: dict[Value, list[Node | None]] = {}
-    for node in function.nodes:
-        for v in node.inputs:
-            if v is not None:
-                users.setdefault(v, []).append(node)
-    for v in function.outputs:
-        users.setdefault(v, []).append(None)
+    users = users_of(function)
     found: dict[str, None] = {}
     inner: set[str] = set()
     for node in function.nodes:

@@ -16,6 +16,7 @@ from typing import Final
 
 from samara.exporter import ops
 from samara.exporter.ir import Function, Node, Value
+from samara.exporter.ir.program import users_of
 from samara.exporter.quantize._clusters import Cluster, find_clusters
 from samara.exporter.quantize.recipe import LayerRecipe, Recipe, nearest
 from samara.exporter.quantize.scheme import (
@@ -132,7 +133,7 @@ def make_plan(
     seen: whether calibration observed a tensor.
     """
     plan = Plan(function, {n: recipe.of(names[n]) for n in function.nodes})
-    users = _users(function)
+    users = users_of(function)
     own = recipe.layers
     forced = {n for n in function.nodes if names[n] in own and own[names[n]].scheme == INT8}
     _find_clamps(plan, users)
@@ -171,18 +172,6 @@ def _used_by(forced: set[Node], node: Node, users: Mapping[Value, list[Node | No
     after = [u for u in users.get(node.outputs[0], []) if u is not None]
     behind = [u for c in after if c.op.clamps is not None for u in users.get(c.outputs[0], [])]
     return any(u in forced for u in (*after, *behind))
-
-
-def _users(function: Function) -> dict[Value, list[Node | None]]:
-    """The users of each value, one entry per use; None stands for the function's outputs."""
-    users: dict[Value, list[Node | None]] = {}
-    for node in function.nodes:
-        for v in node.inputs:
-            if v is not None:
-                users.setdefault(v, []).append(node)
-    for v in function.outputs:
-        users.setdefault(v, []).append(None)
-    return users
 
 
 def _find_clamps(plan: Plan, users: Mapping[Value, list[Node | None]]) -> None:

@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from samara.exporter import ops
 from samara.exporter.ir import Function, Node, Program, Value, constant
+from samara.exporter.ir.program import users_of
 from samara.exporter.quantize._layers import TensorStats
 from samara.exporter.quantize._shapes import channel_axis, channels_of
 from samara.exporter.quantize.scheme import is_product
@@ -83,13 +84,7 @@ def equalize(
 
 def find_pairs(function: Function) -> list[Pair]:
     """Consecutive products of a function, in order."""
-    users: dict[Value, list[Node | None]] = {}
-    for node in function.nodes:
-        for v in node.inputs:
-            if v is not None:
-                users.setdefault(v, []).append(node)
-    for v in function.outputs:
-        users.setdefault(v, []).append(None)
+    users = users_of(function)
     found = []
     for node in function.nodes:
         if not _is_open(node, users):

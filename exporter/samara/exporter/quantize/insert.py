@@ -15,6 +15,7 @@ import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.ir import Array, Function, Node, Value, constant, infer_node
+from samara.exporter.ir.program import reserve
 from samara.exporter.ops import OpSpec
 from samara.exporter.quantize import _weights, bias
 from samara.exporter.quantize._layers import LayerRecord, RangeRecord, TensorStats, WeightRecord
@@ -167,12 +168,7 @@ class _Inserter:
     # ---- writing
 
     def _unique(self, name: str) -> str:
-        found, k = name, 1
-        while found in self.names:
-            k += 1
-            found = f"{name}.{k}"
-        self.names.add(found)
-        return found
+        return reserve(name, self.names)
 
     def _node(self, spec: OpSpec, inputs: Sequence[Value], name: str, **attrs: Any) -> Value:
         """Append a node of one output."""

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Charts as SVG text: bars, grouped bars and lines, linear or logarithmic.
 
-Each function returns one `<svg>` element without any external resource. It stands alone as a file and
-can be put inside a page. Colours follow the reader's light or dark theme. Every text that is given is
-escaped.
+Each function returns one `<svg>` element without external resources, usable as a file or inside a page.
+Colours follow the reader's light or dark theme. All given texts are escaped.
 """
 
 from __future__ import annotations
@@ -42,17 +41,17 @@ _PAD: Final = 14.0
 _TITLE: Final = 24.0
 _TICK: Final = 20.0
 _LEGEND: Final = 20.0
-_NAME_SHARE: Final = 0.42  # of the width, at most, for the names beside bars
+_NAME_SHARE: Final = 0.42  # largest share of the width for the names beside bars
 
 Cell: TypeAlias = float | str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar: its name, and its value, or the text that is printed where there is no value.
+    """A bar: its name, and its value or a text that is printed instead.
 
-    tone: "good", "fair", "poor" or "none" instead of the first series' colour. shown: the text behind the
-    bar instead of the number. tip: what a pointer over it shows. href: where a click leads.
+    tone: "good", "fair", "poor" or "none" instead of the first series' colour. shown: text beside the bar
+    instead of the number. tip: the tooltip. href: the link.
     """
 
     name: str
@@ -72,9 +71,9 @@ def bars(
     width: float = 760.0,
     limit: tuple[float, float] | None = None,
 ) -> str:
-    """A horizontal bar for each row, in the order given; negative values go to the left.
+    """A horizontal bar for each row, in the given order; bars of negative values go to the left.
 
-    log: a logarithmic axis; values must be positive. limit: the axis; values outside it are cut there.
+    log: a logarithmic axis; values must be positive. limit: the axis range; longer bars are cut off.
     """
     cells = [_Group(r.name, (r,)) for r in rows]
     return _bar_chart(cells, (), title, unit, log, width, limit)
@@ -92,8 +91,8 @@ def grouped_bars(
 ) -> str:
     """One horizontal bar of each series for each group, and a legend.
 
-    series: by its name one value per group. A text in place of a value is printed ("does not load"), None
-    is a dash. log: a logarithmic axis; values must be positive.
+    series: {name: one value per group}. A text is printed instead of a bar ("does not load"), None as a
+    dash. log: a logarithmic axis; values must be positive.
     """
     for name, values in series.items():
         if len(values) != len(groups):
@@ -205,7 +204,7 @@ def shortened(text: str, room: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """A name, and the bars beside it."""
+    """A name and its bars."""
 
     name: str
     bars: tuple[Bar, ...]
@@ -224,7 +223,7 @@ def _bar_chart(
     gap = 5.0 if len(series) <= 1 else 9.0
     top = _PAD + (_TITLE if title else 0) + (_LEGEND if len(series) > 1 else 0) + _TICK
     said = ", ".join(t for t in (unit, "logarithmic" if log else "") if t)
-    beside = "" if title or series else said  # the unit stands above the names, where no title is
+    beside = "" if title or series else said  # without a title the unit stands above the names
     names = max((text_width(t) for t in (*(g.name for g in groups), beside)), default=0.0)
     room = min(width * _NAME_SHARE, names)
     left = _PAD + room + 10
@@ -232,7 +231,7 @@ def _bar_chart(
     right = width - _PAD - max((text_width(t) for t in shown), default=0.0) - 8
     right = max(right, left + 80)
     values = [v for g in groups for b in g.bars if (v := _number(b.value, log)) is not None]
-    if log:  # bars grow from a round number, so that the shortest can be seen
+    if log:  # bars start at a round number, so that the shortest is visible
         values += [0.8 * min(values)] if values else []
         axis = _axis(values, True, tight=False, count=6, limit=limit)
     else:
@@ -324,7 +323,7 @@ class _Axis:
     ticks: tuple[float, ...]
 
     def at(self, value: float) -> float:
-        """Where the value lies, from 0 to 1; outside the axis it is cut."""
+        """The value's position on the axis, clipped to 0 … 1."""
         low, high = self.low, self.high
         if self.log:
             value = max(value, 1e-300)
@@ -342,7 +341,7 @@ def _axis(
     zero: bool = False,
     limit: tuple[float, float] | None = None,
 ) -> _Axis:
-    """An axis over the values: up to round numbers unless tight; with 0 if asked."""
+    """An axis over the values, extended to round numbers unless tight, and to 0 if asked."""
     finite = [v for v in values if math.isfinite(v)]
     low, high = (min(finite), max(finite)) if finite else (1.0, 10.0) if log else (0.0, 1.0)
     if zero:
@@ -368,13 +367,13 @@ def _axis(
 
 
 def _step(rough: float) -> float:
-    """1, 2 or 5 times a power of ten, at least `rough`."""
+    """The smallest 1, 2 or 5 times a power of ten that is at least `rough`."""
     power = 10.0 ** math.floor(math.log10(rough))
     return next(s * power for s in (1, 2, 5, 10) if s * power >= rough * (1 - 1e-9))
 
 
 def _log_ticks(low: float, high: float) -> tuple[float, ...]:
-    """Powers of ten around the range, and 2 and 5 times them where the range is short."""
+    """Powers of ten around the range, and their multiples by 2 and 5 if the range is short."""
     first, last = math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9)
     each = (1, 2, 5) if last - first <= 2 else (1,)
     stride = max(1, (last - first) // 8)
@@ -393,7 +392,7 @@ def _runs(
             yield list(run)
 
 
-# ---- pieces of a picture ----
+# ---- SVG elements ----
 
 
 def _chart(parts: Iterable[str], label: str, title: str, width: float, height: float) -> str:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Symbolic integer dims: canonical polynomials over symbols, tensor elements and opaque operations.
 
-Every constructor simplifies, and equal polynomials are equal objects (`==`, `hash`). A
-simplification never changes a value; it may give a value to what would have been an error
-(`(a*b)//b` is `a` even where b may be 0). Symbols are at least 0 unless they say otherwise.
+Every constructor simplifies, so equal polynomials compare equal. A simplification never changes a value,
+but it may remove an error: `(a*b)//b` becomes `a` even if b may be 0. Symbols are at least 0 by default.
 
 dim_ops and dim_proof import this module. When the package is imported they register the functions that
 methods of Dim call, in BUILDERS and by `set_prove`.
@@ -40,7 +39,7 @@ __all__ = ["Dim", "DimLike", "Substitution", "Tri", "as_dim", "build", "sym"]
 
 
 class Tri(enum.Enum):
-    """An answer about dims; UNKNOWN must be handled, so it has no truth value."""
+    """An answer about dims. It has no truth value, so that callers handle UNKNOWN."""
 
     NO = 0
     YES = 1
@@ -53,8 +52,8 @@ class Tri(enum.Enum):
 class Dim:
     """An immutable integer expression; arithmetic follows Python's (`//` and `%` floor)."""
 
-    # `raw` maps monomials to their coefficients, none of them 0; `value` is the constant, or None.
-    # Neither is ever written after construction.
+    # `raw` maps monomials to nonzero coefficients; `value` is the constant, or None.
+    # Neither changes after construction.
     __slots__ = ("_bounds", "_hash", "raw", "value")
     # A numpy scalar on the left leaves the operation to Dim.
     __array_ufunc__ = None
@@ -169,7 +168,7 @@ class Dim:
         return self._hash
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Hashes of strings differ between processes; the cached one must not travel.
+        # Hashes of strings differ between processes, so the cached hash is not pickled.
         return (build, (self.raw,))
 
     def __bool__(self) -> bool:
@@ -207,18 +206,18 @@ class Dim:
         return tuple(rows)
 
     def sole_atom(self) -> Atom | None:
-        """The atom that this dim is, exactly, or None."""
+        """The atom if the dim is exactly one atom, else None."""
         if len(self.raw) != 1:
             return None
         ((mono, coeff),) = self.raw.items()
         return single(mono) if coeff == 1 else None
 
     def atoms(self) -> frozenset[Atom]:
-        """The atoms it is a polynomial of; those inside opaque operations are not listed."""
+        """The polynomial's atoms, without those inside opaque operations."""
         return frozenset(atom for mono in self.raw for atom, _ in mono)
 
     def all_atoms(self) -> frozenset[Atom]:
-        """Every atom it depends on, those inside opaque operations included."""
+        """Every atom it depends on, including those inside opaque operations."""
         found: set[Atom] = set()
         self._collect(found)
         return frozenset(found)
@@ -269,7 +268,7 @@ class Dim:
     # -- meaning ---------------------------------------------------------------------------------
 
     def substitute(self, mapping: Substitution) -> Dim:
-        """The dim with symbols (by name) or any atoms replaced, everywhere, simplified again.
+        """The dim with symbols (by name) or atoms replaced everywhere, and simplified.
 
         ZeroDivisionError when a divisor becomes the constant 0.
         """
@@ -301,11 +300,11 @@ class Dim:
     def evaluate(
         self, symbols: Mapping[str, int] | None = None, reader: Reader | None = None
     ) -> int:
-        """The value, with the runtime's semantics: int64 throughout, both arms of a select.
+        """The value by the runtime's rules: int64 throughout, both arms of a select are evaluated.
 
-        `symbols` gives the symbols' values, `reader` those of Read and Born atoms; KeyError for
-        one that is missing. OverflowError where an intermediate leaves int64,
-        ZeroDivisionError for a divisor of 0.
+        `symbols` gives the symbols' values, `reader` those of Read and Born atoms. Raises KeyError for
+        a missing value, OverflowError for an intermediate outside int64, ZeroDivisionError for a
+        divisor of 0.
         """
         return self._evaluated(symbols or {}, reader, {})
 
@@ -326,9 +325,9 @@ class Dim:
         return total
 
     def bounds(self, env: Bounds | None = None) -> tuple[int | None, int | None]:
-        """The smallest and largest value that could be proved, None where there is none.
+        """The best proven lower and upper bounds, None for an unbounded side.
 
-        `env` tightens what symbols (by name) and atoms know of themselves.
+        `env` tightens the bounds of symbols (by name) and atoms.
         """
         return self.interval(env).ends()
 
@@ -363,7 +362,7 @@ def set_prove(prove: Callable[[Dim, Bounds | None], Interval]) -> None:
 
 
 def build(terms: dict[Monomial, int]) -> Dim:
-    """Take `terms` (no zero coefficients) as a dim."""
+    """A dim of `terms`, which are kept and have no zero coefficients."""
     dim = Dim.__new__(Dim)
     dim.raw = terms
     if not terms:
@@ -436,7 +435,7 @@ def _evaluate_atom(
 def _factor_text(atom: Atom, power: int, alone: bool) -> str:
     text = str(atom)
     bare = not (isinstance(atom, Op) and atom.kind in INFIX)
-    # EQ and LT bind looser than the sum around them, so they are wrapped even alone.
+    # EQ and LT bind more loosely than a sum, so they need parentheses even alone.
     if not bare and (not alone or atom.is_bool):
         text = f"({text})"
     return text if power == 1 else f"{text}**{power}"

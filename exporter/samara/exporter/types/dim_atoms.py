@@ -72,10 +72,10 @@ class Sym:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Element `index` of a small tensor that is in host memory while dims are evaluated.
+    """Element `index` of a small tensor that is in host memory when dims are evaluated.
 
-    `key` stands for the tensor and means nothing here. With `bits` the tensor is float32 and the
-    value is its bit pattern, zero-extended (0 … 2**32 - 1); otherwise it is bool or integer.
+    `key` identifies the tensor and is opaque here. With `bits` the tensor is float32 and the value is
+    its bit pattern, zero-extended (0 … 2**32 - 1); otherwise it is bool or integer.
     """
 
     key: Hashable
@@ -105,7 +105,7 @@ class Born:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """An opaque operation. Built by the functions of this module only, which simplify first."""
+    """An opaque operation. Only the constructors of dim_ops make it, after simplification."""
 
     kind: DimOp
     args: tuple[Dim, ...]
@@ -135,8 +135,7 @@ def _text(op: Op) -> str:
 INFIX = {DimOp.FLOORDIV: "//", DimOp.MOD: " % ", DimOp.EQ: " == ", DimOp.LT: " < "}
 
 Atom = Sym | Read | Born | Op
-# A product of atoms with powers; the empty one is 1. Unordered, so canonical without an order
-# over opaque keys.
+# A product of atoms with powers; the empty one is 1. A set is canonical without an order of opaque keys.
 Monomial = frozenset[tuple[Atom, int]]
 # Keys are names of symbols or atoms; typed Any because Mapping is invariant in its key.
 Bounds = Mapping[Any, tuple[int | None, int | None]]
@@ -173,7 +172,7 @@ def mono_div(a: Monomial, b: Monomial) -> Monomial | None:
 
 
 def single(mono: Monomial) -> Atom | None:
-    """The atom that the monomial is, or None."""
+    """The atom if the monomial is exactly one atom, else None."""
     if len(mono) != 1:
         return None
     ((atom, power),) = mono

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operations on dims that are not polynomial, each simplifying as far as it can prove."""
+"""Non-polynomial operations on dims, which simplify as far as they can prove."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def mod(a: DimLike, b: DimLike) -> Dim:
 
 
 def _divide(a: Dim, b: Dim) -> tuple[Dim, Dim]:
-    """Quotient and rest with a == quotient * b + rest; the rest is 0 where division is exact."""
+    """(quotient, rest) with a == quotient * b + rest; the rest is 0 if the division is exact."""
     if len(b.raw) == 1:
         ((mono, divisor),) = b.raw.items()
         return _divide_term(a, mono, divisor)
@@ -85,7 +85,7 @@ def _divide_term(a: Dim, mono: Monomial, divisor: int) -> tuple[Dim, Dim]:
             rest[m] = coeff
             continue
         if m:
-            # Towards zero: a rest of the same sign keeps interval proofs tight.
+            # Round towards zero: a rest of the same sign keeps interval proofs tight.
             count = abs(coeff) // abs(divisor) * (1 if (coeff < 0) == (divisor < 0) else -1)
         else:
             count = coeff // divisor
@@ -97,12 +97,12 @@ def _divide_term(a: Dim, mono: Monomial, divisor: int) -> tuple[Dim, Dim]:
 
 
 def _divide_exact(a: Dim, b: Dim) -> Dim | None:
-    """The quotient by a sum, when polynomial long division leaves nothing."""
+    """The quotient by a sum, or None if polynomial long division leaves a rest."""
     if any(atom.is_bool for atom in b.atoms()):
         return None
     lead, lead_coeff = _leading(b)
     rest, quotient = a, Dim.const(0)
-    # Long division of what can be divided removes a leading term per step.
+    # Exact long division removes a leading term per step.
     for _ in range(8 * len(a.raw)):
         if rest.value == 0:
             return quotient
@@ -117,7 +117,7 @@ def _divide_exact(a: Dim, b: Dim) -> Dim | None:
 
 
 def _leading(a: Dim) -> tuple[Monomial, int]:
-    """The term of the highest degree, the last in lexical order among those."""
+    """The term of the highest degree, of several the last in lexical order."""
     return max(
         a.raw.items(),
         key=lambda term: (
@@ -128,7 +128,7 @@ def _leading(a: Dim) -> tuple[Monomial, int]:
 
 
 def _cancel(a: Dim, b: Dim) -> tuple[Dim, Dim]:
-    """Numerator and divisor without their common factors; the divisor leads with a plus."""
+    """Numerator and divisor without common factors; the divisor's leading term is positive."""
     common = math.gcd(*a.raw.values(), *b.raw.values())
     if _leading(b)[1] < 0:
         common = -common
@@ -225,7 +225,7 @@ def _leaves(kind: DimOp, dim: Dim) -> Iterator[Dim]:
 
 
 def _dominates(kind: DimOp, a: Dim, b: Dim) -> bool:
-    """Whether b can never be the answer while a is a candidate."""
+    """Whether a rules out b as the result."""
     return provably_ge(b, a) if kind is DimOp.MIN else provably_ge(a, b)
 
 
@@ -252,7 +252,7 @@ def dlt(a: DimLike, b: DimLike) -> Dim:
 
 
 def _sides(gap: Dim) -> tuple[Dim, Dim]:
-    """Both sides of a relation with the same gap up to a positive factor, all signs plus."""
+    """The sides of a relation with this gap up to a positive factor, with positive signs only."""
     step = math.gcd(*gap.raw.values())
     left = {mono: coeff // step for mono, coeff in gap.raw.items() if coeff > 0}
     right = {mono: -coeff // step for mono, coeff in gap.raw.items() if coeff < 0}

@@ -54,7 +54,7 @@ _PROOF_DEPTH = 4
 
 
 def prove(dim: Dim, env: Bounds | None) -> Interval:
-    """Every value the dim can have, as tightly as is known; Dim.interval remembers it."""
+    """The tightest known interval of the dim; Dim.interval caches it."""
     if dim.value is not None:
         return Interval(dim.value, dim.value)
     ranges = {atom: _atom_interval(atom, env) for atom in dim.atoms()}
@@ -66,7 +66,7 @@ def prove(dim: Dim, env: Bounds | None) -> Interval:
 
 
 def _lower(dim: Dim, env: Bounds | None, depth: int) -> int | float:
-    """The best provable lower bound of a sum, looking through floors, minima and maxima."""
+    """The best provable lower bound of a sum; it looks through floors, minima and maxima."""
     if dim.value is not None:
         return dim.value
     ranges = {atom: _atom_interval(atom, env) for atom in dim.atoms()}
@@ -107,7 +107,7 @@ def _term_intervals(dim: Dim, ranges: Mapping[Atom, Interval]) -> Interval:
 
 
 def _shifted_lower(dim: Dim, ranges: Mapping[Atom, Interval]) -> int | float:
-    """A lower bound that sees through `n*m - m`: write each atom as its own bound plus a rest."""
+    """A lower bound that handles `n*m - m`: each atom is written as its bound plus a rest."""
     table: dict[Atom, Dim] = {}
     rests: dict[Atom, Interval] = {}
     for atom, known in ranges.items():
@@ -121,7 +121,7 @@ def _shifted_lower(dim: Dim, ranges: Mapping[Atom, Interval]) -> int | float:
 
 
 def _shift(dim: Dim, table: Mapping[Atom, Dim]) -> Dim:
-    """The polynomial with atoms replaced at the top only: inside operations they keep meaning."""
+    """The polynomial with atoms replaced at the top level, not inside operations."""
     total = Dim.const(0)
     for mono, coeff in dim.raw.items():
         product = Dim.const(coeff)

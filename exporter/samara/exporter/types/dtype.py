@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Element types: the pinned codes that files hold, their short names and their numpy dtypes."""
+"""Element types: their codes in files, short names and numpy dtypes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["DType"]
 class DType(enum.IntEnum):
     """The type of one element; the integer value is stored in files and never reused.
 
-    `I8` is a plain 8-bit integer, `QS8` the same bytes with quantization parameters beside them.
+    `I8` is a plain 8-bit integer, `QS8` has the same bytes and quantization parameters.
     """
 
     F32 = 1
@@ -30,7 +30,7 @@ class DType(enum.IntEnum):
     I32 = 6
     I64 = 7
     BOOL = 8
-    # Known to files and runtimes since 0.3.0; operators name those that they accept.
+    # The following exist since 0.3.0; each operator lists those that it accepts.
     F64 = 9
     BF16 = 10
     I16 = 11
@@ -42,7 +42,7 @@ class DType(enum.IntEnum):
 
     @property
     def code(self) -> int:
-        """The number that files hold."""
+        """The number in files."""
         return int(self)
 
     @property
@@ -80,14 +80,14 @@ class DType(enum.IntEnum):
     def numpy(self) -> np.dtype[Any]:
         """The numpy dtype of its elements, one to an item (i4 and u4 too).
 
-        bf16, i4 and u4 are those of ml_dtypes; UnsupportedError where that is not installed.
+        bf16, i4 and u4 are those of ml_dtypes; UnsupportedError if it is not installed.
         """
         found = _NUMPY.get(self)
         return _ml_dtype(self.public_name) if found is None else found
 
     @property
     def has_numpy(self) -> bool:
-        """Whether `numpy` gives a dtype here: always, but for bf16, i4 and u4 without ml_dtypes."""
+        """Whether `numpy` is available: false only for bf16, i4 and u4 without ml_dtypes."""
         return self in _NUMPY or is_installed("ml_dtypes")
 
     @property
@@ -119,7 +119,7 @@ class DType(enum.IntEnum):
 
     @staticmethod
     def from_numpy(dtype: npt.DTypeLike) -> DType:
-        """The DType with the bytes of a numpy dtype (int8 gives I8, never QS8)."""
+        """The DType of a numpy dtype (int8 gives I8, never QS8)."""
         wanted = np.dtype(dtype)
         found: DType | None = _FROM_NUMPY.get(wanted.newbyteorder("="))
         if found is None and wanted.kind == "V":
@@ -133,7 +133,7 @@ class DType(enum.IntEnum):
 
     @staticmethod
     def parse(text: str | DType) -> DType:
-        """The DType of a short name (`f32`, `qs8`) or of one of numpy's; a DType stays itself."""
+        """The DType with a short name (`f32`, `qs8`) or numpy name; a DType is returned unchanged."""
         if isinstance(text, DType):
             return text
         found = _BY_NAME.get(text)

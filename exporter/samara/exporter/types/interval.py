@@ -7,12 +7,12 @@ import math
 
 __all__ = ["ANY", "Interval"]
 
-# An end is an int or an infinity; only the infinities are floats, so comparisons stay exact.
+# Only infinities are floats, so comparisons stay exact.
 End = int | float
 
 
 class Interval:
-    """All integers from `lo` to `hi`, both included; an infinite end is open. Never empty."""
+    """All integers from `lo` to `hi`, both included; infinite if unbounded. Never empty."""
 
     __slots__ = ("hi", "lo")
 
@@ -22,11 +22,11 @@ class Interval:
 
     @staticmethod
     def of(lo: int | None, hi: int | None) -> Interval:
-        """The interval whose missing ends (None) are open."""
+        """The interval with these ends; None is unbounded."""
         return Interval(-math.inf if lo is None else lo, math.inf if hi is None else hi)
 
     def ends(self) -> tuple[int | None, int | None]:
-        """Both ends, None for an open one."""
+        """Both ends, None for an unbounded one."""
         return _finite(self.lo), _finite(self.hi)
 
     def __add__(self, other: Interval) -> Interval:
@@ -40,7 +40,7 @@ class Interval:
         return Interval(min(products), max(products))
 
     def power(self, exponent: int) -> Interval:
-        """The values of x**exponent (exponent >= 1) for x in here."""
+        """The values of x**exponent (exponent >= 1) for x in this interval."""
         low, high = _power(self.lo, exponent), _power(self.hi, exponent)
         if exponent % 2:
             return Interval(low, high)
@@ -48,14 +48,14 @@ class Interval:
         return Interval(0 if crosses else min(low, high), max(low, high))
 
     def floordiv(self, other: Interval) -> Interval:
-        """The values of x // y; anything where y may be zero or negative."""
+        """The values of x // y; unbounded if y may be zero or negative."""
         if other.lo < 1:
             return ANY
         quotients = [_divide(x, y) for x in (self.lo, self.hi) for y in (other.lo, other.hi)]
         return Interval(min(quotients), max(quotients))
 
     def join(self, other: Interval) -> Interval:
-        """The smallest interval that holds both."""
+        """The smallest interval that contains both."""
         return Interval(min(self.lo, other.lo), max(self.hi, other.hi))
 
     def meet(self, other: Interval) -> Interval:
@@ -86,9 +86,9 @@ def _power(x: End, exponent: int) -> End:
 
 
 def _divide(x: End, y: End) -> End:
-    """floor(x / y) for y >= 1, as a limit where an end is open."""
+    """floor(x / y) for y >= 1; a limit if x or y is infinite."""
     if not isinstance(x, int):
-        # Some finite y lies below an infinite one, so the quotient is still unbounded.
+        # y takes finite values too, so the quotient stays unbounded.
         return x
     if not isinstance(y, int):
         return -1 if x < 0 else 0

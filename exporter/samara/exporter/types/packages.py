@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Python packages that only some features need: one error where they are not installed."""
+"""Optional Python packages, and the error for missing ones."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _MODULES: Final = {"pillow": "PIL", "scikit-learn": "sklearn"}
 
 
 def missing(what: str, *packages: str, kind: type[SamaraError] = UnsupportedError) -> SamaraError:
-    """The error of a feature whose Python packages are not installed.
+    """The error for a feature whose Python packages are not installed.
 
-    what: the feature, as the subject of "needs". packages: the names that pip takes. The message
-    names those that are missing, the fix is the command that installs all of them.
+    what: the feature, as the subject of "needs". packages: their names for pip. The message names the
+    missing ones, the fix is the command that installs all.
     """
     absent = [p for p in packages if not is_installed(p)] or list(packages)
     names = " and ".join(filter(None, (", ".join(absent[:-1]), absent[-1])))

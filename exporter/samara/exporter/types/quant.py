@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantization parameters of a tensor: one set for all of it, per channel, or per block."""
+"""Quantization parameters of a tensor: per tensor, per channel, or per block."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ class Quant:
     """real = (q - zero_point) * scale, with float32 scales and int8 zero points.
 
     Per tensor: `axis` is None, one scale. Per axis: `scales[i]` belongs to index i of `axis`.
-    Per block: each run of `block` neighbours along `axis` shares a scale (the last run may be
-    short); scales are laid out as the tensor is, with `axis` shortened to the number of blocks,
-    flattened in C order. There are as many zero points as scales. Scales are held as Python
-    floats that are exactly float32.
+    Per block: each run of `block` neighbours along `axis` shares a scale (the last run may be shorter).
+    Scales have the tensor's shape with `axis` reduced to the number of blocks, flattened in C order.
+    There are as many zero points as scales. Scales are Python floats that are exactly float32.
     """
 
     scales: tuple[float, ...]
@@ -45,7 +44,7 @@ class Quant:
                     f"scale {index} is {scale}, expected a finite positive normal float32",
                     fix="calibrate with data that is finite and not constantly zero",
                 )
-            # The largest float32 first: numpy warns when it rounds beyond it.
+            # Compare with the largest float32 first, because numpy warns when rounding overflows.
             if scale > float(np.finfo(np.float32).max) or float(np.float32(scale)) != scale:
                 raise QuantizationError(
                     f"scale {index} is {scale!r}, which is not exactly a float32",
@@ -98,13 +97,13 @@ class Quant:
 
     @property
     def scale(self) -> float:
-        """The only scale; QuantizationError where there are several."""
+        """The only scale; QuantizationError if there are several."""
         self._require_per_tensor()
         return self.scales[0]
 
     @property
     def zero_point(self) -> int:
-        """The only zero point; QuantizationError where there are several."""
+        """The only zero point; QuantizationError if there are several."""
         self._require_per_tensor()
         return self.zero_points[0]
 
@@ -117,7 +116,7 @@ class Quant:
         return np.array(self.zero_points, dtype=np.int32)
 
     def expected_count(self, shape: tuple[int, ...]) -> int:
-        """How many scales a tensor of this shape needs."""
+        """The number of scales for a tensor of this shape."""
         if self.axis is None:
             return 1
         if self.axis >= len(shape):
@@ -128,7 +127,7 @@ class Quant:
         return math.prod(shape[: self.axis]) * blocks * math.prod(shape[self.axis + 1 :])
 
     def with_axis(self, axis: int | None) -> Quant:
-        """The same parameters along another axis, for a tensor whose dims have moved."""
+        """The same parameters along another axis, for a tensor with permuted dims."""
         return Quant(self.scales, self.zero_points, axis, self.block)
 
     def _require_per_tensor(self) -> None:

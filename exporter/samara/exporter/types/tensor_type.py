@@ -19,7 +19,7 @@ MAX_RANK = 8  # the runtime keeps shapes in arrays of this size
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """`shape` takes ints and dims and holds dims; `quant` goes with quantized dtypes only."""
+    """`shape` accepts ints and dims and holds dims; `quant` is for quantized dtypes only."""
 
     dtype: DType
     shape: tuple[Dim, ...]
@@ -72,11 +72,11 @@ class TensorType:
 
     @property
     def is_static(self) -> bool:
-        """Whether every dim is a number."""
+        """Whether every dim is constant."""
         return all(dim.is_static for dim in self.shape)
 
     def static_shape(self) -> tuple[int, ...]:
-        """The shape as numbers; ShapeError when a dim is symbolic."""
+        """The shape as numbers; ShapeError if a dim is symbolic."""
         if not self.is_static:
             raise ShapeError(
                 f"the shape {self} is symbolic, numbers are needed here",
@@ -104,11 +104,11 @@ class TensorType:
         return TensorType(self.dtype, shape, self.quant)
 
     def with_shape(self, shape: Iterable[DimLike]) -> TensorType:
-        """The type with another shape; quantization parameters stay."""
+        """The type with another shape and the same quantization parameters."""
         return TensorType(self.dtype, tuple(as_dim(dim) for dim in shape), self.quant)
 
     def with_dtype(self, dtype: DType, quant: Quant | None = None) -> TensorType:
-        """The type with another dtype and, for a quantized one, its parameters."""
+        """The type with another dtype, and parameters if it is quantized."""
         return TensorType(dtype, self.shape, quant)
 
     def __str__(self) -> str:

@@ -38,7 +38,7 @@ def count_text(count: int | None) -> str:
 def table(
     heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: Collection[int] = ()
 ) -> str:
-    """Columns padded to their widest cell, `right` naming those that are flush right."""
+    """Columns padded to their widest cell; `right` lists the right-aligned ones."""
     widths = [max(len(r[i]) for r in (heads, *rows)) for i in range(len(heads))]
 
     def line(cells: Sequence[str]) -> str:

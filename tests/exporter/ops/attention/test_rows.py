@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""attention and its gradient rule beside PyTorch's, in float64; what is refused."""
+"""attention and its gradient rule against PyTorch's in float64; refusals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from samara.exporter.testing import Array
 from samara.exporter.types import UnsupportedError
 
 B, HEADS, S, T, D, DV = 2, 3, 7, 9, 4, 5
-SCALE = 0.5  # exact in float32, as attributes are kept
+SCALE = 0.5  # exact in float32, the dtype of attributes
 
 
 @pytest.mark.parametrize("layout", ["bhsd", "bshd"])

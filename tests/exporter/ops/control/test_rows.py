@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What control operators compute, and the types they derive from their bodies."""
+"""Results of control operators, and their types from those of their bodies."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def test_values_that_do_not_travel(value: Any, what: str) -> None:
 
 
 def types_of(infer: Any, *inputs: TensorType) -> tuple[TensorType, ...]:
-    """What a node of an operator with this rule has for results."""
+    """The output types of a node with this rule."""
     op = samara.register_op("a::typed", reference=lambda *xs: xs, infer=infer)
     program = ProgramBuilder()
     b = program.function("main")
@@ -201,7 +201,7 @@ def test_passes_leave_it_alone() -> None:
 
     def f(x: Any) -> Any:
         h = op(conv(x), by=3)
-        return conv(h) + op(conv(x), by=3)  # the second call is not taken for the first
+        return conv(h) + op(conv(x), by=3)  # two calls of one operator stay distinct
 
     program = samara.trace(f, (samara.ones(1, 2, 3, 3),), input_names=["x"])
     optimized, _ = run_passes(program, PIPELINE, check=True)

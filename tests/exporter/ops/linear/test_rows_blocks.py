@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights in blocks: what the references compute, and what the shape rules refuse."""
+"""Weights in blocks: results of the references, and refusals of the shape rules."""
 
 from __future__ import annotations
 

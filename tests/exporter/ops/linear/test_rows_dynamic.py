@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Dynamic quantization: rows of every kind, and what the shape rules refuse."""
+"""Dynamic quantization: matrix rows of every kind, and refusals of the shape rules."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Known answers of operators that move elements, and what their shape rules decide."""
+"""Known answers of operators that move elements, and their shape rules."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_pads() -> None:
     assert ops.pad(x, pads=(-1, 2)).tolist() == [2, 3, 0, 0]
     assert ops.pad(x, pads=(2, -1), mode="wrap").tolist() == [1, 2, 1, 2]
     assert ops.pad(x, np.int32(7), pads=(-3, 2)).tolist() == [7, 7]
-    # Padding at the back does not make up for more than there is cut off the front.
+    # Padding at the end does not offset cropping beyond the size at the front.
     with pytest.raises(ShapeError, match="less than nothing"):
         infer(ops.pad, [f32(3)], pads=(-5, 6))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Known answers of backward operators; tests/ops/test_gradients.py has their forward operators."""
+"""Known answers of backward operators; tests/ops/test_gradients.py checks the forward operators."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_softmax_grad() -> None:
 
 
 def test_layer_norm_grad() -> None:
-    # The unit row is (-1, 1): a gradient along it, or equal everywhere, changes nothing.
+    # The normalized row is (-1, 1): a gradient along it, or a constant one, gives 0.
     x = _f64([1, 3], [5, 9])
     dx, dscale, dbias = ops.layer_norm_grad(_f64([2, 2], [-3, 3]), x, eps=0)
     np.testing.assert_allclose(dx, np.zeros((2, 2)), atol=1e-12)
@@ -63,7 +63,7 @@ def test_group_norm_grad_of_one_group_is_that_of_layer_norm() -> None:
 
 
 def test_gradients_through_the_statistics_of_a_batch() -> None:
-    """Mean and variance are outputs like any other, for those who follow them."""
+    """Mean and variance are outputs with gradients too."""
     x = _f64([1, 10], [3, 30])
     outputs = ops.batch_norm(x)
     attrs = ops.batch_norm.complete({})
@@ -81,7 +81,7 @@ def test_gradients_through_the_statistics_of_a_batch() -> None:
 
 
 def test_only_wanted_gradients() -> None:
-    """A rule gives one gradient per input there is, None for those that nobody wants."""
+    """A rule gives one gradient per present input, None for those not asked for."""
     x, scale = _f64([1, 2]), _f64(1, 1)
     rule = ops.layer_norm.grad
     assert rule is not None

@@ -64,7 +64,7 @@ def test_group_norm_between_instance_and_layer_norm() -> None:
 def test_lrn_of_even_size_has_fewer_before() -> None:
     x = np.array([[1, 2, 3, 4]], np.float32)
     got = ops.lrn(x, size=2, alpha=2.0, beta=1.0, bias=0.0)
-    # Channel i meets i and i + 1: (size - 1) // 2 = 0 before.
+    # The window of channel i is i and i + 1, because (size - 1) // 2 = 0 channels precede it.
     np.testing.assert_allclose(got, [[1 / 5, 2 / 13, 3 / 25, 4 / 16]], rtol=1e-6)
 
 

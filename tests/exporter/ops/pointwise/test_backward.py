@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""activation_grad: what tests of all operators do not ask: the slopes themselves, and kinks."""
+"""activation_grad: the slopes and the kinks, which tests of all operators do not check."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_dtypes_stay(dtype: Any) -> None:
 
 
 def test_rules_are_one_call() -> None:
-    """The rule of each activation is this operator, with its own attributes."""
+    """The gradient rule of each activation is this operator with the activation's attributes."""
     x = np.linspace(-4, 4, 9)
     for op, attrs, kind in (
         (ops.relu, {}, "relu"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Known answers of operators that broadcast, and what their shape rule decides."""
+"""Known answers of broadcasting operators, and their shape rule."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_broadcasting_of_symbols() -> None:
     fixed = _infer((5,), (M,))
     assert fixed.result.shape == (5,)
     assert [g.relation for g in fixed.guards] == ["le"]
-    # At least 2, so it cannot be the one that broadcasts.
+    # M + 2 is at least 2, so only N may broadcast.
     wide = _infer((M + 2,), (N,))
     assert wide.result.shape == (M + 2,)
 

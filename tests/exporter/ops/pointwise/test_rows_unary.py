@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Known answers of element by element operators."""
+"""Known answers of elementwise operators."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Known answers of the random numbers, and what dropout makes of them."""
+"""Known answers of the random numbers, and dropout."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lstm and gru and their gradient rules beside PyTorch's modules, in float64; what is refused."""
+"""lstm, gru and their gradient rules against PyTorch's modules in float64; refusals."""
 
 from __future__ import annotations
 

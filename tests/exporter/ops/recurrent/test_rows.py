@@ -64,7 +64,7 @@ def test_lengths_freeze_the_state() -> None:
     np.testing.assert_array_equal(y[2:, :, 1], 0)
     np.testing.assert_allclose(h[:, 1], last[:, 1], rtol=1e-6)
     np.testing.assert_allclose(y[:2, :, 1], short[:, :, 1], rtol=1e-6)
-    # Backwards a row begins at its own last element.
+    # In reverse, a sequence starts at its own last element.
     back, state = ops.gru(x, w, r, None, np.array([4, 2], np.int32), hidden=4, direction="reverse")
     alone, ended = ops.gru(x[:2, 1:], w, r, hidden=4, direction="reverse")
     np.testing.assert_allclose(back[:2, :, 1:], alone, rtol=1e-6)

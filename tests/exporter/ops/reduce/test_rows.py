@@ -20,7 +20,7 @@ def test_sums_and_means() -> None:
     assert ops.reduce_sum(X, axes=()).tolist() == X.tolist()
     big = np.full(2**12, 2.0**24, np.float32)
     big[1:] = 1
-    # A float32 running sum would lose every one of the ones.
+    # A float32 running sum would lose all the ones.
     assert ops.reduce_sum(big, axes=(0,)).item() == 2**24 + 4095 + 1
 
 

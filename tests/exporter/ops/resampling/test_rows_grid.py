@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Known answers of grid_sample, and PyTorch's."""
+"""Known answers of grid_sample, and comparison with PyTorch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def row(*values: float) -> np.ndarray:
 
 
 def at(x: np.ndarray, *points: float, **how: Any) -> list[float]:
-    """Samples of a row at these coordinates along it."""
+    """Samples of an image row at these coordinates."""
     grid = np.array([[v, 0] for v in points], np.float32).reshape(1, 1, -1, 2)
     got: list[float] = ops.grid_sample(x, grid, **how).ravel().tolist()
     return got
@@ -43,7 +43,7 @@ def test_nearest_and_beyond() -> None:
 def test_cubic() -> None:
     x = row(*range(8))
     how: dict[str, Any] = {"mode": "cubic", "align_corners": True}
-    assert at(x, -3 / 7, 0, **how) == pytest.approx([2, 3.5])  # an element, and between two
+    assert at(x, -3 / 7, 0, **how) == pytest.approx([2, 3.5])  # at an element, and between two
     assert at(row(3, 3, 3, 3, 3), 0.1, 0.3, **how) == pytest.approx([3, 3])
     assert at(row(1, 1), 1, 1.5, **how) == pytest.approx([1, 0.87890625 - 0.10546875])
 

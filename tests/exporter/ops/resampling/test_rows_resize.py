@@ -35,13 +35,13 @@ def test_linear() -> None:
     assert resized(line(0, 4), 4, mode="linear") == [0, 1, 3, 4]
     assert resized(line(0, 4), 3, mode="linear", coordinate="align_corners") == [0, 2, 4]
     assert resized(line(0, 4, 8), 6, mode="linear", coordinate="asymmetric") == [0, 2, 4, 6, 8, 8]
-    # Halving with antialias averages with weights 1 3 3 1 instead of picking two neighbours.
+    # Halving with antialias averages with weights 1 3 3 1 instead of two neighbours.
     smooth = resized(line(0, 0, 8, 0, 0, 0, 0, 0), 4, mode="linear", antialias=True)
     assert smooth == [1, 3, 0, 0]
 
 
 def test_scale_differs_from_the_ratio() -> None:
-    # floor(3 * 0.9) = 2; the scale, not 2/3, places the samples.
+    # floor(3 * 0.9) = 2; sample positions follow the scale 0.9, not 2/3.
     got = resized(line(0, 1, 2), 2, 0.9, mode="linear")
     assert got == pytest.approx([0.5 / 0.9 - 0.5, 1.5 / 0.9 - 0.5], rel=1e-6)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Known answers of cross-entropy; those with several decimals come from PyTorch 2.13.0."""
+"""Known answers of cross-entropy; values with several decimals come from PyTorch 2.13.0."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimiser steps: known answers, some hundred steps of PyTorch's, and what is refused."""
+"""Optimiser steps: known answers, some hundred steps against PyTorch, refusals."""
 
 from __future__ import annotations
 

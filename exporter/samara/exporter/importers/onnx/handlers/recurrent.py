@@ -63,8 +63,14 @@ def _hidden(n: NodeContext, r: Value) -> int:
     return hidden
 
 
-def _results(n: NodeContext, op: str, batch_first: bool, *inputs: Any, **attrs: Any) -> list[Value]:
-    """ONNX's Y is [T, D, N, H], or [N, T, D, H] in batch-first layout."""
+def _fused(n: NodeContext, op: str, **attrs: Any) -> list[Value]:
+    """The node as one operator. ONNX's Y is [T, D, N, H], or [N, T, D, H] in batch-first layout."""
+    x, batch_first = _sequence(n)
+    r = n.value(2)
+    inputs = [x, n.value(1), r, n.optional(3), _lengths(n), _state(n, 5, batch_first)]
+    if op == "lstm":
+        inputs += [_state(n, 6, batch_first), n.optional(7)]
+    attrs |= {"hidden": _hidden(n, r), "direction": n.attr("direction", "forward")}
     if not batch_first:
         return list(n.final(op, *inputs, **attrs))
     return _batch_first(n, n.emit(op, *inputs, **attrs))
@@ -143,25 +149,7 @@ def lstm(n: NodeContext) -> Any:
             steps.append(lstm_step(n, picked(n, given.r, d), p, fs, clip, input_forget))
             extra.append(_summed(n, _halves(n, given, d, 4)))
         return _finished(n, recurrence(n, given, steps, extra), batch_first)
-    x, batch_first = _sequence(n)
-    r = n.value(2)
-    return _results(
-        n,
-        "lstm",
-        batch_first,
-        x,
-        n.value(1),
-        r,
-        n.optional(3),
-        _lengths(n),
-        _state(n, 5, batch_first),
-        _state(n, 6, batch_first),
-        n.optional(7),
-        hidden=_hidden(n, r),
-        direction=n.attr("direction", "forward"),
-        clip=clip,
-        input_forget=input_forget,
-    )
+    return _fused(n, "lstm", clip=clip, input_forget=input_forget)
 
 
 @onnx_op("GRU")
@@ -181,20 +169,4 @@ def gru(n: NodeContext) -> Any:
             steps.append(gru_step(n, picked(n, given.r, d), inner, fs, clip, linear))
             extra.append(outer)
         return _finished(n, recurrence(n, given, steps, extra), batch_first)
-    x, batch_first = _sequence(n)
-    r = n.value(2)
-    return _results(
-        n,
-        "gru",
-        batch_first,
-        x,
-        n.value(1),
-        r,
-        n.optional(3),
-        _lengths(n),
-        _state(n, 5, batch_first),
-        hidden=_hidden(n, r),
-        direction=n.attr("direction", "forward"),
-        linear_before_reset=linear,
-        clip=clip,
-    )
+    return _fused(n, "gru", clip=clip, linear_before_reset=linear)
