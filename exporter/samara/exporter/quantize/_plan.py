@@ -99,7 +99,7 @@ def resolve_layers(functions: Iterable[Function], recipe: Recipe) -> dict[str, L
     names = layer_names(functions)
     fused: dict[Node, Node] = {}
     for function in functions:
-        users = _users(function)
+        users = users_of(function)
         fused |= {clamp: n for n in function.nodes if (clamp := _clamp_of(n, users)) is not None}
     known: dict[str, str] = {}
     for node in names:
