@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The op table: one declaration per IR operator. The imports below fill it; then it is closed.
 
-A folder per family holds `rows*.py` (the declarations), `grad*.py` (the gradient rules they name)
-and `backward.py` (the declarations of backward operators). The files beside the folders are for all.
+A folder per family holds `rows*.py` (the declarations), `grad*.py` (the gradient rules that they name) and
+`backward.py` (the declarations of backward operators). All families use the files beside the folders.
 """
 
 from samara.exporter.ops.attention.rows import attention as attention

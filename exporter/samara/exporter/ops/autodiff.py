@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradient rules: what a rule sees of one application of an operator.
+"""Gradient rules, and their view of one application of an operator.
 
-A rule is written once, with op functions, so the eager tape, gradients of Programs and the numpy
-references all use the same object.
+A rule is written once, with op functions: the eager tape, gradients of Programs and the numpy references use the
+same rule.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ def _zero(ctx: GradContext) -> tuple[None, ...]:
 
 
 NO_GRAD: Final[Rule] = _zero
-"""The rule of an operator whose results do not move with its inputs (comparisons, indices)."""
+"""The rule of an operator whose gradient is zero everywhere (comparisons, indices)."""
 
 
 def once(what: str) -> Rule:
-    """The rule of a backward operator that cannot be differentiated again; it says so."""
+    """The rule of a backward operator that cannot be differentiated again: it raises UnsupportedError."""
 
     def refuse(ctx: GradContext) -> Sequence[Any]:
         raise UnsupportedError(
@@ -40,7 +40,7 @@ def once(what: str) -> Rule:
 
 
 def inference_only(what: str) -> Rule:
-    """The rule of an operator that has no gradient here although it moves with its inputs."""
+    """The rule of an operator without a gradient, although one exists mathematically: it raises UnsupportedError."""
 
     def refuse(ctx: GradContext) -> Sequence[Any]:
         raise UnsupportedError(
@@ -53,12 +53,11 @@ def inference_only(what: str) -> Rule:
 
 
 class GradContext:
-    """What a gradient rule sees of one application of an operator.
+    """The argument of a gradient rule: one application of an operator.
 
-    `dys`: the gradient of each output, None where nothing flows back; `dy` is the first. Saved
-    inputs and outputs (`OpSpec.saves`) and attributes read as fields: `ctx.x`, `ctx.axis`. A saved
-    variadic input is a tuple; an absent optional one None. A rule returns one gradient (or None)
-    per input.
+    dys: the gradient of each output, None for zero; `dy` is the first. Saved inputs and outputs (`OpSpec.saves`)
+    and attributes are fields: `ctx.x`, `ctx.axis`. A saved variadic input is a tuple, an absent optional one
+    None. A rule returns one gradient (or None) per input.
     """
 
     __slots__ = ("attrs", "dtypes", "dys", "needed", "op", "saved", "shapes")
@@ -83,7 +82,7 @@ class GradContext:
         self.needed = needed
 
     def __getattr__(self, name: str) -> Any:
-        # Only names that are no slot come here.
+        # Python calls this only for names without a slot.
         if name in self.saved:
             return self.saved[name]
         try:
@@ -111,7 +110,7 @@ class GradContext:
         raise KeyError(f"{self.op.name} has no input {name!r}")
 
     def needs(self, which: str | int) -> bool:
-        """Whether the gradient of an input (by name or position) is wanted."""
+        """Whether the gradient of an input (by name or position) is needed."""
         i = self.index(which) if isinstance(which, str) else which
         return i < len(self.needed) and self.needed[i]
 
@@ -152,10 +151,9 @@ def dtype_of(value: Any) -> DType:
 
 
 def beside(like: Any, op: OpSpec, **attrs: Any) -> Any:
-    """An operator without tensor inputs, applied where `like` lives.
+    """The result of an operator without tensor inputs, as an operand beside `like`.
 
-    A type whose sizes may be symbolic has a method `__samara_beside__(op, attrs)` for it; others
-    take an array as a constant.
+    Types with symbolic sizes have a method `__samara_beside__(op, attrs)`; others take an array as a constant.
     """
     hook = getattr(like, "__samara_beside__", None)
     return op(**attrs) if hook is None else hook(op, attrs)
@@ -169,7 +167,7 @@ def context_of(
     dys: Sequence[Any],
     needed: Sequence[bool] | None = None,
 ) -> GradContext:
-    """The context of one application whose inputs and outputs are all at hand."""
+    """The context of one application whose inputs and outputs are all known."""
     return GradContext(
         op,
         attrs,

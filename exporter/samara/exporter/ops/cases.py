@@ -10,7 +10,7 @@ from samara.exporter.ops.spec import Case
 
 Shape = tuple[int, ...]
 
-# Ranks 0 to 5 and the sizes around vector widths; each family takes some of them.
+# Ranks 0 to 5 and sizes around vector widths; each family uses some of them.
 SHAPES: tuple[Shape, ...] = (
     (),
     (0,),

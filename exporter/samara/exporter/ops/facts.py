@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rows of the op table say about their operator in one word or two, for passes to ask."""
+"""Properties of operators in the rows of the op table, for passes to query."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from samara.exporter.types import DType, TensorType
 
 
 class Kind(enum.Enum):
-    """What an operator does with the elements of its operands.
+    """How an operator combines the elements of its operands.
 
     SOURCE: makes elements from attributes, dims, numbers or a random key.
-    POINTWISE: an element of the result depends on one element of each operand, those at its place
-        after broadcasting.
-    CONVERTING: as POINTWISE, but it changes how numbers are represented, not what they mean.
-    MOVING: the results hold elements of the operands at other places, and perhaps a padding value.
-    REDUCING: sums, extremes, sorting and searching, along axes.
+    POINTWISE: an element of the result depends on one element of each operand, at the same position after
+        broadcasting.
+    CONVERTING: as POINTWISE; changes the representation of numbers, not their values.
+    MOVING: moves elements of the operands to other positions; may add a padding value.
+    REDUCING: sums, maxima and minima, sorting and searching, along axes.
     PRODUCT: sums of products of two operands.
-    WINDOW: a window slides over the spatial axes, without weights.
-    RESAMPLING: elements are interpolated at computed places.
-    NORMALISING: scales a row, or a channel, by statistics of it.
+    WINDOW: a window without weights slides over the spatial axes.
+    RESAMPLING: elements are interpolated at computed positions.
+    NORMALISING: scales a row, or a channel, by its own statistics.
     RECURRENT: steps along a sequence with a state.
     TRANSFORM: a linear-algebra or signal transform of whole rows or matrices.
     LOSS: a loss and its gradient.
     UPDATE: an optimizer's step.
-    CONTROL: calls functions of the Program, or code outside of it.
+    CONTROL: calls functions of the Program, or other code.
     """
 
     SOURCE = enum.auto()
@@ -54,8 +54,8 @@ class Eager(enum.Enum):
     REFERENCE: its reference.
     NUMPY: a faster NumPy function, which eager.py holds.
     KERNEL: the C kernel, whatever the size; the reference for dtypes that C lacks.
-    LARGE: the C kernel where the first operand is large, element by element; else the reference.
-    LARGE_REDUCTION: the same, and the result has another shape.
+    LARGE: the C kernel if the first operand is large, for elementwise operators; else the reference.
+    LARGE_REDUCTION: the same for a result of another shape.
     """
 
     REFERENCE = enum.auto()
@@ -69,7 +69,7 @@ class WeightForm(enum.Enum):
     """How a file stores a constant that an operator reads as weights (docs/reference/format.md).
 
     CONV: panels of [O, k..., C / groups], `groups` being the operator's attribute.
-    MATMUL: panels of [K, N], or of [N, K] where the attribute `transpose_w` is set.
+    MATMUL: panels of [K, N], or of [N, K] if the attribute `transpose_w` is set.
     BLOCKS: panels of 4-bit [N, K]; of 8 bits as MATMUL of [N, K].
     BIAS: row-major, padded so that kernels may read past its end.
     """
@@ -81,10 +81,9 @@ class WeightForm(enum.Enum):
 
 
 class Ends(enum.Enum):
-    """Whether a run may end in an operator because of the values that it meets: an index out of
-    range, a divisor of 0.
+    """Whether values can make an operator end the run with an error: an index out of range, a divisor of 0.
 
-    INTEGERS: where the first operand holds integers.
+    INTEGERS: only if the first operand has integers.
     """
 
     NEVER = enum.auto()
@@ -93,8 +92,8 @@ class Ends(enum.Enum):
 
 
 class Epilogue(enum.Flag):
-    """What an operator can do with its float32 results before it writes them: add a residual, the
-    fourth input, then clamp (attributes `lo` and `hi`), then apply an activation (`post`).
+    """Steps that an operator can apply to its float32 results before it writes them: add a residual (the fourth
+    input), then clamp (attributes `lo` and `hi`), then apply an activation (`post`).
     """
 
     NONE = 0
@@ -108,8 +107,8 @@ class Epilogue(enum.Flag):
 class Post:
     """An activation as the `post` of an epilogue.
 
-    when: what attributes of the activation must be. takes: attributes of the epilogue, and those of
-    the activation that they hold.
+    when: required attributes of the activation. takes: attributes of the epilogue, and the attributes of the
+    activation that they store.
     """
 
     name: str
@@ -117,7 +116,7 @@ class Post:
     takes: Mapping[str, str] = field(default_factory=dict)
 
     def attrs(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The epilogue's attributes for an activation with these; None where it is another one."""
+        """The epilogue's attributes for an activation with these; None if it is another activation."""
         if any(given[k] != v for k, v in self.when.items()):
             return None
         return {"post": self.name, **{k: given[v] for k, v in self.takes.items()}}
@@ -158,8 +157,8 @@ HALF_WEIGHTS: Final = Newer(
 class Tolerance:
     """How far a float32 result may be from the reference: |got - want| <= absolute + relative |want|.
 
-    rounds: results are numbers that the operator makes, so that float16 and bfloat16, computed in
-    float32, round once more. Integers are exact. docs/reference/numerics.md describes the table.
+    rounds: the operator computes new numbers, so that float16 and bfloat16, computed in float32, are rounded once
+    more. Integers are exact. docs/reference/numerics.md describes the table.
     """
 
     absolute: float
@@ -182,17 +181,17 @@ _F64: Final = (1e-12, 1e-12)  # over the C library; sums in any order
 # A unit in the last place, and the smallest number.
 _UNITS: Final = {DType.F16: (2.0**-23, 2.0**-10), DType.BF16: (0.0, 2.0**-7)}
 
-# Of most operators.
+# The tolerance of most operators.
 BOUNDED: Final = Tolerance(1e-6, 2e-6)
 # Results are elements of the operands, or small integers: exact in every dtype.
 UNCHANGED: Final = Tolerance(0.0, 0.0, rounds=False)
-# Exact in float32 and float64, for IEEE arithmetic leaves no choice.
+# Exact in float32 and float64, because IEEE arithmetic fixes the result.
 ROUNDED: Final = Tolerance(0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """An ONNX operator that says the same of the same inputs.
+    """An ONNX operator with the same result for the same inputs.
 
     kind: its name. attrs: the attributes that both have, by the same names.
     """
@@ -207,32 +206,29 @@ Clamps = Callable[[Mapping[str, Any]], tuple[float, float]]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RowFacts:
-    """The part of a row that passes ask, so that they need not know operators by name.
+    """The part of a row that passes query, so that they need not know operators by name.
 
-    kind: what it does with elements.
-    int8_sums: where its weights are int8, products are added up in int32, activations being int8
-        or rounded to it.
+    kind: how it combines elements.
+    int8_sums: with int8 weights, products are added in int32; activations are int8 or rounded to it.
     tolerance: how far results may be from the reference.
     eager: how it runs outside of a Program. is_view: results may then share the first input's memory.
-    strided: inputs that C reads with a pixel stride of their own, so that they may be cut out of
-        others without a copy.
-    weights: in which form a file stores these inputs where they are constants.
+    strided: inputs that C reads with a pixel stride, so that they may be views of a larger tensor.
+    weights: how a file stores these inputs if they are constants.
     newer: forms that need a newer runtime than `since`.
-    epilogue: what it can do to its results before it writes them.
-    posts: what it is as the activation of an epilogue. clamps: the limits, where it is a clamp.
-    parameters: inputs that stand beside the data and have axes of their own.
-    integer: what int8 does with it, and as which operator. build: how a node of that is made.
-    copies: float results are elements of the inputs, bit by bit. settled: every float operation of it
-        is settled, so that all devices give the same bits.
+    epilogue: steps that it can apply to its results before it writes them.
+    posts: its names as the activation of an epilogue. clamps: the limits, if it is a clamp.
+    parameters: inputs that are parameters, whose axes are not those of the data.
+    integer: its int8 form. build: how a node of an integer operator is made.
+    copies: float results are elements of the inputs, bit by bit. settled: every float operation is fixed, so that
+        all devices give the same bits.
     masks: an infinity among its constants is a mask or a bound.
-    ends: whether a run may end in it. cheap: it costs little, and may as well be computed.
+    ends: whether values can make it end the run. cheap: it costs little, so computing it again is fine.
     homogeneous: f(s * x) = s * f(x) for every channel and s > 0.
     is_alias: the result is the first input's bytes under another shape.
-    device_c: what a device's kernel makes of elements a and b, as an expression in C, where no formula
-        says it: by "floats", "integers", "words" (unsigned, for what wraps), "numbers" and "bools"
-        (both to bool).
-    onnx: its twin in ONNX, to which tests and the operator benchmark hold it, or a sentence that says
-        why there is none. None: they compose one.
+    device_c: the expression in C of a device's kernel for elements a and b, for operators without a formula: by
+        "floats", "integers", "words" (unsigned, for operations that wrap), "numbers" and "bools" (both to bool).
+    onnx: the ONNX operator that tests and the operator benchmark compare it with, or a sentence that says why
+        there is none. None: they compose one.
     """
 
     kind: Kind

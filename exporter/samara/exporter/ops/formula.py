@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formulas of pointwise operators: expressions from which C, and a reference, are made.
+"""Formulas of pointwise operators: expressions from which C code and references are generated.
 
 A row writes its formula as a function of symbols, named as the operator's inputs and attributes:
 
     lambda x, alpha: select(x >= 0, x, x * alpha)
 
-Calling it with symbols gives an expression. Every operation of it is rounded on its own, in the
-order written; `fma` alone may round once. A printer says the expression in another language.
+Calling it with symbols gives an expression. Each of its operations is rounded separately, in the order written;
+only `fma` may round once. A printer translates the expression into another language.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Mask(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Number(Expr):
-    """A float for each element. Python numbers beside it are constants of its dtype."""
+    """A float for each element. Python numbers in an operation with it are constants of its dtype."""
 
     def __neg__(self) -> Number:
         return _call("neg", self)
@@ -153,7 +153,7 @@ floor = _function("floor")
 rint = _function("rint")  # halves to even
 sqrt = _function("sqrt")
 exp = _function("exp")
-expm1_negative = _function("expm1_negative")  # e**x - 1 for x <= 0; what it is beyond is open
+expm1_negative = _function("expm1_negative")  # e**x - 1 for x <= 0; undefined above
 log = _function("log")
 log1p_unit = _function("log1p_unit")  # ln(1 + x) for 0 <= x <= 1
 tanh = _function("tanh")
@@ -171,7 +171,7 @@ asinh = _function("asinh")
 acosh = _function("acosh")
 atanh = _function("atanh")
 
-# Functions that take many operations each.
+# Functions of many operations.
 _LONG: Final = frozenset(
     ("exp", "expm1_negative", "log", "log1p_unit", "tanh", "erf", "sigmoid", "sin", "cos", "tan", "asin",
      "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh")
@@ -195,11 +195,10 @@ def walk(e: Expr) -> Iterator[Expr]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Formula:
-    """What a pointwise operator computes in float, in all its modes or in one.
+    """The float formula of a pointwise operator, for all its modes or for one.
 
-    name: that of the C kernel. inputs: how many of the symbols are inputs; the others are
-    attributes, which kernels get as numbers. when: what attributes are in this mode. double: the
-    formula for float64, where it differs.
+    name: of the C kernel. inputs: how many of the symbols are inputs; the others are attributes, which kernels
+    get as numbers. when: the attributes of this mode. double: the formula for float64 if it differs.
     """
 
     name: str
@@ -216,7 +215,7 @@ class Formula:
 
     @property
     def is_long(self) -> bool:
-        """Whether it takes so many operations that a kernel holds them once."""
+        """Whether it has so many operations that a kernel should contain it only once."""
         return any(e.op in _LONG for e in walk(self.value))
 
     def evaluate(self, *inputs: Array, **attrs: Any) -> Array:
@@ -235,7 +234,7 @@ def formula(
     double: Callable[..., Number] | None = None,
     when: Mapping[str, Any] | None = None,
 ) -> Formula:
-    """The formula that a function of symbols says."""
+    """The formula of a function of symbols."""
     if double is not None and _arguments(double) != _arguments(value):
         raise ValueError(f"{name}: the formula for float64 has other symbols")
     return Formula(
@@ -316,10 +315,10 @@ def _evaluate(e: Expr, known: Mapping[str, Any], own: Callable[[float], Any]) ->
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a language says formulas.
+    """The syntax of formulas in a language.
 
-    calls: by operation a text with a `{}` for every part; the rest: what `otherwise` says of the
-    name and of the parts, joined by commas. constant: the text of a number.
+    calls: by operation a text with a `{}` for every part. otherwise: the text of other operations, from the name
+    and the parts joined by commas. constant: the text of a number.
     """
 
     calls: Mapping[str, str]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What gradient rules share: zeros and sizes as tensors, reshapes around one axis."""
+"""Helpers of gradient rules: zeros and sizes as tensors, reshapes around one axis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Size = int | Dim
 
 
 def known(size: Size) -> int | None:
-    """The size as a number; None where it is symbolic."""
+    """The size as a number; None if it is symbolic."""
     if isinstance(size, int):
         return size
     return size.as_int() if size.is_static else None
@@ -36,7 +36,7 @@ def axis_of(ctx: GradContext, which: int = 0) -> int:
 
 
 def number(size: Size, like: Any) -> Any:
-    """A size as an operand: a Python number, or a scalar tensor of like's dtype where symbolic."""
+    """A size as an operand: a Python number, or a scalar tensor of like's dtype if it is symbolic."""
     n = known(size)
     if n is not None:
         return float(n)
@@ -93,5 +93,5 @@ def padded(value: Any, axis: int, before: Size, after: Size) -> Any:
 
 
 def flat(ctx: GradContext) -> Grads:
-    """The rule of an operator of one operand that is constant between its jumps."""
+    """The rule of a step function of one operand: its gradient is zero."""
     return (zeros(ctx.shape(0), ctx.dy),)

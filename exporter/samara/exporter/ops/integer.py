@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What int8 does with a float operator, decided once: the plan of `quantize`, the pass that makes
-integer operators and quantization-aware training ask the same functions of the same rows.
+"""The int8 form of a float operator. The plan of `quantize`, the pass that makes integer operators and
+quantization-aware training all query the same rows.
 
 The row of a float operator has an `Integer`, that of an integer operator the `build` of its nodes.
 """
@@ -21,13 +21,13 @@ Array = npt.NDArray[Any]
 
 
 class Role(enum.Enum):
-    """How int8 treats an operator.
+    """The role of an operator in int8.
 
-    PRODUCT: worth int8 for its own sake; the other roles follow where an operand is int8 already.
-    COMPUTED: has an integer form whose result has parameters of its own.
+    PRODUCT: worth int8 by itself; the other roles become int8 if an operand is int8 already.
+    COMPUTED: has an integer form; its result has its own quantization parameters.
     TABLE: a function of one element, by a table of 256 results.
-    CLAMP: goes into the row before it, or keeps the parameters of its operand.
-    MOVING: elements move or are chosen among; parameters in and out are equal.
+    CLAMP: fused into the operator before it, or keeps the parameters of its operand.
+    MOVING: moves or chooses elements; the parameters stay equal.
     """
 
     PRODUCT = "product"
@@ -39,10 +39,10 @@ class Role(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A node of a float operator, whatever holds its operands.
+    """A node of a float operator, in a Program or in training.
 
-    known(i): the numbers of input i where they are constant, else None. imported: it came quantized
-    from a file, so that ties are to fall as in the engine which that was made for.
+    known(i): the numbers of input i if they are constant, else None. imported: it came quantized from a file, so
+    ties must be rounded as in the engine that the file was made for.
     """
 
     attrs: Mapping[str, Any]
@@ -51,13 +51,13 @@ class Given:
     imported: bool = False
 
     def type(self, index: int) -> TensorType | None:
-        """The type of an input; None where it is absent."""
+        """The type of an input; None if it is absent."""
         return self.types[index] if index < len(self.types) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """An operand that is a constant of the integer operator: its array, and what to call it."""
+    """A constant operand of the integer operator: its array and its name."""
 
     array: Array
     name: str
@@ -65,7 +65,7 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    """An operand that is a constant in int8, under the finest parameters that hold these numbers."""
+    """A constant operand in int8, with the finest parameters that hold its numbers."""
 
     numbers: Array
 
@@ -74,7 +74,7 @@ class Real:
 class Form:
     """A node of an integer operator, without scale, zero point and clamp of its result.
 
-    operands: positions of inputs that are taken as int8, or constants.
+    operands: positions of the int8 inputs, or constants.
     """
 
     operands: tuple[int | Plain | Real | None, ...]
@@ -92,21 +92,21 @@ def _always(given: Given) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """What int8 does with a float operator.
+    """The int8 form of a float operator.
 
-    form: the integer operator that computes it, and `options` for that one's `build`.
-    operands: positions of the inputs that are int8 there.
-    fits: whether a node has the form, by attributes, types and what is constant.
-    moves: positions of the inputs whose elements the results of a node are; None: it computes.
-    fill: position of a number that is mixed in where elements move.
-    joins: results hold the elements of several inputs, from the first that `moves` names on.
-    on_bytes: it moves plain int8 and knows no quantized tensors.
-    steep: the function explodes or ends somewhere. Rounding its input is only safe where that is far
-        from there, which no range says: nobody chooses int8 for it.
-    late: it loses accuracy and wins little behind the last product, where it stays float.
-    planned: `quantize` chooses int8 for it; else only a file that comes quantized does.
-    result: the parameters that its result always has.
-    dynamic: the operator that has int8 weights and rounds activations while running.
+    form: the integer operator, and `options` for its `build`.
+    operands: positions of the int8 inputs.
+    fits: whether a node has the form, by attributes, types and constant inputs.
+    moves: positions of the inputs whose elements the node moves to its results; None: it computes.
+    fill: position of a number that moving inserts.
+    joins: results have the elements of several inputs, from the first position in `moves` on.
+    on_bytes: it moves plain int8 and does not support quantized tensors.
+    steep: the function has a pole or ends somewhere. Rounding its input near that point is unsafe, and a range does
+        not show it, so int8 is never chosen.
+    late: behind the last product it would lose accuracy and gain little, so it stays float there.
+    planned: `quantize` chooses int8 for it; if False, only quantized files have it in int8.
+    result: the fixed parameters of its result.
+    dynamic: the operator with int8 weights that rounds activations while running.
     """
 
     role: Role
@@ -125,7 +125,7 @@ class Integer:
     dynamic: str = ""
 
     def role_of(self, given: Given) -> tuple[Role, tuple[int, ...]] | None:
-        """(role, positions of int8 inputs) of a node; None where it stays float."""
+        """(role, positions of int8 inputs) of a node; None if it stays float."""
         moved = None if self.moves is None else self.moves(given)
         if moved is not None:
             return Role.MOVING, moved
@@ -135,7 +135,7 @@ class Integer:
 
 
 def moved(*positions: int) -> Callable[[Given], tuple[int, ...] | None]:
-    """The same inputs always, but for scatters that add up."""
+    """The same inputs for every node, except for scatters that add."""
 
     def moves(given: Given) -> tuple[int, ...] | None:
         return positions if given.attrs.get("reduction", "none") == "none" else None
@@ -153,7 +153,7 @@ def _padded(given: Given) -> tuple[int, ...] | None:
 
 
 def plain_product(given: Given) -> bool:
-    """A product without a residual or an activation of its own; its bias is constant."""
+    """A product without residual and activation, with a constant bias."""
     if given.type(3) is not None or given.attrs["post"] != "none":
         return False
     return given.type(2) is None or given.known(2) is not None
@@ -176,7 +176,7 @@ def product(form: str, dynamic: str = "") -> Integer:
 
 
 def same_attributes(names: Sequence[str]) -> Build:
-    """The form of one operand that takes these attributes over."""
+    """The form of one operand with the same attributes."""
 
     def build(given: Given, quants: Sequence[Quant], y: Quant, options: Any) -> Form:
         return Form((0,), {n: given.attrs[n] for n in names})
@@ -185,7 +185,7 @@ def same_attributes(names: Sequence[str]) -> Build:
 
 
 def tail_of(t: TensorType | None, axis: int) -> tuple[int, ...] | None:
-    """The sizes from `axis` on; None where one is symbolic."""
+    """The sizes from `axis` on; None if one is symbolic."""
     if t is None:
         return None
     tail = t.shape[axis % t.rank :]
@@ -193,7 +193,7 @@ def tail_of(t: TensorType | None, axis: int) -> tuple[int, ...] | None:
 
 
 def normalises(given: Given) -> bool:
-    """A norm over axes of known sizes by constant scale and bias."""
+    """A norm over axes of known sizes with constant scale and bias."""
     held = [i for i in range(1, len(given.types)) if given.types[i] is not None]
     if any(given.known(i) is None for i in held):
         return False

@@ -18,11 +18,11 @@ Array = npt.NDArray[Any]
 
 
 class DataError(SamaraError):
-    """A value outside what the operator allows: the runtime's status BAD_DATA."""
+    """A value that the operator does not allow: the runtime's status BAD_DATA."""
 
 
 class IndexDataError(DataError, RangeError):
-    """Such a value where the operator takes indices or classes."""
+    """Such a value among indices or classes."""
 
 
 def in_f32(reference: Callable[..., Any]) -> Callable[..., Any]:
@@ -54,7 +54,7 @@ def wide(x: Array) -> Array:
 
 
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x)), which overflows to the right limits."""
+    """1 / (1 + exp(-x)); overflow gives the right limits."""
     one = x.dtype.type(1)
     return np.asarray(one / (one + np.exp(-x)))
 
@@ -119,8 +119,8 @@ def dequantized(q: Array, quant: Quant) -> Array:
 
 
 def _odd_f64(x: Array) -> Array:
-    """x in float64; an integer of more than 53 bits rounded to odd, so that rounding the result to
-    fewer bits gives what rounding x once would (Boldo and Melquiond, 2008).
+    """x in float64. An integer of more than 53 bits is rounded to odd, so that rounding the result to fewer bits
+    equals rounding x once (Boldo and Melquiond, 2008).
     """
     if x.dtype.kind not in "iu" or x.dtype.itemsize < 8:
         return x.astype(np.float64)
@@ -143,8 +143,8 @@ def _odd_f32(x: Array) -> Array:
 
 
 def cast(x: Array, to: DType) -> Array:
-    """C's conversion made total: floats truncate and saturate, NaN is 0, integers wrap; what is
-    rounded is rounded once. i4 and u4 take the low four bits of the int64 that x gives.
+    """C's conversion, defined for all values: floats truncate and saturate, NaN is 0, integers wrap; results are
+    rounded once. i4 and u4 take the low four bits of the int64 of x.
     """
     target = to.numpy
     if to is DType.BOOL:
@@ -160,7 +160,7 @@ def cast(x: Array, to: DType) -> Array:
         return x.astype(target)
     info = np.iinfo(target)
     whole = np.trunc(np.nan_to_num(x.astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf))
-    # The largest int64 is no float64, so the ends are set, not clipped to.
+    # float64 cannot hold the largest int64, so the ends are set instead of clipped.
     low, high = whole <= float(info.min), whole >= float(info.max)
     out = np.where(low | high, 0.0, whole).astype(target)
     out = np.where(low, target.type(info.min), np.where(high, target.type(info.max), out))
@@ -168,14 +168,14 @@ def cast(x: Array, to: DType) -> Array:
 
 
 def require_nonzero(op: str, dividend: Array, divisor: Array) -> None:
-    """DataError where an integer is divided by 0."""
+    """DataError if an integer is divided by 0."""
     if divisor.dtype.kind in "iu" and dividend.size and np.any(divisor == 0):
         raise DataError("division of an integer by 0", op=op)
 
 
 def require_indices(op: str, indices: Array, size: int, wrap: bool = True) -> Array:
-    """Indices counted from the front, as int64; IndexDataError where one is out of range, which
-    without `wrap` a negative one is.
+    """Indices counted from the front, as int64; IndexDataError if one is out of range. Negative ones are in range
+    only with `wrap`.
     """
     found = indices.astype(np.int64)
     bad = (found < (-size if wrap else 0)) | (found >= size)

@@ -31,7 +31,7 @@ def _front(axis: int, rank: int) -> int:
 def along_axis(
     attrs: Mapping[str, Any], inputs: Types, outputs: Sequence[TensorType], perm: Perm
 ) -> Permuted:
-    """Every operand and result moves alike and attribute `axis` follows."""
+    """All operands and results are permuted alike, and the attribute `axis` follows."""
     axis = inverse(perm)[_front(attrs["axis"], len(perm))]
     return Permuted((perm,) * len(inputs), (perm,) * len(outputs), {**attrs, "axis": axis})
 
@@ -39,16 +39,16 @@ def along_axis(
 def along_optional_axis(
     attrs: Mapping[str, Any], inputs: Types, outputs: Sequence[TensorType], perm: Perm
 ) -> Permuted:
-    """As along_axis, where axis -1 stands for none."""
+    """As along_axis; axis -1 means none."""
     if attrs["axis"] < 0:
         return Permuted((perm,) * len(inputs), (perm,) * len(outputs), attrs)
     return along_axis(attrs, inputs, outputs, perm)
 
 
 def reorder(*names: str) -> Permute:
-    """Every operand and result moves alike; these attributes hold one element per axis.
+    """All operands and results are permuted alike; these attributes have one element per axis.
 
-    An attribute of twice that length holds two runs. Barrier where ranks differ.
+    An attribute of twice that length has two runs. None (a barrier) if ranks differ.
     """
 
     def permute(
@@ -71,7 +71,7 @@ def reorder(*names: str) -> Permute:
 
 
 def reduced(keep: Callable[[Mapping[str, Any]], Sequence[int]]) -> Permute:
-    """Operators that remove (or with `keepdims` shrink) the axes that `keep` finds."""
+    """Operators that remove (or with `keepdims` shrink) the axes that `keep` returns."""
 
     def permute(
         attrs: Mapping[str, Any], inputs: Types, outputs: Sequence[TensorType], perm: Perm
@@ -93,7 +93,7 @@ def reduced(keep: Callable[[Mapping[str, Any]], Sequence[int]]) -> Permute:
 def trailing(
     attrs: Mapping[str, Any], inputs: Types, outputs: Sequence[TensorType], perm: Perm
 ) -> Permuted | None:
-    """Operators over the axes from `axis` on; they follow what keeps those axes behind."""
+    """Operators over the axes from `axis` on; they follow permutations that keep those axes last."""
     axis = _front(attrs["axis"], len(perm))
     if any(p < axis for p in perm[axis:]):
         return None
@@ -105,7 +105,7 @@ def trailing(
 def transposed(
     attrs: Mapping[str, Any], inputs: Types, outputs: Sequence[TensorType], perm: Perm
 ) -> Permuted:
-    """transpose swallows the permutation; its result stays."""
+    """transpose absorbs the permutation; its result stays."""
     back = inverse(perm)
     return Permuted((perm,), (None,), {**attrs, "perm": tuple(back[p] for p in attrs["perm"])})
 
@@ -113,7 +113,7 @@ def transposed(
 def gathered(
     attrs: Mapping[str, Any], inputs: Types, outputs: Sequence[TensorType], perm: Perm
 ) -> Permuted | None:
-    """gather: the axes of the indices stand where the axis stood."""
+    """gather: the axes of the indices replace the axis."""
     indices = inputs[1]
     if indices is None:
         return None
@@ -122,7 +122,7 @@ def gathered(
     new = inverse(perm)[old]
 
     def place(axis: int) -> int:
-        """Where an axis of the original input is in the original output."""
+        """The position of an axis of the original input in the original output."""
         return axis if axis < old else axis + q - 1
 
     out = [place(p) for p in perm[:new]] + [old + i for i in range(q)]

@@ -15,7 +15,7 @@ from samara.exporter.types import DType, UnsupportedError
 
 
 class _Tape:
-    """The steps of one `vjp`. Of nested ones the inner is younger: its `serial` is higher."""
+    """The steps of one `vjp`. An inner one has a higher `serial` than the one around it."""
 
     __slots__ = ("serial", "steps")
 
@@ -28,9 +28,8 @@ _serials = itertools.count()
 
 
 class Recorded:
-    """A value on a small tape: `of` is an array, an eager tensor or a graph value.
-
-    Where vjps nest, that may be a value on an outer tape.
+    """A value on a small tape. of: an array, an eager tensor, a graph value, or in nested vjps a value on an outer
+    tape.
     """
 
     __slots__ = ("of", "tape")
@@ -65,11 +64,10 @@ _Step = tuple[OpSpec, tuple[Any, ...], tuple[Recorded, ...], Mapping[str, Any]]
 
 
 def vjp(function: Callable[..., Any], inputs: Sequence[Any], dys: Sequence[Any]) -> tuple[Any, ...]:
-    """Vector-Jacobian products of `function(*inputs)`, which is made of op functions.
+    """Vector-Jacobian products of `function(*inputs)`, which calls op functions.
 
-    `inputs` may hold None (passed through). Returns one gradient per input, None where `function`
-    does not depend on it. The work is done by op calls on the values themselves, so it is recorded
-    wherever those are.
+    inputs: may contain None, which is passed through. Returns one gradient per input, None if `function` does not
+    depend on it. The gradients are computed by op calls on the values, so whatever records the values records them.
     """
     tape = _Tape()
     marked = [None if v is None else Recorded(v, tape) for v in inputs]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shape rules that several families share: equal types, broadcasting, axes, windows."""
+"""Shape rules of several families: equal types, broadcasting, axes, windows."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ INTS = ("i8", "u8", "i32", "i64")
 NUMBERS = ("f32", "f16", "i32", "i64", "i8", "u8")
 ALL = (*NUMBERS, "bool")
 MORE = ("f64", "bf16", "i16", "u16", "u32", "u64")
-PACKED = ("i4", "u4")  # two to a byte: rows that take whole tensors alone
+PACKED = ("i4", "u4")  # two to a byte: only for operators on whole tensors
 WHOLE = (*ALL, *MORE)
-MOVED = (*WHOLE, "qs8")  # data movement does not look at values
+MOVED = (*WHOLE, "qs8")  # data movement does not depend on values
 INDICES = (DType.I32, DType.I64)
 # Arithmetic: every float, integer, number. (bf16 is widened by importers.)
 EVERY_FLOAT = (*FLOATS, "f64")
@@ -39,7 +39,7 @@ Shape = tuple[Dim, ...]
 
 
 def same(ctx: InferContext) -> tuple[TensorType, ...]:
-    """The output has the type of the first input."""
+    """Shape rule: the output has the type of the first input."""
     return (ctx.x,)
 
 
@@ -53,7 +53,7 @@ def same_as(dtype: DType) -> Infer:
 
 
 def name_of(ctx: InferContext, index: int) -> str:
-    """What input `index` is called."""
+    """The name of input `index`."""
     names = ctx.op.inputs
     if names[-1].endswith("*") and index >= len(names) - 1:
         return f"{names[-1][:-1]}[{index - len(names) + 1}]"
@@ -61,7 +61,7 @@ def name_of(ctx: InferContext, index: int) -> str:
 
 
 def require_dtype(ctx: InferContext, index: int, *allowed: DType) -> None:
-    """Input `index` has one of these dtypes."""
+    """Check that input `index` has one of these dtypes."""
     got = ctx.required(index).dtype
     if got not in allowed:
         expected = " or ".join(d.public_name for d in allowed)
@@ -71,7 +71,7 @@ def require_dtype(ctx: InferContext, index: int, *allowed: DType) -> None:
 
 
 def require_same_dtype(ctx: InferContext, *indices: int) -> None:
-    """These inputs, where present, have the dtype (and quantization) of the first of them."""
+    """Check that these inputs, if present, have the dtype (and quantization) of the first of them."""
     first = ctx.required(indices[0])
     for i in indices[1:]:
         t = ctx.optional(i)
@@ -91,7 +91,7 @@ def require_same_dtype(ctx: InferContext, *indices: int) -> None:
 
 
 def require_rank(ctx: InferContext, index: int, *ranks: int) -> None:
-    """Input `index` has one of these ranks."""
+    """Check that input `index` has one of these ranks."""
     got = ctx.required(index).rank
     if got not in ranks:
         expected = " or ".join(map(str, ranks))
@@ -99,7 +99,7 @@ def require_rank(ctx: InferContext, index: int, *ranks: int) -> None:
 
 
 def require_shape(ctx: InferContext, index: int, shape: Sequence[DimLike], what: str = "") -> None:
-    """Input `index`, where present, has this shape."""
+    """Check that input `index`, if present, has this shape."""
     t = ctx.optional(index)
     if t is None:
         return
@@ -112,7 +112,7 @@ def require_shape(ctx: InferContext, index: int, shape: Sequence[DimLike], what:
 
 
 def per_tensor(ctx: InferContext, quant: Quant | None) -> Quant | None:
-    """`quant`, which must not run along an axis here."""
+    """`quant`; ShapeError if it runs along an axis."""
     if quant is not None and quant.axis is not None:
         raise ctx.error(
             "a tensor quantized along an axis cannot be moved so", "quantize it per tensor"
@@ -132,8 +132,8 @@ def moved(ctx: InferContext, shape: Iterable[DimLike]) -> TensorType:
 def join(ctx: InferContext, a: Dim, b: Dim, what: str) -> Dim:
     """The size of an axis that is `a` in one operand and `b` in another.
 
-    Two open sizes are taken to be equal, with a guard: that keeps later shapes simple. A size that
-    cannot be 1 decides alone, and the guard lets the other be 1.
+    Two symbolic sizes are assumed equal, with a guard, to keep later shapes simple. A size that cannot be 1 decides
+    the result, and the guard lets the other one be 1.
     """
     if a == b:
         return a
@@ -173,7 +173,7 @@ def broadcast(ctx: InferContext, *shapes: Sequence[Dim]) -> Shape:
 
 
 def broadcast_all(ctx: InferContext) -> tuple[TensorType, ...]:
-    """All inputs have one dtype; the output broadcasts them."""
+    """Shape rule: all inputs have one dtype; the output broadcasts them."""
     require_same_dtype(ctx, *range(len(ctx.inputs)))
     shapes = [t.shape for t in ctx.inputs if t is not None]
     return (TensorType(ctx.x.dtype, broadcast(ctx, *shapes), per_tensor(ctx, ctx.x.quant)),)
@@ -185,7 +185,7 @@ def compare_all(ctx: InferContext) -> tuple[TensorType, ...]:
 
 
 def require_broadcasts_to(ctx: InferContext, shape: Sequence[Dim], to: Sequence[Dim]) -> None:
-    """`shape` broadcasts to exactly `to`."""
+    """Check that `shape` broadcasts to exactly `to`."""
     if len(shape) > len(to):
         raise ctx.error(f"rank {len(shape)} does not broadcast to rank {len(to)}")
     for axis, (a, b) in enumerate(zip(shape, to[len(to) - len(shape) :], strict=True)):
@@ -218,20 +218,20 @@ def normal_axes(ctx: InferContext, axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def spatial_rank(ctx: InferContext) -> int:
-    """How many spatial axes the NHWC input has: 1 to 3."""
+    """The number of spatial axes of the NHWC input: 1 to 3."""
     require_rank(ctx, 0, 3, 4, 5)
     return ctx.x.rank - 2
 
 
 def require_lengths(ctx: InferContext, n: int, *names: str) -> None:
-    """These attributes have `n` elements each."""
+    """Check that these attributes have `n` elements each."""
     for name in names:
         got = len(ctx.attrs[name])
         ctx.require(got == n, f"{name} has {got} elements, expected {n}")
 
 
 def require_positive(ctx: InferContext, *names: str) -> None:
-    """All elements of these integer attributes are at least 1."""
+    """Check that all elements of these integer attributes are at least 1."""
     for name in names:
         value = ctx.attrs[name]
         values = value if isinstance(value, tuple) else (value,)

@@ -41,7 +41,7 @@ AttrType = Literal[
     "ints",  # static integers                    [int64]
     "floats",  # static float32s                  [float32]
     "string",
-    "named",  # values under names of their own  NamedValues
+    "named",  # named values                     NamedValues
     "dim",  # an integer expression over dims
     "dims",  # a list of them
     "function",  # a function of the same Program, by name
@@ -98,8 +98,8 @@ class InferContext:
     ) -> None:
         """`born(output, axis)` makes the dim of a born axis, `functions(name)` tells a signature.
 
-        `scalars(i)` gives the value of the scalar input i as a dim where it is known (a constant,
-        or a tensor that dims may read); None, or no callable, where it is not.
+        `scalars(i)` gives the value of the scalar input i as a dim if it is known (a constant, or a tensor that
+        dims may read), else None.
         """
         self.op = op
         self.inputs = tuple(inputs)
@@ -212,7 +212,7 @@ class InferContext:
             )
 
 
-WEAK: Final = (bool, int, float)  # Python scalars take the dtype of the tensors they meet
+WEAK: Final = (bool, int, float)  # Python scalars take the dtype of the other operands
 
 PRECEDING: Final[list[type[Any]]] = []
 """Operand types that take precedence, once per active reverse pass."""
@@ -231,7 +231,7 @@ Reference = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Permuted:
-    """How an operator follows a permutation of its first input, and its attributes afterwards."""
+    """An operator after a permutation of its first input: permutations of the operands, and its attributes."""
 
     inputs: tuple[tuple[int, ...] | None, ...]  # a permutation per input, None: leave as it is
     outputs: tuple[tuple[int, ...] | None, ...]
@@ -329,13 +329,13 @@ class OpSpec(RowFacts):
 
     @property
     def is_tabular(self) -> bool:
-        """Whether a table of 256 results can hold it where all but one operand are scalars: it
-        works element by element, and adds no noise.
+        """Whether a table of 256 results can replace it if all but one operand are scalars: it is elementwise and
+        not random.
         """
         return self.kind is Kind.POINTWISE and "training" not in self.flags
 
     def may_end(self, inputs: Sequence[TensorType | None]) -> bool:
-        """Whether a run may end in a node with these inputs; what calls functions may."""
+        """Whether values can make a node with these inputs end the run; true for nodes that call functions."""
         if self.kind is Kind.CONTROL or self.ends is Ends.ALWAYS:
             return True
         first = inputs[0] if inputs else None
@@ -442,8 +442,8 @@ class OpSpec(RowFacts):
     ) -> Any:
         """Run the numpy reference on arrays and complete attributes. Dims must be static.
 
-        Returns an array, or a tuple of arrays where the operator may have several outputs.
-        `q_in` holds the quantization parameters of the inputs, where some are qs8.
+        Returns an array, or a tuple of arrays if the operator may have several outputs. q_in: the quantization
+        parameters of the inputs, if some are qs8.
         """
         concrete = {a.name: _concrete(a, attrs[a.name]) for a in self.attrs}
         if _wants_quant(self.reference):
@@ -490,7 +490,7 @@ def _normalise(op: str, attr: Attr, value: Any) -> Any:
     if kind == "named":
         return named_values(value)
     if kind == "function" and callable(value):
-        return value  # the reference runs it
+        return value  # a Body, which the reference calls
     if not isinstance(value, str):
         raise TypeError(f"{op}: {attr.name} must be a string, got {value!r}")
     return value
@@ -506,7 +506,7 @@ NamedValues = tuple[tuple[str, NamedValue], ...]
 
 
 def named_values(given: Mapping[str, Any] | Sequence[tuple[str, Any]]) -> NamedValues:
-    """Values under names, in order, as an attribute of type "named" holds them.
+    """Named values in order, in the form of an attribute of type "named".
 
     A value is an int (int64; a bool becomes one), a float (float32), a text, or a list of ints or
     of floats; a list of one counts as its element. Raises UnsupportedError for anything else.
@@ -575,7 +575,7 @@ def _checked(rule: Infer) -> Infer:
 
 
 def _quiet(reference: Reference) -> Reference:
-    """Wrap a reference: suppress numpy's warnings (inf and NaN are answers) and return arrays, not scalars."""
+    """Wrap a reference: suppress numpy's warnings (inf and NaN are valid results) and return arrays, not scalars."""
 
     @functools.wraps(reference)
     def run(*inputs: Any, **attrs: Any) -> Any:
@@ -630,9 +630,7 @@ def get_op(name: str) -> OpSpec:
 
 
 def activation_of(attrs: Mapping[str, Any]) -> tuple[OpSpec, dict[str, Any]] | None:
-    """The operator, and its attributes, that the `post` of an epilogue with these stands for; None
-    where that is "none".
-    """
+    """The operator and attributes of the `post` of an epilogue with these attributes; None for "none"."""
     for spec in _TABLE.values():
         for post in spec.posts:
             if post.name == attrs["post"]:

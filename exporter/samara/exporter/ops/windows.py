@@ -36,7 +36,7 @@ def padded(x: Array, pads: Ints, value: float) -> Array:
 def taps(
     x: Array, out: Ints, kernel: Ints, strides: Ints, dilations: Ints
 ) -> Iterator[tuple[Ints, Array]]:
-    """For each kernel position, the elements of the padded `x` that it meets, [N, out…, C]."""
+    """For each kernel position, the elements of the padded `x` that it reads, [N, out…, C]."""
     for position in itertools.product(*(range(k) for k in kernel)):
         index: list[Any] = [
             slice(p * d, p * d + (o - 1) * s + 1, s) if o else slice(0, 0)
@@ -81,7 +81,7 @@ def conv_transpose(
     output_padding: Ints,
     groups: int,
 ) -> Array:
-    """x [N, spatial…, C] spread by w [O, k…, C/groups] -> [N, out…, O], without bias."""
+    """Transposed convolution of x [N, spatial…, C] with w [O, k…, C/groups] -> [N, out…, O], without bias."""
     kernel, sizes = w.shape[1:-1], x.shape[1:-1]
     s = len(kernel)
     full = tuple(
@@ -93,8 +93,8 @@ def conv_transpose(
     rows = x.reshape(_pixels(x), groups, depth).transpose(1, 0, 2)
     for position, place in taps(y, sizes, kernel, strides, dilations):
         tap = _tap(w, position).reshape(groups, outputs // groups, depth)
-        spread = (rows @ tap.transpose(0, 2, 1)).transpose(1, 0, 2)
-        place += spread.reshape(place.shape)  # a view of y
+        part = (rows @ tap.transpose(0, 2, 1)).transpose(1, 0, 2)
+        place += part.reshape(place.shape)  # a view of y
     crop: Any = tuple(slice(pads[i], full[i] - pads[s + i]) for i in range(s))
     return y[(slice(None), *crop, slice(None))].copy()
 
@@ -120,8 +120,8 @@ def conv_grad_input(
     dx = np.zeros((dy.shape[0], *full, groups * depth), dy.dtype)
     rows = dy.reshape(_pixels(dy), groups, outputs // groups).transpose(1, 0, 2)
     for position, place in taps(dx, out, kernel, strides, dilations):
-        spread = rows @ _tap(w, position).reshape(groups, outputs // groups, depth)
-        place += spread.transpose(1, 0, 2).reshape(place.shape)  # a view of dx
+        part = rows @ _tap(w, position).reshape(groups, outputs // groups, depth)
+        place += part.transpose(1, 0, 2).reshape(place.shape)  # a view of dx
     crop: Any = tuple(slice(pads[i], pads[i] + size[i]) for i in range(s))
     return dx[(slice(None), *crop, slice(None))].copy()
 
@@ -148,7 +148,7 @@ def conv_grad_weight(
 
 
 def max_pool(x: Array, *, kernel: Ints, strides: Ints, dilations: Ints, pads: Ints) -> Array:
-    """The largest element under the window; padding never wins, NaN does."""
+    """The largest element under the window; padding never counts, NaN always wins."""
     lowest = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
     out = out_sizes(x.shape[1:-1], kernel, strides, dilations, pads)
     y = np.full((x.shape[0], *out, x.shape[-1]), lowest, x.dtype)
@@ -178,9 +178,9 @@ def sum_pool(
 
 
 def largest(x: Array, *, kernel: Ints, strides: Ints, dilations: Ints, pads: Ints) -> Array:
-    """The number of the tap under which the largest element lies, [N, out…, C]; -1: padding alone.
+    """The number of the tap at the largest element, [N, out…, C]; -1 if there is only padding.
 
-    Of equal elements the first counts, of NaNs the last, as in PyTorch.
+    The first of equal elements counts, and the last NaN, as in PyTorch.
     """
     out = out_sizes(x.shape[1:-1], kernel, strides, dilations, pads)
     best = np.full((x.shape[0], *out, x.shape[-1]), -np.inf, x.dtype)
@@ -198,7 +198,7 @@ def largest(x: Array, *, kernel: Ints, strides: Ints, dilations: Ints, pads: Int
 def max_pool_grad(
     dy: Array, x: Array, *, kernel: Ints, strides: Ints, dilations: Ints, pads: Ints
 ) -> Array:
-    """Each output's gradient, at the largest element under its window."""
+    """Each output's gradient, added at the largest element under its window."""
     where = largest(x, kernel=kernel, strides=strides, dilations=dilations, pads=pads)
     s = len(kernel)
     dx = np.zeros_like(padded(x, pads, 0.0), wide(dy).dtype)
@@ -211,7 +211,7 @@ def max_pool_grad(
 def max_pool_indices(
     x: Array, *, kernel: Ints, strides: Ints, dilations: Ints, pads: Ints
 ) -> Array:
-    """The place of the largest element under each window, counted over the spatial axes."""
+    """The flat spatial index of the largest element under each window."""
     where = largest(x, kernel=kernel, strides=strides, dilations=dilations, pads=pads)
     numbers = np.arange(math.prod(x.shape[1:-1])).reshape(1, *x.shape[1:-1], 1)
     places = np.full(where.shape, -1, np.int64)

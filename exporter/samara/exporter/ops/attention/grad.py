@@ -15,7 +15,7 @@ again: Final[Rule] = once("attention")
 
 
 def attention(ctx: GradContext) -> Grads:
-    """One backward operator; a mask that learns takes the way through all scores."""
+    """One backward operator; if the mask needs a gradient, the composition over all scores."""
     if ctx.needs("mask"):
         return vjp(
             lambda *inputs: _composed(ctx, *inputs), (ctx.q, ctx.k, ctx.v, ctx.mask), ctx.dys
@@ -36,7 +36,7 @@ def _composed(ctx: GradContext, q: Any, k: Any, v: Any, mask: Any) -> Any:
 
 
 def _turned(x: Any) -> Any:
-    """Rows and heads change places."""
+    """Swap rows and heads."""
     rank = len(shape_of(x))
     perm = [*range(rank - 3), rank - 2, rank - 3, rank - 1]
     return ops.transpose(x, perm=tuple(perm))

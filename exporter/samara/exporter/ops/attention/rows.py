@@ -24,7 +24,7 @@ Shape = tuple[Dim, ...]
 
 
 def _scores_shape(q: TensorType, k: TensorType, layout: str) -> Shape:
-    """[..., S, T] whatever the layout: one matrix of scores per head."""
+    """The shape of the scores, [..., S, T] in both layouts: one matrix per head."""
     if layout == "bhsd":
         return (*q.shape[:-1], k.shape[-2])
     return (*q.shape[:-3], q.shape[-2], q.shape[-3], k.shape[-3])
@@ -68,7 +68,7 @@ def _turned(x: Array, layout: str) -> Array:
 def _weights(
     q: Array, k: Array, mask: Array | None, scale: float, causal: bool
 ) -> tuple[Array, Array | None]:
-    """softmax(scale * q @ kᵀ + mask), 0 where keys are not seen, and where that is."""
+    """softmax(scale * q @ kᵀ + mask), 0 for hidden keys, and which keys are hidden."""
     scores = np.float32(scale) * np.matmul(q, k.swapaxes(-1, -2))
     if mask is not None:
         scores = scores + mask
@@ -182,8 +182,7 @@ _ATTRS = (
         "causal",
         "bool",
         False,
-        doc="row i sees the keys 0 to i only; others and their values are not looked at,"
-        " or weigh 0",
+        doc="row i sees only the keys 0 to i; other keys and their values are not read, or weigh 0",
     ),
     Attr(
         "layout",

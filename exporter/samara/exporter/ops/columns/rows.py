@@ -169,10 +169,10 @@ deform_columns = define(
         outputs=("y",),
         infer=_deform_type,
         reference=in_f32(_deform_columns),
-        doc="y[n, i, j, (group, tap, channel)] = x [N, H, W, C] at the point that the tap of the"
-        " window at (i, j) meets, moved by offset[n, i, j, (offset group, tap, axis)], linearly"
-        " interpolated, 0 outside, times mask[n, i, j, (offset group, tap)]: a deformable"
-        " convolution is a convolution of one tap over it; coordinates and weights in float64",
+        doc="y[n, i, j, (group, tap, channel)] = x [N, H, W, C] at the position of the tap in the window at"
+        " (i, j) plus offset[n, i, j, (offset group, tap, axis)], linearly interpolated, 0 outside, times"
+        " mask[n, i, j, (offset group, tap)]: a deformable convolution is a convolution of one tap over y;"
+        " coordinates and weights in float64",
         dtypes=FLOATS,
         check="deform_columns",
         attrs=(
@@ -181,7 +181,7 @@ deform_columns = define(
             _DILATIONS,
             _PADS,
             Attr("groups", "int", 1, doc="of channels, outermost in y"),
-            Attr("offset_groups", "int", 1, doc="of channels that move together"),
+            Attr("offset_groups", "int", 1, doc="of channels with the same offsets"),
         ),
         cost=_deform_cost,
         grad=inference_only("deform_columns"),
@@ -274,8 +274,8 @@ fold = define(
         outputs=("y",),
         infer=_fold_type,
         reference=in_f32(_fold),
-        doc="y [N, C, size…] = the sum of the windows x [N, C, kernel…, windows…] at their places in"
-        " the padded image (col2im)",
+        doc="y [N, C, size…] = the windows x [N, C, kernel…, windows…] added at their positions in the padded"
+        " image (col2im)",
         dtypes=FLOATS,
         check="fold",
         attrs=(

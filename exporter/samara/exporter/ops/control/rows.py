@@ -44,7 +44,7 @@ CONTROL = frozenset({"control"})
 def _nothing(
     attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
 ) -> tuple[Dim, Dim]:
-    """The bodies are counted node by node."""
+    """Nothing: the nodes of the bodies are counted separately."""
     return as_dim(0), as_dim(0)
 
 
@@ -99,7 +99,7 @@ def _row(
 
 
 class _Call:
-    """One use of a function: what its symbols stand for at the caller."""
+    """One use of a function: the caller's dims for its symbols."""
 
     def __init__(self, ctx: InferContext, name: str, actual: Sequence[TensorType | None]) -> None:
         self.name = name
@@ -124,13 +124,13 @@ class _Call:
                 )
 
     def outside(self, dim: Dim) -> Dim | None:
-        """The dim in the caller's terms; None where it depends on data inside the function."""
+        """The dim in the caller's symbols; None if it depends on data inside the function."""
         if not self._closed(dim):
             return None
         return dim.substitute(self.symbols)
 
     def bound(self, dim: Dim) -> Dim | None:
-        """An upper bound in the caller's terms, where there is one."""
+        """An upper bound in the caller's symbols, if there is one."""
         known = self.outside(dim)
         if known is not None:
             return known
@@ -309,7 +309,7 @@ def _loop(
 
 
 def _empty_stacks(body: Any, rest: Sequence[Array], carried: int) -> Arrays:
-    """What a loop without a trip stacks: sizes known beforehand are right, others are 0."""
+    """The stacked outputs of a loop without a trip: sizes that depend on data are 0."""
     formal, results = body.signature
     sizes: dict[Atom | str, Dim | int] = {}
     for t, array in zip(formal[2:], rest, strict=True):

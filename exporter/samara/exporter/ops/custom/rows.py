@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Custom operators: what a user registers under a name, and the row of the table that calls it."""
+"""Custom operators: the registry, and the row of the table that calls them."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ __all__ = [
 
 SEPARATOR: Final = "\x1f"
 _NAME: Final = re.compile(r"[A-Za-z_][\w.\-]*::[A-Za-z_]\w*")
-_UNBOUNDED: Final = -1  # at a size that data decides: it has no upper bound
+_UNBOUNDED: Final = -1  # a data-dependent size without an upper bound
 
 
-# ---- what a shape rule sees and says ----
+# ---- arguments and results of shape rules ----
 
 
 @dataclass(frozen=True, slots=True)
 class UpTo:
-    """A size that only data decide, at most `bound`: a run that knows it allocates nothing."""
+    """A data-dependent size of at most `bound`, so that memory is planned ahead and a run allocates nothing."""
 
     bound: DimLike
 
@@ -64,8 +64,8 @@ class UpTo:
 class OperandType:
     """dtype and shape of an operand, as the `infer` of `register_op` takes and returns them.
 
-    Sizes are ints, or symbolic ones that know `+ - * // %`. In a result a size may also be `UpTo`,
-    or None where nothing bounds what data decide.
+    Sizes are ints, or symbolic ones with `+ - * // %`. In a result a size may also be `UpTo`, or None for a
+    data-dependent size without a bound.
     """
 
     dtype: np.dtype[Any]
@@ -115,9 +115,9 @@ class CustomOp:
     infer: Infer
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
-        """The result, or a tuple of them where there are several.
+        """The result, or a tuple of several.
 
-        Raises ShapeError where `infer` refuses, SamaraError where the reference does not keep to it.
+        Raises ShapeError if `infer` refuses the inputs, SamaraError if the reference contradicts it.
         """
         types = [_type_of(self.name, i, v) for i, v in enumerate(inputs)]
         stated = self.node_attrs(types, attributes)
@@ -129,7 +129,7 @@ class CustomOp:
     ) -> dict[str, Any]:
         """The attributes of a node of the row `custom` that applies the operator to such inputs."""
         full = self._completed(len(types), attributes)
-        # As they will be when the file is read: float32, and a list of one as its element.
+        # In the form in which the file is read: float32, and a list of one as its element.
         values = named_values(full)
         try:
             said = self.infer(*(_seen(t) for t in types), **dict(values))
@@ -141,7 +141,7 @@ class CustomOp:
         return {"name": self.name, "attributes": values, **_stated(self.name, said)}
 
     def compute(self, inputs: Sequence[Array | None], attributes: Mapping[str, Any]) -> list[Array]:
-        """What the reference gives; SamaraError for whatever it raises."""
+        """The result of the reference; SamaraError if it raises anything."""
         try:
             got = self.reference(*inputs, **attributes)
         except SamaraError:
@@ -151,12 +151,12 @@ class CustomOp:
         return [np.asarray(y) for y in (got if isinstance(got, tuple | list) else (got,))]
 
     def _completed(self, count: int, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The attributes with the defaults of the reference's keywords, ints made floats where the
-        default or the annotation is a float: a kernel finds each one, always of one kind.
+        """The attributes with the defaults of the reference's keywords. Ints become floats if the default or the
+        annotation is a float, so that a kernel always finds every attribute, with one type.
         """
         try:
             signature = inspect.signature(self.reference)
-        except (TypeError, ValueError):  # some callables do not tell
+        except (TypeError, ValueError):  # some callables have no signature
             return dict(given)
         try:
             signature.bind(*(None,) * count, **given)
@@ -228,7 +228,7 @@ def _stated(name: str, said: Any) -> dict[str, Any]:
 
 
 def _dtype(said: Any) -> DType:
-    """The dtype of one of our names, or of whatever numpy takes for one."""
+    """The dtype of a short name, or of anything that numpy accepts as a dtype."""
     try:
         return DType.parse(said) if isinstance(said, str) else DType.from_numpy(said)
     except UnsupportedError:
@@ -259,9 +259,9 @@ def register_op(
     """Register a custom operator for this process, or replace it; returns it, to be called.
 
     name: "domain::name", which is also how ONNX nodes find it.
-    reference: what it computes, in numpy: `reference(*arrays, **attributes)` -> array, or a tuple
-        of them. Keyword-only parameters are its attributes; their defaults are stored with each
-        node. Program.run, the checks of `export` and eager calls run it.
+    reference: the operator in numpy: `reference(*arrays, **attributes)` -> array, or a tuple of them.
+        Keyword-only parameters are its attributes; their defaults are stored with each node. Program.run,
+        the checks of `export` and eager calls run it.
     library, symbol: a shared library and its exported `samara_custom_op` (default: the name after
         the "::"), which sessions of this process use. Without a library no Session can run it.
     infer: types of the results, `infer(*types, **attributes)`; types are `OperandType`, results
@@ -294,7 +294,7 @@ def register_op(
 def register_custom(
     name: str, reference: Callable[..., Any], infer: Infer | None = None
 ) -> CustomOp:
-    """Make `reference(*arrays, **attributes)` what custom operator `name` computes here."""
+    """Register `reference(*arrays, **attributes)` as the numpy form of custom operator `name`."""
     op = CustomOp(name, reference, _same_as_first if infer is None else infer)
     _REGISTERED[name] = op
     return op
@@ -309,7 +309,7 @@ def find_custom_op(name: str) -> CustomOp | None:
 
 
 def custom_values(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """The named values that a node of the row `custom` states, from either form."""
+    """The named values of a node of the row `custom`, in either form."""
     joined = custom_attributes(attrs["keys"], attrs["ints"], attrs["floats"])
     return joined | dict(attrs["attributes"])
 
@@ -346,7 +346,7 @@ def custom_keys(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def custom_attributes(keys: str, ints: Sequence[int], floats: Sequence[float]) -> dict[str, Any]:
-    """The named values back; a number where there is one, a tuple otherwise. Floats are float32."""
+    """The named values again: a number, or a tuple of several. Floats are float32."""
     out: dict[str, Any] = {}
     words = keys.split(SEPARATOR) if keys else []
     i = f = 0
@@ -450,7 +450,7 @@ custom = define(
         outputs=("ys*",),
         infer=_custom_type,
         reference=_custom,
-        doc="an operator that the program that loads the model brings along",
+        doc="an operator that the app registers",
         dtypes=(),
         check="control",
         attrs=(
@@ -462,9 +462,9 @@ custom = define(
             Attr("dtypes", "ints", doc="dtype code per output"),
             Attr("ranks", "ints", doc="rank per output"),
             Attr("shape", "dims", (), doc="the shapes of all outputs, one after the other; none:"
-                 " data decides on them all"),
-            Attr("born_at", "ints", (), doc="the places in `shape` on which data decides; there it"
-                 " holds an upper bound, or -1"),
+                 " all sizes depend on data"),
+            Attr("born_at", "ints", (), doc="positions of data-dependent sizes in `shape`, which holds"
+                 " their upper bound, or -1"),
             Attr("attributes", "named", (), doc="the operator's own attributes", since="0.7.0"),
         ),
         cost=_custom_cost,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradient rules of gathering and scattering: each is the other, with additions."""
+"""Gradient rules of gathering and scattering: the gradient of a gather is a scatter with additions, and vice versa."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from samara.exporter.ops.grad_tools import Grads, axis_of, counted, in_dtype, pr
 
 
 def gather(ctx: GradContext) -> Grads:
-    """The slices added up where they were taken, which is scatter_nd with the axis in front."""
+    """The slices added at their positions: scatter_nd with the axis in front."""
     dy, shape, axis = ctx.dy, ctx.shape(0), axis_of(ctx)
     count = len(ctx.shape(1))
     if axis:
@@ -46,7 +46,7 @@ def gather_nd(ctx: GradContext) -> Grads:
 
 
 def _whole_tuples(indices: Any, batch: int) -> Any:
-    """Indices of tuples with the places on the batch axes before them."""
+    """Indices with the positions on the batch axes in front."""
     if batch == 0:
         return indices
     lead = shape_of(indices)[:-1]
@@ -63,7 +63,7 @@ def _whole_tuples(indices: Any, batch: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """How one scatter operator takes elements from the places it writes, and puts them there."""
+    """How one scatter operator reads and writes the elements at its positions."""
 
     take: Callable[[Any], Any]
     put: Callable[[Any, Any, str], Any]
@@ -106,7 +106,7 @@ def _scattered(ctx: GradContext, way: _Way) -> Grads:
 
 
 def _written(ctx: GradContext, way: _Way) -> Any:
-    """What each update that stayed gets: of several for one element the last."""
+    """The gradient of each update that remains: the last one of several for an element."""
     dy, shape = ctx.dy, ctx.shape(2)
     turns = ops.reshape(beside(dy, ops.iota, length=product(shape)), shape=shape)
     last = way.take(way.put(zeros(ctx.shape(0), turns), turns, "none"))
@@ -114,7 +114,7 @@ def _written(ctx: GradContext, way: _Way) -> Any:
 
 
 def _product(ctx: GradContext, way: _Way) -> tuple[Any, Any]:
-    """The product of the other factors; a factor of 0 leaves it to the others."""
+    """The product of the other factors, also if a factor is 0."""
     dy, x, updates = ctx.dy, ctx.x, ctx.updates
     du = None
     if ctx.needs(2):
@@ -131,7 +131,7 @@ def _product(ctx: GradContext, way: _Way) -> tuple[Any, Any]:
 
 
 def _extreme(ctx: GradContext, way: _Way) -> tuple[Any, Any]:
-    """Everything that equals the result, x and updates alike, shares the gradient evenly."""
+    """All elements of x and updates that equal the result share the gradient evenly."""
     y = way.put(ctx.x, ctx.updates, ctx.reduction)
     own = counted(ops.eq(ctx.x, y), ctx.dy)
     theirs = counted(ops.eq(ctx.updates, way.take(y)), ctx.dy)
@@ -143,7 +143,7 @@ def _extreme(ctx: GradContext, way: _Way) -> tuple[Any, Any]:
 
 
 def range_(ctx: GradContext) -> Grads:
-    """y[i] = start + i * delta; how many there are does not move."""
+    """y[i] = start + i * delta; the length has no gradient."""
     dy = ctx.dy
     start = ops.reduce_sum(dy, axes=(0,)) if ctx.needs(0) else None
     if not ctx.needs(2):

@@ -66,7 +66,7 @@ def _gather(x: Array, indices: Array, *, axis: int, wrap: bool) -> Array:
     axis %= x.ndim
     shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
     if 0 in shape:
-        return np.empty(shape, x.dtype)  # what computes nothing looks at no index
+        return np.empty(shape, x.dtype)  # an empty result reads no index
     return np.take(x, require_indices("gather", indices, x.shape[axis], wrap), axis=axis)
 
 
@@ -83,8 +83,8 @@ gather = define(
         outputs=("y",),
         infer=_gather_type,
         reference=_gather,
-        doc="y = the slices of x along `axis` that the indices name; negative ones count from the"
-        " end unless `wrap` is off, one out of range is an error",
+        doc="y = the slices of x along `axis` at the indices; negative indices count from the end unless `wrap`"
+        " is off, an index out of range is an error",
         dtypes=MOVED,
         check="gather",
         grad=rules.gather,
@@ -124,7 +124,7 @@ def _gather_elements_type(ctx: InferContext) -> tuple[TensorType, ...]:
 
 
 def _elements(op: str, x: Array, indices: Array, axis: int, wrap: bool) -> tuple[Array, ...]:
-    """The places of x that an element-wise index tensor names."""
+    """The positions in x of an elementwise index tensor."""
     found = require_indices(op, indices, x.shape[axis], wrap)
     grid: list[Array] = list(np.indices(indices.shape, sparse=True))
     grid[axis] = found
@@ -187,7 +187,7 @@ def _gather_nd_type(ctx: InferContext) -> tuple[TensorType, ...]:
 
 
 def _tuples(op: str, x: Array, indices: Array, batch: int, wrap: bool) -> tuple[Array, ...]:
-    """The places (or sub-tensors) of x that an index tensor of tuples names."""
+    """The positions (or sub-tensors) of x of an index tensor of tuples."""
     places: list[Array] = []
     for a in range(batch):
         lead = [1] * (indices.ndim - 1)
@@ -218,8 +218,8 @@ gather_nd = define(
         outputs=("y",),
         infer=_gather_nd_type,
         reference=_gather_nd,
-        doc="y[i…] = x[indices[i…]]: the last axis of indices holds leading indices of x, after"
-        " `batch_dims` axes that both share",
+        doc="y[i…] = x[indices[i…]]: the last axis of indices has leading indices of x, after `batch_dims` axes"
+        " that both have",
         dtypes=MOVED,
         check="gather_nd",
         grad=rules.gather_nd,

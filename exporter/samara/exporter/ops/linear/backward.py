@@ -31,7 +31,7 @@ _MOVES = (
 
 
 def _moves(ctx: InferContext) -> int:
-    """The spatial rank, of which the attributes of a convolution have their lengths."""
+    """The spatial rank, which is the length of a convolution's attributes."""
     s = spatial_rank(ctx)
     require_rank(ctx, 1, s + 2)
     require_same_dtype(ctx, 0, 1)
@@ -168,7 +168,7 @@ conv_grad_input = define(
         outputs=("dx",),
         infer=_grad_input_type,
         reference=in_f32(windows.conv_grad_input),
-        doc="dx [N, size…, C] = what the input of conv(·, w [O, k…, C/groups]) gets from"
+        doc="dx [N, size…, C] = the gradient of the input of conv(·, w [O, k…, C/groups]) for"
         " dy [N, out…, O]",
         dtypes=FLOATS,
         check="conv_grad_input",
@@ -193,7 +193,7 @@ conv_grad_weight = define(
         outputs=("dw",),
         infer=_grad_weight_type,
         reference=in_f32(windows.conv_grad_weight),
-        doc="dw [O, k…, C/groups] = what the weights of conv(x) get from dy [N, out…, O]",
+        doc="dw [O, k…, C/groups] = the gradient of the weights of conv(x) for dy [N, out…, O]",
         dtypes=FLOATS,
         check="conv_grad_weight",
         attrs=(*_MOVES, Attr("kernel", "dims", doc="sizes of the kernel")),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What products and convolutions end with: clamp and activation of their float32 sums."""
+"""The epilogue of products and convolutions: clamp and activation of their float32 sums."""
 
 from __future__ import annotations
 

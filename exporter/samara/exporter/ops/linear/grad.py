@@ -24,7 +24,7 @@ def _is_plain(ctx: GradContext) -> bool:
 
 
 def _activated(y: Any, ctx: GradContext) -> Any:
-    """post(clamp(y)) as operators of their own."""
+    """post(clamp(y)) as separate operators."""
     if ctx.lo != -math.inf or ctx.hi != math.inf:
         y = ops.clamp(y, lo=ctx.lo, hi=ctx.hi)
     if ctx.post == "none":
@@ -104,12 +104,12 @@ def _rows(x: Any) -> Any:
 
 
 def _moves(ctx: GradContext) -> dict[str, Any]:
-    """How the window moves: the attributes that all convolutions share."""
+    """The attributes of the window, which all convolutions have."""
     return {name: ctx.attrs[name] for name in ("strides", "dilations", "pads", "groups")}
 
 
 def _exchanged(w: Any, groups: int) -> Any:
-    """Weights [O, k…, C/groups] as [C, k…, O/groups]: inputs and outputs change places."""
+    """Weights [O, k…, C/groups] as [C, k…, O/groups]: inputs and outputs swapped."""
     outputs, *kernel, depth = shape_of(w)
     rank = len(kernel) + 2
     if groups == 1:
@@ -135,10 +135,9 @@ def conv(ctx: GradContext) -> Grads:
 
 
 def conv_transpose(ctx: GradContext) -> Grads:
-    """The roles of input and output of an ordinary convolution, exchanged.
+    """An ordinary convolution with the roles of input and output exchanged.
 
-    An output padding beyond the stride makes that convolution see further pixels; what they give
-    is cut off.
+    If the output padding exceeds the stride, that convolution reads further pixels; their results are cut off.
     """
     moves = _moves(ctx)
     if not _is_plain(ctx):

@@ -62,7 +62,7 @@ Linear = Callable[..., Array]
 
 
 def _of_floats(reference: Linear) -> Linear:
-    """The reference, with weights brought to x's dtype first: dequantized, or widened."""
+    """The reference, with weights converted to x's dtype first: dequantized, or widened."""
 
     def run(
         x: Array, w: Array, *more: Array | None, q_in: Sequence[Quant | None] = (), **attrs: Any
@@ -227,7 +227,7 @@ matmul = define(
 def window_cost(
     attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
 ) -> tuple[Dim, Dim]:
-    """Two operations per multiply: the weights of one output, at every output (or input) place."""
+    """Two operations per multiply: the weights of one output, at every output (or input) position."""
     x, w = inputs[0], inputs[1]
     if x is None or w is None:
         return as_dim(0), as_dim(0)
@@ -481,8 +481,8 @@ conv_transpose = define(
         outputs=("y",),
         infer=_conv_transpose_type,
         reference=_of_floats(in_f32(_conv_transpose)),
-        doc="y = post(clamp(x [N, spatial…, C] spread by w [O, k…, C/groups] + bias + residual));"
-        " out = (in - 1) * stride + (k - 1) * dilation + 1 + output_padding - pads",
+        doc="y = post(clamp(transposed convolution of x [N, spatial…, C] with w [O, k…, C/groups] + bias +"
+        " residual)); out = (in - 1) * stride + (k - 1) * dilation + 1 + output_padding - pads",
         dtypes=FLOATS,
         check="conv_transpose",
         attrs=(

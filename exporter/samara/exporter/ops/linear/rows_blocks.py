@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Weights of 4 or 8 bits with a scale for every block of neighbours: products, rows of a table."""
+"""Weights of 4 or 8 bits with a scale for every block of neighbouring elements: products, and rows of a table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ from samara.exporter.ops.spec import Attr, Case, InferContext, OpSpec, bytes_of,
 from samara.exporter.types import MAX_RANK, Dim, DType, TensorType, as_dim, ceildiv
 
 LEAST_BLOCK = 16
-_BLOCK = Attr("block", "int", doc="neighbours along w's last axis that share a scale")
+_BLOCK = Attr(
+    "block", "int", doc="how many neighbouring elements along w's last axis share a scale"
+)
 _NO_TRAINING = inference_only("a product with weights in blocks")
 _ZEROS = (DType.I8, DType.U8, DType.I4, DType.U4)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of quantized weights and float32 operands that are quantized while they run."""
+"""Products of quantized weights with float32 operands that are quantized at run time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _weights(ctx: InferContext, axis: int) -> None:
 
 
 def dynamically_quantized(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
-    """(q, scale): each slice along the other axes with a scale of its own, which keeps its axes.
+    """(q, scale): each slice along the other axes has its own scale; scales keep the reduced axes.
 
     A slice so small that 127 / peak is no float32 counts as zeros.
     """

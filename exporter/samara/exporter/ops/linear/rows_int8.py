@@ -38,7 +38,7 @@ from samara.exporter.ops.shape_rules import require_dtype
 from samara.exporter.ops.spec import Attr, Case, InferContext, OpSpec, define
 from samara.exporter.types import Dim, DType, Quant, TensorType, as_dim
 
-_TO = Attr("to", "dtype", DType.QS8, doc="of the output: qs8, or int32 for the sums themselves")
+_TO = Attr("to", "dtype", DType.QS8, doc="of the output: qs8, or int32 for the sums")
 _DOC = (
     " acc = int32 sums of (x - z_x) * (w - z_w) + bias; y = round(clamp(acc * (s_x * s_w / s_y)))"
     " + z_y, or acc itself"
@@ -186,7 +186,7 @@ _FAR = Quant.per_tensor(0.02, -128)
 
 
 def _weights(count: int, axis: int, zeros: bool = False) -> Quant:
-    """A scale per channel, and zero points that are not 0 where asked for."""
+    """A scale per channel, and nonzero zero points if asked for."""
     scales = [0.004 * (1 + c % 5) for c in range(count)]
     return Quant.per_axis(scales, axis, [c % 7 - 3 for c in range(count)] if zeros else None)
 
@@ -233,12 +233,12 @@ _EPILOGUE = frozenset(a.name for a in EPILOGUE)
 
 
 def without_epilogue(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes of a float product that its integer form has, too."""
+    """The attributes of a float product that its integer form also has."""
     return {k: v for k, v in attrs.items() if k not in _EPILOGUE}
 
 
 def _build_product(given: Given, quants: Sequence[Quant], y: Quant, options: Any) -> Form:
-    """Without a bias, which is to be in steps of the sums."""
+    """Only without a bias, which would have to be in steps of the sums."""
     return Form((0, 1), without_epilogue(given.attrs))
 
 
@@ -314,7 +314,7 @@ qconv_transpose = define(
         outputs=("y",),
         infer=_qconv_transpose_type,
         reference=_qconv_transpose,
-        doc="y = x [N, spatial…, C] spread by w [O, k…, C/groups] in qs8, as conv_transpose;"
+        doc="y = transposed convolution of x [N, spatial…, C] with w [O, k…, C/groups] in qs8, as conv_transpose;"
         + _DOC,
         dtypes=("qs8",),
         check="conv_transpose",

@@ -56,7 +56,7 @@ def total(sizes: Sequence[Size]) -> Size:
 
 
 def split(ctx: GradContext) -> Grads:
-    """The pieces' gradients one after the other, zeros where a piece has none."""
+    """The parts' gradients concatenated, zeros for a part without one."""
     axis, sizes = axis_of(ctx), ctx.sizes
     given = [i for i, dy in enumerate(ctx.dys) if dy is not None]
     parts = []
@@ -83,7 +83,7 @@ def slice_(ctx: GradContext) -> Grads:
             dy, span = _spread(dy, axis, step, front=False), taken[axis] * step
             first = begin
         elif provably_ge(-1, step):
-            # Backwards: the first element taken is the last one here.
+            # A negative step: the first element taken is the last one here.
             dy = _spread(reversed_along(dy, axis), axis, -step, front=True)
             span = taken[axis] * -step
             first = begin + 1 - span
@@ -118,7 +118,7 @@ def pad(ctx: GradContext) -> Grads:
         return (dx,)
     if not ctx.needs(1) or ctx.mode != "constant":
         return (dx, None)
-    # What did not come from x is the value.
+    # All other elements are the value.
     everything = tuple(range(len(ctx.shape(0))))
     rest = ops.sub(ops.reduce_sum(ctx.dy, axes=everything), ops.reduce_sum(dx, axes=everything))
     return (dx, rest)
@@ -159,8 +159,8 @@ def _summed(piece: Any, axis: int) -> Any:
     return ops.reduce_sum(piece, axes=(axis,), keepdims=True)
 
 
-# By mode: where the gradient of what was added at the left, and at the right, goes. A fold takes
-# the piece, its axis, the size of x there and that of the piece.
+# By mode: functions that add the gradient of the left and of the right padding to x's. Arguments are the
+# padding's gradient, its axis, x's size there and the padding's size.
 _FOLDS: dict[str, tuple[Fold, Fold]] = {
     "edge": (
         lambda piece, axis, size, n: padded(_summed(piece, axis), axis, 0, size - 1),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that move, repeat or drop elements without looking at them."""
+"""Operators that move, repeat or drop elements without computing with them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _reshape_type(ctx: InferContext) -> tuple[TensorType, ...]:
     what = "the number of elements must not change"
     if (
         ctx.x.is_static and y.is_static
-    ):  # the text of symbolic types may be long, and guards keep it
+    ):  # guards store the text, which may be long for symbolic types
         what = f"{ctx.x} does not have as many elements as {y}"
     ctx.require_eq(ctx.x.numel(), y.numel(), what)
     return (y,)
@@ -74,7 +74,7 @@ reshape = define(
         dtypes=(*MOVED, *PACKED),
         check="reshape",
         grad=rules.reshape,
-        attrs=(Attr("shape", "dims", doc="the output's shape, all sizes stated"),),
+        attrs=(Attr("shape", "dims", doc="the output's shape, without a size to be inferred"),),
         flags=frozenset({"inplace"}),
         cases=(
             *(
@@ -189,7 +189,7 @@ concat = define(
         outputs=("y",),
         infer=_concat_type,
         reference=lambda *xs, axis: np.concatenate(xs, axis=axis),
-        doc="y = the inputs one after the other along `axis`",
+        doc="y = the inputs concatenated along `axis`",
         dtypes=MOVED,
         check="concat",
         grad=rules.concat,
@@ -246,7 +246,7 @@ split = define(
         outputs=("y", "ys*"),
         infer=_split_type,
         reference=_split,
-        doc="the outputs are x cut along `axis` into pieces of these sizes",
+        doc="the outputs are x cut along `axis` into parts of these sizes",
         dtypes=MOVED,
         check="split",
         grad=rules.split,
@@ -305,7 +305,7 @@ def _slice_type(ctx: InferContext) -> tuple[TensorType, ...]:
 
 
 def _slice(x: Array, *, begin: Ints, end: Ints, step: Ints) -> Array:
-    # A negative end means "before the first element", which Python's slices cannot say.
+    # A negative end means "before the first element", which Python's slices cannot express.
     picks = [np.arange(b, e, s) for b, e, s in zip(begin, end, step, strict=True)]
     return x[np.ix_(*picks)] if picks else x.copy()
 
@@ -370,7 +370,7 @@ def _pad_type(ctx: InferContext) -> tuple[TensorType, ...]:
     for a, size in enumerate(ctx.x.shape):
         before, after = ctx.pads[a], ctx.pads[rank + a]
         left = size + before + after
-        # Negative pads crop first, so positive ones on the other side do not make up for them.
+        # Negative pads crop first, so positive pads on the other side do not compensate for them.
         cropped = size - dmax(0, -before) - dmax(0, -after)
         ctx.require_ge(cropped, 0, f"pads leave less than nothing of axis {a}")
         _require_source(ctx, a, size, before, after)
@@ -379,7 +379,7 @@ def _pad_type(ctx: InferContext) -> tuple[TensorType, ...]:
 
 
 def _require_source(ctx: InferContext, axis: int, size: Dim, before: Dim, after: Dim) -> None:
-    """The modes that copy need something to copy."""
+    """Modes that copy elements need enough elements to copy."""
     if ctx.mode == "constant" or (before == 0 and after == 0):
         return
     for pad, other in ((before, after), (after, before)):

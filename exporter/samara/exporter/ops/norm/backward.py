@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Backward operators of the normalisations and of softmax.
 
-Each is the gradient of its forward operator written out; `_grad_norm.py` has the compositions
-through which they have gradients themselves.
+Each computes the gradient of its forward operator directly; `grad.py` has the compositions from which their own
+gradients follow.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def require_groups(ctx: InferContext, groups: int, channels: Dim) -> None:
 
 
 def mean_of(x: Array, axes: Axes) -> Array:
-    """The mean along the axes, which stay; NaN of nothing, without numpy's warning."""
+    """The mean along the axes, which are kept; NaN for an empty axis, without numpy's warning."""
     count = np.float64(math.prod(x.shape[a] for a in axes))
     return np.asarray(np.add.reduce(x, axis=axes, keepdims=True) / count)
 
@@ -234,7 +234,7 @@ layer_norm_grad = _row(
     _norm_grad_type,
     _layer_norm_grad,
     rules.layer_norm_grad,
-    "the gradients of layer_norm(x, scale, bias), dscale and dbias also where they are absent",
+    "the gradients of layer_norm(x, scale, bias); dscale and dbias also if scale and bias are absent",
     _norm_grad_cases(),
     check="norm grad",
     tolerance=Tolerance(1e-05, 1e-05),
@@ -249,7 +249,7 @@ rms_norm_grad = _row(
     _norm_grad_type,
     _rms_norm_grad,
     rules.rms_norm_grad,
-    "the gradients of rms_norm(x, scale), dscale also where scale is absent",
+    "the gradients of rms_norm(x, scale); dscale also if scale is absent",
     _norm_grad_cases(),
     check="norm grad",
     tolerance=Tolerance(1e-05, 1e-05),
@@ -361,7 +361,7 @@ group_norm_grad = _row(
     _group_norm_grad_type,
     _group_norm_grad,
     rules.group_norm_grad,
-    "the gradients of group_norm(x, scale, bias), dscale and dbias also where they are absent",
+    "the gradients of group_norm(x, scale, bias); dscale and dbias also if scale and bias are absent",
     (
         _group_case((1, 1, 1), 1),
         _group_case((2, 5, 4, 12), 3),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradient rules of softmax, normalisations and cross-entropy.
 
-Forward operators have fused backward operators. These compute what a composition of simple
-operators says below, and have its gradient: so gradients have gradients.
+Forward operators have fused backward operators. The compositions of simple operators below compute the same, and
+the gradients of backward operators come from them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Axes = tuple[int, ...]
 
 
 def _given(ctx: GradContext, *grads: Any) -> Grads:
-    """One gradient per input there is, None for those that nobody wants."""
+    """One gradient per input, None for those that are not needed."""
     return tuple(g if ctx.needs(i) else None for i, g in enumerate(grads[: ctx.input_count]))
 
 
@@ -63,7 +63,7 @@ softmax_grad: Rule = _through(_softmax_grad, "axis")
 log_softmax_grad: Rule = _through(_log_softmax_grad, "axis")
 
 
-# ---- what normalisations are made of ----
+# ---- parts of normalisations ----
 
 
 def _unit(x: Any, axes: Axes, eps: float, centred: bool = True) -> tuple[Any, Any]:
@@ -120,9 +120,9 @@ rms_norm_grad: Rule = _through(_rms_norm_grad, "axis", "eps")
 
 
 def batch_norm(ctx: GradContext) -> Grads:
-    """Gradients through y, and through the statistics where something follows from these.
+    """Gradients through y, and through the statistics if they have gradients.
 
-    Running statistics do not pass gradients on, so that is rare.
+    That is rare, because running statistics do not pass gradients on.
     """
     grads: tuple[Any, ...] = (None, None, None)
     if ctx.dy is not None:

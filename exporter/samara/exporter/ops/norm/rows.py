@@ -455,7 +455,7 @@ lrn = _row(
     _lrn_type,
     _lrn,
     "y = x / (bias + alpha / size * sum of squares of `size` neighbouring channels) ** beta;"
-    " (size - 1) // 2 of them lie before",
+    " (size - 1) // 2 of them come before",
     (
         Attr("size", "int"),
         Attr("alpha", "f32", 1e-4),

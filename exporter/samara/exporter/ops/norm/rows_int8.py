@@ -64,7 +64,7 @@ def _softmax_case(shape: tuple[int, ...], axis: int = -1, scale: float = 0.05) -
 
 
 def _build_qsoftmax(given: Given, quants: Sequence[Quant], y: Quant, options: Any) -> Form | None:
-    """Its results are steps of 1/256: parameters that are much finer need the real one."""
+    """Its results are multiples of 1/256; much finer parameters need the float operator."""
     if y.scale < 0.75 * SOFTMAX_QUANT.scale:
         return None
     table = Plain(softmax_table(quants[0].scale), "exponentials")
@@ -134,7 +134,7 @@ def _finished(
     lo: int,
     hi: int,
 ) -> Array:
-    """deviation / sqrt(spread) * scale + bias in float32, one operation after the other."""
+    """deviation / sqrt(spread) * scale + bias in float32, each operation rounded separately."""
     inverse = np.float32(1) / np.sqrt(spread)
     p = (deviation.astype(np.float32) * inverse) * scale
     return rounded(p if bias is None else p + bias, zero_point, lo, hi)

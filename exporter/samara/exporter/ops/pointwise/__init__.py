@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that work element by element: unary, binary, casts, their int8 forms and gradients."""
+"""Elementwise operators: unary, binary, casts, their int8 forms and gradients."""

@@ -33,7 +33,7 @@ def _cost(
     )
 
 
-# ---- the slopes, of float64 arrays ----
+# ---- derivatives of float64 arrays ----
 
 
 def _gelu(x: Array) -> Array:
@@ -135,7 +135,7 @@ activation_grad = define(
         reference=in_f32(_reference),
         grad=rules.activation_grad,
         saves=("dy", "v"),
-        doc="dx = dy * f'(v): the gradient of y = f(x), where v is x, but y for relu, sigmoid, tanh"
+        doc="dx = dy * f'(v): the gradient of y = f(x); v is x, but y for relu, sigmoid, tanh"
         " and hard_sigmoid",
         dtypes=FLOATS,
         check="same",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rows of the op table that work element by element have in common."""
+"""Shared declarations of elementwise operators."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def unary_row(
 ) -> OpSpec:
     """Declare an operator of one operand x and one result y of the same shape.
 
-    formula: what it computes in float, from which its C is generated; `double`: in float64, where
-        that differs. Where attributes choose among several, a formula for each.
-    reference: by default what the formula says.
-    `flops` counts per element; without `cases` it gets some of every dtype, from `low` to `high`.
+    formula: the operator in float; its C code is generated from it. double: the formula in float64 if that
+        differs. If attributes choose among several formulas, one for each.
+    reference: by default the formula.
+    flops: per element. cases: by default some of every dtype, with values from `low` to `high`.
     """
     if not isinstance(formula, tuple):
         formula = (f.formula(name, formula, double=double),)

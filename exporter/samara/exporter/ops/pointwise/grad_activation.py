@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradient rules of activations: one backward operator each, and its own gradient.
 
-That comes through the slope written with other operators. Kinks follow PyTorch.
+The latter comes from the derivative, composed of other operators. Kinks follow PyTorch.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _silu(dy: Any, x: Any, _a: float, _b: float) -> Any:
 
 
 def _elu(dy: Any, x: Any, a: float, _b: float) -> Any:
-    # The clamp keeps infinities of the other side out of the products.
+    # The clamp keeps infinities of the branch not taken out of the products.
     slope = ops.mul(ops.exp(ops.clamp(x, hi=0.0)), a)
     return ops.where(ops.le(x, 0.0), ops.mul(dy, slope), dy)
 
@@ -133,7 +133,7 @@ _COMPOSED: Final[dict[str, _Composed]] = {
 
 
 def activation_grad(ctx: GradContext) -> Grads:
-    """Linear in dy; in v through the slope as a composition."""
+    """Linear in dy; in v through the derivative as a composition."""
     again = dv = None
     if ctx.needs(0):
         again = ops.activation_grad(

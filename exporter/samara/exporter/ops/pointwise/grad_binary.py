@@ -44,7 +44,7 @@ def div(ctx: GradContext) -> Grads:
 
 
 def mod(ctx: GradContext) -> Grads:
-    """y = a - n * b with a whole number n that does not move."""
+    """y = a - n * b with a whole number n whose gradient is zero."""
     dy = ctx.dy
     db = None
     if ctx.needs(1):
@@ -54,7 +54,7 @@ def mod(ctx: GradContext) -> Grads:
 
 
 def pow_(ctx: GradContext) -> Grads:
-    """b * a**(b - 1), 0 where b is 0; y * ln a, 0 where a is 0 and b is not negative."""
+    """b * a**(b - 1), 0 if b is 0; y * ln a, 0 if a is 0 and b is not negative."""
     a, b, dy = ctx.a, ctx.b, ctx.dy
     return (
         _power(ctx, a, b, dy) if ctx.needs(0) else None,
@@ -89,9 +89,7 @@ def min_(ctx: GradContext) -> Grads:
 
 
 def _extreme(ctx: GradContext, order: tuple[tuple[Any, Any], tuple[Any, Any]]) -> Grads:
-    """An operand gets dy but where its pair is in rising order; equal operands share it, or a has
-    all of it.
-    """
+    """The larger operand (for min the smaller) gets dy; equal operands share it, or `a` gets all of it."""
     if ctx.first:
         at = [ops.lt(*order[0]), ops.logical_not(ops.lt(*order[0]))]
         return tuple(

@@ -55,8 +55,7 @@ def _row(
 ) -> OpSpec:
     """Declare an operator of two operands that broadcast.
 
-    formula: what it computes in float, from which its C is generated. reference: by default what
-        the formula says.
+    formula: the operator in float; its C code is generated from it. reference: by default the formula.
     """
     formulas = () if formula is None else (f.formula(name, formula, inputs=2),)
     return define(
@@ -74,7 +73,7 @@ def _row(
             attrs=attrs,
             formulas=formulas,
             permute="any",
-            # Where the output's dtype differs, equal byte sizes say nothing about equal shapes.
+            # If the output's dtype differs, equal byte sizes do not mean equal shapes.
             flags=frozenset() if infer is compare_all else frozenset({"inplace"}),
             grad=grad,
             saves=saves,
@@ -134,7 +133,7 @@ _SIGNED_CASES = tuple(
     (_SIGNS[0].astype(d), _SIGNS[1].astype(d))
     for d in (np.int8, np.int16, np.int32, np.int64, np.float32, np.float64)
 )
-# Values that are negative, or no float64, when an unsigned integer is taken for something else.
+# Values that become negative, or inexact in float64, if an unsigned integer is misread.
 _TALL = tuple(
     (
         np.array([high, high, high // 2 + 1, 1, high - 1, 7], d),
@@ -252,7 +251,9 @@ pow_ = _row(
     device_c={"floats": "pow(a,b)"},
     onnx=Twin("Pow"),
 )
-_FIRST = Attr("first", "bool", False, doc="a has the gradient of equal operands, else both half")
+_FIRST = Attr(
+    "first", "bool", False, doc="a gets the whole gradient of equal operands, else both half"
+)
 _FIRST_CASE = Case((("f32", (3, 5)), ("f32", (5,))), {"first": True})
 min_ = _row(
     "min",
@@ -341,7 +342,7 @@ def _whole_row(
     dtypes: tuple[str, ...],
     **facts: Unpack[Facts],
 ) -> OpSpec:
-    """A row of few dtypes, which can afford every class of broadcasting."""
+    """The cases of a row with few dtypes: every class of broadcasting."""
     return _row(name, code, doc, reference=reference, dtypes=dtypes, spread=binary(dtypes), **facts)
 
 
@@ -416,8 +417,7 @@ bitwise_xor = _whole_row(
 shift = _row(
     "shift",
     68,
-    "y = a << b or a >> b (arithmetic); by a negative amount or by all bits and more,"
-    " everything is shifted out",
+    "y = a << b or a >> b (arithmetic); a negative amount, or one of all bits and more, shifts everything out",
     reference=_shift,
     dtypes=EVERY_INT,
     attrs=(Attr("direction", "enum", "left", ("left", "right")),),
@@ -450,7 +450,7 @@ def _where_type(ctx: InferContext) -> tuple[TensorType, ...]:
     require_same_dtype(ctx, 1, 2)
     a = ctx.required(1)
     if a.dtype.short not in MOVED:
-        raise ctx.error(f"a is {a.dtype.public_name}, which where cannot choose")
+        raise ctx.error(f"a is {a.dtype.public_name}, which `where` does not support")
     shape = broadcast(ctx, ctx.x.shape, a.shape, ctx.required(2).shape)
     return (TensorType(a.dtype, shape, per_tensor(ctx, a.quant)),)
 

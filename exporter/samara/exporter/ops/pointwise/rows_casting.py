@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators that give their operand another dtype: of the same values, or of the same bits."""
+"""Operators that change the dtype of their operand and keep its values, or its bits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WHOLE = np.array(
     [0, 1, -1, 127, 128, -129, 255, 256, 2**31 - 1, -(2**31), 2**31, 2**53 + 1, -(2**63)]
 )
 
-# Values between two neighbours of a narrower float: one that rounds twice gets them wrong.
+# Values between two neighbouring narrower floats, which rounding twice gets wrong.
 _TIES = np.array(
     [1 + 2.0**-8 + 2.0**-40, 1 - 2.0**-9 - 2.0**-50, 1 + 2.0**-11 + 2.0**-40, 1 + 2.0**-24,
      1 + 2.0**-24 + 2.0**-52, 65519.999999, 65520.0, 3.4e38, 3.3961775e38, 1e-45, 2.0**-25,
@@ -46,8 +46,8 @@ _BEYOND = (*MORE, *PACKED)
 
 
 def _at_edges(dtype: str, to: str) -> bool:
-    """Whether the cases of edges have this pair. Pairs that round to a narrower float keep random
-    numbers beside them: what rounding gets wrong lies between the edges.
+    """Whether the cases of limits have this pair. Pairs that round to a narrower float also keep random numbers,
+    because wrong rounding shows between the limits.
     """
     if dtype == "f16":
         return to in INTS
@@ -69,7 +69,7 @@ cast = unary_row(
     "cast",
     40,
     "y = x in dtype `to`: floats truncate and saturate to integers (NaN gives 0), integers wrap,"
-    " bool is x != 0; i4 and u4 take the low four bits of the int64 that x gives",
+    " bool is x != 0; i4 and u4 take the low four bits of the int64 of x",
     reference=num.cast,
     dtypes=(*WHOLE, *PACKED),
     attrs=(Attr("to", "dtype", doc="the output's dtype"),),
@@ -104,7 +104,7 @@ cast = unary_row(
 def _bitcast_type(ctx: InferContext) -> tuple[TensorType, ...]:
     if ctx.to.is_quantized or ctx.to.bits != ctx.x.dtype.bits:
         raise ctx.error(
-            f"{ctx.x.dtype.public_name} has no bits that could be {ctx.to.public_name}",
+            f"the bits of {ctx.x.dtype.public_name} cannot be read as {ctx.to.public_name}",
             "the two must have as many bits; cast converts values",
         )
     return (TensorType(ctx.to, ctx.x.shape),)
@@ -113,7 +113,9 @@ def _bitcast_type(ctx: InferContext) -> tuple[TensorType, ...]:
 def _bitcast(x: Array, *, to: DType) -> Array:
     if to is DType.BOOL:
         return np.asarray(x.view(np.uint8) != 0)
-    if DType.from_numpy(x.dtype).is_packed:  # one to an item here, and numpy knows only whole bytes
+    if DType.from_numpy(
+        x.dtype
+    ).is_packed:  # one to an item here, because numpy has only whole bytes
         bits = x.astype(np.int8) & 15
         return np.asarray(np.where((bits > 7) & to.is_signed, bits - 16, bits).astype(to.numpy))
     return np.asarray(x.copy().view(to.numpy))
@@ -122,7 +124,7 @@ def _bitcast(x: Array, *, to: DType) -> Array:
 bitcast = unary_row(
     "bitcast",
     84,
-    "y = the bits of x taken for dtype `to`, which has as many (little-endian)",
+    "y = the bits of x read as dtype `to` of the same width (little-endian)",
     reference=_bitcast,
     dtypes=(*WHOLE, *PACKED),
     attrs=(Attr("to", "dtype", doc="the output's dtype"),),

@@ -29,7 +29,7 @@ from samara.exporter.ops.shape_rules import broadcast, require_dtype, require_sh
 from samara.exporter.ops.spec import Attr, Case, InferContext, OpSpec, Permuted, define
 from samara.exporter.types import DType, Quant, QuantizationError, TensorType
 
-_BITS = 20  # of the multipliers of qadd
+_BITS = 20  # bits of the multipliers of qadd
 
 
 def add_multipliers(
@@ -38,7 +38,7 @@ def add_multipliers(
     """(a_multiplier, b_multiplier, shift) of qadd: the ratios of the scales times 2^shift, rounded
     half to even, the larger of 20 bits. `subtract` makes the second negative.
 
-    Raises QuantizationError where the larger ratio is beyond 2^±100.
+    Raises QuantizationError if the larger ratio is beyond 2^±100.
     """
     ratios = (scale_a / scale_y, scale_b / scale_y)
     _, exponent = math.frexp(max(ratios))
@@ -56,8 +56,8 @@ def add_multipliers(
 def lookup_table(f: Callable[[Array], Array], x: Quant, scale: float, zero_point: int) -> Array:
     """The 256 outputs of a function on every value that a tensor with parameters `x` can hold.
 
-    f is given float32; its result in steps of `scale` is clamped, then rounded half to even; NaN
-    gives the zero point.
+    f takes float32. Its result in steps of `scale` is clamped, then rounded half to even; NaN gives the zero
+    point.
     """
     q = np.arange(-128, 128, dtype=np.int32)
     real = (q - x.zero_point).astype(np.float32) * np.float32(x.scale)

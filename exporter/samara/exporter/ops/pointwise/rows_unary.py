@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operators of one operand that work element by element."""
+"""Elementwise operators of one operand."""
 
 from __future__ import annotations
 
@@ -614,7 +614,7 @@ isnan = unary_row(
 isinf = unary_row(
     "isinf",
     39,
-    "y = whether x is an infinity of a sign that is asked for",
+    "y = whether x is an infinity of a chosen sign",
     reference=_isinf,
     attrs=(Attr("negative", "bool", True), Attr("positive", "bool", True)),
     infer=same_as(DType.BOOL),

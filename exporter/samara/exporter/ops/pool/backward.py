@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradients of pools, and where the largest elements under windows lie."""
+"""Gradients of pools, and the positions of the largest elements under windows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PADS = Attr("pads", "dims", doc="as of the pool")
 
 
 class _Forward(InferContext):
-    """The pool whose gradient an operator is, seen by the pool's own shape rule."""
+    """The pool whose gradient an operator computes, as the pool's shape rule sees it."""
 
     def __init__(self, ctx: InferContext, x: TensorType) -> None:
         super().__init__(ctx.op, (x,), ctx.attrs, ctx.node)
@@ -183,7 +183,7 @@ avg_pool_grad = define(
         outputs=("dx",),
         infer=_avg_pool_grad_type,
         reference=in_f32(_avg_pool_grad),
-        doc="dx = the gradient of avg_pool's x: dy shared out among what its mean was taken of",
+        doc="dx = the gradient of avg_pool's x: dy divided evenly among the elements of its mean",
         dtypes=FLOATS,
         check="pool_grad extend",
         attrs=(
@@ -224,8 +224,8 @@ max_pool_indices = define(
         outputs=("indices",),
         infer=_max_pool_indices_type,
         reference=windows.max_pool_indices,
-        doc="indices = the place of the element that max_pool takes, counted over the spatial axes"
-        " of x; -1 for a window of padding alone",
+        doc="indices = the flat spatial index in x of the element that max_pool takes; -1 for a window of"
+        " padding only",
         dtypes=FLOATS,
         check="pool",
         attrs=(KERNEL, STRIDES, DILATIONS, _PADS),

@@ -25,7 +25,7 @@ def avg_pool(ctx: GradContext) -> Grads:
 
 
 def lp_pool(ctx: GradContext) -> Grads:
-    """sign(x) |x|^(p-1) times the sum of dy y^(1-p) over the windows of x; 0 where y is 0."""
+    """sign(x) |x|^(p-1) times the sum of dy y^(1-p) over the windows of x; 0 if y is 0."""
     share, own = ctx.dy, ops.sign(ctx.x)
     if ctx.p > 1:
         norm = ctx.y if ctx.p == 2 else ops.pow(ctx.y, float(ctx.p - 1))
@@ -45,7 +45,7 @@ def lp_pool(ctx: GradContext) -> Grads:
 
 
 def max_pool_grad(ctx: GradContext) -> Grads:
-    """Linear in dy: what lies where x is largest. A jump in x has no gradient."""
+    """Linear in dy: its values at the largest elements of x. A jump in x has no gradient."""
     if not ctx.needs(0):
         return (None, None)
     out, (n, *sizes, channels) = ctx.shape(0), ctx.shape(1)

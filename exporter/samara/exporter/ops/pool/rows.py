@@ -94,7 +94,7 @@ def counted(
     extend: Ints,
     include_pad: bool,
 ) -> Array:
-    """How many elements a mean is taken of, [1, out…, 1]."""
+    """The number of elements in each mean, [1, out…, 1]."""
     inside = np.ones((1, *sizes, 1), np.float64)
     if include_pad:
         inside = windows.padded(inside, pads, 1.0)
@@ -165,8 +165,8 @@ max_pool = define(
         outputs=("y",),
         infer=pool_type,
         reference=windows.max_pool,
-        doc="y = the largest element under the window; padding never wins, and a window of padding"
-        " alone gives the dtype's lowest value",
+        doc="y = the largest element under the window; padding never counts, and a window of padding only gives"
+        " the dtype's lowest value",
         dtypes=("f32", "f16", "i8", "u8", "qs8"),
         check="pool",
         attrs=(

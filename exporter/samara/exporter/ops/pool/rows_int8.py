@@ -61,7 +61,7 @@ def _qavg_pool_type(ctx: InferContext) -> tuple[TensorType, ...]:
     y = _of_x(ctx, pool_type(ctx)[0].shape)
     ctx.require(
         not ctx.dequantized or whole(ctx, 0).scale <= LARGEST_ADDED,
-        "dequantized: values of scales above 2^64 are too large to be added",
+        "dequantized: values with scales above 2^64 are too large to be added",
     )
     return (y,)
 
@@ -86,7 +86,7 @@ def _qavg_pool(
     count = counted(x.shape[1:-1], **move, include_pad=count_include_pad)
     if not dequantized:
         return _mean_of(windows.sum_pool(centred(x, quant), **move), count, quant, tail)
-    # Every operation rounds on its own, and what that makes of a tie is the answer.
+    # Every operation rounds separately, which decides ties.
     real = (x.astype(np.float32) - np.float32(quant.zero_point)) * np.float32(quant.scale)
     total = windows.sum_pool(real, **move, dtype=np.float32)
     mean = total / np.maximum(count, 1).astype(np.float32)
@@ -126,8 +126,8 @@ _TIES = Quant.per_tensor(0.1, 11)
 
 
 def _build_qavg_pool(given: Given, quants: Sequence[Quant], y: Quant, options: Any) -> Form:
-    """Equal scales of input and output, which quantizers choose, make ties of many means: a file's
-    engine adds what it dequantized.
+    """With equal scales of input and output, which quantizers choose, many means are ties. The file's engine adds
+    dequantized values, which decides them.
     """
     added = given.imported and quants[0].scale <= LARGEST_ADDED
     return Form((0,), {**given.attrs, "dequantized": added})
@@ -181,7 +181,7 @@ qavg_pool = define(
             _case((6, 7), (3, 3), 8, stride=2, pads=(1, 1, 0, 0), extend=(1, 2),
                   count_include_pad=True),
             _case((4, 4), (2, 2), 5, pads=(2, 2, 2, 2), extend=(0, 0)),
-            # Ties, which fall by what float32 makes of them.
+            # Ties, which float32 rounding decides.
             _case((6, 8), (2, 2), 16, stride=2, dequantized=True),
             _case((12, 10), (2, 2), 70, stride=2, n=2, x=_TIES, scale=0.1, zero_point=-7,
                   dequantized=True),

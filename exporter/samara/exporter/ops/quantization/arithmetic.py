@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arithmetic that quantized operators share: docs/reference/quantized-arithmetic.md is its description."""
+"""The arithmetic of quantized operators, as docs/reference/quantized-arithmetic.md describes it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LARGEST: Final = 2**31 - 1
 
 
 def output_quant(ctx: InferContext) -> Quant:
-    """The output's parameters by `scale` and `zero_point`; `lo` and `hi` are in order."""
+    """The output's parameters from `scale` and `zero_point`; checks `lo` and `hi`."""
     if "lo" in ctx.attrs:
         ctx.require(
             -128 <= ctx.lo <= ctx.hi <= 127,
@@ -40,7 +40,7 @@ def output_quant(ctx: InferContext) -> Quant:
 
 
 def whole(ctx: InferContext, index: int) -> Quant:
-    """The parameters of an operand that has one pair of them."""
+    """The parameters of an operand with one scale and zero point."""
     require_dtype(ctx, index, DType.QS8)
     quant = ctx.required(index).quant
     if quant is None or not quant.is_per_tensor:
@@ -52,7 +52,7 @@ def whole(ctx: InferContext, index: int) -> Quant:
 
 
 def require_multiplier(ctx: InferContext, value: np.float32) -> None:
-    """The product of scales is a number of float32."""
+    """Check that the product of scales is finite and normal in float32."""
     ctx.require(
         bool(np.isfinite(value)),
         "the scales of inputs and output are too far apart for one float32 multiplier",

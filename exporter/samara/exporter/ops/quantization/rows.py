@@ -39,7 +39,7 @@ def _quant(ctx: InferContext) -> Quant:
 
 
 def _quantized_type(ctx: InferContext) -> TensorType:
-    """x in qs8; the axis that has a scale per index has as many indices."""
+    """x in qs8; an axis with a scale per index has as many indices."""
     quant, shape = _quant(ctx), list(ctx.x.shape)
     if quant.axis is not None:
         shape[quant.axis] = as_dim(len(quant.scales))
@@ -175,7 +175,7 @@ requantize = define(
         outputs=("y",),
         infer=_to_qs8,
         reference=_requantize,
-        doc="y = x under other parameters: float32(x - z_x) * (s_x / s_y), clamped, rounded, + z_y",
+        doc="y = x with other parameters: float32(x - z_x) * (s_x / s_y), clamped, rounded, + z_y",
         dtypes=("qs8",),
         check="quantize",
         grad=NO_GRAD,

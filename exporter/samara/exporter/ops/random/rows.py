@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random numbers without state: streams of Philox4x32-10 that a key tensor names.
+"""Random numbers without state: streams of Philox4x32-10, chosen by a key tensor.
 
 Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011). A key is two
 int64: the generator's key, and the block where the stream starts. Element i of a row-major tensor
@@ -37,7 +37,7 @@ def philox(key: int, block: Array, high: int = 0) -> Array:
     c3 = np.full_like(c0, np.uint64(high) >> _HALF)
     k0, k1 = key & 0xFFFFFFFF, key >> 32
     for _ in range(_ROUNDS):
-        # Words below 2**32 lie in 64 bits, so that products keep their upper halves.
+        # Words below 2**32 are stored in 64 bits, so that products keep their upper halves.
         a, b = _FACTORS[0] * c0, _FACTORS[1] * c2
         c0, c1, c2, c3 = (
             (b >> _HALF) ^ c1 ^ np.uint64(k0),
@@ -103,7 +103,7 @@ dropout = define(
         " key: [the generator's key, the first block], a block being four elements",
         dtypes=FLOATS,
         check="same",
-        attrs=(Attr("p", "f32", 0.5, doc="how likely an element becomes 0"),),
+        attrs=(Attr("p", "f32", 0.5, doc="probability that an element becomes 0"),),
         cost=_cost,
         flags=frozenset({"inplace", "training"}),
         grad=_dropout_grad,

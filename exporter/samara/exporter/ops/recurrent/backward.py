@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The way back through the steps of LSTM and GRU."""
+"""The backward operators of LSTM and GRU."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _gru_grad_type(ctx: InferContext) -> tuple[TensorType, ...]:
 
 
 class _Ends:
-    """Gates at an end of their range were cut there by `clip`: nothing flows through."""
+    """Gates that `clip` limited have no gradient."""
 
     def __init__(self, clip: float, dtype: Any) -> None:
         self.cut = clip > 0
@@ -260,8 +260,8 @@ lstm_grad = define(
         outputs=("dgates", "dh0", "dc0"),
         infer=_lstm_grad_type,
         reference=in_f32(_lstm_grad),
-        doc="The gradient of lstm_train, whose gates and c these are, along the steps: that of the"
-        " gates before activation, [D, T, N, 4H], and those of the first states. A gate that clip"
+        doc="The gradients of lstm_train along the steps, from its results gates and c: of the gates before"
+        " activation, [D, T, N, 4H], and of the first states. A gate that clip"
         " cut off has none",
         dtypes=FLOATS,
         check=(
@@ -292,9 +292,9 @@ gru_grad = define(
         outputs=("dgates", "dinner", "dh0"),
         infer=_gru_grad_type,
         reference=in_f32(_gru_grad),
-        doc="The gradient of gru_train, whose gates and h these are, along the steps: that of the"
-        " gates before activation as x w and its bias see it, [D, T, N, 3H], the same as r's"
-        " product and its bias see it, and that of the first state. A gate that clip cut off has"
+        doc="The gradients of gru_train along the steps, from its results gates and h: of the gates before"
+        " activation for x w and its bias, [D, T, N, 3H], the same for r's product and its bias, and of the"
+        " first state. A gate that clip cut off has"
         " none",
         dtypes=FLOATS,
         check=(

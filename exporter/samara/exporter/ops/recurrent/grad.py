@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gradient rules of lstm and gru.
 
-lstm_grad and gru_grad walk back through time and give the gradients of the gates of all steps;
-weights, bias and inputs then get theirs by one product each over all steps at once.
+lstm_grad and gru_grad go back through time and give the gradients of the gates of all steps. The gradients of
+weights, bias and inputs are then one product each over all steps.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ gru_again: Final[Rule] = once("gru")
 
 
 class _Kept(NamedTuple):
-    """What the training twin of an operator keeps."""
+    """The values that the training form of an operator keeps."""
 
     gates: Any
     h: Any
@@ -86,7 +86,7 @@ def _attributes(ctx: GradContext) -> dict[str, Any]:
 
 
 def _dp(ctx: GradContext, kept: _Kept, dgates: Any) -> Any:
-    """Peepholes i and f look at c before the step, o at c after it."""
+    """Peepholes i and f read c before the step, o reads c after it."""
     h = ctx.hidden
 
     def gate(value: Any, k: int) -> Any:
@@ -119,7 +119,7 @@ def _gru_grads(ctx: GradContext, kept: _Kept) -> Grads:
 def _gru_dr(ctx: GradContext, kept: _Kept, of_h: _Products, states: Any) -> Any:
     if ctx.linear_before_reset:
         return of_h.over(kept.h)
-    # The last gate met r h, which the fourth part of what was kept is.
+    # The last gate was multiplied by r h, which is the fourth part of the kept gates.
     h = ctx.hidden
     head = _Products(ctx, range_of(states, 3, 0, 2 * h)).over(kept.h)
     last = _Products(ctx, range_of(states, 3, 2 * h, 3 * h))
@@ -127,7 +127,7 @@ def _gru_dr(ctx: GradContext, kept: _Kept, of_h: _Products, states: Any) -> Any:
 
 
 def lstm(ctx: GradContext) -> Grads:
-    """Runs the steps again, this time keeping the gates."""
+    """Run the steps again and keep the gates."""
     again = ops.lstm_train(
         ctx.x, ctx.w, ctx.r, ctx.bias, ctx.lengths, ctx.h0, ctx.c0, ctx.p, **_attributes(ctx)
     )
@@ -135,20 +135,20 @@ def lstm(ctx: GradContext) -> Grads:
 
 
 def lstm_train(ctx: GradContext) -> Grads:
-    """What was kept goes only into the gradient, which is not differentiated."""
+    """The kept values are only used by the gradient, which is not differentiated."""
     if any(dy is not None for dy in ctx.dys[3:]):
         lstm_again(ctx)
     return _lstm_grads(ctx, _Kept(ctx.gates, ctx.h, ctx.c))
 
 
 def gru(ctx: GradContext) -> Grads:
-    """Runs the steps again, this time keeping the gates."""
+    """Run the steps again and keep the gates."""
     again = ops.gru_train(ctx.x, ctx.w, ctx.r, ctx.bias, ctx.lengths, ctx.h0, **_attributes(ctx))
     return _gru_grads(ctx, _Kept(*again[2:]))
 
 
 def gru_train(ctx: GradContext) -> Grads:
-    """What was kept goes only into the gradient, which is not differentiated."""
+    """The kept values are only used by the gradient, which is not differentiated."""
     if any(dy is not None for dy in ctx.dys[2:]):
         gru_again(ctx)
     return _gru_grads(ctx, _Kept(ctx.gates, ctx.h))

@@ -33,14 +33,14 @@ _ATTRS = (
         "clip",
         "f32",
         0.0,
-        doc="gates are clamped to [-clip, clip] before activation; 0: they are not",
+        doc="gates are clamped to [-clip, clip] before activation; 0: no clamp",
     ),
 )
 
 
 def _require_dtypes(ctx: InferContext, floats: Mapping[int, str]) -> None:
-    """All of x's dtype; w and r beside float32 x also both float16, or both qs8 (per tensor or per
-    gates' row), but where they are trained.
+    """All have x's dtype. Beside float32 x, w and r may also be both float16 or both qs8 (one scale, or one per row
+    of the gates), except in training.
     """
     kind = ctx.required(1).dtype
     light = kind is DType.F16 and ctx.x.dtype is DType.F32
@@ -94,7 +94,7 @@ def _gru_type(ctx: InferContext) -> tuple[TensorType, ...]:
 
 
 def _kept_types(y: TensorType, states: int) -> tuple[TensorType, ...]:
-    """What training keeps: the gates [D, T, N, 4H], then each state before each step."""
+    """The values that training keeps: the gates [D, T, N, 4H], then each state before each step."""
     steps, d, n, h = y.shape
     before = TensorType(y.dtype, (d, steps, n, h))
     return TensorType(y.dtype, (d, steps, n, h * 4)), *(before,) * states
@@ -165,8 +165,8 @@ def _directions(count: int, direction: str) -> list[bool]:
 
 
 class _Rows:
-    """Quantized weights [G * H, K] of a direction as the right side of `x @ w.T`: rows of x are
-    quantized by themselves, sums are int32.
+    """Quantized weights [G * H, K] of a direction as the right operand of `x @ w.T`: each row of x is quantized
+    separately, sums are int32.
     """
 
     __array_ufunc__ = None  # numpy leaves `x @ rows` to __rmatmul__
@@ -204,7 +204,7 @@ def _of_rows(w: Array, quant: Quant) -> list[_Rows]:
 
 
 def _lighter(reference: Callable[..., Any]) -> Callable[..., Any]:
-    """The reference, with w and r that may be float16 where x is float32: they are widened."""
+    """The reference; float16 w and r beside float32 x are widened."""
 
     @functools.wraps(reference)
     def run(x: Array, w: Array, r: Array, *more: Array | None, **attrs: Any) -> Any:
@@ -216,7 +216,7 @@ def _lighter(reference: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _quantizable(reference: Callable[..., tuple[Array, ...]]) -> Callable[..., tuple[Array, ...]]:
-    """The reference, with w and r that may be quantized."""
+    """The reference for quantized w and r."""
 
     def run(
         x: Array,
@@ -234,7 +234,7 @@ def _quantizable(reference: Callable[..., tuple[Array, ...]]) -> Callable[..., t
 
 
 def _input_gates(x: Array, w: Weights, bias: Array | None, wide: int) -> Array:
-    """x @ w.T with both halves of the bias that do not meet a reset gate."""
+    """x @ w.T plus the parts of the bias that no reset gate multiplies."""
     gates = np.asarray(x @ w.T)
     return gates if bias is None else gates + bias[:wide]
 
@@ -395,7 +395,7 @@ def _cases(gates: int) -> tuple[Case, ...]:
 
 
 def _quantized_cases(gates: int) -> tuple[Case, ...]:
-    """Rows that run; training has none."""
+    """Cases of the forms that only run, not of training."""
     tensor = Quant.per_tensor(0.006, 3)
     return (
         _case(gates, 1, 1, 1, 1, weights=tensor),
@@ -413,7 +413,7 @@ _LSTM_INPUTS = (*_INPUTS, "c0?", "p?")
 LSTM_ATTRS = (*_ATTRS, Attr("input_forget", "bool", False, doc="the forget gate is 1 - i"))
 GRU_ATTRS = (
     *_ATTRS,
-    Attr("linear_before_reset", "bool", False, doc="the reset gate meets r h + bias"),
+    Attr("linear_before_reset", "bool", False, doc="the reset gate multiplies r h + bias"),
 )
 _LSTM_CASES = (
     *_cases(4),
@@ -500,8 +500,8 @@ lstm_train = define(
         outputs=("y", "y_h", "y_c", "gates", "h", "c"),
         infer=_lstm_train_type,
         reference=in_f32(_lstm_train),
-        doc="lstm, and what its gradient needs: the activated gates [D, T, N, 4H], 0 beyond a row's"
-        " length, and the states h and c [D, T, N, H] before each step",
+        doc="lstm, and the values for its gradient: the activated gates [D, T, N, 4H], 0 beyond a row's length,"
+        " and the states h and c [D, T, N, H] before each step",
         dtypes=FLOATS,
         check=_LSTM_DIMS + " gates [D T N 4hidden] h [D T N hidden] c [D T N hidden]",
         attrs=LSTM_ATTRS,
@@ -524,9 +524,9 @@ gru_train = define(
         outputs=("y", "y_h", "gates", "h"),
         infer=_gru_train_type,
         reference=in_f32(_gru_train),
-        doc="gru, and what its gradient needs: z, r, the new state and what r meets (r's product"
-        " with h, plus bias; without linear_before_reset r h itself) as gates [D, T, N, 4H], 0"
-        " beyond a row's length, and the state h [D, T, N, H] before each step",
+        doc="gru, and the values for its gradient: z, r, the new state and the value that r multiplies (r's"
+        " product with h, plus bias; without linear_before_reset r h) as gates [D, T, N, 4H], 0 beyond a row's"
+        " length, and the state h [D, T, N, H] before each step",
         dtypes=FLOATS,
         check=_GRU_DIMS + " gates [D T N 4hidden] h [D T N hidden]",
         attrs=GRU_ATTRS,

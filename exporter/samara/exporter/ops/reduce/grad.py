@@ -28,7 +28,7 @@ def _axes(ctx: GradContext) -> tuple[int, ...]:
 
 
 def _kept(ctx: GradContext, value: Any) -> Any:
-    """A result with its reduced axes back, of size 1."""
+    """A result with its reduced axes restored, of size 1."""
     if ctx.keepdims:
         return value
     axes = _axes(ctx)
@@ -36,12 +36,12 @@ def _kept(ctx: GradContext, value: Any) -> Any:
 
 
 def _spread(ctx: GradContext) -> Any:
-    """The gradient of each result for every element that went into it."""
+    """The gradient of each result, repeated for every element of its sum."""
     return ops.expand(_kept(ctx, ctx.dy), shape=ctx.shape(0))
 
 
 def _count(ctx: GradContext) -> Size:
-    """How many elements meet in one."""
+    """The number of elements that are reduced to one."""
     return product([ctx.shape(0)[a] for a in _axes(ctx)])
 
 
@@ -62,7 +62,7 @@ def reduce_mean(ctx: GradContext) -> Grads:
 
 
 def reduce_extreme(ctx: GradContext) -> Grads:
-    """Equal elements share the gradient evenly, or the first in row-major order has it."""
+    """Equal elements share the gradient evenly, or the first in row-major order gets it."""
     if not ctx.axes:
         return (ctx.dy,)
     if known(_count(ctx)) == 0:
@@ -90,9 +90,9 @@ def _to_first(ctx: GradContext) -> Any:
 
 
 def reduce_prod(ctx: GradContext) -> Grads:
-    """The product of the others, right where elements are 0, at every order of differentiation.
+    """The product of the other elements. It is right for zeros, at every order of differentiation.
 
-    Of a symbolic number of elements second derivatives take zeros for constants.
+    With a symbolic number of elements, second derivatives treat zeros as constants.
     """
     if not ctx.axes:
         return (ctx.dy,)
@@ -105,7 +105,7 @@ def reduce_prod(ctx: GradContext) -> Grads:
 
 
 def _product_tree(ctx: GradContext, x: Any, count: int) -> Any:
-    """The product by halves: of multiplications alone, which need no division."""
+    """The product by halves, without division."""
     axes = _axes(ctx)
     rank = len(ctx.shape(0))
     left = [a for a in range(rank) if a not in axes]

@@ -167,7 +167,7 @@ reduce_mean = _row(
     integer=Integer(Role.COMPUTED, "qmean"),
 )
 _FIRST = Attr(
-    "first", "bool", False, doc="the first of equal elements has the gradient, else all share it"
+    "first", "bool", False, doc="the first of equal elements gets the gradient, else all share it"
 )
 _FIRST_CASES = (Case((("f32", (3, 4, 5)),), {"axes": (2, 0), "first": True}),)
 reduce_max = _row(
@@ -430,7 +430,7 @@ top_k = define(
             Attr("axis", "int", -1),
             Attr("largest", "bool", True, doc="False: the smallest"),
             Attr(
-                "sorted", "bool", True, doc="False: any order will do (it is sorted all the same)"
+                "sorted", "bool", True, doc="False allows any order (the result is sorted anyway)"
             ),
         ),
         permute=permute_rules.along_axis,

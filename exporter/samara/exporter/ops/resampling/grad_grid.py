@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""grid_sample made of simpler operators, for gradients of its gradient."""
+"""grid_sample composed of simpler operators, for gradients of its gradient."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def sample_grad(ctx: GradContext) -> Grads:
 
 @dataclass(frozen=True, slots=True)
 class _Tap:
-    """What one tap along one axis is at every point."""
+    """One tap along one axis at every point."""
 
     index: Any  # int64, in the axis also where the tap is outside
     inside: Any
@@ -89,13 +89,13 @@ class _Composed:
         return [_tap(below, n, ops.sub(1.0, t)), _tap(ops.add(below, 1.0), n, t)]
 
     def _pad(self, at: Any, size: Any, n: Any) -> Any:
-        """Where padding moves coordinates."""
+        """The coordinates after padding."""
         if self.padding == "zeros":
             return at
         last = _plus(n, -1.0)
         if self.padding == "reflection" and not (self.align and known(size) == 1):
             low = 0.0 if self.align else -0.5
-            # Of a size that turns out to be 1 nothing is left, whatever the span.
+            # For a size of 1 the span is 0 and nothing is left to reflect.
             span = ops.max(last, 0.5) if self.align and known(size) is None else last
             at = _reflected(at, low, span if self.align else n)
         return ops.where(ops.le(at, 0.0), 0.0, ops.where(ops.lt(at, last), at, last))
@@ -106,7 +106,7 @@ def _plus(n: Any, by: float) -> Any:
 
 
 def _reflected(at: Any, low: float, span: Any) -> Any:
-    """Coordinates thrown back at low and low + span until they lie between them."""
+    """Coordinates reflected at low and low + span until they lie between them."""
     away = ops.abs(ops.sub(at, low))
     turns = ops.floor(ops.div(away, span))
     beyond = ops.sub(away, ops.mul(turns, span))
@@ -137,7 +137,7 @@ def _cubic(t: Any) -> list[Any]:
 
 
 def _weighed(x: Any, taps: tuple[_Tap, ...]) -> Any:
-    """What one tap of every point adds to the sample."""
+    """The contribution of one tap of every point to the sample."""
     points = shape_of(taps[0].index)
     column = (*points, 1)
     indices = ops.concat(*(ops.reshape(t.index, shape=column) for t in taps), axis=len(points))

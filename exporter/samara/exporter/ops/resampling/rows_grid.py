@@ -37,7 +37,7 @@ def _require_grid(ctx: InferContext, x: int, grid: int) -> tuple[Dim, ...]:
 
 
 class _Taps(NamedTuple):
-    """What one tap along one axis is at every point."""
+    """One tap along one axis at every point."""
 
     at: Array  # index, clipped into the axis
     inside: Array
@@ -46,7 +46,7 @@ class _Taps(NamedTuple):
 
 
 def _reflected(x: Array, low: float, high: float) -> tuple[Array, Array]:
-    """x thrown back at low and high until it lies between them, and its slope."""
+    """x reflected at low and high until it lies between them, and the derivative."""
     span = high - low
     if span <= 0:
         return np.zeros_like(x), np.zeros_like(x)
@@ -57,7 +57,7 @@ def _reflected(x: Array, low: float, high: float) -> tuple[Array, Array]:
 
 
 def _padded(x: Array, size: int, padding: str, align: bool) -> tuple[Array, Array]:
-    """Where padding moves coordinates, and its slope."""
+    """The coordinates after padding, and their derivative."""
     if padding == "zeros":
         return x, np.ones_like(x)
     slope = np.ones_like(x)
@@ -75,7 +75,7 @@ def _tap(at: Array, size: int, weight: Array, slope: Array) -> _Taps:
 
 
 def _cubic(d: Array) -> tuple[Array, Array]:
-    """The cubic convolution at distances d, and its slope."""
+    """The cubic convolution at distances d, and its derivative."""
     a, x = CUBIC_A, np.abs(d)
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
@@ -85,7 +85,7 @@ def _cubic(d: Array) -> tuple[Array, Array]:
 
 
 def _axis_taps(given: Array, size: int, mode: str, padding: str, align: bool) -> list[_Taps]:
-    """The taps along one axis of coordinates where -1 and 1 are its ends."""
+    """The taps along one axis of coordinates from -1 to 1."""
     if align:
         x, by = (given + 1) / 2 * (size - 1), (size - 1) / 2
     else:
@@ -109,7 +109,7 @@ def _axis_taps(given: Array, size: int, mode: str, padding: str, align: bool) ->
 
 
 class _Point(NamedTuple):
-    """One tap of every point: where, and what it weighs."""
+    """One tap of every point: its position and its weight."""
 
     place: tuple[Array, ...]  # indices into x but for the channels
     inside: Array
@@ -190,7 +190,7 @@ _HOW = (
         "enum",
         "zeros",
         ("zeros", "border", "reflection"),
-        "what lies beyond the ends: nothing, the edge, or the tensor turned over",
+        "values beyond the ends: zeros, the edge, or the tensor reflected",
     ),
     Attr("align_corners", "bool", False, doc="-1 and 1 are the middles of the outermost elements"),
 )
@@ -217,7 +217,7 @@ _FAR = np.array(
 
 
 def _cases(samples: bool) -> tuple[Case, ...]:
-    """Cases of grid_sample, and where `samples` of its gradient, which takes theirs too."""
+    """Cases of grid_sample, and with `samples` of its gradient, which has their gradient as an input too."""
 
     def case(x: Ints, grid: Any, attrs: dict[str, Any], dtype: str = "f32") -> Case:
         shape = grid.shape if isinstance(grid, np.ndarray) else grid
@@ -226,7 +226,7 @@ def _cases(samples: bool) -> tuple[Case, ...]:
         inputs = ((dtype, x), points)
         return Case((dy, *inputs) if samples else inputs, attrs, -1.5, 1.5)
 
-    # Of the gradient each mode and padding once, corners now aligned, now not.
+    # For the gradient, each mode and padding once, with aligned corners by turns.
     choices = [c for i, c in enumerate(_CHOICES) if not samples or i % 2 == i // 2 % 2]
     return (
         *(case(x, grid, {}) for x, grid in _SHAPES),
@@ -289,7 +289,7 @@ grid_sample_grad = define(
         outputs=("dx", "dgrid"),
         infer=_grid_sample_grad_type,
         reference=in_f32(_grid_sample_grad),
-        doc="the gradients of grid_sample's inputs where its output has the gradient dy",
+        doc="the gradients of grid_sample's inputs for the gradient dy of its output",
         dtypes=FLOATS,
         check="dy [N G* C] x [N S* C] grid [N G* R] -> dx [N S* C] dgrid [N G* R]",
         attrs=_HOW,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regions of images: aligned and pooled ones, and which of overlapping boxes to keep."""
+"""Regions of interest, aligned and pooled, and non-maximum suppression of boxes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from samara.exporter.ops.spec import Attr, Case, InferContext, OpSpec, bytes_of,
 from samara.exporter.types import Dim, DType, TensorType
 
 Ints = tuple[int, ...]
-MOST_SAMPLES = 4096  # per bin and axis, when the region decides
+MOST_SAMPLES = 4096  # per bin and axis, if the region decides
 _FAR = 2.0**30  # beyond any pixel
 
 _SIZE = Attr("size", "dims", doc="height and width of the results")
@@ -65,7 +65,7 @@ def _roi_align_type(ctx: InferContext) -> tuple[TensorType, ...]:
 
 
 def _samples(length: Any, bins: int, sampling: int) -> int:
-    """How many samples a bin has along an axis."""
+    """The number of samples of a bin along an axis."""
     if sampling:
         return sampling
     count = np.ceil(length / length.dtype.type(bins))
@@ -75,8 +75,8 @@ def _samples(length: Any, bins: int, sampling: int) -> int:
 
 
 def _sampled(start: Any, bin_size: Any, bins: int, count: int, size: int) -> tuple[Array, ...]:
-    """Along one axis, per bin and sample: lower pixel, upper pixel, weight of the upper, whether
-    the sample lies inside.
+    """Along one axis, per bin and sample: lower pixel, upper pixel, weight of the upper pixel, and whether the sample
+    lies inside.
     """
     own = bin_size.dtype.type
     places = np.arange(bins).astype(own)[:, None]
@@ -186,11 +186,11 @@ roi_align = define(
         dtypes=FLOATS,
         check="x [N H W C] regions [R 4] images [R] -> y [R size* C]",
         attrs=(
-            Attr("mode", "enum", "avg", ("avg", "max"), "what a bin makes of its samples"),
+            Attr("mode", "enum", "avg", ("avg", "max"), "how a bin combines its samples"),
             _SIZE,
             Attr("sampling", "int", 0, doc="samples per bin and axis; 0: one per pixel"),
             _SCALE,
-            Attr("half_pixel", "bool", True, doc="pixels lie half a pixel further"),
+            Attr("half_pixel", "bool", True, doc="coordinates are shifted by half a pixel"),
         ),
         cost=_roi_align_cost,
         grad=inference_only("roi_align"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resizing of the spatial axes, and the adjoint of it."""
+"""Resizing of the spatial axes, and its adjoint."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _resize_type(ctx: InferContext) -> tuple[TensorType, ...]:
 
 
 def _coordinates(size: int, out: int, scale: float, mode: str, start: float, end: float) -> Array:
-    """Where each output element lies in the input, in float64."""
+    """The coordinate of each output element in the input, in float64."""
     x = np.arange(out, dtype=np.float64)
     if mode == "align_corners":
         return x * (size - 1) / (out - 1) if out > 1 else np.zeros(out)
@@ -122,10 +122,10 @@ def _sampled(
     roi: tuple[float, ...],
     antialias: bool,
 ) -> tuple[Array, Array]:
-    """How a spatial axis of `size` elements is sampled `out` times.
+    """The sampling of a spatial axis of `size` elements at `out` positions.
 
-    The input element of each output (nearest) or a matrix [out, size] of weights; and whether the
-    output lies outside the region.
+    The input element of each output (nearest) or a matrix [out, size] of weights, and whether the output lies
+    outside the region.
     """
     scale = bits_f32(scales[axis]) if scales[axis] else out / max(size, 1)
     crops = coordinate == "tf_crop_and_resize"
@@ -140,7 +140,7 @@ def _sampled(
 def linear_samples(size: int, out: int, scale: int, coordinate: str) -> tuple[Array, Array, Array]:
     """Both input elements of each output along an axis of mode linear, and the weight of the second.
 
-    scale: the attribute's float32 bits, 0 where only the sizes are known; `coordinate` is not
+    scale: the attribute's float32 bits, 0 if only the sizes are known; `coordinate` is not
     tf_crop_and_resize.
     """
     factor = bits_f32(scale) if scale else out / max(size, 1)
@@ -201,7 +201,7 @@ def _resize_grad(dy: Array, *, size: Ints, **how: Any) -> Array:
         found, lost = _sampled(i, n, out, **how)
         if how["mode"] == "nearest":
             found = (found[:, None] == np.arange(n)).astype(np.float64)
-        # What lies outside on one axis does so on all.
+        # An element outside on one axis is outside.
         dx = _applied((found * ~lost[:, None]).T, dx, i + 1)
     return np.ascontiguousarray(dx.astype(dy.dtype))
 
@@ -220,7 +220,7 @@ def _resize_grad_rule(ctx: GradContext) -> Sequence[Any]:
 
 
 def _how(ctx: GradContext) -> dict[str, Any]:
-    """The attributes that resize and its adjoint share."""
+    """The attributes of resize and its adjoint."""
     return {a.name: ctx.attrs[a.name] for a in _HOW}
 
 
@@ -234,9 +234,9 @@ _HOW = (
     Attr("coordinate", "enum", "half_pixel", COORDINATES, "as ONNX names them"),
     Attr("nearest", "enum", "round_prefer_floor", NEAREST, "rounding of mode nearest"),
     Attr("cubic_a", "f32", -0.75, doc="the coefficient of mode cubic"),
-    Attr("exclude_outside", "bool", False, doc="elements outside weigh nothing"),
+    Attr("exclude_outside", "bool", False, doc="elements outside have weight 0"),
     Attr("roi", "floats", (), doc="for tf_crop_and_resize: begins, then ends, per axis"),
-    Attr("antialias", "bool", False, doc="widen the filter where the output is smaller"),
+    Attr("antialias", "bool", False, doc="widen the filter if the output is smaller"),
 )
 
 
@@ -268,7 +268,7 @@ def _coordinate_cases() -> tuple[Case, ...]:
 
 
 def _takes_nearest(given: Given) -> tuple[int, ...] | None:
-    """Nearest elements are the input's; those outside of a crop are not."""
+    """Whether results are elements of the input: nearest, except outside of a crop."""
     a = given.attrs
     return (0,) if a["mode"] == "nearest" and a["coordinate"] != "tf_crop_and_resize" else None
 
@@ -298,7 +298,7 @@ resize = define(
         attrs=(
             Attr("sizes", "dims", doc="the output's spatial sizes"),
             *_HOW[:6],
-            Attr("extrapolation", "f32", 0.0, doc="what tf_crop_and_resize finds outside"),
+            Attr("extrapolation", "f32", 0.0, doc="value of elements outside in tf_crop_and_resize"),
             *_HOW[6:],
         ),
         cost=_resize_cost,
@@ -341,7 +341,7 @@ resize = define(
 
 
 def _grad_case(case: Case) -> Case:
-    """The adjoint of a case of resize: sizes change places."""
+    """The adjoint of a case of resize, with its sizes swapped."""
     ((_, shape, *_),) = case.inputs
     attrs = {k: v for k, v in case.attrs.items() if k not in ("sizes", "extrapolation")}
     to = (shape[0], *case.attrs["sizes"], shape[-1])
@@ -360,7 +360,7 @@ resize_grad = define(
         doc="dx = the adjoint of resize, whose input has the spatial sizes `size`, applied to dy",
         dtypes=FLOATS,
         check="resize grad",
-        attrs=(Attr("size", "dims", doc="the spatial sizes of what was resized"), *_HOW),
+        attrs=(Attr("size", "dims", doc="the spatial sizes before resizing"), *_HOW),
         cost=_resize_grad_cost,
         flags=frozenset({"serial_prologue", "training"}),
         grad=_resize_grad_rule,

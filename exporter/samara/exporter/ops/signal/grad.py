@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gradient of the Fourier transform: the transform the other way round."""
+"""Gradient of the Fourier transform: the transform in the other direction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def dft(ctx: GradContext) -> Grads:
     axis, length = axis_of(ctx), ctx.length
     size, parts = ctx.shape(0)[axis], ctx.shape(0)[-1]
     if not ctx.inverse:
-        # Elements that one side left out have no gradient: the transform fills them with zeros.
+        # Elements that were cut off have no gradient: the transform fills them with zeros.
         dx = ops.dft(ctx.dy, length=length, axis=axis, inverse=True)
         dx = ops.mul(dx, number(length, dx))
     else:
@@ -29,7 +29,7 @@ def dft(ctx: GradContext) -> Grads:
 
 
 def _appearances(ctx: GradContext, like: Any, axis: int) -> Any:
-    """How often each element of one side stands in the spectrum: twice, but for its mirror's ends."""
+    """How often each element of the one-sided spectrum occurs in the full one: twice, except at the ends."""
     half = floordiv(ctx.length, 2) + 1
     doubled = beside(like, ops.iota, length=half, step=2, dtype=DType.F32)
     ends = ops.logical_or(ops.eq(doubled, 0.0), ops.eq(doubled, number(ctx.length, doubled)))

@@ -65,7 +65,7 @@ def _dft(x: Array, *, length: int, axis: int, inverse: bool, onesided: bool) -> 
 def _dft_cost(
     attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
 ) -> tuple[Dim, Dim]:
-    # 5 n log2 n by convention; the logarithm of a common length, for dims may be symbols.
+    # 5 n log2 n by convention; the logarithm of a typical length, because dims may be symbols.
     return outputs[0].numel() * 25, bytes_of(inputs, outputs)
 
 
@@ -213,7 +213,7 @@ def _det_cost(
     return floordiv(x.numel() * x.shape[-1] * 2, 3), bytes_of(inputs, outputs)
 
 
-# Near-singular on purpose nowhere: what an elimination loses then is the condition's, not its own.
+# No case is near-singular: the error of an elimination would then come from the condition number.
 _DIAGONAL = np.eye(70, dtype=np.float32) + 0.01 * np.cos(np.arange(4900, dtype=np.float32)).reshape(
     70, 70
 )
@@ -275,7 +275,7 @@ def _sort_rows(x: Array) -> tuple[Array, Array]:
 def _sort_rows_cost(
     attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
 ) -> tuple[Dim, Dim]:
-    # A comparison per row and pass; passes are the logarithm of a common number of rows.
+    # A comparison per row and pass; the passes are the logarithm of a typical number of rows.
     return outputs[0].numel() * 10, bytes_of(inputs, outputs)
 
 

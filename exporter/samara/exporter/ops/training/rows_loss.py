@@ -23,7 +23,12 @@ from samara.exporter.ops.spec import Attr, Case, InferContext, OpSpec, bytes_of,
 from samara.exporter.types import Dim, TensorType
 
 _ATTRS = (
-    Attr("label_smoothing", "f32", 0.0, doc="share of the loss that all classes have alike"),
+    Attr(
+        "label_smoothing",
+        "f32",
+        0.0,
+        doc="share of the loss that is spread evenly over all classes",
+    ),
     Attr("ignore_index", "int", -100, doc="target of rows without loss"),
 )
 
@@ -48,7 +53,7 @@ def _check(ctx: InferContext, x: int, target: int, weight: int) -> None:
 
 
 def _targets(target: Array, classes: int, ignore_index: int) -> tuple[Array, Array]:
-    """Rows that count, and their classes (0 for others); DataError where one is out of range."""
+    """Rows that count, and their classes (0 for others); DataError if one is out of range."""
     kept = np.asarray(target != ignore_index)
     bad = kept & ((target < 0) | (target >= classes))
     if np.any(bad):

@@ -36,7 +36,7 @@ def _require_scalar(ctx: InferContext, *indices: int) -> None:
 
 
 def _require_state(ctx: InferContext, index: int, used: bool, when: str) -> None:
-    """A state is given exactly where it is used."""
+    """Check that a state is given if and only if it is used."""
     if (ctx.optional(index) is not None) is not used:
         wants = "needs" if used else "takes no"
         raise ctx.error(f"{ctx.op.name} {wants} {name_of(ctx, index)} {when}")
@@ -45,7 +45,7 @@ def _require_state(ctx: InferContext, index: int, used: bool, when: str) -> None
 
 
 def _decayed(p: Array, g: Array, weight_decay: float, maximize: bool) -> Array:
-    """The gradient that the step goes along, in float64."""
+    """The gradient of the step with weight decay, in float64."""
     d = -wide(g) if maximize else wide(g)
     return d + weight_decay * wide(p) if weight_decay else d
 
@@ -188,13 +188,13 @@ def _adam(
 
 
 def _wave(shape: tuple[int, ...], low: float, high: float, turn: int) -> Array:
-    """Numbers between low and high, in no order that matters."""
+    """Numbers between low and high, in arbitrary order."""
     ramp = (np.arange(int(np.prod(shape))) * turn % 37) / 36
     return np.asarray((low + (high - low) * ramp).astype(np.float32).reshape(shape))
 
 
 def _adam_case(shape: tuple[int, ...], step: float, **attrs: Any) -> Case:
-    # Signs are given, so that what else is drawn can be moments of squares, and positive.
+    # Signs are set here, so that all other numbers can be positive moments of squares.
     signed = [_wave(shape, -2, 2, turn) for turn in (5, 7, 11)]
     return Case((*signed, ("f32", shape), _LR, _scalar(step)), attrs, 0.1, 2.0)
 
@@ -283,7 +283,7 @@ def _rmsprop_case(shape: tuple[int, ...], **attrs: Any) -> Case:
     mean = ("f32", shape) if attrs.get("centered") else None
     buffer = ("f32", shape) if attrs.get("momentum") else None
     signed = [_wave(shape, -0.6, 0.6, turn) for turn in (5, 7)]
-    # What is drawn stays far above its square: a variance loses no digits.
+    # The numbers are much larger than their squares, so that a variance loses no digits.
     return Case((*signed, ("f32", shape), _LR, mean, buffer), attrs, 0.5, 0.6)
 
 
