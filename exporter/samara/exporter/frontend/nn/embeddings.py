@@ -14,7 +14,24 @@ from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tensor import Tensor
 
 
-class Embedding(Module):
+class _Table(Module):
+    """A learned table of rows; the row `padding_idx` begins with zeros."""
+
+    def __init__(
+        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None, **place: Any
+    ) -> None:
+        super().__init__()
+        self.num_embeddings = num_embeddings
+        self.embedding_dim = embedding_dim
+        self.padding_idx = padding_idx
+        self.weight = Parameter(creation.empty(num_embeddings, embedding_dim, **place))
+        init.normal_(self.weight)
+        if padding_idx is not None:
+            self.padding_idx = padding_row(padding_idx, num_embeddings)
+            self.weight._data[self.padding_idx] = 0
+
+
+class Embedding(_Table):
     """Rows of weight [num_embeddings, embedding_dim]; `padding_idx` is zero and not learned.
 
     >>> nn.Embedding(10, 4)(samara.tensor([1, 2, 3])).shape
@@ -30,23 +47,13 @@ class Embedding(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        self.padding_idx = padding_idx
-        if padding_idx is not None:
-            self.padding_idx = padding_row(padding_idx, num_embeddings)
-        shape = (num_embeddings, embedding_dim)
-        self.weight = Parameter(creation.empty(*shape, dtype=dtype, device=device))
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            self.weight._data[self.padding_idx] = 0
+        super().__init__(num_embeddings, embedding_dim, padding_idx, dtype=dtype, device=device)
 
     @classmethod
     def from_pretrained(
         cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None
     ) -> Embedding:
-        """An embedding with given rows."""
+        """An Embedding with the given rows, fixed unless `freeze` is False."""
         rows, width = embeddings.shape
         out = cls(rows, width, padding_idx)
         out.weight = Parameter(embeddings.clone(), requires_grad=not freeze)
@@ -59,7 +66,7 @@ class Embedding(Module):
         return f"{self.num_embeddings}, {self.embedding_dim}"
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(_Table):
     """Sums, means or largest elements of bags of rows (`functional.embedding_bag`).
 
     >>> nn.EmbeddingBag(10, 4)(samara.tensor([[1, 2], [3, 4]])).shape
@@ -76,18 +83,8 @@ class EmbeddingBag(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__()
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
+        super().__init__(num_embeddings, embedding_dim, padding_idx, dtype=dtype, device=device)
         self.mode = mode
-        self.padding_idx = padding_idx
-        if padding_idx is not None:
-            self.padding_idx = padding_row(padding_idx, num_embeddings)
-        shape = (num_embeddings, embedding_dim)
-        self.weight = Parameter(creation.empty(*shape, dtype=dtype, device=device))
-        init.normal_(self.weight)
-        if self.padding_idx is not None:
-            self.weight._data[self.padding_idx] = 0
 
     def forward(
         self,

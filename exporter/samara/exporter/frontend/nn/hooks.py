@@ -14,14 +14,14 @@ Gradients = tuple[Tensor | None, ...]
 
 
 class Backward(NamedTuple):
-    """A hook of backward; `before` the gradients go through the module, or after."""
+    """A backward hook, called `before` or after the gradients go through the module."""
 
     call: Callable[..., Any]
     before: bool = False
 
 
 class _Gate(Function):
-    """Tensors as they are, whose gradients pass through `turn`."""
+    """Returns its tensors unchanged; `turn` may replace their gradients."""
 
     @staticmethod
     def forward(ctx: Any, turn: Callable[[Gradients], Gradients], *tensors: Tensor) -> Any:
@@ -45,7 +45,7 @@ class BackwardHooks:
         self.outputs: Gradients | None = None  # the gradients of the outputs, once known
 
     def enter(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """The positional arguments, behind a gate where they need gradients."""
+        """The positional arguments; those that need gradients pass a gate."""
         self.inputs = len(args)
         if not self.after:
             return args
@@ -55,10 +55,7 @@ class BackwardHooks:
         self.gated = True
 
         def turn(dys: Gradients) -> Gradients:
-            grads: list[Tensor | None] = [None] * self.inputs
-            for i, dy in zip(at, dys, strict=True):
-                grads[i] = dy
-            found = self._called(tuple(grads))
+            found = self._called(_scattered(self.inputs, at, dys))
             return tuple(found[i] for i in at)
 
         new = list(args)
@@ -67,7 +64,7 @@ class BackwardHooks:
         return tuple(new)
 
     def leave(self, out: Any) -> Any:
-        """The output with its tensors behind a gate."""
+        """The output; its tensors that need gradients pass a gate."""
         tensors: list[Tensor] = []
         _tensors(out, tensors)
         at = [i for i, t in enumerate(tensors) if t.requires_grad]
@@ -75,10 +72,7 @@ class BackwardHooks:
             return out
 
         def turn(dys: Gradients) -> Gradients:
-            grads: list[Tensor | None] = [None] * len(tensors)
-            for i, dy in zip(at, dys, strict=True):
-                grads[i] = dy
-            found: Gradients = tuple(grads)
+            found = _scattered(len(tensors), at, dys)
             for hook in self.before:
                 found = self._replaced(hook(self.module, found), found, "grad_output")
             self.outputs = found
@@ -110,15 +104,18 @@ class BackwardHooks:
         return new
 
 
+def _scattered(count: int, at: Sequence[int], dys: Gradients) -> Gradients:
+    """`count` gradients: those of the positions `at`, None elsewhere."""
+    known = dict(zip(at, dys, strict=True))
+    return tuple(known.get(i) for i in range(count))
+
+
 def _tensors(value: Any, into: list[Tensor]) -> None:
     """The tensors of an output, in order."""
     if isinstance(value, Tensor):
         into.append(value)
-    elif isinstance(value, (tuple, list)):
-        for v in value:
-            _tensors(v, into)
-    elif isinstance(value, dict):
-        for v in value.values():
+    elif isinstance(value, (tuple, list, dict)):
+        for v in value.values() if isinstance(value, dict) else value:
             _tensors(v, into)
 
 

@@ -11,7 +11,7 @@ from samara.exporter.frontend.tensor import Tensor
 
 
 class PixelShuffle(Module):
-    """Channels dealt out into space.
+    """Channels moved into space: [N, C r², H, W] to [N, C, H r, W r] (`functional.pixel_shuffle`).
 
     >>> nn.PixelShuffle(2)(samara.ones(1, 12, 4, 4)).shape
     (1, 3, 8, 8)
@@ -26,7 +26,7 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """Space gathered into channels.
+    """Space moved into channels (`functional.pixel_unshuffle`).
 
     >>> nn.PixelUnshuffle(2)(samara.ones(1, 3, 8, 8)).shape
     (1, 12, 4, 4)
@@ -80,6 +80,8 @@ class Unfold(Module):
     (1, 12, 4)
     """
 
+    _shown = ("kernel_size", "stride", "padding")
+
     def __init__(
         self, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
     ) -> None:
@@ -92,9 +94,6 @@ class Unfold(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
-
 
 class Fold(Module):
     """Columns of patches added up to [N, C, H, W] (`functional.fold`).
@@ -102,6 +101,8 @@ class Fold(Module):
     >>> nn.Fold((4, 4), kernel_size=2, stride=2)(samara.ones(1, 12, 4)).shape
     (1, 3, 4, 4)
     """
+
+    _shown = ("output_size", "kernel_size")
 
     def __init__(
         self,
@@ -122,6 +123,3 @@ class Fold(Module):
         return F.fold(
             input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride
         )
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}, kernel_size={self.kernel_size}"

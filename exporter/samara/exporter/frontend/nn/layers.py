@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linear, convolution and embedding layers."""
+"""Linear, convolution and reshaping layers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from samara.exporter.frontend import creation
 from samara.exporter.frontend.nn import functional as F
 from samara.exporter.frontend.nn import init
 from samara.exporter.frontend.nn.functional.channel_order import per_axis
+from samara.exporter.frontend.nn.functional.linear import conv, conv_transpose
 from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tensor import Tensor
@@ -17,7 +18,7 @@ from samara.pybridge.errors import ShapeError, UnsupportedError
 
 
 class Identity(Module):
-    """Its input.
+    """Returns its input.
 
     >>> nn.Identity()(samara.tensor([-2.0, 0.5, 2.0])).tolist()
     [-2.0, 0.5, 2.0]
@@ -80,13 +81,13 @@ class Linear(Module):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        shape = (out_features, in_features)
-        self.weight = Parameter(creation.empty(*shape, dtype=dtype, device=device))
+        weight = creation.empty(out_features, in_features, dtype=dtype, device=device)
+        self.weight = Parameter(weight)
         self.bias = Parameter(creation.empty(out_features, dtype=dtype)) if bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """PyTorch's: uniform within 1 / sqrt(in)."""
+        """PyTorch's initial values: uniform within 1 / sqrt(in)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(max(self.in_features, 1))
@@ -96,10 +97,8 @@ class Linear(Module):
         return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        return (
-            f"in_features={self.in_features}, out_features={self.out_features}, "
-            f"bias={self.bias is not None}"
-        )
+        sizes = f"in_features={self.in_features}, out_features={self.out_features}"
+        return f"{sizes}, bias={self.bias is not None}"
 
 
 class Bilinear(Module):
@@ -132,7 +131,7 @@ class Bilinear(Module):
 
 
 class _Conv(Module):
-    """What the convolutions share."""
+    """Convolution of any number of `spatial` dimensions."""
 
     spatial = 2
     transposed = False
@@ -168,22 +167,25 @@ class _Conv(Module):
         self.output_padding = per_axis(output_padding, n, "output_padding")
         self.groups = groups
         self.padding_mode = padding_mode
-        first, second = (
-            (in_channels, out_channels // groups)
-            if self.transposed
-            else (out_channels, in_channels // groups)
-        )
-        shape = (first, second, *self.kernel_size)
+        first, second = out_channels, in_channels
+        if self.transposed:
+            first, second = second, first
+        shape = (first, second // groups, *self.kernel_size)
         self.weight = Parameter(creation.empty(*shape, dtype=dtype, device=device))
         self.bias = Parameter(creation.empty(out_channels, dtype=dtype)) if bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """PyTorch's: uniform within 1 / sqrt(fan in)."""
+        """PyTorch's initial values: uniform within 1 / sqrt(fan in)."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(max(init.fan_in_and_out(self.weight)[0], 1))
             init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input: Tensor) -> Tensor:
+        x, padding = self._padded(input)
+        settings = (self.stride, padding, self.dilation, self.groups)
+        return conv(x, self.weight, self.bias, *settings, self.spatial)
 
     def extra_repr(self) -> str:
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"
@@ -195,7 +197,7 @@ class _Conv(Module):
         return text if self.bias is not None else text + ", bias=False"
 
     def _padded(self, input: Tensor) -> tuple[Tensor, Any]:
-        """The input with a border other than zeros, and the padding left to the convolution."""
+        """The input with its border unless that is zeros, and the padding left to the operator."""
         if self.padding_mode == "zeros":
             return input, self.padding
         if isinstance(self.padding, str):
@@ -219,10 +221,6 @@ class Conv1d(_Conv):
 
     spatial = 1
 
-    def forward(self, input: Tensor) -> Tensor:
-        x, padding = self._padded(input)
-        return F.conv1d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
-
 
 class Conv2d(_Conv):
     """Convolution of [N, C, H, W].
@@ -232,10 +230,6 @@ class Conv2d(_Conv):
     """
 
     spatial = 2
-
-    def forward(self, input: Tensor) -> Tensor:
-        x, padding = self._padded(input)
-        return F.conv2d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv3d(_Conv):
@@ -247,13 +241,9 @@ class Conv3d(_Conv):
 
     spatial = 3
 
-    def forward(self, input: Tensor) -> Tensor:
-        x, padding = self._padded(input)
-        return F.conv3d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
-
 
 class _ConvTranspose(_Conv):
-    """What the transposed convolutions share."""
+    """Transposed convolution of any number of `spatial` dimensions."""
 
     transposed = True
 
@@ -288,6 +278,11 @@ class _ConvTranspose(_Conv):
             output_padding=output_padding,
         )
 
+    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
+        more = self._padding_for(input, output_size)
+        settings = (self.stride, self.padding, more, self.groups, self.dilation)
+        return conv_transpose(input, self.weight, self.bias, *settings, self.spatial)
+
     def _padding_for(self, input: Tensor, output_size: Any) -> Any:
         """output_padding that gives `output_size` (spatial sizes)."""
         if output_size is None:
@@ -317,19 +312,6 @@ class ConvTranspose1d(_ConvTranspose):
 
     spatial = 1
 
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        more = self._padding_for(input, output_size)
-        return F.conv_transpose1d(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            more,
-            self.groups,
-            self.dilation,
-        )
-
 
 class ConvTranspose2d(_ConvTranspose):
     """Transposed convolution of [N, C, H, W].
@@ -340,19 +322,6 @@ class ConvTranspose2d(_ConvTranspose):
 
     spatial = 2
 
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        more = self._padding_for(input, output_size)
-        return F.conv_transpose2d(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            more,
-            self.groups,
-            self.dilation,
-        )
-
 
 class ConvTranspose3d(_ConvTranspose):
     """Transposed convolution of [N, C, D, H, W].
@@ -362,16 +331,3 @@ class ConvTranspose3d(_ConvTranspose):
     """
 
     spatial = 3
-
-    def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
-        more = self._padding_for(input, output_size)
-        return F.conv_transpose3d(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            more,
-            self.groups,
-            self.dilation,
-        )

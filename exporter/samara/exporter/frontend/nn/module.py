@@ -28,7 +28,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class _Forward(Protocol[P, R_co]):
-    """Any module, to a type checker: calling it takes and gives what its own `forward` does."""
+    """A module as type checkers see it: a call has the signature of its own `forward`."""
 
     def forward(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
@@ -40,11 +40,16 @@ class StateError(ShapeError):
 
 
 class _Registered(NamedTuple):
-    """A hook of forward and how it is called."""
+    """A forward hook and how it is called."""
 
     call: Hook
     kwargs: bool = False
     always: bool = False
+
+    def after(self, module: Any, args: Any, kwargs: Any, out: Any) -> Any:
+        if self.kwargs:
+            return self.call(module, args, kwargs, out)
+        return self.call(module, args, out)
 
 
 class LoadResult(NamedTuple):
@@ -55,14 +60,14 @@ class LoadResult(NamedTuple):
 
 
 class RemovableHandle:
-    """Takes a hook away again."""
+    """Removes a hook."""
 
     def __init__(self, hooks: dict[int, Any], key: int) -> None:
         self._hooks = hooks
         self._key = key
 
     def remove(self) -> None:
-        """Take the hook away; twice is harmless."""
+        """Remove the hook; a second call does nothing."""
         self._hooks.pop(self._key, None)
 
     def __enter__(self) -> RemovableHandle:
@@ -95,16 +100,17 @@ class Module:
     _modules: dict[str, Module | None]
 
     def __init__(self) -> None:
-        own = self.__dict__
-        own["training"] = True
-        own["_parameters"] = {}
-        own["_buffers"] = {}
-        own["_modules"] = {}
-        own["_not_stored"] = set()
-        own["_forward_hooks"] = {}
-        own["_forward_pre_hooks"] = {}
-        own["_backward_hooks"] = {}
-        own["_hook_count"] = 0
+        self.__dict__.update(
+            training=True,
+            _parameters={},
+            _buffers={},
+            _modules={},
+            _not_stored=set(),
+            _forward_hooks={},
+            _forward_pre_hooks={},
+            _backward_hooks={},
+            _hook_count=0,
+        )
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes."""
@@ -141,11 +147,7 @@ class Module:
             out = forward(*args, **kwargs)
             for key, hook in tuple(self._forward_hooks.items()):
                 called.add(key)
-                new = (
-                    hook.call(self, args, kwargs, out)
-                    if hook.kwargs
-                    else hook.call(self, args, out)
-                )
+                new = hook.after(self, args, kwargs, out)
                 out = out if new is None else new
             return out if watch is None else watch.leave(out)
         except Exception:
@@ -166,12 +168,10 @@ class Module:
                 )
             object.__setattr__(self, name, value)
             return
-        if isinstance(value, Parameter):
-            self._forget(name, self._parameters)
-            self._parameters[name] = value
-        elif isinstance(value, Module):
-            self._forget(name, self._modules)
-            self._modules[name] = value
+        if isinstance(value, (Parameter, Module)):
+            table: Any = self._parameters if isinstance(value, Parameter) else self._modules
+            self._forget(name, table)
+            table[name] = value
         elif name in self._parameters:
             if value is not None:
                 raise ArgumentError(f"'{name}' is a parameter; assign a Parameter or None")
@@ -202,7 +202,7 @@ class Module:
             object.__delattr__(self, name)
 
     def _forget(self, name: str, keep: Mapping[str, Any] | None = None) -> bool:
-        """Remove a name, but from the table `keep`, where it keeps its place in the order."""
+        """Remove a name from every table except `keep`, in which its position must not change."""
         found = False
         for table in (self.__dict__, self._parameters, self._buffers, self._modules):
             if name in table and table is not keep:
@@ -214,7 +214,7 @@ class Module:
         return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, or a place for one."""
+        """Add a parameter; None reserves its name."""
         _plain_name(name)
         _check_kind(name, param, Parameter, "a Parameter")
         self._parameters[name] = param
@@ -325,9 +325,9 @@ class Module:
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> LoadResult:
         """Copy tensors (or arrays) into parameters and buffers by path.
 
-        All names and shapes are checked before anything is written. Raises StateError, a
-        RuntimeError and ValueError, that lists every missing and unexpected key (unless not
-        `strict`) and every size that differs.
+        All names and shapes are checked before anything is written. Raises StateError (a
+        RuntimeError and a ValueError), which lists every size that differs and, if `strict`, every
+        missing and unexpected key.
         """
         own = self.state_dict()
         missing = [k for k in own if k not in state_dict]
@@ -370,7 +370,7 @@ class Module:
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Whether parameters are learned."""
+        """Set whether parameters are learned."""
         for p in self.parameters():
             p.requires_grad = requires_grad
         return self
@@ -393,7 +393,7 @@ class Module:
     ) -> Self:
         """Floating point parameters and buffers in another dtype; the only device is "cpu".
 
-        non_blocking and memory_format have no effect. UnsupportedError for other devices.
+        non_blocking and memory_format have no effect. Raises UnsupportedError for other devices.
         """
         for value in args:
             if isinstance(value, Tensor):
@@ -432,7 +432,7 @@ class Module:
         return self
 
     def cuda(self, device: Any = None) -> Self:
-        """UnsupportedError: training runs on the CPU."""
+        """Raises UnsupportedError: training runs on the CPU."""
         return self.to("cuda" if device is None else device)
 
     def share_memory(self) -> Self:
@@ -440,7 +440,7 @@ class Module:
         return self
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing: kernels are compiled ahead of time."""
+        """Does nothing: kernels are compiled ahead of time."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         out = self.__class__.__new__(self.__class__)
@@ -458,13 +458,11 @@ class Module:
         with_kwargs: bool = False,
         always_call: bool = False,
     ) -> RemovableHandle:
-        """Call hook(module, args, output) after forward; its result, unless None, replaces the
-        output.
+        """Call hook(module, args, output) after forward; a result replaces the output.
 
-        With `with_kwargs` it is called hook(module, args, kwargs, output). `prepend` puts it before
-        the hooks there are. With `always_call` it is also called where forward raises, with the
-        output None; what it raises itself then becomes a warning. `remove()` of the handle takes
-        the hook away.
+        With `with_kwargs` the call is hook(module, args, kwargs, output). `prepend` puts the hook
+        before the existing ones. With `always_call` it is also called if forward raises, with the
+        output None; an error of the hook is then a warning. The handle's `remove()` removes it.
         """
         return self._add_hook(
             self._forward_hooks, _Registered(hook, with_kwargs, always_call), prepend
@@ -473,26 +471,24 @@ class Module:
     def register_forward_pre_hook(
         self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
-        """Call hook(module, args) before forward; its result, unless None, replaces the arguments.
+        """Call hook(module, args) before forward; a result replaces the arguments.
 
-        With `with_kwargs` it is called hook(module, args, kwargs) and returns None or (args, kwargs).
+        With `with_kwargs` the call is hook(module, args, kwargs), the result None or (args, kwargs).
         """
         return self._add_hook(self._forward_pre_hooks, _Registered(hook, with_kwargs), prepend)
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Call hook(module, grad_input, grad_output) when the gradients of the inputs are known.
 
-        Both are tuples: `grad_input` has an element per positional argument, None for what is no
-        tensor or needs no gradient; `grad_output` one per tensor of the output. A result replaces
-        grad_input. Where no input needs a gradient, it is called when those of the outputs are
-        known. Not called in traced or scripted functions.
+        Both are tuples: `grad_input` has one element per positional argument, None if that is not
+        a tensor or needs no gradient; `grad_output` has one per tensor of the output. A result
+        replaces grad_input. If no input needs a gradient, the hook is called when the gradients of
+        the outputs are known. It is not called in traced or scripted functions.
         """
         return self._add_hook(self._backward_hooks, Backward(hook), prepend)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Call hook(module, grad_output) when the gradients of the outputs are known; a result
-        replaces them.
-        """
+        """Call hook(module, grad_output) when the outputs' gradients are known; a result replaces them."""
         return self._add_hook(self._backward_hooks, Backward(hook, before=True), prepend)
 
     def _add_hook(self, hooks: dict[int, Any], hook: Any, prepend: bool) -> RemovableHandle:
@@ -507,24 +503,25 @@ class Module:
 
     # ---- text
 
+    _shown: tuple[str, ...] = ()  # attributes that extra_repr prints
+
     def extra_repr(self) -> str:
-        """What `repr` says in the parentheses of a module without children."""
-        return ""
+        """The module's settings, as `repr` shows them."""
+        return ", ".join(f"{name}={getattr(self, name)}" for name in self._shown)
 
     def __repr__(self) -> str:
         name = type(self).__name__
         lines = [self.extra_repr()] if self.extra_repr() else []
-        children = [(n, m) for n, m in self._modules.items()]
-        if not children:
+        if not self._modules:
             return f"{name}({lines[0] if lines else ''})"
-        for child, m in children:
+        for child, m in self._modules.items():
             body = repr(m).replace("\n", "\n  ")
             lines.append(f"({child}): {body}")
         return f"{name}(\n  " + "\n  ".join(lines) + "\n)"
 
 
 def _owners(module: Module, prefix: str) -> Iterator[tuple[str, Module]]:
-    """(path, module), shared modules at every path, as PyTorch's state dicts have them."""
+    """(path, module); a shared module appears at each of its paths, as in PyTorch's state dicts."""
     yield prefix, module
     for name, m in module._modules.items():
         if m is not None:
@@ -532,7 +529,7 @@ def _owners(module: Module, prefix: str) -> Iterator[tuple[str, Module]]:
 
 
 def _fit(own: Mapping[str, Any], given: Mapping[str, Any]) -> str:
-    """What to do about keys that do not fit: those of DataParallel have a prefix."""
+    """The fix for keys that do not fit. The keys of DataParallel have a prefix."""
     if any(k.startswith("module.") and k.removeprefix("module.") in own for k in given):
         return (
             "the keys are those of a DataParallel module; take the prefix away: "
@@ -560,7 +557,7 @@ def _check_kind(name: str, value: object, kind: type, wanted: str) -> None:
 def _before(
     module: Module, hook: _Registered, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments as a hook leaves them."""
+    """The arguments after a pre-hook."""
     if not hook.kwargs:
         new = hook.call(module, args)
         if new is None:
@@ -580,10 +577,10 @@ def _before(
 def _after_failure(
     module: Module, hook: _Registered, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any
 ) -> None:
-    """Call a hook that is always called, after forward has raised."""
+    """Call a hook with always_call after forward has raised."""
     try:
-        hook.call(module, args, kwargs, out) if hook.kwargs else hook.call(module, args, out)
-    except Exception as error:  # noqa: BLE001 - the first error goes on
+        hook.after(module, args, kwargs, out)
+    except Exception as error:  # noqa: BLE001 - forward's own error is the one to raise
         warnings.warn(
             f"a forward hook with always_call of {type(module).__name__} raised {error!r} after"
             " forward had failed",

@@ -19,7 +19,9 @@ def _values_only(return_indices: bool) -> None:
 
 
 class _MaxPool(Module):
-    """What the max pools share."""
+    """Settings of the max pools."""
+
+    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
     def __init__(
         self,
@@ -40,9 +42,6 @@ class _MaxPool(Module):
 
     def _settings(self) -> tuple[Any, ...]:
         return self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode
-
-    def extra_repr(self) -> str:
-        return _shown(self, "kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
 
 class MaxPool1d(_MaxPool):
@@ -79,7 +78,9 @@ class MaxPool3d(_MaxPool):
 
 
 class _AvgPool(Module):
-    """What the average pools share."""
+    """Settings of the average pools."""
+
+    _shown = ("kernel_size", "stride", "padding")
 
     def __init__(
         self,
@@ -101,9 +102,6 @@ class _AvgPool(Module):
     def _settings(self) -> tuple[Any, ...]:
         window = (self.kernel_size, self.stride, self.padding, self.ceil_mode)
         return (*window, self.count_include_pad, self.divisor_override)
-
-    def extra_repr(self) -> str:
-        return _shown(self, "kernel_size", "stride", "padding")
 
 
 class AvgPool1d(_AvgPool):
@@ -140,14 +138,13 @@ class AvgPool3d(_AvgPool):
 
 
 class _Adaptive(Module):
-    """What the adaptive pools share."""
+    """The setting of the adaptive pools."""
+
+    _shown = ("output_size",)
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
         self.output_size = output_size
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
 
 
 class AdaptiveAvgPool1d(_Adaptive):
@@ -184,7 +181,7 @@ class AdaptiveAvgPool3d(_Adaptive):
 
 
 class _AdaptiveMax(_Adaptive):
-    """What the adaptive max pools share."""
+    """Adaptive max pools, which give values only."""
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__(output_size)
@@ -224,10 +221,6 @@ class AdaptiveMaxPool3d(_AdaptiveMax):
         return F.adaptive_max_pool3d(input, self.output_size)
 
 
-def _shown(module: Module, *names: str) -> str:
-    return ", ".join(f"{name}={getattr(module, name)}" for name in names)
-
-
 class _Pad(Module):
     """A border of `padding` elements: one number, or pairs from the last dimension backwards."""
 
@@ -255,7 +248,6 @@ class ZeroPad1d(_Pad):
     """
 
     spatial = 1
-    mode = "constant"
 
 
 class ZeroPad2d(_Pad):
@@ -266,7 +258,6 @@ class ZeroPad2d(_Pad):
     """
 
     spatial = 2
-    mode = "constant"
 
 
 class ZeroPad3d(_Pad):
@@ -277,7 +268,6 @@ class ZeroPad3d(_Pad):
     """
 
     spatial = 3
-    mode = "constant"
 
 
 class ConstantPad1d(_Pad):
@@ -288,7 +278,6 @@ class ConstantPad1d(_Pad):
     """
 
     spatial = 1
-    mode = "constant"
 
 
 class ConstantPad2d(_Pad):
@@ -299,7 +288,6 @@ class ConstantPad2d(_Pad):
     """
 
     spatial = 2
-    mode = "constant"
 
 
 class ConstantPad3d(_Pad):
@@ -310,11 +298,10 @@ class ConstantPad3d(_Pad):
     """
 
     spatial = 3
-    mode = "constant"
 
 
 class ReflectionPad1d(_Pad):
-    """The inside reflected around the last dimension.
+    """A mirror image of the inside around the last dimension.
 
     >>> nn.ReflectionPad1d(1)(samara.ones(1, 3, 8)).shape
     (1, 3, 10)
@@ -325,7 +312,7 @@ class ReflectionPad1d(_Pad):
 
 
 class ReflectionPad2d(_Pad):
-    """The inside reflected around the last 2 dimensions.
+    """A mirror image of the inside around the last 2 dimensions.
 
     >>> nn.ReflectionPad2d(1)(samara.ones(1, 3, 8, 8)).shape
     (1, 3, 10, 10)
@@ -336,7 +323,7 @@ class ReflectionPad2d(_Pad):
 
 
 class ReflectionPad3d(_Pad):
-    """The inside reflected around the last 3 dimensions.
+    """A mirror image of the inside around the last 3 dimensions.
 
     >>> nn.ReflectionPad3d(1)(samara.ones(1, 3, 8, 8, 8)).shape
     (1, 3, 10, 10, 10)
@@ -380,7 +367,7 @@ class ReplicationPad3d(_Pad):
 
 
 class CircularPad1d(_Pad):
-    """The other side around the last dimension.
+    """Elements of the opposite side around the last dimension.
 
     >>> nn.CircularPad1d(1)(samara.ones(1, 3, 8)).shape
     (1, 3, 10)
@@ -391,7 +378,7 @@ class CircularPad1d(_Pad):
 
 
 class CircularPad2d(_Pad):
-    """The other side around the last 2 dimensions.
+    """Elements of the opposite side around the last 2 dimensions.
 
     >>> nn.CircularPad2d(1)(samara.ones(1, 3, 8, 8)).shape
     (1, 3, 10, 10)
@@ -402,7 +389,7 @@ class CircularPad2d(_Pad):
 
 
 class CircularPad3d(_Pad):
-    """The other side around the last 3 dimensions.
+    """Elements of the opposite side around the last 3 dimensions.
 
     >>> nn.CircularPad3d(1)(samara.ones(1, 3, 8, 8, 8)).shape
     (1, 3, 10, 10, 10)

@@ -51,7 +51,7 @@ def conv1d(
     groups: int = 1,
 ) -> Tensor:
     """Convolution of input [N, C, L] with weight [O, C / groups, k]."""
-    return _conv(input, weight, bias, stride, padding, dilation, groups, 1)
+    return conv(input, weight, bias, stride, padding, dilation, groups, 1)
 
 
 def conv2d(
@@ -64,7 +64,7 @@ def conv2d(
     groups: int = 1,
 ) -> Tensor:
     """Convolution of input [N, C, H, W] with weight [O, C / groups, kh, kw]."""
-    return _conv(input, weight, bias, stride, padding, dilation, groups, 2)
+    return conv(input, weight, bias, stride, padding, dilation, groups, 2)
 
 
 def conv3d(
@@ -77,10 +77,10 @@ def conv3d(
     groups: int = 1,
 ) -> Tensor:
     """Convolution of input [N, C, D, H, W] with weight [O, C / groups, kd, kh, kw]."""
-    return _conv(input, weight, bias, stride, padding, dilation, groups, 3)
+    return conv(input, weight, bias, stride, padding, dilation, groups, 3)
 
 
-def _conv(
+def conv(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -90,10 +90,8 @@ def _conv(
     groups: int,
     n: int,
 ) -> Tensor:
-    what = f"conv{n}d"
-    x, single = batched(input, n + 2, what)
-    if weight.ndim != n + 2:
-        raise ShapeError(f"{what} needs a weight of {n + 2} dimensions, got {list(weight.shape)}")
+    """Convolution over `n` spatial dimensions."""
+    x, single = _operand(input, weight, f"conv{n}d", n)
     strides = per_axis(stride, n, "stride")
     dilations = per_axis(dilation, n, "dilation")
     kernel = tuple(int(k) for k in weight.shape[2:])
@@ -108,6 +106,13 @@ def _conv(
     )
     y = channels_first(y)
     return y.squeeze(0) if single else y
+
+
+def _operand(input: Any, weight: Any, what: str, n: int) -> tuple[Any, bool]:
+    """The input with a batch dimension, and whether it had none."""
+    if weight.ndim != n + 2:
+        raise ShapeError(f"{what} needs a weight of {n + 2} dimensions, got {list(weight.shape)}")
+    return batched(input, n + 2, what)
 
 
 def window_pads(
@@ -136,9 +141,7 @@ def conv_transpose1d(
     dilation: Any = 1,
 ) -> Tensor:
     """Transposed convolution of input [N, C, L] with weight [C, O / groups, k]."""
-    return _conv_transpose(
-        input, weight, bias, stride, padding, output_padding, groups, dilation, 1
-    )
+    return conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation, 1)
 
 
 def conv_transpose2d(
@@ -152,9 +155,7 @@ def conv_transpose2d(
     dilation: Any = 1,
 ) -> Tensor:
     """Transposed convolution of input [N, C, H, W] with weight [C, O / groups, kh, kw]."""
-    return _conv_transpose(
-        input, weight, bias, stride, padding, output_padding, groups, dilation, 2
-    )
+    return conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation, 2)
 
 
 def conv_transpose3d(
@@ -168,12 +169,10 @@ def conv_transpose3d(
     dilation: Any = 1,
 ) -> Tensor:
     """Transposed convolution of input [N, C, D, H, W] with weight [C, O / groups, kd, kh, kw]."""
-    return _conv_transpose(
-        input, weight, bias, stride, padding, output_padding, groups, dilation, 3
-    )
+    return conv_transpose(input, weight, bias, stride, padding, output_padding, groups, dilation, 3)
 
 
-def _conv_transpose(
+def conv_transpose(
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -184,10 +183,8 @@ def _conv_transpose(
     dilation: Any,
     n: int,
 ) -> Tensor:
-    what = f"conv_transpose{n}d"
-    x, single = batched(input, n + 2, what)
-    if weight.ndim != n + 2:
-        raise ShapeError(f"{what} needs a weight of {n + 2} dimensions, got {list(weight.shape)}")
+    """Transposed convolution over `n` spatial dimensions."""
+    x, single = _operand(input, weight, f"conv_transpose{n}d", n)
     if int(weight.shape[0]) % groups:
         raise ShapeError(f"{weight.shape[0]} channels cannot be cut into {groups} groups")
     y = ops.conv_transpose(
@@ -205,7 +202,7 @@ def _conv_transpose(
 
 
 def outputs_first(weight: Any, groups: int) -> Any:
-    """Weights [C, O / groups, k…] of a transposed convolution as its operator has them."""
+    """Weights [C, O / groups, k…] of a transposed convolution, in its operator's layout."""
     # [g, C/g, O/g, k…] -> [g, O/g, k…, C/g] -> [O, k…, C/g]
     channels, outputs, *kernel = (int(n) for n in weight.shape)
     w = weight.reshape((groups, channels // groups, outputs, *kernel))
@@ -213,14 +210,10 @@ def outputs_first(weight: Any, groups: int) -> Any:
     return w.reshape((groups * outputs, *kernel, channels // groups))
 
 
-def embedding(
-    input: Tensor,
-    weight: Tensor,
-    padding_idx: int | None = None,
-) -> Tensor:
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
     """Rows of weight [V, D] at the integers of `input`; the row `padding_idx` is not learned.
 
-    Raises RangeError (an IndexError) where an integer is negative or at least V.
+    Raises RangeError (an IndexError) if an integer is negative or at least V.
     """
     out = ops.gather(weight, input, axis=0, wrap=False)
     if padding_idx is None:
@@ -240,9 +233,9 @@ def embedding_bag(
 ) -> Tensor:
     """Sum, mean or largest element of bags of rows of weight [V, D].
 
-    A row of input [B, K] is a bag; a 1-d input is cut where `offsets` [B] say. `per_sample_weights`
-    (for "sum") scale the rows. Rows of `padding_idx` do not count. Raises RangeError where an
-    integer is negative or at least V, or where the first offset is not 0 or one exceeds the input.
+    A row of input [B, K] is a bag; in a 1-d input, bags begin at `offsets` [B]. `per_sample_weights`
+    (for "sum") scale the rows. Rows of `padding_idx` do not count. Raises RangeError if an integer
+    is negative or at least V, if the first offset is not 0, or if one exceeds the input.
     """
     if mode not in ("sum", "mean", "max"):
         raise UnsupportedError(f"embedding_bag has no mode {mode!r}", fix="sum, mean or max")
@@ -276,17 +269,17 @@ def embedding_bag(
 
 
 def padding_row(index: int, rows: int) -> int:
-    """The row of a table that `padding_idx` names; RangeError where there is none."""
+    """The row of a table that `padding_idx` names. Raises RangeError if there is none."""
     if not -rows <= index < rows:
         raise RangeError(f"padding_idx is {index}, the table has {rows} rows")
     return index % rows
 
 
 def _checked_offsets(offsets: Any, count: int) -> Any:
-    """Offsets that lie in an input of `count` integers, and begin with 0."""
+    """The offsets; RangeError unless they begin with 0 and lie in an input of `count` integers."""
     if offsets._symbolic:
-        # The program looks them up, which refuses those out of range. A first one above 0 leaves
-        # rows in bag -1, which index_add refuses.
+        # gather refuses offsets out of range. A first offset above 0 leaves rows in bag -1, which
+        # index_add refuses.
         return ops.gather(as_tensor(np.arange(count + 1)), offsets, axis=0, wrap=False)
     given = offsets._data
     if given.size and given[0] != 0:
@@ -324,10 +317,10 @@ def _largest_of_bags(rows: Any, offsets: Any, counted: Any) -> Any:
 
 
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
-    """int64 [..., classes]: 1 at each integer's place.
+    """int64 [..., classes]: 1 at the index that each integer gives, 0 elsewhere.
 
-    Without num_classes there are as many as the largest integer asks for. Raises RangeError
-    where an integer is negative or at least num_classes.
+    Without num_classes there is one class more than the largest integer. Raises RangeError if an
+    integer is negative or at least num_classes.
     """
     if num_classes < 0:
         if input._symbolic:
@@ -337,12 +330,9 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         if not input._data.size:
             raise ShapeError("one_hot cannot count the classes of nothing", fix="pass num_classes")
         num_classes = int(input._data.max()) + 1
-    places = input if input.dtype in _INDEX_DTYPES else cast(input, np.int64)
+    places = input if input.dtype in (np.int32, np.int64) else cast(input, np.int64)
     shape = (*input.shape, num_classes)
     zero, one = (as_tensor(np.asarray(v, np.int64)) for v in (0, 1))
     places = places.unsqueeze(-1)
     ones = one.expand(tuple(places.shape))
     return ops.scatter_elements(zero.expand(shape), places, ones, axis=input.ndim, wrap=False)
-
-
-_INDEX_DTYPES = (np.dtype(np.int32), np.dtype(np.int64))
