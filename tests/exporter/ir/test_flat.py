@@ -120,5 +120,5 @@ def test_shared_tables_cannot_multiply() -> None:
     for i in range(61):
         place = vector + 4 + 4 * i
         data[place : place + 4] = (first - place).to_bytes(4, "little")
-    with pytest.raises(ModelFormatError, match="again and again"):
+    with pytest.raises(ModelFormatError, match="share their contents"):
         _decode(bytes(data))

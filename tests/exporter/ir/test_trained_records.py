@@ -51,7 +51,7 @@ def test_evaluation_alone_says_nothing() -> None:
 def test_two_records_are_the_caller_s_to_choose_from() -> None:
     made = with_trained(program(), {"image": {B: "evaluation", A: "training"}})
     assert texts(made) == {}
-    with pytest.raises(ArgumentError, match="input 'photo' has met 2 records") as caught:
+    with pytest.raises(ArgumentError, match="input 'photo' was used with 2 records") as caught:
         settled(made, {}, {"image": "photo"})
     assert f"'{B}' in evaluation; '{A}' in training" in caught.value.message
     assert f'preprocess={{"photo": "{A}"}}' in (caught.value.fix or "")
@@ -79,7 +79,7 @@ def test_functions_of_one_file_share_inputs_by_name() -> None:
         done, written, left = settled(merge(pair), {}, {})
         assert (texts(done), written, list(left)) == ({}, {}, ["image"])
     other = with_trained(program(), {"image": {B: "training"}})
-    with pytest.raises(ArgumentError, match="has met 2 records"):
+    with pytest.raises(ArgumentError, match="was used with 2 records"):
         settled(merge({"infer": infer, "other": other}), {}, {})
 
 
