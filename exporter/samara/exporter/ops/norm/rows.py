@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Softmax and normalisations; their backward operators are in norm_grad.py."""
+"""Softmax and normalisations; their backward operators are in backward.py."""
 
 from __future__ import annotations
 
