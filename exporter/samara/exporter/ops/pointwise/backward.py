@@ -63,7 +63,7 @@ _SMOOTH: Final[dict[str, Callable[[Array], Array]]] = {
 }
 
 
-def _in_pieces(dy: Array, v: Array, kind: str, a: float, b: float) -> Array:
+def _piecewise(dy: Array, v: Array, kind: str, a: float, b: float) -> Array:
     """The gradient of an activation with kinks."""
     if kind == "relu":
         return np.where(v <= 0, 0, dy)
@@ -84,7 +84,7 @@ def _reference(dy: Array, v: Array, *, kind: str, alpha: float, beta: float) -> 
         if smooth is not None:
             dx = wide(dy) * smooth(wide(v))
         else:
-            dx = _in_pieces(wide(dy), wide(v), kind, alpha, beta)
+            dx = _piecewise(wide(dy), wide(v), kind, alpha, beta)
         return np.asarray(dx, dy.dtype)
 
 

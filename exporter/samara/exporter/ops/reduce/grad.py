@@ -98,7 +98,7 @@ def reduce_prod(ctx: GradContext) -> Grads:
         return (ctx.dy,)
     count = known(_count(ctx))
     if count is None:
-        return (_prod_of_open_size(ctx),)
+        return (_prod_of_symbolic_size(ctx),)
     if count == 0:
         return (_spread(ctx),)
     return (vjp(lambda x: _product_tree(ctx, x, count), (ctx.x,), ctx.dys)[0],)
@@ -120,7 +120,7 @@ def _product_tree(ctx: GradContext, x: Any, count: int) -> Any:
     return ops.reshape(rows, shape=shape_of(ctx.dy))
 
 
-def _prod_of_open_size(ctx: GradContext) -> Any:
+def _prod_of_symbolic_size(ctx: GradContext) -> Any:
     x = ctx.x
     zero = ops.eq(x, 0.0)
     safe = ops.where(zero, 1.0, x)
