@@ -14,7 +14,8 @@ from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.qat.layers import CLAMPS, KINDS, NORMS, QuantizedLayer
 from samara.exporter.frontend.qat.quantizer import MakeObserver
 from samara.exporter.frontend.trace import trace
-from samara.exporter.ir import Function, Node, Value
+from samara.exporter.ir import Node, Value
+from samara.exporter.ir.program import users_of
 from samara.exporter.ops.integer import Role
 
 
@@ -58,7 +59,7 @@ def folds_by_trace(root: Module, example_inputs: Any) -> dict[str, Fold]:
         for m in root.modules():
             m.__dict__["training"] = was[id(m)]
     modules = dict(root.named_modules())
-    uses = _uses(function)
+    uses = users_of(function)
     calls: dict[str, int] = {}
     for node in function.nodes:
         if _is_product(node):
@@ -115,18 +116,6 @@ def fits(layer: Any, norm: Any) -> bool:
         and norm.num_features
         == (layer.out_features if hasattr(layer, "out_features") else layer.out_channels)
     )
-
-
-def _uses(function: Function) -> dict[Value, list[Node | None]]:
-    """The readers of each value; None stands for the function's results."""
-    uses: dict[Value, list[Node | None]] = {}
-    for node in function.nodes:
-        for value in node.inputs:
-            if value is not None:
-                uses.setdefault(value, []).append(node)
-    for value in function.outputs:
-        uses.setdefault(value, []).append(None)
-    return uses
 
 
 def _only(value: Value, uses: dict[Value, list[Node | None]]) -> Node | None:
