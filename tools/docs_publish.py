@@ -52,7 +52,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("site", type=Path, help="the folder of all versions")
     args = parser.parse_args()
-    publish(ROOT / "build" / "docs" / "html", args.site, samara.__version__)
+    try:
+        publish(ROOT / "build" / "docs" / "html", args.site, samara.__version__)
+    except OSError as error:
+        parser.exit(1, f"{error}\n")
     print(args.site / "index.html")
 
 

@@ -86,7 +86,7 @@ class Recipe:
     ) -> str:
         """As TOML, a line per layer; `comments` are put behind layers, by name.
 
-        results: what became of each layer of the program, in its order. Layers that the recipe does not name are
+        results: the settings that each layer of the program got, in its order. Layers that the recipe does not name are
         commented out, so that they still follow the whole when the file is read.
         """
         lines = [
@@ -97,7 +97,7 @@ class Recipe:
             lines += ["", "[layers]"]
         if layers.keys() - self.layers.keys():
             lines.append(
-                "# What became of each layer. Remove the # of a line to fix the layer's settings."
+                "# Lines with # show how other layers came out. Remove the # to fix a layer's settings."
             )
         for name, layer in layers.items():
             inner = ", ".join(f"{k} = {_toml(v)}" for k, v in _set_fields(layer).items())
