@@ -62,7 +62,8 @@ def test_attention_with_scale_bias_and_sizes() -> None:
 @pytest.mark.parametrize("past", [False, True])
 def test_quantized_attention(past: bool) -> None:
     rng = np.random.default_rng(1)
-    weights = rng.integers(-128, 128, (D, 3 * D)).astype(np.int8)
+    # 7 bits: without VNNI, ONNX Runtime saturates products with uint8.
+    weights = rng.integers(-64, 64, (D, 3 * D)).astype(np.int8)
     inputs: list[Array | None] = [
         rng.integers(0, 256, (B, S, D)).astype(np.uint8), weights, normal(3 * D, seed=2), scalar(0.01), scalar(0.01),
         None, scalar(130, np.uint8), scalar(0, np.int8),

@@ -35,6 +35,14 @@ def some(rng: np.random.Generator, shape: Sequence[int], dtype: Any) -> Array:
     return data
 
 
+def weights(rng: np.random.Generator, shape: Sequence[int], dtype: Any) -> Array:
+    """Random weights. int8 has 7 bits: ONNX Runtime's sums of products with uint8 saturate at 16 bits on
+    processors without VNNI.
+    """
+    data = some(rng, shape, dtype)
+    return data // 2 if dtype == np.int8 else data
+
+
 def given(case: Case, at_run_time: bool) -> Case:
     """The case with all but the first input as initializers, or with none."""
     constants = [] if at_run_time else [i for i, x in enumerate(case.inputs) if i and x is not None]
@@ -50,7 +58,12 @@ WHEN = pytest.mark.parametrize("at_run_time", [False, True])
 def test_conv_integer(geometry: Any, dtype: type, at_run_time: bool) -> None:
     rng = np.random.default_rng(1)
     x, w, attrs = geometry
-    inputs = [some(rng, x, np.uint8), some(rng, w, dtype), scalar(131, np.uint8), scalar(3, dtype)]
+    inputs = [
+        some(rng, x, np.uint8),
+        weights(rng, w, dtype),
+        scalar(131, np.uint8),
+        scalar(3, dtype),
+    ]
     for count in (2, 3, 4):
         given(Case("ConvInteger", inputs[:count], attrs, 10), at_run_time).check_native()
 
@@ -69,7 +82,7 @@ def test_qlinear_conv(geometry: Any, dtype: type, w_dtype: type, at_run_time: bo
         if per_channel and w_dtype is np.uint8:
             continue
         inputs = [
-            some(rng, x, dtype), scalar(0.02), scalar(5, dtype), some(rng, w, w_dtype),
+            some(rng, x, dtype), scalar(0.02), scalar(5, dtype), weights(rng, w, w_dtype),
             np.linspace(0.004, 0.02, o).astype(np.float32) if per_channel else scalar(0.01),
             np.zeros(o, w_dtype) if per_channel else scalar(7, w_dtype),
             scalar(spread), scalar(9, dtype),
@@ -101,7 +114,7 @@ def test_ties_and_saturation(dtype: type) -> None:
 )
 def test_matmul_integer(a: Any, b: Any, dtype: type, at_run_time: bool) -> None:
     rng = np.random.default_rng(5)
-    inputs = [some(rng, a, np.uint8), some(rng, b, dtype), scalar(131, np.uint8)]
+    inputs = [some(rng, a, np.uint8), weights(rng, b, dtype), scalar(131, np.uint8)]
     zeros = [scalar(3, dtype)]
     if len(b) == 2:  # onnxruntime takes no others for stacks of matrices
         zeros.append((np.arange(b[-1]) % 90).astype(dtype))
@@ -132,7 +145,7 @@ def test_qlinear_matmul(shapes: Any, per_column: bool, dtype: type, at_run_time:
     n = b[-1]
     w_dtype = np.int8 if per_column else dtype
     inputs = [
-        some(rng, a, dtype), scalar(0.05), scalar(3, dtype), some(rng, b, w_dtype),
+        some(rng, a, dtype), scalar(0.05), scalar(3, dtype), weights(rng, b, w_dtype),
         np.linspace(0.01, 0.03, n).astype(np.float32) if per_column else scalar(0.02),
         np.zeros(n, w_dtype) if per_column else scalar(9, w_dtype),
         scalar(a[-1] ** 0.5 * 0.06), scalar(7, dtype),
@@ -143,7 +156,7 @@ def test_qlinear_matmul(shapes: Any, per_column: bool, dtype: type, at_run_time:
 def test_channels_last() -> None:
     rng = np.random.default_rng(8)
     inputs = [
-        some(rng, (1, 7, 8, 3), np.uint8), scalar(0.02), scalar(128, np.uint8), some(rng, (5, 3, 3, 3), np.int8),
+        some(rng, (1, 7, 8, 3), np.uint8), scalar(0.02), scalar(128, np.uint8), weights(rng, (5, 3, 3, 3), np.int8),
         scalar(0.01), scalar(0, np.int8), scalar(0.1), scalar(9, np.uint8),
     ]  # fmt: skip
     attrs = {"channels_last": 1, "pads": [1, 1, 1, 1], "strides": [2, 1]}
@@ -157,7 +170,7 @@ def test_channels_last() -> None:
 def test_qgemm(turned: tuple[int, int], alpha: float, dtype: type) -> None:
     rng = np.random.default_rng(9)
     a = some(rng, (8, 3) if turned[0] else (3, 8), dtype)
-    b = some(rng, (5, 8) if turned[1] else (8, 5), np.int8)
+    b = weights(rng, (5, 8) if turned[1] else (8, 5), np.int8)
     attrs = {"transA": turned[0], "transB": turned[1], "alpha": alpha}
     for per_column in (False, True):
         scales = np.linspace(0.01, 0.03, 5).astype(np.float32) if per_column else scalar(0.02)
@@ -174,7 +187,7 @@ def test_qgemm(turned: tuple[int, int], alpha: float, dtype: type) -> None:
 @pytest.mark.parametrize("bias", [False, True])
 def test_float_results(bias: bool, at_run_time: bool) -> None:
     rng = np.random.default_rng(10)
-    b = some(rng, (8, 5), np.int8)
+    b = weights(rng, (8, 5), np.int8)
     extra = [normal(5)] if bias else []
     zeros: list[Array | None] = [scalar(100, np.uint8), scalar(-7, np.int8)]
     inputs = [some(rng, (2, 3, 8), np.uint8), b, scalar(0.02), scalar(0.1), *zeros, *extra]

@@ -71,7 +71,8 @@ def test_negative_extremes() -> None:
 def test_sums_of_an_unknown_length() -> None:
     rng = np.random.default_rng(4)
     inputs = [
-        rng.integers(0, 256, (3, 70)).astype(np.uint8), rng.integers(-128, 128, (70, 5)).astype(np.int8),
+        # 7 bits: without VNNI, ONNX Runtime saturates products with uint8.
+        rng.integers(0, 256, (3, 70)).astype(np.uint8), rng.integers(-64, 64, (70, 5)).astype(np.int8),
         scalar(9, np.uint8), scalar(-4, np.int8),
     ]  # fmt: skip
     Case("MatMulInteger", inputs, {}, 10, (2, 3), symbolic=True).check_native()

@@ -194,7 +194,8 @@ def test_dynamic_quantize_lstm(direction: str, per_column: bool) -> None:
     rng = np.random.default_rng(5)
     scale = rng.uniform(0.003, 0.006, (d, 4 * h) if per_column else d).astype(np.float32)
     zero = np.zeros(scale.shape, np.int8)
-    weights = [rng.integers(-128, 128, (d, size, 4 * h)).astype(np.int8) for size in (i, h)]
+    # 7 bits: without VNNI, ONNX Runtime saturates products with uint8.
+    weights = [rng.integers(-64, 64, (d, size, 4 * h)).astype(np.int8) for size in (i, h)]
     inputs: list[Array | None] = [
         rng.standard_normal((6, 2, i)).astype(np.float32), *weights,
         rng.standard_normal((d, 8 * h)).astype(np.float32), None, None, None, None, scale, zero, scale, zero,
