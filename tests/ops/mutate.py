@@ -15,6 +15,7 @@ from typing import Any
 from samara.exporter.ir import Program, schema
 from samara.exporter.ir.file_assemble import assemble
 from samara.exporter.ir.file_write import rows_of
+from samara.exporter.ir.flat_schema import Kind
 from samara.exporter.ops import all_ops
 
 Row = dict[str, Any]
@@ -58,19 +59,19 @@ def _number(r: random.Random, near: int) -> int:
     """A size close to `near`, an ordinary one, or a strange one."""
     kind = r.randrange(8)
     if kind < 3:
-        return _within(near + r.choice((-2, -1, 1, 2)), schema.Kind.I64)
+        return _within(near + r.choice((-2, -1, 1, 2)), Kind.I64)
     if kind < 4:
-        return _within(near * r.choice((0, 2, 3)), schema.Kind.I64)
+        return _within(near * r.choice((0, 2, 3)), Kind.I64)
     if kind < 7:
         return r.choice(_SIZES)
     return r.choice(_STRANGE)
 
 
-def _within(value: int, kind: schema.Kind) -> int:
+def _within(value: int, kind: Kind) -> int:
     """`value` as a field of that kind can hold it."""
     bits = 8 * kind.size
-    signed = kind in (schema.Kind.I32, schema.Kind.I64, schema.Kind.VEC_I32, schema.Kind.VEC_I64)
-    if kind is schema.Kind.BOOL:
+    signed = kind in (Kind.I32, Kind.I64, Kind.VEC_I32, Kind.VEC_I64)
+    if kind is Kind.BOOL:
         return value & 1
     value &= (1 << bits) - 1
     return value - (1 << bits) if signed and value >> (bits - 1) else value
@@ -162,7 +163,7 @@ def _expression(r: random.Random, row: Row) -> str | None:
     elif at == 4:
         parts[4] = _number(r, parts[4])
     else:
-        parts[at] = _within(_number(r, r.randrange(-1, i + 1)), schema.Kind.I32)
+        parts[at] = _within(_number(r, r.randrange(-1, i + 1)), Kind.I32)
     f["exprs"][i] = tuple(parts)
     return f"expression {i} is {parts}"
 
@@ -231,24 +232,24 @@ def _attributes(
     return (code, attrs) if attrs else None
 
 
-def _fits(value: Any, kind: schema.Kind) -> bool:
-    if kind is schema.Kind.STRING:
+def _fits(value: Any, kind: Kind) -> bool:
+    if kind is Kind.STRING:
         return isinstance(value, str)
     if kind.is_scalar:
         return isinstance(value, int | float) and (
-            kind is schema.Kind.F32 or isinstance(value, int)
+            kind is Kind.F32 or isinstance(value, int)
         )
     return isinstance(value, list | tuple)
 
 
-def _made_up(r: random.Random, kind: schema.Kind) -> Any:
-    if kind is schema.Kind.STRING:
+def _made_up(r: random.Random, kind: Kind) -> Any:
+    if kind is Kind.STRING:
         return "text"
-    if kind is schema.Kind.F32:
+    if kind is Kind.F32:
         return 1.0
     if kind.is_scalar:
         return _within(r.randrange(3), kind)
-    if kind is schema.Kind.VEC_TABLE:
+    if kind is Kind.VEC_TABLE:
         return [_named_value(r) for _ in range(r.randrange(3))]
     return [r.randrange(3) for _ in range(r.randrange(5))]
 
@@ -276,10 +277,10 @@ def _attribute(r: random.Random, row: Row) -> str | None:
     return f"{node['name']}.{field.name} is {attrs[field.name]!r}, was {old!r}"
 
 
-def _changed(r: random.Random, f: Row, kind: schema.Kind, old: Any) -> Any:
-    if kind is schema.Kind.STRING:
+def _changed(r: random.Random, f: Row, kind: Kind, old: Any) -> Any:
+    if kind is Kind.STRING:
         return r.choice(("", "x", "fuzz::any", "a\x1fi\x1f9", "\x1f" * 4))
-    if kind is schema.Kind.F32:
+    if kind is Kind.F32:
         return r.choice(_FLOATS)
     if kind.is_scalar:
         return _within(_number(r, 0 if old is None else int(old)), kind)
@@ -297,12 +298,12 @@ def _changed(r: random.Random, f: Row, kind: schema.Kind, old: Any) -> Any:
     return items
 
 
-def _element(r: random.Random, f: Row, kind: schema.Kind, old: Any) -> Any:
-    if kind is schema.Kind.VEC_TABLE:
+def _element(r: random.Random, f: Row, kind: Kind, old: Any) -> Any:
+    if kind is Kind.VEC_TABLE:
         return _named_value(r)
-    if kind is schema.Kind.VEC_F32:
+    if kind is Kind.VEC_F32:
         return r.choice(_FLOATS)
-    if kind is schema.Kind.VEC_U32:  # expressions
+    if kind is Kind.VEC_U32:  # expressions
         index = int(old)
         near = _size_of(f, index) if 0 <= index < len(f["exprs"]) else 1
         return _constant_expr(r, f, near)

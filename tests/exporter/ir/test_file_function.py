@@ -26,7 +26,7 @@ def model() -> tuple[bytes, dict[str, Any]]:
     data = to_bytes(pb.finish(["main"]))
     program_bytes = int.from_bytes(data[8:16], "little")
     root = int.from_bytes(data[:4], "little")
-    rows = flat.Buffer(data, program_bytes).decode(schema.table("Model"), root)
+    rows = flat.Buffer(schema.whole(), data, program_bytes).decode("Model", root)
     return data, copy.deepcopy(dict(rows))
 
 

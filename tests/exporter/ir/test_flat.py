@@ -39,11 +39,11 @@ ROW: dict[str, Any] = {
 
 def _decode(data: bytes) -> dict[str, Any]:
     root = int.from_bytes(data[:4], "little")
-    return flat.Buffer(data, len(data)).decode(schema.table("Model"), root)
+    return flat.Buffer(schema.whole(), data, len(data)).decode("Model", root)
 
 
 def test_round_trip() -> None:
-    model = _decode(flat.encode(schema.table("Model"), ROW))
+    model = _decode(flat.encode(schema.whole(), "Model", ROW))
     function = model["functions"][0]
     assert model["producer"] == "me"
     assert function["exprs"] == [(0, 0, 0, 0, 7), (1, 0, 1, 0, 0)]
@@ -65,26 +65,30 @@ def test_round_trip() -> None:
 
 
 def test_defaults_take_no_room() -> None:
-    table = schema.table("Quant")
+    whole = schema.whole()
     base = {"scales": [1.0], "zero_points": [0]}
-    assert flat.encode(table, base) == flat.encode(table, {**base, "axis": -1, "block": 0})
-    assert len(flat.encode(table, {**base, "axis": 0})) > len(flat.encode(table, base))
+    assert flat.encode(whole, "Quant", base) == flat.encode(
+        whole, "Quant", {**base, "axis": -1, "block": 0}
+    )
+    assert len(flat.encode(whole, "Quant", {**base, "axis": 0})) > len(
+        flat.encode(whole, "Quant", base)
+    )
 
 
 def test_required_fields_are_asked_for() -> None:
     with pytest.raises(KeyError, match=r"Value\.name is required"):
-        flat.encode(schema.table("Value"), {"dtype": 1})
+        flat.encode(schema.whole(), "Value", {"dtype": 1})
     with pytest.raises(KeyError, match="no field 'nme'"):
-        flat.encode(schema.table("Value"), {"nme": "x"})
+        flat.encode(schema.whole(), "Value", {"nme": "x"})
 
 
 def test_truncation_is_refused() -> None:
-    data = flat.encode(schema.table("Model"), ROW)
+    data = flat.encode(schema.whole(), "Model", ROW)
     root = int.from_bytes(data[:4], "little")
     refused = 0
     for end in range(root, len(data)):
         try:
-            flat.Buffer(data[:end], end).decode(schema.table("Model"), root)
+            flat.Buffer(schema.whole(), data[:end], end).decode("Model", root)
         except ModelFormatError:
             refused += 1
     # A cut in the padding at the end is harmless.
@@ -92,7 +96,7 @@ def test_truncation_is_refused() -> None:
 
 
 def test_flipped_bytes_raise_nothing_else(rng: np.random.Generator) -> None:
-    data = flat.encode(schema.table("Model"), ROW)
+    data = flat.encode(schema.whole(), "Model", ROW)
     refused = 0
     for _ in range(3000):
         bad = bytearray(data)
@@ -110,10 +114,10 @@ def test_shared_tables_cannot_multiply() -> None:
     # the same tables.
     values = [{"name": "x", "dtype": 1, "dims": [0] * 4}] * 3000
     row = {**ROW, "functions": [{"name": "f", "values": values}] + [{"name": "g"}] * 60}
-    data = bytearray(flat.encode(schema.table("Model"), row))
-    buffer = flat.Buffer(bytes(data), len(data))
+    data = bytearray(flat.encode(schema.whole(), "Model", row))
+    buffer = flat.Buffer(schema.whole(), bytes(data), len(data))
     root = int.from_bytes(data[:4], "little")
-    at = buffer.position(schema.table("Model"), root, "functions")
+    at = buffer.position("Model", root, "functions")
     assert at is not None
     vector = buffer.follow(at, "functions")
     first = buffer.follow(vector + 4, "functions")

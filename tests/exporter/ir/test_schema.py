@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from samara.exporter.ir import flat, schema, schema_text
-from samara.exporter.ir.schema import Kind
+from samara.exporter.ir.flat_schema import Kind, struct_numpy
 from samara.exporter.ops import Attr, OpSpec, all_ops, get_op
 from samara.exporter.types import DType
 
@@ -55,7 +55,7 @@ def test_defaults_are_those_of_the_op_table() -> None:
 
 def test_expr_is_24_bytes_without_padding() -> None:
     assert schema.EXPR.size == 24
-    assert schema.struct_numpy(schema.EXPR).itemsize == 24
+    assert struct_numpy(schema.EXPR).itemsize == 24
 
 
 def _late(code: int) -> OpSpec:
@@ -85,7 +85,7 @@ def test_codes_beyond_the_unions_are_refused() -> None:
 def late_operator(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpSpec]:
     """The table with an operator of code 251."""
     late = _late(251)
-    caches = (schema.tables, schema.table, schema.union_table)
+    caches = (schema.tables, schema.table, schema.union_table, schema.whole)
     for module in (schema, schema_text):
         monkeypatch.setattr(module, "all_ops", lambda: [*all_ops(), late])
     for cache in caches:
@@ -103,9 +103,9 @@ def test_codes_above_250_are_members_of_the_second_union(
     assert (field, schema.union_field(250)) == ("more_attrs", "attrs")
     node = {"op": 251, "name": "n", field: (251, {"alpha": 2.5})}
     model = {"functions": [{"name": "f", "nodes": [node]}], "entries": [0]}
-    data = flat.encode(schema.table("Model"), model)
+    data = flat.encode(schema.whole(), "Model", model)
     root = int.from_bytes(data[:4], "little")
-    (function,) = flat.Buffer(data, len(data)).decode(schema.table("Model"), root)["functions"]
+    (function,) = flat.Buffer(schema.whole(), data, len(data)).decode("Model", root)["functions"]
     assert function["nodes"][0]["more_attrs"] == (251, {"alpha": 2.5})
     assert function["nodes"][0]["attrs"] is None
     flatc = need_tool("flatc", "flatc")

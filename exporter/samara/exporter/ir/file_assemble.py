@@ -27,7 +27,7 @@ def fnv1a(data: bytes | memoryview) -> int:
 
 def assemble(row: Mapping[str, Any], segments: Sequence[Segment]) -> Iterator[bytes]:
     """A file of these rows, unchecked, in pieces."""
-    payload = flat.encode(schema.table("Model"), row)
+    payload = flat.encode(schema.whole(), "Model", row)
     program_bytes = _up(
         schema.HEADER_BYTES + len(payload) + schema.SEAL_BYTES, schema.TENSOR_ALIGNMENT
     )
@@ -131,13 +131,13 @@ def _place(segments: Sequence[Segment], program_bytes: int) -> tuple[list[int], 
 
 def _patch_segments(head: bytearray, root: int, places: Sequence[int]) -> None:
     """Set the offsets of segments, now that the size of the program part before them is known."""
-    buffer = flat.Buffer(bytes(head), len(head))
-    at = buffer.position(schema.table("Model"), root, "segments")
+    buffer = flat.Buffer(schema.whole(), bytes(head), len(head))
+    at = buffer.position("Model", root, "segments")
     if at is None:
         return
     vector = buffer.follow(at, "segments")
     for i, place in enumerate(places):
         table = buffer.follow(vector + 4 + 4 * i, "segments")
-        where = buffer.position(schema.table("Segment"), table, "offset")
+        where = buffer.position("Segment", table, "offset")
         assert where is not None
         head[where : where + 8] = place.to_bytes(8, "little")

@@ -96,8 +96,8 @@ def from_bytes(data: bytes, *, checked: bool = True) -> ModelFile:
 def _read(data: bytes, checked: bool) -> ModelFile:
     program_bytes, file_bytes = _header(data)
     sealed = is_sealed(data, program_bytes)
-    buffer = flat.Buffer(data, program_bytes)
-    model = buffer.decode(schema.table("Model"), int.from_bytes(data[:4], "little"))
+    buffer = flat.Buffer(schema.whole(), data, program_bytes)
+    model = buffer.decode("Model", int.from_bytes(data[:4], "little"))
     needs = _needs(model["min_runtime"])
     segments = _segments(model["segments"], program_bytes, file_bytes)
     check_sums(model["segments"], sealed=sealed)

@@ -125,7 +125,7 @@ def _verify(path: str | os.PathLike[str], data: memoryview) -> Verification:
     # A copy, because a traceback must not keep the mapping alive.
     head = bytes(data[:program_bytes])
     root = int.from_bytes(head[:4], "little")
-    model = flat.Buffer(head, program_bytes).decode(schema.table("Model"), root)
+    model = flat.Buffer(schema.whole(), head, program_bytes).decode("Model", root)
     check_sums(model["segments"], sealed=True)
     damages = tuple(data_damages(data, program_bytes, model["segments"], model["constants"]))
     return Verification(

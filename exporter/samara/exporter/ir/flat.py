@@ -10,13 +10,15 @@ from typing import Any, Final
 import flatbuffers
 import numpy as np
 
-from samara.exporter.ir import schema
-from samara.exporter.ir.schema import FieldDef, Kind, TableDef
+from samara.exporter.ir.flat_schema import FieldDef, Kind, Schema, TableDef, struct_numpy
 from samara.exporter.types import ModelFormatError
 
 Row = Mapping[str, Any]
 
 _NUMPY: Final[Mapping[Kind, np.dtype[Any]]] = {
+    Kind.VEC_U8: np.dtype("u1"),
+    Kind.VEC_BOOL: np.dtype("u1"),
+    Kind.VEC_U16: np.dtype("<u2"),
     Kind.VEC_U32: np.dtype("<u4"),
     Kind.VEC_I32: np.dtype("<i4"),
     Kind.VEC_I64: np.dtype("<i8"),
@@ -25,6 +27,7 @@ _NUMPY: Final[Mapping[Kind, np.dtype[Any]]] = {
 }
 _STRUCT: Final = {
     Kind.U8: "<B",
+    Kind.I8: "<b",
     Kind.U16: "<H",
     Kind.U32: "<I",
     Kind.I32: "<i",
@@ -35,6 +38,7 @@ _STRUCT: Final = {
 }
 _PREPEND: Final = {
     Kind.U8: "PrependUint8",
+    Kind.I8: "PrependInt8",
     Kind.U16: "PrependUint16",
     Kind.U32: "PrependUint32",
     Kind.I32: "PrependInt32",
@@ -48,19 +52,19 @@ _PREPEND: Final = {
 # -- writing ---------------------------------------------------------------------------------------
 
 
-def encode(table: TableDef, row: Row) -> bytes:
-    """A FlatBuffer without identifier whose root is `row`.
+def encode(schema: Schema, table: str, row: Row, identifier: bytes | None = None) -> bytes:
+    """A FlatBuffer whose root is `row`, of the named table.
 
     A row holds the fields that are stored: scalars, strings, arrays or sequences for vectors, rows
     for tables, (code, row) for the union. None and empty vectors that are not required are left
     out, and so are scalars that equal their default, unless they are required.
     """
     builder = flatbuffers.Builder(1 << 16)
-    builder.Finish(_write_table(builder, table, row))
+    builder.Finish(_write_table(builder, schema, schema.tables[table], row), identifier)
     return bytes(builder.Output())
 
 
-def _write_table(builder: Any, table: TableDef, row: Row) -> int:
+def _write_table(builder: Any, schema: Schema, table: TableDef, row: Row) -> int:
     ids = table.ids()
     unknown = set(row) - set(ids)
     if unknown:
@@ -79,12 +83,12 @@ def _write_table(builder: Any, table: TableDef, row: Row) -> int:
                 scalars.append((ids[field.name], field, value))
         elif field.kind is Kind.UNION:
             code, inner = value
-            member = schema.union_table(code)
-            assert member is not None
-            offsets.append((ids[field.name], _write_table(builder, member, inner)))
-            types.append((ids[field.name] - 1, code - schema.union_base(field.child)))
+            union = schema.unions[field.child]
+            made = _write_table(builder, schema, union.members[code], inner)
+            offsets.append((ids[field.name], made))
+            types.append((ids[field.name] - 1, code - union.base))
         elif field.required or field.kind in (Kind.STRING, Kind.TABLE) or len(value):
-            offsets.append((ids[field.name], _write_offset(builder, field, value)))
+            offsets.append((ids[field.name], _write_offset(builder, schema, field, value)))
     count = max(ids.values(), default=-1) + 1
     builder.StartObject(count)
     # Large scalars first, for little padding.
@@ -105,21 +109,21 @@ def _write_table(builder: Any, table: TableDef, row: Row) -> int:
     return int(builder.EndObject())
 
 
-def _write_offset(builder: Any, field: FieldDef, value: Any) -> int:
+def _write_offset(builder: Any, schema: Schema, field: FieldDef, value: Any) -> int:
     kind = field.kind
     if kind is Kind.STRING:
         return int(builder.CreateString(value))
     if kind is Kind.TABLE:
-        return _write_table(builder, schema.table(field.child), value)
+        return _write_table(builder, schema, schema.tables[field.child], value)
     if kind is Kind.VEC_STRUCT:
-        return _write_structs(builder, field, value)
+        return _write_structs(builder, schema, field, value)
     if kind in _NUMPY:
         return int(builder.CreateNumpyVector(_vector(field, value)))
     if kind is Kind.VEC_STRING:
         made = [builder.CreateSharedString(text) for text in value]
     else:
-        child = schema.table(field.child)
-        made = [_write_table(builder, child, row) for row in value]
+        child = schema.tables[field.child]
+        made = [_write_table(builder, schema, child, row) for row in value]
     builder.StartVector(4, len(made), 4)
     for offset in reversed(made):
         builder.PrependUOffsetTRelative(offset)
@@ -132,9 +136,11 @@ def _vector(field: FieldDef, value: Sequence[Any]) -> Any:
     return array if array.size else np.empty(0, dtype)
 
 
-def _write_structs(builder: Any, field: FieldDef, value: Sequence[tuple[int, ...]]) -> int:
-    definition = next(s for s in schema.STRUCTS if s.name == field.child)
-    data = np.array(list(value), schema.struct_numpy(definition)).tobytes()
+def _write_structs(
+    builder: Any, schema: Schema, field: FieldDef, value: Sequence[tuple[int, ...]]
+) -> int:
+    definition = schema.structs[field.child]
+    data = np.array(list(value), struct_numpy(definition)).tobytes()
     builder.StartVector(definition.size, len(value), 8)
     head = builder.Head() - len(data)
     builder.head = head
@@ -149,22 +155,33 @@ class Buffer:
     """A FlatBuffer of unknown origin: every access is checked against `end`.
 
     The decoded rows may be a few times as large as the buffer, so that tables that share their contents cannot
-    multiply without end.
+    multiply without end. `fix` is what the error about a damaged file advises.
     """
 
-    def __init__(self, data: bytes | memoryview, end: int) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        data: bytes | memoryview,
+        end: int,
+        fix: str = "the file is damaged: export it again",
+    ) -> None:
+        self.schema = schema
+        self.fix = fix
         self.data = memoryview(data)
         self.end = end
         self._budget = 4 * end + 4096
         self._strings: dict[int, str] = {}
+        self._layouts: dict[str, list[tuple[FieldDef, int]]] = {}
 
-    def decode(self, table: TableDef, root: int) -> dict[str, Any]:
-        """The table at `root` as a row; absent fields get their default, vectors are arrays."""
-        return self._table(table, root, table.name)
+    def decode(self, table: str, root: int) -> dict[str, Any]:
+        """The named table at `root` as a row; absent fields get their default, and vectors are lists, those of
+        unsigned bytes arrays that share the buffer.
+        """
+        return self._table(self.schema.tables[table], root, table)
 
-    def position(self, table: TableDef, at: int, name: str) -> int | None:
+    def position(self, table: str, at: int, name: str) -> int | None:
         """The position of a field of the table at `at`; of an offset field, the position of the offset."""
-        return self._field(self._vtable(at, table.name), at, table.ids()[name])
+        return self._field(self._vtable(at, table), at, self.schema.tables[table].ids()[name])
 
     def follow(self, at: int, where: str) -> int:
         """The target of the offset stored at `at`."""
@@ -173,9 +190,8 @@ class Buffer:
             raise self.fault(where, f"an offset at {at} leads out of the file")
         return target
 
-    @staticmethod
-    def fault(where: str, what: str) -> ModelFormatError:
-        return ModelFormatError(f"{where}: {what}", fix="the file is damaged: export it again")
+    def fault(self, where: str, what: str) -> ModelFormatError:
+        return ModelFormatError(f"{where}: {what}", fix=self.fix)
 
     # ---- internals
 
@@ -216,19 +232,26 @@ class Buffer:
         offset = self._u16(start + entry, "vtable")
         return at + offset if offset else None
 
+    def _layout(self, table: TableDef) -> list[tuple[FieldDef, int]]:
+        found = self._layouts.get(table.name)
+        if found is None:
+            found = list(zip(table.fields, table.ids().values(), strict=True))
+            self._layouts[table.name] = found
+        return found
+
     def _table(self, table: TableDef, at: int, where: str) -> dict[str, Any]:
         vtable = self._vtable(at, where)
         self._spend(vtable[2], where)
         row: dict[str, Any] = {}
-        for name, field_id in table.ids().items():
-            field = table.field(name)
+        for field, field_id in self._layout(table):
+            name = field.name
             place = f"{where}.{name}"
             found = self._field(vtable, at, field_id)
             if found is None:
                 if field.required:
                     raise self.fault(place, "it is required and absent")
                 row[name] = field.default if field.kind.is_scalar else None
-                if field.kind is Kind.UNION:
+                if field.kind is Kind.UNION and not self.schema.unions[field.child].is_open:
                     self._no_union(vtable, at, field_id, place)
                 elif field.kind.value[0].startswith("VEC_"):
                     row[name] = []
@@ -261,39 +284,42 @@ class Buffer:
         at: int,
         found: int,
         where: str,
-    ) -> tuple[int, dict[str, Any]]:
+    ) -> tuple[int, dict[str, Any] | None]:
         type_at = self._field(vtable, at, field_id - 1)
         if type_at is None or not at + 4 <= type_at < at + vtable[2]:
             raise self.fault(where, "a union value without a type")
-        code = self.data[type_at] + schema.union_base(field.child)
-        member = schema.union_table(code)
-        if member is None:
+        union = self.schema.unions[field.child]
+        code = self.data[type_at] + union.base
+        member = union.members.get(code)
+        if member is not None:
+            return code, self._table(member, self.follow(found, where), where)
+        if not union.is_open:
             raise self.fault(where, f"there is no union member {code}")
-        return code, self._table(member, self.follow(found, where), where)
+        return code, None
 
     def _offset(self, field: FieldDef, at: int, where: str) -> Any:
         kind = field.kind
         if kind is Kind.STRING:
             return self._string(at, where)
         if kind is Kind.TABLE:
-            return self._table(schema.table(field.child), at, where)
+            return self._table(self.schema.tables[field.child], at, where)
         count = self._u32(at, where)
         start = at + 4
         if kind is Kind.VEC_STRUCT:
-            definition = next(s for s in schema.STRUCTS if s.name == field.child)
-            dtype: Any = schema.struct_numpy(definition)
+            dtype: Any = struct_numpy(self.schema.structs[field.child])
         else:
             dtype = _NUMPY.get(kind, np.dtype("<u4"))
         self._need(start, count * dtype.itemsize, where)
         self._spend(count * dtype.itemsize, where)
         if kind is Kind.VEC_STRUCT or kind in _NUMPY:
-            return np.frombuffer(self.data, dtype, count, start).tolist()
+            found = np.frombuffer(self.data, dtype, count, start)
+            return found if kind is Kind.VEC_U8 else found.tolist()
         if kind is Kind.VEC_STRING:
             return [
                 self._string(self.follow(start + 4 * i, where), f"{where}[{i}]")
                 for i in range(count)
             ]
-        child = schema.table(field.child)
+        child = self.schema.tables[field.child]
         return [
             self._table(child, self.follow(start + 4 * i, where), f"{where}[{i}]")
             for i in range(count)

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import enum
 import functools
-from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
-
+from samara.exporter.ir.flat_schema import FieldDef, Kind, Schema, StructDef, TableDef, UnionDef
 from samara.exporter.ops import REQUIRED, Attr, OpSpec, all_ops
 from samara.exporter.types import DType
 
@@ -29,104 +27,6 @@ SUM_BYTES: Final = 1 << 20  # of a segment per checksum
 SEAL_BYTES: Final = 16  # of the header's copy at the end of the program part
 UNION_MEMBERS: Final = 250  # per union: stock flatc stores the type in a byte
 UNIONS: Final = ("Attrs", "MoreAttrs")  # for operators with codes 1 to 250, and 251 to 500
-
-
-class Kind(enum.Enum):
-    """How a field is stored: its name in C, its FlatBuffer type, and the bytes of one element."""
-
-    U8 = ("U8", "ubyte", 1)
-    U16 = ("U16", "ushort", 2)
-    U32 = ("U32", "uint", 4)
-    I32 = ("I32", "int", 4)
-    I64 = ("I64", "long", 8)
-    U64 = ("U64", "ulong", 8)
-    F32 = ("F32", "float", 4)
-    BOOL = ("BOOL", "bool", 1)
-    STRING = ("STRING", "string", 0)
-    VEC_U32 = ("VEC_U32", "[uint]", 4)
-    VEC_I32 = ("VEC_I32", "[int]", 4)
-    VEC_I64 = ("VEC_I64", "[long]", 8)
-    VEC_U64 = ("VEC_U64", "[ulong]", 8)
-    VEC_F32 = ("VEC_F32", "[float]", 4)
-    VEC_STRING = ("VEC_STRING", "[string]", 4)
-    VEC_STRUCT = ("VEC_STRUCT", "", 0)
-    TABLE = ("TABLE", "", 0)
-    VEC_TABLE = ("VEC_TABLE", "", 4)
-    UNION = ("UNION", "", 0)
-
-    @property
-    def fbs(self) -> str:
-        return self.value[1]
-
-    @property
-    def size(self) -> int:
-        """Bytes of a scalar, or of one element of a vector of scalars or offsets."""
-        return self.value[2]
-
-    @property
-    def is_scalar(self) -> bool:
-        return self in _SCALARS
-
-
-_SCALARS = {Kind.U8, Kind.U16, Kind.U32, Kind.I32, Kind.I64, Kind.U64, Kind.F32, Kind.BOOL}
-
-
-@dataclass(frozen=True, slots=True)
-class StructDef:
-    """A fixed sequence of scalars without padding."""
-
-    name: str
-    fields: tuple[tuple[str, Kind], ...]
-    doc: str = ""
-
-    @property
-    def size(self) -> int:
-        return sum(kind.size for _, kind in self.fields)
-
-
-@dataclass(frozen=True, slots=True)
-class FieldDef:
-    """One field of a table.
-
-    `child` names the table of TABLE and VEC_TABLE, the struct of VEC_STRUCT, and the UNION.
-
-    `required`: a file without the field is malformed, so writers store it even if it equals the default.
-    """
-
-    name: str
-    kind: Kind
-    child: str = ""
-    default: int | float | bool = 0
-    required: bool = False
-    fbs_type: str = ""  # enum in samara.fbs, for people who print files
-    doc: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TableDef:
-    """A table; a field's id is its position, where a union counts twice (its type comes first)."""
-
-    name: str
-    fields: tuple[FieldDef, ...]
-    doc: str = ""
-    op: str = ""  # operator of an attribute table
-    code: int = 0
-
-    def ids(self) -> dict[str, int]:
-        """Field name -> id; for a union the id of its value."""
-        found: dict[str, int] = {}
-        next_id = 0
-        for f in self.fields:
-            next_id += f.kind is Kind.UNION
-            found[f.name] = next_id
-            next_id += 1
-        return found
-
-    def field(self, name: str) -> FieldDef:
-        for f in self.fields:
-            if f.name == name:
-                return f
-        raise KeyError(f"{self.name} has no field {name!r}")
 
 
 class ExprOp(enum.IntEnum):
@@ -645,15 +545,21 @@ def union_field(code: int) -> str:
 
 
 @functools.cache
+def whole() -> Schema:
+    """Everything in one, for the reader and the writer."""
+    unions = {}
+    for union in UNIONS:
+        base = union_base(union)
+        codes = range(base + 1, base + UNION_MEMBERS + 1)
+        members = {t.code: t for t in tables() if t.op and t.code in codes}
+        unions[union] = UnionDef(members, base)
+    return Schema({t.name: t for t in tables()}, unions, {s.name: s for s in STRUCTS})
+
+
+@functools.cache
 def union_table(code: int) -> TableDef | None:
     """The attribute table of the operator with that code, or None."""
     for t in tables():
         if t.code == code and t.op:
             return t
     return None
-
-
-def struct_numpy(struct: StructDef) -> Any:
-    """The struct's numpy dtype."""
-    codes = {Kind.U32: "<u4", Kind.I32: "<i4", Kind.I64: "<i8"}
-    return np.dtype([(name, codes[kind]) for name, kind in struct.fields])

@@ -7,15 +7,13 @@ import math
 import textwrap
 from typing import Final
 
+from samara.exporter.ir.flat_schema import FieldDef, Kind, TableDef
 from samara.exporter.ir.schema import (
     IDENTIFIER,
     STRUCTS,
     STRUCTURE,
     UNIONS,
-    FieldDef,
-    Kind,
     Layout,
-    TableDef,
     tables,
     union_base,
     union_of,
