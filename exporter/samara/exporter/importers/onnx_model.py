@@ -15,7 +15,7 @@ from samara.exporter.ir.program import Program
 if TYPE_CHECKING:
     import onnx
 
-    from samara.exporter.importers.onnx.importer import ShapeSpec
+    from samara.exporter.importers.common.inputs import ShapeSpec
 
 __all__ = ["import_onnx"]
 
@@ -54,6 +54,7 @@ def import_onnx(
     >>> [(v.name, str(v.type)) for v in program.main.outputs]
     [('probability', 'f32[1, 10]')]
     """
+    from samara.exporter.importers.common.problems import report
     from samara.exporter.importers.onnx import importer
 
     found = importer.diagnose(
@@ -67,5 +68,5 @@ def import_onnx(
         rename=rename,
     )
     if found.program is None:
-        raise importer.report(found.problems)
+        raise report(found.problems)
     return found.program

@@ -11,9 +11,9 @@ import onnx.helper as oh
 import pytest
 from tests.exporter.importers.onnx.models import Array, ints, normal
 
+from samara.exporter.importers.common.operand import shape_data
 from samara.exporter.importers.onnx.branches import convert_graph
 from samara.exporter.importers.onnx.context import NodeContext, import_dtype, tensor_data
-from samara.exporter.importers.onnx.operand import shape_data
 from samara.exporter.importers.onnx.scope import ImportState, Scope
 from samara.exporter.ir import ProgramBuilder
 from samara.exporter.types import (

@@ -12,11 +12,11 @@ import onnx.parser
 import pytest
 from tests.exporter.importers.onnx.models import normal, parse, refused
 
+from samara.exporter.importers.common.operand import Poison, Ratio, Scaled, ShapeData, shape_data
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.importers.onnx import scope as scope_module
 from samara.exporter.importers.onnx.branches import convert_graph
-from samara.exporter.importers.onnx.operand import Poison, Ratio, Scaled, ShapeData, shape_data
-from samara.exporter.importers.onnx.scope import ImportState, Scope, malformed
+from samara.exporter.importers.onnx.scope import ImportState, Scope
 from samara.exporter.ir import ProgramBuilder, Value
 from samara.exporter.types import (
     DType,
@@ -107,13 +107,6 @@ def test_other_exceptions_pass() -> None:
 
     with pytest.raises(SystemError):
         scope.attempt(scope.nodes[0], convert)
-
-
-def test_malformed_keeps_the_cause() -> None:
-    error = KeyError("body")
-    assert malformed(error).__cause__ is error
-    assert "KeyError" in malformed(error).message
-    assert "(TypeError)" in malformed(TypeError()).message
 
 
 def test_assumptions() -> None:

@@ -16,9 +16,10 @@ from functools import partial
 
 import onnx
 
+from samara.exporter.importers.common.operand import Operand, Poison, as_shape_data
+from samara.exporter.importers.common.problems import Problem
 from samara.exporter.importers.onnx.context import NodeContext, tensor_data
-from samara.exporter.importers.onnx.operand import Operand, Poison, as_shape_data
-from samara.exporter.importers.onnx.scope import Host, Problem, Scope
+from samara.exporter.importers.onnx.scope import Host, Scope
 from samara.exporter.ir.builder import Builder, as_dim_atom
 from samara.exporter.ir.conditions import Condition, condition_of, size_condition
 from samara.exporter.ir.program import Source, Value

@@ -3,47 +3,38 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import numpy_helper
 
-from samara.exporter.importers.onnx.element_types import REFUSED_DTYPES as REFUSED_DTYPES
-from samara.exporter.importers.onnx.element_types import import_dtype as import_dtype
-from samara.exporter.importers.onnx.elements import element
-from samara.exporter.importers.onnx.operand import (
+from samara.exporter.importers.common.elements import element
+from samara.exporter.importers.common.emitter import Emitter
+from samara.exporter.importers.common.operand import (
     MAX_SHAPE_ELEMENTS,
     Operand,
     Poison,
     ShapeData,
     as_shape_data,
 )
+from samara.exporter.importers.onnx.element_types import REFUSED_DTYPES as REFUSED_DTYPES
+from samara.exporter.importers.onnx.element_types import import_dtype as import_dtype
 from samara.exporter.importers.onnx.origin import module_of, origin_of
-from samara.exporter.importers.onnx.widening import Widening, refused_dtype, widening_of
 from samara.exporter.ir.builder import Builder
 from samara.exporter.ir.program import Source, Value
-from samara.exporter.ops import get_op
 from samara.exporter.types import (
     Dim,
     DType,
     ModelFormatError,
-    Quant,
     ShapeError,
     TensorType,
-    UnsupportedError,
     as_dim,
 )
 
 if TYPE_CHECKING:
     from samara.exporter.importers.onnx.scope import Scope
-
-# Nodes over constants are computed during import if the result has at most this many elements; larger
-# ones are left to the folding pass.
-_FOLD_ELEMENTS = 1 << 16
 
 
 def element_code(to: int | str) -> int:
@@ -72,7 +63,7 @@ def tensor_data(
         raise ModelFormatError(f"the data of {what} cannot be read: {error}") from None
 
 
-class NodeContext:
+class NodeContext(Emitter):
     """One ONNX node being converted in a scope."""
 
     def __init__(self, scope: Scope, node: onnx.NodeProto) -> None:
@@ -80,7 +71,6 @@ class NodeContext:
         self.node = node
         self.builder: Builder = scope.builder
         self._attributes = {a.name: a for a in node.attribute}
-        self._is_inner = False
 
     # ---- the node
 
@@ -96,6 +86,10 @@ class NodeContext:
     @property
     def label(self) -> str:
         return self.node.name or (self.node.output[0] if self.node.output else self.op_type)
+
+    @property
+    def output_names(self) -> Sequence[str]:
+        return list(self.node.output)
 
     @property
     def source(self) -> Source:
@@ -239,123 +233,3 @@ class NodeContext:
                 raise self.wrong(f"axis {a} is out of range for rank {rank}")
             out.append(a % rank)
         return out
-
-    # ---- results
-
-    def emit(self, op: str, *inputs: Any, **attrs: Any) -> Any:
-        """Append an IR node for an intermediate value."""
-        return self._emit(op, inputs, None, attrs)
-
-    def final(self, op: str, *inputs: Any, **attrs: Any) -> Any:
-        """Append the IR node whose results carry the ONNX node's output names."""
-        if self._is_inner:
-            return self.emit(op, *inputs, **attrs)
-        names = [n or f"{self.label}.{i}" for i, n in enumerate(self.node.output)]
-        spec = get_op(op)
-        if spec.max_outputs is not None:
-            names = names[: spec.max_outputs]
-        return self._emit(op, inputs, names, attrs)
-
-    @property
-    def inner(self) -> NodeContext:
-        """The same node for a converter whose result is an intermediate value of this one."""
-        made = copy.copy(self)
-        made._is_inner = True
-        return made
-
-    def const(self, array: Any, dtype: DType | None = None, quant: Quant | None = None) -> Value:
-        return self.builder.const(array, f"{self.label}.const", dtype, quant)
-
-    def unsupported(self, message: str, fix: str | None = None) -> UnsupportedError:
-        return UnsupportedError(message, op=self.op_type, node=self.label, fix=fix)
-
-    def wrong(self, message: str) -> ShapeError:
-        return ShapeError(message, op=self.op_type, node=self.label)
-
-    def _emit(
-        self, op: str, inputs: Sequence[Any], names: list[str] | None, attrs: dict[str, Any]
-    ) -> Any:
-        try:
-            get_op(op).complete(attrs)
-        except TypeError as error:  # a value that is not in the enumeration
-            raise self.unsupported(str(error)) from None
-        widening = widening_of(self.builder, get_op(op), inputs, attrs)
-        if widening is not None:
-            return self._widened(widening, op, inputs, names, attrs)
-        refused = refused_dtype(self.builder, get_op(op), inputs, attrs)
-        if refused is not None:
-            raise self.unsupported(refused.message, refused.fix)
-        folded = self._fold(op, inputs, names, attrs)
-        if folded is not None:
-            return folded
-        return self.builder.op(
-            op,
-            *inputs,
-            name=f"{self.label}.{op}" if names is None else None,
-            outputs=names,
-            source=self.source,
-            **attrs,
-        )
-
-    def _widened(
-        self,
-        widening: Widening,
-        op: str,
-        inputs: Sequence[Any],
-        names: list[str] | None,
-        attrs: dict[str, Any],
-    ) -> Any:
-        """The node, with casts to and from dtypes that its operator supports."""
-        to = widening.dtypes
-        wide = [
-            self.emit("cast", v, to=to[v.type.dtype])
-            if isinstance(v, Value) and v.type.dtype in to
-            else v
-            for v in inputs
-        ]
-        back = widening.outputs
-        inner = names
-        if names is not None:
-            inner = [n if d is None else f"{n}.wide" for n, d in zip(names, back, strict=False)]
-        made = self._emit(op, wide, inner, attrs)
-        results = [
-            v if d is None else self._emit("cast", [v], names and [names[i]], {"to": d})
-            for i, (v, d) in enumerate(
-                zip(made if isinstance(made, tuple) else (made,), back, strict=False)
-            )
-        ]
-        return tuple(results) if isinstance(made, tuple) else results[0]
-
-    def _fold(
-        self, op: str, inputs: Sequence[Any], names: list[str] | None, attrs: dict[str, Any]
-    ) -> Value | None:
-        """The constant result of a node over constants, if it is small and its attributes are static."""
-        spec = get_op(op)
-        if not inputs or spec.max_outputs != 1 or "control" in spec.flags or spec.measured:
-            return None
-        if not all(v is None or (isinstance(v, Value) and v.constant is not None) for v in inputs):
-            return None
-        full = spec.complete(attrs)
-        for a in spec.attrs:
-            value = full[a.name]
-            if a.type == "dim" and not value.is_static:
-                return None
-            if a.type == "dims" and not all(d.is_static for d in value):
-                return None
-        scratch = Builder(self.builder.program, "fold", None)
-        result_type = scratch.op(spec, *inputs, **attrs).type
-        if op != "transpose" and any(v is not None and v.type.quant is not None for v in inputs):
-            return None  # dequantized constants are not folded
-        if result_type.quant is not None and op != "transpose":
-            return None
-        if not result_type.is_static or result_type.numel().as_int() > _FOLD_ELEMENTS:
-            return None
-        with np.errstate(all="ignore"):
-            array = spec.evaluate([None if v is None else v.constant for v in inputs], full)
-        name = names[0] if names else f"{self.label}.folded"
-        return self.builder.const(
-            np.asarray(array, result_type.dtype.numpy),
-            name,
-            result_type.dtype,
-            result_type.quant,
-        )

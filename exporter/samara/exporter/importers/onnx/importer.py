@@ -4,24 +4,30 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
+from samara.exporter.importers.common.inputs import (
+    ShapeSpec,
+    check_names,
+    check_shape,
+    check_unique,
+)
+from samara.exporter.importers.common.operand import Poison
+from samara.exporter.importers.common.problems import Diagnosis, Problem
 from samara.exporter.importers.onnx import handlers as _handlers  # noqa: F401  (registers the converters)
 from samara.exporter.importers.onnx.branches import convert_graph
 from samara.exporter.importers.onnx.context import import_dtype
 from samara.exporter.importers.onnx.cut import cut_model
 from samara.exporter.importers.onnx.functions import inlined
-from samara.exporter.importers.onnx.operand import Poison
 from samara.exporter.importers.onnx.order import sorted_model
 from samara.exporter.importers.onnx.pictures import picture_records
-from samara.exporter.importers.onnx.scope import ImportState, Problem, Scope
+from samara.exporter.importers.onnx.scope import ImportState, Scope
 from samara.exporter.ir.answer_records import ANSWERS
 from samara.exporter.ir.builder import Builder, ProgramBuilder
 from samara.exporter.ir.freeze import as_constant
@@ -34,7 +40,6 @@ from samara.exporter.types import (
     ArgumentError,
     DimLike,
     ModelFormatError,
-    SamaraError,
     ShapeError,
     UnsupportedError,
 )
@@ -42,16 +47,6 @@ from samara.pybridge.files import kind_of, path_of, read_bytes
 from samara.pybridge.foreign import HEAD_BYTES, refuse_foreign
 
 OLDEST_OPSET = 1
-
-ShapeSpec = Sequence[int | str]
-
-
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """The result of an import: the Program, or everything that prevents it."""
-
-    program: Program | None
-    problems: tuple[Problem, ...]
 
 
 def diagnose(
@@ -95,13 +90,13 @@ def diagnose(
     _check_consts(
         fixed, [i.name for i in graph.input], {**layouts, **dict.fromkeys(pairs.values())}
     )
-    _check_unique(names, "input")
-    _check_unique(scope.outputs, "output")
-    _check_names(given, names, "shapes")
-    _check_names(layouts, names + scope.outputs, "layout")
-    _check_names(pairs, scope.outputs, "state")
-    _check_names(pairs.values(), names, "state")
-    _check_unique(list(pairs.values()), "state")
+    check_unique(names, "input")
+    check_unique(scope.outputs, "output")
+    check_names(given, names, "shapes")
+    check_names(layouts, names + scope.outputs, "layout")
+    check_names(pairs, scope.outputs, "state")
+    check_names(pairs.values(), names, "state")
+    check_unique(list(pairs.values()), "state")
     sizes: dict[str, int] = {}
     for info in graph.input:
         if info.name in fixed:
@@ -198,20 +193,6 @@ def _opsets(model: onnx.ModelProto) -> dict[str, int]:
     return opsets
 
 
-def _check_names(given: Iterable[str], known: Sequence[str], what: str) -> None:
-    for name in given:
-        if name not in known:
-            raise ShapeError(
-                f"{what}: the model has no {name!r}", fix=f"it has {', '.join(known) or 'none'}"
-            )
-
-
-def _check_unique(names: Sequence[str], what: str) -> None:
-    for name, count in Counter(names).items():
-        if count > 1:
-            raise ShapeError(f"{what} {name!r} occurs {count} times", fix="give each its own name")
-
-
 def _check_consts(given: Iterable[str], known: Sequence[str], used: Iterable[str]) -> None:
     for name in given:
         if name not in known:
@@ -294,17 +275,8 @@ def _input_dims(info: onnx.ValueInfoProto, shape: ShapeSpec | None) -> list[DimL
     """The dims of an input from `shapes=` or the model; unknown ones get symbols."""
     tensor = info.type.tensor_type
     if shape is not None:
-        if isinstance(shape, str) or not all(_is_dim(d) for d in shape):
-            raise ShapeError(
-                f"shapes: {shape!r} of {info.name!r} is not a sequence of sizes and symbols",
-                fix=f'write it like shapes={{{info.name!r}: [1, 3, "height", "width"]}}',
-            )
-        if tensor.HasField("shape") and len(tensor.shape.dim) != len(shape):
-            raise ShapeError(
-                f"input {info.name!r} has rank {len(tensor.shape.dim)}, shapes= gives {list(shape)}",
-                fix=f"give {len(tensor.shape.dim)} sizes or names",
-            )
-        return list(shape)
+        declared = len(tensor.shape.dim) if tensor.HasField("shape") else None
+        return list(check_shape(info.name, shape, declared))
     if not tensor.HasField("shape"):
         raise ShapeError(
             f"input {info.name!r} declares no shape", fix=f"give shapes={{{info.name!r}: [...]}}"
@@ -318,12 +290,6 @@ def _input_dims(info: onnx.ValueInfoProto, shape: ShapeSpec | None) -> list[DimL
         else:
             dims.append(d.dim_param or f"{info.name}.{axis}")
     return dims
-
-
-def _is_dim(d: object) -> bool:
-    if isinstance(d, str):
-        return bool(d)
-    return isinstance(d, int | np.integer) and not isinstance(d, bool) and int(d) >= 0
 
 
 def _channels_last_rank(layout: str, rank: int, name: str) -> int:
@@ -393,21 +359,3 @@ def _metadata(model: onnx.ModelProto) -> dict[str, str]:
     if model.graph.name:
         meta.setdefault("source.graph", model.graph.name)
     return meta
-
-
-def report(problems: Sequence[Problem]) -> SamaraError:
-    """One error for all problems: a row per distinct reason, with its nodes."""
-    rows: dict[tuple[str, str, str], list[str]] = {}
-    for p in problems:
-        rows.setdefault((p.op, p.reason, p.fix), []).append(p.node)
-    count = len({(p.op, p.node, p.reason) for p in problems})
-    lines = [f"{count} problem{'s' * (count > 1)} found while importing:"]
-    for (op, reason, fix), found in rows.items():
-        nodes = list(dict.fromkeys(found))
-        where = ", ".join(nodes[:3]) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")
-        lines.append(f"  {op:<20} {where}\n      why: {reason}")
-        lines += [f"      fix: {fix}"] if fix else []
-    kind = UnsupportedError if any(p.unsupported for p in problems) else ShapeError
-    error = kind("\n".join(lines))
-    error.__cause__ = next((p.cause for p in problems if p.cause is not None), None)
-    return error

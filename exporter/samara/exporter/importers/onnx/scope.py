@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import onnx
 
+from samara.exporter.importers.common.operand import Operand, Poison, ShapeData
+from samara.exporter.importers.common.problems import MALFORMED, Problem, malformed
+from samara.exporter.importers.common.scope import Operands
 from samara.exporter.importers.onnx.context import NodeContext, import_dtype, tensor_data
 from samara.exporter.importers.onnx.custom import convert_custom, custom_name, custom_of
 from samara.exporter.importers.onnx.functions import function_body, has_body
-from samara.exporter.importers.onnx.operand import Operand, Poison, Ratio, Scaled, ShapeData
 from samara.exporter.importers.onnx.origin import origin_of
 from samara.exporter.importers.onnx.registry import find_handler
 from samara.exporter.importers.onnx.schemas import check_node
@@ -23,44 +25,15 @@ from samara.exporter.ir.builder import Builder
 from samara.exporter.ir.program import Value
 from samara.exporter.types import (
     Atom,
-    Dim,
-    DType,
     SamaraError,
     ShapeError,
     UnsupportedError,
-    bits_f32,
 )
+
+_CHECK = "check the model with onnx.checker.check_model(model, full_check=True)"
 
 # Limit for nested graphs and nested function expansions; the runtime's call depth is the same.
 MAX_DEPTH = 32
-
-# Exceptions of converters and numpy for nodes that violate ONNX's rules, as by missing attributes or inputs.
-_MALFORMED = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that prevents the import of a model.
-
-    `unsupported`: whether it can never be imported, as opposed to operands that do not fit (a clone in the
-    other branch may succeed). `cause` is the underlying exception if it was not raised on purpose.
-    """
-
-    op: str
-    node: str
-    reason: str
-    fix: str
-    unsupported: bool
-    cause: BaseException | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +60,7 @@ class ImportState:
     functions_used: set[str] = field(default_factory=set)
 
 
-class Scope:
+class Scope(Operands):
     """The names of one graph, and the builder of its nodes.
 
     A graph inlined into its parent shares the parent's builder. The body of an `if` or `loop` has a child
@@ -104,12 +77,11 @@ class Scope:
         parent: Scope | None = None,
         initializers: Sequence[onnx.TensorProto] = (),
     ) -> None:
+        super().__init__(builder)
         self.state = state
-        self.builder = builder
         self.nodes = nodes
         self.outputs = list(outputs)
         self.parent = parent
-        self.names: dict[str, Operand] = {}
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.problems: list[Problem] = [] if parent is None else parent.problems
         self.assumed: dict[Atom, int] = {} if parent is None else dict(parent.assumed)
@@ -183,71 +155,6 @@ class Scope:
         array = tensor_data(tensor, what, self.state.directory)
         return self.builder.const(array, tensor.name, dtype)
 
-    def assume(self, predicate: Dim, value: int) -> None:
-        """Record that a 0/1 dim predicate, or its negation, is known in this scope."""
-        for known, truth in ((predicate, value), (1 - predicate, 1 - value)):
-            atom = known.sole_atom()
-            if atom is not None:
-                self.assumed[atom] = truth
-
-    def known(self, dim: Dim) -> Dim:
-        """`dim` with the assumed predicates substituted."""
-        return dim.substitute(dict(self.assumed)) if self.assumed else dim
-
-    def materialise(self, operand: Operand, name: str) -> Value:
-        """An operand as a tensor of this scope's function."""
-        if isinstance(operand, Value):
-            return self.builder.resolve(operand)
-        if isinstance(operand, Poison):
-            raise ShapeError(operand.reason)
-        if operand.is_static():
-            value = self.builder.const(operand.array(), name, operand.dtype)
-        elif all(isinstance(d, Dim) for d in operand.dims()):
-            value = self._emit_dims(operand.dims(), operand, name)
-        else:
-            value = self._emit_floats(operand, name)
-        self.names[name] = value
-        return value
-
-    def _emit_dims(self, dims: Sequence[Dim], data: ShapeData, name: str) -> Value:
-        """A tensor of `dims` with the dtype and shape of `data`."""
-        scalar = data.elements.ndim == 0
-        value: Value = self.builder.op(
-            "dims", values=dims, dtype=DType.I64, scalar=scalar, outputs=[name]
-        )
-        if data.dtype is not DType.I64:
-            value = self.builder.op("cast", value, to=data.dtype, name=f"{name}.cast")
-        if data.elements.ndim > 1:
-            value = self.builder.op(
-                "reshape", value, shape=data.elements.shape, name=f"{name}.reshape"
-            )
-        return value
-
-    def _emit_floats(self, data: ShapeData, name: str) -> Value:
-        """A float tensor with products or quotients among its elements: dims * factors / divisors."""
-        dims, factors, divisors = [], [], []
-        for element in data.dims():
-            dim, factor, divisor = Dim(1), 1.0, Dim(1)
-            if isinstance(element, Scaled):
-                dim, factor = element.dim, bits_f32(element.bits.as_int())
-            elif isinstance(element, Ratio):
-                dim, divisor = element.dim, element.divisor
-            elif isinstance(element, float):
-                factor = element
-            else:
-                dim = element
-            dims.append(dim)
-            factors.append(factor)
-            divisors.append(divisor)
-        value = self._emit_dims(dims, data, name)
-        if any(f != 1.0 for f in factors):
-            constant = np.array(factors, np.float32).reshape(data.elements.shape)
-            value = self.builder.op("mul", value, constant, name=f"{name}.scaled")
-        if any(d != 1 for d in divisors):
-            below = self._emit_dims(divisors, data, f"{name}.divisor")
-            value = self.builder.op("div", value, below, name=f"{name}.ratio")
-        return value
-
     # ---- conversion
 
     def convert_node(self, node: onnx.NodeProto) -> None:
@@ -278,8 +185,8 @@ class Scope:
         except SamaraError as error:
             self.record(node, error)
             self.poison(node, str(error))
-        except _MALFORMED as error:
-            self.record(node, malformed(error))
+        except MALFORMED as error:
+            self.record(node, malformed(error, "ONNX", _CHECK))
             self.poison(node, str(error))
 
     def _convert(self, node: onnx.NodeProto) -> Any:
@@ -375,14 +282,3 @@ class Scope:
                 cause=error.__cause__,
             )
         )
-
-
-def malformed(error: BaseException) -> UnsupportedError:
-    """The error to report for an exception that was not raised on purpose, which becomes its cause."""
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    made = UnsupportedError(
-        f"the node breaks ONNX's rules, or has a form that the importer does not know ({text})",
-        fix="check the model with onnx.checker.check_model(model, full_check=True)",
-    )
-    made.__cause__ = error
-    return made

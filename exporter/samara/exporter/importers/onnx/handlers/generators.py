@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter.importers.common.operand import as_shape_data
 from samara.exporter.importers.onnx.context import NodeContext, import_dtype
-from samara.exporter.importers.onnx.operand import as_shape_data
 from samara.exporter.importers.onnx.registry import onnx_op
 from samara.exporter.types import DType, ceildiv, dmax
 
