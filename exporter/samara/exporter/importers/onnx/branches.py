@@ -16,6 +16,7 @@ from functools import partial
 
 import onnx
 
+from samara.exporter.importers.common.loops import ROUNDS, widened_types
 from samara.exporter.importers.common.operand import Operand, Poison, as_shape_data
 from samara.exporter.importers.common.problems import Problem
 from samara.exporter.importers.onnx.context import NodeContext, tensor_data
@@ -28,7 +29,6 @@ from samara.exporter.types import (
     DType,
     SamaraError,
     ShapeError,
-    Sym,
     TensorType,
     UnsupportedError,
     dmax,
@@ -37,8 +37,6 @@ from samara.exporter.types import (
 MAX_CLONES = 64
 # Longest trap message that the runtime shows (session/control/control.c).
 MAX_MESSAGE_BYTES = 400
-# Rounds of typing a loop's body: each turns at least one dim that changes in it into a new symbol.
-_ROUNDS = 8
 
 
 @dataclass(slots=True)
@@ -303,11 +301,11 @@ def _loop(scope: Scope, node: onnx.NodeProto) -> tuple[Value, ...]:
             "check the model with onnx.checker",
         )
     types = [v.type for v in carried]
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         body = _loop_body(scope, graph, types)
         formal = [v.type for v in body.builder.inputs[2:]]
         after = [v.type for v in body.results[1 : 1 + len(carried)]]
-        changed = _widen(scope, types, formal, after)
+        changed = widened_types(scope.builder.program, types, formal, after)
         if changed is None:
             break
         types = changed
@@ -388,32 +386,3 @@ def body_results(scope: Scope, inner: Scope, op: str) -> list[Value]:
             f"the body of {op} could not be imported (see the problems of its nodes)", op=op
         )
     return results
-
-
-def _widen(
-    scope: Scope,
-    types: Sequence[TensorType],
-    before: Sequence[TensorType],
-    after: Sequence[TensorType],
-) -> list[TensorType] | None:
-    """Types with a new symbol for each dim that the body changes; None if nothing changes.
-
-    types: of the carried values outside; before, after: as they enter and leave the body.
-    """
-    out: list[TensorType] = []
-    changed = False
-    for i, (t, a, b) in enumerate(zip(types, before, after, strict=True)):
-        if a.dtype is not b.dtype or a.rank != b.rank:
-            raise ShapeError(f"carried value {i} enters as {a} and leaves as {b}", op="Loop")
-        dims = list(t.shape)
-        for axis, (p, q) in enumerate(zip(a.shape, b.shape, strict=True)):
-            if p != q and not _is_own_symbol(p):
-                dims[axis] = scope.builder.program.fresh_symbol("carried")
-                changed = True
-        out.append(TensorType(t.dtype, tuple(dims), t.quant))
-    return out if changed else None
-
-
-def _is_own_symbol(dim: Dim) -> bool:
-    atom = dim.sole_atom()
-    return isinstance(atom, Sym) and atom.name.startswith("carried.")

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import onnx
 
+from samara.exporter.importers.common.naming import module_path
+
 # Keys of torch's exporter in the metadata of a node.
 _STACK = "pkg.torch.onnx.stack_trace"
 _SCOPES = "pkg.torch.onnx.name_scopes"
@@ -23,7 +25,6 @@ _PACKAGE = re.compile(r"[/\\](site|dist)-packages[/\\]|[/\\]lib[/\\]python3[.\d]
 _CHECKOUT = re.compile(
     r"[/\\]torch[/\\](nn|fx|export|_export|onnx|jit|utils|autograd|_dynamo|_functorch|_inductor)[/\\]"
 )
-_INLINED = re.compile(r"__Inline_\d+__$")  # prefix that onnx's inliner adds to names
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +68,13 @@ def origin_of(node: onnx.NodeProto) -> Origin:
 
 def module_of(node: onnx.NodeProto) -> str:
     """The path of the submodule, from the metadata or from the node's name."""
-    return origin_of(node).module or _path(node.name)
+    return origin_of(node).module or module_path(node.name)
 
 
 def _namespace(text: str) -> str:
     """The innermost module of `: Net/layers: Sequential/layers.0: Block/relu: aten.relu`."""
     names = [part.partition(":")[0].strip() for part in text.split("/")]
     return names[-2] if len(names) > 1 else ""
-
-
-def _path(name: str) -> str:
-    """`layer1.0.conv` for a node called `/layer1/layer1.0/conv/Conv`; empty if the name is not a path.
-
-    A part that repeats the path before it, as sequential containers do, replaces it.
-    """
-    path = ""
-    for part in name.partition(";")[0].split("/")[:-1]:
-        if part and not _INLINED.search(part):
-            path = part if not path or part.startswith(f"{path}.") else f"{path}.{part}"
-    return path
 
 
 def _module(scopes: str) -> str:

@@ -18,7 +18,7 @@ from tests.exporter.importers.onnx.models import (
     scalar,
 )
 
-from samara.exporter.importers.onnx.handlers.movement import slice_bounds
+from samara.exporter.importers.common.slicing import slice_bounds
 from samara.exporter.types import Read, SamaraError, ShapeError, as_dim, sym
 
 X = normal(2, 3, 4)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from samara.exporter.importers.common.windows import same_padding
 from samara.exporter.importers.onnx.context import NodeContext
 from samara.exporter.ir.program import Value
 from samara.exporter.types import Dim, DimLike, as_dim, ceildiv, dmax, dmin, floordiv
@@ -54,7 +55,7 @@ def window_pads(
         raise n.wrong(f"auto_pad {mode!r} is not one of NOTSET, VALID, SAME_UPPER, SAME_LOWER")
     begins, ends = [], []
     for dim, k, s, d in zip(size, kernel, strides, dilations, strict=True):
-        total = dmax((ceildiv(dim, s) - 1) * s + (k - 1) * d + 1 - dim, 0)
+        total = same_padding(dim, k, s, d)
         small = floordiv(total, 2)
         begins.append(small if mode == "SAME_UPPER" else total - small)
         ends.append(total - small if mode == "SAME_UPPER" else small)

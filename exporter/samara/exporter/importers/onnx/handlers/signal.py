@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from samara.exporter.importers.common.distinct import distinct
 from samara.exporter.importers.onnx.context import NodeContext, import_dtype
 from samara.exporter.importers.onnx.handlers.axes import around, from_front, named
 from samara.exporter.importers.onnx.registry import onnx_op
@@ -130,25 +129,9 @@ def unique(n: NodeContext) -> Any:
     x = n.value(0)
     axis = n.axis(0, x.type.rank) if n.has_attr("axis") else None
     rows, tail, back = _rows(n, x, axis)
-    order, first = n.emit("sort_rows", rows)
-    count = rows.type.shape[0]
-    found = n.emit("nonzero", first)
-    total = found.type.shape[1]
-    starts = n.emit("reshape", found, shape=(total,))  # positions in the sorted order
-    indices = n.emit("gather", order, starts)
-    group = n.emit("sub", n.emit("cumsum", n.emit("cast", first, to=DType.I64), axis=0), 1)
-    zeros = n.emit("expand", n.const(np.zeros((), np.int64)), shape=(count,))
-    inverse = n.emit("scatter_elements", zeros, order, group)
-    zeros = n.emit("expand", n.const(np.zeros((), np.int64)), shape=(total,))
-    ones = n.emit("expand", n.const(np.ones((), np.int64)), shape=(count,))
-    counts = n.emit("scatter_elements", zeros, inverse, ones, reduction="add")
-    if not n.attr("sorted", 1):
-        # In the order of first appearance.
-        column = n.emit("reshape", indices, shape=(total, 1))
-        appearance, _ = n.emit("sort_rows", column)
-        rank_of = n.emit("scatter_elements", zeros, appearance, n.emit("iota", length=total))
-        indices, counts = (n.emit("gather", v, appearance) for v in (indices, counts))
-        inverse = n.emit("gather", rank_of, inverse)
+    found = distinct(n, rows, by_appearance=not n.attr("sorted", 1))
+    indices, inverse, counts = found.first, found.place, found.count
+    total = indices.type.shape[0]
     y = n.emit("reshape", n.emit("gather", rows, indices), shape=(total, *tail))
     if back is not None:
         y = n.emit("transpose", y, perm=back)

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The TFLite importer: one function per builtin operator, grouped by family."""
