@@ -64,6 +64,7 @@ _HOMES = {
     "samara.pybridge.image_record": ("ImageRecord",),
     "samara.pybridge.preprocess": ("preprocess",),
     "samara.exporter.importers.onnx_model": ("import_onnx",),
+    "samara.exporter.importers.tflite_model": ("import_tflite",),
     "samara.exporter.importers.torch": ("from_torch",),
     "samara.exporter.ops.custom.rows": ("CustomOp", "OperandType", "UpTo", "register_op"),
     "samara.exporter.ir": ("Program", "open_program"),
@@ -243,6 +244,7 @@ if TYPE_CHECKING:
     from samara.exporter.frontend.tensor import Tensor as Tensor
     from samara.exporter.frontend.trace import trace as trace
     from samara.exporter.importers.onnx_model import import_onnx as import_onnx
+    from samara.exporter.importers.tflite_model import import_tflite as import_tflite
     from samara.exporter.importers.torch import from_torch as from_torch
     from samara.exporter.ir import Program as Program
     from samara.exporter.ir import open_program as open_program
