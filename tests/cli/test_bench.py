@@ -81,7 +81,7 @@ def test_html(samara: Samara, samara_path: Path, tmp_path: Path) -> None:
 def test_wrong_answer_is_exit_1(
     samara: Samara, onnx_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(peers._PEERS, "wrong", _Wrong)
+    monkeypatch.setitem(peers._PEERS, "wrong", ("onnx", _Wrong))
     result = samara("bench", onnx_path, *QUICK, "--against", "wrong")
     assert result.exit_code == 1
     assert "WRONG" in result.stdout

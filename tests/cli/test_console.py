@@ -37,7 +37,7 @@ def test_conversion_is_said_before_the_model_is_used(
     onnx_path: Path, samara_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with opened_model(str(samara_path)) as file:
-        assert file.onnx is None
+        assert file.source is None
         assert capsys.readouterr().err == ""
     with opened_model(str(onnx_path)) as file:
         assert file.path.is_file()

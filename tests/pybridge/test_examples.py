@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.exporter.importers.tflite.models import small_tflite
 
 import samara
 from samara import nn
@@ -21,7 +22,16 @@ from samara.exporter.testing import small_onnx
 _ROOMS = ("exporter", "pybridge", "cli")
 _FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.NORMALIZE_WHITESPACE
 _NAMES = (
-    *("import_onnx", "from_torch", "trace", "script", "open_program", "export", "quantize"),
+    *(
+        "import_onnx",
+        "import_tflite",
+        "from_torch",
+        "trace",
+        "script",
+        "open_program",
+        "export",
+        "quantize",
+    ),
     *("Model", "Session", "SessionPool", "Backend", "devices", "register_op", "quantize_aware"),
     *("from_dlpack", "save", "load", "Image", "ImageRecord", "Audio", "AudioRecord"),
     *("preprocess", "draw", "Program", "Classification", "Detections", "Mask", "Keypoints"),
@@ -61,6 +71,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     samara.export(program, tmp_path / "model.samara", labels=labels, golden=golden)
     (tmp_path / "model.onnx").write_bytes(onnx)
     (tmp_path / "small.onnx").write_bytes(small_onnx())
+    (tmp_path / "model.tflite").write_bytes(small_tflite())
     images = np.random.default_rng(0).random((40, 1, 8, 8), np.float32)
     np.savez(tmp_path / "calib.npz", image=images)
 

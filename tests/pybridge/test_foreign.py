@@ -22,7 +22,7 @@ def test_each_is_known_by_its_first_bytes(tmp_path: Path) -> None:
         ("old.pth", b"\x80\x02 and wrote pickles", "pickle"),
         ("empty.pt", b"", "PyTorch's"),
         ("m.h5", b"\x89HDF\r\n\x1a\n and so on", "HDF5"),
-        ("m.tflite", b"\x1c\0\0\0TFL3 and so on", "TensorFlow Lite"),
+        ("m.tflite", b"\x1c\0\0\0TFL3 and so on", "a TFLite model"),
         ("m.gguf", b"GGUF and so on", "GGUF"),
     ):
         (tmp_path / name).write_bytes(data)

@@ -64,7 +64,7 @@ def steps(text: str, *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
 
 @contextlib.contextmanager
 def opened_model(model: str) -> Iterator[OpenedFile]:
-    """The .samara file at `model`. An .onnx file is converted behind a spinner, and a note says so."""
+    """The .samara file at `model`. A model of another engine is converted behind a spinner, and a note says so."""
     from samara.exporter.opening import opened
 
     notes: list[str] = []

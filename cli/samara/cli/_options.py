@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A .samara file, or an .onnx file.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A .samara, .onnx or .tflite file.")]
 Shapes = Annotated[
     list[str] | None,
     typer.Option(

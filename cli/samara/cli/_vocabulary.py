@@ -107,6 +107,7 @@ _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r", or a function as evaluate=$", ""),
         (r"; use samara\.Session$", "; samara run runs it"),
         (r"samara\.import_onnx\('([^']*)'\) makes one of an ONNX file", r"name an .onnx file"),
+        (r"samara\.import_tflite or samara export converts it", r"samara export converts it"),
     )
 )
 

@@ -19,7 +19,7 @@ def bench(
         typer.Option(
             "--against",
             metavar="onnxruntime",
-            help="Run these engines in turns with samara (needs the .onnx).",
+            help="Run these engines in turns with samara: onnxruntime (needs the .onnx), litert (the .tflite).",
         ),
     ] = None,
     threads: Annotated[

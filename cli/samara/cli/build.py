@@ -32,7 +32,7 @@ def _list_targets(wanted: bool) -> None:
 def build(
     models: Annotated[
         list[str] | None,
-        typer.Argument(metavar="MODEL...", help=".samara files, .onnx files, or an ops.txt."),
+        typer.Argument(metavar="MODEL...", help=".samara, .onnx or .tflite files, or an ops.txt."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -177,7 +177,7 @@ def build(
         raise typer.BadParameter("--abi, --full and --maven need --target android")
     if not models and not full:
         raise typer.BadParameter(
-            "no model is given: name a .samara file, an .onnx file or an ops.txt"
+            "no model is given: name a .samara, .onnx or .tflite file, or an ops.txt"
         )
     notes: list[str] = []
     wanted = opt.names(features)

@@ -16,7 +16,7 @@ def doctor(
         str,
         typer.Argument(
             metavar="MODEL|APP",
-            help=".samara or .onnx file; or an .apk, .aar, .ipa, .app or .xcframework.",
+            help=".samara, .onnx or .tflite file; or an .apk, .aar, .ipa, .app or .xcframework.",
         ),
     ],
     library: Annotated[
@@ -37,7 +37,7 @@ def doctor(
 ) -> None:
     """Report at once everything that keeps a model, or a built app, from running.
 
-    For an ONNX model: operators and inputs that cannot be converted, doubtful points, dims that stay
+    For an ONNX or TFLite model: operators and inputs that cannot be converted, doubtful points, dims that stay
     symbolic, records of inputs and outputs that do not fit, and the flops, file size and arena size
     of the export. For a .samara file: what a runtime lacks to run it. For an app: whether its native
     libraries load on devices (machine, pages of 16 KiB, needed libraries and symbols), how its models

@@ -16,7 +16,7 @@ def explain(
         str,
         typer.Argument(
             metavar="TOPIC|MODEL",
-            help="An operator, an error or status, a kernel; or a .samara or .onnx file.",
+            help="An operator, an error or status, a kernel; or a .samara, .onnx or .tflite file.",
         ),
     ],
     node: Annotated[

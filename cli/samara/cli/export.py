@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara export`: an ONNX model becomes a .samara file."""
+"""`samara export`: an ONNX or TFLite model becomes a .samara file."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,10 +13,13 @@ from samara.cli import _options as opt
 from samara.cli._console import note, print_json, step
 from samara.cli._vocabulary import spoken
 
+if TYPE_CHECKING:
+    from samara.exporter.ir import Program
+
 
 def export(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="An .onnx file, or a .samara file.")
+        str, typer.Argument(metavar="MODEL", help="An .onnx, .tflite or .samara file.")
     ],
     output: Annotated[
         Path | None,
@@ -81,6 +85,19 @@ def export(
             help="Store derived weight layouts for these instruction sets.",
         ),
     ] = None,
+    signature: Annotated[
+        str | None,
+        typer.Option(
+            "--signature", metavar="KEY", help="Of a .tflite file: convert only this one."
+        ),
+    ] = None,
+    exact: Annotated[
+        bool,
+        typer.Option(
+            "--exact",
+            help="Of a .tflite file: give the integers of TFLite's reference kernels, at some cost in speed.",
+        ),
+    ] = False,
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Do not compare answers before and after each pass.")
     ] = False,
@@ -105,7 +122,7 @@ def export(
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Convert an ONNX model to one .samara file.
+    """Convert an ONNX or TFLite model to one .samara file.
 
     \b
     samara export model.onnx -o model.samara
@@ -114,11 +131,11 @@ def export(
     samara export model.onnx --outputs features       (cut the model at a tensor)
     samara export vad.onnx --const sr=16000           (freeze an input, with the branches it decides)
     samara export model.onnx --rename input.1=image   (name inputs and outputs in the file)
+    samara export model.tflite --exact                (the integers of TFLite's reference kernels)
     samara export model.onnx --golden in.npz --labels classes.txt
     samara export model.onnx --preprocess "image: rgb float32 nchw resize=224x224 scale=0.00392157"
     """
     from samara.exporter import export as exporter
-    from samara.exporter.ir import open_program
     from samara.pybridge.atomic import check_writable
 
     if strict_check and no_check:
@@ -135,26 +152,21 @@ def export(
     records = opt.records(preprocess)
     consts, renames = opt.consts(const), opt.pairs(rename, "--rename")
     with step(f"reading {model}") as say:
-        if model.endswith(".samara"):
-            if shapes or states or inputs or outputs:
-                raise typer.BadParameter(
-                    f"{model} is converted already: --shape, --state, --inputs and --outputs need the"
-                    " .onnx file"
-                )
-            program = open_program(model)
-        else:
-            from samara.exporter.importers.onnx import import_onnx
-
-            program = import_onnx(
-                model,
-                shapes=shapes or None,
-                inputs=opt.names(inputs),
-                outputs=opt.names(outputs),
-                layout=layouts or None,
-                state=states or None,
-                consts=consts or None,
-            )
-            consts = {}
+        program = _read(
+            model,
+            {
+                "shapes": shapes,
+                "inputs": opt.names(inputs),
+                "outputs": opt.names(outputs),
+                "layout": layouts,
+                "state": states,
+                "consts": consts,
+                "signature": signature,
+                "exact": exact,
+            },
+        )
+        if model.endswith((".onnx", ".pb")):
+            consts, layouts = {}, {}  # done by the import
         say("running passes" if no_check else "running passes, each checked on sample inputs")
         report = exporter.export(
             program,
@@ -163,7 +175,7 @@ def export(
             check="strict" if strict_check else not no_check,
             bisect=bisect,
             bounds=opt.bounds(bound) or None,
-            layout=layouts if model.endswith(".samara") and layouts else None,
+            layout=layouts or None,
             prepack=opt.names(prepack),
             golden=[str(g) for g in golden or ()] or None,
             labels=labels,
@@ -179,3 +191,38 @@ def export(
     else:
         typer.echo(spoken(str(report)))
         note(f"next: samara inspect {target}")
+
+
+# What the import of a kind of model understands; the rest is done to its Program, or is an error.
+_UNDERSTOOD = {
+    "onnx": ("shapes", "inputs", "outputs", "layout", "state", "consts"),
+    "tflite": ("shapes", "signature", "exact"),
+    "samara": (),
+}
+# What `samara export` itself does to a Program.
+_DONE_LATER = ("layout", "consts")
+_OPTIONS = {"shapes": "--shape"}
+
+
+def _read(model: str, wanted: Mapping[str, Any]) -> Program:
+    """The Program of a model of any kind. BadParameter for options that its kind does not have."""
+    from samara.exporter.importers.model_files import import_model, kind_of_model
+    from samara.exporter.ir import open_program
+
+    kind = "samara" if model.endswith(".samara") else kind_of_model(model)
+    understood = _UNDERSTOOD[kind or "onnx"]
+    given = {name: value for name, value in wanted.items() if value}
+    cut = {n: given.pop(n) for n in ("inputs", "outputs") if kind == "tflite" and n in given}
+    strange = [n for n in given if n not in (*understood, *_DONE_LATER)]
+    if strange:
+        options = ", ".join(_OPTIONS.get(n, f"--{n}") for n in strange)
+        why = (
+            "is converted already: give the file that it was made of"
+            if kind == "samara"
+            else f"is a .{kind} file, which has no such option"
+        )
+        raise typer.BadParameter(f"{options}: {model} {why}")
+    if kind == "samara":
+        return open_program(model)
+    program = import_model(model, **{n: v for n, v in given.items() if n in understood})
+    return program.cut(**cut) if cut else program

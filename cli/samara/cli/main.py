@@ -42,7 +42,7 @@ A first walk:
   samara devices                                what can run it, for --backend
   samara explain conv                           what an operator, error, kernel or node is
 
-Commands that take a .samara file take an .onnx file too: they convert it in memory and say so.
+Commands that take a .samara file take an .onnx or .tflite file too: they convert it in memory and say so.
 Exit status: 0 done, 1 failed, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM.
 """
 

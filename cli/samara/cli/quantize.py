@@ -14,7 +14,10 @@ from samara.cli._console import bar, note, print_json, step
 
 def quantize(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="An .onnx file, or a .samara file in float.")
+        str,
+        typer.Argument(
+            metavar="MODEL", help="An .onnx or .tflite file, or a .samara file, in float."
+        ),
     ],
     output: Annotated[
         Path | None,

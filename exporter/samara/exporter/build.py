@@ -69,7 +69,7 @@ def gathered(
 ) -> Iterator[Gathered]:
     """Read models and lists of operators (an `ops.txt`), and find out what the models need.
 
-    Converted ONNX models exist as long as the context; `note` is told about them. custom: C files with
+    Converted models exist as long as the context; `note` is told about them. custom: C files with
     operators of the models, compiled with this machine's compiler into a library to be inspected.
     accuracy: of the sessions that will run the models. backend: one that they will run on besides the
     CPU; its feature and the kernels that the models need are added. full: add all operators and
@@ -85,7 +85,7 @@ def gathered(
         devices += ("backend_auto",)
     if not models and not full:
         raise SamaraError(
-            "no model is given", fix="name a .samara file, an .onnx file or an ops.txt"
+            "no model is given", fix="name a .samara, .onnx or .tflite file, or an ops.txt"
         )
     with contextlib.ExitStack() as stack:
         files: list[Path] = []
@@ -168,7 +168,7 @@ def build(
 ) -> BuildReport:
     """Build a runtime for `models` into the folder `out`: libraries, header, packages, programs.
 
-    models: `.samara` files, `.onnx` files, or lists (the `ops.txt` of an earlier build). target: a name
+    models: `.samara`, `.onnx` and `.tflite` files, or lists (the `ops.txt` of an earlier build). target: a name
     of targets.TARGETS, or host. isa: instruction sets; every CPU must have the lowest of them; default:
     all that the target knows. features: in addition to those that the models need; default: files,
     names and threads. opt: `s` small or `2` fast. custom: C files with custom operators. cc: another

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open the file of a report: a `.samara` file, or an ONNX model that is converted first."""
+"""Open the file of a report: a `.samara` file, or a model of another engine that is converted first."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from samara.exporter.export import export
-from samara.exporter.types import ModelFormatError
+from samara.exporter.importers.model_files import import_model, kind_of_model
 from samara.pybridge.files import path_of
-from samara.pybridge.foreign import head_of, refuse_foreign
+from samara.pybridge.foreign import head_of
 
 Note = Callable[[str], None]
 
@@ -22,12 +22,14 @@ Note = Callable[[str], None]
 class OpenedFile:
     """A `.samara` file for a report.
 
-    `onnx` is the model that it was converted from, None if it was given as it is.
+    `source` is the model that it was converted from, of kind `kind` ("onnx", "tflite"); None and "" if it was given
+    as it is.
     """
 
     given: str
     path: Path
-    onnx: Path | None = None
+    source: Path | None = None
+    kind: str = ""
 
 
 def silent(_text: str) -> None:
@@ -42,7 +44,7 @@ def opened(
     optimize: bool = True,
     note: Note = silent,
 ) -> Iterator[OpenedFile]:
-    """The `.samara` file at `path`, or one converted from the ONNX model there for the life of the
+    """The `.samara` file at `path`, or one converted from the model there for the life of the
     context.
 
     shapes: passed to the importer. note: called if the model is converted. ModelFormatError for another
@@ -52,12 +54,6 @@ def opened(
     if is_samara(given):
         yield OpenedFile(os.fspath(path), given)
         return
-    if given.suffix.lower() not in (".onnx", ".pb"):
-        refuse_foreign(given, head_of(given), "a .samara or .onnx file")
-        raise ModelFormatError(
-            f"{given} is neither a .samara file nor named .onnx",
-            fix="samara export makes a .samara file from an ONNX model",
-        )
     with tempfile.TemporaryDirectory(prefix="samara-") as folder:
         yield _converted(given, Path(folder), shapes, optimize, note)
 
@@ -73,13 +69,11 @@ def _converted(
     optimize: bool,
     note: Note,
 ) -> OpenedFile:
-    from samara.exporter.importers.onnx import import_onnx
-
-    program = import_onnx(given, shapes=shapes)
+    program = import_model(given, shapes=shapes)
     path = folder / f"{given.stem}.samara"
     report = export(program, path, optimize=optimize, check=False)
     note(
         f"{given}: converted in memory, {report.nodes_before} nodes became {report.nodes_after};"
         f" `samara export {given} -o {given.stem}.samara` keeps the result"
     )
-    return OpenedFile(str(given), path, given)
+    return OpenedFile(str(given), path, given, kind_of_model(given) or "")

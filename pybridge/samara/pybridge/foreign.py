@@ -22,7 +22,7 @@ _ONNX = "write the model as ONNX, and samara export converts it"
 _MAGIC: tuple[tuple[bytes, int, str, str], ...] = (
     (b"SMRA", 4, "a .samara file", "open it with samara.Session, or samara.open_program"),
     (b"\x93NUMPY", 0, "a .npy file", _ARRAYS),
-    (b"TFL3", 4, "a TensorFlow Lite file", _ONNX),
+    (b"TFL3", 4, "a TFLite model", "samara.import_tflite or samara export converts it"),
     (b"\x89HDF\r\n\x1a\n", 0, "an HDF5 file, as Keras writes it", _ONNX),
     (b"GGUF", 0, "a GGUF file", _ONNX),
     (b"\x7fELF", 0, "a program or library", "name the model"),

@@ -20,6 +20,7 @@ from samara.exporter.doctor._said import Said
 from samara.exporter.doctor.app.examine import app_runtimes
 from samara.exporter.doctor.app.kinds import is_app
 from samara.exporter.export import export
+from samara.exporter.importers.model_files import diagnose_model
 from samara.exporter.inspect.contents import Report, inspect
 from samara.exporter.ir import Function, Program, place_of, read_file, required_ops
 from samara.exporter.ir.answer_records import Answers, answers_of
@@ -122,7 +123,7 @@ def doctor(
     postprocess: Answers | None = None,
     labels: str | os.PathLike[str] | Sequence[str] | None = None,
 ) -> DoctorReport:
-    """Examine an ONNX model before conversion, or a `.samara` file for a runtime.
+    """Examine an ONNX or TFLite model before conversion, or a `.samara` file for a runtime.
 
     library: the runtime to ask: a library for any machine, the folder of a build, or an app (all of samara's
     libraries in it). It is read, not run; default: the one of this package. shapes, bounds: as for import
@@ -138,9 +139,7 @@ def doctor(
     asked = Said(preprocess, postprocess, labels)
     if is_samara(given):
         return _examine(given, given.name, library, runs, shapes, asked)
-    from samara.exporter.importers.onnx import diagnose
-
-    found = diagnose(given, shapes=shapes)
+    found = diagnose_model(given, shapes=shapes)
     if found.program is None:
         rows: dict[tuple[str, str, str], list[str]] = {}
         for p in found.problems:

@@ -38,8 +38,8 @@ def import_tflite(
     ArgumentError for an unknown signature.
 
     >>> program = samara.import_tflite("model.tflite")
-    >>> [(v.name, str(v.type)) for v in program.main.outputs]
-    [('probability', 'f32[1, 10]')]
+    >>> program.main.name, program.main.output_names
+    ('serving_default', ('probability',))
     """
     from samara.exporter.importers.tflite import importer
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from samara.exporter.importers.model_files import import_model
 from samara.exporter.inspect.quantization_html import quantization_page
 from samara.exporter.ir import Program, open_program
 from samara.exporter.quantize.report import QuantizationReport
@@ -19,16 +20,15 @@ _FORMATS = (".html", ".json", ".txt", ".toml")
 def read_program(
     model: str | os.PathLike[str], shapes: Mapping[str, tuple[int | str, ...]] | None = None
 ) -> Program:
-    """The Program of an .onnx file, with other input shapes if given, or of a .samara file."""
+    """The Program of a .samara file, or of a model of another engine, with other input shapes if given."""
     if os.fspath(model).endswith(".samara"):
         if shapes:
             raise ShapeError(
-                "the shapes of a .samara file are fixed", fix="give the .onnx file with --shape"
+                "the shapes of a .samara file are fixed",
+                fix="give the file that it was made of, with --shape",
             )
         return open_program(model)
-    from samara.exporter.importers.onnx import import_onnx
-
-    return import_onnx(model, shapes=shapes)
+    return import_model(model, shapes=shapes)
 
 
 def write_report(report: QuantizationReport, path: str | os.PathLike[str], title: str) -> None:

@@ -27,6 +27,8 @@ def as_program(value: object, what: str) -> Program:
             fix = "samara.from_torch(module, example_inputs) makes one of a torch module"
         elif ending == ".samara":
             fix = f"samara.open_program({name!r}) reads it"
+        elif ending == ".tflite":
+            fix = f"samara.import_tflite({name!r}) makes one of a TFLite file"
         else:
             fix = f"samara.import_onnx({name!r}) makes one of an ONNX file"
     elif isinstance(value, bytes):

@@ -30,7 +30,7 @@ from samara.exporter.measure.machine import (
     peak_gflops,
 )
 from samara.exporter.measure.node_times import NodeTime, node_times, nodes_text
-from samara.exporter.measure.peers import open_peer
+from samara.exporter.measure.peers import check_peer, open_peer
 from samara.exporter.opening import OpenedFile
 from samara.exporter.passes import difference
 from samara.exporter.types import SamaraError, ShapeError
@@ -266,11 +266,8 @@ def bench(
     """
     if runs < 1:
         raise ShapeError(f"runs must be at least 1, got {runs}", fix="leave runs out for 50")
-    if against and file.onnx is None:
-        raise ShapeError(
-            f"{file.given} is not an ONNX model, which {', '.join(against)} need",
-            fix="give the .onnx file instead",
-        )
+    for engine in against:
+        check_peer(engine, file.kind, file.given)
     old, old_nodes = (None, None) if baseline is None else _read_baseline(baseline)
     model = Model(file.path)
     common: dict[str, Any] = {
@@ -383,10 +380,10 @@ def _samara(
 
 
 def _peer(engine: str, file: OpenedFile, threads: int, chosen: Feeds) -> _Contender | BenchRow:
-    assert file.onnx is not None
+    assert file.source is not None
     feeds = dict(chosen.arrays)
     try:
-        peer = open_peer(engine, file.onnx, threads)
+        peer = open_peer(engine, file.source, threads)
         outputs = peer.run(feeds)
     except Exception as error:  # noqa: BLE001  (a peer may raise anything; the row shows it)
         text = str(error).strip().splitlines()

@@ -320,7 +320,7 @@ def compare_files(
     progress: Progress = lambda _text: None,
     note: Note = silent,
 ) -> CompareReport:
-    """`compare` for sides as the command line writes them, with ONNX models converted; inputs as read_feeds
+    """`compare` for sides as the command line writes them, with models of other engines converted; inputs as read_feeds
     takes them.
     """
     with contextlib.ExitStack() as stack:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from samara.exporter.ir import Array
-from samara.exporter.types import BackendError, missing
+from samara.exporter.types import BackendError, ShapeError, missing
 
 Outputs = dict[str, Array]
 
@@ -25,11 +25,23 @@ class Peer(Protocol):
         """One inference."""
 
 
-def open_peer(engine: str, onnx: str | os.PathLike[str], threads: int) -> Peer:
-    """The peer of that name with an ONNX file loaded. BackendError if it is unknown or not installed."""
+def open_peer(engine: str, model: str | os.PathLike[str], threads: int) -> Peer:
+    """The peer of that name with a file of its kind loaded. BackendError if it is unknown or not installed."""
     if engine not in _PEERS:
         raise BackendError(f"there is no peer {engine!r}", fix=f"peers are {', '.join(_PEERS)}")
-    return _PEERS[engine](os.fspath(onnx), threads)
+    return _PEERS[engine][1](os.fspath(model), threads)
+
+
+def check_peer(engine: str, kind: str, given: str) -> None:
+    """ShapeError if the engine does not read models of this kind ("onnx", "tflite"). open_peer refuses unknown
+    engines.
+    """
+    reads = _PEERS[engine][0] if engine in _PEERS else kind
+    if reads != kind:
+        raise ShapeError(
+            f"{engine} reads .{reads} files, and {given} is none",
+            fix=f"give the .{reads} file instead, or leave this engine out",
+        )
 
 
 class _OnnxRuntime:
@@ -56,4 +68,35 @@ class _OnnxRuntime:
         return dict(zip(self._outputs, self._session.run(self._outputs, dict(feeds)), strict=True))
 
 
-_PEERS: dict[str, Callable[[str, int], Peer]] = {"onnxruntime": _OnnxRuntime}
+class _LiteRT:
+    def __init__(self, path: str, threads: int) -> None:
+        try:
+            from ai_edge_litert import interpreter
+        except ImportError:
+            raise missing("this comparison", "ai-edge-litert", kind=BackendError) from None
+        from importlib.metadata import version
+
+        from samara.exporter.importers.tflite.importer import entry_of
+
+        self.name = f"litert {version('ai-edge-litert')}"
+        try:
+            self._net = interpreter.Interpreter(model_path=path, num_threads=threads)
+            self._net.allocate_tensors()
+        except Exception as error:
+            raise BackendError(
+                f"LiteRT cannot load {path}: {error}", fix="leave this engine out"
+            ) from error
+        self._entry = entry_of(path)
+
+    def run(self, feeds: Mapping[str, Array]) -> Outputs:
+        for name, array in feeds.items():
+            self._net.set_tensor(self._entry.inputs[name], array)
+        self._net.invoke()
+        return {name: self._net.get_tensor(i) for name, i in self._entry.outputs.items()}
+
+
+# Engine -> the kind of models that it reads, and how it opens one.
+_PEERS: dict[str, tuple[str, Callable[[str, int], Peer]]] = {
+    "onnxruntime": ("onnx", _OnnxRuntime),
+    "litert": ("tflite", _LiteRT),
+}

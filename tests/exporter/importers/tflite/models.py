@@ -358,3 +358,27 @@ def agree(
             assert np.abs(g.astype(np.int64) - w.astype(np.int64)).max() <= steps, i
         else:
             np.testing.assert_array_equal(g, w, err_msg=str(i))
+
+
+def small_tflite() -> bytes:
+    """A net of one convolution: image float32 [1, 8, 8, 1] to probability float32 [1, 10], under a signature."""
+    rng = np.random.default_rng(0)
+    tensors = [
+        T(kind="FLOAT32", shape=(1, 8, 8, 1), name="serving_default_image:0"),
+        const(rng.normal(size=(10, 3, 3, 1)).astype(np.float32), name="net/conv/Conv2D"),
+        const(np.zeros(10, np.float32), name="net/conv/bias"),
+        T(kind="FLOAT32", shape=(1, 8, 8, 10), name="net/conv/Relu;net/conv/BiasAdd"),
+        const(np.array([1, 2], np.int32), name="net/pool/axes"),
+        T(kind="FLOAT32", shape=(1, 10), name="net/pool/Mean"),
+        T(kind="FLOAT32", shape=(1, 10), name="StatefulPartitionedCall:0"),
+    ]
+    conv = {"padding": "SAME", "stride_w": 1, "stride_h": 1, "fused_activation_function": "RELU"}
+    ops = [
+        Op("CONV_2D", [0, 1, 2], [3], {**conv, "dilation_w_factor": 1, "dilation_h_factor": 1}),
+        Op("MEAN", [3, 4], [5]),
+        Op("SOFTMAX", [5], [6], {"beta": 1.0}),
+    ]
+    return built(
+        Graph(tensors, ops, [0], [6]),
+        signatures=[("serving_default", 0, {"image": 0}, {"probability": 6})],
+    )

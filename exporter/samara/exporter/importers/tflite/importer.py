@@ -63,6 +63,11 @@ def diagnose(
     return Diagnosis(result, ())
 
 
+def entry_of(src: str | os.PathLike[str] | bytes) -> Signature:
+    """The default function of a model: the indices of its inputs and outputs by their names in the Program."""
+    return _entries(read_model(*_load(src)), None)[0]
+
+
 def _load(src: str | os.PathLike[str] | bytes) -> tuple[bytes, str]:
     """The bytes of the model, and what errors call it."""
     if isinstance(src, bytes):
