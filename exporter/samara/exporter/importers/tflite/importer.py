@@ -25,7 +25,7 @@ from samara.exporter.importers.tflite.state import State, Variables
 from samara.exporter.ir.builder import Builder, ProgramBuilder
 from samara.exporter.ir.program import QUANTIZATION, Function, Value
 from samara.exporter.ir.verify import verify
-from samara.exporter.types import ArgumentError, DType, UnsupportedError
+from samara.exporter.types import ArgumentError, DType, Quant, UnsupportedError
 from samara.pybridge.files import kind_of, path_of, read_bytes
 from samara.pybridge.foreign import HEAD_BYTES, refuse_foreign
 
@@ -148,11 +148,16 @@ def _convert(
     for (name, index), operand in zip(entry.outputs.items(), results, strict=True):
         assert not isinstance(operand, Poison)
         value = scope.materialise(operand, name)
-        values.append(tensors.plain(builder, value, graph.tensors[index]))
+        values.append(_as_given(builder, value, graph.tensors[index]))
     written = list(state.written())
     names = [*entry.outputs, *(_free(f"{n}.next", entry.outputs) for n, _ in written)]
     function = builder.finish([*values, *(v for _, v in written)], names)
     program.functions[function.name] = _with_state(function, state, len(values))
+
+
+def _as_given(builder: Builder, value: Value, tensor: Tensor) -> Value:
+    """An output as the caller gets it: int8 keeps its quantization parameters, uint8 cannot."""
+    return value if tensor.type == "INT8" else tensors.plain(builder, value, tensor)
 
 
 def _free(name: str, taken: Mapping[str, int]) -> str:
@@ -173,19 +178,20 @@ def _bind_input(scope: Graph, name: str, index: int, shape: ShapeSpec | None) ->
     try:
         dtype = import_dtype(tensor.type, "input")
         dims = _input_dims(name, tensor, shape)
-        value = scope.builder.input(name, dtype, dims)
-        scope.names[tensor.key] = _as_stored(scope.builder, value, tensor)
+        quant = tensors.quant_of(tensor)
+        if dtype is DType.I8 and quant is not None:
+            scope.names[tensor.key] = scope.builder.input(name, DType.QS8, dims, quant)
+        else:
+            value = scope.builder.input(name, dtype, dims)
+            scope.names[tensor.key] = _as_stored(scope.builder, value, quant)
     except UnsupportedError as error:
         scope.problems.append(Problem("input", name, error.message, error.fix or "", True))
         scope.names[tensor.key] = Poison(error.message)
 
 
-def _as_stored(builder: Builder, value: Value, tensor: Tensor) -> Value:
-    """An input's integers as the quantized tensor that they stand for."""
-    if value.type.dtype not in (DType.I8, DType.U8):
-        return value
-    quant = tensors.quant_of(tensor)
-    if quant is None:
+def _as_stored(builder: Builder, value: Value, quant: Quant | None) -> Value:
+    """An input's bytes as the quantized tensor that they stand for."""
+    if value.type.dtype is not DType.U8 or quant is None:
         return value
     made: Value = builder.op(
         "reinterpret",
