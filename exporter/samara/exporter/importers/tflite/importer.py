@@ -19,7 +19,7 @@ from samara.exporter.importers.tflite import handlers as _handlers  # noqa: F401
 from samara.exporter.importers.tflite import tensors
 from samara.exporter.importers.tflite.element_types import import_dtype
 from samara.exporter.importers.tflite.graph import Graph, ImportState
-from samara.exporter.importers.tflite.metadata import described
+from samara.exporter.importers.tflite.metadata import with_metadata
 from samara.exporter.importers.tflite.model import Model, Signature, Tensor, read_model
 from samara.exporter.importers.tflite.state import State, Variables
 from samara.exporter.ir.builder import Builder, ProgramBuilder
@@ -56,7 +56,7 @@ def diagnose(
     if shared.problems:
         return Diagnosis(None, tuple(shared.problems))
     result = program.finish([s.key for s in wanted], variables.all())
-    result = replace(result, metadata=described(model, data, result, wanted))
+    result = with_metadata(result, model, data, wanted[0])
     if any(v.type.dtype.is_quantized for f in result.functions.values() for v in f.values()):
         result = replace(result, metadata={**result.metadata, QUANTIZATION: "imported"})
     verify(result)
