@@ -69,8 +69,8 @@ def with_metadata(program: Program, model: Model, data: bytes, entry: Signature)
         if text:
             made = _if_it_fits(made, partial(with_records, records={name: text}))
     given = zip(entry.outputs.items(), graph["output_tensor_metadata"], strict=False)
-    for (name, _), row in given:
-        text = _answer_record(names, name, row)
+    for (name, index), row in given:
+        text = _answer_record(names, subgraph.tensors[index], name, row)
         if text:
             made = _if_it_fits(made, partial(with_answers, given=text))
             break
@@ -171,10 +171,33 @@ def _image_record(names: Format, tensor: Tensor, row: Row) -> str:
     if -1 in tensor.signature[1:3]:
         height, width = (size["height"], size["width"]) if size else (0, 0)
     parts = [colour, dtype, "nhwc"] + ([f"resize={width}x{height}"] if width and height else [])
-    for options in _units(names, row, "NormalizationOptions"):
-        parts += _numbers("mean", options["mean"]) + _numbers("std", options["std"])
-        break
-    return " ".join(parts + _quantization(tensor, len(parts) > 4))
+    options = next(_units(names, row, "NormalizationOptions"), None) or {"mean": [], "std": []}
+    if dtype in ("uint8", "int8"):
+        quant = _quantization(tensor, options["mean"] or [0.0], options["std"] or [1.0])
+        if quant is not None:
+            return " ".join(parts + quant)
+    parts += _numbers("mean", options["mean"]) + _numbers("std", options["std"])
+    p = tensors.parameters_of(tensor)
+    if p is not None and len(p.scales) == 1:
+        parts.append(f"quant={_digits(p.scales[0])},{p.zero_points[0]}")
+    return " ".join(parts)
+
+
+def _quantization(tensor: Tensor, mean: Sequence[float], std: Sequence[float]) -> list[str] | None:
+    """The words for bytes that are the pixels themselves; None if normalizing and quantizing a pixel moves it by
+    more than the step that rounding explains.
+    """
+    p = tensors.parameters_of(tensor)
+    first = 0 if tensor.type == "UINT8" else -128
+    if p is not None and len(p.scales) == 1:
+        x = np.arange(256.0)
+        for m, s in np.broadcast(mean, std):
+            made = (x - m) / s / p.scales[0] + p.zero_points[0]
+            if np.abs(np.clip(np.rint(made), first, first + 255) - (x + first)).max() > 1:
+                return None
+    elif any(mean) or any(s != 1 for s in std):
+        return None
+    return [] if tensor.type == "UINT8" else [f"quant=1,{first}"]
 
 
 def _numbers(name: str, values: Sequence[float]) -> list[str]:
@@ -186,16 +209,12 @@ def _digits(value: float) -> str:
     return str(np.float32(value))
 
 
-def _quantization(tensor: Tensor, is_normalized: bool) -> list[str]:
-    """`quant=SCALE,ZERO` of bytes that stand for normalized numbers."""
-    p = tensors.parameters_of(tensor)
-    if p is None or len(p.scales) != 1 or (tensor.type == "UINT8" and not is_normalized):
-        return []
-    return [f"quant={_digits(p.scales[0])},{p.zero_points[0]}"]
-
-
-def _answer_record(names: Format, output: str, row: Row) -> str:
-    """The text of the record of an output of scores with a label each; empty for others."""
+def _answer_record(names: Format, tensor: Tensor, output: str, row: Row) -> str:
+    """The text of the record of an output of scores with a label each; empty for others, and for uint8, which an
+    answer cannot read by its scale.
+    """
+    if tensor.type == "UINT8":
+        return ""
     kinds = names.enums["AssociatedFileType"]
     if not any(kinds.get(f["type"]) == "TENSOR_AXIS_LABELS" for f in row["associated_files"]):
         return ""

@@ -120,7 +120,10 @@ def read_model(data: bytes, what: str) -> Model:
         raise ModelFormatError(f"{what} is not a TFLite model", fix="name a .tflite file")
     kind = model_format()
     buffer = Buffer(kind.schema, data, len(data), _FIX)
-    row = buffer.decode("Model", int.from_bytes(data[:4], "little"))
+    try:
+        row = buffer.decode("Model", int.from_bytes(data[:4], "little"))
+    except ModelFormatError as error:
+        raise ModelFormatError(f"{what}: {error.message}", fix=error.fix) from None
     return _Reader(kind, row, data, what).model()
 
 

@@ -18,8 +18,7 @@ from tests.exporter.importers.onnx.models import (
     scalar,
 )
 
-from samara.exporter.importers.common.slicing import slice_bounds
-from samara.exporter.types import Read, SamaraError, ShapeError, as_dim, sym
+from samara.exporter.types import Read, SamaraError, ShapeError, sym
 
 X = normal(2, 3, 4)
 BOTH = pytest.mark.parametrize("constant", [False, True])
@@ -224,17 +223,6 @@ def test_slice_of_opset_9(axes: tuple[int, ...] | None) -> None:
 def test_wrong_slices(steps: tuple[int, ...], ends: tuple[int, ...], message: str) -> None:
     case = Case("Slice", [X, ints(0), ints(*ends), ints(0), ints(*steps)], constants=(1, 2, 3, 4))
     case.refused(ShapeError, message)
-
-
-@pytest.mark.parametrize("dim", [0, 1, 4])
-@pytest.mark.parametrize("step", [1, -1])
-def test_bounds_are_numpys(dim: int, step: int) -> None:
-    for start in range(-6, 7):
-        for end in range(-6, 7):
-            b, e = (d.as_int() for d in slice_bounds(as_dim(dim), as_dim(start), as_dim(end), step))
-            want = list(range(dim))[slice(start, end, step)]
-            got = list(range(dim))[b : (e if e >= 0 else None) : step]
-            assert got == want or (b == e and not want)
 
 
 def test_a_start_known_at_run_time_is_read() -> None:
