@@ -63,8 +63,7 @@ def _sums(ctx: InferContext, shape: tuple[Dim, ...], columns: int, depth: Dim) -
     )
     if ctx.to is DType.I32:
         return TensorType(DType.I32, shape)
-    for m in multipliers(x, w, ctx.scale):
-        require_multiplier(ctx, m)
+    require_multiplier(ctx, multipliers(x, w, ctx.scale))
     if depth.is_static:
         ctx.require(
             depth.as_int() * farthest(x) * farthest(w) <= LARGEST,

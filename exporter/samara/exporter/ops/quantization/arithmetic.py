@@ -51,17 +51,17 @@ def whole(ctx: InferContext, index: int) -> Quant:
     return quant
 
 
-def require_multiplier(ctx: InferContext, value: np.float32) -> None:
-    """Check that the product of scales is finite and normal in float32."""
+def require_multiplier(ctx: InferContext, value: Any) -> None:
+    """Check that products of scales, one or an array of them, are finite in float32."""
     ctx.require(
-        bool(np.isfinite(value)),
+        bool(np.isfinite(value).all()),
         "the scales of inputs and output are too far apart for one float32 multiplier",
     )
 
 
 def farthest(quant: Quant) -> int:
     """The largest |q - zero_point| that a tensor with these parameters can hold."""
-    return max(max(127 - z, z + 128) for z in quant.zero_points)
+    return max(127 - min(quant.zero_points), max(quant.zero_points) + 128)
 
 
 def given(q_in: Sequence[Quant | None], index: int) -> Quant:
