@@ -48,7 +48,8 @@ PAGES: Final = {
         "Make files",
         "Import, trace, optimise, quantize and export programs.",
         (
-            *("samara.exporter.importers.onnx_model", "samara.exporter.importers.torch"),
+            *("samara.exporter.importers.onnx_model", "samara.exporter.importers.tflite_model"),
+            "samara.exporter.importers.torch",
             *(f"{_ROOM}.trace", f"{_ROOM}.script", f"{_ROOM}.graph", "samara.exporter.ir"),
             *("samara.exporter.export", "samara.exporter.quantize.quantize", f"{_ROOM}.qat"),
             *("samara.exporter.ops.custom.rows", "samara.pybridge.custom"),

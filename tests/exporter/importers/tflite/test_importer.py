@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,12 @@ def test_convolutional_nets_keep_their_number_of_operators(tmp_path: Path) -> No
 def _nets() -> list[Path]:
     folder = os.environ.get("SAMARA_TFLITE_MODELS")
     return sorted(Path(folder).glob("*/model.tflite")) if folder else []
+
+
+def test_nets_are_found(missing: Callable[[str, str], None]) -> None:
+    if not os.environ.get("SAMARA_TFLITE_MODELS"):
+        missing("models", "SAMARA_TFLITE_MODELS is not set")
+    assert _nets()
 
 
 @pytest.mark.parametrize("path", _nets(), ids=lambda p: p.parent.name)
