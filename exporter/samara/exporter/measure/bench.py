@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.ir import Array, open_program
+from samara.exporter.ir.program import QUANTIZATION
 from samara.exporter.measure._trace import trace_of
 from samara.exporter.measure.costs import flops_of, symbol_sizes
 from samara.exporter.measure.device_use import DeviceUse, device_use, settle
@@ -43,6 +44,7 @@ from samara.pybridge.files import read_text
 from samara.pybridge.notebook import html_report, html_table
 
 _SLOWEST: Final = 15  # nodes that a notebook shows
+_ROUNDED_STEPS: Final = 8  # of 8 bits, by which whole networks may differ from engine to engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,8 @@ class BenchRow:
     ratio: the median of the samara row with the same number of threads divided by this row's; above 1
     means faster than samara. gflops and peak share: None if the cost of the model or the peak is unknown.
     tolerances: the largest difference of its outputs from those of the first row, in units of the model
-    tolerance; None for the first row. error: why it did not run. use: of the devices; None for a row of
+    tolerance (of a quantized model and another engine: the root mean square, in units of 8 steps); None for
+    the first row. error: why it did not run. use: of the devices; None for a row of
     the CPU alone.
     """
 
@@ -293,7 +296,8 @@ def bench(
     _measure(contenders, runs, warmup, progress)
     after = peak_gflops()
     peak = None if before is None or after is None else max(before, after)
-    rows = [_result(c, contenders, flops, peak) for c in contenders] + failed
+    rounded = QUANTIZATION in model.metadata
+    rows = [_result(c, contenders, flops, peak, rounded) for c in contenders] + failed
     roof = measure_roof(isas[0]) if node is not None else None
     timed = None if node is None else node_times(file, first, chosen, node, runs, roof)
     return BenchReport(
@@ -409,7 +413,11 @@ def _measure(contenders: Sequence[_Contender], runs: int, warmup: int, progress:
 
 
 def _result(
-    c: _Contender, every: Sequence[_Contender], flops: int | None, peak: float | None
+    c: _Contender,
+    every: Sequence[_Contender],
+    flops: int | None,
+    peak: float | None,
+    rounded: bool,
 ) -> BenchRow:
     assert c.seconds is not None
     median = statistics.median(c.seconds)
@@ -419,7 +427,10 @@ def _result(
     worst = None
     if c is not every[0]:
         names = [n for n in every[0].outputs if n in c.outputs]
-        worst = max((difference(c.outputs[n], every[0].outputs[n]) for n in names), default=None)
+        # Of a quantized model every engine rounds in its own way, layer by layer.
+        steps = _ROUNDED_STEPS if rounded and not c.engine.startswith("samara") else 0
+        pairs = ((c.outputs[n], every[0].outputs[n]) for n in names)
+        worst = max((difference(a, b, steps) for a, b in pairs), default=None)
     return BenchRow(
         engine=c.engine,
         threads=c.threads,
