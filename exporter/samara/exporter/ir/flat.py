@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import flatbuffers
@@ -151,6 +152,35 @@ def _write_structs(
 # -- reading ---------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """What reading a field needs: its id, its bytes in the table, what stands for an absent one.
+
+    format: how a scalar is unpacked; "" for others. is_closed: a union whose members are all known.
+    """
+
+    field: FieldDef
+    id: int
+    size: int
+    format: str
+    absent: Any
+    is_vector: bool
+    is_closed: bool
+
+    @staticmethod
+    def of(field: FieldDef, field_id: int, schema: Schema) -> _Slot:
+        scalar = field.kind.is_scalar
+        return _Slot(
+            field,
+            field_id,
+            field.kind.size if scalar else 4,
+            _STRUCT[field.kind] if scalar else "",
+            field.default if scalar else None,
+            field.kind.value[0].startswith("VEC_"),
+            field.kind is Kind.UNION and not schema.unions[field.child].is_open,
+        )
+
+
 class Buffer:
     """A FlatBuffer of unknown origin: every access is checked against `end`.
 
@@ -171,7 +201,7 @@ class Buffer:
         self.end = end
         self._budget = 4 * end + 4096
         self._strings: dict[int, str] = {}
-        self._layouts: dict[str, list[tuple[FieldDef, int]]] = {}
+        self._layouts: dict[str, list[_Slot]] = {}
 
     def decode(self, table: str, root: int) -> dict[str, Any]:
         """The named table at `root` as a row; absent fields get their default, and vectors are lists, those of
@@ -232,44 +262,43 @@ class Buffer:
         offset = self._u16(start + entry, "vtable")
         return at + offset if offset else None
 
-    def _layout(self, table: TableDef) -> list[tuple[FieldDef, int]]:
+    def _layout(self, table: TableDef) -> list[_Slot]:
         found = self._layouts.get(table.name)
         if found is None:
-            found = list(zip(table.fields, table.ids().values(), strict=True))
+            ids = table.ids().values()
+            found = [_Slot.of(f, i, self.schema) for f, i in zip(table.fields, ids, strict=True)]
             self._layouts[table.name] = found
         return found
 
     def _table(self, table: TableDef, at: int, where: str) -> dict[str, Any]:
         vtable = self._vtable(at, where)
-        self._spend(vtable[2], where)
+        start, bytes_, size = vtable
+        self._spend(size, where)
+        offsets = struct.unpack_from(f"<{bytes_ // 2 - 2}H", self.data, start + 4)
+        known = len(offsets)
         row: dict[str, Any] = {}
-        for field, field_id in self._layout(table):
-            name = field.name
-            place = f"{where}.{name}"
-            found = self._field(vtable, at, field_id)
-            if found is None:
+        for slot in self._layout(table):
+            field, name = slot.field, slot.field.name
+            offset = offsets[slot.id] if slot.id < known else 0
+            if not offset:
                 if field.required:
-                    raise self.fault(place, "it is required and absent")
-                row[name] = field.default if field.kind.is_scalar else None
-                if field.kind is Kind.UNION and not self.schema.unions[field.child].is_open:
-                    self._no_union(vtable, at, field_id, place)
-                elif field.kind.value[0].startswith("VEC_"):
-                    row[name] = []
+                    raise self.fault(f"{where}.{name}", "it is required and absent")
+                row[name] = [] if slot.is_vector else slot.absent
+                if slot.is_closed:
+                    self._no_union(vtable, at, slot.id, f"{where}.{name}")
                 continue
-            size = field.kind.size if field.kind.is_scalar else 4
-            if found < at + 4 or found + size > at + vtable[2]:
-                raise self.fault(place, "the field lies outside its table")
-            if field.kind.is_scalar:
-                row[name] = self._scalar(field, found)
+            if offset < 4 or offset + slot.size > size:
+                raise self.fault(f"{where}.{name}", "the field lies outside its table")
+            found = at + offset
+            if slot.format:
+                (value,) = struct.unpack_from(slot.format, self.data, found)
+                row[name] = bool(value) if field.kind is Kind.BOOL else value
             elif field.kind is Kind.UNION:
-                row[name] = self._union(field, field_id, vtable, at, found, place)
+                row[name] = self._union(field, slot.id, vtable, at, found, f"{where}.{name}")
             else:
+                place = f"{where}.{name}"
                 row[name] = self._offset(field, self.follow(found, place), place)
         return row
-
-    def _scalar(self, field: FieldDef, at: int) -> Any:
-        value = struct.unpack_from(_STRUCT[field.kind], self.data, at)[0]
-        return bool(value) if field.kind is Kind.BOOL else value
 
     def _no_union(self, vtable: tuple[int, int, int], at: int, field_id: int, where: str) -> None:
         found = self._field(vtable, at, field_id - 1)
