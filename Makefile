@@ -120,6 +120,7 @@ bench: build  ## Side by side with the peers, which it installs in build/bench: 
 	cmake --build build/release --parallel $(JOBS)
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -m benchmarks.call_overhead
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -W ignore -m benchmarks.run $(BENCH_ARGS)
+	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -W ignore -m benchmarks.tflite_nets
 
 bench-ops: build  ## Each operator beside ONNX Runtime, into docs/internals/operator-speed.md; import and export by stage
 	cd runtime_c && cmake --preset release --log-level=WARNING
