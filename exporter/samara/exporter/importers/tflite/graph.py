@@ -12,7 +12,7 @@ from samara.exporter.importers.common.scope import Operands
 from samara.exporter.importers.tflite.context import OperatorContext
 from samara.exporter.importers.tflite.limits import limit_of
 from samara.exporter.importers.tflite.model import NO_TENSOR, Model, Operator, Subgraph, Tensor
-from samara.exporter.importers.tflite.registry import Rule, find_rule
+from samara.exporter.importers.tflite.registry import Rule, find_exact, find_rule
 from samara.exporter.importers.tflite.shapes import propagate
 from samara.exporter.importers.tflite.state import Handle, State
 from samara.exporter.importers.tflite.tensors import constant_of, stored
@@ -124,7 +124,7 @@ class Graph(Operands):
                 return
             data = propagate(self, operator)
             if data is None:
-                data = rule.convert(OperatorContext(self, operator))
+                data = self._converted(operator, rule)
             self._bind_results(operator, data)
         except SamaraError as error:
             self.record(named(operator), label, error)
@@ -132,6 +132,13 @@ class Graph(Operands):
         except MALFORMED as error:
             self.record(named(operator), label, malformed(error, "TFLite", _CHECK))
             self._poison(operator, str(error))
+
+    def _converted(self, operator: Operator, rule: Rule) -> Any:
+        """The results of an operator, in TFLite's own integers if they are asked for and known."""
+        ctx = OperatorContext(self, operator)
+        exact = find_exact(operator.name) if ctx.exact and not operator.is_custom else None
+        data = NotImplemented if exact is None else exact(ctx)
+        return rule.convert(ctx) if data is NotImplemented else data
 
     def _spoilt(self, operator: Operator) -> str | None:
         for index in operator.inputs:

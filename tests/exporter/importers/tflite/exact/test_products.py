@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions and matrix products that give TFLite's own integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.exporter.importers.tflite.models import Case, T, const
+
+
+def _bytes(rng: Any, kind: str, *shape: int) -> Any:
+    low, high = (0, 256) if kind == "uint8" else (-128, 128)
+    return rng.integers(low, high, shape).astype(kind)
+
+
+def _scale(rng: Any, low: float = 1e-3, high: float = 0.1) -> float:
+    return float(np.float32(np.exp(rng.uniform(np.log(low), np.log(high)))))
+
+
+def _conv(
+    seed: int, kind: str, kernel: tuple[int, ...], channels: int, axis: int, per_channel: bool
+) -> tuple[list[T], T]:
+    """Inputs x, w, bias and the output; the bias has the scale that the kernels ask for."""
+    rng = np.random.default_rng(seed)
+    zeros = [int(z) for z in _bytes(rng, kind, 3)]
+    given = _scale(rng)
+    x = T(_bytes(rng, kind, 2, 7, 6, channels), scale=given, zero=zeros[0])
+    count = kernel[axis] if per_channel else 1
+    scales = [_scale(rng, 1e-3, 0.02) for _ in range(count)]
+    w = const(
+        _bytes(rng, kind, *kernel),
+        scale=scales,
+        zero=zeros[1] if kind == "uint8" else 0,
+        axis=axis,
+    )
+    sums = [float(np.float32(given) * np.float32(s)) for s in scales]
+    bias = const(
+        rng.integers(-9000, 9000, kernel[axis]).astype(np.int32), scale=sums, zero=0, axis=0
+    )
+    size = float(np.prod(kernel) / kernel[axis]) ** 0.5
+    out = float(np.float32(sums[0] * 60 * size * rng.uniform(0.3, 2)))
+    y = T(kind=kind.upper(), shape=(), scale=out, zero=zeros[2])
+    return [x, w, bias], y
+
+
+_CASES = [("int8", True), ("int8", False), ("uint8", False)]
+
+
+@pytest.mark.parametrize(("kind", "per_channel"), _CASES)
+@pytest.mark.parametrize("seed", range(4))
+def test_conv_2d(kind: str, per_channel: bool, seed: int) -> None:
+    inputs, y = _conv(seed, kind, (5, 3, 3, 4), 4, 0, per_channel)
+    options = {
+        "padding": ["SAME", "VALID"][seed % 2], "stride_w": 1 + seed % 2, "stride_h": 1,
+        "fused_activation_function": ["NONE", "RELU", "RELU6", "RELU_N1_TO_1"][seed],
+    }  # fmt: skip
+    Case("CONV_2D", inputs, [y], options).check(exact=True)
+
+
+@pytest.mark.parametrize(("kind", "per_channel"), _CASES)
+@pytest.mark.parametrize("seed", range(4))
+def test_depthwise_conv_2d(kind: str, per_channel: bool, seed: int) -> None:
+    inputs, y = _conv(seed, kind, (1, 3, 3, 8), 4, 3, per_channel)
+    options = {
+        "padding": ["SAME", "VALID"][seed % 2], "stride_w": 1, "stride_h": 1, "depth_multiplier": 2,
+        "fused_activation_function": ["NONE", "RELU", "RELU6", "NONE"][seed],
+    }  # fmt: skip
+    Case("DEPTHWISE_CONV_2D", inputs, [y], options).check(exact=True)
+
+
+@pytest.mark.parametrize(("kind", "per_channel"), _CASES)
+@pytest.mark.parametrize("seed", range(4))
+def test_fully_connected(kind: str, per_channel: bool, seed: int) -> None:
+    (x, w, bias), y = _conv(seed, kind, (9, 6 * 4), 4, 0, per_channel)
+    inputs = [x, w, bias if seed % 2 else None]
+    Case("FULLY_CONNECTED", inputs, [y], {}, version=4).check(exact=True)
+
+
+@pytest.mark.parametrize(("kind", "per_channel"), _CASES)
+@pytest.mark.parametrize("seed", range(2))
+def test_transpose_conv(kind: str, per_channel: bool, seed: int) -> None:
+    (x, w, bias), y = _conv(seed, kind, (5, 3, 3, 4), 4, 0, per_channel)
+    size = const(np.array([2, 14, 12, 5], np.int32))
+    options = {"padding": "SAME", "stride_w": 2, "stride_h": 2}
+    Case("TRANSPOSE_CONV", [size, w, x, bias], [y], options, version=3).check(exact=True)
