@@ -4,5 +4,6 @@
 from samara.exporter.importers.tflite.exact import arithmetic as arithmetic
 from samara.exporter.importers.tflite.exact import products as products
 from samara.exporter.importers.tflite.exact import reduction as reduction
+from samara.exporter.importers.tflite.exact import resizing as resizing
 from samara.exporter.importers.tflite.exact import tables as tables
 from samara.exporter.importers.tflite.exact import windows as windows
