@@ -195,6 +195,10 @@ class OperatorContext(Emitter):
 
     # ---- results
 
+    def assign(self, index: int, value: Value) -> None:
+        """Set the variable tensor that is input `index`, here and for later calls."""
+        self.graph.assign(self.operator.inputs[index], value)
+
     def named(self, names: str | Sequence[str], op: str, *inputs: Any, **attrs: Any) -> Any:
         """Append a node with these names for its results, of which there may be any number."""
         given = [names] if isinstance(names, str) else list(names)
