@@ -207,7 +207,7 @@ class OperatorContext(Emitter):
     def activated(self, op: str, *inputs: Any, function: str | None = None, **attrs: Any) -> Any:
         """Append a node and the fused activation of the operator (or `function`); the last node has its name."""
         name = self.option("fused_activation_function", "NONE") if function is None else function
-        rule = _ACTIVATIONS.get(name)
+        rule = ACTIVATIONS.get(name)
         if rule is None:
             raise self.unsupported(
                 f"fused activation {name} is not known", "convert the model with another activation"
@@ -227,7 +227,7 @@ class OperatorContext(Emitter):
 
 
 # Fused activation -> operator with attributes; () for none.
-_ACTIVATIONS: dict[str, Any] = {
+ACTIVATIONS: dict[str, Any] = {
     "NONE": (),
     "RELU": ("relu", {}),
     "RELU_N1_TO_1": ("clamp", {"lo": -1.0, "hi": 1.0}),

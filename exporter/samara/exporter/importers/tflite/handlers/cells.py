@@ -5,19 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from samara.exporter.importers.common.emitter import Emitter
-from samara.exporter.importers.tflite.context import OperatorContext, need_static, require
+from samara.exporter.importers.tflite.context import (
+    ACTIVATIONS,
+    OperatorContext,
+    need_static,
+    require,
+)
 from samara.exporter.importers.tflite.handlers.windows import is_hybrid
 from samara.exporter.ir.builder import Builder
 from samara.exporter.ir.program import Source, Value
 from samara.exporter.types import Dim, DType, Quant, as_dim
 
 __all__ = [
-    "ACTIVATIONS",
     "Body",
     "Step",
     "Weights",
@@ -28,18 +31,9 @@ __all__ = [
     "state_of",
     "to_operator_layout",
     "to_time_major",
+    "vector_of",
     "weights_of",
 ]
-
-# Fused activation -> operator with attributes; () for none.
-ACTIVATIONS: dict[str, tuple[Any, ...]] = {
-    "NONE": (),
-    "RELU": ("relu", {}),
-    "RELU_N1_TO_1": ("clamp", {"lo": -1.0, "hi": 1.0}),
-    "RELU6": ("clamp", {"lo": 0.0, "hi": 6.0}),
-    "TANH": ("tanh", {}),
-    "SIGMOID": ("sigmoid", {}),
-}
 
 # One step: (the part of its input, states before) -> (result, states after).
 Step = Callable[[Emitter, Value, Sequence[Value]], tuple[Value, list[Value]]]
@@ -100,20 +94,27 @@ def weights_of(ctx: OperatorContext, index: int, x: int = 0) -> Weights:
     if ctx.rank(index) != 2:
         raise ctx.wrong(f"input {index} is {ctx.type(index)}, expected a matrix")
     need_static(ctx, ctx.shape(index), f"the shape of input {index}")
+    if hybrid:
+        ctx.need_constant(index, f"input {index}")
+    return Weights(_signed(ctx, index) if hybrid else ctx.stored(index), rounded=hybrid)
+
+
+def vector_of(ctx: OperatorContext, index: int) -> Value:
+    """Weights that meet float activations, real."""
+    if ctx.type(index).dtype is not DType.QS8:
+        return ctx.value(index)
+    made: Value = ctx.emit("dequantize", _signed(ctx, index))
+    return made
+
+
+def _signed(ctx: OperatorContext, index: int) -> Value:
+    """int8 weights beside float activations. The bytes of type uint8 are read as int8 without a zero point."""
     value = ctx.stored(index)
-    if not hybrid:
-        return Weights(value, rounded=False)
-    data = ctx.need_constant(index, f"input {index}")
-    return Weights(_signed(ctx, index, value, data), rounded=True)
-
-
-def _signed(ctx: OperatorContext, index: int, value: Value, data: Any) -> Value:
-    """Weights of type uint8 beside float activations: their bytes are those of int8 without zero point."""
     quant = value.type.quant
-    if ctx.tensor(index).type != "UINT8" or quant is None:
+    if ctx.tensor(index).type != "UINT8" or quant is None or value.constant is None:
         return value
-    bytes_ = (data.view(np.uint8) ^ np.uint8(0x80)).view(np.int8)
-    return ctx.const(bytes_, DType.QS8, Quant.per_tensor(quant.scales[0]))
+    data = (value.constant.view(np.uint8) ^ np.uint8(0x80)).view(np.int8)
+    return ctx.const(data, DType.QS8, Quant.per_tensor(quant.scales[0]))
 
 
 def joined(ctx: OperatorContext, parts: Sequence[Weights]) -> Weights:

@@ -49,18 +49,14 @@ def unidirectional_sequence_lstm(ctx: OperatorContext) -> Any:
 
 @tflite_op("LSTM", newest=4)
 def lstm(ctx: OperatorContext) -> Any:
-    """One step of [N, I], or a sequence [T, N, I]."""
+    """One step of x [N, I]."""
     if ctx.option("kernel_type", "FULL") == "BASIC":
         return _basic(ctx)
     x = ctx.value(0)
-    require(ctx, x.type.rank in (2, 3), f"the input is {x.type}, expected rank 2 or 3")
-    single = x.type.rank == 2
-    if single:
-        x = ctx.emit("reshape", x, shape=(1, *x.type.shape))
+    require(ctx, x.type.rank == 2, f"the input is {x.type}, expected rank 2")
+    x = ctx.emit("reshape", x, shape=(1, *x.type.shape))
     y = _sequence(ctx, cell_of(ctx, _CELL), x, None, back=False)
-    if single:
-        return ctx.final("reshape", y, shape=y.type.shape[1:])
-    return ctx.final("identity", y)
+    return ctx.final("reshape", y, shape=y.type.shape[1:])
 
 
 @tflite_op("BIDIRECTIONAL_SEQUENCE_LSTM", newest=3)

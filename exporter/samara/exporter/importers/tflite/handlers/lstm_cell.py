@@ -20,6 +20,7 @@ from samara.exporter.importers.tflite.handlers.cells import (
     Weights,
     activated,
     joined,
+    vector_of,
     weights_of,
 )
 from samara.exporter.importers.tflite.tensors import attributes_of, quant_of
@@ -118,12 +119,12 @@ def cell_of(ctx: OperatorContext, places: Places) -> Cell:
         w,
         aux,
         [_recurrent(ctx, first + 4 + k, places) for k in gates],
-        [None if p is None or not ctx.has(p) else ctx.value(p) for p in at],
+        [None if p is None or not ctx.has(p) else vector_of(ctx, p) for p in at],
         [_bias(ctx, places, k, bool(norms), integer) for k in gates],
         norms,
         weights_of(ctx, first + 15, places.x) if has_projection else None,
         _projection_bias(ctx, places, integer) if has_projection else None,
-        "TANH" if integer else str(ctx.option("fused_activation_function", "TANH")),
+        "TANH" if integer else _activation(ctx),
         _cell_clip(ctx, places, integer),
         _output_clip(ctx, integer) if has_projection else None,
         integer,
@@ -135,6 +136,17 @@ def _recurrent(ctx: OperatorContext, index: int, places: Places) -> Weights | Di
     if ctx.rank(index) == 1:
         return Diagonal(ctx.value(index))
     return weights_of(ctx, index, places.x)
+
+
+def _activation(ctx: OperatorContext) -> str:
+    """The activation of float cells; integer ones have tanh whatever the option says."""
+    name = str(ctx.option("fused_activation_function", "TANH"))
+    if name == "NONE":
+        raise ctx.unsupported(
+            "an LSTM without activation, for which TFLite's kernels give no defined result",
+            "build the cell from single operators in the source model",
+        )
+    return name
 
 
 def _scale(ctx: OperatorContext, index: int) -> float:
