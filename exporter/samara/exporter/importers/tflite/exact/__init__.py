@@ -3,6 +3,7 @@
 
 from samara.exporter.importers.tflite.exact import arithmetic as arithmetic
 from samara.exporter.importers.tflite.exact import products as products
+from samara.exporter.importers.tflite.exact import recurrent as recurrent
 from samara.exporter.importers.tflite.exact import reduction as reduction
 from samara.exporter.importers.tflite.exact import resizing as resizing
 from samara.exporter.importers.tflite.exact import tables as tables

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from samara.exporter.importers.common.emitter import Emitter
 from samara.exporter.importers.tflite.context import OperatorContext
 from samara.exporter.importers.tflite.exact.quantized import Result
 from samara.exporter.ir.program import Value
@@ -94,7 +95,7 @@ def divided(x: Any, right: Any) -> Integers:
 # ---- as nodes
 
 
-def high_product(ctx: OperatorContext, x: Value, fixed: Fixed) -> Value:
+def high_product(ctx: Emitter, x: Value, fixed: Fixed) -> Value:
     """The product after its first rounding, int64."""
     wide = x if x.type.dtype is DType.I64 else ctx.emit("cast", x, to=DType.I64)
     product = ctx.emit("mul", wide, ctx.const(_plain(fixed.factors)))
@@ -103,7 +104,7 @@ def high_product(ctx: OperatorContext, x: Value, fixed: Fixed) -> Value:
     return made
 
 
-def divided_by(ctx: OperatorContext, x: Value, rights: Integers) -> Value:
+def divided_by(ctx: Emitter, x: Value, rights: Integers) -> Value:
     """int64 x of at most 32 bits / 2^rights, halves away from zero.
 
     x * (2^31 + 1) lies less than 1/2^31 of x farther from zero than x * 2^31, so that a half that is added before
@@ -111,14 +112,15 @@ def divided_by(ctx: OperatorContext, x: Value, rights: Integers) -> Value:
     """
     if not rights.any():
         return x
-    half = np.where(rights > 0, np.int64(1) << np.maximum(rights + 30, 0), 0)
+    # Without a shift, this half keeps the excess of up to 30 bits from the result.
+    half = np.int64(1) << (rights + 30)
     scaled = ctx.emit("mul", x, ctx.const(np.int64((1 << 31) + 1)))
     nudged = ctx.emit("add", scaled, ctx.const(_plain(half)))
     made: Value = ctx.emit("shift", nudged, ctx.const(_plain(rights + 31)), direction="right")
     return made
 
 
-def scaled(ctx: OperatorContext, x: Value, fixed: Fixed) -> Value:
+def scaled(ctx: Emitter, x: Value, fixed: Fixed) -> Value:
     """The product, int64."""
     return divided_by(ctx, high_product(ctx, x, fixed), fixed.rights)
 
@@ -132,13 +134,17 @@ def requantized(ctx: OperatorContext, x: Value, fixed: Fixed, result: Result) ->
 
 def narrowed(ctx: OperatorContext, x: Value, rights: Integers, result: Result) -> Value:
     """int64 x / 2^rights, halves away from zero, as a result of 8 bits."""
+    return result.steps(ctx, *steps_of(ctx, x, rights))
+
+
+def steps_of(ctx: Emitter, x: Value, rights: Integers) -> tuple[Value, float]:
+    """(float32 numbers, their divisor), which `quantize` rounds to int64 x / 2^rights with halves away from zero."""
     most = int(rights.max())
     if most > _MOST:
         x, most = divided_by(ctx, x, rights), 0
     elif (rights != most).any():
         x = ctx.emit("shift", x, ctx.const(_plain(most - rights)), direction="left")
-    real = ctx.emit("cast", x, to=DType.F32)
-    return result.steps(ctx, real, 2.0**most * AWAY if most else 1.0)
+    return ctx.emit("cast", x, to=DType.F32), 2.0**most * AWAY if most else 1.0
 
 
 def rounded_double(
