@@ -2,6 +2,7 @@
 """Converters that keep the integers of TFLite's reference kernels; importing this package registers them."""
 
 from samara.exporter.importers.tflite.exact import arithmetic as arithmetic
+from samara.exporter.importers.tflite.exact import movement as movement
 from samara.exporter.importers.tflite.exact import products as products
 from samara.exporter.importers.tflite.exact import recurrent as recurrent
 from samara.exporter.importers.tflite.exact import reduction as reduction

@@ -125,6 +125,16 @@ def scaled(ctx: Emitter, x: Value, fixed: Fixed) -> Value:
     return divided_by(ctx, high_product(ctx, x, fixed), fixed.rights)
 
 
+def scaled_wide(ctx: Emitter, x: Value, fixed: Fixed) -> Value:
+    """int64 sums of 48 bits times a multiplier, which has 16 bits then and rounds once, halves up."""
+    short = [0x7FFF if m >= 0x7FFF0000 else (m + (1 << 15)) >> 16 for m in fixed.mantissas]
+    right = 15 - np.array(fixed.shifts, np.int64)
+    product = ctx.emit("mul", x, ctx.const(_plain(np.array(short, np.int64))))
+    nudged = ctx.emit("add", product, ctx.const(_plain(np.int64(1) << (right - 1))))
+    made: Value = ctx.emit("shift", nudged, ctx.const(_plain(right)), direction="right")
+    return made
+
+
 def requantized(ctx: OperatorContext, x: Value, fixed: Fixed, result: Result) -> Value:
     """The product of sums x in the form of a result: its zero point added, clamped, stored."""
     if result.is_bytes:

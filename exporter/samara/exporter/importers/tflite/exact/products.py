@@ -10,9 +10,17 @@ import numpy as np
 
 from samara.exporter.importers.tflite import tensors
 from samara.exporter.importers.tflite.context import OperatorContext
-from samara.exporter.importers.tflite.exact.fixed_point import Fixed, requantized, rounded_double
+from samara.exporter.importers.tflite.exact.fixed_point import (
+    Fixed,
+    requantized,
+    rounded_double,
+    scaled_wide,
+)
 from samara.exporter.importers.tflite.exact.quantized import (
     BYTES,
+    are_whole,
+    as_qs8,
+    integers,
     is_whole,
     result_of,
     scale_of,
@@ -36,7 +44,7 @@ class Sums(OperatorContext):
         self._is_inner = True
 
     def has(self, index: int) -> bool:
-        return super().has(index) and self.given.get(index, index) is not None
+        return super().has(index) and self.given.get(index, True) is not None
 
     def value(self, index: int) -> Value:
         found = self.given.get(index)
@@ -74,27 +82,56 @@ def weights(ctx: OperatorContext, index: int) -> Value:
     return made
 
 
-def _is_integer(ctx: OperatorContext, x: int, w: int) -> bool:
-    """Whether x, the weights and the output are of 8 bits and quantized."""
+def _is_integer(ctx: OperatorContext, x: int, w: int, *types: str) -> bool:
+    """Whether x and the output are quantized and of these types (8 bits unless given), the weights of 8 or 4."""
     weight = ctx.tensor(w)
     return (
-        is_whole(ctx.tensor(x), *BYTES)
-        and is_whole(ctx.output(0), *BYTES)
+        all(is_whole(t, *(types or BYTES)) for t in (ctx.tensor(x), ctx.output(0)))
         and tensors.parameters_of(weight) is not None
         and weight.type in (*BYTES, "INT4")
+        and weight.sparsity is None
     )
 
 
 def _convolution(convert: Handler, x: int, w: int) -> Handler:
-    """The exact form of a convolution with these inputs."""
+    """The exact form of a convolution with these inputs; its bias comes behind them."""
+    bias = max(x, w) + 1
 
     def exact(ctx: OperatorContext) -> Any:
-        if not _is_integer(ctx, x, w):
+        if _is_integer(ctx, x, w):
+            acc = convert(Sums(ctx, {w: weights(ctx, w)}))
+            fixed = Fixed.of(real_multipliers(ctx, x, w))
+            return requantized(ctx, acc, fixed, result_of(ctx))
+        if not _is_integer(ctx, x, w, "INT16"):
             return NotImplemented
-        acc = convert(Sums(ctx, {w: weights(ctx, w)}))
-        return requantized(ctx, acc, Fixed.of(real_multipliers(ctx, x, w)), result_of(ctx))
+        acc = _wide_sums(ctx, convert, x, w, bias)
+        fixed = Fixed.of(real_multipliers(ctx, x, w))
+        is_short = ctx.option("quantized_bias_type", "FLOAT32") == "INT32" or (
+            ctx.has(bias) and ctx.tensor(bias).type == "INT32"
+        )
+        result = result_of(ctx)
+        if is_short and ctx.op_type == "CONV_2D":
+            return requantized(ctx, acc, fixed, result)
+        return result.whole(ctx, scaled_wide(ctx, acc, fixed))
 
     return exact
+
+
+def _wide_sums(ctx: OperatorContext, convert: Handler, x: int, w: int, bias: int) -> Value:
+    """int64 sums of int16 x, as 256 times those of its high bytes and those of its low bytes, and the bias."""
+    q = integers(ctx, x)
+    high = ctx.emit("shift", q, ctx.const(np.int32(8)), direction="right")
+    low = ctx.emit("bitwise_and", q, ctx.const(np.int32(255)))
+    parts = []
+    for part, kind, zero in ((high, DType.I8, 0), (low, DType.U8, -128)):
+        halves = as_qs8(ctx, ctx.emit("cast", part, to=kind), zero)
+        acc = convert(Sums(ctx, {x: halves, w: weights(ctx, w), bias: None}))
+        parts.append(ctx.emit("cast", acc, to=DType.I64))
+    total: Value = ctx.emit("mul", parts[0], ctx.const(np.int64(256)))
+    total = ctx.emit("add", total, parts[1])
+    if ctx.has(bias):
+        total = ctx.emit("add", total, integers(ctx, bias, DType.I64))
+    return total
 
 
 exact_op("CONV_2D")(_convolution(windows.conv_2d, 0, 1))
@@ -105,12 +142,26 @@ exact_op("TRANSPOSE_CONV")(_convolution(windows.transpose_conv, 2, 1))
 @exact_op("FULLY_CONNECTED")
 def fully_connected(ctx: OperatorContext) -> Any:
     """Sums are scaled in float64 and rounded once."""
-    if not _is_integer(ctx, 0, 1) or ctx.tensor(1).sparsity is not None:
-        return NotImplemented
     p = ctx.tensor(1).parameters
+    if _is_integer(ctx, 0, 1):
+        assert p is not None
+        given = {1: weights(ctx, 1)} if len(p.scales) > 1 else {}
+        acc = products.fully_connected(Sums(ctx, given))
+    elif _is_integer(ctx, 0, 1, "INT16"):
+        acc = _wide_sums(ctx, products.fully_connected, 0, 1, 2)
+    else:
+        return NotImplemented
     assert p is not None
-    given = {1: weights(ctx, 1)} if len(p.scales) > 1 else {}
-    acc = products.fully_connected(Sums(ctx, given))
     made = float(scale_of(ctx.output(0)))
     reals = [float(scale_of(ctx.tensor(0))) * float(np.float32(s)) / made for s in p.scales]
     return rounded_double(ctx, acc, reals, result_of(ctx))
+
+
+@exact_op("BATCH_MATMUL")
+def batch_matmul(ctx: OperatorContext) -> Any:
+    if not are_whole(ctx, "INT8"):
+        return NotImplemented
+    acc = products.batch_matmul(Sums(ctx, {}))
+    product = scale_of(ctx.tensor(0)) * scale_of(ctx.tensor(1))
+    real = float(np.float32(product)) / float(scale_of(ctx.output(0)))
+    return requantized(ctx, acc, Fixed.of(real), result_of(ctx, "NONE"))

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.importers.tflite.context import OperatorContext, need_static
+from samara.exporter.importers.tflite.exact import short
 from samara.exporter.importers.tflite.exact.fixed_point import Fixed, requantized
 from samara.exporter.importers.tflite.exact.quantized import (
     BYTES,
@@ -86,6 +87,8 @@ def _exponentials(beta: float, scale: np.float32) -> np.ndarray[Any, Any]:
 @exact_op("SOFTMAX")
 def softmax(ctx: OperatorContext) -> Any:
     """exp by table, its sum with 19 bits of fraction, the reciprocal by three steps of Newton's method."""
+    if are_whole(ctx, "INT16"):
+        return short.softmax(ctx)
     if not are_whole(ctx, *BYTES):
         return NotImplemented
     q = integers(ctx, 0)
@@ -95,8 +98,8 @@ def softmax(ctx: OperatorContext) -> Any:
     table = _exponentials(float(ctx.option("beta", 1.0)), scale_of(ctx.tensor(0)))
     exp = ctx.emit("gather", ctx.const(table), distance, axis=0, wrap=False)
     half = ctx.const(np.int64(1 << (_SUM_BITS - 1)))
-    short = _right(ctx, ctx.emit("add", exp, half), np.int64(_SUM_BITS))
-    total = ctx.emit("reduce_sum", short, axes=[last], keepdims=True)
+    terms = _right(ctx, ctx.emit("add", exp, half), np.int64(_SUM_BITS))
+    total = ctx.emit("reduce_sum", terms, axes=[last], keepdims=True)
     # The exponent of the sum as float64, which holds it exactly.
     bits = ctx.emit("bitcast", ctx.emit("cast", total, to=DType.F64), to=DType.I64)
     power = ctx.emit("sub", _right(ctx, bits, np.int64(52)), ctx.const(np.int64(1023)))

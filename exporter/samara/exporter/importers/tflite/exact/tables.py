@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.exporter.importers.tflite.context import OperatorContext
+from samara.exporter.importers.tflite.exact import short
 from samara.exporter.importers.tflite.exact.fixed_point import (
     AWAY,
     Fixed,
@@ -61,10 +62,12 @@ def rounded(x: Array) -> Array:
     return np.asarray(np.copysign(np.floor(np.abs(x) + 0.5), x))
 
 
-def _real(function: Callable[[Array], Array]) -> Handler:
-    """A float32 function of dequantized inputs, rounded to the output's steps."""
+def _real(function: Callable[[Array], Array], wide: Handler | None = None) -> Handler:
+    """A float32 function of dequantized bytes, rounded to the output's steps; `wide` is for int16."""
 
     def exact(ctx: OperatorContext) -> Any:
+        if wide is not None and are_whole(ctx, "INT16"):
+            return wide(ctx)
         if not are_whole(ctx, *BYTES):
             return NotImplemented
         result = result_of(ctx)
@@ -77,13 +80,9 @@ def _real(function: Callable[[Array], Array]) -> Handler:
     return exact
 
 
-_FUNCTIONS: Final[dict[str, Callable[[Array], Array]]] = {
-    "LOGISTIC": lambda x: 1 / (1 + np.exp(-x)),
-    "TANH": np.tanh,
-    "ELU": lambda x: np.where(x < 0, np.expm1(x), x),
-}
-for _name, _function in _FUNCTIONS.items():
-    exact_op(_name)(_real(_function))
+exact_op("LOGISTIC")(_real(lambda x: 1 / (1 + np.exp(-x)), short.logistic))
+exact_op("TANH")(_real(np.tanh, short.tanh))
+exact_op("ELU")(_real(lambda x: np.where(x < 0, np.expm1(x), x)))
 
 
 # ---- rescaled steps
