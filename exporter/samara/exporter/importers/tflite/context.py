@@ -195,6 +195,10 @@ class OperatorContext(Emitter):
 
     # ---- results
 
+    def assign(self, index: int, value: Value) -> None:
+        """Set the variable tensor that is input `index`, here and for later calls."""
+        self.graph.assign(self.operator.inputs[index], value)
+
     def named(self, names: str | Sequence[str], op: str, *inputs: Any, **attrs: Any) -> Any:
         """Append a node with these names for its results, of which there may be any number."""
         given = [names] if isinstance(names, str) else list(names)
@@ -203,7 +207,7 @@ class OperatorContext(Emitter):
     def activated(self, op: str, *inputs: Any, function: str | None = None, **attrs: Any) -> Any:
         """Append a node and the fused activation of the operator (or `function`); the last node has its name."""
         name = self.option("fused_activation_function", "NONE") if function is None else function
-        rule = _ACTIVATIONS.get(name)
+        rule = ACTIVATIONS.get(name)
         if rule is None:
             raise self.unsupported(
                 f"fused activation {name} is not known", "convert the model with another activation"
@@ -223,7 +227,7 @@ class OperatorContext(Emitter):
 
 
 # Fused activation -> operator with attributes; () for none.
-_ACTIVATIONS: dict[str, Any] = {
+ACTIVATIONS: dict[str, Any] = {
     "NONE": (),
     "RELU": ("relu", {}),
     "RELU_N1_TO_1": ("clamp", {"lo": -1.0, "hi": 1.0}),

@@ -6,19 +6,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from samara.exporter.importers.common.operand import Operand, Poison
 from samara.exporter.importers.common.problems import MALFORMED, Problem, malformed
 from samara.exporter.importers.common.scope import Operands
 from samara.exporter.importers.tflite.context import OperatorContext
+from samara.exporter.importers.tflite.element_types import import_dtype
 from samara.exporter.importers.tflite.limits import limit_of
 from samara.exporter.importers.tflite.model import NO_TENSOR, Model, Operator, Subgraph, Tensor
-from samara.exporter.importers.tflite.registry import Rule, find_rule
+from samara.exporter.importers.tflite.registry import Rule, find_exact, find_rule
 from samara.exporter.importers.tflite.shapes import propagate
 from samara.exporter.importers.tflite.state import Handle, State
-from samara.exporter.importers.tflite.tensors import constant_of, stored
+from samara.exporter.importers.tflite.tensors import (
+    attributes_of,
+    constant_of,
+    plain,
+    quant_of,
+    stored,
+)
 from samara.exporter.ir.builder import Builder
 from samara.exporter.ir.program import Value
-from samara.exporter.types import SamaraError, ShapeError, UnsupportedError
+from samara.exporter.types import DType, SamaraError, ShapeError, UnsupportedError
 
 # Limit for subgraphs that call each other; the runtime's call depth is the same.
 MAX_DEPTH = 32
@@ -69,6 +78,9 @@ class Graph(Operands):
         if handle is not None:
             return handle
         if tensor.key not in self.names:
+            if tensor.is_variable and tensor.data is None:
+                self.names[tensor.key] = self._variable(tensor)
+                return self.names[tensor.key]
             if tensor.external:
                 raise UnsupportedError(
                     f"the data of tensor {tensor.key!r} lies in another file",
@@ -88,6 +100,40 @@ class Graph(Operands):
             self.names[tensor.key] = stored(self.builder, operand, tensor)
         else:
             self.names[tensor.key] = operand
+
+    def _variable(self, tensor: Tensor) -> Value:
+        """What a variable tensor holds from earlier calls, at first zeros. The variable has the file's integers."""
+        name = self._variable_name(tensor)
+        dtype = import_dtype(tensor.type, f"tensor {tensor.key!r}")
+        quant = quant_of(tensor)
+        first = np.zeros(tensor.shape, dtype.numpy)
+        if quant is not None and tensor.parameters is not None:
+            first += np.asarray(tensor.parameters.zero_points[0], dtype.numpy)
+        self.state.variables.begin(name, dtype, first)
+        value = self.builder.resolve(self.state.read(name))
+        if quant is None:
+            return value
+        made: Value = self.builder.op(
+            "reinterpret",
+            value,
+            to=DType.QS8,
+            name=f"{tensor.key}.quantized",
+            **attributes_of(quant),
+        )
+        return made
+
+    def _variable_name(self, tensor: Tensor) -> str:
+        """Names of tensors are unique in a subgraph only."""
+        number = self.subgraph.index
+        return f"{tensor.key}.{number}" if number else tensor.key
+
+    def assign(self, index: int, value: Value) -> None:
+        """Set a variable tensor, here and for later calls."""
+        tensor = self.tensor(index)
+        held = stored(self.builder, value, tensor)
+        self.names[tensor.key] = held
+        self.reals.pop(tensor.key, None)
+        self.state.assign(self._variable_name(tensor), plain(self.builder, held, tensor))
 
     # ---- conversion
 
@@ -124,7 +170,7 @@ class Graph(Operands):
                 return
             data = propagate(self, operator)
             if data is None:
-                data = rule.convert(OperatorContext(self, operator))
+                data = self._converted(operator, rule)
             self._bind_results(operator, data)
         except SamaraError as error:
             self.record(named(operator), label, error)
@@ -132,6 +178,13 @@ class Graph(Operands):
         except MALFORMED as error:
             self.record(named(operator), label, malformed(error, "TFLite", _CHECK))
             self._poison(operator, str(error))
+
+    def _converted(self, operator: Operator, rule: Rule) -> Any:
+        """The results of an operator, in TFLite's own integers if they are asked for and known."""
+        ctx = OperatorContext(self, operator)
+        exact = find_exact(operator.name) if ctx.exact and not operator.is_custom else None
+        data = NotImplemented if exact is None else exact(ctx)
+        return rule.convert(ctx) if data is NotImplemented else data
 
     def _spoilt(self, operator: Operator) -> str | None:
         for index in operator.inputs:

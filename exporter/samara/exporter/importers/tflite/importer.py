@@ -15,6 +15,7 @@ from samara.exporter.importers.common.inputs import (
 )
 from samara.exporter.importers.common.operand import Poison
 from samara.exporter.importers.common.problems import Diagnosis, Problem
+from samara.exporter.importers.tflite import exact as _exact  # noqa: F401  (registers exact converters)
 from samara.exporter.importers.tflite import handlers as _handlers  # noqa: F401  (registers the converters)
 from samara.exporter.importers.tflite import tensors
 from samara.exporter.importers.tflite.element_types import import_dtype

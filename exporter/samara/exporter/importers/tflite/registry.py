@@ -23,6 +23,7 @@ class Rule:
 
 _RULES: dict[str, Rule] = {}
 _CUSTOM: dict[str, Rule] = {}
+_EXACT: dict[str, Handler] = {}
 
 
 def tflite_op(*names: str, newest: int = 1, custom: bool = False) -> Callable[[Handler], Handler]:
@@ -37,6 +38,30 @@ def tflite_op(*names: str, newest: int = 1, custom: bool = False) -> Callable[[H
         return handler
 
     return register
+
+
+def exact_op(*names: str) -> Callable[[Handler], Handler]:
+    """Register a function that converts the named builtin operators in TFLite's own integers.
+
+    It returns the results as they are stored, or NotImplemented to leave an operator to its other converter.
+    """
+
+    def register(handler: Handler) -> Handler:
+        for name in names:
+            _EXACT[name] = handler
+        return handler
+
+    return register
+
+
+def find_exact(name: str) -> Handler | None:
+    """The converter of a builtin operator in TFLite's own integers, or None."""
+    return _EXACT.get(name)
+
+
+def exact_operators() -> tuple[str, ...]:
+    """Names of the builtin operators that can keep TFLite's own integers, sorted."""
+    return tuple(sorted(_EXACT))
 
 
 def find_rule(name: str, custom: bool = False) -> Rule | None:

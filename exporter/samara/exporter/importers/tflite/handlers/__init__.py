@@ -3,6 +3,7 @@
 
 from samara.exporter.importers.tflite.handlers import control as control
 from samara.exporter.importers.tflite.handlers import indexing as indexing
+from samara.exporter.importers.tflite.handlers import lstm as lstm
 from samara.exporter.importers.tflite.handlers import movement as movement
 from samara.exporter.importers.tflite.handlers import pointwise as pointwise
 from samara.exporter.importers.tflite.handlers import products as products

@@ -205,7 +205,8 @@ def conv_3d_transpose(ctx: OperatorContext) -> Any:
 # ---- pools
 
 
-def _pool_window(ctx: OperatorContext, x: Value) -> dict[str, Any]:
+def pool_window(ctx: OperatorContext, x: Value) -> dict[str, Any]:
+    """Attributes of a pool over x."""
     if x.type.rank != 4:
         raise ctx.wrong(f"input 0 is {x.type}, expected rank 4")
     kernel = [ctx.option("filter_height"), ctx.option("filter_width")]
@@ -219,14 +220,14 @@ def _pool_window(ctx: OperatorContext, x: Value) -> dict[str, Any]:
 @tflite_op("MAX_POOL_2D", newest=3)
 def max_pool_2d(ctx: OperatorContext) -> Any:
     x = ctx.value(0)
-    return ctx.activated("max_pool", x, **_pool_window(ctx, x))
+    return ctx.activated("max_pool", x, **pool_window(ctx, x))
 
 
 @tflite_op("AVERAGE_POOL_2D", newest=3)
 def average_pool_2d(ctx: OperatorContext) -> Any:
     """The mean of what lies in x; padding does not count."""
     x = ctx.value(0)
-    return ctx.activated("avg_pool", x, extend=[0, 0], **_pool_window(ctx, x))
+    return ctx.activated("avg_pool", x, extend=[0, 0], **pool_window(ctx, x))
 
 
 @tflite_op("L2_POOL_2D")
@@ -234,5 +235,5 @@ def l2_pool_2d(ctx: OperatorContext) -> Any:
     """The root of the mean of squares; padding does not count."""
     x = ctx.value(0)
     squares = ctx.emit("mul", x, x)
-    mean = ctx.emit("avg_pool", squares, extend=[0, 0], **_pool_window(ctx, x))
+    mean = ctx.emit("avg_pool", squares, extend=[0, 0], **pool_window(ctx, x))
     return ctx.activated("sqrt", mean)

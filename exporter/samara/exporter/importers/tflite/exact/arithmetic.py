@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators of two quantized operands in TFLite's integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from samara.exporter.importers.tflite.context import OperatorContext
+from samara.exporter.importers.tflite.exact.fixed_point import Fixed, requantized, scaled
+from samara.exporter.importers.tflite.exact.quantized import (
+    BYTES,
+    are_whole,
+    centred,
+    is_whole,
+    looked_up,
+    result_of,
+    scale_of,
+    zero_of,
+)
+from samara.exporter.importers.tflite.registry import Handler, exact_op
+from samara.exporter.ir.program import Value
+from samara.exporter.types import DType
+
+
+def _common(ctx: OperatorContext, index: int, fixed: Fixed, left: int) -> Value:
+    """(q - zero point) * 2^left times a multiplier below 1, int64."""
+    tensor = ctx.tensor(index)
+    if tensor.type in BYTES:
+        steps = np.arange(-128, 128, dtype=np.int64) - zero_of(tensor)
+        return looked_up(ctx, index, fixed.times(steps << left))
+    shifted = ctx.emit("mul", centred(ctx, index, DType.I64), ctx.const(np.int64(1 << left)))
+    return scaled(ctx, shifted, fixed)
+
+
+def _halves(ctx: OperatorContext) -> tuple[float, Fixed, Fixed]:
+    """(twice the larger scale of the inputs, the inputs' scales in units of it)."""
+    a, b = (scale_of(ctx.tensor(i)) for i in (0, 1))
+    twice = float(np.float32(2) * max(a, b))
+    return twice, Fixed.of(float(a) / twice), Fixed.of(float(b) / twice)
+
+
+def _is_power_of_two(scale: np.float32) -> bool:
+    """Whether the logarithm of a scale is a whole number, within the tolerance of the kernels."""
+    log = float(np.log2(np.float64(scale)))
+    return abs(log - round(log)) < 1e-3
+
+
+def _has_shifts(ctx: OperatorContext) -> bool:
+    """Whether int16 operands have power-of-two scales, for which the kernels only shift."""
+    if not ctx.option("pot_scale_int16", True) or ctx.output(0).type != "INT16":
+        return False
+    return all(_is_power_of_two(scale_of(t)) for t in (ctx.tensor(0), ctx.tensor(1), ctx.output(0)))
+
+
+def _sum(op: str) -> Handler:
+    """The sum or difference of operands in units of twice the larger scale."""
+
+    def exact(ctx: OperatorContext) -> Any:
+        if not are_whole(ctx, *BYTES, "INT16") or _has_shifts(ctx):
+            return NotImplemented
+        left = 15 if ctx.output(0).type == "INT16" else 20
+        twice, *halves = _halves(ctx)
+        a, b = (_common(ctx, i, fixed, left) for i, fixed in enumerate(halves))
+        made = float(np.float32(1 << left) * scale_of(ctx.output(0)))
+        return requantized(ctx, ctx.emit(op, a, b), Fixed.of(twice / made), result_of(ctx))
+
+    return exact
+
+
+exact_op("ADD")(_sum("add"))
+exact_op("SUB")(_sum("sub"))
+
+
+@exact_op("MUL")
+def mul(ctx: OperatorContext) -> Any:
+    if not are_whole(ctx, *BYTES, "INT16"):
+        return NotImplemented
+    a, b = (scale_of(ctx.tensor(i)) for i in (0, 1))
+    product = ctx.emit("mul", centred(ctx, 0), centred(ctx, 1))
+    real = float(a * b / scale_of(ctx.output(0)))
+    return requantized(ctx, product, Fixed.of(real), result_of(ctx))
+
+
+@exact_op("SQUARED_DIFFERENCE")
+def squared_difference(ctx: OperatorContext) -> Any:
+    if not are_whole(ctx, "INT8"):
+        return NotImplemented
+    left = 7
+    twice, *halves = _halves(ctx)
+    a, b = (_common(ctx, i, fixed, left) for i, fixed in enumerate(halves))
+    d = ctx.emit("sub", a, b)
+    made = float(np.float32(1 << 2 * left) * scale_of(ctx.output(0)))
+    return requantized(ctx, ctx.emit("mul", d, d), Fixed.of(twice * twice / made), result_of(ctx))
+
+
+@exact_op("PRELU")
+def prelu(ctx: OperatorContext) -> Any:
+    """Positive steps are rescaled, negative ones multiplied by those of the slope first."""
+    if not are_whole(ctx, *BYTES):
+        return NotImplemented
+    x, slope = (scale_of(ctx.tensor(i)) for i in (0, 1))
+    made = scale_of(ctx.output(0))
+    steps = np.arange(-128, 128, dtype=np.int64) - zero_of(ctx.tensor(0))
+    same = looked_up(ctx, 0, Fixed.of(float(x / made)).times(steps))
+    wide = centred(ctx, 0)
+    product = ctx.emit("mul", wide, centred(ctx, 1))
+    sloped = scaled(ctx, product, Fixed.of(float(x * slope / made)))
+    is_negative = ctx.emit("lt", wide, ctx.const(np.int32(0)))
+    return result_of(ctx).whole(ctx, ctx.emit("where", is_negative, sloped, same))
+
+
+def _comparison(op: str, swapped: bool = False) -> Handler:
+    """Of operands in units of 2^-8 of their scales."""
+
+    def exact(ctx: OperatorContext) -> Any:
+        if not all(is_whole(ctx.tensor(i), *BYTES) for i in (0, 1)):
+            return NotImplemented
+        sides = [_common(ctx, i, Fixed.of(float(scale_of(ctx.tensor(i)))), 8) for i in (0, 1)]
+        a, b = reversed(sides) if swapped else sides
+        if op == "ne":
+            return ctx.final("logical_not", ctx.emit("eq", a, b))
+        return ctx.final(op, a, b)
+
+    return exact
+
+
+for _name, _op, _swapped in (
+    ("EQUAL", "eq", False),
+    ("NOT_EQUAL", "ne", False),
+    ("LESS", "lt", False),
+    ("LESS_EQUAL", "le", False),
+    ("GREATER", "lt", True),
+    ("GREATER_EQUAL", "le", True),
+):
+    exact_op(_name)(_comparison(_op, _swapped))
