@@ -26,6 +26,7 @@ __all__ = [
     "Weights",
     "activated",
     "joined",
+    "over_steps",
     "scanned",
     "set_state",
     "state_of",
@@ -204,6 +205,14 @@ def _swapped(e: Emitter, x: Value) -> Value:
 def to_operator_layout(ctx: OperatorContext, y: Value, time_major: bool) -> Value:
     """y [T, N, O] in the layout of the operator."""
     return y if time_major else _swapped(ctx, y)
+
+
+def over_steps(ctx: OperatorContext, w: Weights, x: Value, bias: Value | None) -> Value:
+    """x [T, N, I] times weights [G, I], plus a bias [G]: [T, N, G]."""
+    steps, batch, size = x.type.shape
+    rows = ctx.emit("reshape", x, shape=(steps * batch, size))
+    y: Value = ctx.emit("reshape", w.times(ctx, rows, bias), shape=(steps, batch, w.units))
+    return y
 
 
 def scanned(

@@ -20,6 +20,7 @@ from samara.exporter.importers.tflite.handlers.cells import (
     Weights,
     activated,
     joined,
+    over_steps,
     vector_of,
     weights_of,
 )
@@ -224,19 +225,11 @@ def _output_clip(ctx: OperatorContext, integer: Quant | None) -> tuple[float, fl
 
 def input_part(ctx: OperatorContext, cell: Cell, x: Value, aux: Value | None) -> Value:
     """The part of all gates [T, N, G * H] that depends on the input [T, N, I] alone, biases included."""
-    steps, batch, _ = x.type.shape
     bias = None if cell.norms else ctx.emit("concat", *cell.biases, axis=0)
-    y = joined(ctx, cell.w).times(ctx, _rows(ctx, x), bias)
+    y = over_steps(ctx, joined(ctx, cell.w), x, bias)
     if cell.aux and aux is not None:
-        y = ctx.emit("add", y, joined(ctx, cell.aux).times(ctx, _rows(ctx, aux)))
-    made: Value = ctx.emit("reshape", y, shape=(steps, batch, y.type.shape[-1]))
-    return made
-
-
-def _rows(ctx: OperatorContext, x: Value) -> Value:
-    steps, batch, size = x.type.shape
-    rows: Value = ctx.emit("reshape", x, shape=(steps * batch, size))
-    return rows
+        y = ctx.emit("add", y, over_steps(ctx, joined(ctx, cell.aux), aux, None))
+    return y
 
 
 def step_of(ctx: OperatorContext, cell: Cell) -> Step:
