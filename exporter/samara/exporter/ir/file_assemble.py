@@ -120,10 +120,14 @@ class Segment:
 
 
 def _place(segments: Sequence[Segment], program_bytes: int) -> tuple[list[int], int]:
+    """Where each segment begins, and the size of the file."""
+    whole = program_bytes + sum(s.size for s in segments)
+    small = whole < schema.SMALL_FILE
+    alignment = schema.TENSOR_ALIGNMENT if small else schema.SEGMENT_ALIGNMENT
     places: list[int] = []
     at = program_bytes
     for segment in segments:
-        at = _up(at, schema.SEGMENT_ALIGNMENT)
+        at = _up(at, alignment)
         places.append(at)
         at += segment.size
     return places, at

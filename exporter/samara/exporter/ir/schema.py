@@ -21,6 +21,7 @@ RUNTIME_VERSION: Final = (0, 11, 0)  # of samara.h: the newest file that can be 
 IDENTIFIER: Final = b"SMRA"
 HEADER_BYTES: Final = 64
 SEGMENT_ALIGNMENT: Final = 16384
+SMALL_FILE: Final = 1 << 20  # bytes; in smaller files segments are aligned as tensors are
 TENSOR_ALIGNMENT: Final = 64
 MAX_PROGRAM_BYTES: Final = 256 << 20
 SUM_BYTES: Final = 1 << 20  # of a segment per checksum
