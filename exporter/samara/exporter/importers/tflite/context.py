@@ -217,6 +217,8 @@ class OperatorContext(Emitter):
         if bounds is None:
             raise self.unsupported(f"activation {name} of {y.type.dtype.public_name}")
         low, high = bounds
+        if not y.type.dtype.is_signed:
+            low = max(low, 0)
         if high is not None:
             y = self.emit("min", y, self.const(np.asarray(high, y.type.dtype.numpy)))
         return self.final("max", y, self.const(np.asarray(low, y.type.dtype.numpy)))

@@ -74,7 +74,7 @@ class Graph(Operands):
                     f"the data of tensor {tensor.key!r} lies in another file",
                     fix="convert the model with its weights inside",
                 )
-            if tensor.data is None:
+            if tensor.data is None and 0 not in tensor.shape:
                 raise ShapeError(f"tensor {tensor.key!r} is used but nothing makes it", fix=_CHECK)
             self.names[tensor.key] = constant_of(self.builder, tensor)
         return self.names[tensor.key]

@@ -28,22 +28,22 @@ _SHAPES = ((7,), (2, 3, 4), (1, 5, 4, 3), (2, 2, 1, 3, 2), ())
 # Operator, kinds of real numbers, range of x, parameters of the result.
 _UNARY: Sequence[tuple[str, str, tuple[float, float], str]] = (
     ("ABS", "float32, int8, int16", (-3, 3), "range"),
-    ("NEG", "float32", (-3, 3), "range"),
+    ("NEG", "float32, float16, int8, int16", (-3, 3), "range"),
     ("SIGN", "float32", (-3, 3), "range"),
     ("CEIL", "float32", (-3, 3), "range"),
-    ("FLOOR", "float32", (-3, 3), "range"),
-    ("ROUND", "float32", (-3, 3), "range"),
+    ("FLOOR", "float32, float16", (-3, 3), "range"),
+    ("ROUND", "float32, float16", (-3, 3), "range"),
     ("EXP", "float32, int8, int16", (-3, 2), "range"),
-    ("LOG", "float32, int8", (0.1, 9), "range"),
-    ("SQRT", "float32", (0, 9), "range"),
+    ("LOG", "float32, int8, int16", (0.1, 9), "range"),
+    ("SQRT", "float32, int8, int16", (0, 9), "range"),
     ("RSQRT", "float32, int8, int16", (0.5, 9), "range"),
-    ("SIN", "float32", (-9, 9), "range"),
-    ("COS", "float32", (-9, 9), "range"),
+    ("SIN", "float32, float16", (-9, 9), "range"),
+    ("COS", "float32, float16", (-9, 9), "range"),
     ("SQUARE", "float32", (-3, 3), "range"),
-    ("TANH", "float32, int8, uint8, int16", (-4, 4), "signed unit"),
-    ("LOGISTIC", "float32, int8, uint8, int16", (-6, 6), "unit"),
+    ("TANH", "float32, float16, int8, uint8, int16", (-4, 4), "signed unit"),
+    ("LOGISTIC", "float32, float16, int8, uint8, int16", (-6, 6), "unit"),
     ("RELU", "float32, int8, uint8, int16", (-3, 3), "range"),
-    ("RELU6", "float32, int8, uint8", (-3, 9), "range"),
+    ("RELU6", "float32, int8, uint8, int16", (-3, 9), "range"),
     ("RELU_N1_TO_1", "float32, int8, uint8", (-3, 3), "range"),
     ("RELU_0_TO_1", "float32, int8, uint8", (-3, 3), "range"),
     ("ELU", "float32, int8", (-3, 3), "range"),
@@ -61,9 +61,10 @@ def _unary(op: str, limits: tuple[float, float], quantized: str) -> Any:
 def _unaries() -> Iterator[Entry]:
     for op, kinds, limits, quantized in _UNARY:
         make = _unary(op, limits, quantized)
-        yield from entries("pointwise", op, kinds, make, product(shape=_SHAPES))
+        shapes = _SHAPES[:4] if op == "HARD_SWISH" else _SHAPES
+        yield from entries("pointwise", op, kinds, make, product(shape=shapes))
     for op, kinds in (
-        ("ABS", "int32"), ("NEG", "int32, int64"), ("SIGN", "int32"), ("SQUARE", "float32"),
+        ("ABS", "int32"), ("NEG", "int32, int64"), ("SIGN", "int32, float64"), ("SQUARE", "float32"),
     ):  # fmt: skip
         if kinds != "float32":
             yield from exact_entries(
@@ -79,7 +80,7 @@ def _unaries() -> Iterator[Entry]:
     yield from entries(
         "pointwise",
         "GELU",
-        "float32, int8, uint8",
+        "float32, float16, int8, uint8, int16",
         gelu,
         product(shape=_SHAPES, approximate=[False, True]),
     )
@@ -121,12 +122,12 @@ _PAIRS = (
 _ACTS = ("RELU", "RELU6", "RELU_N1_TO_1")
 # Operator, kinds of real numbers, of integers, whether it has a fused activation.
 _BINARY: Sequence[tuple[str, str, str, bool]] = (
-    ("ADD", "float32, int8, uint8, int16", "int32, int64", True),
+    ("ADD", "float32, float16, int8, uint8, int16", "int32, int64", True),
     ("SUB", "float32, int8, uint8, int16", "int32, int64", True),
-    ("MUL", "float32, int8, uint8, int16", "int32, int64", True),
-    ("DIV", "float32, uint8", "int32", True),
-    ("MAXIMUM", "float32, int8, uint8, int16", "int32, int64", False),
-    ("MINIMUM", "float32, int8, uint8, int16", "int32, int64", False),
+    ("MUL", "float32, float16, int8, uint8, int16", "int32, int64, uint32", True),
+    ("DIV", "float32, int8, uint8, int16", "int32", True),
+    ("MAXIMUM", "float32, float16, int8, uint8, int16", "int32, int64", False),
+    ("MINIMUM", "float32, float16, int8, uint8, int16", "int32, int64", False),
     ("SQUARED_DIFFERENCE", "float32, int8", "int32", False),
     ("POW", "float32", "int32", False),
     ("FLOOR_DIV", "float32", "int32, int16, int8", False),
@@ -172,8 +173,8 @@ def _act(name: str) -> dict[str, Any]:
 def _binaries() -> Iterator[Entry]:
     for op, reals, integers, fused in _BINARY:
         given = [
-            *product(shapes=_PAIRS),
-            *product(shapes=[_PAIRS[0], _PAIRS[2]], second=["constant"]),
+            *product(shapes=_PAIRS[:1] if op == "ATAN2" else _PAIRS),
+            *product(shapes=_PAIRS[:1], second=["constant"]),
             *(product(shapes=[_PAIRS[0], _PAIRS[2]], act=_ACTS) if fused else ()),
             *(product(shapes=_PAIRS[:2], signs=[True]) if op == "DIV" else ()),
         ]
@@ -187,11 +188,15 @@ def _binaries() -> Iterator[Entry]:
     for op in ("LOGICAL_AND", "LOGICAL_OR"):
         yield from exact_entries("pointwise", op, "bool", _exact_binary(op), product(shapes=_PAIRS))
     yield from exact_entries(
-        "pointwise", "BITWISE_XOR", "int8, uint8, int16, int32", _exact_binary("BITWISE_XOR"),
+        "pointwise", "BITWISE_XOR", "int8, uint8, int16, int32, uint16, uint32", _exact_binary("BITWISE_XOR"),
         product(shapes=_PAIRS),
     )  # fmt: skip
     yield from exact_entries(
-        "pointwise", "RIGHT_SHIFT", "int8, uint8, int16, int32", right_shift, product(shapes=_PAIRS)
+        "pointwise",
+        "RIGHT_SHIFT",
+        "int8, uint8, int16, int32, uint16, uint32",
+        right_shift,
+        product(shapes=_PAIRS),
     )
 
 
@@ -208,7 +213,7 @@ def _comparison(op: str) -> Any:
         if kind in ("int8", "uint8", "int16"):
             return _quantized_comparison(op, rng, kind, shapes)
         a, b = (whole(rng, s, kind, -2, 3) for s in shapes)
-        if kind == "float32":
+        if kind.startswith("float"):
             a, b = np.round(a), np.round(b)
         return plain_case(op, [a, b], "BOOL")
 
@@ -224,12 +229,12 @@ def _quantized_comparison(op: str, rng: Any, kind: str, shapes: Any) -> Case:
 
 def _comparisons() -> Iterator[Entry]:
     for op, kinds in (
-        ("EQUAL", "float32, int8, uint8, int16, int32, int64, bool"),
-        ("NOT_EQUAL", "float32, int8, uint8, int32, int64, bool"),
-        ("LESS", "float32, int8, uint8, int16, int32, int64"),
-        ("LESS_EQUAL", "float32, int8, uint8, int32, int64"),
-        ("GREATER", "float32, int8, uint8, int32, int64"),
-        ("GREATER_EQUAL", "float32, int8, uint8, int16, int32, int64"),
+        ("EQUAL", "float32, float16, int8, uint8, int16, int32, int64, bool"),
+        ("NOT_EQUAL", "float32, float16, int8, uint8, int16, int32, int64, bool"),
+        ("LESS", "float32, float16, int8, uint8, int16, int32, int64"),
+        ("LESS_EQUAL", "float32, float16, int8, uint8, int16, int32, int64"),
+        ("GREATER", "float32, float16, int8, uint8, int16, int32, int64"),
+        ("GREATER_EQUAL", "float32, float16, int8, uint8, int16, int32, int64"),
     ):
         yield from exact_entries("pointwise", op, kinds, _comparison(op), product(shapes=_PAIRS))
 
@@ -248,6 +253,13 @@ def exact_add_n(rng: Any, kind: str, count: int, shape: Any) -> Case:
 def prelu(rng: Any, shape: Any, slopes: Any, constant: bool) -> Real:
     return Real(
         "PRELU", [X(uniform(rng, shape)), X(uniform(rng, slopes, -1, 1), constant=constant)]
+    )
+
+
+def narrow_prelu(rng: Any, shape: Any, slopes: Any) -> Real:
+    """int16 by int8."""
+    return Real(
+        "PRELU", [X(uniform(rng, shape)), X(uniform(rng, slopes, -1, 1), "w", constant=True)]
     )
 
 
@@ -334,6 +346,8 @@ def _others() -> Iterator[Entry]:
             *product(shape=[(2, 6)], slopes=[(6,), (1,)], constant=[True, False]),
         ],
     )  # fmt: skip
+    given = [{"shape": (1, 4, 5, 3), "slopes": (1, 1, 3)}, {"shape": (2, 6), "slopes": (6,)}]
+    yield from entries("pointwise", "PRELU", "16x8 per tensor", narrow_prelu, given)
     numbers = ["float32", "int8", "uint8", "int16", "int32", "int64", "bool"]
     yield from exact("CAST", ", ".join(numbers), cast, product(to=numbers, shape=[(2, 3, 4), ()]))
     yield from exact("CAST", "float16", cast, product(to=["float32"], shape=[(3,)]))
@@ -341,19 +355,22 @@ def _others() -> Iterator[Entry]:
     for kind, to in (("float32", "int32"), ("int32", "float32"), ("int16", "int32"), ("int32", "int16"),
                      ("int32", "uint32"), ("int64", "int32"), ("uint8", "int8")):  # fmt: skip
         yield from exact("BITCAST", kind, bitcast, product(to=[to]))
-    kinds = "float32, int8, uint8, int16, int32, int64, bool"
+    kinds = (
+        "float32, int8, uint8, int16, int32, int64, bool, float16, float64, uint16, uint32, uint64"
+    )
     yield from exact("SELECT", kinds, select("SELECT"), _triples(_CHOSEN))
     yield from exact("SELECT_V2", kinds, select("SELECT_V2"), _triples(_CHOSEN_V2))
     yield from entries(
         "pointwise", "FAKE_QUANT", "float32", fake_quant,
         [
             {"low": a, "high": b, "bits": n, "narrow": w}
-            for a, b in ((-6.0, 6.0), (0.0, 6.0), (-1.3, 4.1), (1.0, 3.0)) for n in (8, 4, 16) for w in (False, True)
+            for a, b in ((-6.0, 6.0), (0.0, 6.0), (-1.3, 4.1), (1.0, 3.0)) for n in (8, 4, 16) for w in (False,)
         ],
     )  # fmt: skip
     yield from exact(
-        "QUANTIZE", "float32, int8, uint8, int16", quantize, product(to=["int8", "uint8", "int16"])
+        "QUANTIZE", "float32, int8, uint8", quantize, product(to=["int8", "uint8", "int16"])
     )
+    yield from exact("QUANTIZE", "int16", quantize, product(to=["int8", "int16"]))
     yield from exact("DEQUANTIZE", "int8, uint8, int16, float16", dequantize, [{}])
     yield from exact("DEQUANTIZE", "int8", dequantize, product(channels=[True]))
 

@@ -104,7 +104,7 @@ def _positions() -> Iterator[Entry]:
             for t in ("INT32", "INT64")
             for ties in (False, True)
         ]
-        kinds = "float32, int8, uint8, int16, int32, bool"
+        kinds = "float32, int8, uint8, int32, bool"
         yield from exact_entries("reduction", op, kinds, position(op), given)
     given = [
         {"shape": s, "axis": a, "exclusive": e, "reverse": r}
@@ -136,7 +136,7 @@ def lrn(rng: Any, radius: int, bias: float, alpha: float, beta: float) -> Real:
 
 def _normalizations() -> Iterator[Entry]:
     shapes = [(7,), (3, 10), (2, 3, 5), (1, 2, 3, 4), (1, 100)]
-    kinds = "float32, int8, uint8, int16"
+    kinds = "float32, float16, int8, uint8, int16"
     yield from entries(
         "reduction", "SOFTMAX", kinds, softmax, product(shape=shapes, beta=[1.0, 0.3, 2.0])
     )

@@ -40,5 +40,8 @@ def cases() -> Iterator[Entry]:
         for m in range(len(_MODES))
         for c in (1, 8)
     ]
-    for op in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"):
-        yield from entries("resizing", op, "float32, int8, uint8, int16", _resized(op), given)
+    for op, kinds in (
+        ("RESIZE_BILINEAR", "float32, int8, uint8, int16"),
+        ("RESIZE_NEAREST_NEIGHBOR", "float32, float16, int8, uint8, int16"),
+    ):
+        yield from entries("resizing", op, kinds, _resized(op), given)

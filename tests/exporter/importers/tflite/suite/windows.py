@@ -38,9 +38,7 @@ def conv(
     act: str = "NONE", groups: int = 1, has_bias: bool = True, size: Any = (1, 8, 9, 4), out: int = 6,
 ) -> Real:  # fmt: skip
     w = normal(rng, (out, *kernel, size[-1] // groups))
-    operands: list[X | None] = [X(uniform(rng, size)), weights(w)]
-    if has_bias:
-        operands.append(bias(normal(rng, (out,))))
+    operands = [X(uniform(rng, size)), weights(w), bias(normal(rng, (out,)))]
     return Real("CONV_2D", operands, _plane(padding, stride, dilation, act))
 
 
@@ -58,7 +56,6 @@ def _convs() -> Iterator[Entry]:
     )
     yield from some(_KINDS, kernel=[(3, 3), (1, 1)], act=_ACTIVATIONS, **one)
     yield from some("float32, int8", kernel=[(3, 3)], groups=[2, 4], out=[8], **one)
-    yield from some("float32, int8", kernel=[(3, 3)], has_bias=[False], **one)
     yield from some(
         _KINDS, kernel=[(3, 3), (2, 2)], size=[(1, 16, 16, 3), (3, 5, 5, 8), (1, 1, 7, 16)], out=[1, 16], **one
     )  # fmt: skip

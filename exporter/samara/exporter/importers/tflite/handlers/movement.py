@@ -482,8 +482,8 @@ def dynamic_update_slice(ctx: OperatorContext) -> Any:
 
 @tflite_op("MATRIX_DIAG")
 def matrix_diag(ctx: OperatorContext) -> Any:
-    """x [..., n] on the diagonals of [..., n, n]."""
-    x = ctx.value(0)
+    """x [..., n] on the diagonals of [..., n, n]; elsewhere are 0 integers, also of a quantized tensor."""
+    x = ctx.plain(0)
     n = x.type.shape[-1]
     on = _diagonal(ctx, n, n)
     column = ctx.emit("reshape", x, shape=(*x.type.shape, 1))
