@@ -236,9 +236,7 @@ def _fits(value: Any, kind: Kind) -> bool:
     if kind is Kind.STRING:
         return isinstance(value, str)
     if kind.is_scalar:
-        return isinstance(value, int | float) and (
-            kind is Kind.F32 or isinstance(value, int)
-        )
+        return isinstance(value, int | float) and (kind is Kind.F32 or isinstance(value, int))
     return isinstance(value, list | tuple)
 
 

@@ -124,7 +124,7 @@ _ACTS = ("RELU", "RELU6", "RELU_N1_TO_1")
 _BINARY: Sequence[tuple[str, str, str, bool]] = (
     ("ADD", "float32, float16, int8, uint8, int16", "int32, int64", True),
     ("SUB", "float32, int8, uint8, int16", "int32, int64", True),
-    ("MUL", "float32, float16, int8, uint8, int16", "int32, int64, uint32", True),
+    ("MUL", "float32, float16, int8, uint8, int16", "int32, int64", True),
     ("DIV", "float32, int8, uint8, int16", "int32", True),
     ("MAXIMUM", "float32, float16, int8, uint8, int16", "int32, int64", False),
     ("MINIMUM", "float32, float16, int8, uint8, int16", "int32, int64", False),
@@ -185,6 +185,9 @@ def _binaries() -> Iterator[Entry]:
                 *(product(shapes=_PAIRS[:1], act=_ACTS) if fused else ()),
             ]
             yield from exact_entries("pointwise", op, integers, _exact_binary(op), given)
+    yield from exact_entries(
+        "pointwise", "MUL", "uint32", _exact_binary("MUL"), product(shapes=_PAIRS)
+    )
     for op in ("LOGICAL_AND", "LOGICAL_OR"):
         yield from exact_entries("pointwise", op, "bool", _exact_binary(op), product(shapes=_PAIRS))
     yield from exact_entries(
