@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.exporter.importers.tflite.suite.collection import suite
 from tools import tflite_score as tool
 from tools.score_workers import Failure
 
@@ -16,7 +17,8 @@ NAME = "RELU float32 shape=7"
 
 
 def test_results() -> None:
-    right = tool.result_of(NAME, {"verdict": "right", "reference": {"elements": 7, "differ": 1, "most": 2}})  # fmt: skip
+    steps = {"elements": 7, "differ": 1, "most": 2}
+    right = tool.result_of(NAME, {"verdict": "right", "reference": steps})
     assert (right.op, right.kind, right.group, right.verdict) == (
         "RELU",
         "float32",
@@ -33,7 +35,7 @@ def test_an_error_that_nobody_raised_on_purpose(monkeypatch: pytest.MonkeyPatch)
         raise KeyError("lost")
 
     monkeypatch.setattr(tool, "judged", broken)
-    found = tool.judged_safely(tool.suite()[NAME])
+    found = tool.judged_safely(suite()[NAME])
     assert found == {"verdict": "crash", "reason": "KeyError: 'lost'"}
 
 

@@ -184,12 +184,16 @@ def _hybrid(real: Real, most: int = 127) -> Case:
     inputs: list[T | None] = []
     for x in real.operands:
         if x is None or x.role != "w":
-            inputs.append(x and _tensor(x, x.data if x.role == "=" else x.data.astype(np.float32)))
+            inputs.append(None if x is None else _tensor(x, _in_float(x)))
             continue
         inputs.append(_weights(x, per_channel=True, most=most)[0])
     tensors = [T(kind="FLOAT32", shape=()) for _ in range(real.results)]
     size = np.abs(_results(real)[0]).max()
     return _case(real, inputs, tensors, atol=0.03 * float(size) + 1e-5, rtol=0.03)
+
+
+def _in_float(x: X) -> Array:
+    return x.data if x.role == "=" else x.data.astype(np.float32)
 
 
 def _weights(x: X, per_channel: bool, most: int = 127) -> tuple[T, Array]:

@@ -120,7 +120,7 @@ def cases() -> Iterator[Entry]:
     def some(op: str, kinds: str, make: Any, given: Any) -> Iterator[Entry]:
         return exact_entries("indexing", op, kinds, make, given)
 
-    given = [
+    given: Any = [
         *product(shape=[(5, 3), (4,)], count=[(2,), (), (2, 3)], axis=[0]),
         *product(shape=[(2, 4, 3)], count=[(3,), (2, 2)], axis=[1, -1]),
         *product(shape=[(5, 3)], count=[(2,)], axis=[0], wide=[True]),

@@ -79,7 +79,7 @@ def _shapes_ops() -> Iterator[Entry]:
     def some(op: str, make: Any, given: Any, kinds: str = ANY) -> Iterator[Entry]:
         return exact_entries("movement", op, kinds, make, given)
 
-    shapes = [
+    shapes: Any = [
         ((2, 3, 4), (6, 4)),
         ((2, 3, 4), (-1, 2)),
         ((4,), (2, 1, 2)),
@@ -94,7 +94,7 @@ def _shapes_ops() -> Iterator[Entry]:
     shapes = [((1, 3, 1, 2), ()), ((1, 3, 1, 2), (0,)), ((1, 3, 1, 2), (2, -4)), ((1, 1), ())]
     yield from some("SQUEEZE", squeeze, [{"shape": a, "axes": b} for a, b in shapes])
     yield from some("EXPAND_DIMS", expand_dims, product(shape=[(2, 3), (4,)], axis=[0, 1, -1, -2]))
-    orders = [
+    orders: Any = [
         ((2, 3), (1, 0)), ((2, 3, 4), (2, 0, 1)), ((2, 3, 4, 5), (0, 2, 1, 3)), ((2, 3, 4, 5), (0, 3, 1, 2)),
         ((2, 3, 2, 2, 3), (4, 0, 2, 1, 3)), ((2, 1, 2, 3, 1, 2), (5, 3, 1, 0, 2, 4)), ((2, 3, 4), (0, -1, 1)),
     ]  # fmt: skip
@@ -146,7 +146,7 @@ def split(rng: Any, kind: str, shape: Any, axis: int, count: int) -> Case:
 
 
 def split_v(rng: Any, kind: str, sizes: Any, axis: int) -> Case:
-    given = [np.array(sizes, np.int32), np.array(axis, np.int32)]
+    given: Any = [np.array(sizes, np.int32), np.array(axis, np.int32)]
     count = len(sizes)
     return moved(rng, "SPLIT_V", kind, [(4, 6, 6)], given, {"num_splits": count}, results=count)
 
@@ -185,7 +185,7 @@ _STRIDED: Sequence[tuple[Any, Any, Any, Any, dict[str, int]]] = (
 
 def strided_slice(rng: Any, kind: str, row: int) -> Case:
     shape, begin, end, step, masks = _STRIDED[row]
-    given = [np.array(v, np.int32) for v in (begin, end, step)]
+    given: Any = [np.array(v, np.int32) for v in (begin, end, step)]
     return moved(rng, "STRIDED_SLICE", kind, [shape], given, dict(masks))
 
 
@@ -195,7 +195,7 @@ def _parts_ops() -> Iterator[Entry]:
 
     numbers = "float32, int8, uint8, int16, int32, int64"
     three = [(2, 3, 4), (2, 1, 4), (2, 2, 4)]
-    given = [
+    given: Any = [
         *product(shapes=[three], axis=[1, -2]), *product(shapes=[[(3,), (2,)]], axis=[0]),
         *product(shapes=[[(1, 2, 2, 3), (1, 2, 2, 5)]], axis=[3]), *product(shapes=[[(2, 3)]], axis=[0]),
         *product(shapes=[[(2, 2)] * 5], axis=[0, 1]),
@@ -221,7 +221,7 @@ def _parts_ops() -> Iterator[Entry]:
     yield from some(
         "SPLIT_V", split_v, product(sizes=[(1, 3, 2), (2, -1), (6,), (5, 1)], axis=[1, -1]), numbers
     )
-    cuts = [
+    cuts: Any = [
         ((6,), (1,), (3,)), ((6,), (2,), (-1,)), ((4, 5), (1, 0), (2, 5)), ((2, 3, 4), (0, 1, 1), (-1, 2, -1)),
         ((1, 4, 4, 3), (0, 1, 1, 0), (1, 2, 2, 3)), ((2, 2, 3, 2, 2), (0, 1, 1, 0, 1), (2, 1, 2, 2, 1)),
     ]  # fmt: skip
@@ -233,7 +233,7 @@ def _parts_ops() -> Iterator[Entry]:
 
 
 def pad(rng: Any, kind: str, pads: Any) -> Case:
-    rows = np.array(pads, np.int32)
+    rows: Any = np.array(pads, np.int32)
     return moved(rng, "PAD", kind, [tuple(range(2, 2 + len(pads)))], [rows])
 
 
@@ -286,7 +286,7 @@ def _repeat_ops() -> Iterator[Entry]:
     def some(op: str, make: Any, given: Any, kinds: str = ANY) -> Iterator[Entry]:
         return exact_entries("movement", op, kinds, make, given)
 
-    rows = [
+    rows: Any = [
         ((1, 2),),
         ((0, 1), (2, 0)),
         ((0, 0), (1, 1), (2, 1), (0, 0)),
@@ -299,7 +299,7 @@ def _repeat_ops() -> Iterator[Entry]:
     yield from some(
         "MIRROR_PAD", mirror_pad, product(pads=rows, mode=["REFLECT", "SYMMETRIC"]), ALL
     )
-    shapes = [((2, 3), (2, 1)), ((3,), (4,)), ((1, 2, 1, 2), (2, 1, 3, 2)), ((2, 2), (0, 2))]
+    shapes: Any = [((2, 3), (2, 1)), ((3,), (4,)), ((1, 2, 1, 2), (2, 1, 3, 2)), ((2, 2), (0, 2))]
     yield from some("TILE", tile, [{"shape": a, "repeats": b} for a, b in shapes])
     shapes = [
         ((3,), (2, 3)),
@@ -311,7 +311,7 @@ def _repeat_ops() -> Iterator[Entry]:
     yield from some("BROADCAST_TO", broadcast_to, [{"shape": a, "to": b} for a, b in shapes])
     yield from some("FILL", fill, product(shape=[(2, 3), (4,), (0, 2), ()], wide=[False, True]))
     yield from some("ZEROS_LIKE", zeros_like, product(shape=[(2, 3), ()]), "float32, int32, int64")
-    given = [
+    given: Any = [
         {"shape": a, "axes": b}
         for a, b in (((5,), (0,)), ((2, 3, 4), (1,)), ((2, 3, 4), (0, 1)), ((2, 3), (-1,)))
     ]
@@ -336,12 +336,12 @@ def blocks(op: str) -> Any:
 
 
 def space_to_batch(rng: Any, kind: str, shape: Any, block: Any, pads: Any) -> Case:
-    given = [np.array(block, np.int32), np.array(pads, np.int32)]
+    given: Any = [np.array(block, np.int32), np.array(pads, np.int32)]
     return moved(rng, "SPACE_TO_BATCH_ND", kind, [shape], given)
 
 
 def batch_to_space(rng: Any, kind: str, shape: Any, block: Any, crops: Any) -> Case:
-    given = [np.array(block, np.int32), np.array(crops, np.int32)]
+    given: Any = [np.array(block, np.int32), np.array(crops, np.int32)]
     return moved(rng, "BATCH_TO_SPACE_ND", kind, [shape], given)
 
 
@@ -375,7 +375,7 @@ def _block_ops() -> Iterator[Entry]:
     numbers = "float32, int8, uint8, int32, int64"
     for op in ("SPACE_TO_DEPTH", "DEPTH_TO_SPACE"):
         yield from some(op, blocks(op), product(block=[1, 2, 3]), numbers)
-    rows = [
+    rows: Any = [
         ((1, 4, 6, 2), (2, 3), ((0, 0), (0, 0))), ((2, 3, 4, 1), (2, 2), ((1, 0), (2, 0))),
         ((1, 4, 3), (2,), ((1, 1),)),
     ]  # fmt: skip
@@ -393,7 +393,7 @@ def _block_ops() -> Iterator[Entry]:
         batch_to_space,
         [{"shape": a, "block": b, "crops": c} for a, b, c in rows],
     )
-    given = [
+    given: Any = [
         {"shape": a, "by": b} for a, b in (((3,), (2,)), ((2, 3), (1, 3)), ((2, 2, 3), (2, 2, 1)))
     ]
     yield from some("DILATE", dilate, given)
@@ -407,7 +407,7 @@ def _block_ops() -> Iterator[Entry]:
         ((4, 4), (2, 3), (1, 3)),
         ((4, 4), (2, 2), (-1, 9)),
         ((2, 3, 4), (1, 3, 2), (1, 0, 2)),
-    ]  # type: ignore[list-item]
+    ]
     yield from some(
         "DYNAMIC_UPDATE_SLICE", update_slice, [{"shape": a, "update": b, "start": c} for a, b, c in rows],
     )  # fmt: skip
@@ -426,7 +426,7 @@ def rank(rng: Any, kind: str, shape: Any) -> Case:
 
 
 def range_(rng: Any, kind: str, start: float, limit: float, delta: float) -> Case:
-    given = [np.asarray(v, kind) for v in (start, limit, delta)]
+    given: Any = [np.asarray(v, kind) for v in (start, limit, delta)]
     return plain_case("RANGE", given, KINDS[kind])
 
 
@@ -444,11 +444,11 @@ def _size_ops() -> Iterator[Entry]:
         product(shape=[(2, 3), (0, 4, 1)], wide=[False, True]),
     )
     yield from some("RANK", rank, product(shape=[(2, 3), (), (0, 4, 1)]))
-    rows = [(0, 5, 1), (2, 11, 3), (9, 1, -2)]
-    given = [{"start": a, "limit": b, "delta": c} for a, b, c in rows]
+    rows: Any = [(0, 5, 1), (2, 11, 3), (9, 1, -2)]
+    given: Any = [{"start": a, "limit": b, "delta": c} for a, b, c in rows]
     yield from some("RANGE", range_, given, "float32, int32, int64")
     yield from some("RANGE", range_, [{"start": 0.5, "limit": 2.2, "delta": 0.25}], "float32")
-    rows = [((2, 3), (3,)), ((1,), (4, 5)), ((2, 1, 3), (4, 1)), ((3,), (3,))]  # type: ignore[list-item]
+    rows = [((2, 3), (3,)), ((1,), (4, 5)), ((2, 1, 3), (4, 1)), ((3,), (3,))]
     yield from some(
         "BROADCAST_ARGS", broadcast_args, [{"a": a, "b": b} for a, b in rows], "int32, int64"
     )
