@@ -10,6 +10,7 @@ from samara.exporter.importers.common.operand import Operand, Poison
 from samara.exporter.importers.common.problems import MALFORMED, Problem, malformed
 from samara.exporter.importers.common.scope import Operands
 from samara.exporter.importers.tflite.context import OperatorContext
+from samara.exporter.importers.tflite.element_types import import_dtype
 from samara.exporter.importers.tflite.limits import limit_of
 from samara.exporter.importers.tflite.model import NO_TENSOR, Model, Operator, Subgraph, Tensor
 from samara.exporter.importers.tflite.registry import Rule, find_rule
@@ -103,6 +104,7 @@ class Graph(Operands):
                     raise UnsupportedError(
                         f"output {self.tensor(index).key!r} is a resource", fix="read it first"
                     )
+                import_dtype(self.tensor(index).type, f"output {self.tensor(index).key!r}")
                 results.append(found)
             except SamaraError as error:
                 self.record("output", self.tensor(index).key, error)

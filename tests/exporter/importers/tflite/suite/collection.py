@@ -10,12 +10,14 @@ from typing import Any, Final
 
 from tests.exporter.importers.tflite.models import Case
 from tests.exporter.importers.tflite.suite import (
+    detection,
     indexing,
     movement,
     pointwise,
     products,
     reduction,
     resizing,
+    spectra,
     windows,
 )
 from tests.exporter.importers.tflite.suite.entries import Entry
@@ -30,6 +32,8 @@ FAMILIES: Final[Mapping[str, Callable[[], Iterator[Entry]]]] = {
     "indexing": indexing.cases,
     "reduction": reduction.cases,
     "resizing": resizing.cases,
+    "detection": detection.cases,
+    "spectra": spectra.cases,
 }
 # The first version of operators whose version 1 LiteRT never had.
 _FIRST: Final = {"BROADCAST_TO": 2}
