@@ -16,7 +16,7 @@ BRIDGE_LIBRARY := pybridge/samara/pybridge/$(LIBRARY_NAME)
 C_FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' '*.hpp')
 
 .PHONY: help setup build library test demo ctest unity pytest check fmt lint types gen size \
-        asan tsan fuzz bits bench bench-ops bench-train onnx-score docs extended new-op test-op clean
+        asan tsan fuzz bits bench bench-ops bench-train onnx-score tflite-score docs extended new-op test-op clean
 
 help:  ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -93,6 +93,9 @@ bits: build  ## The same integers from every build and instruction set, as a tab
 
 onnx-score: build  ## ONNX's own test suite through the C runtime, into docs/reference/onnx-coverage.md
 	$(BIN)/python -W ignore tools/onnx_score.py --page docs/reference/onnx-coverage.md
+
+tflite-score: build  ## One-operator models against LiteRT, into docs/reference/tflite-coverage.md
+	$(BIN)/python -W ignore tools/tflite_score.py --page docs/reference/tflite-coverage.md
 
 # clang's sanitizers see more than gcc's: make asan SANITIZER_CC=clang-19. Its objects serve the
 # fuzzers too, which stand beside the tests then.

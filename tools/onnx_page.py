@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import onnx
+from tools.score_workers import table
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +49,22 @@ def page(results: Sequence[Result]) -> str:
     others = [row for row in operators if not _all_pass(row)]
     parts = [
         _HEAD.format(version=onnx.__version__, cases=len(results)),
-        _table(("category", *_HEADS), _by(results, lambda r: [r.kind], total="all")),
+        table(("category", *_HEADS), _by(results, lambda r: [r.kind], total="all")),
         "## By operator\n",
         _OPERATORS + _passing(operators),
         "The others, and the sums:\n",
-        _table(("operator", "class", *_HEADS), others),
+        table(("operator", "class", *_HEADS), others),
         "## Out of scope\n",
         "What the importer answers, with the operators and the number of cases.\n",
-        _table(("answer", "operators", "cases"), _scope_rows(results)),
+        table(("answer", "operators", "cases"), _scope_rows(results)),
     ]
     unsupported = [r for r in results if r.verdict not in ("pass", "out of scope")]
     if unsupported:
         rows = [(f"`{r.name}`", r.verdict, _reason(r)) for r in unsupported]
-        parts += ["## Not passed\n", _table(("case", "verdict", "reason"), rows)]
+        parts += ["## Not passed\n", table(("case", "verdict", "reason"), rows)]
     idle = [r for r in results if r.verdict == "pass" and r.runs == 0]
     parts += ["## No node ran\n", _IDLE]
-    parts += [_table(("reason", "cases"), _idle_rows(idle))]
+    parts += [table(("reason", "cases"), _idle_rows(idle))]
     return "\n".join(parts)
 
 
@@ -99,12 +100,6 @@ _REASONS = {
         *("Identity", "Dropout", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Cast", "CastLike"),
     ),
 }
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
-    lines += [f"| {' | '.join(str(c) for c in row)} |" for row in rows]
-    return "\n".join(lines) + "\n"
 
 
 def _counted(results: Sequence[Result]) -> list[object]:

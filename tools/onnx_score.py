@@ -9,20 +9,16 @@ inputs, so outputs come from kernels; `runs` counts the nodes that the C runtime
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
-import queue
 import re
-import subprocess
 import sys
-import threading
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import onnx
@@ -34,6 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / room) for room in ("exporter", "pybridge", ".")]
 
 from tools.onnx_page import Result, page  # noqa: E402
+from tools.score_workers import Failure, answers  # noqa: E402
 
 # The importer's reason for inputs that are sequences or optionals.
 _NO_TENSOR = "graphs hold tensors only here"
@@ -223,89 +220,21 @@ def serve() -> None:
 SERVE = (sys.executable, "-W", "ignore", __file__, "--serve")
 
 
-class Worker:
-    """A process that runs cases one after another. It is replaced when a case ends it."""
-
-    def __init__(self, timeout: float, command: Sequence[str] = SERVE) -> None:
-        self._timeout = timeout
-        self._command = command
-        self._process: subprocess.Popen[str] | None = None
-
-    def run(self, kind: str, name: str) -> Result:
-        process = self._alive()
-        assert process.stdin is not None
-        process.stdin.write(f"{kind} {name}\n")
-        process.stdin.flush()
-        line: list[str] = []
-        reader = threading.Thread(target=_read_line, args=(process.stdout, line), daemon=True)
-        reader.start()
-        reader.join(self._timeout)
-        if reader.is_alive() or not line[0]:
-            verdict = "hang" if reader.is_alive() else "crash"
-            process.kill()
-            reader.join()
-            code = self.close()
-            reason = f"no answer in {self._timeout:.0f} s" if verdict == "hang" else f"exit {code}"
-            return Result(name, kind, (), (), verdict, reason)
-        answer: dict[str, Any] = json.loads(line[0])
-        for name in ("operators", "dtypes"):
-            answer[name] = tuple(answer[name])
-        return Result(**answer)
-
-    def close(self) -> int:
-        """End the process; returns its exit status."""
-        if self._process is None:
-            return 0
-        process, self._process = self._process, None
-        process.kill()
-        code = process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-        return code
-
-    def _alive(self) -> subprocess.Popen[str]:
-        if self._process is None:
-            self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-            )
-        return self._process
-
-
-def _read_line(stream: IO[str] | None, into: list[str]) -> None:
-    assert stream is not None
-    into.append(stream.readline())
+def result_of(request: str, answer: dict[str, Any] | Failure) -> Result:
+    """The result of a "kind name" case from its worker's answer."""
+    kind, name = request.split()
+    if isinstance(answer, Failure):
+        return Result(name, kind, (), (), answer.verdict, answer.reason)
+    for field_name in ("operators", "dtypes"):
+        answer[field_name] = tuple(answer[field_name])
+    return Result(**answer)
 
 
 def score(cases: Sequence[tuple[str, str]], jobs: int, timeout: float) -> Iterator[Result]:
     """The results of (kind, name) cases, as they come."""
-    todo: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
-    done: queue.SimpleQueue[Result] = queue.SimpleQueue()
-    for case in cases:
-        todo.put(case)
-
-    def work() -> None:
-        worker = Worker(timeout)
-        try:
-            while True:
-                try:
-                    kind, name = todo.get_nowait()
-                except queue.Empty:
-                    return
-                done.put(worker.run(kind, name))
-        finally:
-            worker.close()
-
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(jobs)]
-    for thread in threads:
-        thread.start()
-    for _ in cases:
-        yield done.get()
+    requests = [f"{kind} {name}" for kind, name in cases]
+    for request, answer in answers(requests, jobs, timeout, SERVE):
+        yield result_of(request, answer)
 
 
 def main() -> int:

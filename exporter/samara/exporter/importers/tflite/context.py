@@ -110,6 +110,23 @@ class OperatorContext(Emitter):
 
     def stored(self, index: int) -> Value:
         """Input `index` as it is stored: qs8 if it is int8 or uint8 with quantization parameters."""
+        if self.is_complex(index):
+            raise self.unsupported(
+                f"input {index} is complex",
+                "only REAL, IMAG, COMPLEX_ABS and what changes shapes take complex numbers",
+            )
+        return self._made(index)
+
+    def is_complex(self, index: int) -> bool:
+        return self.tensor(index).type == "COMPLEX64"
+
+    def pair(self, index: int) -> Value:
+        """A complex input [...] as float32 [..., 2], real and imaginary parts."""
+        if not self.is_complex(index):
+            raise self.wrong(f"input {index} is {self.tensor(index).type.lower()}, not complex")
+        return self._made(index)
+
+    def _made(self, index: int) -> Value:
         found = self.operand(index)
         if isinstance(found, Handle):
             raise self.unsupported(
@@ -221,6 +238,8 @@ class OperatorContext(Emitter):
         if bounds is None:
             raise self.unsupported(f"activation {name} of {y.type.dtype.public_name}")
         low, high = bounds
+        if not y.type.dtype.is_signed:
+            low = max(low, 0)
         if high is not None:
             y = self.emit("min", y, self.const(np.asarray(high, y.type.dtype.numpy)))
         return self.final("max", y, self.const(np.asarray(low, y.type.dtype.numpy)))

@@ -86,7 +86,7 @@ class Graph(Operands):
                     f"the data of tensor {tensor.key!r} lies in another file",
                     fix="convert the model with its weights inside",
                 )
-            if tensor.data is None:
+            if tensor.data is None and 0 not in tensor.shape:
                 raise ShapeError(f"tensor {tensor.key!r} is used but nothing makes it", fix=_CHECK)
             self.names[tensor.key] = constant_of(self.builder, tensor)
         return self.names[tensor.key]
@@ -149,6 +149,7 @@ class Graph(Operands):
                     raise UnsupportedError(
                         f"output {self.tensor(index).key!r} is a resource", fix="read it first"
                     )
+                import_dtype(self.tensor(index).type, f"output {self.tensor(index).key!r}")
                 results.append(found)
             except SamaraError as error:
                 self.record("output", self.tensor(index).key, error)

@@ -28,12 +28,34 @@ _TABLES: Final = Limit(
     "its table of keys lives outside of the graph",
     "look the keys up before the model, or convert the table to a GATHER",
 )
+_RANDOM: Final = Limit(
+    "it draws random numbers, and an imported model's results must follow from its inputs",
+    "make the random numbers an input of the model",
+)
+_NO_KERNEL: Final = Limit(
+    "LiteRT itself has no kernel for it on a CPU",
+    "convert the model again, to operators that LiteRT runs",
+)
+_WITHOUT_KERNEL: Final = """
+CALL CONCAT_EMBEDDINGS STABLEHLO_ABS STABLEHLO_BROADCAST_IN_DIM STABLEHLO_CBRT STABLEHLO_CLAMP STABLEHLO_COMPARE
+STABLEHLO_CONCATENATE STABLEHLO_CONVERT STABLEHLO_CONVOLUTION STABLEHLO_COSINE STABLEHLO_CUSTOM_CALL
+STABLEHLO_DIVIDE STABLEHLO_DOT_GENERAL STABLEHLO_DYNAMIC_SLICE STABLEHLO_DYNAMIC_UPDATE_SLICE
+STABLEHLO_EXPONENTIAL STABLEHLO_FLOOR STABLEHLO_IOTA STABLEHLO_LOG STABLEHLO_LOGISTIC STABLEHLO_NEGATE
+STABLEHLO_OR STABLEHLO_POWER STABLEHLO_REDUCE STABLEHLO_REMAINDER STABLEHLO_RESHAPE STABLEHLO_RSQRT
+STABLEHLO_SELECT STABLEHLO_SLICE STABLEHLO_SORT STABLEHLO_SUBTRACT STABLEHLO_TANH STABLEHLO_TRANSPOSE
+STABLEHLO_WHILE
+"""
 _OUT_OF_SCOPE: Final[dict[str, Limit]] = {
     **dict.fromkeys(("SKIP_GRAM", "LSH_PROJECTION", "EMBEDDING_LOOKUP_SPARSE"), _STRINGS),
     **dict.fromkeys(
         ("HASHTABLE", "HASHTABLE_FIND", "HASHTABLE_IMPORT", "HASHTABLE_SIZE", "HASHTABLE_LOOKUP"),
         _TABLES,
     ),
+    **dict.fromkeys(
+        ("RANDOM_UNIFORM", "RANDOM_STANDARD_NORMAL", "MULTINOMIAL", "STABLEHLO_RNG_BIT_GENERATOR"),
+        _RANDOM,
+    ),
+    **dict.fromkeys(_WITHOUT_KERNEL.split(), _NO_KERNEL),
     "DELEGATE": Limit(
         "it is a part of the model that was compiled for one accelerator",
         "take the model as it was before that step",

@@ -64,6 +64,8 @@ def _shape_of(graph: Graph, operator: Operator) -> ShapeData | None:
     dims = arithmetic.dims_of(graph, graph.lookup(operator.inputs[0]))
     if dims is None:
         return None
+    if graph.tensor(operator.inputs[0]).type == "COMPLEX64":
+        dims = dims[:-1]  # real and imaginary parts lie along an axis of their own
     if operator.name == "RANK":
         return shape_data(np.array(len(dims), dtype=object), DType.I32)
     wide = operator.options.get("out_type", "INT32") == "INT64"

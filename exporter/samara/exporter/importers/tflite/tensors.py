@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """TFLite tensors as values: constants, and quantized tensors in the form in which they are stored.
 
-An int8 or uint8 tensor with quantization parameters is stored as qs8, uint8 shifted by 128. int16 and int32
-tensors with parameters are stored as integers, because only operators of TFLite give them a meaning.
+An int8 or uint8 tensor with quantization parameters is stored as qs8, uint8 shifted by 128. Wider
+integers with parameters are stored as integers, because only operators of TFLite give them a meaning.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from samara.exporter.ir.program import Value
 from samara.exporter.types import DType, Quant, SamaraError, UnsupportedError
 
 _BYTES = ("INT8", "UINT8")
-_QUANTIZED = (*_BYTES, "INT16", "INT32", "INT4")
+_QUANTIZED = (*_BYTES, "INT16", "INT32", "INT64", "INT4")
+_INTEGERS = {"INT16": DType.I16, "INT32": DType.I32, "INT64": DType.I64}
 
 
 def parameters_of(tensor: Tensor) -> Parameters | None:
@@ -73,7 +74,8 @@ def constant_of(builder: Builder, tensor: Tensor) -> Value:
 def constant_array(tensor: Tensor) -> tuple[Any, DType]:
     """The data of a constant with its dtype."""
     dtype = import_dtype(tensor.type, f"tensor {tensor.key!r}")
-    assert tensor.data is not None
+    if tensor.data is None:  # of a tensor without elements
+        return np.zeros(tensor.shape, dtype.numpy), dtype
     if tensor.sparsity is not None:
         return densified(tensor, dtype), dtype
     if dtype in (DType.I4, DType.U4):
@@ -117,19 +119,18 @@ def _made(builder: Builder, op: str, value: Value, tensor: Tensor, attrs: dict[s
 
 
 def _wide(builder: Builder, value: Value, tensor: Tensor, p: Parameters) -> Value:
-    """Real numbers as int16 or int32: round(x / scale) + zero point, clamped."""
-    info = np.iinfo(np.int16 if tensor.type == "INT16" else np.int32)
+    """Real numbers as int16, int32 or int64: round(x / scale) + zero point, clamped."""
+    to = _INTEGERS[tensor.type]
+    info = np.iinfo(to.numpy)
     scale = np.float32(p.scales[0])
     steps = builder.op("div", value, scale, name=f"{tensor.key}.steps")
     whole = builder.op("round", steps, name=f"{tensor.key}.round")
     if p.zero_points[0]:
         whole = builder.op("add", whole, np.float32(p.zero_points[0]), name=f"{tensor.key}.shift")
-    # The largest float32 that an int32 holds is below its maximum.
-    high = float(np.nextafter(np.float32(2**31), np.float32(0))) if info.bits == 32 else info.max
-    held = builder.op(
-        "clamp", whole, lo=float(info.min), hi=float(high), name=f"{tensor.key}.clamp"
-    )
-    to = DType.I16 if info.bits == 16 else DType.I32
+    high = float(info.max)
+    if info.bits > 16:  # the largest float32 that such an integer holds is below its maximum
+        high = float(np.nextafter(np.float32(info.max), np.float32(0)))
+    held = builder.op("clamp", whole, lo=float(info.min), hi=high, name=f"{tensor.key}.clamp")
     return _made(builder, "cast", held, tensor, {"to": to})
 
 
@@ -140,7 +141,7 @@ def real(builder: Builder, value: Value, tensor: Tensor) -> Value:
         made: Value = builder.op("dequantize", value, name=name)
         return made
     p = parameters_of(tensor)
-    if p is None or value.type.dtype not in (DType.I16, DType.I32):
+    if p is None or value.type.dtype not in _INTEGERS.values():
         return value
     shape = [1] * len(tensor.shape)
     if len(p.scales) > 1:

@@ -61,13 +61,16 @@ def embedding_lookup(ctx: OperatorContext) -> Any:
 
 @tflite_op("SCATTER_ND")
 def scatter_nd(ctx: OperatorContext) -> Any:
-    """The sum of updates at each index, in zeros. Inputs: indices, updates, the shape."""
+    """The sum of updates at each index, in zeros; of bools whether one is true. Inputs: indices, updates, the shape."""
     indices, updates = _indices(ctx, 0), ctx.value(1)
     kind = updates.type.dtype
     if kind is DType.BOOL:
-        raise ctx.unsupported("updates of bool", "cast them to int32")
-    zero = ctx.const(np.zeros((), kind.numpy), kind)
+        updates = ctx.emit("cast", updates, to=DType.U8)
+    zero = ctx.const(np.zeros((), updates.type.dtype.numpy), updates.type.dtype)
     base = ctx.emit("expand", zero, shape=ctx.dims(2, "the shape"))
+    if kind is DType.BOOL:
+        most = ctx.emit("scatter_nd", base, indices, updates, reduction="max", wrap=False)
+        return ctx.final("cast", most, to=DType.BOOL)
     return ctx.final("scatter_nd", base, indices, updates, reduction="add", wrap=False)
 
 

@@ -15,10 +15,19 @@ from samara.exporter.ir.program import Value
 from samara.exporter.types import Dim, DType, as_dim, floordiv
 
 
+def _numbers(ctx: OperatorContext) -> tuple[Value, tuple[Dim, ...], tuple[Dim, ...]]:
+    """The first input, its shape in the file, and the axis of parts that complex numbers have behind that."""
+    if not ctx.is_complex(0):
+        x = ctx.value(0)
+        return x, x.type.shape, ()
+    x = ctx.pair(0)
+    return x, x.type.shape[:-1], x.type.shape[-1:]
+
+
 @tflite_op("RESHAPE")
 def reshape(ctx: OperatorContext) -> Any:
     """The shape is the second input, or the option of models without one."""
-    x = ctx.value(0)
+    x, sizes, parts = _numbers(ctx)
     if ctx.has(1) and ctx.rank(1) == 1:
         target = list(ctx.dims(1))
     else:
@@ -29,35 +38,38 @@ def reshape(ctx: OperatorContext) -> Any:
     if len(unknown) > 1:
         raise ctx.wrong("more than one -1 in the target shape")
     if unknown:
-        known = as_dim(1)
-        for d in target:
-            if d != as_dim(-1):
-                known = known * d
+        known = _product([d for d in target if d != as_dim(-1)])
         if known == as_dim(0):
             raise ctx.wrong("-1 cannot be derived beside a dim of 0")
-        target[unknown[0]] = floordiv(x.type.numel(), known)
-    return ctx.final("reshape", x, shape=target)
+        target[unknown[0]] = floordiv(_product(sizes), known)
+    return ctx.final("reshape", x, shape=(*target, *parts))
+
+
+def _product(dims: Sequence[Dim]) -> Dim:
+    total = as_dim(1)
+    for d in dims:
+        total = total * d
+    return total
 
 
 @tflite_op("SQUEEZE", newest=2)
 def squeeze(ctx: OperatorContext) -> Any:
     """The axes of the option, or all of size 1."""
-    x = ctx.value(0)
-    rank = x.type.rank
-    gone = {ctx.axis(a, rank) for a in ctx.option("squeeze_dims", ())}
+    x, sizes, parts = _numbers(ctx)
+    gone = {ctx.axis(a, len(sizes)) for a in ctx.option("squeeze_dims", ())}
     if not gone:
-        gone = {i for i, d in enumerate(x.type.shape) if d == as_dim(1)}
-    shape = [d for i, d in enumerate(x.type.shape) if i not in gone]
-    return ctx.final("reshape", x, shape=shape)
+        gone = {i for i, d in enumerate(sizes) if d == as_dim(1)}
+    shape = [d for i, d in enumerate(sizes) if i not in gone]
+    return ctx.final("reshape", x, shape=(*shape, *parts))
 
 
 @tflite_op("EXPAND_DIMS")
 def expand_dims(ctx: OperatorContext) -> Any:
-    x = ctx.value(0)
+    x, sizes, parts = _numbers(ctx)
     (axis,) = need_static(ctx, ctx.dims(1, "the axis"), "the axis")
-    shape = list(x.type.shape)
-    shape.insert(ctx.axis(axis, x.type.rank + 1), as_dim(1))
-    return ctx.final("reshape", x, shape=shape)
+    shape = list(sizes)
+    shape.insert(ctx.axis(axis, len(sizes) + 1), as_dim(1))
+    return ctx.final("reshape", x, shape=(*shape, *parts))
 
 
 @tflite_op("TRANSPOSE", newest=9)
@@ -482,8 +494,8 @@ def dynamic_update_slice(ctx: OperatorContext) -> Any:
 
 @tflite_op("MATRIX_DIAG")
 def matrix_diag(ctx: OperatorContext) -> Any:
-    """x [..., n] on the diagonals of [..., n, n]."""
-    x = ctx.value(0)
+    """x [..., n] on the diagonals of [..., n, n]; elsewhere are 0 integers, also of a quantized tensor."""
+    x = ctx.plain(0)
     n = x.type.shape[-1]
     on = _diagonal(ctx, n, n)
     column = ctx.emit("reshape", x, shape=(*x.type.shape, 1))

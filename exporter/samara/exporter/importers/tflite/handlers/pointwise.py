@@ -11,7 +11,7 @@ from samara.exporter.importers.tflite.context import OperatorContext
 from samara.exporter.importers.tflite.element_types import import_dtype
 from samara.exporter.importers.tflite.registry import Handler, tflite_op
 from samara.exporter.ir.program import Value
-from samara.exporter.types import DType
+from samara.exporter.types import DType, as_dim
 
 
 def _unary(op: str, **attrs: Any) -> Handler:
@@ -23,7 +23,6 @@ def _unary(op: str, **attrs: Any) -> Handler:
 
 for _name, _newest, _op, _attrs in (
     ("ABS", 5, "abs", {}),
-    ("NEG", 1, "neg", {}),
     ("SIGN", 2, "sign", {}),
     ("CEIL", 1, "ceil", {}),
     ("FLOOR", 1, "floor", {}),
@@ -45,6 +44,12 @@ for _name, _newest, _op, _attrs in (
     ("LOGICAL_NOT", 1, "logical_not", {}),
 ):
     tflite_op(_name, newest=_newest)(_unary(_op, **_attrs))
+
+
+@tflite_op("NEG")
+def neg(ctx: OperatorContext) -> Any:
+    """Of the integers themselves, where a tensor is quantized, as LiteRT does."""
+    return ctx.final("neg", ctx.plain(0))
 
 
 def _binary(op: str, swapped: bool = False, **attrs: Any) -> Handler:
@@ -161,10 +166,36 @@ def bitcast(ctx: OperatorContext) -> Any:
     have, want = (np.dtype(d.numpy).itemsize for d in (x.type.dtype, to))
     if have == want:
         return ctx.final("bitcast", x, to=to)
-    raise ctx.unsupported(
-        f"from {x.type.dtype.public_name} to {to.public_name}, which changes the shape",
-        "cast between dtypes of one size",
-    )
+    if want > have:
+        return _joined(ctx, x, to, want // have)
+    return _parted(ctx, x, to, have // want)
+
+
+_UNSIGNED = {1: DType.U8, 2: DType.U16, 4: DType.U32, 8: DType.U64}
+
+
+def _joined(ctx: OperatorContext, x: Value, to: DType, count: int) -> Any:
+    """The elements of the last axis, `count` of them, as the bytes of one wider element, lowest first."""
+    if x.type.rank == 0 or x.type.shape[-1] != as_dim(count):
+        raise ctx.wrong(f"the last axis of {x.type} must have {count} elements")
+    narrow = np.dtype(x.type.dtype.numpy).itemsize
+    wide = _UNSIGNED[narrow * count]
+    x = ctx.emit("bitcast", x, to=_UNSIGNED[narrow])
+    factors = np.array([1 << (8 * narrow * i) for i in range(count)], wide.numpy)
+    scaled = ctx.emit("mul", ctx.emit("cast", x, to=wide), ctx.const(factors))
+    whole = ctx.emit("reduce_sum", scaled, axes=[x.type.rank - 1])
+    return ctx.final("bitcast", whole, to=to)
+
+
+def _parted(ctx: OperatorContext, x: Value, to: DType, count: int) -> Any:
+    """Each element as `count` narrower ones along a new last axis, the lowest bytes first."""
+    wide = np.dtype(x.type.dtype.numpy).itemsize
+    x = ctx.emit("bitcast", x, to=_UNSIGNED[wide])
+    column = ctx.emit("reshape", x, shape=(*x.type.shape, 1))
+    bits = np.array([8 * wide // count * i for i in range(count)], _UNSIGNED[wide].numpy)
+    shifted = ctx.emit("shift", column, ctx.const(bits), direction="right")
+    low = ctx.emit("cast", shifted, to=_UNSIGNED[wide // count])
+    return ctx.final("bitcast", low, to=to)
 
 
 @tflite_op("SELECT", newest=4)

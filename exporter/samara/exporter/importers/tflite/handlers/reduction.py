@@ -65,6 +65,8 @@ def _position(op: str) -> Handler:
         x = ctx.value(0)
         (axis,) = need_static(ctx, ctx.dims(1, "the axis"), "the axis")
         to = import_dtype(ctx.output(0).type, f"output {ctx.label!r}")
+        if x.type.dtype is DType.BOOL:
+            x = ctx.emit("cast", x, to=DType.U8)
         y = ctx.emit(op, x, axis=ctx.axis(axis, x.type.rank))
         return ctx.final("cast", y, to=to)
 
@@ -94,7 +96,7 @@ def softmax(ctx: OperatorContext) -> Any:
     x = ctx.value(0)
     beta = float(ctx.option("beta", 1.0))
     if beta != 1.0:
-        x = ctx.emit("mul", x, ctx.const(np.float32(beta)))
+        x = ctx.emit("mul", x, ctx.const(np.asarray(beta, x.type.dtype.numpy)))
     return ctx.final("softmax", x, axis=-1)
 
 
