@@ -152,9 +152,10 @@ def steps_of(ctx: Emitter, x: Value, rights: Integers) -> tuple[Value, float]:
     most = int(rights.max())
     if most > _MOST:
         x, most = divided_by(ctx, x, rights), 0
-    elif (rights != most).any():
-        x = ctx.emit("shift", x, ctx.const(_plain(most - rights)), direction="left")
-    return ctx.emit("cast", x, to=DType.F32), 2.0**most * AWAY if most else 1.0
+    real = ctx.emit("cast", x, to=DType.F32)
+    if most and (rights != most).any():
+        real = ctx.emit("mul", real, ctx.const(np.ldexp(np.float32(1), most - rights)))
+    return real, 2.0**most * AWAY if most else 1.0
 
 
 def rounded_double(
