@@ -75,3 +75,6 @@ def test_refusals() -> None:
     inputs = list(case.inputs)
     inputs[18] = const(np.zeros((2, 6), np.float32))
     replace(case, inputs=inputs).refused(UnsupportedError, "no variable tensor")
+    case = lstm_case(rng, "int8", x.astype(np.int8), (5, 6, 6))
+    inner = [case.intermediates[0]] * 12
+    replace(case, intermediates=inner).refused(UnsupportedError, "rounds every product to 8 bits")

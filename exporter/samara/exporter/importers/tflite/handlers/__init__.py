@@ -9,4 +9,6 @@ from samara.exporter.importers.tflite.handlers import pointwise as pointwise
 from samara.exporter.importers.tflite.handlers import products as products
 from samara.exporter.importers.tflite.handlers import reduction as reduction
 from samara.exporter.importers.tflite.handlers import resizing as resizing
+from samara.exporter.importers.tflite.handlers import rnn as rnn
+from samara.exporter.importers.tflite.handlers import svdf as svdf
 from samara.exporter.importers.tflite.handlers import windows as windows

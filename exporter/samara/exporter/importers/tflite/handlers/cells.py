@@ -26,6 +26,7 @@ __all__ = [
     "Weights",
     "activated",
     "joined",
+    "over_steps",
     "scanned",
     "set_state",
     "state_of",
@@ -69,10 +70,15 @@ class Body(Emitter):
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A matrix [units, depth]. Rounded: int8 weights whose float operand is quantized while running."""
+    """A matrix [units, depth].
+
+    rounded: int8 weights whose float operand is quantized while running. factors: numbers [groups, 1], one for each
+    group of equally many rows, that the matrix is multiplied with.
+    """
 
     value: Value
     rounded: bool
+    factors: Value | None = None
 
     @property
     def units(self) -> int:
@@ -84,7 +90,19 @@ class Weights:
         if w.type.dtype is DType.QS8 and not self.rounded:
             w = e.emit("dequantize", w)
         op = "matmul_dynamic" if self.rounded else "matmul"
-        y: Value = e.emit(op, x, w, bias, transpose_w=True)
+        y: Value
+        if self.factors is None:
+            y = e.emit(op, x, w, bias, transpose_w=True)
+            return y
+        groups = self.factors.type.shape[0].as_int()
+        grouped = (groups, self.units // groups)
+        if bias is not None:
+            bias = e.emit("div", e.emit("reshape", bias, shape=grouped), self.factors)
+            bias = e.emit("reshape", bias, shape=(self.units,))
+        y = e.emit(op, x, w, bias, transpose_w=True)
+        rows = y.type.shape[0]
+        y = e.emit("mul", e.emit("reshape", y, shape=(rows, *grouped)), self.factors)
+        y = e.emit("reshape", y, shape=(rows, self.units))
         return y
 
 
@@ -119,25 +137,29 @@ def _signed(ctx: OperatorContext, index: int) -> Value:
 
 def joined(ctx: OperatorContext, parts: Sequence[Weights]) -> Weights:
     """Matrices with the same depth below each other."""
-    if len(parts) == 1:
-        return parts[0]
     values = [p.value for p in parts]
-    quants = [v.type.quant for v in values]
-    if all(q is None for q in quants):
-        return Weights(ctx.emit("concat", *values, axis=0), parts[0].rounded)
-    if any(q is None or v.constant is None for q, v in zip(quants, values, strict=True)):
+    quants = [v.type.quant for v in values if v.type.quant is not None and v.constant is not None]
+    if len(quants) < len(parts):
         real = [v if v.type.quant is None else ctx.emit("dequantize", v) for v in values]
         return Weights(ctx.emit("concat", *real, axis=0), rounded=False)
+    data = np.concatenate([v.constant for v in values if v.constant is not None])
+    if not parts[0].rounded and len({p.units for p in parts}) == 1 and _are_plain(quants):
+        # A scale per row would take as many bytes as several columns.
+        factors = ctx.const(np.array([[q.scale] for q in quants], np.float32))
+        unit = ctx.const(data, DType.QS8, Quant.per_tensor(1.0))
+        return Weights(unit, rounded=False, factors=factors)
     scales: list[float] = []
     zeros: list[int] = []
     for p, q in zip(parts, quants, strict=True):
-        assert q is not None
         require(ctx, q.axis in (None, 0), "weights have scales along their second axis")
         scales += np.broadcast_to(q.scale_array(), (p.units,)).tolist()
         zeros += np.broadcast_to(q.zero_point_array(), (p.units,)).tolist()
-    data = np.concatenate([v.constant for v in values if v.constant is not None])
     made = ctx.const(data, DType.QS8, Quant.per_axis(scales, 0, zeros))
     return Weights(made, parts[0].rounded)
+
+
+def _are_plain(quants: Sequence[Quant]) -> bool:
+    return all(q.is_per_tensor and q.is_symmetric for q in quants)
 
 
 # ---- states
@@ -204,6 +226,14 @@ def _swapped(e: Emitter, x: Value) -> Value:
 def to_operator_layout(ctx: OperatorContext, y: Value, time_major: bool) -> Value:
     """y [T, N, O] in the layout of the operator."""
     return y if time_major else _swapped(ctx, y)
+
+
+def over_steps(ctx: OperatorContext, w: Weights, x: Value, bias: Value | None) -> Value:
+    """x [T, N, I] times weights [G, I], plus a bias [G]: [T, N, G]."""
+    steps, batch, size = x.type.shape
+    rows = ctx.emit("reshape", x, shape=(steps * batch, size))
+    y: Value = ctx.emit("reshape", w.times(ctx, rows, bias), shape=(steps, batch, w.units))
+    return y
 
 
 def scanned(

@@ -8,7 +8,7 @@ activation lie side by side. A coupled cell has no input gate: i = 1 - f.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -20,6 +20,7 @@ from samara.exporter.importers.tflite.handlers.cells import (
     Weights,
     activated,
     joined,
+    over_steps,
     vector_of,
     weights_of,
 )
@@ -60,8 +61,9 @@ class Diagonal:
 class Cell:
     """An LSTM cell; lists are by gate.
 
-    norms: layer normalization coefficients; biases are then added behind it. integer: parameters of the output
-    state, if sums are int32 and states are quantized in every step. hidden: those of the state before the projection.
+    norms: layer normalization coefficients; biases are then added after it. integer: parameters of the output
+    state of an integer cell, which quantizes this state in every step. hidden: those of the state before the
+    projection.
     """
 
     places: Places
@@ -77,8 +79,8 @@ class Cell:
     activation: str
     cell_clip: float
     output_clip: tuple[float, float] | None
-    integer: Quant | None = None
-    hidden: Quant | None = field(default=None)
+    integer: Quant | None
+    hidden: Quant | None
 
     @property
     def coupled(self) -> bool:
@@ -101,35 +103,44 @@ def cell_of(ctx: OperatorContext, places: Places) -> Cell:
     if ctx.type(places.x).dtype is DType.QS8:
         integer = quant_of(ctx.tensor(places.output_state))
         require(ctx, integer is not None, "the output state of an integer LSTM has no parameters")
+        if len(ctx.operator.intermediates) == 12:
+            raise ctx.unsupported(
+                "an integer LSTM that rounds every product to 8 bits (12 intermediate tensors)",
+                "convert the model again: current converters keep 16 bits (5 intermediate tensors)",
+            )
     gates = tuple(k for k in (I, F, O, C) if ctx.has(first + k))
     require(ctx, gates in ((I, F, O, C), (F, O, C)), "weights of a gate are missing")
     w = [weights_of(ctx, first + k, places.x) for k in gates]
-    aux = []
+    aux: list[Weights] = []
     if places.aux is not None and ctx.has(places.aux + F):
         assert places.aux_x is not None
         aux = [weights_of(ctx, places.aux + k, places.aux_x) for k in gates]
-    norms = []
+    norms: list[Value] = []
     if places.norms is not None and ctx.has(places.norms + F):
         norms = [ctx.value(places.norms + k) for k in gates]
-    at = [{I: first + 8, F: first + 9, O: first + 10, C: None}[k] for k in gates]
+    peepholes = {I: first + 8, F: first + 9, O: first + 10}
     has_projection = ctx.has(first + 15)
     return Cell(
-        places,
-        gates,
-        w,
-        aux,
-        [_recurrent(ctx, first + 4 + k, places) for k in gates],
-        [None if p is None or not ctx.has(p) else vector_of(ctx, p) for p in at],
-        [_bias(ctx, places, k, bool(norms), integer) for k in gates],
-        norms,
-        weights_of(ctx, first + 15, places.x) if has_projection else None,
-        _projection_bias(ctx, places, integer) if has_projection else None,
-        "TANH" if integer else _activation(ctx),
-        _cell_clip(ctx, places, integer),
-        _output_clip(ctx, integer) if has_projection else None,
-        integer,
-        _hidden(ctx) if integer is not None and has_projection else None,
+        places=places,
+        gates=gates,
+        w=w,
+        aux=aux,
+        r=[_recurrent(ctx, first + 4 + k, places) for k in gates],
+        peepholes=[_peephole(ctx, peepholes.get(k, -1)) for k in gates],
+        biases=[_bias(ctx, places, k, bool(norms), integer) for k in gates],
+        norms=norms,
+        projection=weights_of(ctx, first + 15, places.x) if has_projection else None,
+        projection_bias=_projection_bias(ctx, places, integer) if has_projection else None,
+        activation="TANH" if integer else _activation(ctx),
+        cell_clip=_cell_clip(ctx, places, integer),
+        output_clip=_output_clip(ctx, integer) if has_projection else None,
+        integer=integer,
+        hidden=_hidden(ctx) if integer is not None and has_projection else None,
     )
+
+
+def _peephole(ctx: OperatorContext, index: int) -> Value | None:
+    return vector_of(ctx, index) if index >= 0 and ctx.has(index) else None
 
 
 def _recurrent(ctx: OperatorContext, index: int, places: Places) -> Weights | Diagonal:
@@ -224,19 +235,11 @@ def _output_clip(ctx: OperatorContext, integer: Quant | None) -> tuple[float, fl
 
 def input_part(ctx: OperatorContext, cell: Cell, x: Value, aux: Value | None) -> Value:
     """The part of all gates [T, N, G * H] that depends on the input [T, N, I] alone, biases included."""
-    steps, batch, _ = x.type.shape
     bias = None if cell.norms else ctx.emit("concat", *cell.biases, axis=0)
-    y = joined(ctx, cell.w).times(ctx, _rows(ctx, x), bias)
+    y = over_steps(ctx, joined(ctx, cell.w), x, bias)
     if cell.aux and aux is not None:
-        y = ctx.emit("add", y, joined(ctx, cell.aux).times(ctx, _rows(ctx, aux)))
-    made: Value = ctx.emit("reshape", y, shape=(steps, batch, y.type.shape[-1]))
-    return made
-
-
-def _rows(ctx: OperatorContext, x: Value) -> Value:
-    steps, batch, size = x.type.shape
-    rows: Value = ctx.emit("reshape", x, shape=(steps * batch, size))
-    return rows
+        y = ctx.emit("add", y, over_steps(ctx, joined(ctx, cell.aux), aux, None))
+    return y
 
 
 def step_of(ctx: OperatorContext, cell: Cell) -> Step:
