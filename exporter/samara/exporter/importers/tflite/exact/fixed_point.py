@@ -152,9 +152,10 @@ def steps_of(ctx: Emitter, x: Value, rights: Integers) -> tuple[Value, float]:
     most = int(rights.max())
     if most > _MOST:
         x, most = divided_by(ctx, x, rights), 0
-    elif (rights != most).any():
-        x = ctx.emit("shift", x, ctx.const(_plain(most - rights)), direction="left")
-    return ctx.emit("cast", x, to=DType.F32), 2.0**most * AWAY if most else 1.0
+    real = ctx.emit("cast", x, to=DType.F32)
+    if most and (rights != most).any():
+        real = ctx.emit("mul", real, ctx.const(np.ldexp(np.float32(1), most - rights)))
+    return real, 2.0**most * AWAY if most else 1.0
 
 
 def rounded_double(
@@ -172,3 +173,25 @@ def rounded_double(
     if result.is_bytes:
         return result.steps(ctx, ctx.emit("cast", twice, to=DType.F32), 2 * AWAY)
     return result.whole(ctx, divided_by(ctx, twice, np.array([1])))
+
+
+# ---- numbers known only at run time
+
+
+def exponent_of(ctx: Emitter, x: Value) -> Value:
+    """floor(log2(x)) of positive int64 x below 2^53, from its form in float64."""
+    bits = ctx.emit("bitcast", ctx.emit("cast", x, to=DType.F64), to=DType.I64)
+    made: Value = ctx.emit("sub", shifted_right(ctx, bits, 52), ctx.const(np.int64(1023)))
+    return made
+
+
+def shifted_right(ctx: Emitter, x: Value, amount: int) -> Value:
+    made: Value = ctx.emit("shift", x, ctx.const(np.int64(amount)), direction="right")
+    return made
+
+
+def high_half(ctx: Emitter, a: Value, b: Value | int) -> Value:
+    """The high half of twice a product of int32 numbers, rounded, in int64."""
+    other = ctx.const(np.int64(b)) if isinstance(b, int) else b
+    product = ctx.emit("add", ctx.emit("mul", a, other), ctx.const(np.int64(1 << 30)))
+    return shifted_right(ctx, product, 31)

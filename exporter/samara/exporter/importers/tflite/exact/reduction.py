@@ -10,7 +10,13 @@ import numpy as np
 
 from samara.exporter.importers.tflite.context import OperatorContext, need_static
 from samara.exporter.importers.tflite.exact import short
-from samara.exporter.importers.tflite.exact.fixed_point import Fixed, requantized
+from samara.exporter.importers.tflite.exact.fixed_point import (
+    Fixed,
+    exponent_of,
+    high_half,
+    requantized,
+    shifted_right,
+)
 from samara.exporter.importers.tflite.exact.quantized import (
     BYTES,
     are_whole,
@@ -98,11 +104,9 @@ def softmax(ctx: OperatorContext) -> Any:
     table = _exponentials(float(ctx.option("beta", 1.0)), scale_of(ctx.tensor(0)))
     exp = ctx.emit("gather", ctx.const(table), distance, axis=0, wrap=False)
     half = ctx.const(np.int64(1 << (_SUM_BITS - 1)))
-    terms = _right(ctx, ctx.emit("add", exp, half), np.int64(_SUM_BITS))
+    terms = shifted_right(ctx, ctx.emit("add", exp, half), _SUM_BITS)
     total = ctx.emit("reduce_sum", terms, axes=[last], keepdims=True)
-    # The exponent of the sum as float64, which holds it exactly.
-    bits = ctx.emit("bitcast", ctx.emit("cast", total, to=DType.F64), to=DType.I64)
-    power = ctx.emit("sub", _right(ctx, bits, np.int64(52)), ctx.const(np.int64(1023)))
+    power = exponent_of(ctx, total)
     left = ctx.emit("sub", ctx.const(np.int64(31)), power)
     above = ctx.emit("shift", total, left, direction="left")
     inverse = _reciprocal(ctx, ctx.emit("sub", above, ctx.const(np.int64(1 << 31))))
@@ -116,29 +120,17 @@ def softmax(ctx: OperatorContext) -> Any:
     return result_of(ctx, "NONE").steps(ctx, ctx.emit("cast", whole, to=DType.F32), 1.0, -128)
 
 
-def _right(ctx: OperatorContext, x: Value, amount: Any) -> Value:
-    made: Value = ctx.emit("shift", x, ctx.const(amount), direction="right")
-    return made
-
-
-def _times(ctx: OperatorContext, a: Value, b: Value | int) -> Value:
-    """The high half of twice a product of int32 numbers, rounded, in int64."""
-    other = ctx.const(np.int64(b)) if isinstance(b, int) else b
-    product = ctx.emit("add", ctx.emit("mul", a, other), ctx.const(np.int64(1 << 30)))
-    return _right(ctx, product, np.int64(31))
-
-
 def _reciprocal(ctx: OperatorContext, x: Value) -> Value:
     """1 / (1 + x) for x in [0, 1), both with 31 bits of fraction."""
-    half = _right(ctx, ctx.emit("add", x, ctx.const(np.int64(1 << 31))), np.int64(1))
+    half = shifted_right(ctx, ctx.emit("add", x, ctx.const(np.int64(1 << 31))), 1)
     y = ctx.emit(
         "add",
-        _times(ctx, half, WIDE.number(-32 / 17, 2)),
+        high_half(ctx, half, WIDE.number(-32 / 17, 2)),
         ctx.const(np.int64(WIDE.number(48 / 17, 2))),
     )
     for _ in range(3):
-        rest = ctx.emit("sub", ctx.const(np.int64(1 << 29)), _times(ctx, half, y))
-        step = ctx.emit("mul", _times(ctx, y, rest), ctx.const(np.int64(4)))
+        rest = ctx.emit("sub", ctx.const(np.int64(1 << 29)), high_half(ctx, half, y))
+        step = ctx.emit("mul", high_half(ctx, y, rest), ctx.const(np.int64(4)))
         y = ctx.emit("add", y, step)
     doubled = ctx.emit("add", y, y)
     made: Value = ctx.emit("min", doubled, ctx.const(np.int64((1 << 31) - 1)))

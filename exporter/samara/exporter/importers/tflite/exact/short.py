@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.exporter.importers.tflite.context import OperatorContext
-from samara.exporter.importers.tflite.exact.fixed_point import Fixed
+from samara.exporter.importers.tflite.exact.fixed_point import Fixed, exponent_of
 from samara.exporter.importers.tflite.exact.quantized import (
     integers,
     looked_up,
@@ -137,9 +137,7 @@ def _normalized(ctx: OperatorContext, parts: Value, total: Value, inverse: Array
     def one(value: int) -> Value:
         return ctx.const(np.int64(value))
 
-    # The exponent of the sum as float64, which holds it exactly.
-    bits = ctx.emit("bitcast", ctx.emit("cast", total, to=DType.F64), to=DType.I64)
-    power = ctx.emit("sub", ctx.emit("shift", bits, one(52), direction="right"), one(1023))
+    power = exponent_of(ctx, total)
     up = ctx.emit("shift", total, ctx.emit("sub", one(30), power), direction="left")
     short = ctx.emit("shift", ctx.emit("add", up, one(1 << 13)), one(14), direction="right")
     place = ctx.emit("min", ctx.emit("sub", short, one(1 << 16)), one((1 << 16) - 1))
