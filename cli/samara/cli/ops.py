@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara ops`: which operators exist, and which of ONNX's can be imported."""
+"""`samara ops`: which operators exist, and which of ONNX's and TFLite's can be imported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def ops(
     ] = "",
     as_json: opt.Json = False,
 ) -> None:
-    """Print the operators of the IR and of this runtime, and how ONNX's operators import.
+    """Print the operators of the IR and of this runtime, and how those of ONNX and TFLite
+    import.
 
     \b
     samara ops

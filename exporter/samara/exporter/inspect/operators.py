@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ops`: the operators of the IR, and how ONNX operators are imported."""
+"""`ops`: the operators of the IR, and how those of ONNX and TFLite are imported."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from samara.exporter.importers.tflite.coverage import coverage as tflite_coverage
 from samara.exporter.ops import NO_GRAD, OpSpec, all_ops
 from samara.exporter.types import UnsupportedError
 from samara.exporter.types.text import plain, table
@@ -46,13 +48,28 @@ class OnnxRow:
 
 
 @dataclass(frozen=True, slots=True)
+class TfliteRow:
+    """A TFLite operator: `status` is "rule", "out of scope" or "missing"; `newest` is the newest version that is
+    known.
+    """
+
+    name: str
+    newest: int
+    status: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class OperatorsReport:
-    """The report of `samara ops`."""
+    """The report of `samara ops`.
+
+    left_out: why `onnx` is empty, if the packages that it needs are not installed.
+    """
 
     operators: tuple[OperatorRow, ...]
     onnx: tuple[OnnxRow, ...]
+    tflite: tuple[TfliteRow, ...] = ()
     left_out: str = ""
-    """Why `onnx` is empty, if the packages that it needs are not installed."""
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain dicts, lists, strings and numbers."""
@@ -62,6 +79,7 @@ class OperatorsReport:
         """The tables for a terminal."""
         parts = [_operators_text(self.operators)] if self.operators else []
         parts += [_onnx_text(self.onnx)] if self.onnx else []
+        parts += [_tflite_text(self.tflite)] if self.tflite else []
         parts += [self.left_out] if self.left_out else []
         return "\n\n".join(parts) or "no operator matches"
 
@@ -74,14 +92,19 @@ def operators(pattern: str = "") -> OperatorsReport:
     wanted = re.compile(pattern, re.IGNORECASE)
     here = inspect_library().operators
     rows = tuple(_operator_row(op, here) for op in all_ops() if wanted.search(op.name))
+    tflite = tuple(
+        TfliteRow(c.operator, c.newest, c.status, c.note)
+        for c in tflite_coverage()
+        if wanted.search(c.operator)
+    )
     try:
         from samara.exporter.importers.onnx.coverage import coverage
     except UnsupportedError as error:
-        return OperatorsReport(rows, (), f"ONNX's operators are left out: {error}")
+        return OperatorsReport(rows, (), tflite, f"ONNX's operators are left out: {error}")
     found = tuple(
         OnnxRow(c.name, c.since, c.status, c.note) for c in coverage() if wanted.search(c.name)
     )
-    return OperatorsReport(rows, found)
+    return OperatorsReport(rows, found, tflite)
 
 
 def _operator_row(op: OpSpec, here: frozenset[str]) -> OperatorRow:
@@ -113,9 +136,18 @@ def _operators_text(rows: tuple[OperatorRow, ...]) -> str:
     return f"{len(rows)} operators of the IR\n" + table(heads, lines, right={1})
 
 
-def _onnx_text(rows: tuple[OnnxRow, ...]) -> str:
+def _counts(rows: Iterable[OnnxRow | TfliteRow]) -> str:
     found = Counter(o.status for o in rows)
-    counts = ", ".join(f"{found[s]} {text}" for s, text in _STATUSES.items() if found[s])
+    return ", ".join(f"{found[s]} {text}" for s, text in _STATUSES.items() if found[s])
+
+
+def _tflite_text(rows: tuple[TfliteRow, ...]) -> str:
+    lines = [(o.name, str(o.newest or "-"), o.status, o.note) for o in rows]
+    heads = ("TFLite operator", "version", "imports by", "why not")
+    return f"{len(rows)} TFLite operators: {_counts(rows)}\n" + table(heads, lines, right={1})
+
+
+def _onnx_text(rows: tuple[OnnxRow, ...]) -> str:
     lines = [(o.name, str(o.since or "-"), o.status, o.note) for o in rows]
     heads = ("ONNX operator", "opset", "imports by", "why not")
-    return f"{len(rows)} ONNX operators: {counts}\n" + table(heads, lines, right={1})
+    return f"{len(rows)} ONNX operators: {_counts(rows)}\n" + table(heads, lines, right={1})
