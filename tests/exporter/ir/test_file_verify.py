@@ -16,6 +16,7 @@ from samara.exporter.ir import (
     ProgramBuilder,
     open_program,
     save_program,
+    schema,
 )
 from samara.exporter.ir.file_assemble import assemble
 from samara.exporter.ir.file_read import from_bytes
@@ -45,8 +46,9 @@ def golden(made: Program) -> Golden:
 
 
 @pytest.fixture(scope="module")
-def small() -> bytes:
-    """Two segments, and gaps before both."""
+def small(monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """Two segments, and gaps before both, as in large files."""
+    monkeypatch.setattr(schema, "SMALL_FILE", 0)
     made = program(1)
     return to_bytes(made, golden=golden(made))
 

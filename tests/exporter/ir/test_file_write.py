@@ -96,12 +96,16 @@ def test_golden_digests_are_of_packed_bytes() -> None:
     assert "bf16" in row.outputs
 
 
-def test_segments_are_aligned() -> None:
+@pytest.mark.parametrize(("limit", "alignment"), [(1 << 20, 64), (0, 16384)])
+def test_segments_are_aligned(limit: int, alignment: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In small files as tensors are, in others as pages."""
+    monkeypatch.setattr(schema, "SMALL_FILE", limit)
     x = np.ones((1, 4), np.float32)
     golden = Golden("main", {"x": x}, {"out": _tied().run({"x": x})["out"]})
     file = from_bytes(to_bytes(_tied(), golden=golden))
     assert [name for name, _, _ in file.segments] == ["weights", "golden"]
-    assert all(offset % 16384 == 0 for _, offset, _ in file.segments)
+    assert all(offset % alignment == 0 for _, offset, _ in file.segments)
+    assert any(offset % 16384 for _, offset, _ in file.segments) == (alignment == 64)
     assert all(c.offset % 64 == 0 for c in file.constants)
 
 
