@@ -45,7 +45,7 @@ def golden(made: Program) -> Golden:
     return Golden("main", {"x": x}, made.run({"x": x}), {"y": (1e-3, 1e-3)})
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> bytes:
     """Two segments, and gaps before both, as in large files."""
     monkeypatch.setattr(schema, "SMALL_FILE", 0)
