@@ -71,7 +71,7 @@ class Value:
         return f"%{self.name}: {self.type}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Node:
     """One application of an operator. `attrs` are complete (OpSpec.complete).
 

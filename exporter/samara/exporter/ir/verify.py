@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
+from weakref import WeakSet
 
 import numpy as np
 
@@ -32,6 +33,9 @@ from samara.exporter.types import (
 )
 
 MAX_CALL_DEPTH: Final = 32
+# Nodes whose attributes and types were found to follow their operators' rules. A node and the values that it names
+# never change, and passes keep most of them, so each is checked once.
+_CHECKED: WeakSet[Node] = WeakSet()
 _READABLE = (DType.I32, DType.I64, DType.BOOL, DType.F32)
 
 
@@ -244,7 +248,10 @@ class _FunctionCheck:
                 self._use(v)
             elif i < len(op.inputs) and not op.inputs[i].endswith(("?", "*")):
                 raise ModelFormatError(f"input {i} ({op.inputs[i]}) is absent")
-        self._attrs(node)
+        known = node in _CHECKED
+        if not known:
+            self._attrs(node)
+        self._dims(attr_dims(op, node.attrs), "an attribute")
         # Born atoms of this node may occur in its own types.
         self.outputs_of[node.outputs[0].name] = node.outputs
         for v in node.outputs:
@@ -252,7 +259,10 @@ class _FunctionCheck:
                 raise ModelFormatError(f"output '{v.name}' is a constant")
             if v.name in self.names:
                 raise ModelFormatError(f"two tensors are called '{v.name}'")
-        self._infer(node)
+        if not known:
+            self._infer(node)
+            if not callees(node):
+                _CHECKED.add(node)
         for v in node.outputs:
             self._define(v)
         for v in node.outputs:
@@ -266,7 +276,6 @@ class _FunctionCheck:
             )
         for a in node.op.attrs:
             _attr_value(a, node.attrs[a.name])
-        self._dims(attr_dims(node.op, node.attrs), "an attribute")
 
     def _infer(self, node: Node) -> None:
         inferred = infer_node(
