@@ -10,4 +10,5 @@ from samara.exporter.importers.tflite.handlers import products as products
 from samara.exporter.importers.tflite.handlers import reduction as reduction
 from samara.exporter.importers.tflite.handlers import resizing as resizing
 from samara.exporter.importers.tflite.handlers import spectra as spectra
+from samara.exporter.importers.tflite.handlers import stablehlo as stablehlo
 from samara.exporter.importers.tflite.handlers import windows as windows
