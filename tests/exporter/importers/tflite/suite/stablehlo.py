@@ -171,6 +171,28 @@ class Composite(Case):
         return built(main, Graph(inner, [Op("MUL", [0, 1], [2])], [0, 1], [2], "inner"))
 
 
+@dataclass(frozen=True)
+class Branches(Case):
+    """The first input chooses what is done with the others."""
+
+    def model(self) -> bytes:
+        tensors = [t for t in self.inputs if t is not None]
+        count = len(tensors)
+        options = {"branch_subgraph_indices": [1, 2, 3]}
+        op = Op(self.op, range(count), [count], options)
+        fed = [i for i, t in enumerate(tensors) if not t.constant]
+        main = Graph([*tensors, *self.outputs], [op], fed, [count])
+        inner = [T(kind=t.element, shape=t.sizes) for t in (*tensors[1:], *self.outputs)]
+        names = ("ADD", "MUL", "SUB")
+        return built(main, *(Graph(inner, [Op(n, [0, 1], [2])], [0, 1], [2], n) for n in names))
+
+
+def branches(rng: Any, kind: str, number: int, constant: bool) -> Case:
+    index = T(np.asarray([number], np.int32), constant=constant)
+    tensors = [index, T(whole(rng, (2, 3), kind)), T(whole(rng, (2, 3), kind))]
+    return Branches("STABLEHLO_CASE", tensors, [T(kind=KINDS[kind], shape=(2, 3))])
+
+
 def cases() -> Iterator[Entry]:
     def some(op: str, kinds: str, make: Any, given: Any) -> Iterator[Entry]:
         return exact_entries("stablehlo", op, kinds, make, given)
@@ -187,7 +209,7 @@ def cases() -> Iterator[Entry]:
     )
     op = "STABLEHLO_SHIFT_LEFT"
     yield from some(op, "int8, int16, int32", _binary(op), product(shape=shapes))
-    given = [
+    given: Any = [
         {"low": (1,), "high": (2,), "inner": (0,)}, {"low": (-1, 2), "high": (0, -2), "inner": (0, 0)},
         {"low": (0, 1), "high": (1, 0), "inner": (1, 2)}, {"low": (-2, 0, 1), "high": (1, 1, -1), "inner": (2, 0, 1)},
     ]  # fmt: skip
@@ -226,4 +248,6 @@ def cases() -> Iterator[Entry]:
     ):
         given = product(row=range(len(_SCATTERS)), body=[body])
         yield from some("STABLEHLO_SCATTER", "float32, int8, int32, int64, uint8", scatter, given)
+    given = product(number=[0, 1, 2], constant=[False, True])
+    yield from some("STABLEHLO_CASE", "float32, int32", branches, given)
     yield from some("STABLEHLO_COMPOSITE", "float32, int32", composite, [{}])

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.importers.tflite.context import OperatorContext, need_static
+from samara.exporter.importers.tflite.graph import Graph
 from samara.exporter.importers.tflite.handlers.control import called, subgraph_of
 from samara.exporter.importers.tflite.handlers.movement import dilated
 from samara.exporter.importers.tflite.registry import Handler, tflite_op
+from samara.exporter.ir.builder import Builder
 from samara.exporter.ir.program import Value
 from samara.exporter.types import Dim, DType, as_dim
 
@@ -317,4 +319,56 @@ def _placed(ctx: OperatorContext, index: Value, shape: Sequence[int]) -> Value:
     )
     sizes: tuple[Dim | int, ...] = (*found.type.shape, 1)
     made: Value = ctx.emit("reshape", found, shape=sizes)
+    return made
+
+
+# ---- branches
+
+
+@tflite_op("STABLEHLO_CASE")
+def case(ctx: OperatorContext) -> Any:
+    """The branch with the number of the first input, with the other inputs."""
+    graphs = ctx.graph.shared.model.subgraphs
+    branches = [int(i) for i in ctx.option("branch_subgraph_indices", ())]
+    if not branches or any(not 0 <= i < len(graphs) for i in branches):
+        raise ctx.wrong(f"branches {branches} of {len(graphs)} subgraphs")
+    given = [ctx.operand(i) for i in range(1, ctx.input_count)]
+    known = ctx.constant(0)
+    if known is not None:
+        number = int(known.reshape(-1)[0])
+        if not 0 <= number < len(branches):
+            raise ctx.wrong(f"there is no branch {number} of {len(branches)}")
+        branches = [branches[number]]
+    index = None if known is not None else ctx.emit("reshape", ctx.plain(0), shape=())
+    return _branched(ctx, ctx.builder, index, branches, given)
+
+
+def _branched(
+    ctx: OperatorContext, builder: Builder, index: Value | None, branches: Sequence[int], given: Sequence[Any]
+) -> list[Value]:  # fmt: skip
+    """The results in `builder`: of the first branch if the index is 0, else of the others."""
+    if len(branches) == 1 or index is None:
+        state = ctx.graph.state.inner()
+        shared = ctx.graph.shared
+        graph = Graph(
+            shared, builder, shared.model.subgraphs[branches[0]], state, ctx.graph.depth + 1
+        )
+        results = called(ctx, graph, given)
+        if state.assigned:
+            raise ctx.unsupported("a branch assigns a variable", "assign it behind the branches")
+        return results
+    inner = builder.resolve(index)
+    first = builder.op("le", inner, np.int32(0))
+    then, other = builder.child("then"), builder.child("else")
+    chosen = _branched(ctx, then, None, branches[:1], given)
+    lower = other.op("sub", other.resolve(inner), np.int32(1))
+    rest = _branched(ctx, other, lower, branches[1:], given)
+    is_outer = builder is ctx.builder
+    names = [
+        n if is_outer and n else f"{ctx.label}.{len(branches)}.{i}"
+        for i, n in enumerate(ctx.output_names)
+    ]
+    made: list[Value] = list(
+        builder.if_(first, (then, chosen), (other, rest), outputs=names, name=ctx.label)
+    )
     return made
