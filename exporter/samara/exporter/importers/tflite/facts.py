@@ -79,12 +79,20 @@ U BuiltinOptions2 StablehloConcatenateOptions StablehloBroadcastInDimOptions Sta
   StablehloDotGeneralOptions StablehloReduceWindowOptions StablehloSortOptions StablehloWhileOptions
   StablehloGatherOptions StablehloTransposeOptions DilateOptions StablehloRngBitGeneratorOptions ReduceWindowOptions
   StableHLOCompositeOptions StablehloShiftLeftOptions StablehloCaseOptions
+T StablehloGatherOptions offset_dims:[long] collapsed_slice_dims:[long] start_index_map:[long] index_vector_dim:long
+  slice_sizes:[long] indices_are_sorted:bool
 E StablehloPrecisionConfig DEFAULT HIGH HIGHEST
+T StablehloReduceWindowOptions window_dimensions:[long] window_strides:[long] base_dilations:[long]
+  window_dilations:[long] padding:[long] body_subgraph_index:int
 E StablehloComparisonDirection STABLEHLO_COMPARISON_DIRECTION_EQ STABLEHLO_COMPARISON_DIRECTION_NE
   STABLEHLO_COMPARISON_DIRECTION_GE STABLEHLO_COMPARISON_DIRECTION_GT STABLEHLO_COMPARISON_DIRECTION_LE
   STABLEHLO_COMPARISON_DIRECTION_LT
 E StablehloComparisonType STABLEHLO_COMPARISON_TYPE_NOTYPE STABLEHLO_COMPARISON_TYPE_FLOAT
   STABLEHLO_COMPARISON_TYPE_FLOAT_TOTAL_ORDER STABLEHLO_COMPARISON_TYPE_SIGNED STABLEHLO_COMPARISON_TYPE_UNSIGNED
+T StablehloPadOptions edge_padding_low:[long] edge_padding_high:[long] interior_padding:[long]
+T StablehloScatterOptions indices_are_sorted:bool update_window_dims:[long] inserted_window_dims:[long]
+  scatter_dims_to_operand_dims:[long] index_vector_dim:long unique_indices:bool update_computation_subgraph_index:int
+T StablehloCaseOptions branch_subgraph_indices:[int]
 E RngAlgorithm DEFAULT PHILOX THREEFRY
 E Padding SAME VALID
 E ActivationFunctionType NONE RELU RELU_N1_TO_1 RELU6 TANH SIGN_BIT
@@ -236,6 +244,9 @@ E ReduceWindowFunction UNSUPPORTED ADD MUL MINIMUM MAXIMUM ALL ANY
 T ReduceWindowOptions reduce_function:ReduceWindowFunction
 T OperatorCode deprecated_builtin_code:byte custom_code:string version:int=1 builtin_code:BuiltinOperator
 E CustomOptionsFormat FLEXBUFFERS
+T StableHLOCompositeOptions name:string decomposition_subgraph_index:int32 composite_attributes:[ubyte]
+  composite_attributes_format:CustomOptionsFormat version:int32
+T StablehloShiftLeftOptions
 T Operator opcode_index:uint inputs:[int] outputs:[int] builtin_options:BuiltinOptions custom_options:[ubyte]
   custom_options_format:CustomOptionsFormat mutating_variable_inputs:[bool] intermediates:[int]
   large_custom_options_offset:ulong large_custom_options_size:ulong builtin_options_2:BuiltinOptions2

@@ -37,7 +37,7 @@ _VECTORS: Final = {
     "string": Kind.VEC_STRING,
 }
 # Enums whose values take four bytes; those of all others take one.
-_WIDE_ENUMS: Final = frozenset({"BuiltinOperator"})
+_WIDE_ENUMS: Final = frozenset({"BuiltinOperator", "ReduceWindowFunction"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from tests.exporter.importers.tflite.suite import (
     reduction,
     resizing,
     spectra,
+    stablehlo,
     windows,
 )
 from tests.exporter.importers.tflite.suite.entries import Entry
@@ -34,6 +35,7 @@ FAMILIES: Final[Mapping[str, Callable[[], Iterator[Entry]]]] = {
     "resizing": resizing.cases,
     "detection": detection.cases,
     "spectra": spectra.cases,
+    "stablehlo": stablehlo.cases,
 }
 # The first version of operators whose version 1 LiteRT never had.
 _FIRST: Final = {"BROADCAST_TO": 2}

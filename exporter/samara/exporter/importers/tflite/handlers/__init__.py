@@ -12,5 +12,6 @@ from samara.exporter.importers.tflite.handlers import reduction as reduction
 from samara.exporter.importers.tflite.handlers import resizing as resizing
 from samara.exporter.importers.tflite.handlers import rnn as rnn
 from samara.exporter.importers.tflite.handlers import spectra as spectra
+from samara.exporter.importers.tflite.handlers import stablehlo as stablehlo
 from samara.exporter.importers.tflite.handlers import svdf as svdf
 from samara.exporter.importers.tflite.handlers import windows as windows

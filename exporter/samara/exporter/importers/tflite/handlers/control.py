@@ -18,7 +18,8 @@ from samara.exporter.ir.program import Value
 from samara.exporter.types import DType, ShapeError, UnsupportedError
 
 
-def _graph(ctx: OperatorContext, option: str, builder: Builder, state: State) -> Graph:
+def subgraph_of(ctx: OperatorContext, option: str, builder: Builder, state: State) -> Graph:
+    """The subgraph that an option names, to be converted with `builder`."""
     graphs = ctx.graph.shared.model.subgraphs
     index = int(ctx.option(option, -1))
     if not 0 <= index < len(graphs):
@@ -26,7 +27,7 @@ def _graph(ctx: OperatorContext, option: str, builder: Builder, state: State) ->
     return Graph(ctx.graph.shared, builder, graphs[index], state, ctx.graph.depth + 1)
 
 
-def _called(ctx: OperatorContext, graph: Graph, given: Sequence[Operand | Handle]) -> list[Value]:
+def called(ctx: OperatorContext, graph: Graph, given: Sequence[Operand | Handle]) -> list[Value]:
     """The results of a subgraph with these operands for its inputs, in the builder of `graph`."""
     inputs = graph.subgraph.inputs
     if len(inputs) != len(given):
@@ -61,13 +62,13 @@ def if_(ctx: OperatorContext) -> Any:
     known = ctx.constant(0)
     if known is not None:
         option = "then_subgraph_index" if bool(known.reshape(-1)[0]) else "else_subgraph_index"
-        return _called(ctx, _graph(ctx, option, ctx.builder, ctx.graph.state), given)
+        return called(ctx, subgraph_of(ctx, option, ctx.builder, ctx.graph.state), given)
     cond = _predicate(ctx, ctx.plain(0))
     outer = ctx.graph.state
     branches = []
     for option in ("then_subgraph_index", "else_subgraph_index"):
         builder, state = ctx.builder.child(option.partition("_")[0]), outer.inner()
-        results = _called(ctx, _graph(ctx, option, builder, state), given)
+        results = called(ctx, subgraph_of(ctx, option, builder, state), given)
         branches.append((builder, state, results))
     changed = list(dict.fromkeys(n for _, s, _ in branches for n in s.assigned))
     bodies = [
@@ -92,7 +93,9 @@ def while_(ctx: OperatorContext) -> Any:
     first = [ctx.stored(i) for i in range(ctx.input_count)]
     types = [v.type for v in first]
     changed: list[str] = []
-    (start,) = _called(ctx, _graph(ctx, "cond_subgraph_index", ctx.builder, outer.inner()), first)
+    (start,) = called(
+        ctx, subgraph_of(ctx, "cond_subgraph_index", ctx.builder, outer.inner()), first
+    )
     start = _predicate(ctx, start)
     for _ in range(ROUNDS):
         builder, state = ctx.builder.child("body"), outer.inner()
@@ -101,9 +104,11 @@ def while_(ctx: OperatorContext) -> Any:
         formal = [builder.formal(f"carried.{i}", t) for i, t in enumerate(types)]
         for name in changed:
             state.current[name] = builder.formal(name, outer.read(name).type)
-        after = _called(ctx, _graph(ctx, "body_subgraph_index", builder, state), formal)
+        after = called(ctx, subgraph_of(ctx, "body_subgraph_index", builder, state), formal)
         after = after[: len(first)]
-        (again,) = _called(ctx, _graph(ctx, "cond_subgraph_index", builder, state.inner()), after)
+        (again,) = called(
+            ctx, subgraph_of(ctx, "cond_subgraph_index", builder, state.inner()), after
+        )
         new = [n for n in state.assigned if n not in changed]
         wider = widened_types(
             ctx.builder.program, types, [v.type for v in formal], [v.type for v in after]
@@ -157,7 +162,7 @@ def call_once(ctx: OperatorContext) -> Any:
     program, found = ProgramBuilder(), Variables()
     builder = program.function("init")
     state = State(found, builder)
-    graph = _graph(ctx, "init_subgraph_index", builder, state)
+    graph = subgraph_of(ctx, "init_subgraph_index", builder, state)
     graph = Graph(graph.shared, builder, replace(graph.subgraph, outputs=()), state, graph.depth)
     before = len(graph.problems)
     graph.convert()

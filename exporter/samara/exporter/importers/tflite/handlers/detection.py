@@ -188,8 +188,10 @@ def _regular(ctx: OperatorContext, options: dict[str, Any], boxes: Value, scores
     matrix = ctx.emit("transpose", matrix, perm=(1, 0))
     index = _suppressed(ctx, options, boxes, matrix, each)
     zero = ctx.const(np.int64(0))
-    owner = ctx.const(np.repeat(np.arange(classes, dtype=np.int64), each))
-    places = ctx.emit("add", ctx.emit("mul", owner, ctx.emit("dims", values=[count])), index)
+    classes_of = np.repeat(np.arange(classes, dtype=np.int64), each)
+    places = ctx.emit(
+        "add", ctx.emit("mul", ctx.const(classes_of), ctx.emit("dims", values=[count])), index
+    )
     safe = ctx.emit("max", places, zero)
     found = ctx.emit("gather", _flat(ctx, matrix), safe)
     lowest = ctx.const(np.float32(-np.inf))
@@ -199,13 +201,13 @@ def _regular(ctx: OperatorContext, options: dict[str, Any], boxes: Value, scores
     if total < limit:
         found = ctx.emit("pad", found, lowest, pads=[0, limit - total])
         index = ctx.emit("pad", index, ctx.const(np.int64(-1)), pads=[0, limit - total])
-        owner = ctx.const(np.pad(owner.constant, (0, limit - total)))
+        classes_of = np.pad(classes_of, (0, limit - total))
     best, order = ctx.emit("top_k", found, k=limit)
     is_box, chosen, kept = _kept(ctx, ctx.emit("gather", index, order))
     none = ctx.const(np.float32(0))
     column = ctx.emit("reshape", is_box, shape=(limit, 1))
     corners = ctx.emit("where", column, ctx.emit("gather", boxes, chosen), none)
-    of_class = ctx.emit("cast", ctx.emit("gather", owner, order), to=DType.F32)
+    of_class = ctx.emit("cast", ctx.emit("gather", ctx.const(classes_of), order), to=DType.F32)
     return (
         ctx.emit("reshape", corners, shape=(1, limit, 4)),
         ctx.emit("reshape", ctx.emit("where", is_box, of_class, none), shape=(1, limit)),

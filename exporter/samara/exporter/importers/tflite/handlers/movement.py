@@ -531,6 +531,11 @@ def dilate(ctx: OperatorContext) -> Any:
     fill_value = ctx.emit("reshape", ctx.value(2), shape=())
     if len(steps) != x.type.rank or min(steps, default=1) < 1:
         raise ctx.wrong(f"dilations {steps} do not fit {x.type}")
+    return ctx.final("identity", dilated(ctx, x, steps, fill_value))
+
+
+def dilated(ctx: OperatorContext, x: Value, steps: Sequence[int], fill_value: Value) -> Value:
+    """x with steps[axis] - 1 elements of `fill_value` between those of each axis."""
     for axis, k in enumerate(steps):
         if k == 1:
             continue
@@ -545,4 +550,4 @@ def dilate(ctx: OperatorContext) -> Any:
         end = list(joined.type.shape)
         end[axis] = shape[axis] * k - (k - 1)
         x = ctx.emit("slice", joined, begin=[0] * len(shape), end=end, step=[1] * len(shape))
-    return ctx.final("identity", x)
+    return x
