@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from samara.exporter.importers.common.emitter import Emitter
 from samara.exporter.importers.tflite.context import OperatorContext
 from samara.exporter.importers.tflite.exact.fixed_point import (
     Fixed,
-    Integers,
     divided_by,
     high_product,
     scaled,
@@ -194,16 +195,21 @@ def _from_input(ctx: OperatorContext, cell: _Cell, x: Value) -> Value:
     return limited(ctx, scaled(ctx, acc, cell.w_scale))
 
 
-def _tabled(e: Emitter, x: Value, table: Integers) -> Value:
-    """A function of 16-bit numbers, int64 both. Negative indices count from the end of the table."""
-    half = table.size // 2
-    entries = e.const(np.concatenate([table[half:], table[:half]]).astype(np.int16))
-    short = e.emit("gather", entries, x, axis=0, wrap=True)
-    made: Value = e.emit("cast", short, to=DType.I64)
+@cache
+def _table(function: str, integer_bits: int) -> npt.NDArray[np.int16]:
+    """logistic or tanh of all 16-bit numbers, those from 0 on first, since negative indices count from the end."""
+    numbers = np.arange(-(1 << 15), 1 << 15, dtype=np.int64)
+    rule = NARROW.tanh if function == "tanh" else NARROW.logistic
+    made = np.roll(rule(numbers, integer_bits), 1 << 15).astype(np.int16)
+    made.flags.writeable = False
     return made
 
 
-_ALL: Final = np.arange(-(1 << 15), 1 << 15, dtype=np.int64)
+def _tabled(e: Emitter, x: Value, function: str, integer_bits: int) -> Value:
+    """A function of 16-bit numbers, int64 both."""
+    entries = e.const(_table(function, integer_bits))
+    made: Value = e.emit("cast", e.emit("gather", entries, x, axis=0, wrap=True), to=DType.I64)
+    return made
 
 
 def _step(
@@ -220,14 +226,14 @@ def _step(
         enter = _opened(e, cell, 0, sums[0], c)
     else:
         enter = e.emit("sub", e.const(np.int64(_MOST)), forget)
-    update = _tabled(e, _normed(e, cell, 2, sums[2]), NARROW.tanh(_ALL, 3))
+    update = _tabled(e, _normed(e, cell, 2, sums[2]), "tanh", 3)
     kept = _divided(e, e.emit("mul", forget, c), 15)
     new = _divided(e, e.emit("mul", enter, update), 15 + cell.cell_bits)
     state = limited(e, e.emit("add", kept, new))
     if cell.clips[0]:
         state = limited(e, state, cell.clips[0], -cell.clips[0])
     out = _opened(e, cell, 3, sums[3], state)
-    shown = _tabled(e, state, NARROW.tanh(_ALL, cell.cell_bits))
+    shown = _tabled(e, state, "tanh", cell.cell_bits)
     y = _output(e, cell, e.emit("mul", out, shown))
     return y, [y, e.emit("cast", state, to=DType.I16)]
 
@@ -237,7 +243,7 @@ def _opened(e: Emitter, cell: _Cell, gate: int, x: Value, c: Value) -> Value:
     if gate in cell.peepholes:
         w, scale = cell.peepholes[gate]
         x = limited(e, e.emit("add", x, scaled(e, e.emit("mul", c, w), scale)))
-    return _tabled(e, _normed(e, cell, gate, x), NARROW.logistic(_ALL, 3))
+    return _tabled(e, _normed(e, cell, gate, x), "logistic", 3)
 
 
 def _normed(e: Emitter, cell: _Cell, gate: int, x: Value) -> Value:
