@@ -59,11 +59,6 @@ def find_exact(name: str) -> Handler | None:
     return _EXACT.get(name)
 
 
-def exact_operators() -> tuple[str, ...]:
-    """Names of the builtin operators that can keep TFLite's own integers, sorted."""
-    return tuple(sorted(_EXACT))
-
-
 def find_rule(name: str, custom: bool = False) -> Rule | None:
     """The rule of an operator, or None."""
     return (_CUSTOM if custom else _RULES).get(name)

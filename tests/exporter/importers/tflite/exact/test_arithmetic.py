@@ -43,6 +43,18 @@ def test_sums(op: str, kind: str, seed: int) -> None:
     Case(op, [a, b], [y], options, version=2).check(exact=True)
 
 
+@pytest.mark.parametrize("op", ["ADD", "SUB"])
+@pytest.mark.parametrize("powers", [(-12, -12), (-12, -15), (-14, -12)])
+def test_shifted_sums(op: str, powers: tuple[int, int]) -> None:
+    """int16 operands with power-of-two scales."""
+    rng = np.random.default_rng(0)
+    data = rng.integers(-32768, 32768, (2, 3, 400)).astype(np.int16)
+    a, b = (T(v, scale=2.0**p) for v, p in zip(data, powers, strict=True))
+    y = T(kind="INT16", shape=(), scale=2.0 ** max(powers))
+    options = {"pot_scale_int16": True, "fused_activation_function": "RELU6"}
+    Case(op, [a, b], [y], options, version=3).check(exact=True)
+
+
 @pytest.mark.parametrize("kind", ["int8", "uint8", "int16"])
 @pytest.mark.parametrize("seed", range(5))
 def test_mul(kind: str, seed: int) -> None:

@@ -10,6 +10,15 @@ import pytest
 from tests.exporter.importers.tflite.recurrent_models import check_calls, lstm_case, lstm_feeds
 
 
+def _checked(steps: int, sizes: tuple[int, int, int], more: dict[str, Any]) -> None:
+    rng = np.random.default_rng(steps + len(more))
+    time_major = more.get("options", {}).get("time_major")
+    shape = (steps, 2, sizes[0]) if time_major else (2, steps, sizes[0])
+    feeds = lstm_feeds(rng, "int8", shape)
+    program = check_calls(lstm_case(rng, "int8", feeds[0][0], sizes, **more), feeds, exact=True)
+    assert any(n.op.name == "loop" for n in program.main.nodes) == (steps > 1)
+
+
 @pytest.mark.parametrize("steps", [1, 5])
 @pytest.mark.parametrize(
     "more",
@@ -22,8 +31,4 @@ from tests.exporter.importers.tflite.recurrent_models import check_calls, lstm_c
     ],
 )
 def test_lstm(steps: int, more: dict[str, Any]) -> None:
-    rng = np.random.default_rng(steps + len(more))
-    shape = (steps, 2, 9) if more.get("options", {}).get("time_major") else (2, steps, 9)
-    feeds = lstm_feeds(rng, "int8", shape)
-    program = check_calls(lstm_case(rng, "int8", feeds[0][0], (9, 7, 7), **more), feeds, exact=True)
-    assert any(n.op.name == "loop" for n in program.main.nodes) == (steps > 1)
+    _checked(steps, (9, 7, 7), more)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.exporter.importers.tflite.models import Case, T
+from tests.exporter.importers.tflite.models import BUILTIN, REFERENCE, Case, T
 
 _ALL: dict[str, Any] = {
     "int8": np.arange(-128, 128).astype(np.int8),
@@ -36,6 +36,32 @@ def test_functions(op: str, kind: str, seed: int) -> None:
     zero = 0 if op == "TANH" else -128
     y = output(rng, kind, 1 / 128 if op == "TANH" else 1 / 256, zero + 128 * (kind == "uint8"))
     Case(op, [x], [y]).check(exact=True)
+
+
+@pytest.mark.parametrize(
+    ("op", "version", "options"),
+    [("ELU", 1, {}), ("EXP", 2, {}), ("LOG", 2, {}), ("ABS", 2, {}), ("SQRT", 2, {}),
+     ("GELU", 2, {}), ("GELU", 2, {"approximate": True})],
+)  # fmt: skip
+@pytest.mark.parametrize("seed", range(4))
+def test_more_functions(op: str, version: int, options: dict[str, Any], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    zero = -128 if op in ("LOG", "SQRT") else int(rng.integers(-128, 128))
+    x = T(_ALL["int8"].reshape(1, -1), scale=float(np.float32(rng.uniform(0.01, 0.05))), zero=zero)
+    y = output(rng, "int8", rng.uniform(0.01, 0.05))
+    resolver = BUILTIN if op == "ELU" else REFERENCE  # the reference resolver has no ELU
+    Case(op, [x], [y], options, version=version, resolver=resolver).check(exact=True)
+
+
+@pytest.mark.parametrize("op", ["RELU", "LEAKY_RELU", "ABS"])
+@pytest.mark.parametrize("seed", range(2))
+def test_int16(op: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = operand(rng, "int16", 0.001)
+    y = output(rng, "int16", 0.001 * [1.0, 1.3][seed], 0)
+    options = {"alpha": 0.13} if op == "LEAKY_RELU" else {}
+    versions = {"RELU": 3, "LEAKY_RELU": 2, "ABS": 3}
+    Case(op, [x], [y], options, version=versions[op]).check(exact=True)
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint8"])

@@ -8,19 +8,31 @@ import pytest
 from tests.exporter.importers.tflite.models import Case, T
 
 
-@pytest.mark.parametrize("kind", ["int8", "uint8"])
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16"])
 @pytest.mark.parametrize("op", ["AVERAGE_POOL_2D", "MAX_POOL_2D"])
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
 @pytest.mark.parametrize("seed", range(4))
 def test_pools(op: str, kind: str, padding: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    low = 0 if kind == "uint8" else -128
-    data = rng.integers(low, low + 256, (2, 9, 8, 5)).astype(kind)
-    zero = int(rng.integers(low, low + 256))
+    info = np.iinfo(kind)
+    data = rng.integers(info.min, info.max + 1, (2, 9, 8, 5)).astype(kind)
+    zero = 0 if kind == "int16" else int(rng.integers(info.min, info.max + 1))
     height, width = [(3, 2), (2, 2), (7, 8), (4, 3)][seed]
     options = {
         "padding": padding, "filter_height": height, "filter_width": width, "stride_h": 1 + seed % 2,
         "stride_w": 2, "fused_activation_function": ["NONE", "RELU", "NONE", "RELU6"][seed],
     }  # fmt: skip
     x, y = T(data, scale=0.05, zero=zero), T(kind=kind.upper(), shape=(), scale=0.05, zero=zero)
-    Case(op, [x], [y], options, version=2).check(exact=True)
+    Case(op, [x], [y], options, version=3).check(exact=True)
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8"])
+def test_large_mean(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    info = np.iinfo(kind)
+    x = T(rng.integers(info.min, info.max + 1, (8, 40, 36, 8)).astype(kind), scale=0.05, zero=9)
+    options = {
+        "padding": "VALID", "filter_height": 40, "filter_width": 36, "stride_h": 1, "stride_w": 1,
+    }  # fmt: skip
+    y = T(kind=kind.upper(), shape=(), scale=0.05, zero=9)
+    Case("AVERAGE_POOL_2D", [x], [y], options, version=3).check(exact=True)

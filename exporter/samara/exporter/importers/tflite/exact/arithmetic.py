@@ -8,11 +8,17 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.importers.tflite.context import OperatorContext
-from samara.exporter.importers.tflite.exact.fixed_point import Fixed, requantized, scaled
+from samara.exporter.importers.tflite.exact.fixed_point import (
+    Fixed,
+    divided_by,
+    requantized,
+    scaled,
+)
 from samara.exporter.importers.tflite.exact.quantized import (
     BYTES,
     are_whole,
     centred,
+    integers,
     is_whole,
     looked_up,
     result_of,
@@ -41,25 +47,36 @@ def _halves(ctx: OperatorContext) -> tuple[float, Fixed, Fixed]:
     return twice, Fixed.of(float(a) / twice), Fixed.of(float(b) / twice)
 
 
-def _is_power_of_two(scale: np.float32) -> bool:
-    """Whether the logarithm of a scale is a whole number, within the tolerance of the kernels."""
+def _power_of(scale: np.float32) -> int | None:
+    """The logarithm of a scale if it is a whole number, within the tolerance of the kernels."""
     log = float(np.log2(np.float64(scale)))
-    return abs(log - round(log)) < 1e-3
+    return round(log) if abs(log - round(log)) < 1e-3 else None
 
 
-def _has_shifts(ctx: OperatorContext) -> bool:
-    """Whether int16 operands have power-of-two scales, for which the kernels only shift."""
+def _rights(ctx: OperatorContext) -> list[int] | None:
+    """How far int16 operands with power-of-two scales are shifted right, one of them not at all; None of others."""
     if not ctx.option("pot_scale_int16", True) or ctx.output(0).type != "INT16":
-        return False
-    return all(_is_power_of_two(scale_of(t)) for t in (ctx.tensor(0), ctx.tensor(1), ctx.output(0)))
+        return None
+    powers = [_power_of(scale_of(t)) for t in (ctx.tensor(0), ctx.tensor(1), ctx.output(0))]
+    known = [p for p in powers if p is not None]
+    return [known[2] - p for p in known[:2]] if len(known) == 3 else None
 
 
 def _sum(op: str) -> Handler:
     """The sum or difference of operands in units of twice the larger scale."""
 
     def exact(ctx: OperatorContext) -> Any:
-        if not are_whole(ctx, *BYTES, "INT16") or _has_shifts(ctx):
+        if not are_whole(ctx, *BYTES, "INT16"):
             return NotImplemented
+        rights = _rights(ctx)
+        if rights is not None:
+            if min(rights) != 0:
+                return NotImplemented
+            sides = [
+                divided_by(ctx, integers(ctx, i, DType.I64), np.array([n]))
+                for i, n in enumerate(rights)
+            ]
+            return result_of(ctx).whole(ctx, ctx.emit(op, *sides))
         left = 15 if ctx.output(0).type == "INT16" else 20
         twice, *halves = _halves(ctx)
         a, b = (_common(ctx, i, fixed, left) for i, fixed in enumerate(halves))

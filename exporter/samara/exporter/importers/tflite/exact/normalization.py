@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from samara.exporter.importers.common.emitter import Emitter
 from samara.exporter.importers.tflite.context import OperatorContext
 from samara.exporter.importers.tflite.exact.fixed_point import (
     exponent_of,
@@ -31,22 +32,22 @@ def l2_normalization(ctx: OperatorContext) -> Any:
     x = centred(ctx, 0, DType.I64)
     squares = ctx.emit("mul", x, x)
     total = ctx.emit("reduce_sum", squares, axes=[x.type.rank - 1], keepdims=True)
-    factor, right = _inverse_root(ctx, total)
+    factor, right = inverse_root(ctx, total)
     if ctx.tensor(0).type == "UINT8":
         x = ctx.emit("mul", x, _one(ctx, 1 << _BITS))
     else:
         left = ctx.emit("max", ctx.emit("sub", _one(ctx, _BITS), right), _one(ctx, 0))
         x = ctx.emit("shift", x, left, direction="left")
         right = ctx.emit("max", ctx.emit("sub", right, _one(ctx, _BITS)), _one(ctx, 0))
-    level = _divided(ctx, high_half(ctx, x, factor), right)
+    level = divided_at_run_time(ctx, high_half(ctx, x, factor), right)
     return result_of(ctx, "NONE").steps(ctx, ctx.emit("cast", level, to=DType.F32), 1.0)
 
 
-def _one(ctx: OperatorContext, value: int) -> Value:
+def _one(ctx: Emitter, value: int) -> Value:
     return ctx.const(np.int64(value))
 
 
-def _divided(ctx: OperatorContext, x: Value, right: Value) -> Value:
+def divided_at_run_time(ctx: Emitter, x: Value, right: Value) -> Value:
     """x / 2^right, halves away from zero, as `divided_by` does it for shifts known at import."""
     scaled = ctx.emit("mul", x, _one(ctx, (1 << 31) + 1))
     amount = ctx.emit("add", right, _one(ctx, 31))
@@ -55,7 +56,7 @@ def _divided(ctx: OperatorContext, x: Value, right: Value) -> Value:
     return made
 
 
-def _inverse_root(ctx: OperatorContext, total: Value) -> tuple[Value, Value]:
+def inverse_root(ctx: Emitter, total: Value) -> tuple[Value, Value]:
     """(mantissa, right shift) of 1 / sqrt(total) for int32 sums of squares; 0 counts as 1."""
     is_small = ctx.emit("le", total, _one(ctx, 1))
     safe = ctx.emit("max", total, _one(ctx, 2))
@@ -75,7 +76,7 @@ def _inverse_root(ctx: OperatorContext, total: Value) -> tuple[Value, Value]:
     return factor, ctx.emit("where", is_small, _one(ctx, 0), shift)
 
 
-def _newton(ctx: OperatorContext, value: Value) -> Value:
+def _newton(ctx: Emitter, value: Value) -> Value:
     """Five steps x = 1.5 x - v / 2 * x^3 with 3 integer bits, from x = 1."""
     half = shifted_right(ctx, ctx.emit("add", shifted_right(ctx, value, 1), _one(ctx, 1)), 1)
     x = _one(ctx, 1 << 28)
@@ -86,7 +87,7 @@ def _newton(ctx: OperatorContext, value: Value) -> Value:
     return x
 
 
-def _held(ctx: OperatorContext, x: Value, left: int) -> Value:
+def _held(ctx: Emitter, x: Value, left: int) -> Value:
     """x * 2^left, saturated to int32."""
     most = (1 << 31) - 1
     wide = ctx.emit("mul", x, _one(ctx, 1 << left))

@@ -119,19 +119,26 @@ def _convolution(convert: Handler, x: int, w: int) -> Handler:
 
 def _wide_sums(ctx: OperatorContext, convert: Handler, x: int, w: int, bias: int) -> Value:
     """int64 sums of int16 x, as 256 times those of its high bytes and those of its low bytes, and the bias."""
-    q = integers(ctx, x)
-    high = ctx.emit("shift", q, ctx.const(np.int32(8)), direction="right")
-    low = ctx.emit("bitwise_and", q, ctx.const(np.int32(255)))
     parts = []
-    for part, kind, zero in ((high, DType.I8, 0), (low, DType.U8, -128)):
-        halves = as_qs8(ctx, ctx.emit("cast", part, to=kind), zero)
-        acc = convert(Sums(ctx, {x: halves, w: weights(ctx, w), bias: None}))
+    for part in halves_of(ctx, x):
+        acc = convert(Sums(ctx, {x: part, w: weights(ctx, w), bias: None}))
         parts.append(ctx.emit("cast", acc, to=DType.I64))
     total: Value = ctx.emit("mul", parts[0], ctx.const(np.int64(256)))
     total = ctx.emit("add", total, parts[1])
     if ctx.has(bias):
         total = ctx.emit("add", total, integers(ctx, bias, DType.I64))
     return total
+
+
+def halves_of(ctx: OperatorContext, index: int) -> tuple[Value, Value]:
+    """int16 input `index` as the qs8 numbers h and l of 256 * h + l."""
+    q = integers(ctx, index)
+    high = ctx.emit("shift", q, ctx.const(np.int32(8)), direction="right")
+    low = ctx.emit("bitwise_and", q, ctx.const(np.int32(255)))
+    return (
+        as_qs8(ctx, ctx.emit("cast", high, to=DType.I8), 0),
+        as_qs8(ctx, ctx.emit("cast", low, to=DType.U8), -128),
+    )
 
 
 exact_op("CONV_2D")(_convolution(windows.conv_2d, 0, 1))

@@ -115,11 +115,12 @@ class Result:
         made: Value = ctx.named(self.tensor.key, "qlookup", x, entries, **attrs)
         return made
 
-    def whole(self, ctx: OperatorContext, x: Value) -> Value:
-        """Integers x (int32 or int64) plus the zero point, clamped and stored."""
+    def whole(self, ctx: OperatorContext, x: Value, zero: int | None = None) -> Value:
+        """Integers x (int32 or int64) plus the zero point (or `zero`), clamped and stored."""
         kind = x.type.dtype.numpy
-        if self.zero:
-            x = ctx.emit("add", x, ctx.const(np.asarray(self.zero, kind)))
+        at = self.zero if zero is None else zero
+        if at:
+            x = ctx.emit("add", x, ctx.const(np.asarray(at, kind)))
         x = ctx.emit("max", x, ctx.const(np.asarray(self.lo, kind)))
         x = ctx.emit("min", x, ctx.const(np.asarray(self.hi, kind)))
         made: Value

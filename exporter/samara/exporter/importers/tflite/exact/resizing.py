@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""RESIZE_BILINEAR in TFLite's integers: int8 with 10 bits of fraction per axis, uint8 in float32."""
+"""RESIZE_BILINEAR in TFLite's integers: int8 and int16 with 10 bits of fraction per axis, uint8 in float32."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def real_taps(size: int, made: int, aligned: bool, half: bool) -> Taps:
 @exact_op("RESIZE_BILINEAR")
 def resize_bilinear(ctx: OperatorContext) -> Any:
     """x [N, H, W, C]; sizes must be known at import."""
-    if not are_whole(ctx, *BYTES, inputs=1):
+    if not are_whole(ctx, *BYTES, "INT16", inputs=1):
         return NotImplemented
     x = ctx.plain(0)
     if x.type.rank != 4:
@@ -94,11 +94,22 @@ def _pair(ctx: OperatorContext, x: Value, taps: Taps, axis: int, to: DType) -> t
 
 
 def _integer(ctx: OperatorContext, x: Value, rows: Taps, columns: Taps) -> Any:
-    tall = ctx.emit("add", *_pair(ctx, x, rows, 1, DType.I32))
-    whole = ctx.emit("add", *_pair(ctx, tall, columns, 2, DType.I32))
-    wide = ctx.emit("cast", whole, to=DType.I64)
-    level = divided_by(ctx, wide, np.array([20]))
-    return result_of(ctx, "NONE").steps(ctx, ctx.emit("cast", level, to=DType.F32), 1.0, 0)
+    result = result_of(ctx, "NONE")
+    to = DType.I32 if result.is_bytes else DType.I64
+    tall = ctx.emit("add", *_pair(ctx, x, rows, 1, to))
+    whole = ctx.emit("add", *_pair(ctx, tall, columns, 2, to))
+    if not result.is_bytes:
+        return result.whole(ctx, _rounded(ctx, whole))
+    level = divided_by(ctx, ctx.emit("cast", whole, to=DType.I64), np.array([20]))
+    return result.steps(ctx, ctx.emit("cast", level, to=DType.F32), 1.0, 0)
+
+
+def _rounded(ctx: OperatorContext, x: Value) -> Value:
+    """int64 x of more than 32 bits / 2^20, halves away from zero."""
+    size = ctx.emit("add", ctx.emit("abs", x), ctx.const(np.int64(1 << 19)))
+    level = ctx.emit("shift", size, ctx.const(np.int64(20)), direction="right")
+    made: Value = ctx.emit("mul", level, ctx.emit("sign", x))
+    return made
 
 
 def _real(ctx: OperatorContext, x: Value, rows: Taps, columns: Taps) -> Any:

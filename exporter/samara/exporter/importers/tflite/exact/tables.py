@@ -5,6 +5,7 @@ reference kernels do.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -83,6 +84,41 @@ def _real(function: Callable[[Array], Array], wide: Handler | None = None) -> Ha
 exact_op("LOGISTIC")(_real(lambda x: 1 / (1 + np.exp(-x)), short.logistic))
 exact_op("TANH")(_real(np.tanh, short.tanh))
 exact_op("ELU")(_real(lambda x: np.where(x < 0, np.expm1(x), x)))
+exact_op("EXP")(_real(np.exp))
+
+
+def _gelu(x: Array) -> Array:
+    tail = np.array([math.erfc(-v * math.sqrt(0.5)) for v in x])
+    return np.asarray(0.5 * x * tail)
+
+
+def _gelu_by_tanh(x: Array) -> Array:
+    return np.asarray(0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))))
+
+
+@exact_op("GELU")
+def gelu(ctx: OperatorContext) -> Any:
+    return _real(_gelu_by_tanh if ctx.option("approximate", False) else _gelu)(ctx)
+
+
+@exact_op("LOG")
+def log(ctx: OperatorContext) -> Any:
+    """Of numbers that are not positive, the lowest result."""
+    if not are_whole(ctx, "INT8"):
+        return NotImplemented
+    made = ctx.output(0)
+    lowest = float((-128 - zero_of(made)) * scale_of(made))
+    return _real(lambda x: np.where(x > 0, np.log(np.maximum(x, 1e-30)), lowest))(ctx)
+
+
+@exact_op("SQRT")
+def sqrt(ctx: OperatorContext) -> Any:
+    """Cut off, in place of rounded."""
+    if not are_whole(ctx, "INT8", "INT16"):
+        return NotImplemented
+    result = result_of(ctx, "NONE")
+    real = scale_of(ctx.tensor(0)) * steps_of(ctx).astype(np.float32)
+    return tabled(ctx, (np.sqrt(np.maximum(real, 0)) / result.scale).astype(np.int64), result)
 
 
 # ---- rescaled steps
@@ -93,8 +129,10 @@ def _ratio(ctx: OperatorContext) -> np.float32:
 
 
 def _clamped(low: float, high: float | None) -> Handler:
+    types = (*BYTES, "INT16") if high is None else BYTES
+
     def exact(ctx: OperatorContext) -> Any:
-        if not are_whole(ctx, *BYTES):
+        if not are_whole(ctx, *types):
             return NotImplemented
         result = result_of(ctx, _CLAMPS[low, high])
         return tabled(ctx, Fixed.of(float(_ratio(ctx))).times(steps_of(ctx)), result)
@@ -108,6 +146,18 @@ _CLAMPS: Final = {
     (-1.0, 1.0): "RELU_N1_TO_1",
     (0.0, 1.0): "RELU_0_TO_1",
 }
+
+
+@exact_op("ABS")
+def absolute(ctx: OperatorContext) -> Any:
+    if not are_whole(ctx, "INT8", "INT16"):
+        return NotImplemented
+    steps = np.abs(steps_of(ctx))
+    if scale_of(ctx.tensor(0)) != scale_of(ctx.output(0)):
+        steps = Fixed.of(float(_ratio(ctx))).times(steps)
+    return tabled(ctx, steps, result_of(ctx, "NONE"))
+
+
 exact_op("RELU")(_clamped(0.0, None))
 exact_op("RELU6")(_clamped(0.0, 6.0))
 exact_op("RELU_N1_TO_1")(_clamped(-1.0, 1.0))

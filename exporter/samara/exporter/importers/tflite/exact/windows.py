@@ -3,37 +3,80 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from samara.exporter.importers.tflite.context import OperatorContext
-from samara.exporter.importers.tflite.exact.quantized import BYTES, are_whole, result_of
+import numpy as np
+
+from samara.exporter.importers.tflite.context import OperatorContext, need_static
+from samara.exporter.importers.tflite.exact.products import halves_of
+from samara.exporter.importers.tflite.exact.quantized import BYTES, are_whole, as_qs8, result_of
 from samara.exporter.importers.tflite.handlers.windows import pool_window
 from samara.exporter.importers.tflite.registry import exact_op
-from samara.exporter.types import DType
+from samara.exporter.ir.program import Value
+from samara.exporter.types import DType, Quant
 
 # Larger windows would need a divisor closer to 1.
-_LARGEST = 1024
-_AWAY = 1 - 2.0**-20
+_LARGEST: Final = 1024
+_AWAY: Final = 1 - 2.0**-20
 
 
 @exact_op("AVERAGE_POOL_2D")
 def average_pool_2d(ctx: OperatorContext) -> Any:
     """The mean of the file's integers, halves away from zero; padding does not count."""
-    if not are_whole(ctx, *BYTES):
+    if not are_whole(ctx, *BYTES, "INT16"):
         return NotImplemented
+    zero = -128 if ctx.output(0).type == "UINT8" else 0
+    result, window = result_of(ctx), pool_window(ctx, ctx.stored(0))
+    if not result.is_bytes or window["kernel"][0] * window["kernel"][1] > _LARGEST:
+        return result.whole(ctx, _summed_mean(ctx, window, zero), zero)
     x = ctx.emit("cast", ctx.plain(0), to=DType.F32)
-    window = pool_window(ctx, x)
-    if window["kernel"][0] * window["kernel"][1] > _LARGEST:
-        return NotImplemented
     mean = ctx.emit("avg_pool", x, extend=[0, 0], **window)
     # Means are multiples of 1 / count, so that only ties cross a half.
-    zero = -128 if ctx.output(0).type == "UINT8" else 0
-    return result_of(ctx).steps(ctx, mean, _AWAY, zero)
+    return result.steps(ctx, mean, _AWAY, zero)
+
+
+def _summed_mean(ctx: OperatorContext, window: dict[str, Any], zero: int) -> Value:
+    """The rounded mean from int32 sums, which a convolution with ones makes; of int16 byte by byte."""
+    x = ctx.stored(0)
+    (channels,) = need_static(ctx, [x.type.shape[3]], "the number of channels")
+    ones = np.ones((channels, *window["kernel"], 1), np.int8)
+    w = ctx.const(ones, DType.QS8, Quant.per_tensor(1.0, 0))
+    more = {k: window[k] for k in ("strides", "dilations", "pads")}
+    is_short = x.type.dtype is DType.I16
+    parts = halves_of(ctx, 0) if is_short else (as_qs8(ctx, x, zero),)
+    sums = [ctx.emit("qconv", p, w, groups=channels, to=DType.I32, **more) for p in parts]
+    total = sums[0]
+    if is_short:
+        total = ctx.emit("add", ctx.emit("mul", total, ctx.const(np.int32(256))), sums[1])
+    count = _counts(ctx, x, window)
+    size = ctx.emit("add", ctx.emit("abs", total), ctx.const(count // 2))
+    level = ctx.emit("div", size, ctx.const(count))
+    mean: Value = ctx.emit("mul", level, ctx.emit("sign", total))
+    return mean
+
+
+def _counts(ctx: OperatorContext, x: Value, window: dict[str, Any]) -> Any:
+    """The number of elements of x in each window, int32 [H, W, 1]."""
+    pads = need_static(ctx, window["pads"], "the padding")
+    sizes = need_static(ctx, x.type.shape[1:3], "the size of the input")
+    axes = []
+    for i in range(2):
+        kernel, stride = window["kernel"][i], window["strides"][i]
+        made = (sizes[i] + pads[i] + pads[2 + i] - kernel) // stride + 1
+        first = np.arange(made) * stride - pads[i]
+        axes.append(np.minimum(first + kernel, sizes[i]) - np.maximum(first, 0))
+    return np.multiply.outer(*axes)[..., None].astype(np.int32)
 
 
 @exact_op("MAX_POOL_2D")
 def max_pool_2d(ctx: OperatorContext) -> Any:
-    if not are_whole(ctx, *BYTES):
+    """int16 numbers are compared in float32, which holds them."""
+    result = result_of(ctx) if are_whole(ctx, *BYTES, "INT16") else None
+    if result is None:
         return NotImplemented
     x = ctx.stored(0)
-    return result_of(ctx).bytes(ctx, ctx.emit("max_pool", x, **pool_window(ctx, x)))
+    if not result.is_bytes:
+        x = ctx.emit("cast", x, to=DType.F32)
+        y = ctx.emit("max_pool", x, **pool_window(ctx, x))
+        return result.whole(ctx, ctx.emit("cast", y, to=DType.I32))
+    return result.bytes(ctx, ctx.emit("max_pool", x, **pool_window(ctx, x)))
