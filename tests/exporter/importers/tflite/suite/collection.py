@@ -45,7 +45,7 @@ _FIRST: Final = {"BROADCAST_TO": 2}
 def suite() -> Mapping[str, Entry]:
     """The cases by name."""
     plain = [e for cases in FAMILIES.values() for e in cases()]
-    return {e.name: e for e in [*plain, *_versions(plain)]}
+    return {e.name: e for e in [*plain, *_versions(plain), *_batches(plain)]}
 
 
 def _versions(plain: list[Entry]) -> Iterator[Entry]:
@@ -53,6 +53,41 @@ def _versions(plain: list[Entry]) -> Iterator[Entry]:
     for e in {e.op: e for e in reversed(plain)}.values():
         for version in range(_FIRST.get(e.op, 1), coverage_of(e.op).newest + 1):
             yield replace(e, detail=f"{e.detail} version={version}", make=_in_version(e, version))
+
+
+# Operators whose first axis is no batch: what they do depends on its size.
+_NO_BATCH: Final = ("SQUEEZE",)
+_TRIED: Final = 3
+
+
+def _batches(plain: list[Entry]) -> Iterator[Entry]:
+    """An early case of each operator and element type that has a single input, with a symbolic first axis."""
+    early: dict[tuple[str, str], list[Entry]] = {}
+    for e in plain:
+        if e.kind in ("float32", "int8") and e.op not in _NO_BATCH:
+            early.setdefault((e.op, e.kind), []).append(e)
+    for tried in early.values():
+        found = next((e for e in tried[:_TRIED] if _has_batch(e)), None)
+        if found is not None:
+            detail = f"{found.detail} symbolic"
+            yield replace(found, detail=detail, make=_with_batch(found))
+
+
+def _has_batch(entry: Entry) -> bool:
+    fed = [t for t in entry.case().inputs if t is not None and not t.constant]
+    return len(fed) == 1 and len(fed[0].sizes) > 1
+
+
+def _with_batch(entry: Entry) -> Callable[[Any], Case]:
+    def make(rng: Any) -> Case:
+        case = entry.make(rng)
+        inputs = [
+            t if t is None or t.constant else replace(t, signature=[-1, *t.sizes[1:]])
+            for t in case.inputs
+        ]
+        return replace(case, inputs=inputs)
+
+    return make
 
 
 def _in_version(entry: Entry, version: int) -> Callable[[Any], Case]:

@@ -59,8 +59,19 @@ def squeeze(ctx: OperatorContext) -> Any:
     gone = {ctx.axis(a, len(sizes)) for a in ctx.option("squeeze_dims", ())}
     if not gone:
         gone = {i for i, d in enumerate(sizes) if d == as_dim(1)}
+        _check_rank(ctx, sizes, len(sizes) - len(gone))
     shape = [d for i, d in enumerate(sizes) if i not in gone]
     return ctx.final("reshape", x, shape=(*shape, *parts))
+
+
+def _check_rank(ctx: OperatorContext, sizes: Sequence[Dim], rank: int) -> None:
+    """UnsupportedError where symbolic sizes were 1 when the model was made, so that the rank depends on them."""
+    declared = ctx.output(0)
+    if declared.has_rank and len(declared.shape) < rank and not all(d.is_static for d in sizes):
+        raise ctx.unsupported(
+            f"which axes of {[str(d) for d in sizes]} are squeezed depends on sizes that may vary",
+            "give shapes= with sizes, or squeeze_dims in the source model",
+        )
 
 
 @tflite_op("EXPAND_DIMS")
@@ -281,18 +292,29 @@ def mirror_pad(ctx: OperatorContext) -> Any:
 
 
 def _symmetric(ctx: OperatorContext, x: Value, pads: Sequence[int]) -> Any:
-    """By taking slices along each padded axis."""
+    """Each padded axis with its reversed beginning before it and its reversed end behind it."""
     rank = x.type.rank
     for axis in range(rank):
-        before, after = pads[axis], pads[rank + axis]
-        if not before and not after:
-            continue
-        (size,) = need_static(ctx, [x.type.shape[axis]], "a padded axis")
-        if max(before, after) > size:
+        before, after, size = pads[axis], pads[rank + axis], x.type.shape[axis]
+        if size.is_static and max(before, after) > size.as_int():
             raise ctx.wrong(f"padding of {max(before, after)} for axis {axis} of size {size}")
-        order = [*range(before - 1, -1, -1), *range(size), *range(size - 1, size - 1 - after, -1)]
-        x = ctx.emit("gather", x, ctx.const(np.array(order, np.int64)), axis=axis)
+        parts = [x]
+        if before:
+            parts.insert(0, _backwards(ctx, x, axis, as_dim(before - 1), as_dim(-1)))
+        if after:
+            parts.append(_backwards(ctx, x, axis, size - 1, size - 1 - after))
+        if len(parts) > 1:
+            x = ctx.emit("concat", *parts, axis=axis)
     return ctx.final("identity", x)
+
+
+def _backwards(ctx: OperatorContext, x: Value, axis: int, begin: Dim, end: Dim) -> Value:
+    """The elements from `begin` down to the one behind `end` along an axis."""
+    rank = x.type.rank
+    begins, ends, steps = [as_dim(0)] * rank, list(x.type.shape), [1] * rank
+    begins[axis], ends[axis], steps[axis] = begin, end, -1
+    made: Value = ctx.emit("slice", x, begin=begins, end=ends, step=steps)
+    return made
 
 
 @tflite_op("TILE", newest=3)
