@@ -45,7 +45,7 @@ _FIRST: Final = {"BROADCAST_TO": 2}
 def suite() -> Mapping[str, Entry]:
     """The cases by name."""
     plain = [e for cases in FAMILIES.values() for e in cases()]
-    return {e.name: e for e in [*plain, *_versions(plain), *_batches(plain)]}
+    return {e.name: e for e in [*plain, *_versions(plain), *_batches(plain), *_fed(plain)]}
 
 
 def _versions(plain: list[Entry]) -> Iterator[Entry]:
@@ -71,6 +71,31 @@ def _batches(plain: list[Entry]) -> Iterator[Entry]:
         if found is not None:
             detail = f"{found.detail} symbolic"
             yield replace(found, detail=detail, make=_with_batch(found))
+
+
+# Operators whose sizes and indices may be known only while the model runs.
+_RUN_TIME: Final = """
+RESHAPE SLICE PAD PADV2 TILE BROADCAST_TO FILL REVERSE_SEQUENCE DYNAMIC_UPDATE_SLICE GATHER GATHER_ND SCATTER_ND
+SPARSE_TO_DENSE ONE_HOT TOPK_V2 UNSORTED_SEGMENT_SUM RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR
+"""
+
+
+def _fed(plain: list[Entry]) -> Iterator[Entry]:
+    """Early cases of each of these operators, with what was constant as an input."""
+    for op in _RUN_TIME.split():
+        for e in [e for e in plain if e.op == op and e.kind == "float32"][
+            : 1 if op == "RESHAPE" else _TRIED
+        ]:
+            yield replace(e, detail=f"{e.detail} fed", make=_all_fed(e))
+
+
+def _all_fed(entry: Entry) -> Callable[[Any], Case]:
+    def make(rng: Any) -> Case:
+        case = entry.make(rng)
+        inputs = [t if t is None else replace(t, constant=False) for t in case.inputs]
+        return replace(case, inputs=inputs)
+
+    return make
 
 
 def _has_batch(entry: Entry) -> bool:

@@ -12,7 +12,7 @@ from samara.exporter.importers.common.slicing import stepped_bounds
 from samara.exporter.importers.tflite.context import OperatorContext, need_static
 from samara.exporter.importers.tflite.registry import tflite_op
 from samara.exporter.ir.program import Value
-from samara.exporter.types import Dim, DType, as_dim, floordiv
+from samara.exporter.types import Dim, DType, Read, as_dim, dmin, floordiv
 
 
 def _numbers(ctx: OperatorContext) -> tuple[Value, tuple[Dim, ...], tuple[Dim, ...]]:
@@ -180,10 +180,16 @@ def slice_(ctx: OperatorContext) -> Any:
     rank = x.type.rank
     if len(begin) != rank or len(sizes) != rank:
         raise ctx.wrong(f"{len(begin)} begins and {len(sizes)} sizes for rank {rank}")
-    end = [
-        d if n == as_dim(-1) else b + n for b, n, d in zip(begin, sizes, x.type.shape, strict=True)
-    ]
+    end = [_end(b, n, d) for b, n, d in zip(begin, sizes, x.type.shape, strict=True)]
     return ctx.final("slice", x, begin=begin, end=end, step=[1] * rank)
+
+
+def _end(begin: Dim, count: Dim, size: Dim) -> Dim:
+    """Where a slice of `count` elements ends; -1 of them reach to the end, also where that is known at run time."""
+    if not isinstance(count.sole_atom(), Read):
+        return size if count == as_dim(-1) else begin + count
+    is_open = -dmin(count, 0)  # 1 or 0
+    return (begin + count) * (1 - is_open) + size * is_open
 
 
 @tflite_op("STRIDED_SLICE", newest=8)
