@@ -20,7 +20,7 @@ from samara.exporter.importers.tflite.registry import supported_operators
 ELSEWHERE = {
     *("LSTM", "RNN", "SVDF", "IF", "WHILE", "CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE"),
     *("ASSIGN_VARIABLE", "UNIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN"),
-    *("BIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_RNN", "DENSIFY"),
+    *("BIDIRECTIONAL_SEQUENCE_LSTM", "BIDIRECTIONAL_SEQUENCE_RNN"),
 }
 _EVERY = 23  # a prime, so that the sample meets all element types
 

@@ -17,6 +17,7 @@ from tests.exporter.importers.tflite.suite import (
     products,
     reduction,
     resizing,
+    sparse,
     spectra,
     stablehlo,
     windows,
@@ -35,6 +36,7 @@ FAMILIES: Final[Mapping[str, Callable[[], Iterator[Entry]]]] = {
     "resizing": resizing.cases,
     "detection": detection.cases,
     "spectra": spectra.cases,
+    "sparse": sparse.cases,
     "stablehlo": stablehlo.cases,
 }
 # The first version of operators whose version 1 LiteRT never had.

@@ -256,7 +256,8 @@ def _byte_weights(x: X, kind: str) -> tuple[T, Array]:
         p = parameters(float(x.data.min()), float(x.data.max()), "uint8")
         tensor = _tensor(x, steps(x.data, p, "uint8"), scale=p[0], zero=p[1])
         return tensor, np.float32(p[0]).reshape(1)
-    return _weights(x, per_channel="per tensor" not in kind)
+    most = 7 if kind.endswith("int4") else 127
+    return _weights(x, per_channel="per tensor" not in kind, most=most)
 
 
 def _outputs(real: Real, given: Sequence[Parameters], dtype: str) -> list[T]:
