@@ -80,7 +80,8 @@ Every case is right:
 _INTEGERS = """\
 How the integers of quantized results compare to LiteRT's reference kernels and to its default ones. samara computes
 in real numbers what a kernel of integers approximates, and rounds once; kernels of LiteRT differ from each other in
-the same way.
+the same way. LiteRT's reference kernel of SUM gives integers of int8 and int16 that are not the sum; the default
+kernels give it.
 
 Every integer equals that of both:
 """

@@ -82,7 +82,7 @@ def _option(ctx: OperatorContext, name: str, rank: int, default: int) -> list[in
 
 @tflite_op("STABLEHLO_PAD")
 def pad(ctx: OperatorContext) -> Any:
-    """Elements first get apart, then comes the border. Inputs: x, the number between and around."""
+    """Interior padding first, then the border. Inputs: x and the value of the padding."""
     x, fill = ctx.plain(0), ctx.emit("reshape", ctx.plain(1), shape=())
     rank = x.type.rank
     before, after, inner = (
