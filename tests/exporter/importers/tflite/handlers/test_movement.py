@@ -10,7 +10,7 @@ import pytest
 from tests.exporter.importers.tflite.models import Case, T, const
 
 from samara import import_tflite
-from samara.exporter.types import ShapeError
+from samara.exporter.types import ShapeError, UnsupportedError
 
 RNG = np.random.default_rng(0)
 
@@ -78,3 +78,18 @@ def test_an_index_out_of_range() -> None:
     Case("STRIDED_SLICE", inputs, options={"shrink_axis_mask": 1}).refused(
         ShapeError, "out of range"
     )
+
+
+def test_squeezed_axes_that_depend_on_a_symbol() -> None:
+    x = T(_floats(1, 3, 1), signature=[-1, 3, 1])
+    kept = Case("SQUEEZE", [x], [T(kind="FLOAT32", shape=(1, 3))]).model()
+    assert import_tflite(kept).main.outputs[0].type.rank == 2
+    Case("SQUEEZE", [x], [T(kind="FLOAT32", shape=(3,))]).refused(
+        UnsupportedError, "depends on sizes that may vary"
+    )
+
+
+@pytest.mark.parametrize("mode", ["REFLECT", "SYMMETRIC"])
+def test_mirrored_symbolic_axes(mode: str) -> None:
+    x = T(_floats(4, 3), signature=[-1, 3])
+    Case("MIRROR_PAD", [x, _ints([3, 2], [0, 2])], options={"mode": mode}, steps=0).check()

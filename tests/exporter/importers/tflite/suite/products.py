@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from tests.exporter.importers.tflite.models import Case, T, const
 from tests.exporter.importers.tflite.suite.entries import (
     Entry,
     Real,
     X,
     bias,
+    build,
     entries,
+    exact_entries,
     normal,
     product,
     uniform,
@@ -85,6 +90,36 @@ def _matmuls() -> Iterator[Entry]:
     yield from entries("products", "BATCH_MATMUL", "float32, int8, int16", batch_matmul, given)
 
 
+def hybrid_matmul(rng: Any, kind: str, shapes: Any, adj_y: bool, asymmetric: bool) -> Case:
+    """Float x by a constant int8 y with one scale; LiteRT quantizes x while it runs."""
+    x, y = uniform(rng, shapes[0]), normal(rng, _turned(shapes[1]) if adj_y else shapes[1])
+    scale = float(np.abs(y).max() / 127)
+    q = np.round(y / scale).astype(np.int8)
+    options = {"adj_y": adj_y, "asymmetric_quantize_inputs": asymmetric}
+    return Case(
+        "BATCH_MATMUL", [T(x), const(q, scale=scale)], options=options, atol=0.25, rtol=0.05
+    )
+
+
+def asymmetric_dense(rng: Any, kind: str, size: Any, units: int) -> Case:
+    """Activations that are quantized with a zero point while LiteRT runs."""
+    case = build(fully_connected(rng, size, units), "int8 weights")
+    # A step of x is 6 / 255, and a sum takes up to 32 products.
+    options = {**case.options, "asymmetric_quantize_inputs": True}
+    return replace(case, options=options, atol=0.1)
+
+
+def _hybrids() -> Iterator[Entry]:
+    given = product(shapes=_SHAPES[:5], adj_y=[False, True], asymmetric=[False, True])
+    yield from exact_entries("products", "BATCH_MATMUL", "int8 weights", hybrid_matmul, given)
+    given = product(size=[(1, 8), (3, 32)], units=[1, 6])
+    for e in exact_entries("products", "FULLY_CONNECTED", "int8 weights", asymmetric_dense, given):
+        yield replace(e, detail=f"{e.detail} asymmetric")
+    given = product(size=[(1, 8), (3, 32)], units=[2, 6], act=["NONE", "RELU"])
+    yield from entries("products", "FULLY_CONNECTED", "int8 by int4", fully_connected, given)
+
+
 def cases() -> Iterator[Entry]:
     yield from _dense()
     yield from _matmuls()
+    yield from _hybrids()

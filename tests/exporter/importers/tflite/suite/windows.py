@@ -65,6 +65,25 @@ def _convs() -> Iterator[Entry]:
     )  # fmt: skip
 
 
+def _narrow() -> Iterator[Entry]:
+    given = product(
+        kernel=[(1, 1), (3, 3)],
+        stride=[(1, 1)],
+        dilation=[(1, 1)],
+        padding=_PADDINGS,
+        act=["NONE", "RELU"],
+    )
+    yield from entries("windows", "CONV_2D", "int8 by int4", conv, given)
+    given = product(
+        kernel=[(3, 3)],
+        stride=[(1, 1), (2, 2)],
+        dilation=[(1, 1)],
+        padding=_PADDINGS,
+        multiplier=[1, 2],
+    )
+    yield from entries("windows", "DEPTHWISE_CONV_2D", "int8 by int4", depthwise, given)
+
+
 def depthwise(
     rng: Any, kernel: Any, stride: Any, dilation: Any, padding: str,
     act: str = "NONE", multiplier: int = 1, size: Any = (1, 8, 9, 4),
@@ -225,6 +244,7 @@ def _pools() -> Iterator[Entry]:
 def cases() -> Iterator[Entry]:
     yield from _convs()
     yield from _depthwise()
+    yield from _narrow()
     yield from _cubes()
     yield from _transposed()
     yield from _pools()

@@ -12,7 +12,7 @@ from samara.exporter.importers.common.slicing import stepped_bounds
 from samara.exporter.importers.tflite.context import OperatorContext, need_static
 from samara.exporter.importers.tflite.registry import tflite_op
 from samara.exporter.ir.program import Value
-from samara.exporter.types import Dim, DType, as_dim, floordiv
+from samara.exporter.types import Dim, DType, Read, as_dim, dmin, floordiv
 
 
 def _numbers(ctx: OperatorContext) -> tuple[Value, tuple[Dim, ...], tuple[Dim, ...]]:
@@ -59,8 +59,19 @@ def squeeze(ctx: OperatorContext) -> Any:
     gone = {ctx.axis(a, len(sizes)) for a in ctx.option("squeeze_dims", ())}
     if not gone:
         gone = {i for i, d in enumerate(sizes) if d == as_dim(1)}
+        _check_rank(ctx, sizes, len(sizes) - len(gone))
     shape = [d for i, d in enumerate(sizes) if i not in gone]
     return ctx.final("reshape", x, shape=(*shape, *parts))
+
+
+def _check_rank(ctx: OperatorContext, sizes: Sequence[Dim], rank: int) -> None:
+    """UnsupportedError where symbolic sizes were 1 when the model was made, so that the rank depends on them."""
+    declared = ctx.output(0)
+    if declared.has_rank and len(declared.shape) < rank and not all(d.is_static for d in sizes):
+        raise ctx.unsupported(
+            f"which axes of {[str(d) for d in sizes]} are squeezed depends on sizes that may vary",
+            "give shapes= with sizes, or squeeze_dims in the source model",
+        )
 
 
 @tflite_op("EXPAND_DIMS")
@@ -169,10 +180,16 @@ def slice_(ctx: OperatorContext) -> Any:
     rank = x.type.rank
     if len(begin) != rank or len(sizes) != rank:
         raise ctx.wrong(f"{len(begin)} begins and {len(sizes)} sizes for rank {rank}")
-    end = [
-        d if n == as_dim(-1) else b + n for b, n, d in zip(begin, sizes, x.type.shape, strict=True)
-    ]
+    end = [_end(b, n, d) for b, n, d in zip(begin, sizes, x.type.shape, strict=True)]
     return ctx.final("slice", x, begin=begin, end=end, step=[1] * rank)
+
+
+def _end(begin: Dim, count: Dim, size: Dim) -> Dim:
+    """Where a slice of `count` elements ends; -1 of them reach to the end, also where that is known at run time."""
+    if not isinstance(count.sole_atom(), Read):
+        return size if count == as_dim(-1) else begin + count
+    is_open = -dmin(count, 0)  # 1 or 0
+    return (begin + count) * (1 - is_open) + size * is_open
 
 
 @tflite_op("STRIDED_SLICE", newest=8)
@@ -281,18 +298,29 @@ def mirror_pad(ctx: OperatorContext) -> Any:
 
 
 def _symmetric(ctx: OperatorContext, x: Value, pads: Sequence[int]) -> Any:
-    """By taking slices along each padded axis."""
+    """Each padded axis with its reversed beginning before it and its reversed end behind it."""
     rank = x.type.rank
     for axis in range(rank):
-        before, after = pads[axis], pads[rank + axis]
-        if not before and not after:
-            continue
-        (size,) = need_static(ctx, [x.type.shape[axis]], "a padded axis")
-        if max(before, after) > size:
+        before, after, size = pads[axis], pads[rank + axis], x.type.shape[axis]
+        if size.is_static and max(before, after) > size.as_int():
             raise ctx.wrong(f"padding of {max(before, after)} for axis {axis} of size {size}")
-        order = [*range(before - 1, -1, -1), *range(size), *range(size - 1, size - 1 - after, -1)]
-        x = ctx.emit("gather", x, ctx.const(np.array(order, np.int64)), axis=axis)
+        parts = [x]
+        if before:
+            parts.insert(0, _backwards(ctx, x, axis, as_dim(before - 1), as_dim(-1)))
+        if after:
+            parts.append(_backwards(ctx, x, axis, size - 1, size - 1 - after))
+        if len(parts) > 1:
+            x = ctx.emit("concat", *parts, axis=axis)
     return ctx.final("identity", x)
+
+
+def _backwards(ctx: OperatorContext, x: Value, axis: int, begin: Dim, end: Dim) -> Value:
+    """The elements from `begin` down to the one behind `end` along an axis."""
+    rank = x.type.rank
+    begins, ends, steps = [as_dim(0)] * rank, list(x.type.shape), [1] * rank
+    begins[axis], ends[axis], steps[axis] = begin, end, -1
+    made: Value = ctx.emit("slice", x, begin=begins, end=ends, step=steps)
+    return made
 
 
 @tflite_op("TILE", newest=3)

@@ -12,6 +12,7 @@ import numpy as np
 
 from samara.exporter.importers.tflite.context import OperatorContext, need_static
 from samara.exporter.importers.tflite.flexible import options_of
+from samara.exporter.importers.tflite.handlers.windows import window_places
 from samara.exporter.importers.tflite.registry import Handler, tflite_op
 from samara.exporter.ir.program import Value
 from samara.exporter.types import as_dim
@@ -68,15 +69,13 @@ def audio_spectrogram(ctx: OperatorContext) -> Any:
     x = ctx.value(0)
     if x.type.rank != 2 or size < 2 or stride < 1:
         raise ctx.wrong(f"windows of {size} samples, {stride} apart, in {x.type}")
-    samples, channels = need_static(ctx, x.type.shape, "the number of samples")
-    frames = max(0, 1 + (samples - size) // stride)
     length = 1 << (size - 1).bit_length()
     turned = ctx.emit("transpose", x, perm=(1, 0))
-    places = np.arange(frames)[:, None] * stride + np.arange(size)
-    parts = ctx.emit("gather", turned, ctx.const(places.astype(np.int64)), axis=1)
+    places = window_places(ctx, x.type.shape[0], size, stride, 1)
+    parts = ctx.emit("gather", turned, places, axis=1)
     hann = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(size) / size)
     weighted = ctx.emit("mul", parts, ctx.const(hann.astype(np.float32)))
-    column = ctx.emit("reshape", weighted, shape=(channels, frames, size, 1))
+    column = ctx.emit("reshape", weighted, shape=(*parts.type.shape, 1))
     y = _power(ctx, ctx.emit("dft", column, length=as_dim(length), axis=-2, onesided=True))
     return y if options.get("magnitude_squared", False) else ctx.final("sqrt", y)
 

@@ -12,6 +12,7 @@ from samara.exporter.importers.tflite.context import OperatorContext, need_stati
 from samara.exporter.importers.tflite.graph import Graph
 from samara.exporter.importers.tflite.handlers.control import called, subgraph_of
 from samara.exporter.importers.tflite.handlers.movement import dilated
+from samara.exporter.importers.tflite.handlers.windows import window_places
 from samara.exporter.importers.tflite.registry import Handler, tflite_op
 from samara.exporter.ir.builder import Builder
 from samara.exporter.ir.program import Value
@@ -81,7 +82,7 @@ def _option(ctx: OperatorContext, name: str, rank: int, default: int) -> list[in
 
 @tflite_op("STABLEHLO_PAD")
 def pad(ctx: OperatorContext) -> Any:
-    """Elements first get apart, then comes the border. Inputs: x, the number between and around."""
+    """Interior padding first, then the border. Inputs: x and the value of the padding."""
     x, fill = ctx.plain(0), ctx.emit("reshape", ctx.plain(1), shape=())
     rank = x.type.rank
     before, after, inner = (
@@ -173,13 +174,11 @@ def _windowed(
     is_bool = x.type.dtype is DType.BOOL
     if is_bool:
         x, first = (ctx.emit("cast", v, to=DType.U8) for v in (x, first))
-    shape = need_static(ctx, x.type.shape, "the shape")
     for axis, (size, step, gap) in enumerate(zip(sizes, steps, apart, strict=True)):
-        count = max(0, (shape[axis] - (size - 1) * gap - 1) // step + 1)
         if size == 1 and step == 1:
             continue
-        places = np.arange(count)[:, None] * step + np.arange(size) * gap
-        parts = ctx.emit("gather", x, ctx.const(places.astype(np.int64)), axis=axis)
+        places = window_places(ctx, x.type.shape[axis], size, step, gap)
+        parts = ctx.emit("gather", x, places, axis=axis)
         x = ctx.emit(op, parts, axes=[axis + 1])
     if not is_bool:
         return ctx.final(_PAIRS[op], x, first)

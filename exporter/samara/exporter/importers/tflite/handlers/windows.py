@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from samara.exporter.importers.common.windows import same_padding
 from samara.exporter.importers.tflite.context import OperatorContext, need_static
 from samara.exporter.importers.tflite.registry import tflite_op
@@ -35,6 +37,22 @@ def pads_of(
         before.append(floordiv(total, 2))
         after.append(total - floordiv(total, 2))
     return [*before, *after]
+
+
+def window_places(
+    ctx: OperatorContext, size: Dim, kernel: int, stride: int, dilation: int
+) -> Value:
+    """The indices [windows, kernel] of the elements of all windows that lie in an axis, as int64."""
+    inner = np.arange(kernel, dtype=np.int64) * dilation
+    count = dmax(floordiv(size - ((kernel - 1) * dilation + 1), stride) + 1, 0)
+    if count.is_static:
+        first = np.arange(count.as_int(), dtype=np.int64)[:, None] * stride
+        return ctx.const(first + inner)
+    rows = ctx.emit("reshape", ctx.emit("iota", length=count), shape=(count, 1))
+    made: Value = ctx.emit(
+        "add", ctx.emit("mul", rows, ctx.const(np.int64(stride))), ctx.const(inner)
+    )
+    return made
 
 
 def _steps(ctx: OperatorContext, axes: Sequence[str]) -> tuple[list[int], list[int]]:
