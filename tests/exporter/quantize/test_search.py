@@ -109,7 +109,7 @@ def test_max_kb_takes_4_bit_weights() -> None:
     assert any(x.scheme == "int4-weights" for x in done.report.layers)
 
 
-@pytest.mark.parametrize("limits", [Limits(max_kb=0.5), Limits(min_sqnr=40.0, max_kb=8.0)])
+@pytest.mark.parametrize("limits", [Limits(max_kb=0.5), Limits(min_sqnr=40.0, max_kb=6.0)])
 def test_what_cannot_be_met_says_how_near_it_came(limits: Limits) -> None:
     prepared = prepare(_chain({0: 500.0}), _data(), Recipe())
     with pytest.raises(QuantizationError, match="KiB"):

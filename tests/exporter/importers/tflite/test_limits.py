@@ -19,7 +19,7 @@ def _operator(name: str, is_custom: bool = False) -> Operator:
         (_operator("FlexErf", True), "TensorFlow's own operator Erf", "SELECT_TF_OPS"),
         (_operator("Mine", True), "custom operator 'Mine'", "tflite::Mine"),
         (_operator("HASHTABLE_FIND"), "table of keys", "GATHER"),
-        (_operator("CALL"), "no import rule", "replace it"),
+        (_operator("CALL"), "has no kernel for it", "convert the model again"),
         (_operator("operator 250"), "newer than", "newer samara"),
     ],
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one-operator suite: a sample of it every day, all of it with the slow tests."""
+"""The one-operator suite: a sample of it every day, all of it with the extended tests."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_what_litert_refuses_is_no_case() -> None:
     assert judged(broken).verdict == "invalid"
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 def test_all(repo: Path, tmp_path: Path) -> None:
     """Every core case is right, and the page is up to date."""
     files = {"--json": tmp_path / "score.json", "--page": tmp_path / "page.md"}

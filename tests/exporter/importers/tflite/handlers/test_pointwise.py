@@ -35,7 +35,7 @@ def test_quantized_operators_are_dequantized_and_quantized() -> None:
     out = T(kind="INT8", shape=(), scale=1 / 128, zero=0)
     program = Case("TANH", [x], [out]).check()
     names = [n.op.name for n in program.main.nodes]
-    assert names[-4:-1] == ["dequantize", "tanh", "quantize"]
+    assert names == ["dequantize", "tanh", "quantize"]
 
 
 def test_an_activation_that_is_not_known() -> None:
