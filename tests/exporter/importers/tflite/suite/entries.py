@@ -42,7 +42,7 @@ _CORE_KINDS: Final = frozenset(
 # a step of what LiteRT's float kernel gives for the same real numbers.
 COARSE: Final[dict[tuple[str, str], str]] = {
     **{
-        (op, "int16"): "LiteRT interpolates in a table of 512 intervals"
+        (op, "int16"): "LiteRT interpolates in a table"
         for op in ("EXP", "LOG", "RSQRT", "GELU", "TANH", "SOFTMAX")
     },
     ("RESIZE_BILINEAR", "int16"): (
