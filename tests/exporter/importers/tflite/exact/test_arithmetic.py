@@ -76,6 +76,24 @@ def test_constant_operand() -> None:
     Case("MUL", [a, fixed], [output(rng, "int8", p * q * 90)], {}, version=2).check(exact=True)
 
 
+@pytest.mark.parametrize("kind", ["int8", "uint8"])
+@pytest.mark.parametrize("seed", range(5))
+def test_div(kind: str, seed: int) -> None:
+    """Neither small dividends nor divisors that are 0 or large, for which the kernel shifts too far."""
+    rng = np.random.default_rng(seed)
+    low = 0 if kind == "uint8" else -128
+    zeros = rng.integers(low + 70, low + 180, 2)
+    steps = [rng.choice(np.r_[-60:-7, 8:60], (3, 4, 200)), rng.choice(np.r_[-60:0, 1:60], 200)]
+    a, b = (
+        T((n + z).astype(kind), scale=float(np.float32(s)), zero=int(z))
+        for n, z, s in zip(steps, zeros, rng.uniform(0.01, 0.1, 2), strict=True)
+    )
+    p, q = _scales(a, b)
+    y = output(rng, kind, p / q * rng.uniform(0.02, 0.5))
+    options = {"fused_activation_function": ["NONE", "RELU", "NONE", "RELU6", "NONE"][seed]}
+    Case("DIV", [a, b], [y], options, version=2 if kind == "int8" else 1).check(exact=True)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_squared_difference(seed: int) -> None:
     rng = np.random.default_rng(seed)

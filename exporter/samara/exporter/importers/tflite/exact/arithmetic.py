@@ -6,14 +6,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from samara.exporter.importers.tflite.context import OperatorContext
 from samara.exporter.importers.tflite.exact.fixed_point import (
     Fixed,
     divided_by,
+    high_half,
     requantized,
     scaled,
 )
+from samara.exporter.importers.tflite.exact.normalization import divided_at_run_time
 from samara.exporter.importers.tflite.exact.quantized import (
     BYTES,
     are_whole,
@@ -25,6 +28,7 @@ from samara.exporter.importers.tflite.exact.quantized import (
     scale_of,
     zero_of,
 )
+from samara.exporter.importers.tflite.exact.transcendental import WIDE
 from samara.exporter.importers.tflite.registry import Handler, exact_op
 from samara.exporter.ir.program import Value
 from samara.exporter.types import DType
@@ -98,6 +102,39 @@ def mul(ctx: OperatorContext) -> Any:
     product = ctx.emit("mul", centred(ctx, 0), centred(ctx, 1))
     real = float(a * b / scale_of(ctx.output(0)))
     return requantized(ctx, product, Fixed.of(real), result_of(ctx))
+
+
+@exact_op("DIV")
+def div(ctx: OperatorContext) -> Any:
+    """a * (1 / b): both with 31 bits, by tables, for positive b; their product is shifted back by element.
+
+    The kernel's result depends on the CPU where that is by more than 31 bits; here it is by 31 then.
+    """
+    if not are_whole(ctx, *BYTES):
+        return NotImplemented
+    x, y, made = (scale_of(t) for t in (ctx.tensor(0), ctx.tensor(1), ctx.output(0)))
+    fixed = Fixed.of(float(x / (y * made)))
+    b = np.arange(-128, 128, dtype=np.int64) - zero_of(ctx.tensor(1))
+    size = np.maximum(np.abs(b), 1)
+    power = np.floor(np.log2(size)).astype(np.int64)
+    inverse = looked_up(ctx, 1, WIDE.reciprocal((size << (31 - power)) - (1 << 31)))
+    a = ctx.emit("mul", centred(ctx, 0), looked_up(ctx, 1, np.sign(b).astype(np.int32)))
+    # -256…255, those from 0 on first, since negative indices count from the end.
+    steps = np.roll(np.arange(-256, 256, dtype=np.int64), 256)
+    free = _sign_bits(steps)
+    wide = ctx.emit("gather", ctx.const(steps << free), a, axis=0, wrap=True)
+    right = ctx.emit("gather", ctx.const(free), a, axis=0, wrap=True)
+    right = ctx.emit("add", right, looked_up(ctx, 1, power - fixed.shifts[0]))
+    right = ctx.emit("min", right, ctx.const(np.int64(31)))
+    level = high_half(ctx, high_half(ctx, wide, inverse), fixed.mantissas[0])
+    level = divided_at_run_time(ctx, level, right)
+    return result_of(ctx).steps(ctx, ctx.emit("cast", level, to=DType.F32), 1.0)
+
+
+def _sign_bits(x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """How many bits below the sign bit of int32 numbers equal it."""
+    size = np.where(x < 0, -x - 1, x)
+    return np.array([31 - int(n).bit_length() for n in size], np.int64)
 
 
 @exact_op("SQUARED_DIFFERENCE")

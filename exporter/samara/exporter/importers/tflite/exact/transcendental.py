@@ -88,11 +88,15 @@ class Fixed16or32:
             y = self.held(y + self.shifted(self.times(y, rest), 2))
         return y
 
+    def reciprocal(self, x: Any) -> Integers:
+        """1 / (1 + x) for x in [0, 1], without integer bits."""
+        return self.shifted(self._newton(x), 1)
+
     def logistic(self, x: Any, integer_bits: int) -> Integers:
         """1 / (1 + exp(-x)), without integer bits."""
         x = np.asarray(x, np.int64)
         exp = self.exp_of_negative(-np.abs(x), integer_bits)
-        positive = self.shifted(self._newton(exp), 1)
+        positive = self.reciprocal(exp)
         result = np.where(x > 0, positive, self.most - positive)
         return np.where(x == 0, self.number(0.5), result)
 
