@@ -59,7 +59,7 @@ def verdict(images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ca
     """
 
     def make(faster: str) -> Path:
-        for attempt in range(5):
+        for attempt in range(12):
             folder = tmp_path / f"{faster}{attempt}"
             monkeypatch.setenv("GPU_SLOW", "images" if faster == "buffers" else "buffers")
             _run("matmul_f32", folder)
@@ -120,13 +120,20 @@ def test_the_faster_way_is_kept(
     faster: str, as_gpu: Kernels, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GPU_SLOW", "images" if faster == "buffers" else "buffers")
-    _run("matmul_f32", tmp_path / "cache")
-    assert len(_texels(images)) == (2 if faster == "images" else 1)  # the first was measured
+    for attempt in range(12):  # as in `verdict`
+        cache = tmp_path / f"cache{attempt}"
+        images.unlink(missing_ok=True)
+        _run("matmul_f32", cache)
+        kept = len(_texels(images))
+        if kept == (2 if faster == "images" else 1):  # the first was measured
+            break
+    else:
+        pytest.fail(f"{faster} never were the faster way")
     # Known from now on, whatever would be measured; for kernels that cannot be measured, too.
     monkeypatch.setenv("GPU_SLOW", faster)
     for name in ("matmul_f32", "conv_f32"):
         images.unlink(missing_ok=True)
-        _run(name, tmp_path / "cache")
+        _run(name, cache)
         assert len(_texels(images)) == (faster == "images")
 
 
