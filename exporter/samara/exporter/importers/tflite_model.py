@@ -31,7 +31,8 @@ def import_tflite(
 
     signature: import only this one. shapes: shape per input in ints and symbol names; equal names are equal
     dims. Default: the model's, with symbols for sizes that may vary. exact: integer operators give the integers
-    of TFLite's reference kernels (docs/guides/tflite.md), at some cost in speed.
+    of TFLite's reference kernels (docs/guides/tflite.md), at some cost in speed; an operator that has no such form is
+    a problem.
 
     Raises UnsupportedError with a table of *all* problems when some operator cannot be imported,
     ModelFormatError for a file that is damaged or not a TFLite model, ShapeError for invalid shapes,

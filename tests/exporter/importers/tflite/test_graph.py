@@ -55,6 +55,15 @@ def test_data_in_another_file() -> None:
         import_tflite(built(Graph([T(X), w, Y], [Op("ADD", [0, 1], [2])], [0], [2])))
 
 
+def test_what_has_no_exact_form_is_refused_where_exactness_is_asked_for() -> None:
+    x = np.array([1, 4, 9], np.int8)
+    tensors = [T(x, scale=0.5), T(kind="INT8", shape=(3,), scale=0.1)]
+    data = built(Graph(tensors, [Op("RSQRT", [0], [1], version=2)], [0], [1]))
+    assert import_tflite(data).main.nodes
+    with pytest.raises(UnsupportedError, match="RSQRT of int8 has no exact form"):
+        import_tflite(data, exact=True)
+
+
 def test_names_of_operators() -> None:
     model = read_model(built(Graph([T(X), Y], [Op("ABS", [0], [1], version=2)], [0], [1])), "m")
     (operator,) = model.subgraphs[0].operators

@@ -10,8 +10,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from tests.exporter.importers.tflite.models import REFERENCE, witness
 from tests.exporter.importers.tflite.suite.collection import FAMILIES, suite
+from tests.exporter.importers.tflite.suite.entries import Entry
 from tests.exporter.importers.tflite.suite.judge import judged
 from tools.tflite_score import stable
 
@@ -43,6 +46,30 @@ def test_sample(family: str) -> None:
             faults[entry.name] = f"{found.verdict}: {found.reason}"
     assert chosen
     assert faults == {}
+
+
+def _differs_exactly(entry: Entry) -> bool:
+    """Whether an exact import is accepted and gives other integers than LiteRT's reference kernels."""
+    case = entry.case()
+    model, feeds = case.model(), case.feeds()
+    try:
+        program = import_tflite(model, exact=True)
+    except samara.UnsupportedError as error:
+        return "exact" not in error.message
+    try:
+        want = witness(model, feeds, REFERENCE)
+    except (RuntimeError, ValueError):  # LiteRT has no reference kernel for it
+        return False
+    names = [v.name for v in program.main.inputs]
+    got = program.run(dict(zip(names, feeds, strict=True)))
+    return not all(np.array_equal(g, w) for g, w in zip(got.values(), want, strict=True))
+
+
+def test_what_an_exact_import_accepts_is_exact() -> None:
+    chosen = [e for e in suite().values() if any(t.scale for t in e.case().outputs)][:: 3 * _EVERY]
+    # The reference kernel of SUM reads signed bytes as unsigned ones.
+    assert [e.name for e in chosen if e.op != "SUM" and _differs_exactly(e)] == []
+    assert len(chosen) > 20
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from samara.exporter.importers.tflite.state import Handle, State
 from samara.exporter.importers.tflite.tensors import (
     attributes_of,
     constant_of,
+    parameters_of,
     plain,
     quant_of,
     stored,
@@ -185,7 +186,30 @@ class Graph(Operands):
         ctx = OperatorContext(self, operator)
         exact = find_exact(operator.name) if ctx.exact and not operator.is_custom else None
         data = NotImplemented if exact is None else exact(ctx)
-        return rule.convert(ctx) if data is NotImplemented else data
+        if data is not NotImplemented:
+            return data
+        before = len(self.builder.nodes)
+        data = rule.convert(ctx)
+        if ctx.exact:
+            self._require_moves(operator, before)
+        return data
+
+    def _require_moves(self, operator: Operator, before: int) -> None:
+        """UnsupportedError if an operator with quantized results computes real numbers, which is not exact. What
+        only moves them keeps every integer.
+        """
+        results = [self.tensor(i) for i in operator.outputs if i != NO_TENSOR]
+        if all(parameters_of(t) is None for t in results):
+            return
+        for node in self.builder.nodes[before:]:
+            form = node.op.integer
+            moves = form is not None and form.moves is not None
+            # Nodes without a source are the tensors' own: from quantized to real numbers and back.
+            if node.source is not None and node.outputs[0].type.dtype is DType.F32 and not moves:
+                raise UnsupportedError(
+                    f"{operator.name} of {results[0].type.lower()} has no exact form",
+                    fix="import the model without exact, or replace the operator in the source model",
+                )
 
     def _spoilt(self, operator: Operator) -> str | None:
         for index in operator.inputs:

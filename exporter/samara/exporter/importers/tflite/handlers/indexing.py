@@ -110,7 +110,9 @@ def one_hot(ctx: OperatorContext) -> Any:
 def top_k(ctx: OperatorContext) -> Any:
     """Along the last axis, best first."""
     (k,) = ctx.dims(1, "k")
-    values, places = ctx.final("top_k", ctx.value(0), k=k, axis=-1)
+    # Integers are chosen as they are, where the result has the same parameters.
+    same = ctx.tensor(0).parameters == ctx.output(0).parameters
+    values, places = ctx.final("top_k", ctx.plain(0) if same else ctx.value(0), k=k, axis=-1)
     to = ctx.output(1).type
     return values, places if to == "INT64" else ctx.emit("cast", places, to=DType[_SHORT[to]])
 
