@@ -103,6 +103,11 @@ def need(data: Sequence[ShapeData | None], index: int) -> ShapeData:
     return d
 
 
+def all_of(data: Sequence[ShapeData | None]) -> list[ShapeData]:
+    """All operands, none of which may be absent."""
+    return [need(data, i) for i in range(len(data))]
+
+
 def scalar(data: ShapeData) -> int:
     """The only element as an int."""
     values = ints(data)
@@ -261,6 +266,12 @@ def quotient(a: Any, b: Any) -> Any:
     if divisor == 0:
         raise NotArithmetic
     return a if divisor == 1 else Ratio(as_number(a), divisor)
+
+
+def divided(parts: Sequence[ShapeData]) -> ShapeData:
+    """Quotients of floats, or of integers towards zero."""
+    is_float = parts[0].dtype is DType.F32
+    return folded(parts, quotient if is_float else truncated_quotient)
 
 
 def truncated_quotient(a: Any, b: Any) -> Dim:

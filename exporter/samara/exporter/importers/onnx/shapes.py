@@ -131,10 +131,6 @@ def _constant_of_shape(data: Data, attrs: dict[str, Any]) -> ShapeData | None:
     return shape_data(filled.elements, filled.dtype)
 
 
-def _all(data: Data) -> list[ShapeData]:
-    return [need(data, i) for i in range(len(data))]
-
-
 def _reduce(combine: Callable[[Any, Any], Any]) -> Callable[..., ShapeData]:
     def rule(data: Data, attrs: dict[str, Any]) -> ShapeData:
         keep = bool(attrs.get("keepdims", 1))
@@ -152,23 +148,21 @@ def _each(f: Callable[[Any], Any]) -> Callable[..., ShapeData]:
 
 
 def _binary(f: Callable[[Any, Any], Any], dtype: DType | None = None) -> Callable[..., ShapeData]:
-    return lambda data, attrs: arithmetic.folded(_all(data), f, dtype)
-
-
-def _div(data: Data, attrs: dict[str, Any]) -> ShapeData:
-    is_float = need(data, 0).dtype is DType.F32
-    f = arithmetic.quotient if is_float else arithmetic.truncated_quotient
-    return arithmetic.folded(_all(data), f)
+    return lambda data, attrs: arithmetic.folded(arithmetic.all_of(data), f, dtype)
 
 
 def _mod(data: Data, attrs: dict[str, Any]) -> ShapeData | None:
-    return None if attrs.get("fmod", 0) else arithmetic.folded(_all(data), arithmetic.remainder)
+    return (
+        None
+        if attrs.get("fmod", 0)
+        else arithmetic.folded(arithmetic.all_of(data), arithmetic.remainder)
+    )
 
 
 _RULES: dict[str, Callable[..., ShapeData | None]] = {
     "Gather": lambda d, attrs: arithmetic.gather(need(d, 0), need(d, 1), attrs.get("axis", 0)),
     "Slice": _slice,
-    "Concat": lambda d, attrs: arithmetic.concat(_all(d), attrs.get("axis", 0)),
+    "Concat": lambda d, attrs: arithmetic.concat(arithmetic.all_of(d), attrs.get("axis", 0)),
     "Unsqueeze": _unsqueeze,
     "Squeeze": _squeeze,
     "Reshape": _reshape,
@@ -187,7 +181,7 @@ _RULES: dict[str, Callable[..., ShapeData | None]] = {
     "Add": _binary(arithmetic.plus),
     "Sub": _binary(arithmetic.minus),
     "Mul": _binary(arithmetic.times),
-    "Div": _div,
+    "Div": lambda d, attrs: arithmetic.divided(arithmetic.all_of(d)),
     "Mod": _mod,
     "Min": _binary(arithmetic.smaller),
     "Max": _binary(arithmetic.larger),

@@ -32,6 +32,16 @@ IDENTIFIER: Final = b"M001"
 # A list of labels is refused beyond this size, whatever the archive says.
 _LARGEST_FILE: Final = 16 << 20
 
+# What reading a damaged archive raises; RuntimeError of encrypted files, and of compressions that are not known.
+_UNREADABLE: Final = (
+    zipfile.BadZipFile,
+    KeyError,
+    OSError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+    zlib.error,
+)
 _LABELS: Final = ("TENSOR_AXIS_LABELS", "TENSOR_VALUE_LABELS")
 _COLOURS: Final = {1: "gray", 3: "rgb"}
 _DTYPES: Final = {"FLOAT32": "float32", "FLOAT16": "float16", "UINT8": "uint8", "INT8": "int8"}
@@ -136,9 +146,7 @@ def _associated(data: bytes, name: str) -> str | None:
             if archive.getinfo(name).file_size > _LARGEST_FILE:
                 return None
             return archive.read(name).decode("utf-8")
-    except (zipfile.BadZipFile, KeyError, OSError, EOFError, ValueError, RuntimeError, zlib.error):
-        return None
-    except NotImplementedError:  # an unknown compression
+    except _UNREADABLE:
         return None
 
 

@@ -72,10 +72,6 @@ def _shape_of(graph: Graph, operator: Operator) -> ShapeData | None:
     return shape_data(dims, DType.I64 if wide else DType.I32)
 
 
-def _all(data: Data) -> list[ShapeData]:
-    return [need(data, i) for i in range(len(data))]
-
-
 def _strided_slice(data: Data, o: _Options) -> ShapeData:
     x = need(data, 0)
     begin, end, step = (ints(need(data, i)) or [] for i in (1, 2, 3))
@@ -105,7 +101,7 @@ def _slice(data: Data, o: _Options) -> ShapeData:
 
 
 def _pack(data: Data, o: _Options) -> ShapeData:
-    parts = _all(data)
+    parts = arithmetic.all_of(data)
     apart = [ShapeData(np.expand_dims(p.elements, o.get("axis")), p.dtype) for p in parts]
     return arithmetic.concat(apart, o.get("axis"))
 
@@ -138,7 +134,7 @@ def _each(f: Callable[[Any], Any]) -> Callable[..., ShapeData]:
 
 
 def _binary(f: Callable[[Any, Any], Any], dtype: DType | None = None) -> Callable[..., ShapeData]:
-    return lambda d, o: arithmetic.folded(_all(d), f, dtype)
+    return lambda d, o: arithmetic.folded(arithmetic.all_of(d), f, dtype)
 
 
 def _reduce(combine: Callable[[Any, Any], Any]) -> Callable[..., ShapeData]:
@@ -147,14 +143,8 @@ def _reduce(combine: Callable[[Any, Any], Any]) -> Callable[..., ShapeData]:
     )
 
 
-def _div(data: Data, o: _Options) -> ShapeData:
-    is_float = need(data, 0).dtype is DType.F32
-    f = arithmetic.quotient if is_float else arithmetic.truncated_quotient
-    return arithmetic.folded(_all(data), f)
-
-
 def _concat(data: Data, o: _Options) -> ShapeData:
-    return arithmetic.concat(_all(data), o.get("axis"))
+    return arithmetic.concat(arithmetic.all_of(data), o.get("axis"))
 
 
 def _broadcast_args(data: Data, o: _Options) -> ShapeData:
@@ -197,7 +187,7 @@ _RULES: dict[str, Callable[[Data, _Options], ShapeData | None]] = {
     "ADD": _binary(arithmetic.plus),
     "SUB": _binary(arithmetic.minus),
     "MUL": _binary(arithmetic.times),
-    "DIV": _div,
+    "DIV": lambda d, o: arithmetic.divided(arithmetic.all_of(d)),
     "FLOOR_DIV": _binary(arithmetic.floored_quotient),
     "FLOOR_MOD": _binary(arithmetic.remainder),
     "MINIMUM": _binary(arithmetic.smaller),

@@ -24,18 +24,16 @@ def fully_connected(ctx: OperatorContext) -> Any:
     x, w = ctx.value(0), weights_of(ctx, 1)
     bias = ctx.value(2) if ctx.has(2) else None
     shape = x.type.shape
-    keep = bool(ctx.option("keep_num_dims", False)) and x.type.rank > 0
+    keep = bool(ctx.option("keep_num_dims", False)) and x.type.rank > 1
     matches = x.type.rank > 0 and shape[-1] == as_dim(depth)
-    if not (matches and (x.type.rank == 2 or keep)):
+    if keep and not matches:
+        raise ctx.wrong(f"x {ctx.type(0)} does not fit weights {ctx.type(1)}")
+    if not keep and not (matches and x.type.rank == 2):
         x = ctx.emit("reshape", x, shape=(_rows(ctx, x.type.numel(), depth), as_dim(depth)))
     if bias is not None and bias.type.rank != 1:
         bias = ctx.emit("reshape", bias, shape=(units,))
     op = "matmul_dynamic" if is_hybrid(ctx) else "matmul"
-    if x.type.rank == 1:
-        x = ctx.emit("reshape", x, shape=(1, depth))
-    if not keep or matches:
-        return ctx.activated(op, x, w, bias, transpose_w=True)
-    raise ctx.wrong(f"x {ctx.type(0)} does not fit weights {ctx.type(1)}")
+    return ctx.activated(op, x, w, bias, transpose_w=True)
 
 
 def _rows(ctx: OperatorContext, count: Dim, depth: int) -> Dim:
