@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,46 @@ def test_defaults_take_no_room() -> None:
     assert len(flat.encode(whole, "Quant", {**base, "axis": 0})) > len(
         flat.encode(whole, "Quant", base)
     )
+
+
+def test_equal_contents_are_written_once() -> None:
+    whole = schema.whole()
+    quant = {"scales": [0.5], "zero_points": [3]}
+    value = {"name": "a long name that is stored", "dtype": 1, "dims": [3, 4, 5], "quant": quant}
+
+    def size(*values: dict[str, Any]) -> int:
+        return len(flat.encode(whole, "Function", {"name": "f", "values": list(values)}))
+
+    assert size(value, value) - size(value) <= 8
+    # Another number costs a table of numbers and offsets, but no second name, shape or quantization.
+    assert size(value, {**value, "dtype": 2}) - size(value) <= 40
+    assert size(value, {**value, "quant": {**quant, "scales": [-0.5]}}) > size(value, value)
+
+
+def test_zeros_of_both_signs_are_kept_apart() -> None:
+    attrs = [
+        {
+            "op": 81,
+            "attrs": (81, {"strides": [1, 1], "dilations": [1, 1], "pads": [], "lo": lo}),
+            "inputs": [],
+            "outputs": [],
+        }
+        for lo in (0.0, -0.0)
+    ]
+    row = {"name": "f", "nodes": [{**n, "name": "n"} for n in attrs]}
+    data = flat.encode(schema.whole(), "Function", row)
+    root = int.from_bytes(data[:4], "little")
+    nodes = flat.Buffer(schema.whole(), data, len(data)).decode("Function", root)["nodes"]
+    assert [math.copysign(1, n["attrs"][1]["lo"]) for n in nodes] == [1, -1]
+
+
+def test_large_vectors_are_not_shared() -> None:
+    # Readers limit how often a file may refer to the same bytes.
+    whole = schema.whole()
+    scales = {"scales": [0.5] * 100, "zero_points": [0]}
+    rows = [{"name": n, "dtype": 1, "quant": scales} for n in "ab"]
+    data = flat.encode(whole, "Function", {"name": "f", "values": rows})
+    assert len(data) > 800
 
 
 def test_required_fields_are_asked_for() -> None:

@@ -52,101 +52,134 @@ _PREPEND: Final = {
 
 # -- writing ---------------------------------------------------------------------------------------
 
+# A vector of more bytes is written again where an equal one exists: readers limit how much is shared.
+_MOST_SHARED: Final = 256
+
 
 def encode(schema: Schema, table: str, row: Row, identifier: bytes | None = None) -> bytes:
     """A FlatBuffer whose root is `row`, of the named table.
 
     A row holds the fields that are stored: scalars, strings, arrays or sequences for vectors, rows
     for tables, (code, row) for the union. None and empty vectors that are not required are left
-    out, and so are scalars that equal their default, unless they are required.
+    out, and so are scalars that equal their default, unless they are required. Equal strings, short
+    vectors and tables are written once.
     """
-    builder = flatbuffers.Builder(1 << 16)
-    builder.Finish(_write_table(builder, schema, schema.tables[table], row), identifier)
-    return bytes(builder.Output())
+    writer = _Writer(schema)
+    writer.builder.Finish(writer.table(schema.tables[table], row), identifier)
+    return bytes(writer.builder.Output())
 
 
-def _write_table(builder: Any, schema: Schema, table: TableDef, row: Row) -> int:
-    ids = table.ids()
-    unknown = set(row) - set(ids)
-    if unknown:
-        raise KeyError(f"{table.name} has no field {sorted(unknown)[0]!r}")
-    scalars: list[tuple[int, FieldDef, Any]] = []
-    offsets: list[tuple[int, int]] = []
-    types: list[tuple[int, int]] = []
-    for field in table.fields:
-        value = row.get(field.name)
-        if value is None:
-            if field.required:
-                raise KeyError(f"{table.name}.{field.name} is required")
-            continue
-        if field.kind.is_scalar:
-            if field.required or value != field.default:
-                scalars.append((ids[field.name], field, value))
-        elif field.kind is Kind.UNION:
-            code, inner = value
-            union = schema.unions[field.child]
-            made = _write_table(builder, schema, union.members[code], inner)
-            offsets.append((ids[field.name], made))
-            types.append((ids[field.name] - 1, code - union.base))
-        elif field.required or field.kind in (Kind.STRING, Kind.TABLE) or len(value):
-            offsets.append((ids[field.name], _write_offset(builder, schema, field, value)))
-    count = max(ids.values(), default=-1) + 1
-    builder.StartObject(count)
-    # Large scalars first, for little padding.
-    for slot, field, value in sorted(scalars, key=lambda s: -s[1].kind.size):
-        if field.kind.size == 8:
+class _Writer:
+    """Offsets of what a FlatBuffer under construction holds, by content."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.builder: Any = flatbuffers.Builder(1 << 16)
+        self._tables: dict[Any, int] = {}
+        self._vectors: dict[tuple[int, bytes], int] = {}
+
+    def table(self, table: TableDef, row: Row) -> int:
+        """Write a row; returns its offset."""
+        ids = table.ids()
+        unknown = set(row) - set(ids)
+        if unknown:
+            raise KeyError(f"{table.name} has no field {sorted(unknown)[0]!r}")
+        scalars: list[tuple[int, FieldDef, Any]] = []
+        offsets: list[tuple[int, int]] = []
+        types: list[tuple[int, int]] = []
+        for field in table.fields:
+            value = row.get(field.name)
+            if value is None:
+                if field.required:
+                    raise KeyError(f"{table.name}.{field.name} is required")
+                continue
+            if field.kind.is_scalar:
+                if field.required or value != field.default:
+                    scalars.append((ids[field.name], field, value))
+            elif field.kind is Kind.UNION:
+                code, inner = value
+                union = self.schema.unions[field.child]
+                offsets.append((ids[field.name], self.table(union.members[code], inner)))
+                types.append((ids[field.name] - 1, code - union.base))
+            elif field.required or field.kind in (Kind.STRING, Kind.TABLE) or len(value):
+                offsets.append((ids[field.name], self._child(field, value)))
+        # Scalars by their bytes, because 0.0 equals -0.0.
+        packed = tuple((slot, struct.pack(_STRUCT[f.kind], value)) for slot, f, value in scalars)
+        key = (table.name, packed, tuple(offsets), tuple(types))
+        if key not in self._tables:
+            self._tables[key] = self._object(
+                max(ids.values(), default=-1) + 1, scalars, offsets, types
+            )
+        return self._tables[key]
+
+    def _object(
+        self,
+        count: int,
+        scalars: Sequence[tuple[int, FieldDef, Any]],
+        offsets: Sequence[tuple[int, int]],
+        types: Sequence[tuple[int, int]],
+    ) -> int:
+        """A table of `count` slots, those of large scalars first, for little padding."""
+        builder = self.builder
+        builder.StartObject(count)
+        in_order = sorted(scalars, key=lambda s: -s[1].kind.size)
+        for slot, field, value in (s for s in in_order if s[1].kind.size == 8):
             getattr(builder, _PREPEND[field.kind])(value)
             builder.Slot(slot)
-    for slot, offset in offsets:
-        builder.PrependUOffsetTRelative(offset)
-        builder.Slot(slot)
-    for slot, field, value in sorted(scalars, key=lambda s: -s[1].kind.size):
-        if field.kind.size < 8:
+        for slot, offset in offsets:
+            builder.PrependUOffsetTRelative(offset)
+            builder.Slot(slot)
+        for slot, field, value in (s for s in in_order if s[1].kind.size < 8):
             getattr(builder, _PREPEND[field.kind])(value)
             builder.Slot(slot)
-    for slot, code in types:
-        builder.PrependUint8(code)
-        builder.Slot(slot)
-    return int(builder.EndObject())
+        for slot, code in types:
+            builder.PrependUint8(code)
+            builder.Slot(slot)
+        return int(builder.EndObject())
 
+    def _child(self, field: FieldDef, value: Any) -> int:
+        """Write a string, a table or a vector; returns its offset."""
+        kind = field.kind
+        if kind is Kind.STRING:
+            return int(self.builder.CreateSharedString(value))
+        if kind is Kind.TABLE:
+            return self.table(self.schema.tables[field.child], value)
+        if kind is Kind.VEC_STRUCT:
+            return self._structs(field, value)
+        if kind in _NUMPY:
+            return self._numbers(_vector(field, value))
+        if kind is Kind.VEC_STRING:
+            made = [self.builder.CreateSharedString(text) for text in value]
+        else:
+            child = self.schema.tables[field.child]
+            made = [self.table(child, row) for row in value]
+        self.builder.StartVector(4, len(made), 4)
+        for offset in reversed(made):
+            self.builder.PrependUOffsetTRelative(offset)
+        return int(self.builder.EndVector())
 
-def _write_offset(builder: Any, schema: Schema, field: FieldDef, value: Any) -> int:
-    kind = field.kind
-    if kind is Kind.STRING:
-        return int(builder.CreateString(value))
-    if kind is Kind.TABLE:
-        return _write_table(builder, schema, schema.tables[field.child], value)
-    if kind is Kind.VEC_STRUCT:
-        return _write_structs(builder, schema, field, value)
-    if kind in _NUMPY:
-        return int(builder.CreateNumpyVector(_vector(field, value)))
-    if kind is Kind.VEC_STRING:
-        made = [builder.CreateSharedString(text) for text in value]
-    else:
-        child = schema.tables[field.child]
-        made = [_write_table(builder, schema, child, row) for row in value]
-    builder.StartVector(4, len(made), 4)
-    for offset in reversed(made):
-        builder.PrependUOffsetTRelative(offset)
-    return int(builder.EndVector())
+    def _numbers(self, array: Any) -> int:
+        if array.nbytes > _MOST_SHARED:
+            return int(self.builder.CreateNumpyVector(array))
+        key = (array.itemsize, array.tobytes())
+        if key not in self._vectors:
+            self._vectors[key] = int(self.builder.CreateNumpyVector(array))
+        return self._vectors[key]
+
+    def _structs(self, field: FieldDef, value: Sequence[tuple[int, ...]]) -> int:
+        definition = self.schema.structs[field.child]
+        data = np.array(list(value), struct_numpy(definition)).tobytes()
+        self.builder.StartVector(definition.size, len(value), 8)
+        head = self.builder.Head() - len(data)
+        self.builder.head = head
+        self.builder.Bytes[head : head + len(data)] = data
+        return int(self.builder.EndVector())
 
 
 def _vector(field: FieldDef, value: Sequence[Any]) -> Any:
     dtype: np.dtype[Any] = _NUMPY[field.kind]
     array = np.asarray(value, dtype)
     return array if array.size else np.empty(0, dtype)
-
-
-def _write_structs(
-    builder: Any, schema: Schema, field: FieldDef, value: Sequence[tuple[int, ...]]
-) -> int:
-    definition = schema.structs[field.child]
-    data = np.array(list(value), struct_numpy(definition)).tobytes()
-    builder.StartVector(definition.size, len(value), 8)
-    head = builder.Head() - len(data)
-    builder.head = head
-    builder.Bytes[head : head + len(data)] = data
-    return int(builder.EndVector())
 
 
 # -- reading ---------------------------------------------------------------------------------------
