@@ -78,7 +78,7 @@ def seed(
             except ShapeError:
                 continue  # the case is not valid for other sizes
             if made is not None:
-                files.append(b"".join(assemble(*rows_of(made.program, layout=True))))
+                files.append(b"".join(assemble(*rows_of(made.program))))
         if files:
             return min(files, key=len)
     return None
@@ -105,7 +105,7 @@ def every_dtype() -> bytes:
         held = b.const(np.arange(7).astype(dtype.numpy), f"c_{dtype.short}", dtype)
         outs.append(b.op("reshape", held, shape=(7, 1)))
     b.finish(outs, [f"y{i}" for i in range(len(outs))])
-    return b"".join(assemble(*rows_of(pb.finish(["main"]), layout=True)))
+    return b"".join(assemble(*rows_of(pb.finish(["main"]))))
 
 
 def pictures() -> bytes:
@@ -128,7 +128,7 @@ def pictures() -> bytes:
         "steps": "gray int8 nhwc resize=7x5 filter=area quant=2,-128",
     }
     program = with_records(pb.finish(["main"]), records)
-    return b"".join(assemble(*rows_of(program, layout=True)))
+    return b"".join(assemble(*rows_of(program)))
 
 
 def sound() -> bytes:
@@ -166,7 +166,7 @@ def sound() -> bytes:
     ]
     b.finish(outs, [f"y{i}" for i in range(len(outs))])
     program = with_records(pb.finish(["main"]), {name: row[0] for name, row in records.items()})
-    return b"".join(assemble(*rows_of(program, layout=True)))
+    return b"".join(assemble(*rows_of(program)))
 
 
 def answers() -> bytes:
@@ -191,7 +191,7 @@ def answers() -> bytes:
     program = with_records(program, {"image": "rgb float32 nchw letterbox=6x8"})
     program = with_answers(program, {name: text for name, (text, _) in records.items()})
     check_answers(program)
-    return b"".join(assemble(*rows_of(program, layout=True)))
+    return b"".join(assemble(*rows_of(program)))
 
 
 def with_checksums() -> dict[str, bytearray]:

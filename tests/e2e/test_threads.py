@@ -67,7 +67,7 @@ def written(ops: Sequence[OpSpec], folder: Path) -> list[Path]:
             made = one_node(op, case, "weights")
             if made is not None:
                 files.append(folder / case_id(op, case).replace(":", "_"))
-                files[-1].write_bytes(b"".join(assemble(*rows_of(made.program, layout=True))))
+                files[-1].write_bytes(b"".join(assemble(*rows_of(made.program))))
     return files
 
 

@@ -14,7 +14,8 @@ import pytest
 import samara
 from samara.exporter.build import build, c_name, gathered, model_features, write_source
 from samara.exporter.export import export
-from samara.exporter.ir import ProgramBuilder, to_bytes
+from samara.exporter.ir import ProgramBuilder, read_file, to_bytes
+from samara.exporter.ir.schema import Layout
 from samara.exporter.package.selection import Selection
 from samara.exporter.package.toolchain import Toolchain
 from samara.pybridge import SamaraError, UnsupportedError
@@ -248,6 +249,25 @@ def test_bare_metal_builds_ask_strict_sessions(
         with pytest.raises(UnsupportedError, match="enough"):
             write_source([model], out=tmp_path / "dist", bare_metal=core)
     assert asked == ["default", "strict"]
+
+
+def test_bare_metal_builds_read_weights_in_place(tmp_path: Path) -> None:
+    thin = samara.nn.Linear(64, 3)
+    program = samara.trace(lambda x: thin(x), (samara.ones(1, 64),), input_names=["x"])
+    samara.export(program, tmp_path / "thin.samara", golden={"x": np.ones((1, 64), np.float32)})
+    weight = max(read_file(tmp_path / "thin.samara").constants, key=lambda c: c.size)
+    assert weight.layout is Layout.PLAIN
+    with gathered([tmp_path / "thin.samara"]) as given:
+        assert given.models == (tmp_path / "thin.samara",)
+        assert "derived" in (given.selection.parts or ())
+    with gathered([tmp_path / "thin.samara"], in_place=True) as given:
+        (file,) = given.models
+        assert file.name == "thin.samara"
+        assert max(read_file(file).constants, key=lambda c: c.size).layout is Layout.PANEL
+        assert "derived" not in (given.selection.parts or ())
+        assert read_file(file).golden
+        with gathered([file], in_place=True) as again:
+            assert again.models == (file,)
 
 
 def test_backends_bring_kernels_and_a_feature(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ attributes, expressions, quantization, and where constants lie. Each still encod
 from __future__ import annotations
 
 import copy
+import math
 import random
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -34,8 +35,8 @@ _DTYPES = (*range(1, 9), *range(1, 9), 0, 9, 255)  # those that the runtime know
 class Mutator:
     """Makes changed files of one program, the same ones for the same seed."""
 
-    def __init__(self, program: Program, seed: int, *, layout: bool = True) -> None:
-        self._row, self._segments = rows_of(program, layout=layout)
+    def __init__(self, program: Program, seed: int, *, padding: float | None = math.inf) -> None:
+        self._row, self._segments = rows_of(program, padding=padding)
         self._random = random.Random(seed)
 
     def whole(self) -> bytes:

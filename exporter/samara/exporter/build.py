@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from samara.exporter.ir import read_file
+from samara.exporter.ir import read_file, save_program
 from samara.exporter.ir.answer_records import ANSWERS
 from samara.exporter.ir.records import records_of
 from samara.exporter.measure.survey import survey
@@ -66,6 +66,7 @@ def gathered(
     accuracy: str = "default",
     backend: str | None = None,
     full: bool = False,
+    in_place: bool = False,
 ) -> Iterator[Gathered]:
     """Read models and lists of operators (an `ops.txt`), and find out what the models need.
 
@@ -73,7 +74,8 @@ def gathered(
     operators of the models, compiled with this machine's compiler into a library to be inspected.
     accuracy: of the sessions that will run the models. backend: one that they will run on besides the
     CPU; its feature and the kernels that the models need are added. full: add all operators and
-    features. SamaraError for a file that is neither model nor list, or if nothing is given.
+    features. in_place: lay out the models' weights so that kernels read them in place. SamaraError for a
+    file that is neither model nor list, or if nothing is given.
     """
     if backend is not None and backend not in BACKENDS:
         raise UnsupportedError(
@@ -97,6 +99,9 @@ def gathered(
             else:
                 progress(f"reading {Path(model).name}")
                 files.append(stack.enter_context(opened(model, note=note)).path)
+        if in_place:
+            folder = stack.enter_context(scratch_folder())
+            files = [_read_in_place(file, folder / str(i)) for i, file in enumerate(files)]
         if custom and files:
             stack.enter_context(_kernels_of(custom, progress))
         progress("finding out what the models need")
@@ -116,6 +121,17 @@ def gathered(
         if devices and whole.parts is not None and not any(map(is_of_device, whole.parts)):
             notes += (f"nothing here needs a kernel of {backend}: all runs on the CPU",)
         yield Gathered(tuple(files), whole, notes)
+
+
+def _read_in_place(path: Path, folder: Path) -> Path:
+    """The model with all its weights in panels: the file itself, or a new one if some of them were row-major."""
+    file = read_file(path)
+    folder.mkdir()
+    out = folder / path.name
+    save_program(file.program, out, golden=file.golden)
+    laid_out = read_file(out)
+    is_same = [c.layout for c in file.constants] == [c.layout for c in laid_out.constants]
+    return path if is_same else out
 
 
 def model_features(path: Path) -> tuple[str, ...]:
@@ -292,9 +308,13 @@ def write_source(
     check_folder(out)
     prefix = c_name(Path(models[0]).stem) if name is None and models else name or ""
     own = [Path(path) for path in custom]
-    # Bare-metal sessions have strict accuracy, which selects other algorithms.
-    accuracy = "default" if bare_metal is None else "strict"
-    with gathered(models, custom=own, note=note, accuracy=accuracy, backend=backend) as given:
+    # Bare-metal sessions have strict accuracy, which selects other algorithms. They have more flash than RAM,
+    # where derived weights would be.
+    is_bare = bare_metal is not None
+    accuracy = "strict" if is_bare else "default"
+    with gathered(
+        models, custom=own, note=note, accuracy=accuracy, backend=backend, in_place=is_bare
+    ) as given:
         if bare_metal is not None:
             return bare.write(
                 given.models,

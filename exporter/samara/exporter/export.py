@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -13,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from samara.exporter.answer_check import check_answers
-from samara.exporter.ir import Golden, Memory, Program, count_ops, freeze, save_program
+from samara.exporter.ir import PADDING, Golden, Memory, Program, count_ops, freeze, save_program
 from samara.exporter.ir import rename as renamed
 from samara.exporter.ir.answer_records import Answers, renamed_answers, with_answers
 from samara.exporter.ir.arguments import as_names, as_program, as_table, check_known
@@ -296,6 +297,8 @@ def export(
         merged,
         path,
         golden=goldens,
+        # Stored layouts exist so that a session derives nothing.
+        padding=math.inf if prepack else PADDING,
         runtime=runtime,
         measure=measured,
         prepack=prepacked if prepack else None,

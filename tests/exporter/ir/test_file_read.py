@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from pathlib import Path
 from typing import Any
 
@@ -96,13 +97,13 @@ FEEDS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("layout", [True, False])
-def test_round_trip(layout: bool) -> None:
+@pytest.mark.parametrize("padding", [math.inf, 0.0, None])
+def test_round_trip(padding: float | None) -> None:
     program = _program()
-    data = to_bytes(program, layout=layout)
+    data = to_bytes(program, padding=padding)
     file = from_bytes(data)
     _same(program, file.program)
-    assert to_bytes(file.program, layout=layout) == data
+    assert to_bytes(file.program, padding=padding) == data
     state_a: dict[str, Any] = {}
     state_b: dict[str, Any] = {}
     a = program.run(FEEDS, state=state_a)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -46,8 +47,8 @@ def _tied(**attrs: Any) -> Program:
     return pb.finish(["main"])
 
 
-def _constants(program: Program, layout: bool = True) -> tuple[ConstantInfo, ...]:
-    return from_bytes(to_bytes(program, layout=layout)).constants
+def _constants(program: Program, padding: float | None = math.inf) -> tuple[ConstantInfo, ...]:
+    return from_bytes(to_bytes(program, padding=padding)).constants
 
 
 def test_header() -> None:
@@ -129,7 +130,7 @@ def test_uses_that_disagree_share_a_plain_copy() -> None:
 
 
 def test_plain_on_request() -> None:
-    (info,) = _constants(_tied(), layout=False)
+    (info,) = _constants(_tied(), padding=None)
     assert info.layout is schema.Layout.PLAIN
 
 

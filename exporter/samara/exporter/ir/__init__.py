@@ -3,6 +3,7 @@
 
 from samara.exporter.ir.builder import Builder as Builder
 from samara.exporter.ir.builder import ProgramBuilder as ProgramBuilder
+from samara.exporter.ir.constant_layout import PADDING as PADDING
 from samara.exporter.ir.custom_needs import RequiredOp as RequiredOp
 from samara.exporter.ir.custom_needs import required_ops as required_ops
 from samara.exporter.ir.cut import cut as cut

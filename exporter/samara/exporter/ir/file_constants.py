@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from samara.exporter.ir import flat
+from samara.exporter.ir.constant_layout import PANEL_DTYPES, PLAIN, Demand
 from samara.exporter.ir.file_rows import dtype_of
-from samara.exporter.ir.file_write import PANEL_DTYPES, PLAIN, Demand
 from samara.exporter.ir.panels import (
     PANEL_CHANNELS,
     Packed,

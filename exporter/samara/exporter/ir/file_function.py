@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from samara.exporter.ir import flat, schema
+from samara.exporter.ir.constant_layout import PLAIN, Demand, demand_of, layout_demand
 from samara.exporter.ir.exprs import ExprReader
 from samara.exporter.ir.file_constants import Constants
 from samara.exporter.ir.file_rows import dtype_of, indices_among, quant_of
-from samara.exporter.ir.file_write import PLAIN, Demand, demand_of, layout_demand
 from samara.exporter.ir.named_rows import values_of
 from samara.exporter.ir.program import Function, Node, Source, Value
 from samara.exporter.ops import Guard, OpSpec, op_by_code

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from samara.exporter.ir import flat, schema
 from samara.exporter.ir.answer_records import ANSWERS, answer_read
+from samara.exporter.ir.constant_layout import Demand
 from samara.exporter.ir.file_constants import ConstantInfo, Constants
 from samara.exporter.ir.file_function import FileTables, FunctionReader
 from samara.exporter.ir.file_rows import dtype_of, indices_among, quant_of
@@ -20,7 +21,7 @@ from samara.exporter.ir.file_verify import (
     header_damage,
     is_sealed,
 )
-from samara.exporter.ir.file_write import Demand, Golden
+from samara.exporter.ir.file_write import Golden
 from samara.exporter.ir.memory_contract import Memory, read_memory
 from samara.exporter.ir.operator_names import operator_names
 from samara.exporter.ir.program import Array, Program, Source, Variable

@@ -3,33 +3,33 @@
 
 from __future__ import annotations
 
-import hashlib
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import numpy as np
-
 from samara.exporter import ops
 from samara.exporter.ir import schema
 from samara.exporter.ir.answer_records import ANSWERS, answer_row, answers_of, labels_of
+from samara.exporter.ir.constant_layout import ConstantLayouts
 from samara.exporter.ir.exprs import ExprWriter
 from samara.exporter.ir.file_assemble import Segment, assemble, fnv1a, in_memory
 from samara.exporter.ir.memory_contract import Memory, memory_rows
 from samara.exporter.ir.named_rows import named_rows
 from samara.exporter.ir.operator_names import operators_text
-from samara.exporter.ir.panels import Packed, pack_blocks, pack_conv, pack_matmul, pack_plain
+from samara.exporter.ir.panels import pack_plain
 from samara.exporter.ir.program import Array, Function, Node, Program, Source, Value
 from samara.exporter.ir.records import RECORDS, image_records_of, record_rows, records_of
 from samara.exporter.ir.verify import verify
-from samara.exporter.ops import Attr, OpSpec, WeightForm
+from samara.exporter.ops import Attr, OpSpec
 from samara.exporter.types import DType, Quant, ShapeError
 from samara.pybridge.atomic import replacing
 from samara.pybridge.memory_use import DerivedLayout
 
 PRODUCER: Final = "samara " + ".".join(map(str, schema.RUNTIME_VERSION))
-PADDED_BIAS: Final = 16
+# Entries of the metadata for which files have tables.
+_TABLES: Final = frozenset({RECORDS, ANSWERS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +52,21 @@ def save_program(
     path: str | os.PathLike[str],
     *,
     golden: Sequence[Golden] | Golden | None = None,
-    layout: bool = True,
+    padding: float | None = math.inf,
     runtime: tuple[int, ...] | None = None,
     measure: Callable[[memoryview], Sequence[Memory]] | None = None,
     prepack: Callable[[memoryview], Sequence[DerivedLayout]] | None = None,
 ) -> int:
     """Write the file; returns its size in bytes.
 
-    The file appears as a whole: it is written beside `path` and renamed. layout: False stores weights row-major,
-    for people who look at files. runtime: the oldest one that must read the file; nodes are written in its terms.
+    The file appears as a whole: it is written beside `path` and renamed. padding: as for ConstantLayouts.
+    runtime: the oldest one that must read the file; nodes are written in its terms.
     Two parts come from the runtime, which needs a file to answer. prepack: called with the file's bytes without
     these parts; returns layouts to store, so that sessions need not derive them. measure: called with the bytes
     including the layouts; returns the memory contract.
     """
     verify(program)
-    row, segments = rows_of(program, golden=golden, layout=layout, runtime=runtime)
+    row, segments = rows_of(program, golden=golden, padding=padding, runtime=runtime)
     with replacing(path) as file:
         if prepack is not None:
             _add_derived(row, segments, prepack(in_memory(row, segments)))
@@ -114,30 +114,36 @@ def _add_derived(
 
 
 def to_bytes(
-    program: Program, *, golden: Sequence[Golden] | Golden | None = None, layout: bool = True
+    program: Program,
+    *,
+    golden: Sequence[Golden] | Golden | None = None,
+    padding: float | None = math.inf,
 ) -> bytes:
     """The file as bytes."""
-    return b"".join(to_parts(program, golden=golden, layout=layout))
+    return b"".join(to_parts(program, golden=golden, padding=padding))
 
 
 def to_parts(
-    program: Program, *, golden: Sequence[Golden] | Golden | None = None, layout: bool = True
+    program: Program,
+    *,
+    golden: Sequence[Golden] | Golden | None = None,
+    padding: float | None = math.inf,
 ) -> Iterable[bytes]:
     """The parts of the file, in order."""
     verify(program)
-    return assemble(*rows_of(program, golden=golden, layout=layout))
+    return assemble(*rows_of(program, golden=golden, padding=padding))
 
 
 def rows_of(
     program: Program,
     *,
     golden: Sequence[Golden] | Golden | None = None,
-    layout: bool = True,
+    padding: float | None = math.inf,
     runtime: tuple[int, ...] | None = None,
 ) -> tuple[dict[str, Any], list[Segment]]:
     """The row of the table Model, and the segments of data."""
     goldens = [golden] if isinstance(golden, Golden) else list(golden or ())
-    writer = _Writer(program, layout, runtime)
+    writer = _Writer(program, padding, runtime)
     row = writer.model(goldens)
     return row, writer.segments
 
@@ -149,7 +155,7 @@ class _Writer:
     """Rows of one program, and the constants they refer to."""
 
     def __init__(
-        self, program: Program, layout: bool, runtime: tuple[int, ...] | None = None
+        self, program: Program, padding: float | None, runtime: tuple[int, ...] | None = None
     ) -> None:
         self.program = program
         self.runtime = runtime
@@ -158,7 +164,7 @@ class _Writer:
         self.segments: list[Segment] = []
         self.constants: list[dict[str, Any]] = []
         self._known: dict[Any, int] = {}
-        self._demands = _demands(program, layout)
+        self._layouts = ConstantLayouts(program, padding)
         self._functions = {name: i for i, name in enumerate(program.functions)}
         self._variables = {v.name: i for i, v in enumerate(program.variables)}
         self._sources: dict[Source, int] = {}
@@ -319,9 +325,7 @@ class _Writer:
         }
 
     def _constant(self, name: str, dtype: DType, array: Array, segment: Segment) -> int:
-        plain = frozenset({PLAIN})
-        demands = self._demands.get(id(array), plain) if segment is self.weights else plain
-        packed = _pack(array, demands)
+        packed = self._layouts.pack(array) if segment is self.weights else pack_plain(array)
         key = (dtype, array.shape, packed.layout, packed.groups, segment.name, packed.data)
         found = self._known.get(key)
         if found is not None:
@@ -440,84 +444,3 @@ def _quant(quant: Quant | None) -> dict[str, Any] | None:
         "axis": -1 if quant.axis is None else quant.axis,
         "block": 0 if quant.block is None else quant.block,
     }
-
-
-# -- layouts ---------------------------------------------------------------------------------------
-
-# How a use reads a constant: (CONV, groups), (MATMUL, transposed), (BLOCKS,), (BIAS,) or (None,), row-major.
-Demand = tuple[Any, ...]
-PLAIN: Final[Demand] = (None,)
-# Entries of the metadata for which files have tables.
-_TABLES: Final = frozenset({RECORDS, ANSWERS})
-_BIAS: Final[Demand] = (WeightForm.BIAS,)
-PANEL_DTYPES: Final = (DType.F32, DType.F16, DType.QS8)  # dtypes of weights in panels
-
-
-def demand_of(node: Node, index: int, value: Value) -> Demand:
-    """The layout in which the node reads its constant input `index`."""
-    form, t = node.op.weight_form(index), value.type
-    if form is None or form is WeightForm.BIAS:
-        return (form,)
-    if t.numel() == 0:
-        return PLAIN
-    if form is WeightForm.BLOCKS:
-        return (form,) if t.dtype.is_packed else (WeightForm.MATMUL, True)
-    if t.dtype not in PANEL_DTYPES:
-        return PLAIN
-    if form is WeightForm.CONV:
-        return (form, node.attrs["groups"])
-    return (form, node.attrs["transpose_w"]) if t.rank == 2 else PLAIN
-
-
-def _demands(program: Program, layout: bool) -> dict[int, frozenset[Demand]]:
-    """How all uses read each array, by its id. Arrays with equal contents are one constant."""
-    by_array: dict[int, set[Demand]] = {}
-    arrays: dict[int, Array] = {}
-
-    def note(v: Value | None, demand: Demand) -> None:
-        if v is None or v.constant is None:
-            return
-        if not layout and demand != _BIAS:
-            demand = PLAIN
-        by_array.setdefault(id(v.constant), set()).add(demand)
-        arrays[id(v.constant)] = v.constant
-
-    for f in program.functions.values():
-        for n in f.nodes:
-            for i, v in enumerate(n.inputs):
-                if v is not None and v.constant is not None:
-                    note(v, demand_of(n, i, v))
-        for v in f.outputs:
-            note(v, PLAIN)
-    for variable in program.variables:
-        by_array.setdefault(id(variable.initial), set()).add(PLAIN)
-        arrays[id(variable.initial)] = variable.initial
-    merged: dict[Any, set[Demand]] = {}
-    keys = {i: (a.dtype.name, a.shape, _digest(a)) for i, a in arrays.items()}
-    for i, demands in by_array.items():
-        merged.setdefault(keys[i], set()).update(demands)
-    return {i: frozenset(merged[key]) for i, key in keys.items()}
-
-
-def _digest(array: Array) -> bytes:
-    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).digest()
-
-
-def layout_demand(demands: Iterable[Demand]) -> Demand:
-    """The panel layout if all uses demand the same one, else plain."""
-    wanted = [d for d in set(demands) if d != _BIAS]
-    return wanted[0] if len(wanted) == 1 else PLAIN
-
-
-def _pack(array: Array, demands: frozenset[Demand]) -> Packed:
-    if _BIAS in demands:
-        # A constant that is a bias and a weight is stored as a bias, because kernels read past a bias's end.
-        return pack_plain(array, PADDED_BIAS)
-    demand = layout_demand(demands)
-    if demand[0] is WeightForm.CONV:
-        return pack_conv(array, demand[1])
-    if demand[0] is WeightForm.MATMUL:
-        return pack_matmul(array, demand[1])
-    if demand[0] is WeightForm.BLOCKS:
-        return pack_blocks(array)
-    return pack_plain(array)

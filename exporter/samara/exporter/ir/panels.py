@@ -70,11 +70,19 @@ def _rows(layout: Layout, shape: tuple[int, ...], groups: int) -> tuple[int, int
     return (shape[0] // groups if layout is Layout.PANEL else shape[0]), math.prod(shape[1:])
 
 
+def _conv_layout(shape: tuple[int, ...], groups: int) -> Layout:
+    depthwise = groups > 1 and groups == shape[0] and shape[-1] == 1
+    return Layout.DWPANEL if depthwise else Layout.PANEL
+
+
+def conv_size(shape: tuple[int, ...], groups: int, itemsize: int) -> int:
+    """Bytes of `pack_conv` for a weight of this shape."""
+    return packed_size(_conv_layout(shape, groups), shape, groups, itemsize)
+
+
 def pack_conv(w: Array, groups: int = 1) -> Packed:
     """A convolution's weight [O, k…, C / groups]."""
-    if groups > 1 and groups == w.shape[0] and w.shape[-1] == 1:
-        return _pack(w, Layout.DWPANEL, groups)
-    return _pack(w, Layout.PANEL, groups)
+    return _pack(w, _conv_layout(w.shape, groups), groups)
 
 
 def pack_matmul(w: Array, transposed: bool = False) -> Packed:
@@ -85,6 +93,11 @@ def pack_matmul(w: Array, transposed: bool = False) -> Packed:
 def blocks_stride(rows: int) -> int:
     """Bytes from one panel of `rows` rows of 4 bits to the next."""
     return -(-rows // NIBBLE_ROWS) * (NIBBLE_ROWS * PANEL_CHANNELS // 2)
+
+
+def blocks_size(channels: int, rows: int) -> int:
+    """Bytes of `pack_blocks` for weights [channels, rows]."""
+    return -(-channels // PANEL_CHANNELS) * blocks_stride(rows)
 
 
 def pack_blocks(w: Array) -> Packed:

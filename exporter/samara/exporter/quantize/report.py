@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from samara.exporter.ir import Node, Program, place_of, to_bytes
+from samara.exporter.ir import PADDING, Node, Program, place_of, to_bytes
 from samara.exporter.quantize._layers import Applied, LayerRecord, RangeRecord, TensorStats
 from samara.exporter.quantize._signal_noise import Noise, Probe, output_noise
 from samara.exporter.quantize.diagnose import Finding
@@ -243,8 +243,8 @@ def build(
         outputs={name: n.sqnr_db for name, n in outputs.items()},
         metric_before=None if evaluator is None else evaluator(prepared.original),
         metric_after=None if evaluator is None else evaluator(applied.program),
-        bytes_before=len(to_bytes(prepared.original)),
-        bytes_after=len(to_bytes(applied.program)),
+        bytes_before=len(to_bytes(prepared.original, padding=PADDING)),
+        bytes_after=len(to_bytes(applied.program, padding=PADDING)),
         seconds_before=estimate(prepared.program, feeds),
         seconds_after=estimate(applied.program, feeds),
         findings=tuple(findings),

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from samara.exporter.ir import Array, to_bytes
+from samara.exporter.ir import PADDING, Array, to_bytes
 from samara.exporter.quantize._layers import Applied, LayerRecord, Prepared
 from samara.exporter.quantize._pipeline import apply
 from samara.exporter.quantize._signal_noise import (
@@ -112,7 +112,7 @@ class _Search:
     def _evaluated(self, changes: dict[str, str]) -> tuple[Applied, Evaluation]:
         applied = apply(self.prepared, self.with_layers(changes))
         noise = output_noise(self.reference, applied.program, self.prepared.samples)
-        kilobytes = len(to_bytes(applied.program)) / 1024
+        kilobytes = len(to_bytes(applied.program, padding=PADDING)) / 1024
         sqnr = worst_db(noise)
         metric = None
         good = self._fits(kilobytes) and self._clear(sqnr)
@@ -138,7 +138,7 @@ class _Search:
         if self.recipe.scheme in (INT8, INT8_DYNAMIC):
             feeds = self.prepared.samples[0] if self.prepared.samples else {}
             return 1e6 * estimate(applied.program, feeds)[_CORE]
-        return float(len(to_bytes(applied.program)))
+        return float(len(to_bytes(applied.program, padding=PADDING)))
 
     def cost_of(self, changes: Mapping[str, str]) -> float:
         """The cost of a recipe that need not be measured."""

@@ -169,6 +169,9 @@ def test_nets_give_their_recorded_answers(path: Path, tmp_path: Path) -> None:
     least = 1.0 if any(o[1] != "float32" for o in meta["outputs"]) else 1e-4
     allowed = _FARTHER.get(path.parent.name, max(least, spread))
     assert min(_differences(path, tmp_path, exact=False).values()) <= allowed
+    source, made = path.stat().st_size, (tmp_path / "m.samara").stat().st_size
+    # The program part of a loop, with the names of its tensors, is larger than an operator of TFLite.
+    assert made <= max(1.05 * source, source + 8192)
 
 
 @pytest.mark.slow

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the constants of a file are laid out: panels that kernels read in place, or row-major where panels would
+pad too much; sessions then derive the panels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from samara.exporter.ir.panels import (
+    Packed,
+    blocks_size,
+    conv_size,
+    pack_blocks,
+    pack_conv,
+    pack_matmul,
+    pack_plain,
+)
+from samara.exporter.ir.program import Array, Node, Program, Value
+from samara.exporter.ops import WeightForm
+from samara.exporter.types import DType
+
+# How a use reads a constant: (CONV, groups), (MATMUL, transposed), (BLOCKS,), (BIAS,) or (None,), row-major.
+Demand = tuple[Any, ...]
+PLAIN: Final[Demand] = (None,)
+_BIAS: Final[Demand] = (WeightForm.BIAS,)
+PANEL_DTYPES: Final = (DType.F32, DType.F16, DType.QS8)  # dtypes of weights in panels
+PADDED_BIAS: Final = 16
+# Share of the constants' bytes that the padding of panels may add to a file.
+PADDING: Final = 0.03
+
+
+def demand_of(node: Node, index: int, value: Value) -> Demand:
+    """The layout in which the node reads its constant input `index`."""
+    form, t = node.op.weight_form(index), value.type
+    if form is None or form is WeightForm.BIAS:
+        return (form,)
+    if t.numel() == 0:
+        return PLAIN
+    if form is WeightForm.BLOCKS:
+        return (form,) if t.dtype.is_packed else (WeightForm.MATMUL, True)
+    if t.dtype not in PANEL_DTYPES:
+        return PLAIN
+    if form is WeightForm.CONV:
+        return (form, node.attrs["groups"])
+    return (form, node.attrs["transpose_w"]) if t.rank == 2 else PLAIN
+
+
+def layout_demand(demands: Iterable[Demand]) -> Demand:
+    """The panel layout if all uses demand the same one, else plain."""
+    wanted = [d for d in set(demands) if d != _BIAS]
+    return wanted[0] if len(wanted) == 1 else PLAIN
+
+
+class ConstantLayouts:
+    """The layout of every constant of a program.
+
+    padding: the share of the constants' bytes that panels may add. If they add more, the constants that add most
+    are stored row-major. math.inf: no limit; None: no panels at all.
+    """
+
+    def __init__(self, program: Program, padding: float | None) -> None:
+        self._keys, arrays, demands = _uses(program)
+        spare = arrays if padding is None else _wasteful(arrays, demands, padding)
+        self._demands = {
+            key: _bare(demands[key]) if key in spare else frozenset(demands[key]) for key in demands
+        }
+
+    def pack(self, array: Array) -> Packed:
+        """The bytes of a constant; an array that the program does not use is row-major."""
+        key = self._keys.get(id(array))
+        return _pack(array, frozenset({PLAIN}) if key is None else self._demands[key])
+
+
+def _bare(demands: set[Demand]) -> frozenset[Demand]:
+    return frozenset(demands & {_BIAS} | {PLAIN})
+
+
+# Arrays with equal dtype, shape and contents are one constant.
+_Key = tuple[str, tuple[int, ...], bytes]
+
+
+def _uses(program: Program) -> tuple[dict[int, _Key], dict[_Key, Array], dict[_Key, set[Demand]]]:
+    """The constant that each array is, by the array's id; an array of each constant, and how all uses read it."""
+    keys: dict[int, _Key] = {}
+    arrays: dict[_Key, Array] = {}
+    demands: dict[_Key, set[Demand]] = {}
+
+    def note(array: Array, demand: Demand) -> None:
+        key = keys.get(id(array))
+        if key is None:
+            digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).digest()
+            key = keys[id(array)] = (array.dtype.name, array.shape, digest)
+            arrays[key] = array
+        demands.setdefault(key, set()).add(demand)
+
+    for f in program.functions.values():
+        for n in f.nodes:
+            for i, v in enumerate(n.inputs):
+                if v is not None and v.constant is not None:
+                    note(v.constant, demand_of(n, i, v))
+        for v in f.outputs:
+            if v.constant is not None:
+                note(v.constant, PLAIN)
+    for variable in program.variables:
+        note(variable.initial, PLAIN)
+    return keys, arrays, demands
+
+
+def _wasteful(
+    arrays: Mapping[_Key, Array], demands: Mapping[_Key, set[Demand]], padding: float
+) -> set[_Key]:
+    """The constants to store without padding, so that the others add at most the share `padding`."""
+    plain = {key: _plain_bytes(array) for key, array in arrays.items()}
+    added = {
+        key: max(0, _panel_bytes(array, layout_demand(demands[key])) - plain[key])
+        for key, array in arrays.items()
+        if _BIAS not in demands[key]
+    }
+    room = padding * sum(plain.values())
+    total = sum(added.values())
+    found = set()
+    for key in sorted(added, key=lambda key: -added[key]):
+        if total <= room:
+            break
+        total -= added[key]
+        found.add(key)
+    return found
+
+
+def _plain_bytes(array: Array) -> int:
+    if array.dtype.kind == "V":
+        return DType.from_numpy(array.dtype).bytes_of(array.size)
+    return array.nbytes
+
+
+def _panel_bytes(array: Array, demand: Demand) -> int:
+    if demand[0] is WeightForm.CONV:
+        return conv_size(array.shape, demand[1], array.itemsize)
+    if demand[0] is WeightForm.MATMUL:
+        return conv_size(array.shape if demand[1] else array.shape[::-1], 1, array.itemsize)
+    if demand[0] is WeightForm.BLOCKS:
+        return blocks_size(*array.shape)
+    return 0
+
+
+def _pack(array: Array, demands: frozenset[Demand]) -> Packed:
+    if _BIAS in demands:
+        # A constant that is a bias and a weight is stored as a bias, because kernels read past a bias's end.
+        return pack_plain(array, PADDED_BIAS)
+    demand = layout_demand(demands)
+    if demand[0] is WeightForm.CONV:
+        return pack_conv(array, demand[1])
+    if demand[0] is WeightForm.MATMUL:
+        return pack_matmul(array, demand[1])
+    if demand[0] is WeightForm.BLOCKS:
+        return pack_blocks(array)
+    return pack_plain(array)
