@@ -120,7 +120,9 @@ static void answer_fuzz_classify(struct answer_fuzz_bytes *b,
       .activation = (enum smr_answer_activation)(answer_fuzz_byte(b) % 3),
       .top = answer_fuzz_number(b),
       .limited = answer_fuzz_bit(b),
-      .threshold = answer_fuzz_float(b)};
+      .threshold = answer_fuzz_float(b),
+      .scale = answer_fuzz_float(b),
+      .zero_point = (int32_t)answer_fuzz_number(b)};
   const size_t room = answer_fuzz_byte(b);
   struct smr_answer_ranked *classes =
       (struct smr_answer_ranked *)answer_fuzz_room(room * sizeof *classes);

@@ -134,6 +134,7 @@ def _classify(rng: np.random.Generator) -> Case:
         _word(rng, "none", "sigmoid", "softmax"),
         int(_one(rng, (1, 2, 5, 100))),
         _threshold(rng) if _chance(rng, 0.3) else None,
+        (float(rng.uniform(0.001, 2)), int(rng.integers(-40, 300))) if _chance(rng, 0.3) else None,
     )
     return record, {"y": _output(rng, shape, 4)}, random_geometry(rng)
 

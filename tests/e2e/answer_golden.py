@@ -96,7 +96,9 @@ def _record(name: str, record: Any, names: list[str]) -> tuple[str, str]:
     """Arrays that the record borrows, and its initialiser."""
     if isinstance(record, ClassifyRecord):
         activation = ACTIVATIONS.index(record.activation)
-        return "", f"{{0, {activation}, {record.top}, {_limit(record.threshold)}}}"
+        scale, zero = record.quant or (0, 0)
+        quant = f"{_float(scale)}, {zero}"
+        return "", f"{{0, {activation}, {record.top}, {_limit(record.threshold)}, {quant}}}"
     if isinstance(record, MaskRecord):
         layout = LAYOUTS.index(record.layout)
         return "", f"{{1, {layout}, {_flag(record.sigmoid)}, {_limit(record.threshold)}}}"

@@ -82,6 +82,8 @@ class _Classify(c.Structure):
         ("top", c.c_uint32),
         ("limited", c.c_bool),
         ("threshold", c.c_float),
+        ("scale", c.c_float),
+        ("zero_point", c.c_int32),
     )
 
 
@@ -230,6 +232,7 @@ class _Call:
             record.top,
             record.threshold is not None,
             limit,
+            *(record.quant or (0.0, 0)),
         )
         classes, count = (_Ranked * record.top)(), c.c_size_t()
         room = c.c_size_t(record.top)

@@ -23,6 +23,7 @@ from samara.pybridge.errors import ArgumentError
 RECORDS: list[tuple[str, AnswerRecord]] = [
     ("classify y", ClassifyRecord("y")),
     ("classify y sigmoid top=1 threshold=0.1", ClassifyRecord("y", "sigmoid", 1, 0.1)),
+    ("classify y quant=0.00390625,128", ClassifyRecord("y", quant=(0.00390625, 128))),
     ("classify #0 softmax", ClassifyRecord("#0", "softmax")),
     ("mask y", MaskRecord("y")),
     ("mask y nhw threshold=-1.5", MaskRecord("y", "nhw", threshold=-1.5)),
@@ -115,6 +116,10 @@ def test_the_page_has_records(repo: Path) -> None:
         ("classify y top=0", "top=0, expected 1 to 65535"),
         ("classify y top=x", "'top=x', expected top= a whole number"),
         ("classify y threshold=nan", "expected a finite number"),
+        ("classify y quant=1", "expected quant= a scale and a zero point"),
+        ("classify y quant=0,1", "expected a scale above 0"),
+        ("classify y quant=nan,1", "expected a scale above 0"),
+        ("classify y quant=1,70000", "a zero point of at most 65535"),
         ("classify a,b", "'a,b' is not the name of an output"),
         ("mask y sigmod", "did you mean 'sigmoid'"),
         ("mask y sigmoid", "sigmoid without threshold="),

@@ -100,8 +100,7 @@ def gathered(
                 progress(f"reading {Path(model).name}")
                 files.append(stack.enter_context(opened(model, note=note)).path)
         if in_place:
-            folder = stack.enter_context(scratch_folder())
-            files = [_read_in_place(file, folder / str(i)) for i, file in enumerate(files)]
+            files = [_read_in_place(file, stack.enter_context(scratch_folder())) for file in files]
         if custom and files:
             stack.enter_context(_kernels_of(custom, progress))
         progress("finding out what the models need")
@@ -126,7 +125,6 @@ def gathered(
 def _read_in_place(path: Path, folder: Path) -> Path:
     """The model with all its weights in panels: the file itself, or a new one if some of them were row-major."""
     file = read_file(path)
-    folder.mkdir()
     out = folder / path.name
     save_program(file.program, out, golden=file.golden)
     laid_out = read_file(out)

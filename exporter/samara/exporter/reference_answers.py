@@ -172,7 +172,10 @@ def _activated(x: Floats, activation: str) -> Floats:
 def _classify(
     record: ClassifyRecord, outputs: Mapping[str, Output], labels: tuple[str, ...]
 ) -> Classification:
-    x = floats_of(output_of(outputs, record.output), record.output)
+    output = output_of(outputs, record.output)
+    if record.quant is not None:
+        output = Output(output.data, *record.quant)
+    x = floats_of(output, record.output)
     if x.size == 0 or x.size != max(x.shape, default=1):
         raise ShapeError(
             f"output {record.output!r} is {list(x.shape)}, expected one axis longer than 1"

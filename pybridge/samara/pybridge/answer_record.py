@@ -32,6 +32,7 @@ _MOST_PRIORS = 64  # anchor sizes of all strides together
 _MOST_SIZE = 16384  # the largest side of a picture
 _MOST_TOP = 65535
 _MOST_CHANNEL = 2**31 - 1
+_MOST_ZERO = 65535
 
 _EXAMPLES = {
     "classify": "classify logits softmax top=5",
@@ -135,17 +136,25 @@ class Prior:
 class ClassifyRecord:
     """One output holds a score for each class.
 
+    quant: (scale, zero point) of an output of plain integers, whose numbers are scale * (q - zero point); a
+    quantized output brings its own.
+
     >>> str(ClassifyRecord("logits", "softmax"))
     'classify logits softmax'
+    >>> str(ClassifyRecord("scores", quant=(0.00390625, 0)))
+    'classify scores quant=0.00390625,0'
     """
 
     output: str
     activation: Activation = "none"
     top: int = 5
     threshold: float | None = None
+    quant: tuple[float, int] | None = None
 
     def __post_init__(self) -> None:
         _check_common(self, "classify")
+        if self.quant is not None:
+            object.__setattr__(self, "quant", _checked_quant(*self.quant))
 
     def __str__(self) -> str:
         return _text(self, "classify", self.output)
@@ -398,6 +407,16 @@ def _check_common(record: ClassifyRecord | MaskRecord | BoxesRecord, kind: str) 
             )
 
 
+def _checked_quant(scale: float, zero: int) -> tuple[float, int]:
+    scale = _float32(scale)
+    if not 0 < scale < math.inf or not -_MOST_ZERO <= zero <= _MOST_ZERO:
+        raise ArgumentError(
+            f"classify: quant={scale:g},{zero}, expected a scale above 0 and a zero point of at most {_MOST_ZERO}",
+            fix="for example quant=0.00390625,0",
+        )
+    return scale, zero
+
+
 # ---- text ----
 
 # Words without a value: the field that each sets, and to what.
@@ -421,7 +440,7 @@ _FLAGS: dict[str, dict[str, tuple[str, Any]]] = {
     },
 }
 _VALUES: dict[str, tuple[str, ...]] = {
-    "classify": ("top", "threshold"),
+    "classify": ("top", "threshold", "quant"),
     "mask": ("threshold",),
     "boxes": (
         *("box", "score", "objectness", "points", "combine", "units", "priors", "anchors"),
@@ -550,12 +569,18 @@ def _parse_variances(text: str) -> tuple[float, ...]:
     return tuple(float(each) for each in text.split(","))
 
 
+def _parse_quant(text: str) -> tuple[float, int]:
+    scale, zero = text.split(",")
+    return float(scale), int(zero)
+
+
 _ONE_PART = ("the name of an output, with channels where they are not all: out[0:4]", _parse_part)
 _PARSERS: dict[str, tuple[str, Callable[[str], Any]]] = {
     **dict.fromkeys(("box", "score", "objectness", "points", "anchors"), _ONE_PART),
     **dict.fromkeys(("threshold", "iou"), ("a number, as 0.5", float)),
     **dict.fromkeys(("top", "point_step", "step"), ("a whole number", int)),
     "priors": ("strides and their sizes, as 8:16,32;16:64x48", _parse_priors),
+    "quant": ("a scale and a zero point, as 0.00390625,0", _parse_quant),
     "variances": ("four numbers, as 0.1,0.1,0.2,0.2", _parse_variances),
 }
 _KINDS: dict[str, Callable[..., AnswerRecord]] = {

@@ -62,9 +62,15 @@ samara_status smr_answer_classify(const struct smr_answer_classify *record,
                                   const struct smr_answer_outputs *outputs,
                                   struct smr_answer_ranked *classes, size_t room, size_t *count,
                                   samara_error *error) {
-  const samara_tensor *t;
+  const samara_tensor *given;
   size_t n;
-  SMR_TRY(smr_answer_output(outputs, record->output, &t, &n, error));
+  SMR_TRY(smr_answer_output(outputs, record->output, &given, &n, error));
+  samara_tensor scaled = *given;
+  if (record->scale != 0) {
+    scaled.scale = record->scale;
+    scaled.zero_point = record->zero_point;
+  }
+  const samara_tensor *t = &scaled;
   int32_t axes = 0;
   for (int32_t i = 0; i < t->rank; i++) axes += t->shape[i] > 1;
   if (axes > 1 || n > UINT32_MAX)

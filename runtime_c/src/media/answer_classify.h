@@ -12,6 +12,8 @@ struct smr_answer_classify {
   uint32_t top;  /// most classes, at least 1
   bool limited;  ///< only scores above `threshold`
   float threshold;
+  float scale;  ///< not 0: of an output of plain integers; replaces that of the tensor
+  int32_t zero_point;
 };
 
 /// Write at most `top` and `room` classes, best first, to `classes`, and their number to *count.

@@ -138,7 +138,8 @@ struct smr_answer_fields {
   const struct smr_answer_level *levels;  // counts are in numbers, two per box
   const float *variances;
   uint32_t level_count, variance_count, input, top;
-  float threshold, iou;
+  float threshold, iou, scale;
+  int32_t zero_point;
   uint8_t kind, form, activation, layout, refine, step;
   uint8_t limited, root, channels_first, yx, ratio, corner, agnostic, heatmaps;
 };

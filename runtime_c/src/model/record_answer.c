@@ -87,6 +87,8 @@ samara_status smr_record_answer(const struct smr_answer_fields *fields,
         .top = f->top,
         .limited = f->limited != 0,
         .threshold = f->threshold,
+        .scale = f->scale,
+        .zero_point = f->zero_point,
     };
   else if (f->kind == SAMARA_MASK)
     made.of.mask = (struct smr_answer_mask){
@@ -128,6 +130,9 @@ static samara_status record_codes(const struct smr_answer_fields *f, samara_erro
   if (!record_finite(f->threshold) || !(f->iou >= 0 && f->iou <= 1))
     SMR_FAIL(error, BAD_ARGUMENT, "answer record: threshold %g or iou %g is out of range",
              smr_g(f->threshold), smr_g(f->iou));
+  if (!(f->scale == 0 || (f->scale >= FLT_MIN && f->scale <= FLT_MAX)))
+    SMR_FAIL(error, BAD_ARGUMENT, "answer record: scale %g, expected a positive normal number",
+             smr_g(f->scale));
   const bool ranks = f->kind == SAMARA_CLASSES || f->kind == SAMARA_BOXES;
   if (ranks && (f->top < 1 || f->top > SMR_ANSWER_MOST_TOP))
     SMR_FAIL(error, BAD_ARGUMENT, "answer record: top is %u, expected 1 to %d", (unsigned)f->top,

@@ -105,7 +105,7 @@ static inline void mb_write_part(struct fbb *b, size_t answer, uint32_t id,
 static inline void mb_write_answer(struct fbb *b, size_t function,
                                    const struct smr_answer_fields *f) {
   const struct smr_part_fields *parts[] = {f->main, f->score, f->objectness, f->points, f->anchors};
-  char layout[] = "bibbbbbbbbbbbbbiiirrrrrrr";
+  char layout[] = "bibbbbbbbbbbbbbiiirrrrrrrii";
   for (int i = 0; i < 5; i++)
     if (parts[i] == NULL) layout[SMR_FB_ANSWER_RECORD_main + i] = '-';
   const size_t t = fbb_table(b, layout);
@@ -128,6 +128,8 @@ static inline void mb_write_answer(struct fbb *b, size_t function,
   fbb_u32(b, t, SMR_FB_ANSWER_RECORD_top, f->top);
   fbb_f32(b, t, SMR_FB_ANSWER_RECORD_threshold, f->threshold);
   fbb_f32(b, t, SMR_FB_ANSWER_RECORD_iou, f->iou);
+  fbb_f32(b, t, SMR_FB_ANSWER_RECORD_scale, f->scale);
+  fbb_i32(b, t, SMR_FB_ANSWER_RECORD_zero_point, f->zero_point);
   fbb_list(b, t, SMR_FB_ANSWER_RECORD_variances, f->variances, f->variance_count, 4, 4);
   for (uint32_t i = 0; i < 5; i++) mb_write_part(b, t, SMR_FB_ANSWER_RECORD_main + i, parts[i]);
   const size_t first = fbb_offsets(b, t, SMR_FB_ANSWER_RECORD_levels, f->level_count);

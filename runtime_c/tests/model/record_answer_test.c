@@ -49,12 +49,13 @@ static struct mb_file opened(const struct smr_answer_fields *fields,
 SMR_TEST(a_record_of_classes) {
   struct smr_answer_fields fields = classes();
   fields.activation = SMR_ANSWER_SOFTMAX, fields.limited = 1, fields.threshold = 0.25f;
-  fields.input = 1;
+  fields.input = 1, fields.scale = 0.5f, fields.zero_point = -3;
   struct smr_answer_record r;
   struct mb_file file = opened(&fields, &r);
   CHECK(r.kind == SAMARA_CLASSES && r.input == 1 && r.of.classify.output == 0);
   CHECK(r.of.classify.activation == SMR_ANSWER_SOFTMAX && r.of.classify.top == 5);
   CHECK(r.of.classify.limited && r.of.classify.threshold == 0.25f);
+  CHECK(r.of.classify.scale == 0.5f && r.of.classify.zero_point == -3);
   mb_close(&file);
 }
 
@@ -142,6 +143,9 @@ SMR_TEST(refuses_codes) {
 SMR_TEST(refuses_numbers) {
   REFUSED(classes, threshold, NAN, "threshold nan");
   REFUSED(classes, threshold, INFINITY, "threshold inf");
+  REFUSED(classes, scale, NAN, "scale nan, expected a positive normal number");
+  REFUSED(classes, scale, -1, "scale -1");
+  REFUSED(classes, scale, INFINITY, "scale inf");
   REFUSED(boxes, iou, NAN, "iou nan is out of range");
   REFUSED(boxes, iou, 1.5f, "iou 1.5 is out of range");
   REFUSED(boxes, iou, -0.5f, "iou -0.5 is out of range");

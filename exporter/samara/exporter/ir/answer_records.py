@@ -191,7 +191,13 @@ def answer_row(f: Function, record: AnswerRecord | None, pictured: Iterable[str]
         layout = _LAYOUTS.index(record.layout)
         kind = {"layout": layout, "activation": int(record.sigmoid)}
     else:
-        kind = {"activation": _ACTIVATIONS.index(record.activation), "top": record.top}
+        scale, zero = record.quant or (0.0, 0)
+        kind = {
+            "activation": _ACTIVATIONS.index(record.activation),
+            "top": record.top,
+            "scale": scale,
+            "zero_point": zero,
+        }
     return row | limit | kind | {"main": part(record.output)}
 
 
@@ -245,7 +251,8 @@ def _record(row: flat.Row, outputs: list[str]) -> AnswerRecord:
     activation: Any = _word(_ACTIVATIONS, row["activation"])
     layout: Any = _word(_LAYOUTS, row["layout"])
     if kind == 1:
-        return ClassifyRecord(sole(), activation, row["top"], limit)
+        quant = (row["scale"], row["zero_point"]) if row["scale"] else None
+        return ClassifyRecord(sole(), activation, row["top"], limit, quant)
     if kind == 2:
         return MaskRecord(sole(), layout, activation == "sigmoid", limit)
     units: Any = "ratio" if row["ratio"] else "pixels"

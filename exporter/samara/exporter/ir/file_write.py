@@ -420,6 +420,8 @@ def needs_of(program: Program, runtime: tuple[int, ...] | None = None) -> list[t
             found.update(_newer_forms(n, runtime))
             dtypes.update(v.type.dtype for v in (*n.inputs, *n.outputs) if v is not None)
     found.update((d.since, d.public_name) for d in dtypes)
+    if any(getattr(record, "quant", None) for record in answers_of(program).values()):
+        found.add(("0.12.0", "an answer of plain integers with quant"))
     return sorted(found)
 
 

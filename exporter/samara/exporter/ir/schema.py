@@ -17,7 +17,7 @@ from samara.exporter.ops import REQUIRED, Attr, OpSpec, all_ops
 from samara.exporter.types import DType
 
 SCHEMA_VERSION: Final = 1
-RUNTIME_VERSION: Final = (0, 11, 0)  # of samara.h: the newest file that can be read
+RUNTIME_VERSION: Final = (0, 12, 0)  # of samara.h: the newest file that can be read
 IDENTIFIER: Final = b"SMRA"
 HEADER_BYTES: Final = 64
 SEGMENT_ALIGNMENT: Final = 16384
@@ -279,6 +279,12 @@ STRUCTURE: Final = (
             _f("points", Kind.TABLE, "OutputPart"),
             _f("anchors", Kind.TABLE, "OutputPart"),
             _f("levels", Kind.VEC_TABLE, "AnchorLevel"),
+            _f(
+                "scale",
+                Kind.F32,
+                doc="of scores in plain integers: score = scale * (q - zero_point)",
+            ),
+            _f("zero_point", Kind.I32),
         ),
         "What the outputs mean; docs/guides/postprocessing.md documents the record's text.",
     ),

@@ -18,7 +18,8 @@ from samara import import_tflite
 from samara.exporter.export import export
 from samara.exporter.importers.tflite.metadata import IDENTIFIER, METADATA
 from samara.exporter.importers.tflite.schema import metadata_format
-from samara.exporter.ir import flat
+from samara.exporter.ir import flat, read_file
+from samara.exporter.ir.answer_records import answers_of
 from samara.exporter.ir.records import records_of
 from samara.exporter.types import ModelFormatError
 
@@ -129,6 +130,29 @@ def test_a_picture_goes_in_and_a_class_comes_out(tmp_path: Any) -> None:
     answer = session.predict(samara.Image(picture.tobytes(), "rgb", width=9, height=9))
     assert isinstance(answer, samara.Classification)
     assert str(answer).startswith("Classification(green 1.000")
+
+
+def test_scores_of_bytes_are_read_by_their_scale(tmp_path: Any) -> None:
+    files = {"labels.txt": b"red\ngreen\nblue"}
+    data = _model(_normalized([0], [255]), LABELS, "UINT8", files=files, scale=1 / 255, zero=0)
+    program = import_tflite(data)
+    record = answers_of(program)["main"]
+    assert record == samara.ClassifyRecord("scores", quant=(1 / 255, 0))
+    export(program, tmp_path / "m.samara")
+    assert read_file(tmp_path / "m.samara").min_runtime == (0, 12, 0)
+    session = samara.Session(tmp_path / "m.samara")
+    picture = np.full((4, 6, 3), (9, 131, 5), np.uint8)
+    answer = session.predict(samara.Image(picture.tobytes(), "rgb", width=6, height=4))
+    assert isinstance(answer, samara.Classification)
+    assert [g.label for g in answer] == ["green", "red", "blue"]
+    assert [g.score for g in answer] == pytest.approx([131 / 255, 9 / 255, 5 / 255], rel=1e-6)
+    moved = samara.ClassifyRecord("scores", top=1, quant=(0.5, 100))
+    export(program, tmp_path / "m.samara", postprocess=moved)
+    answer = samara.Session(tmp_path / "m.samara").predict(
+        samara.Image(picture.tobytes(), "rgb", width=6, height=4)
+    )
+    assert isinstance(answer, samara.Classification)
+    assert [g.score for g in answer] == [15.5]
 
 
 def test_inputs_that_are_no_pictures_have_no_record() -> None:

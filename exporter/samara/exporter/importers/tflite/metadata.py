@@ -218,11 +218,7 @@ def _digits(value: float) -> str:
 
 
 def _answer_record(names: Format, tensor: Tensor, output: str, row: Row) -> str:
-    """The text of the record of an output of scores with a label each; empty for others, and for uint8, which an
-    answer cannot read by its scale.
-    """
-    if tensor.type == "UINT8":
-        return ""
+    """The text of the record of an output of scores with a label each; empty for others."""
     kinds = names.enums["AssociatedFileType"]
     if not any(kinds.get(f["type"]) == "TENSOR_AXIS_LABELS" for f in row["associated_files"]):
         return ""
@@ -230,4 +226,7 @@ def _answer_record(names: Format, tensor: Tensor, output: str, row: Row) -> str:
     for options in _units(names, row, "ScoreThresholdingOptions"):
         text += f" threshold={_digits(options['global_score_threshold'])}"
         break
+    p = tensors.parameters_of(tensor)
+    if p is not None and len(p.scales) == 1 and tensor.type != "INT8":
+        text += f" quant={_digits(p.scales[0])},{p.zero_points[0]}"
     return text
