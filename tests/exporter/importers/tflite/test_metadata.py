@@ -136,6 +136,8 @@ def test_scores_of_bytes_are_read_by_their_scale(tmp_path: Any) -> None:
     files = {"labels.txt": b"red\ngreen\nblue"}
     data = _model(_normalized([0], [255]), LABELS, "UINT8", files=files, scale=1 / 255, zero=0)
     program = import_tflite(data)
+    assert program.metadata["source.quant.image"].endswith(",0")
+    assert float(program.metadata["source.quant.scores"].split(",")[0]) == np.float32(1 / 255)
     record = answers_of(program)["main"]
     assert record == samara.ClassifyRecord("scores", quant=(1 / 255, 0))
     export(program, tmp_path / "m.samara")

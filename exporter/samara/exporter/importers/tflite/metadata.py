@@ -61,6 +61,7 @@ def with_metadata(program: Program, model: Model, data: bytes, entry: Signature)
     ModelFormatError for metadata that are damaged. What fits no input or output is left out.
     """
     texts = {"source.producer": model.description} if model.description else {}
+    texts |= _scales(model, entry)
     said = _read(model.metadata.get(METADATA))
     graph = next(iter(said["subgraph_metadata"]), None) if said else None
     if said:
@@ -85,6 +86,24 @@ def with_metadata(program: Program, model: Model, data: bytes, entry: Signature)
             made = _if_it_fits(made, partial(with_answers, given=text))
             break
     return made
+
+
+def _scales(model: Model, entry: Signature) -> dict[str, str]:
+    """`source.quant.NAME`, for what callers get as plain integers: their scale and zero point."""
+    found = {}
+    for name, index in {**entry.inputs, **entry.outputs}.items():
+        text = _quant(model.subgraphs[entry.subgraph].tensors[index])
+        if text:
+            found[f"source.quant.{name}"] = text
+    return found
+
+
+def _quant(tensor: Tensor) -> str:
+    """`SCALE,ZERO` of a quantized tensor whose type in the Program has no parameters; empty for others."""
+    p = tensors.parameters_of(tensor)
+    if p is None or len(p.scales) != 1 or tensor.type == "INT8":
+        return ""
+    return f"{_digits(p.scales[0])},{p.zero_points[0]}"
 
 
 def _described(program: Program, texts: Mapping[str, str]) -> Program:
@@ -226,7 +245,5 @@ def _answer_record(names: Format, tensor: Tensor, output: str, row: Row) -> str:
     for options in _units(names, row, "ScoreThresholdingOptions"):
         text += f" threshold={_digits(options['global_score_threshold'])}"
         break
-    p = tensors.parameters_of(tensor)
-    if p is not None and len(p.scales) == 1 and tensor.type != "INT8":
-        text += f" quant={_digits(p.scales[0])},{p.zero_points[0]}"
-    return text
+    quant = _quant(tensor)
+    return f"{text} quant={quant}" if quant else text
