@@ -25,7 +25,7 @@ from samara.exporter.ir import (
     schema,
     to_bytes,
 )
-from samara.exporter.ir.file_assemble import fnv1a
+from samara.exporter.ir.fnv import fnv1a
 from samara.exporter.ops import Case, OpSpec, all_ops, get_op
 from samara.exporter.types import Dim, DType, ModelFormatError, Quant, Sym, TensorType
 
