@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -270,13 +271,7 @@ def test_header_faults_are_named() -> None:
 
 def test_a_newer_runtime_is_asked_for() -> None:
     program = _program()
-    relu = get_op("identity")
-    newer = OpSpec(
-        **{
-            **{k: getattr(relu, k) for k in relu.__dataclass_fields__},
-            "since": "9.0.0",
-        }
-    )
+    newer = replace(get_op("identity"), since="9.0.0")
     pb = ProgramBuilder()
     b = pb.function("main")
     x = b.input("x", "f32", [1])
