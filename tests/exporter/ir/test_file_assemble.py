@@ -9,17 +9,11 @@ import numpy as np
 import pytest
 
 from samara.exporter.ir import ProgramBuilder, schema
-from samara.exporter.ir.file_assemble import assemble, fnv1a, in_memory, sums
+from samara.exporter.ir.file_assemble import assemble, in_memory, sums
 from samara.exporter.ir.file_write import rows_of
 from samara.pybridge.checksum import checksum
 
 MEBI = 1 << 20
-
-
-def test_fnv1a_is_the_published_one() -> None:
-    assert fnv1a(b"") == 0xCBF29CE484222325
-    assert fnv1a(b"a") == 0xAF63DC4C8601EC8C
-    assert fnv1a(b"foobar") == 0x85944171F73967E8
 
 
 @pytest.mark.parametrize("pieces", [(10, 20), (MEBI,), (MEBI - 1, 1, 5), (5, 2 * MEBI + 7), (0,)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from samara.exporter.ir import (
     schema,
     to_bytes,
 )
-from samara.exporter.ir.file_assemble import fnv1a
+from samara.exporter.ir.fnv import fnv1a
 from samara.exporter.ops import Case, OpSpec, all_ops, get_op
 from samara.exporter.types import Dim, DType, ModelFormatError, Quant, Sym, TensorType
 
@@ -271,13 +272,7 @@ def test_header_faults_are_named() -> None:
 
 def test_a_newer_runtime_is_asked_for() -> None:
     program = _program()
-    relu = get_op("identity")
-    newer = OpSpec(
-        **{
-            **{k: getattr(relu, k) for k in relu.__dataclass_fields__},
-            "since": "9.0.0",
-        }
-    )
+    newer = replace(get_op("identity"), since="9.0.0")
     pb = ProgramBuilder()
     b = pb.function("main")
     x = b.input("x", "f32", [1])

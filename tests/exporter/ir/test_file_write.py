@@ -29,8 +29,8 @@ from samara.exporter.ir import (
     schema_text,
     to_bytes,
 )
-from samara.exporter.ir.file_assemble import fnv1a
 from samara.exporter.ir.file_write import default_of
+from samara.exporter.ir.fnv import fnv1a
 from samara.exporter.ops import get_op
 from samara.exporter.types import DType, ModelFormatError, Quant, ShapeError, TensorType
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter import ops
-from samara.exporter.ir.infer import known_scalar
+from samara.exporter.ir.infer import callees, known_scalar, note_lawful
 from samara.exporter.ir.program import (
     Function,
     Node,
@@ -108,9 +108,8 @@ class ProgramBuilder:
                 return
             reached[name] = self.functions[name]
             for node in self.functions[name].nodes:
-                for attr in node.op.attrs:
-                    if attr.type == "function":
-                        visit(node.attrs[attr.name])
+                for callee in callees(node):
+                    visit(callee)
 
         for entry in entries:
             visit(entry)
@@ -260,7 +259,7 @@ class Builder:
         self.guards += ctx.guards
         for (o, a), bound in ctx.bounds.items():
             self.bounds[Born(names[0], o, a)] = bound
-        self.nodes.append(Node(spec, tuple(args), made, full, node_name, source))
+        self.nodes.append(note_lawful(Node(spec, tuple(args), made, full, node_name, source)))
         for value in made:
             self._own(value)
         return made[0] if spec.max_outputs == 1 else made

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from samara.exporter.ir.arguments import as_names
-from samara.exporter.ir.infer import attr_dims, data_atoms
+from samara.exporter.ir.infer import attr_dims, callees, data_atoms
 from samara.exporter.ir.interpret import near
 from samara.exporter.ir.program import Function, Program, Value
 from samara.exporter.ir.rewriter import Rewriter
-from samara.exporter.ir.verify import callees
 from samara.exporter.ops import Guard
 from samara.exporter.types import Atom, Dim, ShapeError, Sym, TensorType, UnknownNameError
 

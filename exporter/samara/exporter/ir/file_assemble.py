@@ -4,25 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from samara.exporter.ir import flat, schema
+from samara.exporter.ir.fnv import fnv1a
 from samara.exporter.types import UnsupportedError
 from samara.pybridge.checksum import checksum
-
-FNV_OFFSET: Final = 0xCBF29CE484222325
-FNV_PRIME: Final = 0x100000001B3
-_MASK: Final = (1 << 64) - 1
-
-
-def fnv1a(data: bytes | memoryview) -> int:
-    """FNV-1a, 64 bits."""
-    value = FNV_OFFSET
-    for byte in data:
-        value = ((value ^ byte) * FNV_PRIME) & _MASK
-    return value
 
 
 def assemble(row: Mapping[str, Any], segments: Sequence[Segment]) -> Iterator[bytes]:

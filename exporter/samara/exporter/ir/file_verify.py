@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from samara.exporter.ir import flat, schema
-from samara.exporter.ir.file_assemble import fnv1a
+from samara.exporter.ir.fnv import fnv1a
 from samara.exporter.types import ModelFormatError, SamaraError
 from samara.pybridge.checksum import checksum
 

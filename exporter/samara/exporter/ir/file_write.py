@@ -14,7 +14,8 @@ from samara.exporter.ir import schema
 from samara.exporter.ir.answer_records import ANSWERS, answer_row, answers_of, labels_of
 from samara.exporter.ir.constant_layout import ConstantLayouts
 from samara.exporter.ir.exprs import ExprWriter
-from samara.exporter.ir.file_assemble import Segment, assemble, fnv1a, in_memory
+from samara.exporter.ir.file_assemble import Segment, assemble, in_memory
+from samara.exporter.ir.fnv import fnv1a
 from samara.exporter.ir.memory_contract import Memory, memory_rows
 from samara.exporter.ir.named_rows import named_rows
 from samara.exporter.ir.operator_names import operators_text

@@ -13,11 +13,10 @@ import numpy as np
 from samara.exporter import ops
 from samara.exporter.ir.cut import only_reached
 from samara.exporter.ir.fold import fold_node
-from samara.exporter.ir.infer import function_atoms, re_infer, read_constant, signature_of
+from samara.exporter.ir.infer import callees, function_atoms, re_infer, read_constant, signature_of
 from samara.exporter.ir.interpret import near
 from samara.exporter.ir.program import Array, Function, Node, Program, Value
 from samara.exporter.ir.rewriter import Rewriter
-from samara.exporter.ir.verify import callees
 from samara.exporter.types import Atom, Born, Dim, DimLike, DType, Read, ShapeError, Sym
 
 __all__ = ["as_constant", "freeze"]

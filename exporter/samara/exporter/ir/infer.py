@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
+from weakref import WeakSet
 
 import numpy as np
 
@@ -28,6 +29,10 @@ from samara.exporter.types import (
 
 Types = tuple[TensorType, ...]
 Signature = Callable[[str], tuple[Types, Types]]
+
+# Nodes whose attributes and types are known to follow their operators' rules. A node and the values that it names
+# never change, and passes keep most of them, so the rule of each runs once.
+_LAWFUL: Final[WeakSet[Node]] = WeakSet()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,26 @@ def infer_node(
     return Inferred(types, tuple(ctx.guards), bounds)
 
 
+def callees(node: Node) -> list[str]:
+    """The functions that a node calls."""
+    return [node.attrs[a.name] for a in node.op.function_attrs]
+
+
+def note_lawful(node: Node) -> Node:
+    """Note that the rule of the node's operator gave it these outputs; returns the node.
+
+    The rules of nodes that call functions depend on these functions, so that nothing is noted about them.
+    """
+    if not callees(node):
+        _LAWFUL.add(node)
+    return node
+
+
+def is_lawful(node: Node) -> bool:
+    """Whether `note_lawful` was called for this node."""
+    return node in _LAWFUL
+
+
 def known_scalar(inputs: Sequence[Value | None], index: int) -> Dim | None:
     """The value of integer input `index` if it is a constant with one element."""
     v = inputs[index] if index < len(inputs) else None
@@ -88,34 +113,36 @@ def known_scalar(inputs: Sequence[Value | None], index: int) -> Dim | None:
     return Dim.const(read_constant(v.constant, 0))
 
 
-def substitute_attrs(op: OpSpec, attrs: Mapping[str, Any], table: Substitution) -> dict[str, Any]:
+def substitute_attrs(
+    op: OpSpec, attrs: Mapping[str, Any], table: Substitution
+) -> Mapping[str, Any]:
     """The attributes with `table` applied to every dim; the same mapping if nothing changes."""
     changed: dict[str, Any] = {}
-    for attr in op.attrs:
+    for attr in op.dim_attrs:
         value = attrs[attr.name]
         if attr.type == "dim":
             new: Any = table.dim(value)
             if new is not value:
                 changed[attr.name] = new
-        elif attr.type == "dims":
+        else:
             dims = tuple(table.dim(d) for d in value)
             if any(a is not b for a, b in zip(dims, value, strict=True)):
                 changed[attr.name] = dims
-    return {**attrs, **changed}
+    return {**attrs, **changed} if changed else attrs
 
 
 def attr_dims(op: OpSpec, attrs: Mapping[str, Any]) -> Iterable[Dim]:
     """Every dim among the attributes."""
-    for attr in op.attrs:
+    for attr in op.dim_attrs:
         if attr.type == "dim":
             yield attrs[attr.name]
-        elif attr.type == "dims":
+        else:
             yield from attrs[attr.name]
 
 
 def data_atoms(dims: Iterable[Dim]) -> set[Read | Born]:
     """The Read and Born atoms that dims depend on."""
-    return {a for d in dims if not d.is_static for a in d.all_atoms() if isinstance(a, Read | Born)}
+    return {a for d in dims if d.value is None for a in d.all_atoms() if isinstance(a, Read | Born)}
 
 
 class Substitution:
@@ -157,6 +184,8 @@ class Substitution:
 
     def type(self, t: TensorType) -> TensorType:
         """The type after substitution; the same object if nothing changes."""
+        if not self.table:
+            return t
         dims = tuple(self.dim(d) for d in t.shape)
         same = all(a is b for a, b in zip(dims, t.shape, strict=True))
         return t if same else t.with_shape(dims)
@@ -234,6 +263,9 @@ class Retyper:
     def node(self, node: Node, force: bool = False) -> Node:
         """The node over the new values; its rule runs again if an input or dim of it has changed."""
         inputs = tuple(self.value(v) for v in node.inputs)
+        if not force and not self.table and inputs == node.inputs:
+            self.values.update(zip(node.outputs, node.outputs, strict=True))
+            return node
         attrs = substitute_attrs(node.op, node.attrs, self.table)
         seen = [None if v is None else v.type for v in node.inputs]
         sees = [None if v is None else v.type for v in inputs]
@@ -259,7 +291,7 @@ class Retyper:
             self._learn(node, old, new)
             self.values[old] = old if old.type == new else replace(old, type=new)
         outputs = tuple(self.values[v] for v in node.outputs)
-        return replace(node, inputs=inputs, outputs=_all(outputs), attrs=attrs)
+        return note_lawful(replace(node, inputs=inputs, outputs=_all(outputs), attrs=attrs))
 
     def _learn(self, node: Node, old: Value, new: TensorType) -> None:
         if old.type.rank != new.rank:
@@ -360,18 +392,11 @@ def _fold_reads(function: Function, name: str, data: Any, table: Substitution) -
 
 def function_atoms(function: Function) -> set[Read | Born]:
     """Every Read and Born atom that occurs anywhere in the function."""
-    found: set[Read | Born] = set()
-    for v in function.values():
-        found |= data_atoms(v.type.shape)
-    for n in function.nodes:
-        found |= data_atoms(attr_dims(n.op, n.attrs))
-    for g in function.guards:
-        found |= data_atoms((g.a, g.b))
-    for atom, bound in function.bounds.items():
-        if isinstance(atom, Read | Born):
-            found.add(atom)
-        found |= data_atoms((bound,))
-    return found
+    dims = [d for v in function.values() for d in v.type.shape]
+    dims += [d for n in function.nodes for d in attr_dims(n.op, n.attrs)]
+    dims += [d for g in function.guards for d in (g.a, g.b)]
+    bounded = {atom for atom in function.bounds if isinstance(atom, Read | Born)}
+    return bounded | data_atoms((*dims, *function.bounds.values()))
 
 
 def locate(error: SamaraError, node: Node) -> SamaraError:

@@ -125,27 +125,12 @@ class Function:
 
     def values(self) -> Iterator[Value]:
         """Yield every value once: inputs, constants at first use, node outputs, constant outputs."""
-        seen: set[int] = set()
-
-        def new(v: Value | None) -> bool:
-            if v is None or id(v) in seen:
-                return False
-            seen.add(id(v))
-            return True
-
-        for v in self.inputs:
-            if new(v):
-                yield v
+        found: dict[Value | None, None] = dict.fromkeys(self.inputs)
         for n in self.nodes:
-            for u in n.inputs:
-                if u is not None and new(u):
-                    yield u
-            for v in n.outputs:
-                if new(v):
-                    yield v
-        for v in self.outputs:
-            if new(v):
-                yield v
+            found.update(dict.fromkeys(n.inputs))
+            found.update(dict.fromkeys(n.outputs))
+        found.update(dict.fromkeys(self.outputs))
+        return (v for v in found if v is not None)
 
     def producer(self) -> dict[Value, Node]:
         """The node that makes each value."""

@@ -14,6 +14,7 @@ from samara.exporter.ir.infer import (
     data_atoms,
     function_atoms,
     infer_node,
+    note_lawful,
     open_guards,
     read_constant,
     signature_of,
@@ -345,7 +346,8 @@ class Rewriter:
         dims = [*attr_dims(spec, full), *(d for t in types for d in t.shape)]
         dims += [d for g in inferred.guards for d in (g.a, g.b)]
         self._note_reads(data_atoms((*dims, *inferred.bounds.values())))
-        return Node(spec, tuple(args), outputs, full, node_name, source, absorbed)
+        node = Node(spec, tuple(args), outputs, full, node_name, source, absorbed)
+        return note_lawful(node)
 
     def _replace_atoms(self, old: Value, new: Value) -> None:
         if self.is_read(old) and old.name != new.name:

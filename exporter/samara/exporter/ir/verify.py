@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
-from weakref import WeakSet
 
 import numpy as np
 
 from samara.exporter.ir.infer import (
     attr_dims,
+    callees,
     data_atoms,
     infer_node,
+    is_lawful,
     locate,
+    note_lawful,
     signature_of,
 )
 from samara.exporter.ir.program import Function, Node, Program, Value, Variable
@@ -33,9 +35,6 @@ from samara.exporter.types import (
 )
 
 MAX_CALL_DEPTH: Final = 32
-# Nodes whose attributes and types were found to follow their operators' rules. A node and the values that it names
-# never change, and passes keep most of them, so each is checked once.
-_CHECKED: WeakSet[Node] = WeakSet()
 _READABLE = (DType.I32, DType.I64, DType.BOOL, DType.F32)
 
 
@@ -61,11 +60,6 @@ def verify_function(program: Program, function: Function) -> None:
     except ModelFormatError as error:
         where = f"in function '{function.name}': {error.message}"
         raise ModelFormatError(where, op=error.op, node=error.node, fix=error.fix) from error
-
-
-def callees(node: Node) -> list[str]:
-    """The functions that a node calls."""
-    return [node.attrs[a.name] for a in node.op.attrs if a.type == "function"]
 
 
 def _depth(program: Program) -> None:
@@ -248,7 +242,7 @@ class _FunctionCheck:
                 self._use(v)
             elif i < len(op.inputs) and not op.inputs[i].endswith(("?", "*")):
                 raise ModelFormatError(f"input {i} ({op.inputs[i]}) is absent")
-        known = node in _CHECKED
+        known = is_lawful(node)
         if not known:
             self._attrs(node)
         self._dims(attr_dims(op, node.attrs), "an attribute")
@@ -261,8 +255,7 @@ class _FunctionCheck:
                 raise ModelFormatError(f"two tensors are called '{v.name}'")
         if not known:
             self._infer(node)
-            if not callees(node):
-                _CHECKED.add(node)
+            note_lawful(node)
         for v in node.outputs:
             self._define(v)
         for v in node.outputs:

@@ -301,6 +301,7 @@ class OpSpec(RowFacts):
     cost: flops and bytes; `define` fills in what elementwise operators cost.
     measured: has a C `measure`; some output dims are born.
     grad, saves: gradient rule (`autodiff.Rule`), and the inputs and outputs by name that it reads.
+    dim_attrs, function_attrs: the attributes that hold dims, and names of functions.
     older: by runtime version, how a node's attributes are stated for runtimes before it.
     flags: "control", "training", "strided_out", "inplace", "serial_prologue",
         "reads_bits"; see runtime_c/src/ops/op.h.
@@ -326,6 +327,14 @@ class OpSpec(RowFacts):
     since: str = "0.1.0"
     older: Mapping[str, OlderForm] = field(default_factory=dict)
     cases: tuple[Case, ...] = ()
+    dim_attrs: tuple[Attr, ...] = field(init=False)
+    function_attrs: tuple[Attr, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        dims = tuple(a for a in self.attrs if a.type in ("dim", "dims"))
+        functions = tuple(a for a in self.attrs if a.type == "function")
+        object.__setattr__(self, "dim_attrs", dims)
+        object.__setattr__(self, "function_attrs", functions)
 
     @property
     def is_tabular(self) -> bool:

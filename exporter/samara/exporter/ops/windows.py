@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""References of convolutions and pools: NHWC with 1 to 3 spatial axes, one pass per kernel tap."""
+"""References of convolutions and pools: NHWC with 1 to 3 spatial axes."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from samara.exporter.ops.numeric import Array, wide
 
 Ints = tuple[int, ...]
+
+# Elements of the windows that a convolution copies at a time, at most 32 MiB.
+_BLOCK: Final = 1 << 22
 
 
 def out_sizes(
@@ -51,23 +54,59 @@ def _tap(w: Array, position: Ints) -> Array:
     return np.asarray(w[index])
 
 
+def _windows(x: Array, out: Ints, kernel: Ints, strides: Ints, dilations: Ints) -> Array:
+    """The elements of the padded `x` under each window, a view [N, out…, k…, C]."""
+    over = (step * n for step, n in zip(x.strides[1:-1], strides, strict=True))
+    inside = (step * n for step, n in zip(x.strides[1:-1], dilations, strict=True))
+    return np.lib.stride_tricks.as_strided(
+        x,
+        (x.shape[0], *out, *kernel, x.shape[-1]),
+        (x.strides[0], *over, *inside, x.strides[-1]),
+        writeable=False,
+    )
+
+
 def conv(x: Array, w: Array, *, strides: Ints, dilations: Ints, pads: Ints, groups: int) -> Array:
     """x [N, spatial…, C] with w [O, k…, C/groups] -> [N, out…, O], without bias."""
-    kernel = w.shape[1:-1]
+    kernel, outputs, depth = w.shape[1:-1], w.shape[0], w.shape[-1]
     out = out_sizes(x.shape[1:-1], kernel, strides, dilations, pads)
-    n, outputs, depth = x.shape[0], w.shape[0], w.shape[-1]
-    y = np.zeros((n, *out, outputs), x.dtype)
-    for position, part in taps(padded(x, pads, 0.0), out, kernel, strides, dilations):
-        tap = _tap(w, position)
-        if groups == 1:
-            y += part @ tap.T
-        elif depth == 1 and outputs == groups:
-            y += part * tap[:, 0]
-        else:
-            # [P, G, C/G] -> [G, P, C/G] @ [G, C/G, O/G].
-            rows = part.reshape(-1, groups, depth).transpose(1, 0, 2)
-            wide = rows @ tap.reshape(groups, outputs // groups, depth).transpose(0, 2, 1)
-            y += wide.transpose(1, 0, 2).reshape(y.shape)
+    if 0 in (*x.shape, *out, outputs):
+        return np.zeros((x.shape[0], *out, outputs), x.dtype)
+    seen = _windows(padded(x, pads, 0.0), out, kernel, strides, dilations)
+    if depth == 1 and outputs == groups:
+        return _conv_of_channels(seen, np.moveaxis(w[..., 0], 0, -1))
+    return _conv_of_groups(seen, w, groups)
+
+
+def _conv_of_channels(seen: Array, w: Array) -> Array:
+    """Windows [N, out…, k…, C] with a kernel [k…, C] for each channel -> [N, out…, C]."""
+    spatial = w.ndim - 1
+    n, *outs = range(spatial + 1)
+    taps_and_channel = list(range(spatial + 1, 2 * spatial + 2))
+    axes = [n, *outs, *taps_and_channel]
+    kernels = np.ascontiguousarray(w)
+    return np.asarray(
+        np.einsum(seen, axes, kernels, taps_and_channel, [n, *outs, taps_and_channel[-1]])
+    )
+
+
+def _conv_of_groups(seen: Array, w: Array, groups: int) -> Array:
+    """Windows [N, out…, k…, C] with w [O, k…, C/groups] -> [N, out…, O]: matrix products over blocks of rows."""
+    outputs, depth, spatial = w.shape[0], w.shape[-1], w.ndim - 2
+    n, out = seen.shape[0], seen.shape[1 : spatial + 1]
+    # [O, k…, C/G] -> [G, k… * C/G, O/G].
+    weights = w.reshape(groups, outputs // groups, -1).transpose(0, 2, 1)
+    y = np.empty((n, *out, outputs), seen.dtype)
+    row = seen[0, 0].size
+    samples = max(1, _BLOCK // (row * out[0]))
+    rows = max(1, _BLOCK // row)
+    for first, top in itertools.product(range(0, n, samples), range(0, out[0], rows)):
+        here = slice(first, first + samples), slice(top, top + rows)
+        part = seen[here]
+        part = part.reshape(*part.shape[:-1], groups, depth)
+        # [P, k…, G, C/G] -> [G, P, k… * C/G] @ [G, k… * C/G, O/G].
+        part = np.moveaxis(part, -2, 0).reshape(groups, -1, weights.shape[1])
+        y[here] = (part @ weights).transpose(1, 0, 2).reshape(y[here].shape)
     return y
 
 

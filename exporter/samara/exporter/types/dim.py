@@ -54,13 +54,14 @@ class Dim:
 
     # `raw` maps monomials to nonzero coefficients; `value` is the constant, or None.
     # Neither changes after construction.
-    __slots__ = ("_bounds", "_hash", "raw", "value")
+    __slots__ = ("_atoms", "_bounds", "_hash", "raw", "value")
     # A numpy scalar on the left leaves the operation to Dim.
     __array_ufunc__ = None
 
     raw: dict[Monomial, int]
     value: int | None
     _hash: int | None
+    _atoms: frozenset[Atom] | None
     _bounds: Interval | None
 
     def __init__(self, value: DimLike = 0) -> None:
@@ -69,6 +70,7 @@ class Dim:
         self.raw = known.raw
         self.value = known.value
         self._hash = None
+        self._atoms = None
         self._bounds = None
 
     @staticmethod
@@ -137,6 +139,8 @@ class Dim:
             return self
         if factor == 0:
             return Dim.const(0)
+        if self.value is not None:
+            return Dim.const(self.value * factor)
         return build({mono: coeff * factor for mono, coeff in self.raw.items()})
 
     def __floordiv__(self, other: DimLike) -> Dim:
@@ -218,18 +222,11 @@ class Dim:
 
     def all_atoms(self) -> frozenset[Atom]:
         """Every atom it depends on, including those inside opaque operations."""
-        found: set[Atom] = set()
-        self._collect(found)
-        return frozenset(found)
-
-    def _collect(self, found: set[Atom]) -> None:
-        for atom in self.atoms():
-            if atom in found:
-                continue
-            found.add(atom)
-            if isinstance(atom, Op):
-                for arg in atom.args:
-                    arg._collect(found)
+        if self._atoms is None:
+            own = self.atoms()
+            inner = (arg.all_atoms() for atom in own if isinstance(atom, Op) for arg in atom.args)
+            self._atoms = own.union(*inner)
+        return self._atoms
 
     def symbols(self) -> frozenset[str]:
         """The names of the symbols it depends on."""
@@ -370,6 +367,7 @@ def build(terms: dict[Monomial, int]) -> Dim:
     else:
         dim.value = terms.get(ONE) if len(terms) == 1 else None
     dim._hash = None
+    dim._atoms = None
     dim._bounds = None
     return dim
 

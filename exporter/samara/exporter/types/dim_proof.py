@@ -41,7 +41,8 @@ def compare(a: DimLike, b: DimLike, env: Bounds | None = None) -> Tri:
 
 def provably_ge(a: DimLike, b: DimLike, env: Bounds | None = None) -> bool:
     """Whether a >= b is certain."""
-    return (as_dim(a) - as_dim(b)).interval(env).lo >= 0
+    gap = as_dim(a) - as_dim(b)
+    return gap.interval(env).lo >= 0 if gap.value is None else gap.value >= 0
 
 
 def provably_positive(a: DimLike, env: Bounds | None = None) -> bool:

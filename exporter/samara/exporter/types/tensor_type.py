@@ -34,8 +34,7 @@ class TensorType:
         if not all(isinstance(dim, Dim) for dim in self.shape):
             object.__setattr__(self, "shape", tuple(as_dim(dim) for dim in self.shape))
         for axis, dim in enumerate(self.shape):
-            high = dim.bounds()[1]
-            if high is not None and high < 0:
+            if (dim.interval(None).hi if dim.value is None else dim.value) < 0:
                 raise ShapeError(f"dim {axis} is {dim}, expected at least 0")
         if self.quant is not None:
             self._check_quant(self.quant)
