@@ -6,8 +6,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 # cmake and ninja come as wheels, so the environment's programs go first.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Tests start hundreds of programs in Python; without bytecode files each compiles the exporter again.
+unexport PYTHONDONTWRITEBYTECODE
 JOBS ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu 2>/dev/null || echo 2)
-PYTEST_ARGS ?= -n $(JOBS)
+# One worker gets neighbouring tests, which share fixtures, and takes half of another's rest when it is done.
+PYTEST_ARGS ?= -n $(JOBS) --dist worksteal
 CC ?= cc
 
 STAMP := $(VENV)/.installed

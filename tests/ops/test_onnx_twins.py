@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import onnx.helper as oh
 import pytest
+from tests.cases import each_case
 from tests.exporter.importers.onnx.models import built, witness
 
 from samara.exporter.ops import Case, OpSpec, all_ops
@@ -22,7 +23,6 @@ from samara.exporter.testing import (
     Array,
     assert_close,
     case_attrs,
-    case_id,
     case_inputs,
     case_types,
     exact_rows,
@@ -645,12 +645,13 @@ TWINNED = [
 ]
 
 
-@pytest.mark.parametrize(("op", "case"), TWINNED, ids=[case_id(o, c) for o, c in TWINNED])
-def test_twin(op: OpSpec, case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+@each_case(TWINNED)
+def test_twin(op: OpSpec, case: Case) -> None:
     by_runtime = op.name in BY_RUNTIME and BY_RUNTIME[op.name](op, case)
-    monkeypatch.setattr(Witness, "runtime", by_runtime)
     got = run_case(op, case)
-    want = TWINS[op.name](case_inputs(op, case), case_attrs(op, case))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Witness, "runtime", by_runtime)
+        want = TWINS[op.name](case_inputs(op, case), case_attrs(op, case))
     results = want if isinstance(want, tuple) else (want,)
     assert len(results) == len(got)
     for y, z in zip(got, results, strict=True):

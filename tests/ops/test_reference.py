@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import each_case
 
 from samara.exporter.ops import Case, OpSpec, Permuted, all_ops, custom, register_custom
 from samara.exporter.testing import (
     Array,
     assert_close,
     case_attrs,
-    case_id,
     case_inputs,
     case_types,
     guards_hold,
@@ -30,7 +30,6 @@ register_custom("test::pick", lambda x, y: (np.maximum(x, y), np.array(x.size)))
 register_custom("test::none", lambda x: x[x > 0])
 
 CASES = [(op, case) for op in all_ops() for case in op.cases if op.name != "trap"]
-IDS = [case_id(op, case) for op, case in CASES]
 
 
 def _sizes(
@@ -45,7 +44,7 @@ def _sizes(
     return [tuple(d.evaluate(values, born) for d in t.shape) for t in types]
 
 
-@pytest.mark.parametrize(("op", "case"), CASES, ids=IDS)
+@each_case(CASES)
 def test_shape_rule(op: OpSpec, case: Case) -> None:
     outputs = run_case(op, case)
     said = infer_case(op, case)
@@ -61,7 +60,7 @@ def _undecided(op: OpSpec, case: Case) -> bool:
     return bool(case.functions) or op.name in ("gather_nd", "scatter_nd")
 
 
-@pytest.mark.parametrize(("op", "case"), CASES, ids=IDS)
+@each_case(CASES)
 def test_shape_rule_with_symbols(op: OpSpec, case: Case) -> None:
     """Sizes become symbols; with the case's sizes every guard holds and the shapes are right."""
     if _undecided(op, case):
@@ -73,7 +72,7 @@ def test_shape_rule_with_symbols(op: OpSpec, case: Case) -> None:
     assert _sizes(said.types, outputs, values) == [y.shape for y in outputs]
 
 
-@pytest.mark.parametrize(("op", "case"), CASES, ids=IDS)
+@each_case(CASES)
 def test_cost(op: OpSpec, case: Case) -> None:
     assert op.cost is not None
     said = infer_case(op, case)
@@ -136,7 +135,7 @@ def test_input_counts(op: OpSpec) -> None:
             infer_case(op, op.cases[0], extra)
 
 
-@pytest.mark.parametrize(("op", "case"), CASES, ids=IDS)
+@each_case(CASES)
 def test_inputs_are_not_written(op: OpSpec, case: Case) -> None:
     inputs = case_inputs(op, case)
     before = [None if x is None else x.copy() for x in inputs]
@@ -180,7 +179,7 @@ PERMUTED = [
 ]
 
 
-@pytest.mark.parametrize(("op", "case"), PERMUTED, ids=[case_id(o, c) for o, c in PERMUTED])
+@each_case(PERMUTED)
 def test_permute(op: OpSpec, case: Case) -> None:
     """op(transposed) == transposed(op), as the layout rule says."""
     inputs, types, attrs = case_inputs(op, case), case_types(case), case_attrs(op, case)

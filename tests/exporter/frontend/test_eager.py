@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import each_case
 
 import samara
 from samara.exporter import testing
@@ -20,11 +21,13 @@ from samara.pybridge.errors import SamaraError, ShapeError
 
 # Operators whose attributes hold functions, or that end a program: eager code has Python for them.
 CONTROL = {"if", "loop", "call", "custom", "trap"}
-CASES = [
-    pytest.param(op, case, id=testing.case_id(op, case))
+# Quantized tensors live in programs, not in eager code.
+EAGER = [
+    (op, case)
     for op in all_ops()
     for case in op.cases
-    if op in eager.KERNELS and op.name not in CONTROL
+    if op.name not in CONTROL
+    and not any(t is not None and t.dtype is DType.QS8 for t in testing.case_types(case))
 ]
 
 
@@ -32,11 +35,9 @@ def outputs(got: Any) -> tuple[Any, ...]:
     return got if isinstance(got, tuple) else (got,)
 
 
-@pytest.mark.parametrize(("op", "case"), CASES)
+@each_case([(op, case) for op, case in EAGER if op in eager.KERNELS])
 def test_numpy_kernels_are_the_references(op: Any, case: Any) -> None:
     arrays = testing.case_inputs(op, case)
-    if any(t is not None and t.dtype is DType.QS8 for t in testing.case_types(case)):
-        pytest.skip("quantized tensors live in programs, not in eager code")
     attrs = op.complete(case.attrs)
     found = outputs(eager.KERNELS[op](arrays, attrs))
     for a, b in zip(found, testing.run_case(op, case), strict=True):
@@ -53,19 +54,9 @@ def test_every_row_of_the_numpy_route_has_its_function() -> None:
     }
 
 
-SHARERS = [
-    pytest.param(op, case, id=testing.case_id(op, case))
-    for op in all_ops()
-    for case in op.cases
-    if not op.is_view and op.name not in CONTROL
-]
-
-
-@pytest.mark.parametrize(("op", "case"), SHARERS)
+@each_case([(op, case) for op, case in EAGER if not op.is_view])
 def test_results_share_memory_only_where_the_tape_knows(op: Any, case: Any) -> None:
     """A result in its operand's memory must share its version, or changes in place go unnoticed."""
-    if any(t is not None and t.dtype is DType.QS8 for t in testing.case_types(case)):
-        pytest.skip("quantized tensors live in programs, not in eager code")
     arrays = testing.case_inputs(op, case)
     for value in outputs(eager.run(op, arrays, op.complete(case.attrs))):
         if op.name == "sum_to":  # a helper of gradient rules that may return its operand

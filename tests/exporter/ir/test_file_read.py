@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import each_case
 
 from samara.exporter.ir import (
     Builder,
@@ -222,15 +223,10 @@ def _inputs(b: Builder, spec: OpSpec, case: Case) -> tuple[list[Value | None], d
     return values, feeds
 
 
-CASES = [
-    pytest.param(spec, case, id=f"{spec.name}-{i}")
-    for spec in all_ops()
-    if "control" not in spec.flags
-    for i, case in enumerate(spec.cases)
-]
+CASES = [(op, case) for op in all_ops() if "control" not in op.flags for case in op.cases]
 
 
-@pytest.mark.parametrize(("spec", "case"), CASES)
+@each_case(CASES)
 def test_every_operator_survives(spec: OpSpec, case: Case) -> None:
     pb = ProgramBuilder()
     b = pb.function("main")

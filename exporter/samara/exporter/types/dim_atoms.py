@@ -109,6 +109,18 @@ class Op:
 
     kind: DimOp
     args: tuple[Dim, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Monomials and tables of atoms ask for it again and again.
+        object.__setattr__(self, "_hash", hash((self.kind.value, self.args)))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Hashes of texts differ from process to process.
+        return Op, (self.kind, self.args)
 
     @property
     def is_bool(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.exporter.importers.onnx.models import Array, Case, ints, normal
+from tests.exporter.importers.onnx.models import Array, Case, agree, ints, native, normal, witness
 
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.types import SamaraError, UnsupportedError
@@ -44,18 +44,31 @@ def crop(roi: Array, sizes: Array, constants: tuple[int, ...], **attrs: Any) -> 
                 atol=2e-5, rtol=1e-4)  # fmt: skip
 
 
-@pytest.mark.parametrize("where", ROIS)
+SIZES = [(1, 2, 3, 4), (1, 2, 7, 1)]
+
+
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
-@pytest.mark.parametrize("sizes", [(1, 2, 3, 4), (1, 2, 7, 1)])
-def test_a_region_known_at_run_time(where: str, mode: str, sizes: tuple[int, ...]) -> None:
-    roi = np.array(ROIS[where], np.float32)
+@pytest.mark.parametrize(
+    ("sizes", "constants"), [(SIZES[:1], (3,)), (SIZES[1:], (3,)), (SIZES, ())]
+)
+def test_a_region_known_at_run_time(
+    mode: str, sizes: list[tuple[int, ...]], constants: tuple[int, ...]
+) -> None:
+    """One program takes all regions, and all sizes that are no constants."""
     attrs = {"mode": mode, "extrapolation_value": 3.5}
-    for constants in ((3,), ()):
-        crop(roi, ints(*sizes), constants, **attrs).check_native()
-    # The same as with a constant region.
-    runtime, fixed = (crop(roi, ints(*sizes), c, **attrs) for c in ((3,), (1, 3)))
-    got, want = (c.run()["y0"] for c in (runtime, fixed))
-    np.testing.assert_allclose(got, want, rtol=1e-4, atol=2e-5)
+    rois = [np.array(roi, np.float32) for roi in ROIS.values()]
+    cases = [(roi, ints(*size)) for size in sizes for roi in rois]
+    given = [crop(*case, constants, **attrs) for case in cases]
+    program = import_onnx(given[0].model())
+    answers = native(program, *(case.feeds() for case in given))
+    for case, runtime, by_c in zip(cases, given, answers, strict=True):
+        want = witness(runtime.model(), runtime.feeds(), reference=True)
+        by_python = program.run(runtime.feeds())
+        for got in (by_python, by_c):
+            agree(got, want, rtol=1e-4, atol=2e-5)
+        # The same as with a constant region.
+        fixed = crop(*case, (1, 3), **attrs).run()
+        agree(by_python, fixed, rtol=1e-4, atol=2e-5)
 
 
 @pytest.mark.parametrize("rule", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.exporter.importers.onnx.models import Array, Case, kinds, ms, normal
 
+from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.types import ShapeError
 
 CLOSE: Any = {"rtol": 1e-4, "atol": 1e-5}
@@ -28,6 +29,18 @@ def test_batch_normalization(
 ) -> None:
     inputs = [normal(*shape), *statistics(6)]
     Case("BatchNormalization", inputs, {"epsilon": 1e-3}, opset, constants, **CLOSE).check()
+
+
+def test_batch_normalization_without_variance() -> None:
+    """Constants that no number divides give what IEEE arithmetic gives, and no warning."""
+    parts = [*statistics(6)[:3], np.zeros(6, np.float32)]
+    program = import_onnx(
+        Case("BatchNormalization", [X, *parts], {"epsilon": 0.0}, 15, (1, 2, 3, 4)).model()
+    )
+    gain = next(n.inputs[1] for n in program.main.nodes if n.op.name == "mul")
+    assert gain is not None
+    assert gain.constant is not None
+    assert np.isinf(gain.constant).all()
 
 
 def test_batch_normalization_of_opset_6() -> None:

@@ -78,9 +78,10 @@ def _gain_and_offset(
     given = (scale, bias, mean, var)
     if all(v.constant is not None for v in given):
         s, b, m, v = (np.asarray(t.constant, np.float64) for t in given)
-        factor = s / np.sqrt(v + eps)
         to = kind.numpy
-        return n.const(factor.astype(to)), n.const((b - m * factor).astype(to))
+        with np.errstate(all="ignore"):  # a variance may be zero or less
+            factor = s / np.sqrt(v + eps)
+            return n.const(factor.astype(to)), n.const((b - m * factor).astype(to))
     mixed = any(v.type.dtype is not kind for v in given)
     if mixed:  # from opset 14 on statistics may have another dtype than the data
         scale, bias, mean, var = (
