@@ -19,7 +19,7 @@ from samara.exporter.importers.tflite.exact.quantized import (
     result_of,
     scale_of,
 )
-from samara.exporter.importers.tflite.handlers.reduction import axes_of
+from samara.exporter.importers.tflite.handlers.reduction import READ_AS_UINT8, axes_of
 from samara.exporter.importers.tflite.registry import Handler, exact_op
 from samara.exporter.types import DType
 
@@ -57,7 +57,7 @@ def _divided(fixed: Fixed, count: int) -> Fixed:
     return Fixed(((mantissa << more) // count,), (shift - more,))
 
 
-exact_op("SUM")(_sum(False))
+exact_op("SUM", differences=(READ_AS_UINT8,))(_sum(False))
 exact_op("MEAN")(_sum(True))
 
 
