@@ -45,7 +45,7 @@ def _reduction(op: str) -> Handler:
 
 for _name, _newest, _op, _differences in (
     ("MEAN", 3, "reduce_mean", (TWICE.of("int16"),)),
-    ("SUM", 2, "reduce_sum", (READ_AS_UINT8, TWICE)),
+    ("SUM", 2, "reduce_sum", (READ_AS_UINT8, TWICE.of("uint8"))),
     (
         "REDUCE_PROD",
         2,
