@@ -4,22 +4,30 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tools.score_workers import table
 
 from samara.exporter.importers.tflite.coverage import coverage
+from samara.exporter.importers.tflite.differences import KERNELS, Kernels
+from samara.exporter.importers.tflite.registry import differences_of
 
 VERDICTS = ("right", "wrong", "refused", "crash", "hang")
 
 
+Apart = tuple[int, int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The result of a case. reference, xnnpack: (elements, how many differ, largest difference in steps) of the
-    integers of a quantized result against LiteRT's kernels; None of other results. by_real: the result is right by
-    LiteRT's float kernel, not by those of integers.
+    """The result of a case. element: the type of activations.
+
+    reference, default: (elements, how many differ, largest difference in steps) of the integers of an operator of
+    quantized tensors against LiteRT's kernels; None of other operators. is_delegated: the default kernels are
+    XNNPACK's. by_real: the result is right by LiteRT's float kernel, not by those of integers. exact: as reference,
+    of an exact import. refusal: why there is none.
     """
 
     name: str
@@ -27,18 +35,25 @@ class Result:
     op: str
     kind: str
     group: str
+    element: str
     verdict: str
     reason: str = ""
-    reference: tuple[int, int, int] | None = None
-    xnnpack: tuple[int, int, int] | None = None
+    reference: Apart | None = None
+    default: Apart | None = None
+    is_delegated: bool = False
     by_real: bool = False
+    exact: Apart | None = None
+    refusal: str = ""
+
+    def against(self, kernels: Kernels) -> Apart | None:
+        """How the integers differ from those of these kernels, where they ran."""
+        if kernels == "reference":
+            return self.reference
+        return self.default if self.is_delegated == (kernels == "XNNPACK") else None
 
 
-Coarse = Mapping[tuple[str, str], str]
-
-
-def page(results: Sequence[Result], version: str, coarse: Coarse) -> str:
-    """The page as Markdown. version: of LiteRT. coarse: where its integers are no measure, and why."""
+def page(results: Sequence[Result], version: str) -> str:
+    """The page as Markdown. version: of LiteRT."""
     parts = [
         _HEAD.format(version=version, cases=len(results)),
         table(("group", *_HEADS), _groups(results)),
@@ -49,7 +64,8 @@ def page(results: Sequence[Result], version: str, coarse: Coarse) -> str:
         _INTEGERS,
         *_integers(results),
         _WIDER,
-        table(("operator", "type", "cases", "why"), _by_real(results, coarse)),
+        table(("operator", "type", "cases", "why"), _by_real(results)),
+        *_exact(results),
         *_faults(results),
         *_others(),
     ]
@@ -82,16 +98,22 @@ activations with int8 weights (LiteRT quantizes the activations while it runs).
 Every case is right:
 """
 _INTEGERS = """\
-How the integers of quantized results compare to LiteRT's reference kernels and to its default ones. samara computes
-in real numbers what a kernel of integers approximates, and rounds once; kernels of LiteRT differ from each other in
-the same way. LiteRT's reference kernel of SUM gives integers of int8 and int16 that are not the sum; the default
-kernels give it.
+How the integers of operators of quantized tensors compare to those of LiteRT's kernels. samara computes in real
+numbers what a kernel of integers approximates, and rounds once; kernels of LiteRT differ from each other in the same
+way. By default LiteRT runs XNNPACK's kernels, and its own *optimized* ones where XNNPACK does not take the operator.
 
-Every integer equals that of both:
+Every integer equals that of all of them:
 """
 _WIDER = """\
 Some of LiteRT's arithmetic of int16 is coarser than a step. These cases differ from it by more, and count as right
 because they are within a step of what LiteRT's float kernel gives for the same real numbers:
+"""
+_EXACT = """\
+## Exact imports
+
+`import_tflite(exact=True)` keeps the fixed-point arithmetic of LiteRT's reference kernels. The suite runs its files of
+operators of quantized tensors in the C runtime: {equal} of {cases} give every integer of the reference kernels (of the
+optimized ones where LiteRT has no others). *Refused* is an error that names the operator. The rest:
 """
 
 
@@ -135,32 +157,89 @@ def _integers(results: Sequence[Result]) -> Iterator[str]:
     equal: dict[str, list[str]] = defaultdict(list)
     rows = []
     for (op, kind), found in _grouped(results, "op", "kind").items():
-        reference, xnnpack = ([getattr(r, n) for r in found] for n in ("reference", "xnnpack"))
-        known = [s for s in (*reference, *xnnpack) if s is not None]
-        if not known:
+        if all(r.reference is None for r in found):
             continue
-        if all(differ == 0 for _, differ, _ in known):
+        differing = _differing(found)
+        if not differing:
             equal[op].append(kind)
-        else:
-            rows.append((op, kind, _apart(reference), _apart(xnnpack)))
+            continue
+        cells = [_apart([r.against(k) for r in found]) for k in KERNELS]
+        rows.append((op, kind, *cells, "; ".join(_reasons(found[0], differing)), _exactly(found)))
     yield "\n".join(f"* {op}: {', '.join(kinds)}" for op, kinds in equal.items()) + "\n"
     yield "The others, with the largest difference in steps and the share of elements that differ:\n"
-    yield table(("operator", "type", "reference kernels", "default kernels (XNNPACK)"), rows)
+    yield table(_INTEGER_HEADS, rows)
 
 
-def _apart(steps: Iterable[tuple[int, int, int] | None]) -> str:
+_INTEGER_HEADS = ("operator", "type", *KERNELS, "why", "`exact=True` and reference")
+
+
+def _differing(found: Sequence[Result]) -> list[Kernels]:
+    """The kernels whose integers are others in some case."""
+    return [k for k in KERNELS if any((r.against(k) or (0, 0, 0))[1] for r in found)]
+
+
+def _reasons(result: Result, kernels: Sequence[Kernels], exact: bool = False) -> list[str]:
+    """Why an operator's integers are not those of these kernels, each reason once."""
+    known = [
+        d.why
+        for d in differences_of(result.op, exact)
+        if any(d.concerns(k, result.element) for k in kernels)
+    ]
+    return list(dict.fromkeys(known))
+
+
+def unexplained(results: Sequence[Result]) -> list[str]:
+    """Operators, types and kernels with other integers for which no reason is registered."""
+    missing = []
+    for (op, kind), found in _grouped(results, "op", "kind").items():
+        for kernels in _differing(found):
+            if not _reasons(found[0], [kernels]):
+                missing.append(f"{op} {kind}, {kernels} kernels")
+        differs = any(r.exact is not None and r.exact[1] for r in found)
+        if differs and not _reasons(found[0], ["reference"], exact=True):
+            missing.append(f"{op} {kind}, exact import")
+    return missing
+
+
+def _apart(steps: Iterable[Apart | None]) -> str:
     known = [s for s in steps if s is not None]
     if not known:
         return "-"
     elements, differ = sum(s[0] for s in known), sum(s[1] for s in known)
     if not differ:
         return "bit-equal"
-    return f"{max(s[2] for s in known)}, {100 * differ / elements:.2g} %"
+    share = 100 * differ / elements
+    return f"{max(s[2] for s in known)}, {f'{share:.2g}' if share < 99.5 else '100'} %"
 
 
-def _by_real(results: Sequence[Result], coarse: Coarse) -> Iterator[tuple[object, ...]]:
+def _exactly(found: Sequence[Result]) -> str:
+    """How the integers of exact imports compare, and how many imports were refused."""
+    refused = sum(bool(r.refusal) for r in found)
+    if refused == len(found):
+        return "refused"
+    text = _apart([r.exact for r in found])
+    return f"{text}; {refused} of {len(found)} refused" if refused else text
+
+
+def _by_real(results: Sequence[Result]) -> Iterator[tuple[object, ...]]:
     for (op, kind), found in _grouped((r for r in results if r.by_real), "op", "kind").items():
-        yield op, kind, len(found), coarse.get((op, kind), "")
+        yield op, kind, len(found), "; ".join(_reasons(found[0], ["reference"]))
+
+
+def _exact(results: Sequence[Result]) -> Iterator[str]:
+    """The section about exact imports."""
+    tried = [r for r in results if r.exact is not None or r.refusal]
+    equal = [r for r in tried if r.exact is not None and not r.exact[1]]
+    yield _EXACT.format(cases=len(tried), equal=len(equal))
+    rows = []
+    for (op, kind), found in _grouped(tried, "op", "kind").items():
+        refused = sum(bool(r.refusal) for r in found)
+        differ = [r for r in found if r.exact is not None and r.exact[1]]
+        if refused or differ:
+            why = _reasons(found[0], ["reference"], exact=True) if differ else []
+            counts = (len(found), refused or "", len(differ) or "")
+            rows.append((op, kind, *counts, "; ".join(why)))
+    yield table(("operator", "type", "cases", "refused", "other integers", "why"), rows)
 
 
 def _faults(results: Sequence[Result]) -> Iterator[str]:

@@ -24,10 +24,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / room) for room in ("exporter", "pybridge", ".")]
 
 from tests.exporter.importers.tflite.suite.collection import suite  # noqa: E402
-from tests.exporter.importers.tflite.suite.entries import COARSE, Entry  # noqa: E402
+from tests.exporter.importers.tflite.suite.entries import Entry  # noqa: E402
 from tests.exporter.importers.tflite.suite.judge import judged  # noqa: E402
 from tools.score_workers import Failure, answers  # noqa: E402
-from tools.tflite_page import Result, page  # noqa: E402
+from tools.tflite_page import Result, page, unexplained  # noqa: E402
 
 SERVE = (sys.executable, "-W", "ignore", __file__, "--serve")
 
@@ -45,7 +45,7 @@ def serve() -> None:
 def judged_safely(entry: Entry) -> dict[str, Any]:
     """The verdict of a case as a row; an exception that nobody raised on purpose is the verdict "crash"."""
     try:
-        return asdict(judged(entry))
+        return asdict(judged(entry, exact=True))
     except Exception as error:  # noqa: BLE001  (any exception is the case's verdict)
         return {"verdict": "crash", "reason": f"{type(error).__name__}: {error}"[:400]}
 
@@ -53,12 +53,12 @@ def judged_safely(entry: Entry) -> dict[str, Any]:
 def result_of(name: str, answer: dict[str, Any] | Failure) -> Result:
     """The result of a case from its worker's answer."""
     e = suite()[name]
+    case = (name, e.family, e.op, e.kind, e.group, e.element)
     if isinstance(answer, Failure):
-        return Result(name, e.family, e.op, e.kind, e.group, answer.verdict, answer.reason)
-    return Result(
-        name, e.family, e.op, e.kind, e.group, answer["verdict"], answer.get("reason", ""),
-        _steps(answer.get("reference")), _steps(answer.get("xnnpack")), answer.get("by_real", False),
-    )  # fmt: skip
+        return Result(*case, answer.verdict, answer.reason)
+    more: dict[str, Any] = {n: _steps(answer.get(n)) for n in ("reference", "default", "exact")}
+    more |= {n: answer[n] for n in ("is_delegated", "by_real", "refusal") if n in answer}
+    return Result(*case, answer["verdict"], answer.get("reason", ""), **more)
 
 
 def _steps(row: dict[str, int] | None) -> tuple[int, int, int] | None:
@@ -93,9 +93,12 @@ def main() -> int:
     for r in results:
         if r.verdict != "right":
             print(f"{r.verdict} {r.name}: {r.reason}")
+    missing = unexplained(results)
+    for line in missing:
+        print(f"no reason is registered: {line}")
     if args.page:
-        return write_page(results, args.page, args.check)
-    return int(any(v != "right" for v in counts))
+        return write_page(results, args.page, args.check) or int(bool(missing))
+    return int(bool(missing) or any(v != "right" for v in counts))
 
 
 def stable(text: str) -> str:
@@ -107,7 +110,7 @@ def stable(text: str) -> str:
 def write_page(results: Sequence[Result], path: Path, check: bool) -> int:
     """Write the page, or with --check only report (exit status 1) that it is out of date."""
     version = f"ai-edge-litert {importlib.metadata.version('ai-edge-litert')}"
-    text = page(results, version, COARSE)
+    text = page(results, version)
     if not check:
         path.write_text(text, encoding="utf-8")
         return 0

@@ -3,22 +3,31 @@
 
 from __future__ import annotations
 
-from tools.tflite_page import Result, page
+from typing import Any
+
+import pytest
+from tools.tflite_page import Result, page, unexplained
+
+
+def case(name: str, group: str, verdict: str, reason: str = "", **more: Any) -> Result:
+    op, kind, _ = name.split()
+    return Result(name, "pointwise", op, kind, group, kind, verdict, reason, **more)
 
 
 def results() -> list[Result]:
     return [
-        Result("ABS float32 a", "pointwise", "ABS", "float32", "core", "right"),
-        Result("ABS int8 a", "pointwise", "ABS", "int8", "core", "right", "", (8, 0, 0), (8, 0, 0)),
-        Result("MUL int8 a", "pointwise", "MUL", "int8", "core", "right", "", (8, 2, 1), (8, 0, 0)),
-        Result("MUL int8 b", "pointwise", "MUL", "int8", "core", "wrong", "far", (8, 8, 3), None),
-        Result("EXP int16 b", "pointwise", "EXP", "int16", "extended", "right", by_real=True),
-        Result("EXP int16 a", "pointwise", "EXP", "int16", "extended", "refused", "x why: a|b fix: c"),
+        case("ABS float32 a", "core", "right"),
+        case("ABS int8 a", "core", "right", reference=(8, 0, 0), default=(8, 0, 0), exact=(8, 0, 0)),
+        case("MUL int8 a", "core", "right", reference=(8, 2, 1), default=(8, 0, 0), is_delegated=True,
+             refusal="x"),
+        case("MUL int8 b", "core", "wrong", "far", reference=(8, 8, 3), exact=(8, 1, 1)),
+        case("EXP int16 b", "extended", "right", by_real=True),
+        case("EXP int16 a", "extended", "refused", "x why: a|b fix: c"),
     ]  # fmt: skip
 
 
 def test_counts() -> None:
-    text = page(results(), "litert 1", {("EXP", "int16"): "a table"})
+    text = page(results(), "litert 1")
     assert "| core | 4 | 3 | 1 |" in text
     assert "| extended | 2 | 1 |  | 1 |" in text
     assert "* ABS (2): float32 1, int8 1" in text
@@ -27,14 +36,31 @@ def test_counts() -> None:
 
 
 def test_integers() -> None:
-    text = page(results(), "litert 1", {("EXP", "int16"): "a table"})
+    """A row says which kernels give other integers, why, and what an exact import gives."""
+    text = page(results(), "litert 1")
     assert "* ABS: int8\n" in text
-    assert "| MUL | int8 | 3, 62 % | bit-equal |" in text
-    assert "| EXP | int16 | 1 | a table |" in text
+    (row,) = [line for line in text.splitlines() if line.startswith("| MUL | int8 | 3")]
+    _, _, _, reference, xnnpack, optimized, why, exact, _ = (c.strip() for c in row.split("|"))
+    assert (reference, xnnpack, optimized) == ("3, 62 %", "bit-equal", "-")
+    assert "rounds twice" in why
+    assert exact == "1, 12 %; 1 of 2 refused"
+    assert "| EXP | int16 | 1 | LiteRT interpolates in a table" in text
+
+
+def test_exact_imports() -> None:
+    text = page(results(), "litert 1")
+    assert "1 of 3 give every integer" in text
+    assert "| MUL | int8 | 2 | 1 | 1 |  |" in text
+
+
+def test_differences_without_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert unexplained(results()) == ["MUL int8, exact import"]
+    monkeypatch.setattr("tools.tflite_page.differences_of", lambda *_: ())
+    assert unexplained(results()) == ["MUL int8, reference kernels", "MUL int8, exact import"]
 
 
 def test_reasons() -> None:
-    text = page(results(), "litert 1", {})
+    text = page(results(), "litert 1")
     assert "| MUL | int8 | wrong | 1 | `MUL int8 b` | far |" in text
     assert "| EXP | int16 | refused | 1 | `EXP int16 a` | a\\|b |" in text
     assert "SKIP_GRAM" in text

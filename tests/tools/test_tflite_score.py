@@ -18,20 +18,16 @@ NAME = "RELU float32 shape=7"
 
 def test_results() -> None:
     steps = {"elements": 7, "differ": 1, "most": 2}
-    right = tool.result_of(NAME, {"verdict": "right", "reference": steps})
-    assert (right.op, right.kind, right.group, right.verdict) == (
-        "RELU",
-        "float32",
-        "core",
-        "right",
-    )
-    assert (right.reference, right.xnnpack) == ((7, 1, 2), None)
+    right = tool.result_of(NAME, {"verdict": "right", "reference": steps, "is_delegated": True})
+    fields = (right.op, right.kind, right.group, right.element, right.verdict)
+    assert fields == ("RELU", "float32", "core", "float32", "right")
+    assert (right.reference, right.default, right.is_delegated) == ((7, 1, 2), None, True)
     crash = tool.result_of(NAME, Failure("crash", "exit -6"))
     assert (crash.verdict, crash.reason) == ("crash", "exit -6")
 
 
 def test_an_error_that_nobody_raised_on_purpose(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_entry: Any) -> Any:
+    def broken(_entry: Any, **_: Any) -> Any:
         raise KeyError("lost")
 
     monkeypatch.setattr(tool, "judged", broken)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from samara.exporter.importers.tflite import registry
+from samara.exporter.importers.tflite.differences import Difference
 from samara.exporter.importers.tflite.importer import diagnose
 from samara.exporter.importers.tflite.schema import model_format
 
@@ -27,6 +28,23 @@ def test_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     assert registry.find_rule("BAR", custom=True) is None
     assert registry.supported_operators() == ("BAR", "FOO")
     assert registry.supported_custom_operators() == ("FOO",)
+
+
+def test_exact_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Default imports see only those that are always used."""
+    monkeypatch.setattr(registry, "_EXACT", {})
+    reason = Difference("so")
+
+    @registry.exact_op("FOO", differences=(reason,))
+    def foo(ctx: object) -> None: ...
+
+    registry.exact_op("BAR", always=True)(foo)
+    assert registry.find_exact("FOO") is foo
+    assert registry.find_exact("FOO", exact=False) is None
+    assert registry.find_exact("BAR", exact=False) is foo
+    assert registry.find_exact("BAZ") is None
+    assert registry.differences_of("FOO", exact=True) == (reason,)
+    assert registry.differences_of("BAR", exact=True) == ()
 
 
 def test_rules_are_for_operators_of_the_schema() -> None:

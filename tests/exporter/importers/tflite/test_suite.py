@@ -6,17 +6,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-from tests.exporter.importers.tflite.models import REFERENCE, witness
 from tests.exporter.importers.tflite.suite.collection import FAMILIES, suite
-from tests.exporter.importers.tflite.suite.entries import Entry
 from tests.exporter.importers.tflite.suite.judge import judged
-from tools.tflite_score import stable
+from tools.tflite_page import Result, unexplained
+from tools.tflite_score import result_of, stable
 
 import samara
 from samara import import_tflite
@@ -38,38 +35,13 @@ def test_every_operator_has_cases() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_sample(family: str) -> None:
+    """Results are right, what an exact import accepts is exact, and there is a reason for every other integer."""
     chosen = [e for e in suite().values() if e.family == family][::_EVERY]
-    faults = {}
-    for entry in chosen:
-        found = judged(entry)
-        if found.verdict != "right":
-            faults[entry.name] = f"{found.verdict}: {found.reason}"
-    assert chosen
-    assert faults == {}
-
-
-def _differs_exactly(entry: Entry) -> bool:
-    """Whether an exact import is accepted and gives other integers than LiteRT's reference kernels."""
-    case = entry.case()
-    model, feeds = case.model(), case.feeds()
-    try:
-        program = import_tflite(model, exact=True)
-    except samara.UnsupportedError as error:
-        return "exact" not in error.message
-    try:
-        want = witness(model, feeds, REFERENCE)
-    except (RuntimeError, ValueError):  # LiteRT has no reference kernel for it
-        return False
-    names = [v.name for v in program.main.inputs]
-    got = program.run(dict(zip(names, feeds, strict=True)))
-    return not all(np.array_equal(g, w) for g, w in zip(got.values(), want, strict=True))
-
-
-def test_what_an_exact_import_accepts_is_exact() -> None:
-    chosen = [e for e in suite().values() if any(t.scale for t in e.case().outputs)][:: 3 * _EVERY]
-    # The reference kernel of SUM reads signed bytes as unsigned ones.
-    assert [e.name for e in chosen if e.op != "SUM" and _differs_exactly(e)] == []
-    assert len(chosen) > 20
+    results = [result_of(e.name, asdict(judged(e, exact=True))) for e in chosen]
+    assert results
+    assert {r.name: f"{r.verdict}: {r.reason}" for r in results if r.verdict != "right"} == {}
+    assert [r.refusal for r in results if r.refusal and "exact" not in r.refusal] == []
+    assert unexplained(results) == []
 
 
 @pytest.mark.parametrize(
@@ -84,7 +56,7 @@ def test_what_an_exact_import_accepts_is_exact() -> None:
 def test_wrong_results_are_seen(name: str, other: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program of another operator does not pass."""
     wrong = import_tflite(suite()[other].case().model())
-    monkeypatch.setattr(samara, "import_tflite", lambda _model: wrong)
+    monkeypatch.setattr(samara, "import_tflite", lambda _model, **_: wrong)
     assert judged(suite()[name]).verdict == "wrong"
 
 
@@ -114,9 +86,10 @@ def test_all(repo: Path, tmp_path: Path) -> None:
         capture_output=True,
         timeout=900,
     )
-    results: list[dict[str, Any]] = json.loads(files["--json"].read_text())
-    faults = [f"{r['verdict']} {r['name']}" for r in results if r["verdict"] != "right"]
-    assert [r for r in results if r["group"] == "core" and r["verdict"] != "right"] == []
+    results = [Result(**row) for row in json.loads(files["--json"].read_text())]
+    faults = [f"{r.verdict} {r.name}" for r in results if r.verdict != "right"]
+    assert [r for r in results if r.group == "core" and r.verdict != "right"] == []
     assert len(faults) < len(results) / 50, faults
+    assert unexplained(results) == []
     page = (repo / "docs" / "reference" / "tflite-coverage.md").read_text(encoding="utf-8")
     assert stable(page) == stable(files["--page"].read_text()), "run `make tflite-score`"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from samara.exporter.importers.tflite import exact as _exact  # noqa: F401  (registers exact converters)
 from samara.exporter.importers.tflite import handlers as _handlers  # noqa: F401  (registers the converters)
 from samara.exporter.importers.tflite.limits import out_of_scope
 from samara.exporter.importers.tflite.registry import find_rule, supported_custom_operators

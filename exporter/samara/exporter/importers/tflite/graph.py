@@ -184,7 +184,7 @@ class Graph(Operands):
     def _converted(self, operator: Operator, rule: Rule) -> Any:
         """The results of an operator, in TFLite's own integers if they are asked for and known."""
         ctx = OperatorContext(self, operator)
-        exact = find_exact(operator.name) if ctx.exact and not operator.is_custom else None
+        exact = None if operator.is_custom else find_exact(operator.name, ctx.exact)
         data = NotImplemented if exact is None else exact(ctx)
         if data is not NotImplemented:
             return data

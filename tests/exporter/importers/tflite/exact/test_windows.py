@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from tests.exporter.importers.tflite.models import Case, T
 
+from samara import import_tflite
+
 
 @pytest.mark.parametrize("kind", ["int8", "uint8", "int16"])
 @pytest.mark.parametrize("op", ["AVERAGE_POOL_2D", "MAX_POOL_2D"])
@@ -36,3 +38,37 @@ def test_large_mean(kind: str) -> None:
     }  # fmt: skip
     y = T(kind=kind.upper(), shape=(), scale=0.05, zero=9)
     Case("AVERAGE_POOL_2D", [x], [y], options, version=3).check(exact=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "zero", "kernel", "names"),
+    [
+        ("int8", 9, (2, 2), ["reinterpret", "qavg_pool", "reinterpret"]),
+        ("int8", 0, (2, 2), ["reinterpret", "qavg_pool"]),
+        ("int8", 9, (3, 3), ["qavg_pool"]),
+        ("uint8", 0, (2, 4), ["reinterpret", "reinterpret", "qavg_pool", "reinterpret"]),
+    ],
+)
+def test_means_by_default(kind: str, zero: int, kernel: tuple[int, int], names: list[str]) -> None:
+    """They are LiteRT's integers too; tensors are seen with another zero point only where there are ties."""
+    rng = np.random.default_rng(0)
+    info = np.iinfo(kind)
+    data = rng.integers(info.min, info.max + 1, (2, 8, 8, 32)).astype(kind)
+    options = {
+        "padding": "VALID", "filter_height": kernel[0], "filter_width": kernel[1],
+        "stride_h": 2, "stride_w": 2, "fused_activation_function": "RELU6",
+    }  # fmt: skip
+    x = T(data, scale=0.05, zero=zero)
+    y = T(kind=kind.upper(), shape=(), scale=0.05, zero=zero)
+    program = Case("AVERAGE_POOL_2D", [x], [y], options, version=3, steps=0).check()
+    assert [n.op.name for n in program.main.nodes] == names
+
+
+def test_a_mean_with_other_parameters_computes_real_numbers() -> None:
+    x = T(np.zeros((1, 4, 4, 1), np.int8), scale=0.05, zero=0)
+    y = T(kind="INT8", shape=(), scale=0.1, zero=0)
+    options = {
+        "padding": "VALID", "filter_height": 2, "filter_width": 2, "stride_h": 1, "stride_w": 1,
+    }  # fmt: skip
+    program = import_tflite(Case("AVERAGE_POOL_2D", [x], [y], options).model())
+    assert "qavg_pool" not in [n.op.name for n in program.main.nodes]

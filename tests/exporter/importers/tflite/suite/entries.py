@@ -38,18 +38,6 @@ CORE: Final = frozenset(_CORE.split())
 _CORE_KINDS: Final = frozenset(
     {"float32", "int8", "int8 per tensor", "uint8", "int8 weights", "int32", "int64", "bool"}
 )
-# Where LiteRT's arithmetic of int16 is coarser than a step, and why. A result is then also right if it is within
-# a step of what LiteRT's float kernel gives for the same real numbers.
-COARSE: Final[dict[tuple[str, str], str]] = {
-    **{
-        (op, "int16"): "LiteRT interpolates in a table"
-        for op in ("EXP", "LOG", "RSQRT", "GELU", "TANH", "SOFTMAX")
-    },
-    ("RESIZE_BILINEAR", "int16"): (
-        "LiteRT rounds the distance of two pixels to 1/1024, and the error adds up along a row"
-    ),
-    ("REDUCE_PROD", "int16"): "LiteRT rounds after each factor",
-}
 _BITS: Final = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 
 
@@ -66,6 +54,12 @@ class Entry:
     @property
     def name(self) -> str:
         return f"{self.op} {self.kind} {self.detail}".strip()
+
+    @property
+    def element(self) -> str:
+        """The element type of activations."""
+        first = self.kind.split()[0]
+        return "int16" if first == "16x8" else first
 
     @property
     def group(self) -> str:

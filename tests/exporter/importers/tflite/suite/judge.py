@@ -14,13 +14,15 @@ from tests.exporter.importers.tflite.models import (
     Case,
     T,
     agree,
+    interpreter,
     ran,
-    witness,
+    step,
 )
-from tests.exporter.importers.tflite.suite.entries import COARSE, Entry, expected, steps
+from tests.exporter.importers.tflite.suite.entries import Entry, expected, steps
 
 import samara
-from samara.exporter.types import SamaraError
+from samara.exporter.importers.tflite.registry import differences_of
+from samara.exporter.types import SamaraError, UnsupportedError
 
 VERDICTS: Final = ("right", "wrong", "refused", "invalid")
 
@@ -36,21 +38,35 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """verdict: one of VERDICTS; "invalid" where LiteRT refuses the case. reference, xnnpack: how the integers of a
-    quantized result differ from LiteRT's; None of other results. by_real: both differ by more than is allowed, and
-    the result is right by LiteRT's float kernel (entries.COARSE).
+    """verdict: one of VERDICTS; "invalid" where LiteRT refuses the case.
+
+    reference, default: how the integers of an operator of quantized tensors differ from those of LiteRT's kernels;
+    None of other operators. is_delegated: the default kernels are XNNPACK's. by_real: both differ by more than is
+    allowed, and the result is right by LiteRT's float kernel. exact: how the integers of an exact import differ
+    from the reference kernels'. refusal: why there is no exact import.
     """
 
     verdict: str
     reason: str = ""
     reference: Steps | None = None
-    xnnpack: Steps | None = None
+    default: Steps | None = None
+    is_delegated: bool = False
     by_real: bool = False
+    exact: Steps | None = None
+    refusal: str = ""
 
 
-def judged(entry: Entry, *, native: bool = True) -> Verdict:
+@dataclass(frozen=True, slots=True)
+class _Default:
+    """What LiteRT's default kernels compute, and whether they are XNNPACK's."""
+
+    results: list[Array]
+    is_delegated: bool
+
+
+def judged(entry: Entry, *, native: bool = True, exact: bool = False) -> Verdict:
     """The verdict of a case. Results are right if the interpreter and the C runtime agree with LiteRT's reference
-    kernels, or with its default ones (XNNPACK).
+    kernels, or with its default ones (XNNPACK). exact: measure an exact import too, in the C runtime.
     """
     case = entry.case()
     model, feeds = case.model(), case.feeds()
@@ -71,15 +87,37 @@ def judged(entry: Entry, *, native: bool = True) -> Verdict:
             (found["the C runtime"],) = ran(program, feeds)
     except SamaraError as error:
         return Verdict("refused", _one_line(error))
-    reference = _distance(case, found, want)
-    xnnpack = None if other is None else _distance(case, found, other)
-    known = [want] if other is None else [want, other]
+    got = list(found.values())[-1]
+    more: dict[str, Any] = {"reference": _distance(case, got, want)}
+    known = [want]
+    if other is not None:
+        more["default"] = _distance(case, got, other.results)
+        more["is_delegated"] = other.is_delegated
+        known.append(other.results)
+    if exact and more["reference"] is not None:
+        more |= _measured_exact(case, want)
     fault = _faults(case, found, known)
     if not fault:
-        return Verdict("right", "", reference, xnnpack)
-    if (entry.op, entry.kind) in COARSE and not _faults(case, found, [_in_real(case)]):
-        return Verdict("right", "", reference, xnnpack, by_real=True)
-    return Verdict("wrong", fault, reference, xnnpack)
+        return Verdict("right", **more)
+    if _is_coarse(entry) and not _faults(case, found, [_in_real(case)]):
+        return Verdict("right", by_real=True, **more)
+    return Verdict("wrong", fault, **more)
+
+
+def _is_coarse(entry: Entry) -> bool:
+    return any(
+        d.is_coarse and d.concerns("reference", entry.element) for d in differences_of(entry.op)
+    )
+
+
+def _measured_exact(case: Case, want: Sequence[Array]) -> dict[str, Any]:
+    """The fields of an exact import in a verdict."""
+    try:
+        program = samara.import_tflite(case.model(), exact=True)
+    except UnsupportedError as error:
+        return {"refusal": _one_line(error)}
+    (got,) = ran(program, case.feeds())
+    return {"exact": _distance(case, got, want)}
 
 
 def _faults(case: Case, found: dict[str, list[Array]], known: Sequence[Sequence[Array]]) -> str:
@@ -121,12 +159,15 @@ def _with_shapes(case: Case, want: Sequence[Array]) -> Case:
     return replace(case, outputs=outputs)
 
 
-def _default(model: bytes, feeds: Sequence[Array]) -> list[Array] | None:
+def _default(model: bytes, feeds: Sequence[Array]) -> _Default | None:
     """What LiteRT's default kernels compute; None if they refuse."""
     try:
-        return witness(model, feeds, XNNPACK)
+        made = interpreter(model, XNNPACK)
+        results = step(made, feeds)
     except (RuntimeError, ValueError):
         return None
+    names = [row["op_name"] for row in made._get_ops_details()]
+    return _Default(results, "DELEGATE" in names)
 
 
 def _fault(case: Case, got: Sequence[Array], want: Sequence[Array]) -> str:
@@ -148,12 +189,13 @@ def _far(got: Sequence[Array], want: Sequence[Array]) -> str:
     return ""
 
 
-def _distance(case: Case, found: dict[str, list[Array]], want: Sequence[Array]) -> Steps | None:
-    """How far the integers of quantized results lie from LiteRT's."""
-    got = list(found.values())[-1]
+def _distance(case: Case, got: Sequence[Array], want: Sequence[Array]) -> Steps | None:
+    """How far integers lie from LiteRT's; None if no tensor is quantized, or results are real numbers."""
+    if all(t is None or t.scale is None for t in (*case.inputs, *case.outputs)):
+        return None
     elements = differ = most = 0
-    for t, g, w in zip(case.outputs, got, want, strict=True):
-        if t.scale is None or g.shape != w.shape:
+    for g, w in zip(got, want, strict=True):
+        if w.dtype.kind not in "iub" or g.shape != w.shape:
             continue
         d: Any = np.abs(g.astype(np.int64) - w.astype(np.int64))
         elements += d.size

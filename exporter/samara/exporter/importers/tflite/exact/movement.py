@@ -49,7 +49,7 @@ def _as_output(ctx: OperatorContext, index: int) -> Value:
     return bytes_
 
 
-@exact_op("CONCATENATION")
+@exact_op("CONCATENATION", always=True)
 def concatenation(ctx: OperatorContext) -> Any:
     if not are_whole(ctx, *BYTES) or ctx.option("fused_activation_function", "NONE") != "NONE":
         return NotImplemented

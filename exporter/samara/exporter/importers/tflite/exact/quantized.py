@@ -97,16 +97,19 @@ class Result:
 
     def bytes(self, ctx: OperatorContext, x: Value) -> Value:
         """The bytes of x (qs8 or int8), clamped, as this output."""
-        made: Value
-        quant = tensors.quant_of(self.tensor)
-        assert quant is not None
         if (self.lo, self.hi) == (-128, 127):
-            attrs = tensors.attributes_of(quant)
-            made = ctx.named(self.tensor.key, "reinterpret", x, to=DType.QS8, **attrs)
-            return made
+            return self.reinterpreted(ctx, x)
         if x.type.dtype is not DType.QS8:
             x = as_qs8(ctx, x, 0)
         return self.looked_up(ctx, x, np.arange(-128, 128))
+
+    def reinterpreted(self, ctx: OperatorContext, x: Value) -> Value:
+        """The bytes of x as this output."""
+        quant = tensors.quant_of(self.tensor)
+        assert quant is not None
+        attrs = tensors.attributes_of(quant)
+        made: Value = ctx.named(self.tensor.key, "reinterpret", x, to=DType.QS8, **attrs)
+        return made
 
     def looked_up(self, ctx: OperatorContext, x: Value, table: npt.NDArray[Any]) -> Value:
         """table[x + 128] for qs8 x, clamped."""
@@ -130,9 +133,9 @@ class Result:
         return made
 
 
-def as_qs8(ctx: OperatorContext, x: Value, zero: int) -> Value:
-    """The bytes of x as qs8 with scale 1 and this zero point."""
-    attrs = {"scales": (1.0,), "zero_points": (zero,), "axis": -1}
+def as_qs8(ctx: OperatorContext, x: Value, zero: int, scale: float = 1.0) -> Value:
+    """The bytes of x as qs8 with this scale and zero point."""
+    attrs = {"scales": (scale,), "zero_points": (zero,), "axis": -1}
     made: Value = ctx.emit("reinterpret", x, to=DType.QS8, **attrs)
     return made
 

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from samara.exporter.importers.tflite.context import OperatorContext, need_static
+from samara.exporter.importers.tflite.differences import Difference
 from samara.exporter.importers.tflite.exact.fixed_point import (
     Fixed,
     requantized,
@@ -19,11 +20,15 @@ from samara.exporter.importers.tflite.exact.quantized import (
     result_of,
     scale_of,
 )
-from samara.exporter.importers.tflite.handlers.reduction import axes_of
+from samara.exporter.importers.tflite.handlers.reduction import READ_AS_UINT8, axes_of
 from samara.exporter.importers.tflite.registry import Handler, exact_op
 from samara.exporter.types import DType
 
 # ---- sums
+
+_THE_SUM = Difference(
+    f"{READ_AS_UINT8.why}; an exact import gives the sum", ("reference",), ("int8",)
+)
 
 
 def _sum(is_mean: bool) -> Handler:
@@ -57,7 +62,7 @@ def _divided(fixed: Fixed, count: int) -> Fixed:
     return Fixed(((mantissa << more) // count,), (shift - more,))
 
 
-exact_op("SUM")(_sum(False))
+exact_op("SUM", differences=(_THE_SUM,))(_sum(False))
 exact_op("MEAN")(_sum(True))
 
 

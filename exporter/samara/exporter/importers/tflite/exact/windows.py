@@ -3,36 +3,67 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
 
 from samara.exporter.importers.tflite.context import OperatorContext, need_static
 from samara.exporter.importers.tflite.exact.products import halves_of
-from samara.exporter.importers.tflite.exact.quantized import BYTES, are_whole, as_qs8, result_of
+from samara.exporter.importers.tflite.exact.quantized import (
+    BYTES,
+    Result,
+    are_whole,
+    as_qs8,
+    result_of,
+    scale_of,
+    zero_of,
+)
 from samara.exporter.importers.tflite.handlers.windows import pool_window
 from samara.exporter.importers.tflite.registry import exact_op
 from samara.exporter.ir.program import Value
-from samara.exporter.types import DType, Quant
+from samara.exporter.types import DType, Quant, as_dim
 
-# Larger windows would need a divisor closer to 1.
+# Means are multiples of 1 / count, so that up to this count a factor of _AWAY moves only ties across a half.
 _LARGEST: Final = 1024
-_AWAY: Final = 1 - 2.0**-20
+_AWAY: Final = 1 + 2.0**-20
 
 
-@exact_op("AVERAGE_POOL_2D")
+@exact_op("AVERAGE_POOL_2D", always=True)
 def average_pool_2d(ctx: OperatorContext) -> Any:
     """The mean of the file's integers, halves away from zero; padding does not count."""
     if not are_whole(ctx, *BYTES, "INT16"):
         return NotImplemented
     zero = -128 if ctx.output(0).type == "UINT8" else 0
     result, window = result_of(ctx), pool_window(ctx, ctx.stored(0))
-    if not result.is_bytes or window["kernel"][0] * window["kernel"][1] > _LARGEST:
-        return result.whole(ctx, _summed_mean(ctx, window, zero), zero)
-    x = ctx.emit("cast", ctx.plain(0), to=DType.F32)
-    mean = ctx.emit("avg_pool", x, extend=[0, 0], **window)
-    # Means are multiples of 1 / count, so that only ties cross a half.
-    return result.steps(ctx, mean, _AWAY, zero)
+    if result.is_bytes and math.prod(window["kernel"]) <= _LARGEST and _keeps_parameters(ctx):
+        return _byte_mean(ctx, result, window, zero)
+    return result.whole(ctx, _summed_mean(ctx, window, zero), zero) if ctx.exact else NotImplemented
+
+
+def _keeps_parameters(ctx: OperatorContext) -> bool:
+    """Whether the output has the input's parameters, as LiteRT demands, and no activation but a clamp."""
+    x, y = ctx.tensor(0), ctx.output(0)
+    return (
+        ctx.option("fused_activation_function", "NONE") != "TANH"
+        and scale_of(x) == scale_of(y)
+        and zero_of(x) == zero_of(y)
+    )
+
+
+def _byte_mean(ctx: OperatorContext, result: Result, window: dict[str, Any], zero: int) -> Value:
+    """The mean in qs8. Where there are ties, the integers are seen with a zero point of 0, in the file's numbers."""
+    x, scale = ctx.stored(0), float(result.scale)
+    odd = math.prod(window["kernel"]) % 2 == 1 and all(p == as_dim(0) for p in window["pads"])
+    at = result.zero if odd else zero
+    if not odd:
+        x = as_qs8(ctx, x, at, float(np.float32(scale * _AWAY)))
+    limits = {"scale": scale, "zero_point": at, "lo": result.lo, "hi": result.hi}
+    attrs = {"extend": [0, 0], **window, **limits}
+    if at == result.zero:
+        made: Value = ctx.named(result.tensor.key, "qavg_pool", x, **attrs)
+        return made
+    return result.reinterpreted(ctx, ctx.emit("qavg_pool", x, **attrs))
 
 
 def _summed_mean(ctx: OperatorContext, window: dict[str, Any], zero: int) -> Value:

@@ -10,6 +10,7 @@ import numpy as np
 
 from samara.exporter.importers.common.slicing import stepped_bounds
 from samara.exporter.importers.tflite.context import OperatorContext, need_static
+from samara.exporter.importers.tflite.differences import TIES_AWAY
 from samara.exporter.importers.tflite.registry import tflite_op
 from samara.exporter.ir.program import Value
 from samara.exporter.types import Dim, DType, Read, as_dim, dmin, floordiv
@@ -90,7 +91,7 @@ def transpose(ctx: OperatorContext) -> Any:
     return ctx.final("transpose", x, perm=tuple(ctx.axis(a, x.type.rank) for a in order))
 
 
-@tflite_op("CONCATENATION", newest=7)
+@tflite_op("CONCATENATION", newest=7, differences=(TIES_AWAY.of("uint8"),))
 def concatenation(ctx: OperatorContext) -> Any:
     parts = ctx.values()
     axis = ctx.axis(ctx.option("axis", 0), parts[0].type.rank)

@@ -8,10 +8,27 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.importers.tflite.context import OperatorContext
+from samara.exporter.importers.tflite.differences import (
+    BYTES,
+    CUT_OFF,
+    LONG_TABLE,
+    SHORT_NUMBERS,
+    SHORT_TABLE,
+    TWICE,
+    Difference,
+)
 from samara.exporter.importers.tflite.element_types import import_dtype
 from samara.exporter.importers.tflite.registry import Handler, tflite_op
 from samara.exporter.ir.program import Value
 from samara.exporter.types import DType, as_dim
+
+_FEW_BITS = Difference(
+    "XNNPACK multiplies by numbers with 8 bits of fraction, samara by float32 ones", ("XNNPACK",)
+)
+_RECIPROCAL = Difference(
+    "samara multiplies by the float32 reciprocal of a constant divisor; LiteRT's is 31 bits long",
+    types=BYTES,
+)
 
 
 def _unary(op: str, **attrs: Any) -> Handler:
@@ -21,29 +38,29 @@ def _unary(op: str, **attrs: Any) -> Handler:
     return convert
 
 
-for _name, _newest, _op, _attrs in (
-    ("ABS", 5, "abs", {}),
-    ("SIGN", 2, "sign", {}),
-    ("CEIL", 1, "ceil", {}),
-    ("FLOOR", 1, "floor", {}),
-    ("ROUND", 1, "round", {}),
-    ("EXP", 2, "exp", {}),
-    ("LOG", 2, "log", {}),
-    ("SQRT", 2, "sqrt", {}),
-    ("RSQRT", 3, "rsqrt", {}),
-    ("SIN", 2, "sin", {}),
-    ("COS", 2, "cos", {}),
-    ("TANH", 3, "tanh", {}),
-    ("LOGISTIC", 3, "sigmoid", {}),
-    ("RELU", 3, "relu", {}),
-    ("RELU6", 3, "clamp", {"lo": 0.0, "hi": 6.0}),
-    ("RELU_N1_TO_1", 1, "clamp", {"lo": -1.0, "hi": 1.0}),
-    ("RELU_0_TO_1", 1, "clamp", {"lo": 0.0, "hi": 1.0}),
-    ("ELU", 1, "elu", {}),
-    ("HARD_SWISH", 1, "hard_swish", {}),
-    ("LOGICAL_NOT", 1, "logical_not", {}),
+for _name, _newest, _op, _attrs, _differences in (
+    ("ABS", 5, "abs", {}, ()),
+    ("SIGN", 2, "sign", {}, ()),
+    ("CEIL", 1, "ceil", {}, ()),
+    ("FLOOR", 1, "floor", {}, ()),
+    ("ROUND", 1, "round", {}, ()),
+    ("EXP", 2, "exp", {}, (LONG_TABLE,)),
+    ("LOG", 2, "log", {}, (LONG_TABLE,)),
+    ("SQRT", 2, "sqrt", {}, (CUT_OFF,)),
+    ("RSQRT", 3, "rsqrt", {}, (LONG_TABLE,)),
+    ("SIN", 2, "sin", {}, ()),
+    ("COS", 2, "cos", {}, ()),
+    ("TANH", 3, "tanh", {}, (SHORT_TABLE.of("int16", is_coarse=True),)),
+    ("LOGISTIC", 3, "sigmoid", {}, (SHORT_TABLE,)),
+    ("RELU", 3, "relu", {}, ()),
+    ("RELU6", 3, "clamp", {"lo": 0.0, "hi": 6.0}, ()),
+    ("RELU_N1_TO_1", 1, "clamp", {"lo": -1.0, "hi": 1.0}, ()),
+    ("RELU_0_TO_1", 1, "clamp", {"lo": 0.0, "hi": 1.0}, ()),
+    ("ELU", 1, "elu", {}, ()),
+    ("HARD_SWISH", 1, "hard_swish", {}, (SHORT_NUMBERS,)),
+    ("LOGICAL_NOT", 1, "logical_not", {}, ()),
 ):
-    tflite_op(_name, newest=_newest)(_unary(_op, **_attrs))
+    tflite_op(_name, newest=_newest, differences=_differences)(_unary(_op, **_attrs))
 
 
 @tflite_op("NEG")
@@ -60,25 +77,25 @@ def _binary(op: str, swapped: bool = False, **attrs: Any) -> Handler:
     return convert
 
 
-for _name, _newest, _op, _swapped in (
-    ("ADD", 6, "add", False),
-    ("SUB", 5, "sub", False),
-    ("MUL", 8, "mul", False),
-    ("DIV", 2, "div", False),
-    ("POW", 1, "pow", False),
-    ("MAXIMUM", 4, "max", False),
-    ("MINIMUM", 4, "min", False),
-    ("EQUAL", 5, "eq", False),
-    ("LESS", 3, "lt", False),
-    ("LESS_EQUAL", 2, "le", False),
-    ("GREATER", 2, "lt", True),
-    ("GREATER_EQUAL", 3, "le", True),
-    ("LOGICAL_AND", 1, "logical_and", False),
-    ("LOGICAL_OR", 1, "logical_or", False),
-    ("ATAN2", 1, "atan2", False),
-    ("BITWISE_XOR", 1, "bitwise_xor", False),
+for _name, _newest, _op, _swapped, _differences in (
+    ("ADD", 6, "add", False, ()),
+    ("SUB", 5, "sub", False, ()),
+    ("MUL", 8, "mul", False, (TWICE.of(*BYTES),)),
+    ("DIV", 2, "div", False, (_RECIPROCAL,)),
+    ("POW", 1, "pow", False, ()),
+    ("MAXIMUM", 4, "max", False, ()),
+    ("MINIMUM", 4, "min", False, ()),
+    ("EQUAL", 5, "eq", False, ()),
+    ("LESS", 3, "lt", False, ()),
+    ("LESS_EQUAL", 2, "le", False, ()),
+    ("GREATER", 2, "lt", True, ()),
+    ("GREATER_EQUAL", 3, "le", True, ()),
+    ("LOGICAL_AND", 1, "logical_and", False, ()),
+    ("LOGICAL_OR", 1, "logical_or", False, ()),
+    ("ATAN2", 1, "atan2", False, ()),
+    ("BITWISE_XOR", 1, "bitwise_xor", False, ()),
 ):
-    tflite_op(_name, newest=_newest)(_binary(_op, _swapped))
+    tflite_op(_name, newest=_newest, differences=_differences)(_binary(_op, _swapped))
 
 
 @tflite_op("NOT_EQUAL", newest=4)
@@ -135,17 +152,17 @@ def add_n(ctx: OperatorContext) -> Any:
     return ctx.final("add", first, rest[-1])
 
 
-@tflite_op("LEAKY_RELU", newest=2)
+@tflite_op("LEAKY_RELU", newest=2, differences=(TWICE, _FEW_BITS))
 def leaky_relu(ctx: OperatorContext) -> Any:
     return ctx.final("leaky_relu", ctx.value(0), alpha=float(ctx.option("alpha", 0.0)))
 
 
-@tflite_op("PRELU")
+@tflite_op("PRELU", differences=(TWICE.of(*BYTES),))
 def prelu(ctx: OperatorContext) -> Any:
     return ctx.final("prelu", ctx.value(0), ctx.value(1))
 
 
-@tflite_op("GELU", newest=3)
+@tflite_op("GELU", newest=3, differences=(LONG_TABLE,))
 def gelu(ctx: OperatorContext) -> Any:
     how = "tanh" if ctx.option("approximate", False) else "none"
     return ctx.final("gelu", ctx.value(0), approximate=how)
@@ -249,7 +266,7 @@ def widened(ctx: OperatorContext, x: Value) -> Value:
     return made
 
 
-@tflite_op("QUANTIZE", newest=6)
+@tflite_op("QUANTIZE", newest=6, differences=(_FEW_BITS,))
 def quantize(ctx: OperatorContext) -> Any:
     """To the parameters of the output, from real numbers or from other parameters."""
     return ctx.value(0)

@@ -6,12 +6,13 @@ from __future__ import annotations
 from typing import Any
 
 from samara.exporter.importers.tflite.context import OperatorContext, need_static
+from samara.exporter.importers.tflite.differences import FLOAT_SUMS, SHORT_MULTIPLIER, TWICE
 from samara.exporter.importers.tflite.handlers.windows import is_hybrid, weights_of
 from samara.exporter.importers.tflite.registry import tflite_op
 from samara.exporter.types import Dim, as_dim, floordiv
 
 
-@tflite_op("FULLY_CONNECTED", newest=14)
+@tflite_op("FULLY_CONNECTED", newest=14, differences=(FLOAT_SUMS,))
 def fully_connected(ctx: OperatorContext) -> Any:
     """x [..., K] by weights [N, K]; all axes but the last are joined unless keep_num_dims."""
     if ctx.option("weights_format", "DEFAULT") != "DEFAULT":
@@ -44,7 +45,7 @@ def _rows(ctx: OperatorContext, count: Dim, depth: int) -> Dim:
     return floordiv(count, depth)
 
 
-@tflite_op("BATCH_MATMUL", newest=4)
+@tflite_op("BATCH_MATMUL", newest=4, differences=(TWICE.of("int8"), SHORT_MULTIPLIER))
 def batch_matmul(ctx: OperatorContext) -> Any:
     """x [..., M, K] by y [..., K, N]; either may be given with its last two axes swapped."""
     x, y = ctx.value(0), ctx.value(1)

@@ -8,9 +8,21 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.importers.tflite.context import OperatorContext, need_static
+from samara.exporter.importers.tflite.differences import (
+    LONG_TABLE,
+    TWICE,
+    Difference,
+)
 from samara.exporter.importers.tflite.element_types import import_dtype
 from samara.exporter.importers.tflite.registry import Handler, tflite_op
 from samara.exporter.types import DType
+
+READ_AS_UINT8 = Difference(
+    "LiteRT's reference kernel reads all elements as uint8, so that its integers are not the sum",
+    ("reference",),
+    ("int8", "int16"),
+)
+_EACH_FACTOR = Difference("LiteRT rounds after each factor, samara once")
 
 
 def axes_of(ctx: OperatorContext, rank: int, index: int = 1) -> list[int]:
@@ -31,14 +43,19 @@ def _reduction(op: str) -> Handler:
     return convert
 
 
-for _name, _newest, _op in (
-    ("MEAN", 3, "reduce_mean"),
-    ("SUM", 2, "reduce_sum"),
-    ("REDUCE_PROD", 2, "reduce_prod"),
-    ("REDUCE_MAX", 3, "reduce_max"),
-    ("REDUCE_MIN", 3, "reduce_min"),
+for _name, _newest, _op, _differences in (
+    ("MEAN", 3, "reduce_mean", (TWICE.of("int16"),)),
+    ("SUM", 2, "reduce_sum", (READ_AS_UINT8, TWICE.of("uint8"))),
+    (
+        "REDUCE_PROD",
+        2,
+        "reduce_prod",
+        (_EACH_FACTOR.of("int8"), _EACH_FACTOR.of("int16", is_coarse=True)),
+    ),
+    ("REDUCE_MAX", 3, "reduce_max", ()),
+    ("REDUCE_MIN", 3, "reduce_min", ()),
 ):
-    tflite_op(_name, newest=_newest)(_reduction(_op))
+    tflite_op(_name, newest=_newest, differences=_differences)(_reduction(_op))
 
 
 def _logical(op: str) -> Handler:
@@ -90,7 +107,7 @@ def cumsum(ctx: OperatorContext) -> Any:
     )
 
 
-@tflite_op("SOFTMAX", newest=4)
+@tflite_op("SOFTMAX", newest=4, differences=(LONG_TABLE,))
 def softmax(ctx: OperatorContext) -> Any:
     """Along the last axis, of beta * x."""
     x = ctx.value(0)

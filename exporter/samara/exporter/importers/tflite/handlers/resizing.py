@@ -6,8 +6,20 @@ from __future__ import annotations
 from typing import Any
 
 from samara.exporter.importers.tflite.context import OperatorContext
+from samara.exporter.importers.tflite.differences import BYTES, Difference
 from samara.exporter.importers.tflite.registry import tflite_op
 from samara.exporter.types import as_dim
+
+_STEPS = Difference(
+    "LiteRT rounds the distance of two pixels to 1/1024, and the error adds up along a row",
+    types=("int8",),
+)
+_TIES_UP = Difference(
+    "LiteRT rounds ties up, samara to even", ("reference", "optimized"), ("uint8",)
+)
+_BITS = Difference(
+    "XNNPACK rounds weights to 11 bits and ties up, samara ties to even", ("XNNPACK",), BYTES
+)
 
 
 def _resized(ctx: OperatorContext, mode: str, coordinate: str, nearest: str) -> Any:
@@ -28,7 +40,11 @@ def _resized(ctx: OperatorContext, mode: str, coordinate: str, nearest: str) -> 
     )
 
 
-@tflite_op("RESIZE_BILINEAR", newest=4)
+@tflite_op(
+    "RESIZE_BILINEAR",
+    newest=4,
+    differences=(_STEPS, _STEPS.of("int16", is_coarse=True), _TIES_UP, _BITS),
+)
 def resize_bilinear(ctx: OperatorContext) -> Any:
     if ctx.option("align_corners", False):
         coordinate = "align_corners"

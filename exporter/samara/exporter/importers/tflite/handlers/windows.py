@@ -10,12 +10,19 @@ import numpy as np
 
 from samara.exporter.importers.common.windows import same_padding
 from samara.exporter.importers.tflite.context import OperatorContext, need_static
+from samara.exporter.importers.tflite.differences import (
+    BYTES,
+    SHORT_MULTIPLIER,
+    TIES_AWAY,
+    TWICE,
+)
 from samara.exporter.importers.tflite.registry import tflite_op
 from samara.exporter.ir.program import Value
 from samara.exporter.types import Dim, DType, as_dim, dmax, floordiv
 
 _PLANE = ("h", "w")
 _SPACE = ("d", "h", "w")
+_SUMS = (TWICE.of(*BYTES), SHORT_MULTIPLIER)
 
 
 def pads_of(
@@ -106,7 +113,7 @@ def weights_of(ctx: OperatorContext, index: int) -> Value:
     return ctx.stored(index) if is_hybrid(ctx, 0, index) else ctx.value(index)
 
 
-@tflite_op("CONV_2D", newest=8)
+@tflite_op("CONV_2D", newest=8, differences=_SUMS)
 def conv_2d(ctx: OperatorContext) -> Any:
     """Weights [O, H, W, C / groups]."""
     _check_rank(ctx, 4)
@@ -118,7 +125,7 @@ def conv_2d(ctx: OperatorContext) -> Any:
     return _convolved(ctx, x, w, _bias(ctx, 2), _PLANE, channels // inner)
 
 
-@tflite_op("DEPTHWISE_CONV_2D", newest=7)
+@tflite_op("DEPTHWISE_CONV_2D", newest=7, differences=_SUMS)
 def depthwise_conv_2d(ctx: OperatorContext) -> Any:
     """Weights [1, H, W, C * multiplier]."""
     _check_rank(ctx, 4)
@@ -199,7 +206,7 @@ def _stretched(
     return ctx.activated("add", ctx.emit("pad", y, pads=pads), bias)
 
 
-@tflite_op("TRANSPOSE_CONV", newest=5)
+@tflite_op("TRANSPOSE_CONV", newest=5, differences=_SUMS)
 def transpose_conv(ctx: OperatorContext) -> Any:
     """Inputs: the output's shape, weights [O, H, W, C], x, bias."""
     if ctx.rank(2) != 4 or ctx.rank(1) != 4:
@@ -241,7 +248,7 @@ def max_pool_2d(ctx: OperatorContext) -> Any:
     return ctx.activated("max_pool", x, **pool_window(ctx, x))
 
 
-@tflite_op("AVERAGE_POOL_2D", newest=3)
+@tflite_op("AVERAGE_POOL_2D", newest=3, differences=(TIES_AWAY.of("int16"),))
 def average_pool_2d(ctx: OperatorContext) -> Any:
     """The mean of what lies in x; padding does not count."""
     x = ctx.value(0)
