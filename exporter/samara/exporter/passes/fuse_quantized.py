@@ -39,11 +39,24 @@ def _rewrite(r: Rewriter, imported: bool) -> None:
             _fuse(ctx, node)
         elif node.op is ops.reinterpret and node.attrs["to"] is DType.QS8:
             _join(ctx, node)
+    needed = _needed(r)
     for node in r.nodes():
-        if is_product(node):
+        if is_product(node) and node in needed:
             _sums_only(ctx, node)
     for node in r.nodes():
         _fold_rest(r, node)
+
+
+def _needed(r: Rewriter) -> set[Node]:
+    """The nodes on which outputs or dims depend; the others are those that integer rows replaced."""
+    stack = [n for n in r.nodes() if any(r.is_output(v) or r.is_read(v) for v in n.outputs)]
+    found: set[Node] = set()
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found.add(node)
+            stack += (m for v in node.inputs if (m := r.producer(v)) is not None)
+    return found
 
 
 def _fuse(ctx: Integers, node: Node) -> None:
