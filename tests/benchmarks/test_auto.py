@@ -48,6 +48,7 @@ def test_a_slow_device_leaves_it_on_the_cpu(
     assert row.device_nodes == row.of_nodes
 
 
+@pytest.mark.slow
 def test_networks_are_twenty(models: Path, tmp_path: Path) -> None:
     found = [(name, path.is_file(), feeds) for name, path, feeds in auto.networks(models, tmp_path)]
     assert len({name for name, _, _ in found}) == 20

@@ -78,6 +78,7 @@ def test_backends_page(samara: Samara, repo: Path, place: Path) -> None:
         _hold(samara, block)
 
 
+@pytest.mark.slow
 def test_quantizing_page(samara: Samara, repo: Path, place: Path) -> None:
     """Programs and commands in the order of the page; recipes are read."""
     net = digits_net.fit(*load_digits(True), 0, lambda *_: None)

@@ -211,6 +211,7 @@ def _libraries(dist: Path) -> list[str]:
     )
 
 
+@pytest.mark.slow
 def test_makefile(place: tuple[Path, bytes, bytes], need_tool: Tool) -> None:
     folder, image, scores = place
     if _libraries(folder / "dist"):

@@ -21,6 +21,7 @@ def net(models: Path, monkeypatch: pytest.MonkeyPatch) -> lesson.Net:
     return lesson.Net("mnist_cntk", softmax=True)
 
 
+@pytest.mark.slow
 def test_digits_are_those_of_the_page(net: lesson.Net, repo: Path) -> None:
     pytest.importorskip("sklearn", reason="NOT RUN: the digits (no scikit-learn)")
     page = (repo / "docs" / "guides" / "preprocessing-mistakes.md").read_text(encoding="utf-8")

@@ -44,6 +44,7 @@ def test_a_selective_library(small_dist: Path) -> None:
     assert open_failure(small_dist.parent / "small.samara", small_dist) == ""
 
 
+@pytest.mark.slow
 def test_a_library_that_opens_no_files(small_dist: Path, tmp_path: Path) -> None:
     source, whole = tmp_path / "alone.c", (small_dist / "src" / "samara.c").read_text()
     source.write_text(whole.replace("open_path", "open_none"))

@@ -18,6 +18,7 @@ NPU = {"max_pool", "qadd", "qavg_pool", "qconv", "requantize", "reshape"}
 MEASURED = {"nonzero", "range"}
 
 
+@pytest.mark.slow
 def test_the_mirror_passes(device_library: Library, mirror_hooks: ctypes.CDLL) -> None:
     card = conformance(device_library("mirror"), quick=True)
     assert card.passed, card.text()
@@ -25,6 +26,7 @@ def test_the_mirror_passes(device_library: Library, mirror_hooks: ctypes.CDLL) -
     assert {part.state for part in card.parts} == {"passed"}
 
 
+@pytest.mark.slow
 def test_the_npu_passes_what_it_has(device_library: Library) -> None:
     told: list[tuple[int, int, str]] = []
     card = conformance(device_library("npu"), quick=True, progress=lambda *at: told.append(at))

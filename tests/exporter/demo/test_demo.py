@@ -19,6 +19,7 @@ from samara.exporter.types import BackendError, SamaraError
 from samara.pybridge import Model
 
 
+@pytest.mark.slow
 def test_demo(tmp_path: Path) -> None:
     said: list[tuple[str, int, int]] = []
     report = demo(tmp_path / "demo", progress=lambda *row: said.append(row))

@@ -98,6 +98,7 @@ def _platform(home: Path, name: str, classes: Path) -> Path:
     return jar
 
 
+@pytest.mark.slow
 def test_classes_are_compiled_against_the_newest_platform(
     need_tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

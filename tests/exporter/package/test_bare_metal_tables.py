@@ -152,6 +152,7 @@ def written(model: Path, out: Path, skips: bool = True) -> bare_metal.BareMetalR
     return report
 
 
+@pytest.mark.slow
 def test_variables_are_laid_out(tmp_path: Path) -> None:
     report = written(exported(Stream(), tmp_path / "stream.samara"), tmp_path / "dist")
     assert report.layout == "structures are in flash, laid out when the model was built"
@@ -161,6 +162,7 @@ def test_variables_are_laid_out(tmp_path: Path) -> None:
     assert report.layout in (tmp_path / "dist/README.md").read_text()
 
 
+@pytest.mark.slow
 def test_parts_of_inputs_and_variables_keep_their_distance(tmp_path: Path) -> None:
     """The build compares the answers; with every part at the start it would not use tables."""
 
@@ -176,6 +178,7 @@ def test_parts_of_inputs_and_variables_keep_their_distance(tmp_path: Path) -> No
     assert ".home = BARE_INPUT, .offset = 12, .index = 0}" in text
 
 
+@pytest.mark.slow
 def test_control_flow_is_opened_in_the_arena(tmp_path: Path) -> None:
     def branch(x: samara.Tensor) -> samara.Tensor:
         if x.sum() > 0:
@@ -250,6 +253,7 @@ int main(void) {
 """
 
 
+@pytest.mark.slow
 def test_other_machines_run_the_same_file_without_tables(tmp_path: Path, need_tool: Tool) -> None:
     gcc = need_tool("gcc", "gcc")
     model = exported(Stream(), tmp_path / "stream.samara")

@@ -55,7 +55,7 @@ def test_a_region_known_at_run_time(
     mode: str, sizes: list[tuple[int, ...]], constants: tuple[int, ...]
 ) -> None:
     """One program takes all regions, and all sizes that are no constants."""
-    attrs = {"mode": mode, "extrapolation_value": 3.5}
+    attrs: dict[str, Any] = {"mode": mode, "extrapolation_value": 3.5}
     rois = [np.array(roi, np.float32) for roi in ROIS.values()]
     cases = [(roi, ints(*size)) for size in sizes for roi in rois]
     given = [crop(*case, constants, **attrs) for case in cases]
