@@ -187,6 +187,7 @@ def answer_row(f: Function, record: AnswerRecord | None, pictured: Iterable[str]
             "step": record.step,
         }
     limit = {"limited": record.threshold is not None, "threshold": record.threshold or 0.0}
+    kind: dict[str, int | float]
     if isinstance(record, MaskRecord):
         layout = _LAYOUTS.index(record.layout)
         kind = {"layout": layout, "activation": int(record.sigmoid)}
