@@ -157,7 +157,7 @@ new-op: $(STAMP)  ## Scaffold an operator: make new-op NAME=hard_swoosh [OPERAND
 	$(BIN)/python tools/new_op.py $(NAME) $(if $(OPERANDS),--operands $(OPERANDS)) $(if $(FAMILY),--family $(FAMILY)) $(if $(OF),--of $(OF))
 
 test-op: library  ## The op suite of one operator: make test-op NAME=hard_swoosh
-	$(BIN)/python -m pytest tests/ops -k '$(NAME)'
+	$(BIN)/python -m pytest tests/ops -m 'not extended' -k '$(NAME)'
 
 clean:  ## Remove what was built; the environment stays
 	rm -rf build dist $(BRIDGE_LIBRARY)

@@ -194,7 +194,7 @@ def judged(copy: Copy, *ops: Filled) -> None:
     names = " or ".join(op.name for op in ops)
     # Devices for tests, and the program of test_tiles, would be built again.
     others = [f"--ignore=tests/ops/test_{name}.py" for name in ("backends", "tiles")]
-    copy.python(*run, "tests/ops", *others, "-k", names)
+    copy.python(*run, "tests/ops", *others, "-m", "not extended", "-k", names)
     meta = ("test_operator_rows", "test_cases", "test_mirrors")
     rows = ("test_facts", "test_integer")
     copy.python(
