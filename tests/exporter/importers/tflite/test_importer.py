@@ -17,6 +17,7 @@ import samara
 from samara import import_tflite
 from samara.exporter.export import export
 from samara.exporter.importers.tflite.importer import diagnose, entry_of
+from samara.exporter.importers.tflite.model import read_model
 from samara.exporter.types import ArgumentError, ModelFormatError, ShapeError, UnsupportedError
 
 X = np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3)
@@ -174,6 +175,17 @@ def test_nets_give_their_recorded_answers(path: Path, tmp_path: Path) -> None:
     # with the names of its tensors, is larger than an operator of TFLite.
     labels = samara.Model(tmp_path / "m.samara").metadata.get("labels", "")
     assert made - 3 * len(labels) <= max(1.05 * source, source + 8192)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in _nets() if p.parent.name.startswith(("mlperftiny_", "ultraface_"))],
+    ids=lambda p: p.parent.name,
+)
+def test_nets_of_convolutions_have_a_node_for_each_operator(path: Path, tmp_path: Path) -> None:
+    (graph,) = read_model(path.read_bytes(), path.name).subgraphs
+    report = export(import_tflite(path), tmp_path / "m.samara", check=False)
+    assert report.nodes_after <= len(graph.operators)
 
 
 @pytest.mark.slow

@@ -31,8 +31,12 @@ _AWAY: Final = 1 + 2.0**-20
 
 @exact_op("AVERAGE_POOL_2D", always=True)
 def average_pool_2d(ctx: OperatorContext) -> Any:
-    """The mean of the file's integers, halves away from zero; padding does not count."""
-    if not are_whole(ctx, *BYTES, "INT16"):
+    """The mean of the file's integers, halves away from zero; padding does not count.
+
+    By default int8 networks round ties to even, a step from LiteRT's, and keep one node for each operator; those of
+    uint8 see bytes through other parameters at their borders anyway.
+    """
+    if not are_whole(ctx, *BYTES, "INT16") or not (ctx.exact or ctx.output(0).type == "UINT8"):
         return NotImplemented
     zero = -128 if ctx.output(0).type == "UINT8" else 0
     result, window = result_of(ctx), pool_window(ctx, ctx.stored(0))

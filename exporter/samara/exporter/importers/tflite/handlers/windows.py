@@ -248,7 +248,7 @@ def max_pool_2d(ctx: OperatorContext) -> Any:
     return ctx.activated("max_pool", x, **pool_window(ctx, x))
 
 
-@tflite_op("AVERAGE_POOL_2D", newest=3, differences=(TIES_AWAY.of("int16"),))
+@tflite_op("AVERAGE_POOL_2D", newest=3, differences=(TIES_AWAY.of("int8", "int16"),))
 def average_pool_2d(ctx: OperatorContext) -> Any:
     """The mean of what lies in x; padding does not count."""
     x = ctx.value(0)
