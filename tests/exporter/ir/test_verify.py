@@ -198,3 +198,22 @@ def test_the_call_graph() -> None:
 def test_one_function_alone() -> None:
     program = _program()
     verify_function(program, program.main)
+
+
+def test_calls_are_checked_against_the_functions_of_today() -> None:
+    """A node that was right in one program is not so in another whose function gives another type."""
+    pb = ProgramBuilder()
+    inner = pb.function("inner")
+    a = inner.input("a", "f32", [3])
+    inner.finish([inner.op("relu", a)], ["out"])
+    b = pb.function("main")
+    (y,) = b.op("call", b.input("x", "f32", [3]), body="inner")
+    b.finish([y], ["y"])
+    program = pb.finish(["main"])
+    verify(program)
+    other = ProgramBuilder().function("inner")
+    changed = other.finish(
+        [other.op("reshape", other.input("a", "f32", [3]), shape=(1, 3))], ["out"]
+    )
+    with pytest.raises(ModelFormatError, match="call"):
+        verify(program.with_function(changed))
