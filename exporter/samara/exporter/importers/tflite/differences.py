@@ -30,13 +30,14 @@ BYTES: Final = ("int8", "uint8")
 class Difference:
     """why: a clause in words. kernels: the kernels of LiteRT that differ; the optimized ones run by default where
     XNNPACK does not take the operator. types: of the activations, all if empty. is_coarse: LiteRT's integers may
-    be farther than a step from the real result.
+    be farther than a step from the real result. varies: LiteRT's integers are others in each run.
     """
 
     why: str
     kernels: tuple[Kernels, ...] = ("reference", "optimized")
     types: tuple[str, ...] = ()
     is_coarse: bool = False
+    varies: bool = False
 
     def of(self, *types: str, is_coarse: bool = False) -> Difference:
         """The same for these types."""
