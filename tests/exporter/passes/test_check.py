@@ -18,6 +18,7 @@ from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.ir import Builder, Node, Program, Rewriter, Value
 from samara.exporter.passes import EXPORT, Pass, difference, fuse_quantized, run_passes
 from samara.exporter.passes._check import checker_of, moved
+from samara.exporter.passes._work import Work
 from samara.exporter.types import DType, Quant, SamaraError
 
 A = Quant.per_tensor(0.05, 3)
@@ -268,12 +269,14 @@ def test_the_outputs_alone_do_not_tell(nets: dict[str, Program]) -> None:
     """A zero point that is off by one in the middle changes the outputs less than rounding noise."""
     before = before_fusion(nets["int8"])
     step = with_fault(other_zero_point, "any", 8)
-    checker, _ = checker_of(before, None)
+    checker, _ = checker_of(before, None, Work(math.inf))
     assert checker is not None
     feeds = checker.samples[0]["main"]
     wrong = step.run(before)
     assert difference(wrong.run(feeds)["y"], before.run(feeds)["y"], 1) < 2.0
-    assert not checker.judge(step, before, wrong).holds
+    verdict = checker.judge(step, before, wrong)
+    assert verdict is not None
+    assert not verdict.holds
 
 
 def test_a_fault_behind_the_last_quantized_tensor() -> None:
@@ -365,7 +368,9 @@ def test_samples_of_other_entries_are_drawn() -> None:
 
     first = program(lambda b: b.op("relu", b.input("x", "f32", [3])))
     second = program(lambda b: b.op("exp", b.input("z", "f32", [2])))
-    checker, why = checker_of(merge({"a": first, "b": second}), [{"x": np.ones(3, np.float32)}])
+    checker, why = checker_of(
+        merge({"a": first, "b": second}), [{"x": np.ones(3, np.float32)}], Work(math.inf)
+    )
     assert checker is not None, why
     assert {e: list(f) for e, f in checker.samples[0].items()} == {"a": ["x"], "b": ["z"]}
 
@@ -377,8 +382,8 @@ def test_what_does_not_run_says_how_it_could() -> None:
         return value
 
     before = program(build)
-    checker, why = checker_of(before, None)
+    checker, why = checker_of(before, None, Work(math.inf))
     assert checker is None
     assert "golden inputs" in why
-    checker, why = checker_of(before, [{"at": np.zeros(3, np.int64)}])
+    checker, why = checker_of(before, [{"at": np.zeros(3, np.int64)}], Work(math.inf))
     assert checker is not None

@@ -11,6 +11,7 @@ from tests.exporter.passes.programs import ops, program
 
 from samara.exporter.ir import Builder, Program, Value
 from samara.exporter.passes import PIPELINE, Pass, node_count, run_passes
+from samara.exporter.passes import _work as _work
 from samara.exporter.types import SamaraError
 
 
@@ -175,3 +176,33 @@ def test_a_pass_that_rounds_elsewhere_may_move_few_numbers_by_a_step() -> None:
     for wrong in (_stepped(1, 200), _stepped(1, 100), _stepped(2, 20)):
         with pytest.raises(SamaraError, match="pass 'stepped' changed the answer"):
             run_passes(before, [wrong], check="strict")
+
+
+def _limited(monkeypatch: pytest.MonkeyPatch, nodes: float) -> None:
+    """The check may estimate the work of this many nodes."""
+    monkeypatch.setattr(_work, "LEAST", nodes * _work._CALL)
+    monkeypatch.setattr(_work, "PER_NODE", 0.0)
+    monkeypatch.setattr(_work, "PER_BYTE", 0.0)
+
+
+def test_passes_beyond_the_limit_are_checked_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    _limited(monkeypatch, 9.5)  # the reference takes 4, and so does each check
+    after, report = run_passes(_program(), PIPELINE, check=True)
+    assert ops(after) == {"exp": 1, "relu": 1}
+    changed = [r for r in report.rows if r.changed]
+    assert [r.scope for r in changed] == ["together"] * len(changed)
+    assert all(r.difference == 0.0 for r in changed)
+    assert report.checked == (
+        f"checked on sample inputs: {len(changed)} together; largest change 0 of the tolerance"
+    )
+
+
+def test_a_wrong_pass_among_them_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    _limited(monkeypatch, 9.5)
+    after, report = run_passes(_program(), [*PIPELINE[:4], WRONG, *PIPELINE[4:]], check=True)
+    assert ops(after) == {"exp": 1, "relu": 1}
+    (failed,) = report.failed
+    assert "pass 'doubled' changed the answer: output 'out0' differs by" in failed
+    assert [r.name for r in report.rows if r.failed] == ["doubled"]
+    with pytest.raises(SamaraError, match="pass 'doubled' changed the answer"):
+        run_passes(_program(), [*PIPELINE, WRONG], check="strict")

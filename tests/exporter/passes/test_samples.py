@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.exporter.passes.programs import program
+from tests.exporter.passes.programs import normal, program
 
 from samara.exporter.ir import Builder, Value
 from samara.exporter.passes import sample_inputs
@@ -55,3 +55,19 @@ def test_none_when_nothing_fits() -> None:
         return value
 
     assert sample_inputs(program(build), "main") is None
+
+
+def test_sizes_that_take_too_long_are_not_tried_upwards() -> None:
+    def build(b: Builder) -> Value:
+        x = b.input("x", "f32", ["n", 64])
+        for i in range(3):
+            x = b.op("matmul", x, b.const(normal(64, 64, seed=i)))
+        return x
+
+    net = program(build)
+    feeds = sample_inputs(net, "main")
+    assert feeds is not None
+    assert feeds["x"].shape == (2, 64)
+    feeds = sample_inputs(net, "main", 1e-5)
+    assert feeds is not None
+    assert feeds["x"].shape == (1, 64)  # too much as well, but the least

@@ -33,6 +33,10 @@ MAX_CALL_DEPTH = 32
 Watch = Callable[[Value, Array], Array]
 # Called at each execution of a function, including bodies; None: its tensors are not watched.
 Observer = Callable[[Function], Watch | None]
+# Computes a node from its arrays, its concrete attributes, and the current values of dims.
+Evaluate = Callable[
+    [Node, Sequence[Array | None], Mapping[str, Any], Callable[[Dim], int]], tuple[Array, ...]
+]
 
 
 def run(
@@ -43,13 +47,14 @@ def run(
     state: MutableMapping[str, Array] | None = None,
     keep: Iterable[str] | bool = (),
     observe: Observer | None = None,
+    evaluate: Evaluate | None = None,
 ) -> dict[str, Array]:
     """Run an entry (default: the first); its outputs by name.
 
     feeds: every input that is not bound to a variable: {name: array}, or the arrays in order as a list or tuple,
     or the array of the only input. state: values of variables, updated in place; missing ones start with their
     initial value. keep: further tensors of the entry to return, True for all. observe: sees, and may replace, the
-    tensors of executions.
+    tensors of executions. evaluate: computes the nodes; None means by the references.
     """
     name = program.entries[0] if function is None else function
     if not is_one_of(name, program.functions):
@@ -68,7 +73,7 @@ def run(
             )
     arrays = [_fed(program, chosen, v, feeds, variables) for v in chosen.inputs]
     wanted = _wanted(chosen, keep)
-    frame = _Frame(program, chosen, 0, wanted, observe)
+    frame = _Frame(program, chosen, 0, wanted, observe, evaluate)
     results = frame.run(arrays)
     out = {}
     for i, array in enumerate(results):
@@ -149,6 +154,7 @@ class _Frame:
         depth: int,
         wanted: frozenset[str] = frozenset(),
         observe: Observer | None = None,
+        evaluate: Evaluate | None = None,
     ) -> None:
         if depth > MAX_CALL_DEPTH:
             raise LimitError(f"calls nest deeper than {MAX_CALL_DEPTH}")
@@ -157,6 +163,7 @@ class _Frame:
         self.depth = depth
         self.wanted = wanted
         self._observe = observe
+        self._evaluate = evaluate
         self._watch = None if observe is None else observe(function)
         self.kept: dict[str, Array] = {}
         self.symbols: dict[str, int] = {}
@@ -274,7 +281,10 @@ class _Frame:
         except (ZeroDivisionError, OverflowError) as error:
             raise ShapeError(str(error), op=node.op.name, node=node.name) from error
         arrays = [None if v is None else self._array(v) for v in node.inputs]
-        results = evaluate_node(node, arrays, attrs)
+        if self._evaluate is None:
+            results = evaluate_node(node, arrays, attrs)
+        else:
+            results = self._evaluate(node, arrays, attrs, self.dim)
         for v, array in zip(node.outputs, results, strict=True):
             if array.dtype != v.type.dtype.numpy or array.ndim != v.type.rank:
                 raise ShapeError(
@@ -304,7 +314,9 @@ class _Frame:
         target = self.program.functions[name]
 
         def call(*arrays: Any) -> tuple[Array, ...]:
-            frame = _Frame(self.program, target, self.depth + 1, observe=self._observe)
+            frame = _Frame(
+                self.program, target, self.depth + 1, frozenset(), self._observe, self._evaluate
+            )
             given = [np.asarray(a) for a in arrays]
             if len(given) != len(target.inputs):
                 raise ShapeError(

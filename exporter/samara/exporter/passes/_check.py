@@ -15,21 +15,27 @@ run after it compares each quantized tensor of the same name and form, and then 
 recorded one. Each comparison thus covers one part of the net with equal inputs, at any depth, and the
 effect of rounding on one part is known (`moved`). Parts without a common quantized tensor are bounded
 by the program's sensitivity: the effect of rounding noise on the outputs (`_noise`).
+
+All runs together have a limit (`_work`). Where it does not allow a run of the whole program, the program
+runs on smaller inputs; where it was made for its sizes, the parts that the pass changed are cut out and run
+on random inputs, as many as the limit allows.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from samara.exporter import ops
-from samara.exporter.ir.interpret import Watch, run
+from samara.exporter.ir.interpret import Observer, Watch, run
 from samara.exporter.ir.program import Array, Function, Program, Value
+from samara.exporter.passes._parts import changed_parts, cut_out, smaller
 from samara.exporter.passes._pass import Pass
 from samara.exporter.passes._samples import sample_inputs
+from samara.exporter.passes._work import OverspentError, Work, least_seconds
 from samara.exporter.types import SamaraError
 
 __all__ = ["Checker", "Verdict", "checker_of", "difference", "moved"]
@@ -56,47 +62,87 @@ class Verdict:
     """How far a pass moved the outputs, in tolerances (1.0 = the limit), where, and the new outputs.
 
     by_parts: parts with equal inputs were compared. Their small differences may add up in the outputs, so
-    later passes must be compared with the new outputs.
+    later passes must be compared with the new outputs. scope: what was compared, if not whole runs; nothing
+    was if `difference` is None.
     """
 
-    difference: float
+    difference: float | None
     where: str
     answers: Answers
     by_parts: bool = False
+    scope: str = ""
 
     @property
     def holds(self) -> bool:
-        return self.difference <= 1.0
+        return self.difference is None or self.difference <= 1.0
 
 
 @dataclass(slots=True)
 class Checker:
-    """Sample inputs, and the outputs to preserve on them."""
+    """Sample inputs, the outputs to preserve on them, and the work that the check may still do.
+
+    reference is None if one run of the program is too much work; then parts of it are checked.
+    """
 
     samples: list[dict[str, Mapping[str, Array]]]  # per sample: {entry: feeds}
-    reference: Answers = field(default_factory=list)
+    work: Work
+    reference: Answers | None = None
+    seconds: float = 0.0  # estimated, of running all samples
 
-    def afresh(self, program: Program) -> Checker:
-        """The same samples with the outputs of another program as reference."""
-        answers = [
-            {e: run(program, dict(f), function=e) for e, f in s.items()} for s in self.samples
-        ]
-        return Checker(self.samples, answers)
+    def afresh(self, program: Program, work: Work) -> Checker:
+        """The same samples with the outputs of another program as reference. Samples that take more than half
+        of the work are left out.
+        """
+        made = Checker(self.samples[:0], work, [])
+        assert made.reference is not None
+        half = work.limit / 2
+        for sample in self.samples:
+            start = work.seconds
+            try:
+                if sum(least_seconds(program, e, f) for e, f in sample.items()) > half:
+                    raise OverspentError
+                answers = {e: _run(program, f, e, work) for e, f in sample.items()}
+            except OverspentError:
+                if not made.samples:
+                    return Checker(self.samples[:1], work, None)
+                break
+            if made.samples and work.seconds > half:
+                break
+            made.samples.append(sample)
+            made.reference.append(answers)
+            made.seconds += work.seconds - start
+        return made
 
-    def judge(self, step: Pass, before: Program, after: Program) -> Verdict:
-        """Compare a program with the one that the pass made of it."""
+    def judge(self, step: Pass, before: Program, after: Program) -> Verdict | None:
+        """Compare a program with the one that the pass made of it; None if the work that is left does not allow
+        this comparison and another one later.
+        """
+        if self.reference is None:
+            return self._judge_less(step, before, after)
+        # By parts, the programs before and after run once more.
+        price = self.seconds * (3 if _rounds(before) else 1)
+        if 2 * price > self.work.left:
+            return None
+        try:
+            return self._judge_whole(step, before, after)
+        except OverspentError:
+            return None
+
+    def _judge_whole(self, step: Pass, before: Program, after: Program) -> Verdict:
+        assert self.reference is not None
         answers: Answers = []
         for sample in self.samples:
             answers.append({})
             for entry, feeds in sample.items():
                 try:
-                    answers[-1][entry] = run(after, dict(feeds), function=entry)
+                    answers[-1][entry] = _run(after, feeds, entry, self.work)
                 except SamaraError as error:
                     return Verdict(float("inf"), f"{entry}: {error}", answers)
         worst, where = 0.0, ""
         for got, want in zip(answers, self.reference, strict=True):
             for entry, name, a, b in _pairs(got, want):
                 d = difference(a, b)
+                self.work.count(a)
                 if not d <= worst:
                     worst, where = d, _output(entry, name, before)
         if step.steps == 0 and (worst <= 1.0 or not _rounds(before)):
@@ -104,14 +150,72 @@ class Checker:
         worst, where = 0.0, ""
         for sample in self.samples:
             for entry, feeds in sample.items():
-                d, at = _by_parts(before, after, entry, feeds, max(step.steps, 1))
+                d, at = _by_parts(before, after, entry, feeds, max(step.steps, 1), self.work)
                 if not d <= worst:
                     worst, where = d, at
         return Verdict(worst, where, answers, True)
 
+    def _judge_less(self, step: Pass, before: Program, after: Program) -> Verdict:
+        """Compare on smaller inputs, or changed parts, until a third of the work that is left is done."""
+        work = Work(self.work.left / 3)
+        pairs = [
+            smaller(replace(before, entries=(e,)), replace(after, entries=(e,)))
+            for e in before.entries
+        ]
+        found = [None if pair is None else _judge_alone(step, *pair, work) for pair in pairs]
+        worst = [v.difference for v in found if v is not None and v.difference is not None]
+        # A program that was made for its sizes may differ in others, so only agreement counts.
+        if len(worst) == len(pairs) and max(worst) <= 1.0:
+            verdict = Verdict(max(worst), "", [], scope=SMALLER)
+        else:
+            verdict = _judge_parts(step, before, after, work)
+        self.work.seconds += work.seconds
+        return verdict
+
+
+SMALLER = "smaller inputs"
+PARTS = " parts"
+
+
+def _judge_parts(step: Pass, before: Program, after: Program, work: Work) -> Verdict:
+    """Compare changed parts on random inputs, in random order, until the work is done."""
+    parts = [(e, *part) for e in before.entries for part in changed_parts(before, after, e)]
+    done = 0
+    worst, where = 0.0, ""
+    for i in np.random.default_rng(0).permutation(len(parts)):
+        pair = cut_out(before, after, *parts[i])
+        if work.left <= 0 or pair is None:
+            continue
+        less = smaller(*pair)
+        found = None if less is None else _judge_alone(step, *less, work)
+        if found is None or not found.holds:
+            found = _judge_alone(step, *pair, work)
+        if found is None or found.difference is None:
+            continue
+        done += 1
+        if not found.difference <= worst:
+            worst, where = found.difference, f"tensor {parts[i][1]!r}"
+    return Verdict(worst if done else None, where, [], scope=f"{done} of {len(parts)}{PARTS}")
+
+
+def _judge_alone(step: Pass, before: Program, after: Program, limit: Work) -> Verdict | None:
+    """Compare two programs of one entry on random inputs; None if none suit both or the work does not suffice."""
+    work = Work(limit.left)
+    entry = before.entries[0]
+    feeds = sample_inputs(before, entry, work.left)
+    for array in (feeds or {}).values():
+        work.count(array)
+    try:
+        checker = Checker([{entry: feeds or {}}], work).afresh(before, work)
+        return None if checker.reference is None else checker.judge(step, before, after)
+    except SamaraError:
+        return None
+    finally:
+        limit.seconds += work.seconds
+
 
 def checker_of(
-    program: Program, samples: Sequence[Mapping[str, Array]] | None
+    program: Program, samples: Sequence[Mapping[str, Array]] | None, work: Work
 ) -> tuple[Checker | None, str]:
     """A checker, or the reason why there is none. Samples are inputs of the default entry; without samples,
     and for the other entries, inputs are random.
@@ -122,7 +226,7 @@ def checker_of(
     for name in program.entries:
         if given and name == default:
             continue
-        drawn = sample_inputs(program, name)
+        drawn = sample_inputs(program, name, work.limit / 2)
         if drawn is None:
             return None, (
                 f"no sizes were found for the symbolic dims of {name!r} on which it runs; give golden"
@@ -130,12 +234,22 @@ def checker_of(
             )
         feeds[0][name] = drawn
     try:
-        return Checker(feeds).afresh(program), ""
+        return Checker(feeds, work).afresh(program, work), ""
     except SamaraError as error:
         return None, (
             f"the program does not run on the samples: {error.message}; give golden inputs to check the"
             " passes"
         )
+
+
+def _run(
+    program: Program,
+    feeds: Mapping[str, Array],
+    entry: str,
+    work: Work,
+    observe: Observer | None = None,
+) -> dict[str, Array]:
+    return run(program, dict(feeds), function=entry, observe=observe, evaluate=work)
 
 
 # ---- numbers
@@ -311,16 +425,21 @@ class _Follower:
 
 
 def _by_parts(
-    before: Program, after: Program, entry: str, feeds: Mapping[str, Array], steps: int
+    before: Program,
+    after: Program,
+    entry: str,
+    feeds: Mapping[str, Array],
+    steps: int,
+    work: Work,
 ) -> tuple[float, str]:
     """The largest difference over the quantized tensors and the outputs, each computed from equal inputs, and
     where it is.
     """
     recorder = _Recorder()
-    want = run(before, dict(feeds), function=entry, observe=recorder)
+    want = _run(before, feeds, entry, work, recorder)
     follower = _Follower(recorder.tensors, steps)
     try:
-        got = run(after, dict(feeds), function=entry, observe=follower)
+        got = _run(after, feeds, entry, work, follower)
     except SamaraError as error:
         return float("inf"), f"{entry}: {error}"
     worst, where = follower.worst, follower.where
@@ -331,7 +450,7 @@ def _by_parts(
         if d > 1.0 and name in loose:
             d = difference(got[name], array, steps) / _NOISE_OF_ONE
             if d > 1.0:
-                noise = _noise(before, entry, feeds, want, steps) if noise is None else noise
+                noise = _noise(before, entry, feeds, want, steps, work) if noise is None else noise
                 d /= max(1.0, noise[name] / _NOISE_OF_ONE)
         if not d <= worst:
             worst, where = d, _output(entry, name, before)
@@ -362,14 +481,19 @@ def _loose(program: Program, entry: str, known: set[tuple[str, str]]) -> set[str
 
 
 def _noise(
-    program: Program, entry: str, feeds: Mapping[str, Array], want: Mapping[str, Array], steps: int
+    program: Program,
+    entry: str,
+    feeds: Mapping[str, Array],
+    want: Mapping[str, Array],
+    steps: int,
+    work: Work,
 ) -> dict[str, float]:
     """The effect of rounding noise on each output, in units of `difference`: the program runs with a random
     error of up to half a step before each rounding, which is as large as the rounding error.
     """
     found = dict.fromkeys(want, 0.0)
     for seed in range(_NOISY_RUNS):
-        got = run(program, dict(feeds), function=entry, observe=_Disturber(seed))
+        got = _run(program, feeds, entry, work, _Disturber(seed))
         for name, array in want.items():
             found[name] = max(found[name], difference(got[name], array, steps))
     return found

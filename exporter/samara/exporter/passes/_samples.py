@@ -8,7 +8,9 @@ import zlib
 
 import numpy as np
 
+from samara.exporter.ir.interpret import run
 from samara.exporter.ir.program import Array, Program, Value
+from samara.exporter.passes._work import MOST, OverspentError, Work, least_seconds
 from samara.exporter.types import DType, SamaraError, Sym
 
 # Sizes to try for symbolic dims: first the same for all, then in pairs.
@@ -35,31 +37,39 @@ def random_input(value: Value, sizes: dict[str, int], seed: int = 0) -> Array:
     if dtype is DType.BOOL:
         return rng.integers(0, 2, shape).astype(bool)
     if dtype.is_float:
-        return rng.standard_normal(shape).astype(dtype.numpy)
+        return rng.standard_normal(shape, np.float32).astype(dtype.numpy)
     if dtype in (DType.U8, DType.I8, DType.QS8):
         low, high = (0, 256) if dtype is DType.U8 else (-128, 128)
         return rng.integers(low, high, shape).astype(dtype.numpy)
     return rng.integers(0, 2, shape).astype(dtype.numpy)
 
 
-def sample_inputs(program: Program, function: str) -> dict[str, Array] | None:
-    """Feeds with which a function runs, or None if none of the tried sizes works."""
+def sample_inputs(program: Program, function: str, limit: float = MOST) -> dict[str, Array] | None:
+    """Feeds with which a function runs, or None if none of the tried sizes works. If with all of them a run
+    takes longer than `limit` seconds (an estimate), the smallest that it did not refuse until then.
+    """
     f = program.functions[function]
     fed = [v for v in f.inputs if v.name not in f.reads]
     symbols = symbols_of(program, function)
     if not symbols:
         return {v.name: random_input(v, {}) for v in fed}
+    most, smallest = _MAX_ELEMENTS + 1, None
     for sizes in _candidates(symbols):
         try:
             total = sum(int(np.prod([d.evaluate(sizes) for d in v.type.shape])) for v in fed)
-            if total > _MAX_ELEMENTS:
+            if total >= most:
                 continue
             feeds = {v.name: random_input(v, sizes) for v in fed}
-            program.run(dict(feeds), function=function)
+            if least_seconds(program, function, feeds) > limit:
+                raise OverspentError
+            run(program, dict(feeds), function=function, evaluate=Work(limit))
+        except OverspentError:
+            most, smallest = total, feeds
+            continue
         except (SamaraError, OverflowError, ZeroDivisionError, ValueError):
             continue
         return feeds
-    return None
+    return smallest
 
 
 def _candidates(symbols: list[Sym]) -> list[dict[str, int]]:
