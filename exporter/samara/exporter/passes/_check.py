@@ -23,6 +23,7 @@ on random inputs, as many as the limit allows.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -189,7 +190,8 @@ def _judge_parts(step: Pass, before: Program, after: Program, work: Work) -> Ver
         less = smaller(*pair)
         found = None if less is None else _judge_alone(step, *less, work)
         if found is None or not found.holds:
-            found = _judge_alone(step, *pair, work)
+            # A difference that smaller inputs show must be settled, whatever it takes.
+            found = _judge_alone(step, *pair, work if found is None else Work(math.inf))
         if found is None or found.difference is None:
             continue
         done += 1
