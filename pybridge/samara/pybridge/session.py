@@ -57,6 +57,7 @@ from samara.pybridge.memory_use import MemoryRow, session_rows
 from samara.pybridge.model import Model, TensorSpec
 from samara.pybridge.notebook import html_report, html_table
 from samara.pybridge.profile import ProfileRow, profile_rows, trace_text
+from samara.pybridge.repeated import Repeated, places
 from samara.pybridge.session_create import busy, create_session
 from samara.pybridge.tuned import NodeChoice, node_choices
 
@@ -199,9 +200,11 @@ class Session:
         self._unheard = False  # whether a caller stopped listening before the end of a recording
         self._bound = BoundOutputs(self._lib, len(spec.outputs))
         # Pointers and arrays of the last run, which profile() repeats. A change of shapes invalidates them.
-        self._repeat: tuple[Any, list[Array]] | None = None
+        self._repeat: tuple[Any, Sequence[Array | None]] | None = None
+        self._quick: Repeated | None = None
         if all(s is not None for s in self._shapes):
             self._out_shapes = output_shapes(self.handle, len(self._out_names), self._check)
+            self._quick = self._repeated()
         _log.debug("created %r with %s", self, self._options)
 
     # ---- lifetime
@@ -220,7 +223,7 @@ class Session:
             handle = self.__dict__.pop("handle", None)
             if handle is not None:
                 self._bound.clear(handle)
-            self._repeat = None
+            self._repeat = self._quick = None
         finally:
             self._lock.release()
 
@@ -295,6 +298,12 @@ class Session:
         >>> round(float(out["probability"].sum()), 3)
         1.0
         """
+        quick = self._quick
+        if quick is not None and out is None and outputs is None and type(feeds) is dict:
+            results = quick.run(feeds)
+            if results is not None:
+                self._repeat = quick.state
+                return results
         if not isinstance(feeds, dict):
             feeds = named_feeds(feeds, self._names, self._rank, pictures=self._records)
         wanted = wanted_outputs(outputs, self._out_names, self._keep)
@@ -381,6 +390,11 @@ class Session:
 
     def __call__(self, *arrays: Any) -> Any:
         """Run on inputs in order; returns the output array, or a tuple if there are several outputs."""
+        quick = self._quick
+        results = None if quick is None else quick.call(arrays)
+        if quick is not None and results is not None:
+            self._repeat = quick.state
+            return results[self._out_names[0]] if len(results) == 1 else (*results.values(),)
         if len(arrays) != len(self._names):
             raise ShapeError(
                 f"{len(arrays)} inputs given",
@@ -454,7 +468,7 @@ class Session:
         shapes = self._shapes  # a resize replaces this list
         repeat = (ins, [*held, *given])
         run_with, handle, lock = self._lib.samara_session_run_with, self.handle, self._lock
-        places = self._bound
+        targets = self._bound
 
         def bound() -> None:
             if not lock.acquire(False):
@@ -462,8 +476,8 @@ class Session:
             try:
                 if self._shapes is not shapes and self._shapes != shapes:
                     raise ShapeError("the session was resized after bind", fix="bind again")
-                if places.arrays is not given:
-                    places.put(handle, given)
+                if targets.arrays is not given:
+                    targets.put(handle, given)
                 status = run_with(handle, ins, outs)
                 self._repeat = repeat
             finally:
@@ -754,6 +768,19 @@ class Session:
         self._shapes = list(shapes)
         self._repeat = None
         self._out_shapes = output_shapes(self.handle, len(self._out_names), self._check)
+        self._quick = self._repeated()
+
+    def _repeated(self) -> Repeated | None:
+        """The short way for runs in the present shapes; None for types and shapes that it cannot serve."""
+        if self._records or any(self._packed) or any(self._out_packed):
+            return None
+        inputs = places(self._names, self._dtypes, self._shapes)
+        outputs = places(self._out_names, self._out_dtypes, self._out_shapes)
+        if inputs is None or outputs is None:
+            return None
+        return Repeated(
+            self.handle, inputs, outputs, (self._in, self._out), self._lock, self._bound
+        )
 
     def _failure(self, status: int) -> SamaraError:
         return failure(status, text(self._lib.samara_session_error(self.handle)))

@@ -112,7 +112,7 @@ def test_nothing_is_said_to_be_checked_if_no_part_was(
 
 def _picture(side: int, flatten: bool) -> Program:
     def build(b: Builder) -> Value:
-        x = b.input("x", "f32", [1, side, side, 3])
+        x: Value = b.input("x", "f32", [1, side, side, 3])
         x = b.op(
             "conv",
             x,
@@ -123,7 +123,7 @@ def _picture(side: int, flatten: bool) -> Program:
         )
         x = b.op("relu", x)
         if flatten:
-            return b.op("reshape", x, shape=[1, side * side])
+            x = b.op("reshape", x, shape=[1, side * side])
         return x
 
     return program(build)
