@@ -14,6 +14,7 @@ from samara.exporter import ops
 from samara.exporter.ir.program import Node, Value
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.ops import OpSpec
+from samara.exporter.passes._assignment import assignment
 from samara.exporter.passes._pass import (
     Pass,
     compose,
@@ -379,6 +380,7 @@ _RULES: dict[OpSpec, Rule] = {
     ops.gru_train: _untrained(ops.gru),
     ops.pow_: _broadcasting(_pow),
     ops.where: _broadcasting(_where),
+    ops.scatter_nd: assignment,
     ops.reduce_sum: _unit_reduce,
     ops.reduce_mean: _unit_reduce,
     ops.reduce_max: _unit_reduce,
