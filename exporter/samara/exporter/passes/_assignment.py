@@ -7,7 +7,7 @@ are assigned as a whole need no indices. If much is left, parts of x and u are c
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -39,7 +39,8 @@ def assignment(r: Rewriter, node: Node) -> Value | None:
     depth = len(box)
     while depth and box[depth - 1] == (0, x.type.shape[depth - 1].as_int()):
         depth -= 1
-    first = indices.constant[(..., *[0] * (len(box) - depth), slice(0, depth))]
+    place: tuple[Any, ...] = (..., *[0] * (len(box) - depth), slice(0, depth))
+    first = indices.constant[place]
     made: Value
     if depth == 0:
         made = r.replace_node(node, ops.identity, updates)
