@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flatbuffers.number_types import Int64Flags
+from flatbuffers.table import Table
 
 from samara.exporter.ir import flat, schema
 from samara.exporter.types import ModelFormatError
@@ -167,3 +169,31 @@ def test_shared_tables_cannot_multiply() -> None:
         data[place : place + 4] = (first - place).to_bytes(4, "little")
     with pytest.raises(ModelFormatError, match="share their contents"):
         _decode(bytes(data))
+
+
+def test_rows_that_share_values_share_their_bytes() -> None:
+    encoder = flat.Encoder(schema.whole(), "Model")
+    memory = [{"function": 0, "isa": "avx2", "runtime": 1, "arena": 1 << 40}]
+    first, second = (encoder.encode(r) for r in (ROW, {**ROW, "memory": memory}))
+    assert first == flat.encode(schema.whole(), "Model", ROW)
+    assert _decode(second)["memory"][0]["arena"] == 1 << 40
+    assert {**_decode(second), "memory": []} == _decode(first)
+    # The memory and another root stand before the same bytes.
+    shared = len(first) - first.index(b"me\0\0")
+    assert second[-shared:] == first[-shared:]
+
+
+def test_a_flatbuffers_library_reads_what_was_written() -> None:
+    row = {"functions": ROW["functions"], "metadata": [{"key": "k", "value": "v" * 9}]}
+    for extra in range(9):  # every remainder by 8 of what stands behind
+        data = flat.encode(schema.whole(), "Model", {**ROW, **row, "producer": "x" * extra})
+        root = Table(data, int.from_bytes(data[:4], "little"))
+        table = schema.whole().tables["Model"]
+        ids = table.ids()
+        at = root.Offset(4 + 2 * ids["producer"])
+        assert root.String(root.Pos + at) == b"x" * extra
+        constants = root.Vector(root.Offset(4 + 2 * ids["constants"]))
+        constant = Table(data, root.Indirect(constants))
+        offset = constant.Offset(4 + 2 * schema.whole().tables["Constant"].ids()["offset"])
+        assert (constant.Pos + offset) % 8 == 0
+        assert constant.Get(Int64Flags, constant.Pos + offset) == 1 << 40

@@ -14,9 +14,16 @@ from samara.exporter.types import UnsupportedError
 from samara.pybridge.checksum import checksum
 
 
-def assemble(row: Mapping[str, Any], segments: Sequence[Segment]) -> Iterator[bytes]:
+def encoder() -> flat.Encoder:
+    """For files whose rows of the table Model share values that do not change."""
+    return flat.Encoder(schema.whole(), "Model")
+
+
+def assemble(
+    row: Mapping[str, Any], segments: Sequence[Segment], by: flat.Encoder | None = None
+) -> Iterator[bytes]:
     """A file of these rows, unchecked, in pieces."""
-    payload = flat.encode(schema.whole(), "Model", row)
+    payload = (by or encoder()).encode(row)
     program_bytes = _up(
         schema.HEADER_BYTES + len(payload) + schema.SEAL_BYTES, schema.TENSOR_ALIGNMENT
     )
@@ -44,12 +51,14 @@ def assemble(row: Mapping[str, Any], segments: Sequence[Segment]) -> Iterator[by
         at = place + segment.size
 
 
-def in_memory(row: Mapping[str, Any], segments: Sequence[Segment]) -> memoryview:
+def in_memory(
+    row: Mapping[str, Any], segments: Sequence[Segment], by: flat.Encoder | None = None
+) -> memoryview:
     """A file of these rows that the runtime opens in place.
 
     It is aligned as a mapped file is, because the runtime ignores stored layouts that are not.
     """
-    parts = list(assemble(row, segments))
+    parts = list(assemble(row, segments, by))
     size = sum(map(len, parts))
     room = np.empty(size + schema.TENSOR_ALIGNMENT, np.uint8)
     start = -room.ctypes.data % schema.TENSOR_ALIGNMENT

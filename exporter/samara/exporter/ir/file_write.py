@@ -14,7 +14,7 @@ from samara.exporter.ir import schema
 from samara.exporter.ir.answer_records import ANSWERS, answer_row, answers_of, labels_of
 from samara.exporter.ir.constant_layout import ConstantLayouts
 from samara.exporter.ir.exprs import ExprWriter
-from samara.exporter.ir.file_assemble import Segment, assemble, in_memory
+from samara.exporter.ir.file_assemble import Segment, assemble, encoder, in_memory
 from samara.exporter.ir.fnv import fnv1a
 from samara.exporter.ir.memory_contract import Memory, memory_rows
 from samara.exporter.ir.named_rows import named_rows
@@ -71,10 +71,11 @@ def save_program(
     with replacing(path) as file:
         if prepack is not None:
             _add_derived(row, segments, prepack(in_memory(row, segments)))
+        by = encoder()
         if measure is not None:
             functions = {name: i for i, name in enumerate(program.functions)}
-            row["memory"] = memory_rows(measure(in_memory(row, segments)), functions)
-        file.writelines(assemble(row, segments))
+            row["memory"] = memory_rows(measure(in_memory(row, segments, by)), functions)
+        file.writelines(assemble(row, segments, by))
         return file.tell()
 
 
