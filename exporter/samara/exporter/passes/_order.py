@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from samara.exporter.passes._liveness import Lives
 
-_STATES = 20_000  # limit of the exact search of one segment; beyond it the beam search takes over
+_STATES = 5_000  # limit of the exact search of one segment; beyond it the beam search takes over
 _BEAM = 48
-_BEAM_STEPS = 40_000  # states that the beam keeps in total, so it is narrower on longer segments
+_BEAM_STEPS = 10_000  # states that the beam keeps in total, so it is narrower on longer segments
 
 
 def lower_order(lives: Lives, needs: Sequence[int], fences: Collection[int]) -> list[int] | None:
