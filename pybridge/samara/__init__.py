@@ -162,8 +162,8 @@ _DTYPES = {
 }
 _NUMBERS = {"e": math.e, "inf": math.inf, "nan": math.nan, "pi": math.pi}
 _MODULES = (
-    *("accelerator", "amp", "autograd", "backends", "cuda", "data", "memory", "metrics", "mps"),
-    *("multiprocessing", "nn", "optim", "utils", "xpu"),
+    *("accelerator", "amp", "autograd", "backends", "cuda", "data", "linalg", "memory", "metrics"),
+    *("mps", "multiprocessing", "nn", "optim", "utils", "xpu"),
 )
 
 _NAMES = sorted((*_HOME_OF, *_DTYPES, *_NUMBERS, *_MODULES))
@@ -211,6 +211,7 @@ if TYPE_CHECKING:
     from samara import backends as backends
     from samara import cuda as cuda
     from samara import data as data
+    from samara import linalg as linalg
     from samara import memory as memory
     from samara import metrics as metrics
     from samara import mps as mps
