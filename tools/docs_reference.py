@@ -79,6 +79,7 @@ MODULES: Final = {
     "nn": ("nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn"),
     "optim": ("optim", "optim.lr_scheduler"),
     "autograd": ("autograd",),
+    "linalg": ("linalg",),
     "data": ("data", "data.transforms", "multiprocessing"),
     "metrics": ("metrics",),
     "devices": ("memory", "amp", "accelerator", "cuda", "mps", "xpu", "utils.checkpoint"),

@@ -108,7 +108,8 @@ _HOMES = {
         *("argwhere", "asin", "asinh", "atan", "atan2", "atanh", "baddbmm", "bincount"),
         *("bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "bmm", "broadcast_to"),
         *("ceil", "chunk", "clamp", "clamp_max", "clamp_min", "clip", "clone", "cos", "cosh"),
-        *("count_nonzero", "cross", "cumprod", "cumsum", "diag", "diagonal", "diff", "dist"),
+        *("count_nonzero", "cross", "cummax", "cummin", "cumprod", "cumsum", "diag", "diag_embed"),
+        *("diagonal", "diff", "dist"),
         *("div", "divide", "dot", "eq", "erf", "erfc", "exp", "exp2", "expm1", "flatten", "flip"),
         *("fliplr", "flipud", "floor", "floor_divide", "fmod", "frac", "gather", "ge", "greater"),
         *("greater_equal", "gt", "hypot", "index_add", "index_copy", "index_fill", "index_select"),
@@ -161,8 +162,8 @@ _DTYPES = {
 }
 _NUMBERS = {"e": math.e, "inf": math.inf, "nan": math.nan, "pi": math.pi}
 _MODULES = (
-    *("accelerator", "amp", "autograd", "backends", "cuda", "data", "memory", "metrics", "mps"),
-    *("multiprocessing", "nn", "optim", "utils", "xpu"),
+    *("accelerator", "amp", "autograd", "backends", "cuda", "data", "linalg", "memory", "metrics"),
+    *("mps", "multiprocessing", "nn", "optim", "utils", "xpu"),
 )
 
 _NAMES = sorted((*_HOME_OF, *_DTYPES, *_NUMBERS, *_MODULES))
@@ -210,6 +211,7 @@ if TYPE_CHECKING:
     from samara import backends as backends
     from samara import cuda as cuda
     from samara import data as data
+    from samara import linalg as linalg
     from samara import memory as memory
     from samara import metrics as metrics
     from samara import mps as mps

@@ -20,7 +20,16 @@ WHOLE = (
     "samara.exporter.frontend.settings",
 )
 SUBMODULES = (
-    *("autograd", "data", "data.transforms", "memory", "metrics", "multiprocessing", "nn"),
+    *(
+        "autograd",
+        "data",
+        "data.transforms",
+        "linalg",
+        "memory",
+        "metrics",
+        "multiprocessing",
+        "nn",
+    ),
     *("nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "onnx_backend", "optim"),
     *("optim.lr_scheduler", "accelerator", "amp", "backends", "backends.cuda", "backends.cudnn"),
     *("backends.mkldnn", "backends.mps", "cuda", "cuda.amp", "mps", "nn.modules"),

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.exporter.frontend import parity
 
 import samara
 from samara.exporter.frontend._derived import ALIASES
+from samara.pybridge.errors import ShapeError
 
 X = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
 Y = np.random.default_rng(1).standard_normal((4, 3)).astype(np.float32)
@@ -46,6 +49,39 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
 def test_values(name: str) -> None:
     call, want = CASES[name]
     np.testing.assert_allclose(call().numpy(), want, rtol=2e-6, atol=1e-6)
+
+
+DIAGONALS: parity.Cases = {
+    "plain": (lambda m, x: m.diag_embed(x), (2, 3)),
+    "above": (lambda m, x: x.diag_embed(2), (3,)),
+    "below": (lambda m, x: x.diag_embed(-1, 0, 2), (2, 3)),
+    "in_front": (lambda m, x: x.diag_embed(1, -1, 0), (2, 3)),
+    "integers": (lambda m, x, y: (x.diag_embed(-1), y.diag_embed()), np.array([1, 2]), np.array([True, True])),
+    "infinite": (lambda m, x: x.diag_embed(), parity.Fixed(np.array([np.inf, np.nan]))),
+    "empty": (lambda m, x: (x.diag_embed(), x.diag_embed(1)), (2, 0)),
+}  # fmt: skip
+
+
+def test_diagonals(tmp_path: Path) -> None:
+    for name in DIAGONALS:
+        parity.gradients(name, DIAGONALS)
+    for name in ("plain", "above", "below", "in_front", "integers"):
+        parity.exported(name, DIAGONALS, tmp_path)
+    assert samara.tensor([1, 2]).diag_embed(-1).tolist() == np.diag([1, 2], -1).tolist()
+    assert T(X).diag_embed(1, 0, 2).shape == (4, 4, 4)
+    wrong: list[tuple[Callable[[], Any], str]] = [
+        (lambda: samara.tensor(1.0).diag_embed(), "at least one dimension"),
+        (lambda: T(X).diag_embed(0, 1, -2), "two dimensions"),
+        (lambda: T(X).diag_embed(0, 3), "out of range"),
+    ]
+    for call, text in wrong:
+        with pytest.raises(ShapeError, match=text):
+            call()
+
+
+def test_diagonals_as_pytorch() -> None:
+    for name in DIAGONALS:
+        parity.against_torch(name, DIAGONALS)
 
 
 def test_whole_answers() -> None:

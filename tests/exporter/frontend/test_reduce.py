@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.exporter.frontend import parity
+from tests.exporter.frontend import checks, parity
 
 import samara
 from samara.pybridge.errors import SamaraError, ShapeError, UnsupportedError
@@ -89,6 +90,11 @@ CASES: parity.Cases = {
         lambda m, x: (x.max(), x.amin(0), x.max(1), x.argmax(), x.sum(), x.isnan().any()),
         parity.Fixed(np.array([[1.0, np.nan], [3.0, 2.0]])),
     ),
+    "cummax": (lambda m, x: (*x.cummax(1), *m.cummin(x, -3)), (2, 5, 3)),
+    "cummax_ties": (
+        lambda m, x, n: (*x.cummax(0), *x.cummin(0), *n.cummax(1), *n.bool().cummax(0), *x[0].cummin(0)),
+        parity.Fixed(np.array([1.0, 3.0, 3.0, 2.0, np.nan, 1.0, np.nan])), np.array([[3, 3, 4], [0, 5, 5]]),
+    ),
     "cumsum_dtype": (lambda m, x: x.cumsum(0, dtype=m.float32), np.array([1, 2])),
     "sort_bool": (lambda m, x: x.long().sort().values, np.array([True, False, True])),
     "median_int": (lambda m, x: (x.median(), x.median(0)), np.array([[5, 1], [3, 9], [4, 2], [0, 7]])),
@@ -133,6 +139,34 @@ def test_nothing_has_no_extremes() -> None:
         with pytest.raises(SamaraError):
             wrong()
     assert x.amax(1).shape == (0,)
+
+
+def test_running_extremes_take_the_last_of_equal_ones() -> None:
+    x = samara.tensor([1.0, 3.0, 3.0, 2.0, float("nan"), 1.0])  # PyTorch gives these indices
+    assert x.cummax(0).indices.tolist() == [0, 1, 2, 2, 4, 4]
+    assert x.cummin(0).indices.tolist() == [0, 0, 0, 0, 4, 4]
+    assert samara.zeros(0, 3).cummax(0).values.shape == (0, 3)
+    y = samara.tensor([3.0, 1.0, 3.0], requires_grad=True)
+    y.cummax(0).values.sum().backward()
+    assert checks.grad_of(y).tolist() == [2, 0, 1]
+
+
+def test_running_extremes_export(tmp_path: Path) -> None:
+    def both(m: Any, x: Any, n: Any, tied: Any) -> Any:
+        return *x.cummax(1), *x.cummin(0), *n.cummax(0), *tied.cummin(1), *tied.cummax(1)
+
+    nan = np.array([[1.0, np.nan, 2.0, 2.0, 0.0]])
+    ties = np.array([[2.0, 3.0, 1.0, 3.0, 1.0, 1.0, 3.0]])
+    numbers = np.array([5, 5, 2, 7, 7, 7, 3])
+    parity.exported("runs", {"runs": (both, (3, 7), numbers, ties)}, tmp_path)
+    program = samara.trace(lambda x: x.cummax(1), samara.zeros(1, 5))
+    found = program.run({"x": nan.astype(np.float32)})
+    np.testing.assert_array_equal(found["indices"], [[0, 1, 1, 1, 1]])
+    np.testing.assert_array_equal(found["values"], [[1, np.nan, np.nan, np.nan, np.nan]])
+    with pytest.raises(
+        UnsupportedError, match=r"test_reduce.py:\d+: cummin along a dimension of sym"
+    ):
+        samara.trace(lambda x: x.cummin(0), samara.zeros(4), dynamic={"x": {0: "n"}})
 
 
 def test_counts_are_checked() -> None:

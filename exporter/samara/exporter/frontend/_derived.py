@@ -164,6 +164,30 @@ class DerivedMethods:
         nothing = as_tensor(np.zeros((size, size), self.dtype))
         return ops.scatter_nd(nothing, as_tensor(np.stack((rows, columns), 1)), self)
 
+    def diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+        """Square matrices with the vectors of the last dimension on a diagonal and zeros elsewhere.
+
+        `offset`: how far that diagonal lies above the main one, below it if negative. dim1, dim2:
+        where the rows and columns of the matrices stand in the result.
+
+        PyTorch: `torch.Tensor.diag_embed`.
+
+        >>> samara.tensor([1, 2]).diag_embed(1).tolist()
+        [[0, 1, 0], [0, 0, 2], [0, 0, 0]]
+        """
+        if self.ndim == 0:
+            raise ShapeError("diag_embed needs at least one dimension, got a scalar")
+        rows, columns = axis_of(self, dim1, 1), axis_of(self, dim2, 1)
+        if rows == columns:
+            raise ShapeError(f"diag_embed needs two dimensions, got {dim1} and {dim2}")
+        size = int(self.shape[-1]) + abs(offset)
+        before = (0,) * (self.ndim - 1)
+        pads = (*before, max(-offset, 0), *before, max(offset, 0))
+        x = ops.pad(self, pads=pads) if offset else self
+        on = as_tensor(np.eye(size, k=offset, dtype=bool))
+        out = ops.where(on, x.unsqueeze(-1), False if x.dtype.kind == "b" else 0)
+        return out.movedim((-2, -1), (rows, columns))
+
     def trace(self: Any) -> Tensor:
         """The sum of the diagonal of a matrix."""
         return self.diagonal().sum()

@@ -7,9 +7,18 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+import numpy as np
+
 from samara.exporter import ops
 from samara.exporter.frontend import dtypes
-from samara.exporter.frontend.operands import axes_of, axis_of, cast, floating, is_tensor
+from samara.exporter.frontend.operands import (
+    as_tensor,
+    axes_of,
+    axis_of,
+    cast,
+    floating,
+    is_tensor,
+)
 from samara.exporter.ops.autodiff import beside
 from samara.exporter.types import DType
 from samara.pybridge.errors import ShapeError, UnsupportedError
@@ -210,6 +219,23 @@ class ReduceMethods:
         x = x if x.dtype.kind == "f" or dtype is not None else cast(x, dtypes.int64)
         return _lined(lambda v: ops.cumsum(v, axis=axis_of(v, dim)), x)
 
+    def cummax(self: Any, dim: int) -> ValuesIndices:
+        """The largest element so far along `dim`, and its index: the last one of equal elements, and of
+        NaN, which counts as the largest. The gradient goes to that element. It exports if the size of
+        `dim` is fixed, otherwise UnsupportedError.
+
+        PyTorch: `torch.Tensor.cummax`.
+
+        >>> values, indices = samara.tensor([1.0, 3.0, 2.0]).cummax(0)
+        >>> values.tolist(), indices.tolist()
+        ([1.0, 3.0, 3.0], [0, 1, 1])
+        """
+        return _lined(lambda v: _running(v, axis_of(v, dim), largest=True), self)
+
+    def cummin(self: Any, dim: int) -> ValuesIndices:
+        """The smallest element so far along `dim`, and its index, as `cummax`."""
+        return _lined(lambda v: _running(v, axis_of(v, dim), largest=False), self)
+
     def topk(
         self: Any, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True
     ) -> ValuesIndices:
@@ -297,7 +323,54 @@ def _lined(function: Any, x: Any) -> Any:
     if x.ndim:
         return function(x)
     got = function(x.reshape(1))
-    return ValuesIndices(*(t.reshape(()) for t in got)) if type(got) is tuple else got.reshape(())
+    return (
+        ValuesIndices(*(t.reshape(()) for t in got)) if isinstance(got, tuple) else got.reshape(())
+    )
+
+
+def _running(x: Any, axis: int, largest: bool) -> ValuesIndices:
+    """The running extremum of x along an axis, as values and int64 indices."""
+    find = _traced_places if x._symbolic else _places
+    indices = find(x.detach(), axis, largest)
+    return ValuesIndices(x.gather(axis, indices), indices)
+
+
+def _places(x: Any, axis: int, largest: bool) -> Any:
+    """The indices of an eager running extremum."""
+    array = x._data
+    best = (np.maximum if largest else np.minimum).accumulate(array, axis)
+    found = np.equal(array, best) | np.not_equal(array, array)  # NaN differs from itself
+    along = np.arange(array.shape[axis]).reshape(-1, *(1,) * (array.ndim - axis - 1))
+    return as_tensor(np.maximum.accumulate(np.where(found, along, 0), axis))
+
+
+def _traced_places(x: Any, axis: int, largest: bool) -> Any:
+    """The same for a traced tensor, in log2(n) steps.
+
+    After a step, position i knows the extremum of the last 1, 2, 4 … elements up to i. Combining the
+    results of i - step and i doubles that number.
+    """
+    n = x.shape[axis]
+    if not isinstance(n, int):
+        name = "cummax" if largest else "cummin"
+        raise UnsupportedError(
+            f"{name} along a dimension of symbolic size {n} cannot be part of a Program",
+            fix="trace with a fixed size of that dimension",
+        )
+    along = np.arange(n).reshape(-1, *(1,) * (x.ndim - axis - 1))
+    places = as_tensor(along).expand(x.shape)
+    step = 1
+    while step < n:
+        first, late = x.narrow(axis, 0, n - step), x.narrow(axis, step, n - step)
+        keep = ops.le(first, late) if largest else ops.le(late, first)
+        if x.dtype.kind == "f":
+            keep = ops.logical_or(keep, ops.isnan(late))
+        at = ops.where(keep, places.narrow(axis, step, n - step), places.narrow(axis, 0, n - step))
+        places = ops.concat(places.narrow(axis, 0, step), at, axis=axis)
+        late = ops.where(keep, late, first)
+        x = ops.concat(x.narrow(axis, 0, step), late, axis=axis)
+        step *= 2
+    return places
 
 
 def _root(x: Any) -> Any:

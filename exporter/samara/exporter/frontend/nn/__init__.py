@@ -70,6 +70,7 @@ from samara.exporter.frontend.nn.losses import BCEWithLogitsLoss as BCEWithLogit
 from samara.exporter.frontend.nn.losses import CosineEmbeddingLoss as CosineEmbeddingLoss
 from samara.exporter.frontend.nn.losses import CosineSimilarity as CosineSimilarity
 from samara.exporter.frontend.nn.losses import CrossEntropyLoss as CrossEntropyLoss
+from samara.exporter.frontend.nn.losses import CTCLoss as CTCLoss
 from samara.exporter.frontend.nn.losses import GaussianNLLLoss as GaussianNLLLoss
 from samara.exporter.frontend.nn.losses import HingeEmbeddingLoss as HingeEmbeddingLoss
 from samara.exporter.frontend.nn.losses import HuberLoss as HuberLoss
@@ -168,6 +169,7 @@ __all__ = [
     "BatchNorm2d",
     "BatchNorm3d",
     "Bilinear",
+    "CTCLoss",
     "CircularPad1d",
     "CircularPad2d",
     "CircularPad3d",

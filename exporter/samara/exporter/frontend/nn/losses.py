@@ -50,6 +50,25 @@ class CrossEntropyLoss(_Loss):
         return F.cross_entropy(input, target, weight=self.weight, **self.settings)
 
 
+class CTCLoss(_Loss):
+    """`functional.ctc_loss`.
+
+    >>> scores = samara.zeros(2, 1, 3).log_softmax(2)
+    >>> round(nn.CTCLoss()(scores, samara.tensor([[1]]), [2], [1]).exp().item(), 4)
+    3.0
+    """
+
+    def __init__(
+        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+    ) -> None:
+        super().__init__(blank=blank, reduction=reduction, zero_infinity=zero_infinity)
+
+    def forward(
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
+    ) -> Tensor:
+        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, **self.settings)
+
+
 class NLLLoss(_Loss):
     """`functional.nll_loss`.
 

@@ -30,9 +30,13 @@ CASES: parity.Cases = {
     "bool_mask": (lambda m, q, k, v, a: attend(m, q, k, v, a), Q, K, V, MASK),
     "float_mask": (lambda m, q, k, v, a: attend(m, q, k, v, a), Q, K, V, (3, 5)),
     "float_mask_heads": (lambda m, q, k, v, a: attend(m, q, k, v, a), Q, K, V, (2, 1, 3, 5)),
+    "grouped": (lambda m, q, k, v: attend(m, q, k, v, enable_gqa=True), (2, 4, 3, 4), (2, 2, 5, 4), (2, 1, 5, 6)),
+    "grouped_mask": (
+        lambda m, q, k, v, a: attend(m, q, k, v, a, enable_gqa=True), (4, 3, 4), (2, 5, 4), (2, 5, 6), MASK
+    ),
     "three_dimensions": (attend, (2, 3, 4), (2, 5, 4), (2, 5, 4)),
     "two_dimensions": (attend, (3, 4), (5, 4), (5, 4)),
-}
+}  # fmt: skip
 
 
 test_gradients, test_float32, test_exported, test_as_pytorch = parity.proofs(
@@ -64,3 +68,16 @@ def test_a_second_gradient_is_refused() -> None:
 def test_errors() -> None:
     with pytest.raises(ShapeError, match="must agree"):
         F.scaled_dot_product_attention(samara.zeros(2, 3), samara.zeros(2, 4), samara.zeros(2, 4))
+    q, k = samara.zeros(1, 5, 2, 2), samara.zeros(1, 2, 2, 2)
+    with pytest.raises(ShapeError, match="5 heads of query are no multiple of the 2 heads of key"):
+        F.scaled_dot_product_attention(q, k, k, enable_gqa=True)
+    with pytest.raises(ShapeError, match="enable_gqa needs heads"):
+        F.scaled_dot_product_attention(q, k[0, 0], k, enable_gqa=True)
+
+
+def test_grouped_queries_are_repeated_heads() -> None:
+    q, k, v = samara.randn(2, 6, 3, 4), samara.randn(2, 2, 5, 4), samara.randn(2, 3, 5, 4)
+    found = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+    wide = k.repeat_interleave(3, 1), v.repeat_interleave(2, 1)
+    expected = F.scaled_dot_product_attention(q, *wide, is_causal=True)
+    np.testing.assert_array_equal(found.numpy(), expected.numpy())

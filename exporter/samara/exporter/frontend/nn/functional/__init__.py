@@ -38,6 +38,7 @@ from samara.exporter.frontend.nn.functional.activation import threshold as thres
 from samara.exporter.frontend.nn.functional.attention import (
     scaled_dot_product_attention as scaled_dot_product_attention,
 )
+from samara.exporter.frontend.nn.functional.ctc import ctc_loss as ctc_loss
 from samara.exporter.frontend.nn.functional.linear import bilinear as bilinear
 from samara.exporter.frontend.nn.functional.linear import conv1d as conv1d
 from samara.exporter.frontend.nn.functional.linear import conv2d as conv2d
@@ -151,6 +152,7 @@ __all__ = [
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "dropout1d",
     "dropout2d",

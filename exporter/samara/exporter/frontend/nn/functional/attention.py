@@ -24,12 +24,25 @@ def scaled_dot_product_attention(
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> Tensor:
     """softmax(scale * q kᵀ + mask) v, over query [..., S, D], key [..., T, D], value [..., T, Dv].
 
     A bool mask shows what may be attended to; a float one is added. The scale is 1 / sqrt(D)
     unless stated. Without dropout it runs as one operator (Vaswani et al. 2017, arXiv:1706.03762).
+
+    enable_gqa: heads, the third axis from the end, of key and value are repeated to as many as query
+    has (grouped-query attention, Ainslie et al. 2023, arXiv:2305.13245). ShapeError unless the heads
+    of query are a multiple of them.
+
+    PyTorch: `torch.nn.functional.scaled_dot_product_attention`.
+
+    >>> q, kv = samara.zeros(1, 8, 5, 4), samara.ones(1, 2, 6, 4)
+    >>> nn.functional.scaled_dot_product_attention(q, kv, kv, enable_gqa=True).shape
+    (1, 8, 5, 4)
     """
+    if enable_gqa:
+        key, value = (_repeated_heads(query, t, n) for t, n in ((key, "key"), (value, "value")))
     depth = query.shape[-1]
     factor = 1.0 / math.sqrt(int(depth)) if scale is None else scale
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
@@ -50,6 +63,22 @@ def scaled_dot_product_attention(
     if mask is not None:
         scores = scores + mask
     return dropout(scores.softmax(-1), dropout_p).matmul(value)
+
+
+def _repeated_heads(query: Any, t: Any, name: str) -> Any:
+    """`t` [..., H, T, D] with each of its heads repeated, so that it has the heads of `query`."""
+    if query.ndim < 3 or t.ndim < 3:
+        raise ShapeError(
+            f"enable_gqa needs heads: query {list(query.shape)}, {name} {list(t.shape)}",
+            fix="pass tensors [..., heads, rows, size]",
+        )
+    wanted, heads = int(query.shape[-3]), int(t.shape[-3])
+    if heads == 0 or wanted % heads:
+        raise ShapeError(
+            f"{wanted} heads of query are no multiple of the {heads} heads of {name}",
+            fix="with enable_gqa each head of key and value serves equally many of query",
+        )
+    return t if heads == wanted else t.repeat_interleave(wanted // heads, -3)
 
 
 def _expanded(t: Any, lead: tuple[Any, ...]) -> Any:
