@@ -204,3 +204,27 @@ def test_dynamic_quantize_lstm(direction: str, per_column: bool) -> None:
         "DynamicQuantizeLSTM", inputs, {"hidden_size": h, "direction": direction}, 17,
         (1, 2, 3, 8, 9, 10, 11), outputs=3, domain=MS, atol=2e-2,
     ).check_native()  # fmt: skip
+
+
+@pytest.mark.parametrize(("apart", "kind"), [(False, DType.QS8), (True, DType.F32)])
+def test_weights_of_dynamic_quantize_lstm_stay_integers(apart: bool, kind: DType) -> None:
+    """If both directions have the same scales; the operator has one scale for each row of the gates."""
+    rng = np.random.default_rng(6)
+    scale = np.tile(rng.uniform(0.003, 0.006, 16).astype(np.float32), (2, 1))
+    scale[1] *= 1 + apart
+    zero = np.full(scale.shape, 128, np.uint8)
+    weights = [rng.integers(1, 256, (2, size, 16)).astype(np.uint8) for size in (5, 4)]
+    inputs: list[Array | None] = [
+        rng.standard_normal((6, 2, 5)).astype(np.float32), *weights, None,
+        None, None, None, None, scale, zero, scale, zero,
+    ]  # fmt: skip
+    case = Case(
+        "DynamicQuantizeLSTM", inputs, {"hidden_size": 4, "direction": "bidirectional"}, 17,
+        (1, 2, 8, 9, 10, 11), outputs=3, domain=MS, atol=2e-2,
+    )  # fmt: skip
+    (node,) = [n for n in import_onnx(case.model()).main.nodes if n.op.name == "lstm"]
+    assert {v.type.dtype for v in node.inputs[1:3] if v is not None} == {kind}
+    want = [w.astype(np.float32) - 128 for w in weights]
+    got = node.inputs[1]
+    if not apart and got is not None and got.constant is not None:
+        assert np.array_equal(got.constant, want[0].transpose(0, 2, 1))

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from samara.exporter.importers.onnx.context import NodeContext
 from samara.exporter.importers.onnx.handlers.affine import dequantized, quantized
 from samara.exporter.importers.onnx.handlers.layout import channels_first, channels_last
@@ -16,6 +18,7 @@ from samara.exporter.importers.onnx.handlers.pooling import average_pool_of, glo
 from samara.exporter.importers.onnx.handlers.quantize import MICROSOFT
 from samara.exporter.importers.onnx.registry import find_handler, onnx_op
 from samara.exporter.ir.program import Value
+from samara.exporter.types import DType, Quant
 
 Real = Callable[[NodeContext, Value], Value]
 
@@ -87,22 +90,47 @@ def qlinear_unary(n: NodeContext) -> Any:
     return _result(n, _UNARY[n.op_type](n.inner, _operand(n, 0)), 3)
 
 
-class _FloatWeights(NodeContext):
-    """DynamicQuantizeLSTM as LSTM: its weights [D, I, 4 * H] are dequantized and transposed."""
+class _Weights(NodeContext):
+    """DynamicQuantizeLSTM as LSTM: its weights [D, I, 4 * H] are transposed, and stay integers if the operator can
+    take both so; else they are dequantized.
+    """
 
     @property
     def opset(self) -> int:
         return self.scope.opset("")
 
     def value(self, index: int) -> Value:
-        found = super().value(index)
         if index not in (1, 2):
-            return found
+            return super().value(index)
+        stored = [self._integers(i) for i in (1, 2)]
+        if all(pair is not None for pair in stored):
+            pair = stored[index - 1]
+            assert pair is not None
+            return self.const(pair[0], DType.QS8, pair[1])
         scale, zero = (self._spread(2 * index + 6 + i) for i in (0, 1))
         assert scale is not None
-        real = dequantized(self.inner, found, scale, zero)
+        real = dequantized(self.inner, super().value(index), scale, zero)
         turned: Value = self.emit("transpose", real, perm=(0, 2, 1))
         return turned
+
+    def _integers(self, index: int) -> tuple[np.ndarray[Any, Any], Quant] | None:
+        """Weights [D, 4 * H, I] with zero points of 0; None where the operator has no form for them."""
+        data, scale, zero = (self.constant(i) for i in (index, 2 * index + 6, 2 * index + 7))
+        usual = self.attr("activations") is None
+        if data is None or scale is None or data.ndim != 3 or not usual:
+            return None
+        count = len(data)
+        if scale.size % count or (zero is not None and zero.size != scale.size):
+            return None
+        steps = data.astype(np.int32)
+        if zero is not None:
+            steps -= zero.astype(np.int32).reshape(count, 1, -1)
+        rows = scale.reshape(count, -1)
+        if steps.size == 0 or np.abs(steps).max() > 127 or (rows != rows[0]).any():
+            return None
+        scales = tuple(map(float, rows[0]))
+        quant = Quant(scales, (0,) * len(scales), 1 if len(scales) > 1 else None)
+        return steps.transpose(0, 2, 1).astype(np.int8), quant
 
     def _spread(self, index: int) -> Value | None:
         """Parameters per direction [D] or per column [D, 4 * H], in a shape that broadcasts."""
@@ -115,10 +143,12 @@ class _FloatWeights(NodeContext):
 
 @onnx_op("DynamicQuantizeLSTM", domain=MICROSOFT)
 def dynamic_quantize_lstm(n: NodeContext) -> Any:
-    """Computed in float32; onnxruntime also rounds the input and the state to 8 bits in each step."""
+    """With integer weights the operator rounds the rows of the input and the state to 8 bits in each step, as
+    onnxruntime rounds them whole. Dequantized weights are computed with in float32.
+    """
     lstm = find_handler("", "LSTM")
     assert lstm is not None
-    return lstm(_FloatWeights(n.scope, n.node))
+    return lstm(_Weights(n.scope, n.node))
 
 
 @onnx_op("QLinearConcat", domain=MICROSOFT)
