@@ -39,6 +39,8 @@ WALL_SECONDS: Final = 300.0
 MEMORY_BYTES: Final = 2 << 30
 # More places than this in one run say nothing new.
 MOST_FINDINGS: Final = 20
+# A pipe holds the findings of a worker until it ends.
+_MOST_TEXT: Final = 2000
 
 _WORDS: Final = (0, 1, 2, 4, 7, 8, 127, 128, 255, 256, 65535, 2**31 - 1, 2**31, 2**32 - 1)
 _BYTES: Final = b"\x00\x01\x02\x08\x0a\x12\x7f\x80\xff.({}[]\":,0-9e\\\x93\x8b\x8a\x96\x8e\x94tRbQq"
@@ -306,7 +308,7 @@ def _serve(reader: Reader, seed: int, first: int, end: int, shared: Any, sink: A
             place = _place(error)
             if place not in said:
                 said.add(place)
-                sink.send(Finding(index, place, traceback.format_exc()))
+                sink.send(Finding(index, place, traceback.format_exc()[-_MOST_TEXT:]))
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
     shared[0] = end
