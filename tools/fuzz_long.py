@@ -35,7 +35,10 @@ AIMS: Final[Mapping[tuple[str, ...], int]] = {
 }
 _ANY_NUMBER: Final = 10**15
 
-TOTALS: Final = ("<!-- Totals of fuzzing, by tools/fuzz_long.py. -->", "<!-- End of the totals. -->")
+TOTALS: Final = (
+    "<!-- Totals of fuzzing, by tools/fuzz_long.py. -->",
+    "<!-- End of the totals. -->",
+)
 RUNS: Final = ("<!-- Runs of fuzzing, by tools/fuzz_long.py. -->", "<!-- End of the runs. -->")
 _TOTALS_HEAD: Final = "| target | runs | executions | aim |\n|---|---|---|---|\n"
 _RUNS_HEAD: Final = (
@@ -88,7 +91,9 @@ def totals(runs: Sequence[Run]) -> str:
     made = _TOTALS_HEAD
     for names, aim in AIMS.items():
         for name in names:
-            made += _total(name, [r for r in runs if r.target == name], aim if len(names) == 1 else 0)
+            made += _total(
+                name, [r for r in runs if r.target == name], aim if len(names) == 1 else 0
+            )
         if len(names) > 1:
             made += _total(", ".join(names), [r for r in runs if r.target in names], aim)
     return made
@@ -146,8 +151,12 @@ def _run_python(target: str, args: argparse.Namespace, seed: int) -> tuple[int, 
 def version() -> str:
     """The version and the commit of the checkout; a + stands for sources that are not committed."""
     git = ["git", "-C", str(ROOT)]
-    commit = subprocess.run([*git, "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True)
-    changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", ":!docs"], check=False).returncode
+    commit = subprocess.run(
+        [*git, "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True
+    )
+    changed = subprocess.run(
+        [*git, "diff", "--quiet", "HEAD", "--", ":!docs"], check=False
+    ).returncode
     return f"{samara.__version__} {commit.stdout.strip()}{'+' if changed else ''}"
 
 

@@ -12,7 +12,6 @@ import contextlib
 import gc
 import io
 import multiprocessing
-import os
 import random
 import resource
 import signal
@@ -43,7 +42,7 @@ MOST_FINDINGS: Final = 20
 _MOST_TEXT: Final = 2000
 
 _WORDS: Final = (0, 1, 2, 4, 7, 8, 127, 128, 255, 256, 65535, 2**31 - 1, 2**31, 2**32 - 1)
-_BYTES: Final = b"\x00\x01\x02\x08\x0a\x12\x7f\x80\xff.({}[]\":,0-9e\\\x93\x8b\x8a\x96\x8e\x94tRbQq"
+_BYTES: Final = b'\x00\x01\x02\x08\x0a\x12\x7f\x80\xff.({}[]":,0-9e\\\x93\x8b\x8a\x96\x8e\x94tRbQq'
 
 
 @dataclass(frozen=True)
@@ -200,7 +199,7 @@ def _tflite() -> Reader:
 
     from samara import import_tflite
 
-    first = {e.op: e for e in reversed(suite().values())}
+    first = {e.op: e for e in reversed(list(suite().values()))}
     files = [e.make(np.random.default_rng(0)).model() for e in first.values()]
     files = [small_tflite(), *(f for f in files if len(f) <= 1500)]
 
@@ -230,7 +229,7 @@ def _pt() -> Reader:
 def _safetensors() -> Reader:
     from samara.exporter.frontend.tensor_file import write_tensors
 
-    arrays = {
+    arrays: dict[str, np.ndarray[Any, Any]] = {
         "fc.weight": np.arange(6, dtype=np.float32).reshape(2, 3),
         "fc.bias": np.ones(2, np.float64),
         "flags": np.array([True, False]),
@@ -304,7 +303,7 @@ def _serve(reader: Reader, seed: int, first: int, end: int, shared: Any, sink: A
             shared[1] += 1
         except SamaraError:
             pass
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  (any of them is a finding)
             place = _place(error)
             if place not in said:
                 said.add(place)

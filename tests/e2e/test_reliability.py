@@ -57,7 +57,7 @@ def program(
 
     def run(mode: str, *arguments: float) -> Any:
         library = str(Path(library_path()).resolve())
-        command = [built, mode, library, model, *map(str, arguments)]
+        command = [str(built), mode, library, str(model), *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)

@@ -17,7 +17,10 @@ ROW = Run("2026-01-02", "1.0 abcdef12", "open", "tools/fuzz_long.py --seed 4", 4
 def test_rows_and_totals() -> None:
     page = with_run(with_run(EMPTY, ROW), Run(*(ROW.date, "1.0", "state", "c", 2, 10, 1)))
     assert runs_of(page)[0] == ROW
-    assert "| 2026-01-02 | 1.0 abcdef12 | open | `tools/fuzz_long.py --seed 4` | 4 | 1,234,567 | 0 |" in page
+    assert (
+        "| 2026-01-02 | 1.0 abcdef12 | open | `tools/fuzz_long.py --seed 4` | 4 | 1,234,567 | 0 |"
+        in page
+    )
     assert "| open | 1 | 1,234,567 |  |" in page
     assert "| open, run, state | 2 | 1,234,577 | 100,000,000 |" in page
     assert with_run(page) == page

@@ -84,7 +84,9 @@ def _on_third(then: Callable[[bytes], object]) -> Reader:
         (_waits, "no answer in 0.3 s"),
     ],
 )
-def test_what_is_found(then: Any, what: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_what_is_found(
+    then: Any, what: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(fuzz_readers, "CPU_SECONDS", 0.2)
     monkeypatch.setattr(fuzz_readers, "WALL_SECONDS", 0.3)
     outcome = search(_on_third(then), 1, 5, 60)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import onnx
 from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-untyped]
 from google.protobuf.message import Message  # type: ignore[import-untyped]
@@ -33,11 +35,11 @@ def _check(message: Message, where: str) -> None:
                     _check(each, f"{where}.{field.name}[{i}]")
 
 
-def _fields(message: Message) -> list[tuple[FieldDescriptor, object]]:
+def _fields(message: Message) -> list[tuple[FieldDescriptor, Any]]:
     """The fields that are set. Those of a tensor's data would be copied, so a tensor gives its texts alone."""
     if isinstance(message, onnx.TensorProto):
         texts = ("name", "external_data")
         names = message.DESCRIPTOR.fields_by_name
         return [(names[t], getattr(message, t)) for t in texts]
-    fields: list[tuple[FieldDescriptor, object]] = message.ListFields()
+    fields: list[tuple[FieldDescriptor, Any]] = message.ListFields()
     return fields
