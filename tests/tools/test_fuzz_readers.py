@@ -88,7 +88,7 @@ def test_what_is_found(
     then: Any, what: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(fuzz_readers, "CPU_SECONDS", 0.2)
-    monkeypatch.setattr(fuzz_readers, "WALL_SECONDS", 0.3)
+    monkeypatch.setattr(fuzz_readers, "WALL_SECONDS", 0.3 if then is _waits else 30.0)
     outcome = search(_on_third(then), 1, 5, 60)
     assert outcome.executions == 5
     assert [f.index for f in outcome.findings] == ([2] if what else [])
