@@ -19,7 +19,7 @@ BRIDGE_LIBRARY := pybridge/samara/pybridge/$(LIBRARY_NAME)
 C_FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' '*.hpp')
 
 .PHONY: help setup build library test demo ctest unity pytest check fmt lint types gen size \
-        asan tsan fuzz bits bench bench-ops bench-train onnx-score tflite-score docs extended new-op test-op clean
+        asan tsan fuzz fuzz-long bits bench bench-ops bench-train onnx-score tflite-score docs extended new-op test-op clean
 
 help:  ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -122,6 +122,11 @@ fuzz: $(STAMP)  ## Every fuzz target for FUZZ_SECONDS (clang)
 	cd runtime_c && cmake --preset fuzz --log-level=WARNING
 	cmake --build build/fuzz --parallel $(JOBS)
 	$(BIN)/python tools/fuzz.py --build build/fuzz --seconds $(FUZZ_SECONDS)
+
+fuzz-long: library  ## Readers in C and Python for long, into docs/reference/reliability.md: make fuzz-long FUZZ_ARGS="--help"
+	cd runtime_c && cmake --preset fuzz --log-level=WARNING
+	cmake --build build/fuzz --parallel $(JOBS)
+	$(BIN)/python tools/fuzz_long.py --build build/fuzz $(FUZZ_ARGS)
 
 bench: build  ## Side by side with the peers, which it installs in build/bench: make bench BENCH_ARGS="--help"
 	cd runtime_c && cmake --preset release --log-level=WARNING

@@ -14,8 +14,13 @@ ROOT = Path(__file__).resolve().parent.parent
 FUZZ = ROOT / "runtime_c" / "fuzz"
 
 
-def search(build: Path, source: Path, seconds: int) -> tuple[str, bool, str]:
-    """The target's name, whether it found nothing, and the last output of libFuzzer."""
+def search(
+    build: Path, source: Path, seconds: int, *, runs: int = -1, seed: int = 0
+) -> tuple[str, bool, str]:
+    """The target's name, whether it found nothing, and the last output of libFuzzer.
+
+    runs: the most executions, -1 for any number. seed: 0 for one of the time.
+    """
     subject = source.stem.removesuffix("_fuzz")
     found = build / "found" / subject
     found.mkdir(parents=True, exist_ok=True)
@@ -24,6 +29,8 @@ def search(build: Path, source: Path, seconds: int) -> tuple[str, bool, str]:
         str(found),
         str(FUZZ / "corpus" / subject),
         f"-max_total_time={seconds}",
+        f"-runs={runs}",
+        f"-seed={seed}",
         f"-artifact_prefix={found.parent}/{subject}-",
         "-rss_limit_mb=4096",
         "-timeout=20",

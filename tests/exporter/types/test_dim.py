@@ -17,6 +17,7 @@ from samara.exporter.types import (
     ShapeError,
     Sym,
     Tri,
+    UnsupportedError,
     as_dim,
     compare,
     deq,
@@ -44,6 +45,14 @@ def test_equal_polynomials_are_equal_objects() -> None:
     assert 5 - n == -(n - 5)
     assert 7 // as_dim(2) == 3
     assert 7 % as_dim(4) == 3
+
+
+def test_products_whose_terms_double_end() -> None:
+    product, last = Dim.const(1), (n + 1) * (h + 1)
+    for k in range(9):
+        product = product * (sym(f"a{k}") + 1)
+    with pytest.raises(UnsupportedError, match="512 times 4 terms, more than 1024"):
+        product * last
 
 
 def test_text_reads_like_arithmetic() -> None:

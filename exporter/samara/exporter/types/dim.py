@@ -32,10 +32,14 @@ from samara.exporter.types.dim_atoms import (
     mono_mul,
     single,
 )
-from samara.exporter.types.errors import ShapeError
+from samara.exporter.types.errors import ShapeError, UnsupportedError
 from samara.exporter.types.interval import Interval
 
 __all__ = ["Dim", "DimLike", "Substitution", "Tri", "as_dim", "build", "sym"]
+
+
+# A file can ask for products of sums whose terms double with every factor. Dims of real models have a few.
+MAX_TERMS: Final = 1024
 
 
 class Tri(enum.Enum):
@@ -120,6 +124,11 @@ class Dim:
             return self.scaled(b.value)
         if self.value is not None:
             return b.scaled(self.value)
+        if len(self.raw) * len(b.raw) > MAX_TERMS:
+            raise UnsupportedError(
+                f"a product of symbolic dims has {len(self.raw)} times {len(b.raw)} terms, more than {MAX_TERMS}",
+                fix="fix some of the symbols to numbers",
+            )
         terms: dict[Monomial, int] = {}
         for mono, coeff in b.raw.items():
             shifted = {mono_mul(mono, m): c for m, c in self.raw.items()}

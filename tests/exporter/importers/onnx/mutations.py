@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -130,7 +131,12 @@ def _strange_attribute(_: ModelProto, graph: GraphProto, rng: Rng) -> None:
 def _other_operator(_: ModelProto, graph: GraphProto, rng: Rng) -> None:
     node = _node(graph, rng)
     if node is not None:
-        node.op_type = _pick(rng, sorted({s.name for s in onnx.defs.get_all_schemas()}))
+        node.op_type = _pick(rng, _operators())
+
+
+@functools.cache
+def _operators() -> list[str]:
+    return sorted({s.name for s in onnx.defs.get_all_schemas()})
 
 
 def _input_shape(_: ModelProto, graph: GraphProto, rng: Rng) -> None:

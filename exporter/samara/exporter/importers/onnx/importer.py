@@ -28,6 +28,7 @@ from samara.exporter.importers.onnx.functions import inlined
 from samara.exporter.importers.onnx.order import sorted_model
 from samara.exporter.importers.onnx.pictures import picture_records
 from samara.exporter.importers.onnx.scope import ImportState, Scope
+from samara.exporter.importers.onnx.texts import check_texts
 from samara.exporter.ir.answer_records import ANSWERS
 from samara.exporter.ir.builder import Builder, ProgramBuilder
 from samara.exporter.ir.freeze import as_constant
@@ -130,9 +131,9 @@ def _load(
 ) -> tuple[onnx.ModelProto, str | None]:
     """The model with sorted nodes and inlined functions, and the folder of its external data if known."""
     if isinstance(src, onnx.ModelProto):
-        return inlined(sorted_model(src)), None
+        return _prepared(src), None
     if isinstance(src, bytes):
-        return inlined(sorted_model(_parse(src, "the given data"))), None
+        return _prepared(_parse(src, "the given data")), None
     if not isinstance(src, (str, os.PathLike)):
         raise ArgumentError(
             f"an ONNX model is a path, the bytes of a file or an onnx.ModelProto, not {kind_of(src)}",
@@ -142,7 +143,12 @@ def _load(
     data = read_bytes(path)
     if path.suffix.lower() not in (".onnx", ".pb"):
         refuse_foreign(path, data[:HEAD_BYTES], "an ONNX model")
-    return inlined(sorted_model(_parse(data, str(path)))), str(path.parent)
+    return _prepared(_parse(data, str(path))), str(path.parent)
+
+
+def _prepared(model: onnx.ModelProto) -> onnx.ModelProto:
+    check_texts(model)
+    return inlined(sorted_model(model))
 
 
 def _fix_of(src: object) -> str:
