@@ -24,6 +24,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from tools.unity import unity_text  # noqa: E402
+
 RUNTIME = ROOT / "runtime_c"
 SYSROOT = "/usr/aarch64-linux-gnu"
 CLANGS = tuple(f"clang-{v}" for v in (21, 20, 19, 18, 17, 16))
@@ -77,8 +80,14 @@ def compile_plain(
     first: Sequence[str] = (),
     last: Sequence[Path] = (),
 ) -> str:
-    """Compile samara-run with one plain compiler command without flags; returns the reason of a failure."""
-    files = files or [*sorted((source / "src").rglob("*.c")), source / "tools" / "samara-run.c"]
+    """Compile samara-run with one plain compiler command without flags; returns the reason of a failure.
+
+    Without `files` the library is one unit, which compiles in a quarter of the time of its files.
+    """
+    if not files:
+        unit = out.with_name(f"{out.name}.c")
+        unit.write_text(unity_text(source), encoding="utf-8")
+        files = [unit, source / "tools" / "samara-run.c"]
     places = (f"-I{source}/include", f"-I{source}/src")
     line = [*compiler, *first, *places, *files, *last, "-lm", "-lpthread", "-o", out]
     done = subprocess.run(list(map(str, line)), capture_output=True, text=True, check=False)

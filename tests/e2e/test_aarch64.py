@@ -21,6 +21,7 @@ from tests.ops.test_tiles import OPERATORS, named
 from tests.ops.tiles import run_cases
 
 import samara
+from samara.exporter.build import build
 from samara.exporter.ops import OpSpec
 
 SYSROOT = "/usr/aarch64-linux-gnu"
@@ -35,20 +36,20 @@ def qemu(need_tool: Tool) -> str:
     return need_tool("qemu", "qemu-aarch64")
 
 
-def configure(repo: Path, build: Path, *options: str) -> Path:
-    """samara-run (and beside it the example `minimal` and op_cases) for aarch64, built in `build`."""
+def configure(repo: Path, folder: Path) -> Path:
+    """samara-run (and beside it the example `minimal` and op_cases) for aarch64, built in `folder`."""
     toolchain = repo / "runtime_c" / "cmake" / "aarch64-linux-gnu.cmake"
     subprocess.run(
-        ["cmake", "-S", repo / "runtime_c", "-B", build, "-G", "Ninja", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}",
-         "-DCMAKE_BUILD_TYPE=Release", *options],
+        ["cmake", "-S", repo / "runtime_c", "-B", folder, "-G", "Ninja", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}",
+         "-DCMAKE_BUILD_TYPE=Release"],
         check=True, capture_output=True,
     )  # fmt: skip
     subprocess.run(
-        ["cmake", "--build", build, "--target", "samara-run", "minimal", "op_cases"],
+        ["cmake", "--build", folder, "--target", "samara-run", "minimal", "op_cases"],
         check=True,
         capture_output=True,
     )
-    return build / "samara-run"
+    return folder / "samara-run"
 
 
 @pytest.fixture(scope="module")
@@ -125,11 +126,12 @@ def test_neon_takes_a_fifth_of_the_instructions(
     subprocess.run(
         [cc, "-shared", "-fPIC", "-o", counter, repo / "tools" / "qemu_count.c"], check=True
     )
-    scalar = configure(
-        repo, tmp_path / "scalar", "-DCMAKE_C_FLAGS=-fno-tree-vectorize -fno-tree-slp-vectorize"
-    )
     file = tmp_path / "mobilenet.samara"
     samara.export(samara.import_onnx(mobilenet(96)), file, check=False)
+    compiler = "aarch64-linux-gnu-gcc -fno-tree-vectorize -fno-tree-slp-vectorize"
+    out, target = tmp_path / "scalar", "aarch64-linux-gnu"
+    build([file], out=out, target=target, isa=("scalar",), opt="2", cc=compiler)
+    scalar = out / "bin" / "samara-run"
 
     def one_run(binary: Path, isa: str) -> int:
         counts = []

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import re
 import subprocess
 import sys
@@ -19,16 +21,23 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def outcome(repo: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Any], str]:
-    """The results of all cases, and the page made of them."""
-    folder = tmp_path_factory.mktemp("score")
+    """The results of all cases, and the page made of them, once for all processes."""
+    base = tmp_path_factory.getbasetemp()
+    # Processes of pytest-xdist have folders side by side.
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "onnx_suite"
+    folder.mkdir(exist_ok=True)
     command = [sys.executable, "-W", "ignore", str(repo / "tools" / "onnx_score.py"), "--jobs", "2"]
     files = {"--json": folder / "score.json", "--page": folder / "page.md"}
-    subprocess.run(
-        [*command, *(str(part) for pair in files.items() for part in pair)],
-        check=True,
-        capture_output=True,
-        timeout=900,
-    )
+    with open(folder / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").exists():
+            subprocess.run(
+                [*command, *(str(part) for pair in files.items() for part in pair)],
+                check=True,
+                capture_output=True,
+                timeout=900,
+            )
+            (folder / "done").touch()
     return json.loads(files["--json"].read_text()), files["--page"].read_text(encoding="utf-8")
 
 

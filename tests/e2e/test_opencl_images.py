@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,27 +54,43 @@ def images(as_gpu: Kernels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return tmp_path / "images.txt"
 
 
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[str]]:
+    """A folder of caches with verdicts, and those that are there."""
+    return tmp_path_factory.mktemp("verdicts"), set()
+
+
 @pytest.fixture
-def verdict(images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+def verdict(
+    known: tuple[Path, set[str]], images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], Path]:
     """`verdict("buffers")`: a folder for the cache in which that is known to be faster. A verdict is a
-    matter of time, so one that other programs have disturbed is found out again.
+    matter of time, so one that other programs have disturbed is found out again. It is found once for
+    all tests with as many units, each of which gets a copy.
     """
 
-    def make(faster: str) -> Path:
-        for attempt in range(12):
-            folder = tmp_path / f"{faster}{attempt}"
+    def find(faster: str, kept: Path) -> None:
+        for _ in range(12):
             monkeypatch.setenv("GPU_SLOW", "images" if faster == "buffers" else "buffers")
-            _run("matmul_f32", folder)
+            _run("matmul_f32", kept)
             monkeypatch.delenv("GPU_SLOW")
             images.unlink(missing_ok=True)
-            _run("matmul_f32", folder)
-            found = "images" if _texels(images) else "buffers"
-            images.unlink(missing_ok=True)
-            if found == faster:
-                return folder
+            _run("matmul_f32", kept)
+            if faster == ("images" if _texels(images) else "buffers"):
+                return
+            shutil.rmtree(kept)
         pytest.fail(
             f"{faster} never were the faster way, although the others take ten times as long"
         )
+
+    def make(faster: str) -> Path:
+        name = f"{faster}-{os.environ.get('GPU_UNITS', 'all')}"
+        kept, folder = known[0] / name, tmp_path / faster
+        if name not in known[1]:
+            find(faster, kept)
+            known[1].add(name)
+        images.unlink(missing_ok=True)
+        return shutil.copytree(kept, folder)
 
     return make
 

@@ -300,8 +300,10 @@ EXPORT smr_cl_program_id CALL clCreateProgramWithSource(smr_cl_context context, 
   if (controls.source != NULL) controls.source(texts[0], sizes[0]);
   const char *refused = controls.refused != NULL ? controls.refused : "#error";
   const size_t length = strlen(refused);
-  for (size_t i = 0; i + length <= sizes[0]; i++) {
-    if (memcmp(texts[0] + i, refused, length) == 0) made->broken = true;
+  const char *at = texts[0], *end = at + sizes[0];
+  while (!made->broken && (at = memchr(at, refused[0], (size_t)(end - at))) != NULL) {
+    made->broken = (size_t)(end - at) >= length && memcmp(at, refused, length) == 0;
+    at++;
   }
   return (smr_cl_program_id)(void *)made;
 }

@@ -26,10 +26,10 @@ static const struct {
 enum { REFERENCE_FUSED = sizeof reference_fused / sizeof *reference_fused };
 
 int smr_reference_fused(const char *name) {
-  char known[SMR_CL_STEP_NAME];
+  static char known[REFERENCE_FUSED][SMR_CL_STEP_NAME];
   for (int i = 0; i < REFERENCE_FUSED; i++) {
-    smr_cl_step_name(reference_fused[i].text, known);
-    if (strcmp(known, name) == 0) return i;
+    if (known[i][0] == '\0') smr_cl_step_name(reference_fused[i].text, known[i]);
+    if (strcmp(known[i], name) == 0) return i;
   }
   return -1;
 }
@@ -148,15 +148,18 @@ void smr_reference_launch_fused(const struct smr_cl_launch *launch, int fused) {
 
 void smr_reference_expect(const char *source, size_t size) {
   static const char begin[] = "#define NAME ", kernel[] = "KERNEL(NAME)";
-  for (size_t i = 0; i + sizeof begin + SMR_CL_STEP_NAME < size; i++) {
-    if (memcmp(source + i, begin, sizeof begin - 1) != 0) continue;
+  const char *end = source + size, *found = source;
+  while ((found = memchr(found, begin[0], (size_t)(end - found))) != NULL) {
+    if ((size_t)(end - found) <= sizeof begin + SMR_CL_STEP_NAME) break;
+    const char *line = found++;
+    if (memcmp(line, begin, sizeof begin - 1) != 0) continue;
     char name[SMR_CL_STEP_NAME];
-    const char *at = source + i + strlen(begin);
+    const char *at = line + strlen(begin);
     (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, "\n"), at);
     const char *body = strstr(at, kernel);
     if (strncmp(name, "fused_", 6) == 0 && body != NULL && smr_reference_fused(name) < 0)
       fprintf(stderr, "reference_fused.inc: FUSED(%d, %.*s)\n", REFERENCE_FUSED,
-              (int)(source + size - (body + strlen(kernel))), body + strlen(kernel));
+              (int)(end - (body + strlen(kernel))), body + strlen(kernel));
   }
 }
 
