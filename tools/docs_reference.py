@@ -77,7 +77,7 @@ PAGES: Final = {
 }
 MODULES: Final = {
     "nn": ("nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn"),
-    "optim": ("optim", "optim.lr_scheduler"),
+    "optim": ("optim", "optim.lr_scheduler", "optim.swa_utils"),
     "autograd": ("autograd",),
     "linalg": ("linalg",),
     "data": ("data", "data.transforms", "multiprocessing"),
