@@ -24,6 +24,8 @@ SUBMODULES = (
         "autograd",
         "data",
         "data.transforms",
+        "distributions",
+        "fft",
         "linalg",
         "memory",
         "metrics",
