@@ -130,10 +130,10 @@ class Distribution:
         good = np.asarray(rule(t._data))
         if not good.all():
             at = tuple(int(i) for i in np.argwhere(~good)[0])
+            found = t._data[at].tolist()
             raise ArgumentError(
-                f"{name} of {type(self).__name__} must be {wanted}, got "
-                f"{t._data[at] if good.shape == t._data.shape else t._data[at].tolist()} at "
-                f"{list(at)}",
+                f"{name} of {type(self).__name__} must be {wanted}, got {found}"
+                + (f" at {list(at)}" if at else ""),
                 fix="correct it, or pass validate_args=False",
             )
         return t

@@ -11,7 +11,6 @@ import numpy as np
 from samara.exporter import ops
 from samara.exporter.frontend import creation
 from samara.exporter.frontend.distributions.base import Distribution, one_of
-from samara.exporter.frontend.nn.functional.activation import softplus
 from samara.exporter.frontend.operands import broadcast_shapes
 from samara.exporter.frontend.random import default_generator
 from samara.exporter.frontend.tensor import Tensor, wrap
@@ -21,7 +20,7 @@ from samara.pybridge.errors import ShapeError
 def clamped(probs: Tensor) -> Tensor:
     """Probabilities away from 0 and 1 by the dtype's eps, so that their logarithms are finite."""
     eps = float(np.finfo(probs.dtype).eps)
-    return probs.clamp(eps, 1 - eps)
+    return probs.maximum(eps).minimum(1 - eps)  # bounds of clamp are float32
 
 
 def _unit(p: Any) -> Any:
@@ -77,11 +76,15 @@ class Bernoulli(Distribution):
     def log_prob(self, value: Any) -> Tensor:
         """The logarithm of the probability of `value`."""
         x = self._value(value, lambda x: (x == 0) | (x == 1), "0 or 1").to(self.logits.dtype)
-        return x * self.logits - softplus(self.logits)
+        return self._expected(x)
 
     def entropy(self) -> Tensor:
         """-p log(p) - (1 - p) log(1 - p)."""
-        return softplus(self.logits) - self.probs * self.logits
+        return -self._expected(self.probs)
+
+    def _expected(self, share: Tensor) -> Tensor:
+        """The mean of the logarithms of both probabilities, that of 1 counting by `share`."""
+        return -(share * ops.softplus(-self.logits) + (1.0 - share) * ops.softplus(self.logits))
 
 
 class Categorical(Distribution):
@@ -157,4 +160,4 @@ class Categorical(Distribution):
     def entropy(self) -> Tensor:
         """-sum(p log(p)); a class of probability 0 adds 0."""
         lowest = float(np.finfo(self.logits.dtype).min)
-        return -(self.logits.clamp(min=lowest) * self.probs).sum(-1)
+        return -(self.logits.maximum(lowest) * self.probs).sum(-1)

@@ -9,7 +9,6 @@ from samara.exporter import ops
 from samara.exporter.frontend.distributions.base import Distribution
 from samara.exporter.frontend.distributions.discrete import Bernoulli, Categorical
 from samara.exporter.frontend.distributions.normal import Normal
-from samara.exporter.frontend.nn.functional.activation import softplus
 from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import UnsupportedError
 
@@ -44,8 +43,8 @@ def _normal(p: Normal, q: Normal) -> Tensor:
 
 def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
     """p (log p - log q) + (1 - p) (log(1 - p) - log(1 - q)); a probability of 0 adds 0."""
-    one = p.probs * (softplus(-q.logits) - softplus(-p.logits))
-    zero = (1.0 - p.probs) * (softplus(q.logits) - softplus(p.logits))
+    one = p.probs * (ops.softplus(-q.logits) - ops.softplus(-p.logits))
+    zero = (1.0 - p.probs) * (ops.softplus(q.logits) - ops.softplus(p.logits))
     one = ops.where(q.probs.eq(0.0) & p.probs.gt(0.0), math.inf, one)
     zero = ops.where(q.probs.eq(1.0) & p.probs.lt(1.0), math.inf, zero)
     one = ops.where(p.probs.eq(0.0), 0.0, one)
