@@ -84,6 +84,7 @@ MODULES: Final = {
     "data": ("data", "data.transforms", "multiprocessing"),
     "metrics": ("metrics",),
     "devices": ("memory", "amp", "accelerator", "cuda", "mps", "xpu", "utils.checkpoint"),
+    "tensorboard": ("utils.tensorboard",),
 }
 WHOLE: Final = {"Model", "Session", "SessionPool", "Program", "QuantizedProgram", "Tensor"}
 

@@ -46,7 +46,7 @@ SUBMODULES = (
     "nn.modules.module",
     *("nn.modules.utils", "nn.parallel", "nn.parameter", "utils", "utils.checkpoint"),
     *("utils.data", "utils.data.dataloader", "utils.data.dataset", "utils.data.distributed"),
-    *("utils.data.sampler", "xpu"),
+    *("utils.data.sampler", "utils.tensorboard", "xpu"),
 )
 
 
