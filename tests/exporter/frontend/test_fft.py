@@ -108,4 +108,4 @@ def test_what_is_refused() -> None:
         fft.fft_as_real(x, dim=1)
     for wrong in ({"norm": "both"}, {"n": 2.5}):
         with pytest.raises(ArgumentError):
-            fft.fft_as_real(x, **wrong)  # type: ignore[arg-type]
+            fft.fft_as_real(x, **wrong)

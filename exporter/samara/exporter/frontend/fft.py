@@ -198,7 +198,7 @@ def _two(z: Tensor, s: Any, dim: Any) -> tuple[tuple[int, int], tuple[Any, Any]]
     sizes = (None, None) if s is None else tuple(None if n == -1 else n for n in s)
     if len(axes) != 2 or len(sizes) != 2 or axes[0] == axes[1]:
         raise ShapeError(f"two different axes and two sizes are needed, got dim {dim} and s {s}")
-    return axes, sizes  # type: ignore[return-value]
+    return axes, sizes
 
 
 _POWERS = {"backward": (0.0, 0.0), "ortho": (-0.5, 0.5), "forward": (-1.0, 1.0)}

@@ -103,7 +103,7 @@ def test_what_is_refused() -> None:
     a, b = samara.ones(2, requires_grad=True), samara.ones(2, requires_grad=True)
     for wrong in ({"line_search_fn": "armijo"}, {"lr": -1.0}, {"history_size": 0}):
         with pytest.raises(ArgumentError):
-            optim.LBFGS([a], **wrong)  # type: ignore[arg-type]
+            optim.LBFGS([a], **wrong)
     with pytest.raises(ArgumentError, match="one group"):
         optim.LBFGS([{"params": [a]}, {"params": [b]}])
     optimizer = optim.LBFGS([a])

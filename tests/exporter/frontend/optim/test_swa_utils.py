@@ -17,13 +17,14 @@ from samara.pybridge.errors import ArgumentError
 def models(n: int = 4) -> list[nn.Module]:
     """Models of one shape with other numbers each, buffers included."""
     source = np.random.default_rng(0)
-    made = []
+    made: list[nn.Module] = []
     for i in range(n):
-        model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+        norm = nn.BatchNorm1d(3)
+        model = nn.Sequential(nn.Linear(2, 3), norm)
         for t in (*model.parameters(), *model.buffers()):
             if t.dtype == np.float32:
                 t.detach().copy_(samara.tensor(source.standard_normal(t.shape).astype("f4")))
-        model[1].num_batches_tracked.fill_(10 * i)
+        norm.num_batches_tracked.fill_(10 * i)
         made.append(model)
     return made
 

@@ -45,7 +45,8 @@ def test_values_become_numbers_and_arrays(recorded: None, tmp_path: Path) -> Non
         writer.add_image("x", samara.zeros(3, 2, 2), 1)
         writer.add_text("note", "**text**", 2)
         writer.flush()
-        for wrong in (samara.ones(2), [], np.ones((1, 3))):
+        wrongs: tuple[Any, ...] = (samara.ones(2), [], np.ones((1, 3)))
+        for wrong in wrongs:
             with pytest.raises(ArgumentError, match="the scalar 'loss' has shape"):
                 writer.add_scalar("loss", wrong)
     assert writer.log_dir == writer.get_logdir() == str(tmp_path)

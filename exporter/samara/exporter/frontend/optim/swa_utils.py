@@ -197,7 +197,7 @@ class SWALR(LRScheduler):
             raise ArgumentError(
                 f"anneal_strategy is {anneal_strategy!r}", fix='use "cos" or "linear"'
             )
-        if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
+        if anneal_epochs < 0:
             raise ArgumentError(f"anneal_epochs is {anneal_epochs}", fix="use an integer from 0")
         self.anneal_epochs = anneal_epochs
         self.anneal_strategy = anneal_strategy
