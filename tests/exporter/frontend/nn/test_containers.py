@@ -119,7 +119,8 @@ def test_parameter_dicts_are_dicts_of_parameters() -> None:
             self.w = nn.ParameterDict({"k": samara.ones(2)})
 
         def forward(self, x: samara.Tensor) -> samara.Tensor:
-            return x * self.w["k"]
+            out: samara.Tensor = x * self.w["k"]
+            return out
 
     again = copy.deepcopy(Net())
     again.load_state_dict({"w.k": samara.full((2,), 3.0)})
