@@ -77,12 +77,14 @@ PAGES: Final = {
 }
 MODULES: Final = {
     "nn": ("nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn"),
-    "optim": ("optim", "optim.lr_scheduler"),
+    "optim": ("optim", "optim.lr_scheduler", "optim.swa_utils"),
     "autograd": ("autograd",),
-    "linalg": ("linalg",),
+    "linalg": ("linalg", "fft"),
+    "distributions": ("distributions",),
     "data": ("data", "data.transforms", "multiprocessing"),
     "metrics": ("metrics",),
     "devices": ("memory", "amp", "accelerator", "cuda", "mps", "xpu", "utils.checkpoint"),
+    "tensorboard": ("utils.tensorboard",),
 }
 WHOLE: Final = {"Model", "Session", "SessionPool", "Program", "QuantizedProgram", "Tensor"}
 

@@ -162,8 +162,19 @@ _DTYPES = {
 }
 _NUMBERS = {"e": math.e, "inf": math.inf, "nan": math.nan, "pi": math.pi}
 _MODULES = (
-    *("accelerator", "amp", "autograd", "backends", "cuda", "data", "linalg", "memory", "metrics"),
-    *("mps", "multiprocessing", "nn", "optim", "utils", "xpu"),
+    *("accelerator", "amp", "autograd", "backends", "cuda", "data", "distributions"),
+    *(
+        "fft",
+        "linalg",
+        "memory",
+        "metrics",
+        "mps",
+        "multiprocessing",
+        "nn",
+        "optim",
+        "utils",
+        "xpu",
+    ),
 )
 
 _NAMES = sorted((*_HOME_OF, *_DTYPES, *_NUMBERS, *_MODULES))
@@ -211,6 +222,8 @@ if TYPE_CHECKING:
     from samara import backends as backends
     from samara import cuda as cuda
     from samara import data as data
+    from samara import distributions as distributions
+    from samara import fft as fft
     from samara import linalg as linalg
     from samara import memory as memory
     from samara import metrics as metrics

@@ -24,6 +24,8 @@ SUBMODULES = (
         "autograd",
         "data",
         "data.transforms",
+        "distributions",
+        "fft",
         "linalg",
         "memory",
         "metrics",
@@ -31,12 +33,20 @@ SUBMODULES = (
         "nn",
     ),
     *("nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "onnx_backend", "optim"),
-    *("optim.lr_scheduler", "accelerator", "amp", "backends", "backends.cuda", "backends.cudnn"),
+    *(
+        "optim.lr_scheduler",
+        "optim.swa_utils",
+        "accelerator",
+        "amp",
+        "backends",
+        "backends.cuda",
+        "backends.cudnn",
+    ),
     *("backends.mkldnn", "backends.mps", "cuda", "cuda.amp", "mps", "nn.modules"),
     "nn.modules.module",
     *("nn.modules.utils", "nn.parallel", "nn.parameter", "utils", "utils.checkpoint"),
     *("utils.data", "utils.data.dataloader", "utils.data.dataset", "utils.data.distributed"),
-    *("utils.data.sampler", "xpu"),
+    *("utils.data.sampler", "utils.tensorboard", "xpu"),
 )
 
 

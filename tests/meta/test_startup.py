@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = ("onnx", "onnxruntime", "rich", "scipy", "sklearn", "torch")
+HEAVY = ("onnx", "onnxruntime", "rich", "scipy", "sklearn", "tensorboardX", "torch")
 
 
 def _loaded(repo: Path, statement: str) -> list[str]:

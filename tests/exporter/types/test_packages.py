@@ -21,7 +21,7 @@ from samara.exporter.types import BackendError, UnsupportedError, is_installed, 
 # Import names of packages that `pip install samara-nn` does not install.
 OPTIONAL = {
     *("google", "ml_dtypes", "onnx", "onnxruntime", "onnxscript", "PIL", "safetensors", "scipy"),
-    *("sklearn", "torch", "ziglang"),
+    *("sklearn", "tensorboardX", "torch", "ziglang"),
 }
 
 ONNX = ("UnsupportedError", "reading ONNX models needs onnx and ml_dtypes, which are not installed")
@@ -35,6 +35,11 @@ STATEMENTS = {
         "UnsupportedError",
         "from_torch needs torch, onnxscript and onnx, which are not installed",
         "pip install torch onnxscript onnx",
+    ),
+    "samara.utils.tensorboard.SummaryWriter('runs')": (
+        "UnsupportedError",
+        "SummaryWriter needs tensorboardX, which is not installed",
+        "pip install tensorboardX",
     ),
     "samara.data.digits()": (
         "BackendError",

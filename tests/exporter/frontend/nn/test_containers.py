@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.exporter.frontend import parity
 
 import samara
 from samara import nn
+from samara.pybridge.errors import UnknownNameError
 
 
 def nested(m: Any) -> Any:
@@ -85,3 +88,48 @@ def test_parameter_list() -> None:
     assert len(found) == 2
     assert list(found.state_dict()) == ["0", "1"]
     assert isinstance(found[0], nn.Parameter)
+
+
+def test_parameter_dicts_are_dicts_of_parameters() -> None:
+    own = nn.Parameter(samara.ones(2))
+    held = nn.ParameterDict({"b": own, "a": samara.zeros(3)})
+    held["keys"] = samara.ones(1)  # the name of a method
+    held["note"] = 7
+    assert list(held) == list(held.keys()) == ["b", "a", "keys", "note"]
+    assert list(reversed(held)) == ["note", "keys", "a", "b"]
+    assert held["b"] is own
+    assert isinstance(held["a"], nn.Parameter)
+    assert list(held.state_dict()) == ["b", "a", "keys"]
+    assert len(list(held.parameters())) == 3
+    assert held.setdefault("a", own) is held["a"]
+    assert held.get("none") is None
+    held["b"] = samara.zeros(4)  # keeps its place
+    assert list(held.state_dict()) == list(held)[:3]
+    assert held.pop("keys").tolist() == [1]
+    assert held.copy()["b"] is held["b"]
+    held["a"] = "text"
+    assert list(held.state_dict()) == ["b"]
+    assert "a" in held
+    assert held.fromkeys(["x", "y"], own)["y"] is own
+    assert len({held, held}) == 1
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = nn.ParameterDict({"k": samara.ones(2)})
+
+        def forward(self, x: samara.Tensor) -> samara.Tensor:
+            out: samara.Tensor = x * self.w["k"]
+            return out
+
+    again = copy.deepcopy(Net())
+    again.load_state_dict({"w.k": samara.full((2,), 3.0)})
+    assert samara.trace(again, samara.ones(2)).run({"x": np.ones(2, np.float32)})[
+        "output"
+    ].tolist() == [3, 3]
+    with pytest.raises(KeyError):
+        held["none"]
+    for wrong in ("a.b", ""):
+        for value in (1, own):
+            with pytest.raises(UnknownNameError):
+                held[wrong] = value

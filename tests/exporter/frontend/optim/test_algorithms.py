@@ -23,6 +23,17 @@ VARIANTS: dict[str, tuple[str, Settings]] = {
     "adam": ("Adam", {}),
     "adam_settings": ("Adam", {"lr": 0.01, "betas": (0.8, 0.95), "eps": 1e-4, "weight_decay": 0.1}),
     "adam_maximize": ("Adam", {"lr": 0.01, "maximize": True}),
+    "adam_amsgrad": ("Adam", {"lr": 0.01, "amsgrad": True, "weight_decay": 0.1}),
+    "adamw_amsgrad": (
+        "AdamW",
+        {"lr": 0.01, "amsgrad": True, "betas": (0.5, 0.9), "maximize": True},
+    ),
+    "adagrad": ("Adagrad", {}),
+    "adagrad_settings": (
+        "Adagrad",
+        {"lr": 0.1, "lr_decay": 0.05, "weight_decay": 0.1, "initial_accumulator_value": 0.2},
+    ),
+    "adagrad_maximize": ("Adagrad", {"lr": 0.1, "maximize": True, "eps": 1e-3}),
     "adamw": ("AdamW", {"lr": 0.01}),
     "adamw_decay": ("AdamW", {"lr": 0.01, "weight_decay": 0.3, "betas": (0.5, 0.9)}),
     "rmsprop": ("RMSprop", {}),
@@ -65,7 +76,8 @@ def adam(p: Any, g: Any, s: Settings, o: Settings, t: int) -> Any:
     p, g = (p * (1 - lr * decay), g) if decoupled else (p, g + decay * p)
     s["m"] = b1 * s.get("m", 0) + (1 - b1) * g
     s["v"] = b2 * s.get("v", 0) + (1 - b2) * g * g
-    m, v = s["m"] / (1 - b1**t), s["v"] / (1 - b2**t)
+    s["top"] = np.maximum(s["v"], s.get("top", 0)) if o.get("amsgrad") else s["v"]
+    m, v = s["m"] / (1 - b1**t), s["top"] / (1 - b2**t)
     return p - lr * m / (np.sqrt(v) + o.get("eps", 1e-8))
 
 
@@ -83,7 +95,15 @@ def rmsprop(p: Any, g: Any, s: Settings, o: Settings, t: int) -> Any:
     return p - o.get("lr", 1e-2) * step
 
 
+def adagrad(p: Any, g: Any, s: Settings, o: Settings, t: int) -> Any:
+    g = (-g if o.get("maximize") else g) + o.get("weight_decay", 0) * p
+    s["sum"] = s.get("sum", o.get("initial_accumulator_value", 0)) + g * g
+    rate = o.get("lr", 1e-2) / (1 + (t - 1) * o.get("lr_decay", 0))
+    return p - rate * g / (np.sqrt(s["sum"]) + o.get("eps", 1e-10))
+
+
 FORMULAS: dict[str, Any] = {
+    "Adagrad": adagrad,
     "SGD": sgd,
     "Adam": adam,
     "AdamW": lambda p, g, s, o, t: adam(p, g, s, {**o, "decoupled": True}, t),
@@ -136,6 +156,8 @@ def test_states_have_the_names_of_pytorch() -> None:
         "sgd": set(),
         "sgd_momentum": {"momentum_buffer"},
         "adam": {"step", "exp_avg", "exp_avg_sq"},
+        "adam_amsgrad": {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
+        "adagrad": {"step", "sum"},
         "rmsprop_centered": {"step", "square_avg", "grad_avg", "momentum_buffer"},
     }.items():
         kind, settings = VARIANTS[name]

@@ -23,6 +23,10 @@ KINDS: dict[str, Any] = {
     ),
     "adam": lambda p, **k: optim.Adam(p, **k),
     "adamw": lambda p, **k: optim.AdamW(p, **k),
+    "amsgrad": lambda p, **k: optim.AdamW(p, **{"amsgrad": True, **k}),
+    "adagrad": lambda p, **k: optim.Adagrad(
+        p, **{"lr": 0.1, "initial_accumulator_value": 0.1, **k}
+    ),
     "rmsprop": lambda p, **k: optim.RMSprop(p, **{"momentum": 0.9, "centered": True, **k}),
 }
 
@@ -222,6 +226,7 @@ def test_wrong_settings() -> None:
         lambda: optim.Adam(given, eps=-1.0),
         lambda: optim.AdamW(given, weight_decay=-0.1),
         lambda: optim.RMSprop(given, alpha=-0.1),
+        lambda: optim.Adagrad(given, lr_decay=-0.1),
         lambda: optim.SGD([]),
         lambda: optim.SGD(given[0]),
         lambda: optim.SGD([given[0] * 2]),
@@ -245,8 +250,11 @@ def test_states_of_other_parameters_are_refused() -> None:
 
 def test_a_state_of_pytorch_loads() -> None:
     torch = pytest.importorskip("torch", reason="PyTorch is compared with where it is installed")
-    for kind in ("SGD", "Adam", "AdamW", "RMSprop"):
-        settings = {"momentum": 0.9, "dampening": 0.5} if kind == "SGD" else {}
+    kinds: dict[str, Any] = {
+        "SGD": {"momentum": 0.9, "dampening": 0.5}, "Adam": {"amsgrad": True}, "AdamW": {},
+        "RMSprop": {}, "Adagrad": {"lr_decay": 0.1},
+    }  # fmt: skip
+    for kind, settings in kinds.items():
         given = params()
         theirs = [torch.from_numpy(p.detach().numpy().copy()).requires_grad_() for p in given]
         other = getattr(torch.optim, kind)(theirs, lr=0.01, **settings)
@@ -265,7 +273,7 @@ def test_a_state_of_pytorch_loads() -> None:
                     k: {n: v.numpy() for n, v in s.items()} for k, s in state["state"].items()
                 }
                 known = {"lr", "momentum", "dampening", "weight_decay", "nesterov", "betas", "eps",
-                         "alpha", "centered", "maximize", "params"}  # fmt: skip
+                         "alpha", "centered", "maximize", "params", "amsgrad", "lr_decay"}  # fmt: skip
                 groups = [{k: v for k, v in g.items() if k in known} for g in state["param_groups"]]
                 own.load_state_dict({"state": arrays, "param_groups": groups})
                 with samara.no_grad():

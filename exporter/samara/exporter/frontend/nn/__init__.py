@@ -45,6 +45,7 @@ from samara.exporter.frontend.nn.cells import LSTMCell as LSTMCell
 from samara.exporter.frontend.nn.cells import RNNCell as RNNCell
 from samara.exporter.frontend.nn.containers import ModuleDict as ModuleDict
 from samara.exporter.frontend.nn.containers import ModuleList as ModuleList
+from samara.exporter.frontend.nn.containers import ParameterDict as ParameterDict
 from samara.exporter.frontend.nn.containers import ParameterList as ParameterList
 from samara.exporter.frontend.nn.containers import Sequential as Sequential
 from samara.exporter.frontend.nn.embeddings import Embedding as Embedding
@@ -232,6 +233,7 @@ __all__ = [
     "PReLU",
     "PairwiseDistance",
     "Parameter",
+    "ParameterDict",
     "ParameterList",
     "PixelShuffle",
     "PixelUnshuffle",

@@ -3,10 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import (
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Mapping,
+    MutableMapping,
+    ValuesView,
+)
 from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, overload
 
-from samara.exporter.frontend.nn.module import Module
+from samara.exporter.frontend.nn.module import Module, check_name
 from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tensor import Tensor
 
@@ -193,3 +201,63 @@ class ParameterList(Module):
 
     def __getitem__(self, index: int) -> Parameter:
         return list(self._parameters.values())[index]  # type: ignore[return-value]
+
+
+class ParameterDict(Module, MutableMapping[str, Any]):
+    """A dict of parameters, with the methods of dict and the order of insertion.
+
+    A plain tensor becomes a Parameter. Other values are kept as they are and are no state. Keys are
+    texts without dots; another key raises UnknownNameError, and a missing one KeyError.
+
+    >>> weights = nn.ParameterDict({"left": samara.zeros(2), "right": samara.ones(3)})
+    >>> list(weights.state_dict()), sum(p.numel() for p in weights.parameters())
+    (['left', 'right'], 5)
+    """
+
+    __eq__ = object.__eq__  # as for every module: the object, not its content
+    __hash__ = object.__hash__
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._values: dict[str, Any] = {}  # None stands for an entry of _parameters
+        if parameters is not None:
+            self.update(parameters)
+
+    def __getitem__(self, key: str) -> Any:
+        if key in self._parameters:
+            return self._parameters[key]
+        return self._values[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if isinstance(value, Tensor):
+            owned = value if isinstance(value, Parameter) else Parameter(value)
+            self.register_parameter(key, owned)
+            self._values[key] = None
+        else:
+            check_name(key)
+            self._parameters.pop(key, None)
+            self._values[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self._values[key]
+        self._parameters.pop(key, None)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._values)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._values
+
+    def copy(self) -> ParameterDict:
+        """Another dict of the same parameters."""
+        return ParameterDict(self)
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """A dict with `default` under each key."""
+        return ParameterDict(dict.fromkeys(keys, default))

@@ -215,13 +215,13 @@ class Module:
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter; None reserves its name."""
-        _plain_name(name)
+        check_name(name)
         _check_kind(name, param, Parameter, "a Parameter")
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but not learned; not in `state_dict` unless `persistent`."""
-        _plain_name(name)
+        check_name(name)
         _check_kind(name, tensor, Tensor, "a Tensor")
         self._forget(name, self._buffers)
         self._buffers[name] = tensor
@@ -230,7 +230,7 @@ class Module:
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Add a sub-module under any name."""
-        _plain_name(name)
+        check_name(name)
         _check_kind(name, module, Module, "a Module")
         self._modules[name] = module
 
@@ -544,7 +544,8 @@ def _array(value: Any) -> Any:
     return value.detach()._data if isinstance(value, Tensor) else np.asarray(value)
 
 
-def _plain_name(name: object) -> None:
+def check_name(name: object) -> None:
+    """Raise UnknownNameError unless a parameter, buffer or module can have this name."""
     if not isinstance(name, str) or not name or "." in name:
         raise UnknownNameError(f"'{name}' cannot be the name of a parameter, buffer or module")
 

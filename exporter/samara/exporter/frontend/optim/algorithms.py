@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter import ops
+from samara.exporter.frontend.optim.adaptive import amsgrad as amsgrad_step
 from samara.exporter.frontend.optim.optimizer import (
     Optimizer,
     Update,
@@ -87,6 +88,9 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """Adaptive moments (Kingma and Ba 2014, arXiv:1412.6980); weight decay is added to g.
 
+    amsgrad: divide by the largest average of squares so far instead of the last one (Reddi, Kale and
+    Kumar 2018). It is kept as `max_exp_avg_sq`.
+
     PyTorch: `torch.optim.Adam`.
 
     >>> w = nn.Parameter(samara.ones(1))
@@ -105,6 +109,7 @@ class Adam(Optimizer):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0.0,
+        amsgrad: bool = False,
         *,
         maximize: bool = False,
         foreach: bool | None = None,
@@ -122,6 +127,7 @@ class Adam(Optimizer):
                 "betas": tuple(betas),
                 "eps": eps,
                 "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
                 "maximize": maximize,
             },
         )
@@ -140,7 +146,13 @@ class Adam(Optimizer):
             "decoupled": self.decoupled,
             "maximize": group["maximize"],
         }
-        return Update(ops.adam, (p, g, m, v, scalar(group["lr"], p), step), attrs, (p, m, v))
+        lr = scalar(group["lr"], p)
+        if not group["amsgrad"]:
+            return Update(ops.adam, (p, g, m, v, lr, step), attrs, (p, m, v))
+        if "max_exp_avg_sq" not in state:
+            state["max_exp_avg_sq"] = zeros(p)
+        top = state["max_exp_avg_sq"]
+        return Update(amsgrad_step, (p, g, m, v, top, lr, step), attrs, (p, m, v, top))
 
 
 class AdamW(Adam):
@@ -164,12 +176,13 @@ class AdamW(Adam):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
+        amsgrad: bool = False,
         *,
         maximize: bool = False,
         foreach: bool | None = None,
         fused: bool | None = None,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, maximize=maximize)
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
 
 
 class RMSprop(Optimizer):

@@ -21,9 +21,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """How one parameter changes: an operator whose results are the new values of `targets`."""
+    """How one parameter changes: an operator whose results are the new values of `targets`.
 
-    op: OpSpec
+    A function of tensors, with the operator's arguments and results, stands for a step without one.
+    """
+
+    op: OpSpec | Callable[..., Sequence[Tensor]]
     inputs: tuple[Tensor | None, ...]
     attrs: Mapping[str, Any]
     targets: tuple[Tensor, ...]
@@ -111,31 +114,32 @@ class Optimizer:
         """One call of the C runtime for all float32 parameters; the operator itself for others."""
         items = []
         for u in updates:
+            op = u.op
             traced = any(t is not None and t._symbolic for t in u.inputs)
             if traced:
                 for target in u.targets:
                     tape.MODE.tracer.declare(target)
-            if traced or not _fits(u):
-                got = u.op(*u.inputs, **u.attrs)
+            if traced or not isinstance(op, OpSpec) or not _fits(u):
+                got = op(*u.inputs, **u.attrs)
                 for target, new in zip(u.targets, got, strict=False):
                     target.copy_(new)
                 continue
             arrays = [None if t is None else t._data for t in u.inputs]
-            items.append((self._prepared(u, arrays), arrays, [t._data for t in u.targets]))
+            items.append((self._prepared(op, u, arrays), arrays, [t._data for t in u.targets]))
             for t in u.targets:
                 t._version[0] += 1
         if items:
             bridge.Batch(items).run()
 
-    def _prepared(self, u: Update, arrays: Sequence[Any]) -> bridge.Prepared:
+    def _prepared(self, op: OpSpec, u: Update, arrays: Sequence[Any]) -> bridge.Prepared:
         key = (
-            u.op,
+            op,
             *u.attrs.items(),
             *(None if a is None else (a.shape, a.strides) for a in arrays),
         )
         found = self._ready.get(key)
         if found is None:
-            found = self._ready[key] = native.prepare(u.op, arrays, u.attrs)[0]
+            found = self._ready[key] = native.prepare(op, arrays, u.attrs)[0]
         return found
 
     # ---- state
@@ -168,10 +172,22 @@ class Optimizer:
         for n, p in zip(order, params, strict=True):
             stored = state_dict["state"].get(n, state_dict["state"].get(str(n)))
             if stored is not None:
-                fresh[p] = {k: _taken(k, v, p) for k, v in stored.items()}
+                fresh[p] = {k: self._restored(k, v, p) for k, v in stored.items()}
         self.state = fresh
         for mine, given in zip(self.param_groups, groups, strict=True):
             mine.update({k: v for k, v in given.items() if k != "params"})
+
+    def _restored(self, name: str, value: Any, p: Tensor) -> Any:
+        """A value of a stored state as the optimizer keeps it: a copy. ShapeError if it does not fit."""
+        if not isinstance(value, (Tensor, np.ndarray)):
+            return value
+        array = value.detach()._data if isinstance(value, Tensor) else value
+        if array.ndim and array.shape != p._data.shape:
+            raise ShapeError(
+                f"state {name!r} has shape {list(array.shape)}, its parameter {list(p.shape)}"
+            )
+        follows = array.ndim == p._data.ndim and array.dtype.kind == "f" and name != "step"
+        return wrap(np.array(array, p._data.dtype if follows else array.dtype))
 
     def _numbers(self) -> dict[int, int]:
         params = [p for g in self.param_groups for p in g["params"]]
@@ -196,18 +212,6 @@ def _fits(u: Update) -> bool:
 
 def _plain(value: Any) -> Any:
     return value.detach().clone() if isinstance(value, Tensor) else value
-
-
-def _taken(name: str, value: Any, p: Tensor) -> Any:
-    if not isinstance(value, (Tensor, np.ndarray)):
-        return value
-    array = value.detach()._data if isinstance(value, Tensor) else value
-    if array.ndim and array.shape != p._data.shape:
-        raise ShapeError(
-            f"state {name!r} has shape {list(array.shape)}, its parameter {list(p.shape)}"
-        )
-    follows = array.ndim == p._data.ndim and array.dtype.kind == "f" and name != "step"
-    return wrap(np.array(array, p._data.dtype if follows else array.dtype))
 
 
 def scalar(value: Any, like: Tensor) -> Tensor:
