@@ -81,6 +81,9 @@ def quantize(
             "--range", metavar="INPUT=0..1", help="What an input should hold: checks the data."
         ),
     ] = None,
+    all_integer: Annotated[
+        bool, typer.Option("--all-integer", help="Fail if a layer stays float.")
+    ] = False,
     shape: opt.Shapes = None,
     report_file: Annotated[
         list[Path] | None,
@@ -141,6 +144,7 @@ def quantize(
             min_sqnr=min_sqnr,
             max_kb=max_kb,
             ranges=opt.ranges(ranges) or None,
+            all_integer=all_integer,
             progress=lambda text, done: advance(done, done + 1, text),
         )
     with step(f"writing {target}"):

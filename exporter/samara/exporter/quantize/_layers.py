@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,9 @@ from samara.exporter.quantize.recipe import Recipe
 from samara.exporter.types import Quant
 
 Floats = npt.NDArray[np.float64]
+
+# What "auto" settings are before any sample was held out.
+PLAIN: Final = Recipe(observer="minmax", equalize=False, bias_correction=False)
 
 
 @dataclass(slots=True)
@@ -132,7 +136,9 @@ class Prepared:
     """A float program ready for quantization, with its calibration statistics. Recipes are tried on it.
 
     `program` is the optimized float program (its clamps still separate), `original` the user's program.
-    `samples` are the first few feeds, kept for measuring. `notes` are sentences for the report.
+    `samples` are a few feeds, kept for measuring. `notes` are sentences for the report. `recipe` holds what
+    "auto" came to. `folds` were each prepared from a part of the samples; their `samples` are others.
+    `equalizes`: the recipe asked for equalization, or it was tried and gained nothing.
     """
 
     original: Program
@@ -141,6 +147,9 @@ class Prepared:
     samples: tuple[Mapping[str, Array], ...]
     sample_count: int
     notes: tuple[str, ...] = ()
+    recipe: Recipe = field(default_factory=lambda: PLAIN)
+    folds: tuple[Prepared, ...] = ()
+    equalizes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,34 +4,44 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from samara.exporter.ir import Function, Program, verify
+from samara.exporter.ir import Array, Function, Program, verify
 from samara.exporter.ir.program import users_of
 from samara.exporter.ir.records import records_of
 from samara.exporter.passes import PIPELINE, Pass, fuse_quantized, run_passes
 from samara.exporter.quantize._calibration_data import Feeds, read_samples
 from samara.exporter.quantize._float import float_program
-from samara.exporter.quantize._layers import Applied, LayerRecord, Prepared, TensorStats
+from samara.exporter.quantize._layers import PLAIN, Applied, LayerRecord, Prepared, TensorStats
 from samara.exporter.quantize._plan import layer_names, resolve_layers
+from samara.exporter.quantize._signal_noise import (
+    Noise,
+    gains,
+    output_noise,
+    reference_outputs,
+)
 from samara.exporter.quantize.calibration import Progress, calibrate, fed_inputs
 from samara.exporter.quantize.equalize import equalize
 from samara.exporter.quantize.insert import insert
-from samara.exporter.quantize.recipe import Recipe
+from samara.exporter.quantize.recipe import AUTO, Recipe
 from samara.exporter.quantize.scheme import INT8, INT8_DYNAMIC, INT8_WEIGHTS, role_of, takes_clamp
 from samara.exporter.types import DType, QuantizationError
 
-# Samples for equalization, which needs only approximate channel maxima.
-_EQUALIZED_BY: Final = 16
+# Samples from which equalization learns channel maxima, and on which settings are judged.
+_JUDGED_BY: Final = 16
+_JUDGED_BYTES: Final = 64 << 20
 
 
 def prepare(
     program: Program, calibration: Any, recipe: Recipe, *, progress: Progress | None = None
 ) -> Prepared:
-    """Optimize the float program, equalize it if the recipe says so, and observe it.
+    """Optimize the float program, decide the recipe's "auto" settings, equalize, and observe.
 
+    The first samples (at most 16) are split in two halves. Each "auto" setting is taken only if the half
+    that was not observed gains, both ways. The final ranges then come from all samples. A single sample
+    cannot be split: "auto" is then minmax without corrections.
     calibration: see `read_samples`; may be None if no layer needs ranges.
     """
     _refuse_quantized(program)
@@ -42,8 +52,14 @@ def prepare(
         if calibration is None
         else read_samples(calibration, fed_inputs(ready), records_of(ready))
     )
+    few = [] if samples is None else _first(samples)
+    whole = Prepared(program, ready, {}, (), 0)
+    equalizes = recipe.equalize is not False
+    recipe, folds = decide(whole, few, recipe)
+    if samples is not None:
+        samples = itertools.chain(few, samples)
     if recipe.equalize:
-        ready, pairs, samples = _equalized(ready, recipe, samples)
+        ready, pairs = equalized(ready, recipe, few)
         if pairs:
             notes.append(f"{pairs} pairs of layers were equalized")
     inner = [n for n in ready.functions if n not in ready.entries]
@@ -60,24 +76,110 @@ def prepare(
                 f"scheme {INT8!r} needs calibration data",
                 fix="give an iterable of typical inputs, or use int8-dynamic, which needs none",
             )
-        return Prepared(program, ready, {}, (), 0, tuple(notes))
+        return Prepared(program, ready, {}, (), 0, tuple(notes), recipe, (), equalizes)
     found = calibrate(ready, samples, observed_tensors(ready.main), progress=progress)
-    return Prepared(program, ready, found.stats, found.samples, found.count, tuple(notes))
+    return Prepared(
+        program,
+        ready,
+        found.stats,
+        found.samples,
+        found.count,
+        tuple(notes),
+        recipe,
+        folds,
+        equalizes,
+    )
 
 
-def _equalized(
-    program: Program, recipe: Recipe, samples: Iterator[Feeds] | None
-) -> tuple[Program, int, Iterator[Feeds] | None]:
-    """The equalized program, the number of equalized pairs, and the samples, a few already consumed."""
+def _first(samples: Iterator[Feeds]) -> list[Feeds]:
+    """The samples that settings are judged on, consumed."""
+    few: list[Feeds] = []
+    size = 0
+    for feeds in itertools.islice(samples, _JUDGED_BY):
+        few.append(feeds)
+        size += sum(a.nbytes for a in feeds.values())
+        if size > _JUDGED_BYTES:
+            break
+    return few
+
+
+def equalized(program: Program, recipe: Recipe, few: Sequence[Feeds]) -> tuple[Program, int]:
+    """The program equalized by these samples, and the number of equalized pairs."""
     if recipe.granularity == "per-tensor" and recipe.scheme in (INT8, INT8_DYNAMIC, INT8_WEIGHTS):
-        return (*equalize(program), samples)
-    if samples is None or recipe.scheme not in (INT8, INT8_DYNAMIC):
-        return program, 0, samples
-    few = list(itertools.islice(samples, _EQUALIZED_BY))
-    if not few:
-        return program, 0, samples
-    seen = calibrate(program, few, observed_tensors(program.main)).stats
-    return (*equalize(program, seen), itertools.chain(few, samples))
+        return equalize(program)
+    if not few or recipe.scheme not in (INT8, INT8_DYNAMIC):
+        return program, 0
+    return equalize(program, calibrate(program, few, observed_tensors(program.main)).stats)
+
+
+def decide(
+    whole: Prepared, few: Sequence[Feeds], recipe: Recipe
+) -> tuple[Recipe, tuple[Prepared, ...]]:
+    """The recipe without "auto", and the folds that it was judged on (none for fewer than two samples).
+
+    Both halves of the samples are observed once; the other half judges.
+    """
+    if len(few) < 2:
+        return recipe.settled(PLAIN), ()
+    middle = len(few) // 2
+    halves = ((few[:middle], few[middle:]), (few[middle:], few[:middle]))
+    best = recipe.settled(PLAIN)
+    flat = tuple(_fold(whole.program, whole, fit, judge) for fit, judge in halves)
+    folds = flat if best.equalize is not True else _equalized_folds(whole, halves, best) or flat
+    tries = [c for n, c in _CHANGES if getattr(recipe, n) == AUTO]
+    held: list[dict[str, Noise]] | None = None
+    references = [reference_outputs(f.program, f.samples) for f in flat] if tries else []
+    for change in tries:
+        if held is None:
+            held = _judged(folds, references, best)
+        other = replace(best, **change)
+        theirs = folds
+        if other.equalize and not best.equalize:
+            made = _equalized_folds(whole, halves, other)
+            if made is None:
+                continue
+            theirs = made
+        noise = _judged(theirs, references, other)
+        if gains(held, noise):
+            best, folds, held = other, theirs, noise
+    return best, folds
+
+
+# The settings that samples decide, in this order.
+_CHANGES: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    ("bias_correction", {"bias_correction": True}),
+    ("observer", {"observer": "mse"}),
+    ("equalize", {"equalize": True}),
+)
+
+
+def _fold(
+    program: Program, whole: Prepared, fit: Sequence[Feeds], judge: Sequence[Feeds]
+) -> Prepared:
+    found = calibrate(program, fit, observed_tensors(program.main))
+    return Prepared(whole.original, program, found.stats, tuple(judge), len(fit))
+
+
+def _equalized_folds(
+    whole: Prepared, halves: Sequence[tuple[Sequence[Feeds], Sequence[Feeds]]], recipe: Recipe
+) -> tuple[Prepared, ...] | None:
+    """Folds of the program equalized by each half; None if no pair of layers gains in either."""
+    made, pairs = [], 0
+    for fit, judge in halves:
+        program, count = equalized(whole.program, recipe, fit)
+        pairs += count
+        made.append(_fold(program, whole, fit, judge))
+    return tuple(made) if pairs else None
+
+
+def _judged(
+    folds: Sequence[Prepared], references: Sequence[list[dict[str, Array]]], recipe: Recipe
+) -> list[dict[str, Noise]]:
+    """The noise of the outputs on the samples that each fold did not observe."""
+    return [
+        output_noise(want, simulate(fold, recipe)[0], fold.samples)
+        for fold, want in zip(folds, references, strict=True)
+    ]
 
 
 def _refuse_quantized(program: Program) -> None:
@@ -124,7 +226,17 @@ def apply(prepared: Prepared, recipe: Recipe) -> Applied:
     """Carry out a recipe on a prepared program. Nothing is observed again, so recipes that differ in
     anything but `equalize` may be tried on one Prepared.
     """
+    simulated, resolved, records = simulate(prepared, recipe)
+    final = run_passes(simulated, INTEGER_PASSES)[0]
+    return Applied(prepared, resolved, final, simulated, records, prepared.notes)
+
+
+def simulate(prepared: Prepared, recipe: Recipe) -> tuple[Program, Recipe, tuple[LayerRecord, ...]]:
+    """The float program that rounds where the quantized one does, the recipe with all its layers, and a
+    record of each layer.
+    """
     program = prepared.program
+    recipe = recipe.settled(prepared.recipe)
     layers = resolve_layers(program.functions.values(), recipe)
     names = layer_names(program.functions.values())
     resolved = replace(recipe, layers=layers)
@@ -137,8 +249,7 @@ def apply(prepared: Prepared, recipe: Recipe) -> Applied:
         simulated = simulated.with_function(done.function)
         records += done.layers
     verify(simulated)
-    final = run_passes(simulated, INTEGER_PASSES)[0]
-    return Applied(prepared, resolved, final, simulated, tuple(records), prepared.notes)
+    return simulated, resolved, tuple(records)
 
 
 def _unobserved(recipe: Recipe) -> Recipe:

@@ -14,6 +14,9 @@ from samara.exporter.ir import Array, Program, Value, to_bytes
 from samara.pybridge import Model, Session
 
 _MOST: Final = 1 << 17  # elements of an array that are compared
+_CEILING: Final = 100.0  # dB; differences beyond do not matter
+_GAIN: Final = 0.1  # dB that a change must gain over all samples
+_LOSS: Final = 0.25  # dB that a change may cost a single output
 
 
 @dataclass(slots=True)
@@ -117,3 +120,33 @@ def worst_db(noise: Mapping[str, Noise]) -> float:
 def joint_share(noise: Mapping[str, Noise]) -> float:
     """The largest share of noise among the outputs."""
     return max((n.share for n in noise.values()), default=0.0)
+
+
+def pooled(folds: Iterable[Mapping[str, Noise]]) -> dict[str, Noise]:
+    """The noise of all folds together, by name."""
+    total: dict[str, Noise] = {}
+    for fold in folds:
+        for name, noise in fold.items():
+            own = total.setdefault(name, Noise())
+            own.signal += noise.signal
+            own.noise += noise.noise
+    return total
+
+
+def gains(before: Sequence[Mapping[str, Noise]], after: Sequence[Mapping[str, Noise]]) -> bool:
+    """Whether a change gains on held-out samples: on average over the outputs 0.1 dB over all folds and
+    nothing lost in any fold, and no output loses more than 0.25 dB.
+    """
+    rises = [_rises(a, b) for a, b in zip(before, after, strict=True)]
+    whole = _rises(pooled(before), pooled(after))
+    if not whole or min(whole) < -_LOSS or sum(whole) < _GAIN * len(whole):
+        return False
+    return all(sum(r) >= 0 for r in rises)
+
+
+def _rises(before: Mapping[str, Noise], after: Mapping[str, Noise]) -> list[float]:
+    """By how many dB every output rises."""
+    return [
+        min(after[n].sqnr_db, _CEILING) - min(noise.sqnr_db, _CEILING)
+        for n, noise in before.items()
+    ]

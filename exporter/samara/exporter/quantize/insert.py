@@ -18,7 +18,13 @@ from samara.exporter.ir import Array, Function, Node, Value, constant, infer_nod
 from samara.exporter.ir.program import reserve
 from samara.exporter.ops import OpSpec
 from samara.exporter.quantize import _weights, bias
-from samara.exporter.quantize._layers import LayerRecord, RangeRecord, TensorStats, WeightRecord
+from samara.exporter.quantize._layers import (
+    PLAIN,
+    LayerRecord,
+    RangeRecord,
+    TensorStats,
+    WeightRecord,
+)
 from samara.exporter.quantize._low_bits import rewritten
 from samara.exporter.quantize._plan import Plan, make_plan
 from samara.exporter.quantize._shapes import channel_axis
@@ -75,6 +81,7 @@ class _Inserter:
         stats: Mapping[str, TensorStats],
         layers: Mapping[Node, str],
     ) -> None:
+        recipe = recipe.settled(PLAIN)
         self.function, self.recipe, self.stats, self.layers = function, recipe, stats, layers
         self.plan: Plan = make_plan(function, recipe, layers, lambda v: _is_seen(stats, v.name))
         self.names = {v.name for v in function.values()}

@@ -11,11 +11,12 @@ from samara.exporter.ir import Program
 from samara.exporter.ir.arguments import as_program, as_table
 from samara.exporter.passes import run_passes
 from samara.exporter.quantize._borders import int8_borders
+from samara.exporter.quantize._layers import Applied
 from samara.exporter.quantize._pipeline import INTEGER_PASSES, apply, prepare
 from samara.exporter.quantize.calibration import Progress
 from samara.exporter.quantize.evaluation import Metric, evaluator_of, parse_drop
 from samara.exporter.quantize.recipe import Recipe, RecipeLike, nearest, read_recipe
-from samara.exporter.quantize.scheme import INT8, PROGRAM_SCHEMES
+from samara.exporter.quantize.scheme import FLOAT, INT8, PROGRAM_SCHEMES
 from samara.exporter.types import QuantizationError
 from samara.pybridge.names import is_one_of
 
@@ -47,6 +48,7 @@ def quantize(
     min_sqnr: float | None = None,
     max_kb: float | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
+    all_integer: bool = False,
     progress: Progress | None = None,
 ) -> QuantizedProgram:
     """Quantize a program: operators with an integer form compute in int8, the rest in float.
@@ -61,7 +63,11 @@ def quantize(
     max_drop, min_sqnr, max_kb: limits for which a mixed recipe is searched: the loss by `evaluate` ("0.5pt"
     absolute, "0.5%" of the float value), the minimum SQNR of the outputs in dB, the size of the file.
     ranges: (lo, hi) of inputs as the program expects them; calibration data is checked against them.
+    all_integer: whether layers that stay float are an error.
     progress: called with (step, count done).
+
+    The observer and the corrections are taken only where calibration samples that were held out gain (see
+    Recipe), and the report's figures come from held-out samples, unless there is only one sample.
 
     Raises QuantizationError for recipes, data and limits that cannot be met, FileError for files that
     cannot be read, ArgumentError if `program` is not a Program.
@@ -82,6 +88,7 @@ def quantize(
     chosen = _recipe(scheme, read_recipe(recipe))
     evaluator = evaluator_of(evaluate, labels, metric)
     prepared = prepare(program, calibration, chosen, progress=progress)
+    chosen = chosen.settled(prepared.recipe)
     findings = diagnose.diagnose(prepared, ranges)
     evaluations: tuple[report.Evaluation, ...] = ()
     if limits:
@@ -89,6 +96,8 @@ def quantize(
         applied, evaluations = solution.applied, solution.evaluations
     else:
         applied = apply(prepared, chosen)
+    if all_integer:
+        _refuse_float(applied)
     made, said = applied.program, report.build(applied, evaluator, findings, evaluations)
     if "int8" in (applied.recipe.inputs, applied.recipe.outputs):
         made = run_passes(int8_borders(applied.simulated, applied.recipe), INTEGER_PASSES)[0]
@@ -100,6 +109,16 @@ def quantize(
         said,
         said.recipe,
     )
+
+
+def _refuse_float(applied: Applied) -> None:
+    left = [x for x in applied.layers if x.scheme == FLOAT]
+    if left:
+        listed = ", ".join(f"{x.name!r} ({x.op})" for x in left[:5]) + (" …" if left[5:] else "")
+        raise QuantizationError(
+            f"{len(left)} of {len(applied.layers)} layers stay float: {listed}",
+            fix="leave out all_integer (--all-integer), or replace these operators in the model",
+        )
 
 
 def _recipe(scheme: str, given: Recipe | None) -> Recipe:

@@ -19,6 +19,8 @@ from samara.pybridge.files import path_of, read_text
 GRANULARITIES: Final = ("per-channel", "per-tensor")
 BLOCKS: Final = (32, 64, 128)
 BORDERS: Final = ("float", "int8")
+AUTO: Final = "auto"
+AUTOMATIC: Final = ("observer", "equalize", "bias_correction")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +40,33 @@ class Recipe:
 
     scheme: one of SCHEMES. observer: how activation ranges are chosen. granularity: of int8 weights.
     block: values per scale of 4-bit weights; zero_points: whether blocks also have zero points. equalize:
-    first balance the ranges of channels between consecutive products (if activations become int8, or int8
+    balance the ranges of channels between consecutive products (if activations become int8, or int8
     weights have one scale per tensor). bias_correction: compensate the mean error of rounded weights in the
     bias. inputs, outputs: whether the program takes and returns float, or int8 with the parameters in its
     TensorSpecs. layers: settings by node name (or the name of the tensor that the node makes).
+
+    observer, equalize and bias_correction may be "auto", the default: quantization starts from minmax without
+    corrections, and takes "mse" and each correction only if samples that it was not fitted on gain.
     """
 
     scheme: str = "int8"
-    observer: str = "mse"
+    observer: str = AUTO
     granularity: str = "per-channel"
     block: int = 32
     zero_points: bool = False
-    equalize: bool = True
-    bias_correction: bool = True
+    equalize: bool | str = AUTO
+    bias_correction: bool | str = AUTO
     inputs: str = "float"
     outputs: str = "float"
     layers: Mapping[str, LayerRecipe] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", dict(self.layers))
+
+    def settled(self, by: Recipe) -> Recipe:
+        """A copy whose "auto" settings are those of `by`."""
+        automatic = {n: getattr(by, n) for n in AUTOMATIC if getattr(self, n) == AUTO}
+        return replace(self, **automatic)
 
     def of(self, layer: str) -> LayerRecipe:
         """The layer's settings, completed from the program's."""
@@ -201,6 +211,8 @@ _CHOICES: Final[Mapping[str, tuple[Any, ...]]] = {
 
 def _check_values(given: Mapping[str, Any], where: str) -> None:
     for key, value in given.items():
+        if key in AUTOMATIC and value == AUTO and where == "recipe":
+            continue
         if key == "observer" and isinstance(value, str):
             parse_observer(value)
             continue

@@ -12,8 +12,15 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.ir import PADDING, Node, Program, place_of, to_bytes
-from samara.exporter.quantize._layers import Applied, LayerRecord, RangeRecord, TensorStats
-from samara.exporter.quantize._signal_noise import Noise, Probe, output_noise
+from samara.exporter.quantize._layers import (
+    Applied,
+    LayerRecord,
+    Prepared,
+    RangeRecord,
+    TensorStats,
+)
+from samara.exporter.quantize._pipeline import apply
+from samara.exporter.quantize._signal_noise import Noise, Probe, output_noise, pooled
 from samara.exporter.quantize.diagnose import Finding
 from samara.exporter.quantize.evaluation import Evaluator
 from samara.exporter.quantize.latency import CORES, cost_of, estimate, node_seconds, sizes_of
@@ -113,7 +120,8 @@ class QuantizationReport:
 
     outputs: SQNR in dB by output. metric_*: what `evaluate` gave. bytes_*: size of the file.
     seconds_*: estimates of one run on one core, by instruction set. findings: what is wrong with
-    the calibration data. evaluations: of the search, in order.
+    the calibration data. evaluations: of the search, in order. held_out: whether the figures in dB come from
+    samples that ranges and corrections were not fitted on; false with a single sample.
     """
 
     scheme: str
@@ -130,6 +138,19 @@ class QuantizationReport:
     notes: tuple[str, ...]
     evaluations: tuple[Evaluation, ...] = ()
     recipe: Recipe = field(default_factory=Recipe)
+    held_out: bool = False
+
+    @property
+    def measured_on(self) -> str:
+        """What the figures in dB were measured on."""
+        if self.held_out:
+            return "held-out samples"
+        return "the calibration sample itself"
+
+    @property
+    def floats(self) -> int:
+        """The number of layers that stay float."""
+        return sum(x.scheme == FLOAT for x in self.layers)
 
     @property
     def slower(self) -> list[str]:
@@ -177,7 +198,10 @@ class QuantizationReport:
         said = {"scheme": self.scheme, "calibration samples": str(self.samples), "file": size}
         if self.metric_before is not None and self.metric_after is not None:
             said["metric"] = f"{self.metric_before:.4f} → {self.metric_after:.4f}"
-        said |= {f"output {name}": f"{_db(db)} dB" for name, db in self.outputs.items()}
+        said |= {
+            f"output {name}": f"{_db(db)} dB on {self.measured_on}"
+            for name, db in self.outputs.items()
+        }
         if self.slower:
             said["slower than float on"] = ", ".join(self.slower)
         return said
@@ -219,7 +243,9 @@ def build(
     findings: Sequence[Finding] = (),
     evaluations: Sequence[Evaluation] = (),
 ) -> QuantizationReport:
-    """Measure a quantized program against the float one, on the samples that calibration kept."""
+    """Measure a quantized program against the float one: each fold on its held-out samples, or the whole on
+    the only sample.
+    """
     prepared = applied.prepared
     layer_noise, outputs = _noise(applied)
     feeds = prepared.samples[0] if prepared.samples else {}
@@ -232,7 +258,7 @@ def build(
             nodes.get((record.op, record.inputs)),
             sizes,
             prepared.stats,
-            applied.recipe.equalize,
+            prepared.equalizes,
         )
         for record in applied.layers
     )
@@ -251,6 +277,7 @@ def build(
         notes=applied.notes,
         evaluations=tuple(evaluations),
         recipe=applied.recipe,
+        held_out=bool(prepared.folds),
     )
 
 
@@ -267,6 +294,15 @@ def _noise(applied: Applied) -> tuple[dict[str, Noise], dict[str, Noise]]:
     prepared = applied.prepared
     if not prepared.samples:
         return {}, {}
+    if not prepared.folds:
+        return _measured(prepared, applied)
+    recipe = applied.recipe
+    found = [_measured(f, apply(f, recipe)) for f in prepared.folds]
+    return pooled(a for a, _ in found), pooled(b for _, b in found)
+
+
+def _measured(prepared: Prepared, applied: Applied) -> tuple[dict[str, Noise], dict[str, Noise]]:
+    """Noise by layer and by output on the samples of `prepared`."""
     wanted = {r.name: (r.output, r.quantized or r.output) for r in applied.layers}
     exact = Probe(prepared.program, [a for a, _ in wanted.values()])
     rounded = Probe(applied.simulated, [b for _, b in wanted.values()])
@@ -363,12 +399,16 @@ def _share(value: float | None) -> str:
 def _lines(report: QuantizationReport) -> list[str]:
     ratio = report.bytes_after / max(1, report.bytes_before)
     lines = [
-        f"quantized with scheme {report.scheme}, {report.samples} calibration samples",
+        f"quantized with scheme {report.scheme}, {report.samples} calibration samples"
+        f", {report.floats} of {len(report.layers)} layers stay float",
         f"file: {byte_text(report.bytes_before)} -> {byte_text(report.bytes_after)} ({ratio:.2f}x)",
     ]
     if report.metric_before is not None and report.metric_after is not None:
         lines.append(f"metric: {report.metric_before:.4f} -> {report.metric_after:.4f}")
-    lines += [f"output {name!r}: {_db(db)} dB" for name, db in report.outputs.items()]
+    lines += [
+        f"output {name!r}: {_db(db)} dB on {report.measured_on}"
+        for name, db in report.outputs.items()
+    ]
     lines += [f"calibration: {f}" for f in report.findings]
     lines += [f"note: {n}" for n in report.notes]
     placed = any(x.place for x in report.layers)

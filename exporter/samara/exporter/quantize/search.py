@@ -21,8 +21,10 @@ from samara.exporter.ir import PADDING, Array, to_bytes
 from samara.exporter.quantize._layers import Applied, LayerRecord, Prepared
 from samara.exporter.quantize._pipeline import apply
 from samara.exporter.quantize._signal_noise import (
+    Noise,
     joint_share,
     output_noise,
+    pooled,
     reference_outputs,
     worst_db,
 )
@@ -84,6 +86,7 @@ class _Search:
     baseline: float | None
     reference: list[dict[str, Array]]
     rows: list[Evaluation] = field(default_factory=list)
+    held_out: list[list[dict[str, Array]]] = field(default_factory=list)
     rung: str = FLOAT
     tried: dict[tuple[tuple[str, str], ...], tuple[Applied, Evaluation]] = field(
         default_factory=dict
@@ -111,7 +114,7 @@ class _Search:
 
     def _evaluated(self, changes: dict[str, str]) -> tuple[Applied, Evaluation]:
         applied = apply(self.prepared, self.with_layers(changes))
-        noise = output_noise(self.reference, applied.program, self.prepared.samples)
+        noise = self._noise(applied)
         kilobytes = len(to_bytes(applied.program, padding=PADDING)) / 1024
         sqnr = worst_db(noise)
         metric = None
@@ -122,6 +125,18 @@ class _Search:
             good = self._keeps(metric)
         cost = self.cost(applied)
         return applied, Evaluation(len(self.rows) + 1, changes, cost, sqnr, kilobytes, metric, good)
+
+    def _noise(self, applied: Applied) -> dict[str, Noise]:
+        """The noise of the outputs on held-out samples, or on the only sample."""
+        folds = self.prepared.folds
+        if not folds:
+            return output_noise(self.reference, applied.program, self.prepared.samples)
+        if not self.held_out:
+            self.held_out += [reference_outputs(f.program, f.samples) for f in folds]
+        return pooled(
+            output_noise(want, apply(fold, applied.recipe).program, fold.samples)
+            for fold, want in zip(folds, self.held_out, strict=True)
+        )
 
     def _fits(self, kilobytes: float) -> bool:
         return self.limits.max_kb is None or kilobytes <= self.limits.max_kb
