@@ -30,7 +30,7 @@ from samara.exporter.quantize.scheme import INT8, INT8_DYNAMIC, INT8_WEIGHTS, ro
 from samara.exporter.types import DType, QuantizationError
 
 # Samples from which equalization learns channel maxima, and on which settings are judged.
-_JUDGED_BY: Final = 16
+_JUDGED_BY: Final = 32
 _JUDGED_BYTES: Final = 64 << 20
 
 
@@ -39,7 +39,7 @@ def prepare(
 ) -> Prepared:
     """Optimize the float program, decide the recipe's "auto" settings, equalize, and observe.
 
-    The first samples (at most 16) are split in two halves. Each "auto" setting is taken only if the half
+    The first samples (at most 32) are split in two halves. Each "auto" setting is taken only if the half
     that was not observed gains, both ways. The final ranges then come from all samples. A single sample
     cannot be split: "auto" is then minmax without corrections.
     calibration: see `read_samples`; may be None if no layer needs ranges.

@@ -19,8 +19,14 @@ from samara.exporter.quantize._layers import (
     RangeRecord,
     TensorStats,
 )
-from samara.exporter.quantize._pipeline import apply
-from samara.exporter.quantize._signal_noise import Noise, Probe, output_noise, pooled
+from samara.exporter.quantize._pipeline import simulate
+from samara.exporter.quantize._signal_noise import (
+    Noise,
+    Probe,
+    output_noise,
+    pooled,
+    reference_outputs,
+)
 from samara.exporter.quantize.diagnose import Finding
 from samara.exporter.quantize.evaluation import Evaluator
 from samara.exporter.quantize.latency import CORES, cost_of, estimate, node_seconds, sizes_of
@@ -295,28 +301,36 @@ def _noise(applied: Applied) -> tuple[dict[str, Noise], dict[str, Noise]]:
     if not prepared.samples:
         return {}, {}
     if not prepared.folds:
-        return _measured(prepared, applied)
-    recipe = applied.recipe
-    found = [_measured(f, apply(f, recipe)) for f in prepared.folds]
+        layers, _ = _measured(prepared, applied.simulated, applied.layers)
+        reference = reference_outputs(prepared.program, prepared.samples)
+        return layers, output_noise(reference, applied.program, prepared.samples)
+    found = []
+    for fold in prepared.folds:
+        simulated, _, records = simulate(fold, applied.recipe)
+        found.append(_measured(fold, simulated, records))
     return pooled(a for a, _ in found), pooled(b for _, b in found)
 
 
-def _measured(prepared: Prepared, applied: Applied) -> tuple[dict[str, Noise], dict[str, Noise]]:
-    """Noise by layer and by output on the samples of `prepared`."""
-    wanted = {r.name: (r.output, r.quantized or r.output) for r in applied.layers}
+def _measured(
+    prepared: Prepared, simulated: Program, records: Sequence[LayerRecord]
+) -> tuple[dict[str, Noise], dict[str, Noise]]:
+    """Noise by layer and by output of a simulation on the samples of `prepared`."""
+    wanted = {r.name: (r.output, r.quantized or r.output) for r in records}
     exact = Probe(prepared.program, [a for a, _ in wanted.values()])
-    rounded = Probe(applied.simulated, [b for _, b in wanted.values()])
-    noise: dict[str, Noise] = {}
-    reference = []
+    rounded = Probe(simulated, [b for _, b in wanted.values()])
+    layers: dict[str, Noise] = {}
+    outputs: dict[str, Noise] = {}
     for feeds in prepared.samples:
-        outputs, want = exact.run(feeds)
-        _, got = rounded.run(feeds)
-        want, got = {**want, **outputs}, got
-        reference.append(outputs)
+        given, want = exact.run(feeds)
+        back, got = rounded.run(feeds)
+        for name, array in given.items():
+            if array.dtype.kind == "f":
+                outputs.setdefault(name, Noise()).add(array, back[name])
+        want = {**want, **given}
         for layer, (a, b) in wanted.items():
             if a in want and b in got and want[a].shape == got[b].shape:
-                noise.setdefault(layer, Noise()).add(want[a], got[b])
-    return noise, output_noise(reference, applied.program, prepared.samples)
+                layers.setdefault(layer, Noise()).add(want[a], got[b])
+    return layers, outputs
 
 
 def _layer(

@@ -19,7 +19,7 @@ from typing import Final
 
 from samara.exporter.ir import PADDING, Array, to_bytes
 from samara.exporter.quantize._layers import Applied, LayerRecord, Prepared
-from samara.exporter.quantize._pipeline import apply
+from samara.exporter.quantize._pipeline import apply, simulate
 from samara.exporter.quantize._signal_noise import (
     Noise,
     joint_share,
@@ -134,7 +134,7 @@ class _Search:
         if not self.held_out:
             self.held_out += [reference_outputs(f.program, f.samples) for f in folds]
         return pooled(
-            output_noise(want, apply(fold, applied.recipe).program, fold.samples)
+            output_noise(want, simulate(fold, applied.recipe)[0], fold.samples)
             for fold, want in zip(folds, self.held_out, strict=True)
         )
 
