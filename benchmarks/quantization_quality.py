@@ -120,7 +120,7 @@ def varied(recorded: Sequence[Feeds], count: int, seed: int) -> list[Feeds]:
                 feeds[name] = np.roll(a, shift, axis=-1) if a.ndim > 1 else a
                 continue
             moved = np.roll(a, shift, axis=-1) * gain
-            noise = rng.normal(0, 0.02 * float(np.std(a)) + 1e-9, a.shape)
+            noise = rng.normal(0, 0.02 * float(np.std(a.astype(float))) + 1e-9, a.shape)
             feeds[name] = (moved + noise).astype(a.dtype)
         made.append(feeds)
     return made

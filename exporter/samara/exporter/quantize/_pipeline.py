@@ -25,7 +25,7 @@ from samara.exporter.quantize._signal_noise import (
 from samara.exporter.quantize.calibration import Progress, calibrate, fed_inputs
 from samara.exporter.quantize.equalize import equalize
 from samara.exporter.quantize.insert import insert
-from samara.exporter.quantize.recipe import AUTO, Recipe
+from samara.exporter.quantize.recipe import AUTO, AUTOMATIC, Recipe
 from samara.exporter.quantize.scheme import INT8, INT8_DYNAMIC, INT8_WEIGHTS, role_of, takes_clamp
 from samara.exporter.types import DType, QuantizationError
 
@@ -55,7 +55,10 @@ def prepare(
     few = [] if samples is None else _first(samples)
     whole = Prepared(program, ready, {}, (), 0)
     equalizes = recipe.equalize is not False
+    automatic = any(getattr(recipe, n) == AUTO for n in AUTOMATIC)
     recipe, folds = decide(whole, few, recipe)
+    if automatic and samples is not None:
+        notes.append(_chosen(recipe, bool(folds)))
     if samples is not None:
         samples = itertools.chain(few, samples)
     if recipe.equalize:
@@ -89,6 +92,13 @@ def prepare(
         folds,
         equalizes,
     )
+
+
+def _chosen(recipe: Recipe, held_out: bool) -> str:
+    """The settings that "auto" came to, as a note."""
+    bias, even = ("on" if x else "off" for x in (recipe.bias_correction, recipe.equalize))
+    why = "by held-out samples" if held_out else "a single sample cannot choose"
+    return f"observer {recipe.observer}, bias correction {bias}, equalization {even} ({why})"
 
 
 def _first(samples: Iterator[Feeds]) -> list[Feeds]:
