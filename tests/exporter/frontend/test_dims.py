@@ -68,7 +68,7 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
 
 def _wrong(name: str, dim: Any) -> Any:
     """`dim`, one further outside for functions that add a dimension and so accept one more."""
-    if name in ("stack", "unsqueeze", "unsqueeze_") and isinstance(dim, int):
+    if name in ("diag_embed", "stack", "unsqueeze", "unsqueeze_") and isinstance(dim, int):
         return dim + (1 if dim > 0 else -1)
     return dim
 

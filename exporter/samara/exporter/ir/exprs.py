@@ -29,6 +29,7 @@ from samara.exporter.types import (
     scale_f32,
     select,
 )
+from samara.exporter.types.dim import MAX_TERMS
 
 Expr = tuple[int, int, int, int, int]
 
@@ -132,10 +133,9 @@ class ExprWriter:
         return self._add(ExprOp.BORN, self._nodes[atom.key], atom.output, atom.axis, index)
 
 
-# Limits of a dim's tree and of the terms of a product: canonical forms can be exponentially larger than
-# the array that describes them, so a hostile file could exhaust memory.
+# The limit of a dim's tree, as MAX_TERMS of a product: canonical forms can be exponentially larger than the
+# array that describes them, so a hostile file could exhaust memory.
 _MAX_TREE: Final = 50_000
-_MAX_TERMS: Final = 10_000
 
 
 class ExprReader:
@@ -189,7 +189,7 @@ class ExprReader:
         size = 1 + sum(self._sizes[n] for n in (a, b, c)[:count])
         if size > _MAX_TREE:
             raise ModelFormatError(f"expression {i} is too complex")
-        if op == ExprOp.MUL and len(args[0].terms()) * len(args[1].terms()) > _MAX_TERMS:
+        if op == ExprOp.MUL and len(args[0].terms()) * len(args[1].terms()) > MAX_TERMS:
             raise ModelFormatError(f"expression {i} is too complex")
         return self._done(_BUILD[ExprOp(op)](*args), size)
 

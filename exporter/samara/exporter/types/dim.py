@@ -39,7 +39,7 @@ __all__ = ["Dim", "DimLike", "Substitution", "Tri", "as_dim", "build", "sym"]
 
 
 # A file can ask for products of sums whose terms double with every factor. Dims of real models have a few.
-MAX_TERMS: Final = 1024
+MAX_TERMS: Final = 4096
 
 
 class Tri(enum.Enum):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import ShapeError
 
 Array = np.ndarray[Any, Any]
+T = TypeVar("T")
 
 
 class LBFGS(Optimizer):
@@ -80,6 +81,10 @@ class LBFGS(Optimizer):
             raise ArgumentError("LBFGS takes one group of parameters", fix="pass them in one list")
         super().add_param_group(param_group)
 
+    @overload
+    def step(self, closure: None = None) -> None: ...
+    @overload
+    def step(self, closure: Callable[[], T]) -> T: ...
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Make up to `max_iter` iterations; return the loss that `closure` returned first."""
         if closure is None:
