@@ -235,7 +235,7 @@ def _untrained(plain: OpSpec) -> Rule:
             name=node.name,
             source=node.source,
             absorbed=node.absorbed,
-            **{a.name: node.attrs[a.name] for a in plain.attrs},
+            **{a.name: node.attrs[a.name] for a in plain.attrs if a.name in node.attrs},
         )
         for old, new in zip(node.outputs, made, strict=False):
             r.replace_value(old, new)

@@ -85,14 +85,18 @@ static bool recurrent_is_half(const struct smr_recurrent *all) {
   return SMR_HAS(type_float16) && all->half;
 }
 
-static size_t recurrent_weight_bytes(const struct smr_recurrent *all) {
+// Bytes of a weight in panels, and in the tensor.
+static size_t recurrent_packed_bytes(const struct smr_recurrent *all) {
   return recurrent_has_bytes(all) ? 1 : all->half_weights ? sizeof(uint16_t) : sizeof(float);
+}
+static size_t recurrent_weight_bytes(const struct smr_recurrent *all) {
+  return all->widened ? 1 : recurrent_packed_bytes(all);
 }
 
 static samara_status recurrent_weights(struct smr_job *job, const struct smr_recurrent *all,
                                        struct smr_recurrent_weights *weights, size_t first,
                                        size_t n, size_t count, size_t k, size_t *bytes) {
-  const size_t element = recurrent_weight_bytes(all);
+  const size_t element = recurrent_packed_bytes(all);
   const size_t stride =
       recurrent_has_bytes(all) ? smr_i8_panel_stride_bytes(k) : smr_panel_stride_bytes(k, element);
   size_t row, matrix, size, sums = 0;
@@ -125,10 +129,11 @@ static samara_status recurrent_place(struct smr_job *job, const struct smr_recur
     return smr_scratch_take(job, bytes, 1, offset);
   int32_t slot = 0;
   while (job->derived[slot].input >= 0) slot++;
-  // The layout key must add two things that the operator and the dims do not determine: which of
-  // the two weight inputs this is, and into how many matrices it is split.
+  // The layout key must add what the operator and the dims do not determine: which of the two
+  // weight inputs this is, into how many matrices it is split, and whether it is dequantized.
+  const uint32_t split = (uint32_t)(count - 1) << 8, widened = (uint32_t)all->widened << 16;
   job->derived[slot] = (struct smr_derived){.input = input,
-                                            .layout = (uint32_t)input | (uint32_t)(count - 1) << 8,
+                                            .layout = (uint32_t)input | split | widened,
                                             .size_bytes = bytes * all->directions};
   *derived = slot;
   return SAMARA_OK;
@@ -146,10 +151,14 @@ static void recurrent_read(const struct smr_job *job, struct smr_recurrent *all,
                                 .clip = clip > 0 ? clip : INFINITY,
                                 .half = x->dtype == SAMARA_FLOAT16,
                                 .half_weights = job->inputs[RECURRENT_W]->dtype == SAMARA_FLOAT16,
-                                .quantized = job->inputs[RECURRENT_W]->dtype == SAMARA_QINT8,
                                 .cell = smr_f32_cell_kernels(job->isa),
                                 .widen = smr_f16_to_f32_kernel(job->isa),
                                 .narrow = smr_f32_to_f16_kernel(job->isa)};
+  // Only the operators without gradients have the attribute, and quantized weights.
+  if (job->inputs[RECURRENT_W]->dtype == SAMARA_QINT8) {
+    all->quantized = SMR_ATTR(job, lstm, dynamic)->i != 0;
+    all->widened = !all->quantized;
+  }
   all->directions = all->direction == 2 ? 2 : 1;
   all->states = gates == SMR_RECURRENT_KEPT ? 2 : 1;
   all->kept = job->output_count > 1 + all->states ? 1 + all->states : 0;
@@ -275,16 +284,38 @@ void smr_recurrent_share_steps(struct smr_job *job, struct smr_recurrent *all) {
 
 // ---- packing ----
 
-// Pack one part of the weights [gates * hidden][k] of a direction.
+// Panels of rows of bytes, dequantized; `first`: the row of the gates that is the first of
+// `weights`.
+static void recurrent_pack_widened(const struct smr_recurrent_weights *weights, size_t first,
+                                   const struct smr_quant *quant, const int8_t *src, char *out) {
+  for (size_t j = 0; j < smr_panels(weights->n) * SMR_PANEL; j++) {
+    float *to =
+        (float *)(void *)(out + j / SMR_PANEL * weights->panel_stride_bytes) + j % SMR_PANEL;
+    const size_t at = quant->axis < 0 ? 0 : first + j;
+    for (size_t k = 0; k < weights->k; k++) {
+      to[k * SMR_PANEL] = 0.0f;
+      if (j < weights->n)
+        to[k * SMR_PANEL] =
+            (float)(src[(first + j) * weights->k + k] - quant->zero_points[at]) * quant->scales[at];
+    }
+  }
+}
+
+// Pack one part of the weights [gates * hidden][k] of a direction, whose tensor is `input`.
 static void recurrent_pack_part(const struct smr_job *job, const struct smr_recurrent *all,
-                                const struct smr_recurrent_weights *weights, const void *src,
-                                void *out) {
+                                int32_t input, const struct smr_recurrent_weights *weights,
+                                const void *src, void *out) {
   if (recurrent_has_bytes(all)) {
     smr_recurrent_narrow_pack(job, weights, src, out);
     return;
   }
   for (size_t i = 0; i < weights->count; i++) {
     const size_t first = weights->first + i * weights->n;
+    if (all->widened) {
+      recurrent_pack_widened(weights, first, job->inputs[input]->quant, src,
+                             (char *)out + weights->offset_bytes + i * weights->matrix_bytes);
+      continue;
+    }
     const struct smr_pack_f32_args args = {
         .k = weights->k,
         .n = weights->n,
@@ -305,10 +336,11 @@ static void recurrent_pack_direction(const struct smr_job *job, const struct smr
   const char *src = (const char *)job->inputs[input]->data +
                     direction * all->gates * all->hidden * k * recurrent_weight_bytes(all);
   if (is_w) {
-    recurrent_pack_part(job, all, &all->w, src, out);
+    recurrent_pack_part(job, all, input, &all->w, src, out);
     return;
   }
-  for (uint32_t i = 0; i < all->r_parts; i++) recurrent_pack_part(job, all, &all->r[i], src, out);
+  for (uint32_t i = 0; i < all->r_parts; i++)
+    recurrent_pack_part(job, all, input, &all->r[i], src, out);
 }
 
 samara_status smr_recurrent_pack(const struct smr_job *job, const struct smr_derived *what,

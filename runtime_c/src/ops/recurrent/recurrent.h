@@ -15,7 +15,8 @@
 //   bias  [G * H] of the input product; gru: [H] of the inner one; each padded to panels
 //
 // If w and r are quantized, rows of x and h are quantized before each product, each with its own
-// scale (recurrent_narrow.h).
+// scale (recurrent_narrow.h). Without the attribute `dynamic` they stay float32: packing dequantizes
+// the weights.
 #ifndef SMR_OPS_RECURRENT_H
 #define SMR_OPS_RECURRENT_H
 
@@ -57,7 +58,8 @@ struct smr_recurrent {
   float clip;          // INFINITY: none
   bool half;           // float16 inputs and outputs
   bool half_weights;   // w and r are float16
-  bool quantized;      // w and r are quantized
+  bool quantized;      // w and r are quantized, and so are rows of x and h
+  bool widened;        // w and r are quantized, and dequantized when they are packed
   bool inner_bias;     // gru with linear_before_reset: r's bias of the last gate stays separate
   uint32_t states;     // of the cell; outputs from 1 on are the final states
   uint32_t kept;       // training: first of the outputs that keep the gates and the previous

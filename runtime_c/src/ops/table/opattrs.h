@@ -697,6 +697,7 @@ struct smr_attrs_lstm {
   struct smr_attr direction;     // enum: .i
   struct smr_attr clip;          // f32: .f
   struct smr_attr input_forget;  // bool: .i
+  struct smr_attr dynamic;       // bool: .i
 };
 
 enum {
@@ -710,6 +711,7 @@ struct smr_attrs_gru {
   struct smr_attr direction;            // enum: .i
   struct smr_attr clip;                 // f32: .f
   struct smr_attr linear_before_reset;  // bool: .i
+  struct smr_attr dynamic;              // bool: .i
 };
 
 enum {

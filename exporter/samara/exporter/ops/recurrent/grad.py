@@ -82,7 +82,8 @@ def _lstm_grads(ctx: GradContext, kept: _Kept) -> Grads:
 
 
 def _attributes(ctx: GradContext) -> dict[str, Any]:
-    return dict(ctx.attrs)
+    """Those of the operators that train, which take no quantized weights."""
+    return {name: value for name, value in ctx.attrs.items() if name != "dynamic"}
 
 
 def _dp(ctx: GradContext, kept: _Kept, dgates: Any) -> Any:

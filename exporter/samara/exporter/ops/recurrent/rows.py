@@ -203,6 +203,12 @@ def _of_rows(w: Array, quant: Quant) -> list[_Rows]:
     return [_Rows(part, zeros, scales) for part in w]
 
 
+def _widened(w: Array, quant: Quant) -> Array:
+    """Weights [D, G * H, K] in float32."""
+    steps = w.astype(np.int32) - quant.zero_point_array().astype(np.int32).reshape(-1, 1)
+    return np.asarray(steps.astype(np.float32) * quant.scale_array().reshape(-1, 1))
+
+
 def _lighter(reference: Callable[..., Any]) -> Callable[..., Any]:
     """The reference; float16 w and r beside float32 x are widened."""
 
@@ -226,8 +232,10 @@ def _quantizable(reference: Callable[..., tuple[Array, ...]]) -> Callable[..., t
         q_in: Sequence[Quant | None] = (),
         **attrs: Any,
     ) -> tuple[Array, ...]:
+        dynamic = attrs.pop("dynamic", True)
         if len(q_in) > 2 and q_in[1] is not None and q_in[2] is not None:
-            return reference(x, _of_rows(w, q_in[1]), _of_rows(r, q_in[2]), *more, **attrs)
+            made = _of_rows if dynamic else _widened
+            return reference(x, made(w, q_in[1]), made(r, q_in[2]), *more, **attrs)
         return reference(x, w, r, *more, **attrs)
 
     return run
@@ -405,6 +413,8 @@ def _quantized_cases(gates: int) -> tuple[Case, ...]:
         _case(gates, 3, 2, 4, 7, weights="rows", direction="bidirectional", states=True),
         _case(gates, 4, 3, 2, 3, weights=tensor, lengths=(2, 4, 0)),
         _case(gates, 2, 1, 33, 17, weights="rows", clip=0.25),
+        _case(gates, 3, 2, 5, 17, weights=tensor, dynamic=False),
+        _case(gates, 3, 2, 4, 7, weights="rows", direction="bidirectional", dynamic=False),
     )
 
 
@@ -414,6 +424,13 @@ LSTM_ATTRS = (*_ATTRS, Attr("input_forget", "bool", False, doc="the forget gate 
 GRU_ATTRS = (
     *_ATTRS,
     Attr("linear_before_reset", "bool", False, doc="the reset gate multiplies r h + bias"),
+)
+_DYNAMIC = Attr(
+    "dynamic",
+    "bool",
+    True,
+    since="0.13.0",
+    doc="with w and r in qs8, rows of x and h are quantized too; false: w and r are dequantized",
 )
 _LSTM_CASES = (
     *_cases(4),
@@ -443,10 +460,11 @@ lstm = define(
         doc="x [T, N, I], w [D, 4H, I], r [D, 4H, H], bias [D, 8H] (w's, then r's), lengths int32"
         " [N], h0, c0 [D, N, H], peepholes p [D, 3H] (i, o, f) -> y [T, D, N, H], y_h, y_c"
         " [D, N, H]; gates in the order i, o, f, c; beyond a row's length y is 0 and the state"
-        " stays; w and r may be f16, or qs8 (rows of x and h are then quantized as in matmul_dynamic)",
+        " stays; w and r may be f16, or qs8 (rows of x and h are then quantized as in matmul_dynamic if"
+        " dynamic)",
         dtypes=FLOATS,
         check=_LSTM_DIMS,
-        attrs=LSTM_ATTRS,
+        attrs=(*LSTM_ATTRS, _DYNAMIC),
         cost=_cost,
         grad=_grad.lstm,
         saves=("x", "w", "r", "bias", "lengths", "h0", "c0", "p"),
@@ -475,7 +493,7 @@ gru = define(
         " row's length y is 0 and the state stays; w and r may be f16 or qs8, as in lstm",
         dtypes=FLOATS,
         check=_GRU_DIMS,
-        attrs=GRU_ATTRS,
+        attrs=(*GRU_ATTRS, _DYNAMIC),
         cost=_cost,
         grad=_grad.gru,
         saves=("x", "w", "r", "bias", "lengths", "h0"),
