@@ -12,7 +12,7 @@ from tests.exporter.passes.programs import conv, normal, ops, program
 from tests.exporter.quantize.programs import agreement, applied, cnn, images, node_of, samples
 
 from samara.exporter.export import export
-from samara.exporter.ir import Builder, Program, open_program, to_bytes
+from samara.exporter.ir import Builder, Program, Value, open_program, to_bytes
 from samara.exporter.quantize._layers import PLAIN
 from samara.exporter.quantize._pipeline import apply, needs_ranges, observed_tensors, prepare
 from samara.exporter.quantize.observers import OBSERVERS
@@ -199,3 +199,47 @@ def test_all_integer_refuses_float_layers() -> None:
     assert "1 of 1 layers stay float" in str(quantize(p, data).report)
     with pytest.raises(QuantizationError, match="1 of 1 layers stay float: 'grow'"):
         quantize(p, data, all_integer=True)
+
+
+def _recurrent() -> Program:
+    """Two LSTMs: one over spectra, whose largest bins are far above the others, one over its outputs."""
+
+    def build(b: Builder) -> Value:
+        x = b.input("x", "f32", [6, 1, 16])
+        for k, size in enumerate((16, 8)):
+            w, r = normal(1, 32, size, seed=k) * 0.3, normal(1, 32, 8, seed=9 + k) * 0.3
+            y = b.op("lstm", x, b.const(w), b.const(r), hidden=8)[0]
+            x = b.op("reshape", y, shape=[6, 1, 8])
+        return x
+
+    return program(build)
+
+
+def _spectra(count: int, seed: int) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    return [{"x": np.exp(rng.normal(0, 2, (6, 1, 16))).astype(np.float32)} for _ in range(count)]
+
+
+def _forms(p: Program) -> list[bool]:
+    return [n.attrs["dynamic"] for n in p.main.nodes if n.op.name == "lstm"]
+
+
+def test_recurrent_layers_round_their_inputs_where_that_costs_little() -> None:
+    p = _recurrent()
+    fresh = _spectra(8, seed=5)
+    made = {s: applied(p, _spectra(8, seed=1), Recipe(scheme=s)) for s in PROGRAM_SCHEMES[:3]}
+    db = {s: agreement(p, done.program, fresh) for s, done in made.items()}
+    assert _forms(made["int8"].program) == [False, True]
+    assert _forms(made["int8-weights"].program) == [False, False]
+    assert _forms(made["int8-dynamic"].program) == [True, True]
+    assert db["int8"] > db["int8-dynamic"] + 3
+    assert db["int8"] > db["int8-weights"] - 2
+
+
+def test_a_recipe_says_whether_a_recurrent_layer_rounds() -> None:
+    p = _recurrent()
+    first = node_of(p, "lstm").name
+    recipe = Recipe.from_dict({"layers": {first: {"scheme": "int8-dynamic"}}})
+    assert _forms(applied(p, _spectra(8, seed=1), recipe).program)[0] is True
+    # A single sample cannot judge, so nothing is rounded.
+    assert _forms(applied(p, _spectra(1, seed=1), Recipe()).program) == [False, False]

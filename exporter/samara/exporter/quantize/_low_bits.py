@@ -124,7 +124,9 @@ def _block_product(
 
 
 def _recurrent(node: Node, layer: LayerRecipe, unique: Unique) -> Narrowed | None:
-    """int8 input and recurrent weights with a scale per gate unit, for every int8 scheme."""
+    """int8 input and recurrent weights with a scale per gate unit, for every int8 scheme. The rows of the input and
+    the state are rounded too, except for weights alone.
+    """
     if layer.scheme == FP16:
         return _half(node, (1, 2), unique)
     inputs = list(node.inputs)
@@ -137,10 +139,11 @@ def _recurrent(node: Node, layer: LayerRecipe, unique: Unique) -> Narrowed | Non
         made = _weights.int8_weights(w, unique(f"{w.name}.q8"), axis)
         inputs[i] = made.value
         records.append(made.record)
-    done = _made(node, node.op, inputs)
+    alone = layer.scheme in (INT8_WEIGHTS, INT4_WEIGHTS)
+    done = _made(node, node.op, inputs, dynamic=not alone)
     if done is None:
         return None
-    scheme = layer.scheme if layer.scheme in (INT8_DYNAMIC, INT8_WEIGHTS) else INT8_DYNAMIC
+    scheme = INT8_WEIGHTS if alone else INT8_DYNAMIC
     reason = ""
     if layer.scheme == INT8:
         reason = "its state stays float: weights in int8, inputs rounded while running"

@@ -25,8 +25,15 @@ from samara.exporter.quantize._signal_noise import (
 from samara.exporter.quantize.calibration import Progress, calibrate, fed_inputs
 from samara.exporter.quantize.equalize import equalize
 from samara.exporter.quantize.insert import insert
-from samara.exporter.quantize.recipe import AUTO, AUTOMATIC, Recipe
-from samara.exporter.quantize.scheme import INT8, INT8_DYNAMIC, INT8_WEIGHTS, role_of, takes_clamp
+from samara.exporter.quantize.recipe import AUTO, AUTOMATIC, LayerRecipe, Recipe
+from samara.exporter.quantize.scheme import (
+    INT8,
+    INT8_DYNAMIC,
+    INT8_WEIGHTS,
+    is_recurrent,
+    role_of,
+    takes_clamp,
+)
 from samara.exporter.types import DType, QuantizationError
 
 # Samples from which equalization learns channel maxima, and on which settings are judged.
@@ -129,8 +136,9 @@ def decide(
 
     Both halves of the samples are observed once; the other half judges.
     """
+    free = _free_recurrent(whole.program, recipe)
     if len(few) < 2:
-        return recipe.settled(PLAIN), ()
+        return replace(recipe.settled(PLAIN), layers={**recipe.layers, **free}), ()
     middle = len(few) // 2
     halves = ((few[:middle], few[middle:]), (few[middle:], few[:middle]))
     best = recipe.settled(PLAIN)
@@ -138,7 +146,7 @@ def decide(
     folds = flat if best.equalize is not True else _equalized_folds(whole, halves, best) or flat
     tries = [c for n, c in _CHANGES if getattr(recipe, n) == AUTO]
     held: list[dict[str, Noise]] | None = None
-    references = [reference_outputs(f.program, f.samples) for f in flat] if tries else []
+    references = [reference_outputs(f.program, f.samples) for f in flat] if tries or free else []
     for change in tries:
         if held is None:
             held = _judged(folds, references, best)
@@ -152,9 +160,33 @@ def decide(
         noise = _judged(theirs, references, other)
         if gains(held, noise):
             best, folds, held = other, theirs, noise
+    for name, layer in free.items():
+        if held is None:
+            held = _judged(folds, references, best)
+        other = replace(best, layers={**best.layers, name: layer})
+        noise = _judged(folds, references, other)
+        if gains(held, noise, _WORTH_FLOAT):
+            best, held = other, noise
     return best, folds
 
 
+def _free_recurrent(program: Program, recipe: Recipe) -> dict[str, LayerRecipe]:
+    """The settings that leave the inputs of recurrent layers float, by layer; only of layers under scheme int8
+    for which the recipe has none.
+    """
+    functions = tuple(program.functions.values())
+    said = resolve_layers(functions, recipe)
+    if recipe.scheme != INT8:
+        return {}
+    return {
+        name: LayerRecipe(scheme=INT8_WEIGHTS)
+        for node, name in layer_names(functions).items()
+        if is_recurrent(node.op) and name not in said
+    }
+
+
+# What a recurrent layer must gain, in dB, for products in float32, which take longer.
+_WORTH_FLOAT: Final = 0.5
 # The settings that samples decide, in this order.
 _CHANGES: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
     ("bias_correction", {"bias_correction": True}),

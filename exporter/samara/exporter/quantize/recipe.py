@@ -64,9 +64,9 @@ class Recipe:
         object.__setattr__(self, "layers", dict(self.layers))
 
     def settled(self, by: Recipe) -> Recipe:
-        """A copy whose "auto" settings are those of `by`."""
+        """A copy whose "auto" settings, and those of layers that it does not name, are those of `by`."""
         automatic = {n: getattr(by, n) for n in AUTOMATIC if getattr(self, n) == AUTO}
-        return replace(self, **automatic)
+        return replace(self, **automatic, layers={**by.layers, **self.layers})
 
     def of(self, layer: str) -> LayerRecipe:
         """The layer's settings, completed from the program's."""
