@@ -49,6 +49,11 @@ static void *dynamic_scratch(const struct smr_job *job, size_t offset) {
   return (char *)job->scratch + offset;
 }
 
+static const int32_t *dynamic_sums(const struct smr_job *job, const struct smr_dynamic *d) {
+  return d->sums_from == SMR_LINEAR_SCRATCH ? dynamic_scratch(job, d->sums_offset)
+                                            : job->derived[d->sums_derived].data;
+}
+
 void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *d) {
   const struct smr_linear *l = &d->linear;
   const struct smr_quant *quant = job->inputs[1]->quant;
@@ -57,8 +62,7 @@ void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *d
   smr_linear_prologue(job, l);
   if (d->sums_from == SMR_LINEAR_SCRATCH)
     smr_linear_sums(job, l, dynamic_scratch(job, d->sums_offset));
-  const int32_t *sums = d->sums_from == SMR_LINEAR_SCRATCH ? dynamic_scratch(job, d->sums_offset)
-                                                           : job->derived[d->sums_derived].data;
+  const int32_t *sums = dynamic_sums(job, d);
   int32_t *start = dynamic_scratch(job, d->start_offset);
   int32_t *zeros = dynamic_scratch(job, d->zero_offset);
   float *multiplier = dynamic_scratch(job, d->multiplier_offset);
@@ -70,6 +74,16 @@ void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *d
     multiplier[i] = used ? quant->scales[at] : 0.0f;
     // Subtract what the offset adds to the sum of (q + offset) * w. The kernel handles zero points.
     start[i] = (int32_t)(offset * (rows * (uint32_t)zeros[i] - (uint32_t)sums[i]));
+  }
+}
+
+void smr_dynamic_shift(const struct smr_job *job, const struct smr_dynamic *d, int32_t zero) {
+  const int32_t *sums = dynamic_sums(job, d), *zeros = dynamic_scratch(job, d->zero_offset);
+  int32_t *start = dynamic_scratch(job, d->start_offset);
+  const uint32_t rows = (uint32_t)(d->linear.taps * d->linear.k);
+  for (size_t i = 0; i < dynamic_columns(&d->linear); i++) {
+    const uint32_t sum = (uint32_t)sums[i] - rows * (uint32_t)zeros[i];
+    start[i] = (int32_t)((uint32_t)start[i] - (uint32_t)zero * sum);
   }
 }
 

@@ -35,6 +35,10 @@ samara_status smr_dynamic_pack_to(const struct smr_job *job, const struct smr_dy
 /// Called alone, before the tiles.
 void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *dynamic);
 
+/// Subtract `zero`, the number that stands for 0 in q, from every q: it becomes known after the
+/// prologue.
+void smr_dynamic_shift(const struct smr_job *job, const struct smr_dynamic *dynamic, int32_t zero);
+
 /// Set the arguments known here: batch, n, weights, columns, clamp, activation, kind of output.
 void smr_dynamic_args(const struct smr_job *job, const struct smr_dynamic *dynamic,
                       struct smr_i8_gemm_args *args);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul_dynamic: products of float32 rows by quantized weights. Rows are quantized at run time.
 //
-// Two phases: quantize rows, each with its own scale; multiply.
+// Two phases: quantize rows, each with its own scale; multiply. With one scale for all of x, the
+// phase before them finds its range.
 #include "base/fp.h"
 
 #include "base/cut.h"
 #include "ops/check/check.h"
 #include "ops/matmul/dynamic.h"
 #include "ops/table/funcs.h"
+
+#include <string.h>
 
 enum {
   MATMUL_DYNAMIC_PIECE = 16 * 1024,  // elements that a tile quantizes
@@ -18,6 +21,8 @@ struct matmul_dynamic_state {
   size_t m, k;
   size_t rows, pieces;            // rows of x per tile of the first phase; number of such tiles
   size_t q_offset, scale_offset;  // in scratch
+  size_t range_offset;            // ranges of pieces
+  bool whole;                     // all of x has one scale and a zero point
   struct smr_i8_gemm_plan plan;
 };
 
@@ -58,16 +63,63 @@ static samara_status matmul_dynamic_prepare(struct smr_job *job) {
   SMR_TRY(smr_dynamic_prepare(job, SMR_ATTR_GROUP(job, matmul_dynamic, epilogue), &s->dynamic));
   SMR_TRY(smr_scratch_take(job, s->m * s->k, 1, &s->q_offset));
   SMR_TRY(smr_scratch_take(job, s->m, sizeof(float), &s->scale_offset));
+  s->rows = s->k < MATMUL_DYNAMIC_PIECE ? MATMUL_DYNAMIC_PIECE / (s->k != 0 ? s->k : 1) : 1;
+  s->pieces = smr_ceil_div(s->m, s->rows);
+  s->whole = SMR_ATTR(job, matmul_dynamic, range)->i != 0;
+  if (s->whole)
+    SMR_TRY(
+        smr_scratch_take(job, s->pieces, sizeof(struct smr_i8_dynamic_range), &s->range_offset));
   const struct smr_i8_gemm_args args = matmul_dynamic_args(job, s);
   smr_i8_gemm_plan_make(smr_i8_gemm_config(job->isa), &args, &s->plan);
   job->kernel = s->plan.kernel;
   job->tiles = 0;
   if (s->plan.units == 0) return SAMARA_OK;
-  s->rows = s->k < MATMUL_DYNAMIC_PIECE ? MATMUL_DYNAMIC_PIECE / (s->k != 0 ? s->k : 1) : 1;
-  s->pieces = smr_ceil_div(s->m, s->rows);
   job->barriers[0] = s->pieces;
   job->tiles = s->pieces + s->plan.units;
+  if (s->whole) {
+    job->barriers[1] = 2 * s->pieces;
+    job->tiles += s->pieces;
+  }
   return SAMARA_OK;
+}
+
+static void *matmul_dynamic_scratch(const struct smr_job *job, size_t offset) {
+  return (char *)job->scratch + offset;
+}
+
+// Rows [first, last) of a piece.
+static size_t matmul_dynamic_rows(const struct matmul_dynamic_state *s, size_t piece,
+                                  size_t *first) {
+  *first = piece * s->rows;
+  return *first + s->rows < s->m ? *first + s->rows : s->m;
+}
+
+static void matmul_dynamic_find(const struct smr_job *job, const struct matmul_dynamic_state *s,
+                                size_t piece) {
+  struct smr_i8_dynamic_range *ranges = matmul_dynamic_scratch(job, s->range_offset);
+  size_t first;
+  const size_t last = matmul_dynamic_rows(s, piece, &first);
+  const float *x = (const float *)job->inputs[0]->data + first * s->k;
+  ranges[piece] = smr_i8_dynamic_kernels(job->isa)->find((last - first) * s->k, x);
+}
+
+static void matmul_dynamic_place(const struct smr_job *job, const struct matmul_dynamic_state *s,
+                                 size_t piece) {
+  const struct smr_i8_dynamic_range *ranges = matmul_dynamic_scratch(job, s->range_offset);
+  struct smr_i8_dynamic_range range = ranges[0];
+  for (size_t i = 1; i < s->pieces; i++) range = smr_i8_dynamic_join(range, ranges[i]);
+  const struct smr_i8_dynamic_places found = smr_i8_dynamic_places(range);
+  size_t first;
+  const size_t last = matmul_dynamic_rows(s, piece, &first), count = (last - first) * s->k;
+  int8_t *q = (int8_t *)matmul_dynamic_scratch(job, s->q_offset) + first * s->k;
+  float *scale = matmul_dynamic_scratch(job, s->scale_offset);
+  if (found.scale > 0.0f)
+    smr_i8_dynamic_kernels(job->isa)->place(
+        count, (const float *)job->inputs[0]->data + first * s->k, found.scale, found.zero, q);
+  else if (count > 0)
+    memset(q, 0, count);
+  for (size_t i = first; i < last; i++) scale[i] = found.scale;
+  if (piece == 0) smr_dynamic_shift(job, &s->dynamic, found.zero);
 }
 
 static void matmul_dynamic_quantize(const struct smr_job *job, const struct matmul_dynamic_state *s,
@@ -92,10 +144,17 @@ static samara_status matmul_dynamic_run(const struct smr_job *job, size_t begin,
     if (job->tiles != 0) smr_dynamic_prologue(job, &s->dynamic);
     return SAMARA_OK;
   }
-  for (; begin < end && begin < s->pieces; begin++) matmul_dynamic_quantize(job, s, begin);
+  const size_t found = s->whole ? s->pieces : 0, first = found + s->pieces;
+  for (; begin < end && begin < found; begin++) matmul_dynamic_find(job, s, begin);
+  for (; begin < end && begin < first; begin++) {
+    if (s->whole)
+      matmul_dynamic_place(job, s, begin - found);
+    else
+      matmul_dynamic_quantize(job, s, begin);
+  }
   if (begin == end) return SAMARA_OK;
   const struct smr_i8_gemm_args args = matmul_dynamic_args(job, s);
-  smr_i8_gemm_run(&s->plan, &args, begin - s->pieces, end - s->pieces);
+  smr_i8_gemm_run(&s->plan, &args, begin - first, end - first);
   return SAMARA_OK;
 }
 

@@ -34,6 +34,17 @@ _DOC: Final = (
 )
 
 
+_RANGE: Final = Attr(
+    "range",
+    "enum",
+    "rows",
+    ("rows", "tensor"),
+    since="0.13.0",
+    doc="what has a scale of its own; tensor: all of x has one, and a zero point, as ONNX's"
+    " DynamicQuantizeLinear gives them",
+)
+
+
 def _weights(ctx: InferContext, axis: int) -> None:
     """w in qs8 with one scale, or one per index of `axis`; the bias in float32."""
     require_dtype(ctx, 1, DType.QS8)
@@ -62,6 +73,22 @@ def dynamically_quantized(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array
     return q, scale.astype(np.float32)
 
 
+def quantized_whole(x: Array) -> tuple[Array, Array]:
+    """(q - zero, scale) of x by its range, which includes 0, as ONNX's DynamicQuantizeLinear: bytes with a zero
+    point. With inf or NaN, or if the range overflows, the scale is NaN.
+    """
+    with np.errstate(all="ignore"):
+        low = np.minimum(np.min(x, initial=0), np.float32(0))
+        high = np.maximum(np.max(x, initial=0), np.float32(0))
+        width = np.float32(high) - np.float32(low)
+        if not np.isfinite(width) or not np.isfinite(x).all():
+            return np.zeros(x.shape), np.asarray(np.nan, np.float32)
+        scale = width / np.float32(255) if width > 0 else np.float32(1)
+        zero = np.rint(np.minimum(-low / scale, np.float32(255)))
+        steps = np.clip(np.rint(x / scale).astype(np.float64) + zero, 0, 255)
+    return np.asarray(steps - zero), np.asarray(scale, np.float32)
+
+
 def _finished(
     total: Array, scale: Array, w: Quant, bias: Array | None, tail: dict[str, Any]
 ) -> Array:
@@ -85,11 +112,12 @@ def _matmul(
     bias: Array | None = None,
     *,
     transpose_w: bool,
+    range: str,
     q_in: Sequence[Quant | None],
     **tail: Any,
 ) -> Array:
     quant = given(q_in, 1)
-    q, scale = dynamically_quantized(x, (x.ndim - 1,))
+    q, scale = quantized_whole(x) if range == "tensor" else dynamically_quantized(x, (x.ndim - 1,))
     whole = centred(w, quant, 0 if transpose_w else 1)
     total = q.astype(np.float64) @ (whole.T if transpose_w else whole)
     return _finished(total, scale, quant, bias, tail)
@@ -135,6 +163,7 @@ matmul_dynamic = define(
         attrs=(
             Attr("transpose_w", "bool", False, doc="the axes of w are swapped"),
             *EPILOGUE,
+            _RANGE,
         ),
         cost=matmul_cost,
         grad=_NO_TRAINING,
@@ -151,6 +180,12 @@ matmul_dynamic = define(
             _mm((3, 4), (4, 0)),
             Case((_rows_of_every_kind(), narrow_weights((9, 5), 1), ("f32", (5,)))),
             *(_mm((3, 8), (8, 18), bias=True, **a) for a in POST_CASES),
+            _mm((5, 7), (7, 17), range="tensor"),
+            _mm((2, 3, 33), (33, 18), zero=9, bias=True, range="tensor", lo=-1.0),
+            _mm((40, 600), (600, 20), bias=True, range="tensor"),
+            Case((np.zeros((2, 5), np.float32), narrow_weights((5, 4), 1)), {"range": "tensor"}),
+            Case((_rows_of_every_kind()[5:], narrow_weights((9, 5), 1)), {"range": "tensor"}),
+            Case((_rows_of_every_kind(), narrow_weights((9, 5), 1)), {"range": "tensor"}),
         ),
         kind=Kind.PRODUCT,
         int8_sums=True,
