@@ -24,6 +24,7 @@ from samara.exporter.importers.onnx import handlers as _handlers  # noqa: F401  
 from samara.exporter.importers.onnx.branches import convert_graph
 from samara.exporter.importers.onnx.context import import_dtype
 from samara.exporter.importers.onnx.cut import cut_model
+from samara.exporter.importers.onnx.dynamic_products import with_dynamic_products
 from samara.exporter.importers.onnx.functions import inlined
 from samara.exporter.importers.onnx.order import sorted_model
 from samara.exporter.importers.onnx.pictures import picture_records
@@ -69,6 +70,7 @@ def diagnose(
     model, directory = _load(src)
     if inputs is not None or outputs is not None:
         model = cut_model(model, inputs, outputs)
+    model = with_dynamic_products(model)
     graph = model.graph
     if not graph.output:
         raise ModelFormatError(

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from samara.exporter.importers.onnx.context import NodeContext
 from samara.exporter.importers.onnx.handlers.affine import (
     WHOLE_TENSOR,
@@ -27,7 +29,7 @@ from samara.exporter.importers.onnx.handlers.linear import as_matrices, conv_row
 from samara.exporter.importers.onnx.handlers.quantize import MICROSOFT, dynamic_parameters
 from samara.exporter.importers.onnx.registry import onnx_op
 from samara.exporter.ir.program import Value
-from samara.exporter.types import Dim, DType, as_dim
+from samara.exporter.types import Dim, DType, Quant, QuantizationError, as_dim
 
 
 def _conv_product(n: NodeContext) -> Product:
@@ -203,9 +205,29 @@ def matmul_integer_to_float(n: NodeContext) -> Any:
     return as_matrices(n, n.value(0), n.value(1), product)
 
 
+def _stored_columns(n: NodeContext) -> Value | None:
+    """The weights [K, N] as int8 with a scale for all or one per column; None if they are no such constant."""
+    b, scale, zero = n.constant(1), n.constant(2), n.constant(3)
+    if b is None or scale is None or b.ndim != 2 or scale.size not in (1, b.shape[1]):
+        return None
+    if n.has(3) and (zero is None or zero.size != scale.size):
+        return None
+    shift = 128 if b.dtype == np.uint8 else 0
+    zeros = np.zeros(scale.size, np.int32) if zero is None else zero.reshape(-1).astype(np.int32)
+    scales = tuple(map(float, scale.reshape(-1)))
+    try:
+        quant = Quant(scales, tuple(int(z) - shift for z in zeros), 1 if scale.size > 1 else None)
+    except QuantizationError:  # a scale of 0, for example
+        return None
+    return n.const((b.astype(np.int32) - shift).astype(np.int8), DType.QS8, quant)
+
+
 @onnx_op("DynamicQuantizeMatMul", domain=MICROSOFT)
 def dynamic_quantize_matmul(n: NodeContext) -> Any:
     """Inputs: float a, integer b, s_b, z_b, bias. a is quantized as by DynamicQuantizeLinear."""
+    w = _stored_columns(n)
+    if w is not None and n.value(0).type.rank > 1:
+        return n.final("matmul_dynamic", n.value(0), w, n.optional(4), range="tensor")
 
     def product(n: NodeContext, a: Value, b: Value) -> Value:
         scale, zero = dynamic_parameters(n, a)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chains of dynamically quantized products: one node each, with onnxruntime's bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from tests.exporter.importers.onnx.models import check_native, kinds
+
+from samara.exporter.importers.onnx.dynamic_products import with_dynamic_products
+
+RNG = np.random.default_rng(3)
+ROWS, K, N = 5, 12, 7
+
+
+def _weights(
+    name: str, dtype: type, per_column: bool, zero: int = 0
+) -> tuple[list[onnx.TensorProto], list[str]]:
+    """Weights [K, N], their scale and zero point, and the names of these."""
+    # 7 bits: without VNNI, onnxruntime saturates products of bytes.
+    shift = 128 if dtype is np.uint8 else 0
+    count = (N,) if per_column else ()
+    made = {
+        f"{name}.w": (RNG.integers(-63, 64, (K, N)) + shift).astype(dtype),
+        f"{name}.s": RNG.uniform(0.01, 0.02, count).astype(np.float32),
+        f"{name}.z": np.full(count, shift + zero, dtype),
+    }
+    return [numpy_helper.from_array(a, n) for n, a in made.items()], list(made)
+
+
+def _product(name: str, x: str, names: Sequence[str], bias: str = "") -> list[onnx.NodeProto]:
+    """The nodes that quantize_dynamic writes behind DynamicQuantizeLinear of x; the result is `name`."""
+    w, scale, zero = names
+    nodes = [
+        ("MatMulInteger", [f"{x}.q", w, f"{x}.zero", zero], f"{name}.sum"),
+        ("Cast", [f"{name}.sum"], f"{name}.real"),
+        ("Mul", [f"{x}.scale", scale], f"{name}.scales"),
+        ("Mul", [f"{name}.real", f"{name}.scales"], f"{name}.scaled" if bias else name),
+    ]
+    if bias:
+        nodes.append(("Add", [f"{name}.scaled", bias], name))
+    made = [helper.make_node(op, i, [o], name=f"n.{o}") for op, i, o in nodes]
+    made[1].attribute.append(helper.make_attribute("to", int(TensorProto.FLOAT)))
+    return made
+
+
+def _quantize(x: str) -> onnx.NodeProto:
+    return helper.make_node("DynamicQuantizeLinear", [x], [f"{x}.q", f"{x}.scale", f"{x}.zero"])
+
+
+def _model(
+    nodes: Sequence[onnx.NodeProto], tensors: Sequence[onnx.TensorProto], outputs: Sequence[str]
+) -> onnx.ModelProto:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", K])
+    given = [helper.make_tensor_value_info(o, TensorProto.FLOAT, None) for o in outputs]
+    graph = helper.make_graph(nodes, "g", [x], given, tensors)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    made.ir_version = 9
+    return made
+
+
+def _feeds(*offsets: float) -> list[dict[str, Any]]:
+    return [{"x": (RNG.standard_normal((ROWS, K)) + o).astype(np.float32)} for o in offsets]
+
+
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("per_column", [False, True])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_a_chain_is_one_node(dtype: type, per_column: bool, biased: bool) -> None:
+    tensors, names = _weights("a", dtype, per_column, zero=3)
+    bias = numpy_helper.from_array(RNG.standard_normal(N).astype(np.float32), "b")
+    nodes = [_quantize("x"), *_product("y", "x", names, "b" if biased else "")]
+    model = _model(nodes, [*tensors, *[bias] * biased], ["y"])
+    # Ranges on both sides of 0, on either side, and none.
+    feeds = [*_feeds(0, 9, -9), {"x": np.zeros((2, K), np.float32)}]
+    program = check_native(model, *feeds, atol=0, rtol=1e-6)
+    assert kinds(program) == ["matmul_dynamic"]
+    assert program.main.nodes[0].attrs["range"] == "tensor"
+
+
+def test_products_share_a_quantized_tensor() -> None:
+    tensors, nodes = [], [_quantize("x")]
+    for name in ("q", "k", "v"):
+        made, names = _weights(name, np.int8, True)
+        tensors += made
+        nodes += _product(name, "x", names)
+    program = check_native(_model(nodes, tensors, ["q", "k", "v"]), *_feeds(0), atol=0, rtol=1e-6)
+    assert kinds(program) == ["matmul_dynamic"] * 3
+
+
+@pytest.mark.parametrize("shown", ["y.sum", "y.real", "y.scaled"])
+def test_tensors_that_are_used_elsewhere_stay(shown: str) -> None:
+    tensors, names = _weights("a", np.int8, True)
+    bias = numpy_helper.from_array(RNG.standard_normal(N).astype(np.float32), "b")
+    nodes = [_quantize("x"), *_product("y", "x", names, "b")]
+    model = _model(nodes, [*tensors, bias], ["y"])
+    kind = TensorProto.INT32 if shown == "y.sum" else TensorProto.FLOAT
+    model.graph.output.append(helper.make_tensor_value_info(shown, kind, None))
+    program = check_native(model, *_feeds(0), atol=0, rtol=1e-6)
+    assert set(program.main.output_names) == {"y", shown}
+    whole = [n.op.name for n in program.main.nodes].count("matmul_dynamic")
+    assert whole == (shown == "y.scaled")  # the Add alone remains outside
+
+
+def test_what_is_no_such_chain_stays_as_it_is() -> None:
+    tensors, names = _weights("a", np.int8, False)
+    plain = _model([_quantize("x"), *_product("y", "x", names)], tensors, ["y"])
+    assert with_dynamic_products(plain) is not plain
+    other = onnx.ModelProto()
+    other.CopyFrom(plain)
+    other.graph.node[2].attribute[0].i = TensorProto.DOUBLE
+    assert with_dynamic_products(other) is other
+    other.CopyFrom(plain)
+    other.graph.node[1].input[2] = ""
+    assert with_dynamic_products(other) is other
+    float_net = _model([helper.make_node("Relu", ["x"], ["y"])], [], ["y"])
+    assert with_dynamic_products(float_net) is float_net
