@@ -3,7 +3,8 @@
 // runs.
 //
 // Three phases: find the peak of each image, part of an image per tile; quantize the images;
-// multiply blocks of output pixels, over windows or, if depthwise, over pointers to pixels.
+// multiply blocks of output pixels, over windows or, if depthwise, over pointers to pixels. With
+// one scale for all of x, the first phase finds ranges, and x has a zero point.
 #include "base/fp.h"
 
 #include "base/checked.h"
@@ -35,6 +36,10 @@ struct conv_dynamic_state {
   size_t q_offset;               // in scratch: x as bytes
   size_t peak_offset;            // peaks of tiles
   size_t scale_offset;           // scales of output pixels
+  bool whole;                    // all of x has one scale and a zero point
+  size_t range_offset;           // then: ranges of tiles, in place of peaks
+  size_t zero_offset;            // the zero point
+  size_t shift_offset;           // depthwise: what the zero point adds to the sums of channels
   struct smr_i8_gemm_plan plan;  // of the algorithm `point`
   struct smr_qwindows windows;
   size_t rows;         // depthwise: output pixels per block
@@ -101,8 +106,17 @@ static samara_status conv_dynamic_take(struct smr_job *job) {
   if (smr_conv_is_empty(job)) return SAMARA_OK;
   s->image = x / batch;
   s->pieces = s->image / CONV_DYNAMIC_PIECE + 1;
+  s->whole = SMR_ATTR(job, conv_dynamic, range)->i != 0;
   SMR_TRY(smr_scratch_take(job, x, 1, &s->q_offset));
-  SMR_TRY(smr_scratch_take(job, batch * s->pieces, sizeof(uint32_t), &s->peak_offset));
+  if (s->whole) {
+    SMR_TRY(smr_scratch_take(job, batch * s->pieces, sizeof(struct smr_i8_dynamic_range),
+                             &s->range_offset));
+    SMR_TRY(smr_scratch_take(job, 1, sizeof(int32_t), &s->zero_offset));
+    if (conv_dynamic_fits_depthwise(job))
+      SMR_TRY(smr_scratch_take(job, s->dynamic.linear.n, sizeof(int32_t), &s->shift_offset));
+  } else {
+    SMR_TRY(smr_scratch_take(job, batch * s->pieces, sizeof(uint32_t), &s->peak_offset));
+  }
   return smr_scratch_take(job, s->shape.pixels, sizeof(float), &s->scale_offset);
 }
 
@@ -128,9 +142,52 @@ static void conv_dynamic_peak(const struct smr_job *job, const struct conv_dynam
                               size_t tile) {
   size_t first;
   const size_t n = conv_dynamic_piece(s, tile, &first);
+  const float *x = (const float *)job->inputs[0]->data + first;
+  if (s->whole) {
+    struct smr_i8_dynamic_range *ranges = conv_dynamic_scratch(job, s->range_offset);
+    ranges[tile] = smr_i8_dynamic_kernels(job->isa)->find(n, x);
+    return;
+  }
   uint32_t *peaks = conv_dynamic_scratch(job, s->peak_offset);
-  peaks[tile] =
-      smr_i8_dynamic_kernels(job->isa)->peak(n, (const float *)job->inputs[0]->data + first);
+  peaks[tile] = smr_i8_dynamic_kernels(job->isa)->peak(n, x);
+}
+
+static int32_t conv_dynamic_zero(const struct smr_job *job) {
+  const struct conv_dynamic_state *s = job->state;
+  return s->whole ? *(const int32_t *)conv_dynamic_scratch(job, s->zero_offset) : 0;
+}
+
+// What the zero point means for the products. Tile 0 of the second phase calls it.
+static void conv_dynamic_settle(const struct smr_job *job, const struct conv_dynamic_state *s,
+                                int32_t zero) {
+  *(int32_t *)conv_dynamic_scratch(job, s->zero_offset) = zero;
+  if (!conv_dynamic_fits_depthwise(job)) {
+    smr_dynamic_shift(job, &s->dynamic, zero);
+    return;
+  }
+  smr_dynamic_shifts(job, &s->dynamic, zero, conv_dynamic_scratch(job, s->shift_offset));
+  memset(conv_dynamic_scratch(job, s->pad_offset), zero, (size_t)s->shape.window.channels_in);
+}
+
+static void conv_dynamic_place(const struct smr_job *job, const struct conv_dynamic_state *s,
+                               size_t tile) {
+  const struct smr_i8_dynamic_range *ranges = conv_dynamic_scratch(job, s->range_offset);
+  struct smr_i8_dynamic_range range = ranges[0];
+  for (size_t i = 1; i < (size_t)s->shape.window.batch * s->pieces; i++)
+    range = smr_i8_dynamic_join(range, ranges[i]);
+  const struct smr_i8_dynamic_places found = smr_i8_dynamic_places(range);
+  size_t first;
+  const size_t n = conv_dynamic_piece(s, tile, &first);
+  int8_t *q = (int8_t *)conv_dynamic_scratch(job, s->q_offset) + first;
+  if (found.scale > 0.0f)
+    smr_i8_dynamic_kernels(job->isa)->place(n, (const float *)job->inputs[0]->data + first,
+                                            found.scale, found.zero, q);
+  else if (n > 0)
+    memset(q, 0, n);
+  if (tile != 0) return;
+  float *scales = conv_dynamic_scratch(job, s->scale_offset);
+  for (size_t i = 0; i < s->shape.pixels; i++) scales[i] = found.scale;
+  conv_dynamic_settle(job, s, found.zero);
 }
 
 static void conv_dynamic_quantize(const struct smr_job *job, const struct conv_dynamic_state *s,
@@ -158,7 +215,12 @@ static void conv_dynamic_images(const struct smr_job *job, size_t *begin, size_t
   const struct conv_dynamic_state *s = job->state;
   const size_t pieces = (size_t)s->shape.window.batch * s->pieces, first = 2 * pieces;
   for (; *begin < *end && *begin < pieces; ++*begin) conv_dynamic_peak(job, s, *begin);
-  for (; *begin < *end && *begin < first; ++*begin) conv_dynamic_quantize(job, s, *begin - pieces);
+  for (; *begin < *end && *begin < first; ++*begin) {
+    if (s->whole)
+      conv_dynamic_place(job, s, *begin - pieces);
+    else
+      conv_dynamic_quantize(job, s, *begin - pieces);
+  }
   *end = *end > first ? *end - first : 0;
   *begin = *begin > first ? *begin - first : 0;
 }
@@ -241,7 +303,8 @@ static samara_status conv_dynamic_windows_run(const struct smr_job *job, size_t 
   }
   conv_dynamic_images(job, &begin, &end);
   const struct smr_i8_gemm_args args = conv_dynamic_args(job);
-  return smr_qwindows_run(job, &s->shape.window, &s->windows, &args, 0, begin, end, thread_scratch);
+  return smr_qwindows_run(job, &s->shape.window, &s->windows, &args, conv_dynamic_zero(job), begin,
+                          end, thread_scratch);
 }
 
 // ---- depthwise ----
@@ -264,6 +327,12 @@ static samara_status conv_dynamic_depthwise_prepare(struct smr_job *job) {
   SMR_TRY(smr_thread_scratch_take(job, count, sizeof(int8_t *), &offset));
   if (!smr_mul_size(s->rows, channels, &count)) count = SIZE_MAX;
   return smr_thread_scratch_take(job, count, sizeof(int32_t), &s->sums_offset);
+}
+
+// Add `shift` to the sums of one pixel.
+SMR_VECTORIZED static void conv_dynamic_add(size_t n, const int32_t *restrict shift,
+                                            int32_t *restrict sums) {
+  for (size_t c = 0; c < n; c++) sums[c] = (int32_t)((uint32_t)sums[c] + (uint32_t)shift[c]);
 }
 
 // Convert the sums of one pixel to floats. `bias` may be NULL.
@@ -305,6 +374,9 @@ static void conv_dynamic_depthwise_block(const struct smr_job *job,
       .end = {.to = SMR_I8_TO_I32},
   };
   smr_i8_dwconv_indirect_run(smr_i8_dwconv_config(job->isa), &args, 0, count);
+  const int32_t *shift = conv_dynamic_scratch(job, s->shift_offset);
+  for (size_t i = 0; s->whole && i < count; i++)
+    conv_dynamic_add(channels, shift, sums + i * channels);
   for (size_t i = 0; i < count; i++)
     conv_dynamic_finish(channels, sums + i * channels, like->row_scale[first + i],
                         like->columns.multiplier, like->columns.bias, like->f32_lo, like->f32_hi,

@@ -77,14 +77,23 @@ void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *d
   }
 }
 
-void smr_dynamic_shift(const struct smr_job *job, const struct smr_dynamic *d, int32_t zero) {
+// -zero * sum of (w - z_w) of a column.
+static uint32_t dynamic_shift(const struct smr_job *job, const struct smr_dynamic *d, int32_t zero,
+                              size_t column) {
   const int32_t *sums = dynamic_sums(job, d), *zeros = dynamic_scratch(job, d->zero_offset);
-  int32_t *start = dynamic_scratch(job, d->start_offset);
   const uint32_t rows = (uint32_t)(d->linear.taps * d->linear.k);
-  for (size_t i = 0; i < dynamic_columns(&d->linear); i++) {
-    const uint32_t sum = (uint32_t)sums[i] - rows * (uint32_t)zeros[i];
-    start[i] = (int32_t)((uint32_t)start[i] - (uint32_t)zero * sum);
-  }
+  return 0u - (uint32_t)zero * ((uint32_t)sums[column] - rows * (uint32_t)zeros[column]);
+}
+
+void smr_dynamic_shift(const struct smr_job *job, const struct smr_dynamic *d, int32_t zero) {
+  int32_t *start = dynamic_scratch(job, d->start_offset);
+  for (size_t i = 0; i < dynamic_columns(&d->linear); i++)
+    start[i] = (int32_t)((uint32_t)start[i] + dynamic_shift(job, d, zero, i));
+}
+
+void smr_dynamic_shifts(const struct smr_job *job, const struct smr_dynamic *d, int32_t zero,
+                        int32_t *shifts) {
+  for (size_t i = 0; i < d->linear.n; i++) shifts[i] = (int32_t)dynamic_shift(job, d, zero, i);
 }
 
 static void dynamic_post(void *context, float *out, size_t rows, size_t columns,

@@ -38,6 +38,9 @@ void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *d
 /// Subtract `zero`, the number that stands for 0 in q, from every q: it becomes known after the
 /// prologue.
 void smr_dynamic_shift(const struct smr_job *job, const struct smr_dynamic *dynamic, int32_t zero);
+/// The same for sums that do not begin with the columns' start: what to add to each of one group.
+void smr_dynamic_shifts(const struct smr_job *job, const struct smr_dynamic *dynamic, int32_t zero,
+                        int32_t *shifts);
 
 /// Set the arguments known here: batch, n, weights, columns, clamp, activation, kind of output.
 void smr_dynamic_args(const struct smr_job *job, const struct smr_dynamic *dynamic,

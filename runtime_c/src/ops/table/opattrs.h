@@ -977,6 +977,7 @@ struct smr_attrs_conv_dynamic {
       struct smr_attr post_beta;   // f32: .f
     };
   };
+  struct smr_attr range;  // enum: .i
 };
 
 enum {
@@ -990,6 +991,11 @@ enum {
   SMR_CONV_DYNAMIC_POST_GELU_TANH = 7,
   SMR_CONV_DYNAMIC_POST_LEAKY_RELU = 8,
   SMR_CONV_DYNAMIC_POST_ELU = 9,
+};
+
+enum {
+  SMR_CONV_DYNAMIC_RANGE_ROWS = 0,
+  SMR_CONV_DYNAMIC_RANGE_TENSOR = 1,
 };
 
 struct smr_attrs_matmul_dynamic {

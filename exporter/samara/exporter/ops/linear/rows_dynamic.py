@@ -25,6 +25,7 @@ from samara.exporter.ops.shape_rules import require_dtype, require_rank
 from samara.exporter.ops.spec import Attr, Case, InferContext, OpSpec, define
 from samara.exporter.types import DType, Quant, TensorType
 
+_ALL: Final = tuple(range(8))  # axes
 STEPS: Final = np.float32(127)  # symmetric: from -127 to 127
 _NO_TRAINING = inference_only("a dynamically quantized operator")
 _DOC: Final = (
@@ -212,11 +213,14 @@ def _conv(
     dilations: tuple[int, ...],
     pads: tuple[int, ...],
     groups: int,
+    range: str,
     q_in: Sequence[Quant | None],
     **tail: Any,
 ) -> Array:
     quant = given(q_in, 1)
-    q, scale = dynamically_quantized(x, tuple(range(1, x.ndim)))
+    q, scale = (
+        quantized_whole(x) if range == "tensor" else dynamically_quantized(x, _ALL[1 : x.ndim])
+    )
     total = windows.conv(
         q.astype(np.float64),
         centred(w, quant, 0),
@@ -273,6 +277,15 @@ def _conv_cases() -> Iterator[Case]:
     yield _cv((5, 5), 3, (3, 3), 4, n=0)
     yield _cv((3, 3), 2, (3, 3), 0)
     yield _cv((5, 5), 0, (3, 3), 2)
+    whole: dict[str, Any] = {"range": "tensor"}
+    yield _cv((6, 5), 16, (1, 1), 33, n=2, **whole)
+    yield _cv((8, 9), 3, (3, 3), 16, stride=2, pad=1, **whole)
+    yield _cv((7, 7), 8, (3, 3), 19, pad=1, n=2, zero=5, **whole)
+    yield _cv((6, 6), 8, (3, 3), 12, groups=2, pad=1, zero=-7, bias=False, **whole)
+    yield _cv((7, 8), 20, (3, 3), 20, groups=20, pad=1, n=2, lo=-1.0, **whole)
+    yield _cv((7, 8), 33, (3, 3), 33, groups=33, stride=2, pad=1, zero=9, **whole)
+    yield _cv((17,), 4, (5,), 8, pad=2, **whole)
+    yield _cv((40, 40), 12, (3, 3), 17, pad=1, **whole)
     for a in POST_CASES:
         yield _cv((3, 4), 4, (2, 2), 18, **a)
 
@@ -295,6 +308,7 @@ conv_dynamic = define(
             Attr("pads", "dims", doc="zeros before each spatial axis, then after each"),
             Attr("groups", "int", 1, doc="channels of x and outputs are cut into this many groups"),
             *EPILOGUE,
+            _RANGE,
         ),
         cost=window_cost,
         grad=_NO_TRAINING,
