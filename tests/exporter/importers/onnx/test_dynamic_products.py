@@ -93,6 +93,55 @@ def test_products_share_a_quantized_tensor() -> None:
     assert kinds(program) == ["matmul_dynamic"] * 3
 
 
+@pytest.mark.parametrize(
+    ("channels", "groups", "attrs"),
+    [
+        (6, 1, {"pads": [1, 1, 1, 1]}),
+        (6, 2, {"strides": [2, 1]}),
+        (6, 6, {"pads": [0, 1, 2, 1], "dilations": [2, 1]}),
+    ],
+)
+@pytest.mark.parametrize(("dtype", "scale"), [(np.int8, 0.01), (np.uint8, 0.01), (np.int8, 0.0)])
+def test_convolutions(
+    dtype: type, scale: float, channels: int, groups: int, attrs: dict[str, Any]
+) -> None:
+    """A scale of 0 is none of a stored tensor, so its chain is spelled out."""
+    shift = 128 if dtype is np.uint8 else 0
+    weights = RNG.integers(-63, 64, (6, channels // groups, 3, 3)) + shift
+    tensors = [
+        numpy_helper.from_array(np.asarray(array), name)
+        for name, array in {
+            "w": weights.astype(dtype),
+            "s": np.float32(scale),
+            "z": dtype(shift + 2),
+            "b": RNG.standard_normal(6).astype(np.float32),
+            "shape": np.array([1, -1, 1, 1]),
+        }.items()
+    ]
+    product = _product("y", "x", ["w", "s", "z"], "bias")
+    product[0].op_type = "ConvInteger"
+    for name, value in {"group": groups, **attrs}.items():
+        product[0].attribute.append(helper.make_attribute(name, value))
+    reshape = helper.make_node("Reshape", ["b", "shape"], ["bias"])
+    model = _model([reshape, _quantize("x"), *product], tensors, ["y"])
+    del model.graph.input[:]
+    shape = [2, channels, 7, 8]
+    model.graph.input.append(helper.make_tensor_value_info("x", TensorProto.FLOAT, shape))
+    feeds = [{"x": (RNG.standard_normal(shape) + o).astype(np.float32)} for o in (0, 5, -5)]
+    program = check_native(model, *feeds, atol=0, rtol=1e-6)
+    whole = [k for k in kinds(program) if k != "transpose"] == ["conv_dynamic"]
+    assert whole == (scale > 0)
+
+
+def test_scales_that_are_no_scales_of_columns_stay() -> None:
+    tensors, names = _weights("a", np.int8, False)
+    tensors[1] = numpy_helper.from_array(
+        RNG.uniform(0.1, 0.2, (ROWS, 1)).astype(np.float32), names[1]
+    )
+    model = _model([_quantize("x"), *_product("y", "x", names)], tensors, ["y"])
+    assert with_dynamic_products(model) is model
+
+
 @pytest.mark.parametrize("shown", ["y.sum", "y.real", "y.scaled"])
 def test_tensors_that_are_used_elsewhere_stay(shown: str) -> None:
     tensors, names = _weights("a", np.int8, True)

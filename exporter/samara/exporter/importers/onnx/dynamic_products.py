@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dynamically quantized products as one node each.
 
-quantize_dynamic of onnxruntime writes a product as DynamicQuantizeLinear, MatMulInteger, Cast, two Mul and
-sometimes Add. onnxruntime runs these as DynamicQuantizeMatMul of com.microsoft; so does this importer.
+quantize_dynamic of onnxruntime writes a product as DynamicQuantizeLinear, MatMulInteger or ConvInteger, Cast,
+two Mul and sometimes Add. Matrix products become DynamicQuantizeMatMul of com.microsoft, as in onnxruntime,
+convolutions an operator with the same inputs in a domain of samara.
 """
 
 from __future__ import annotations
@@ -11,11 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import onnx
-from onnx import helper
+from onnx import helper, numpy_helper
 
 from samara.exporter.importers.onnx.order import names_read
 
 MICROSOFT = "com.microsoft"
+OWN = "dev.samara"
+# The operator that stands for a chain with this product, and its domain.
+_WHOLE = {
+    "MatMulInteger": ("DynamicQuantizeMatMul", MICROSOFT),
+    "ConvInteger": ("DynamicQuantizeConv", OWN),
+}
 
 
 def with_dynamic_products(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -24,7 +31,7 @@ def with_dynamic_products(model: onnx.ModelProto) -> onnx.ModelProto:
     A chain is replaced if only its last tensor is used outside of it, and the weights, their scales and the bias
     are initializers.
     """
-    if not any(n.op_type == "MatMulInteger" for n in model.graph.node):
+    if not any(n.op_type in _WHOLE for n in model.graph.node):
         return model
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
@@ -32,7 +39,7 @@ def with_dynamic_products(model: onnx.ModelProto) -> onnx.ModelProto:
     web = _Web.of(graph)
     replaced: dict[str, tuple[onnx.NodeProto, set[str]]] = {}
     for node in graph.node:
-        chain = _chain(web, node) if node.op_type == "MatMulInteger" else None
+        chain = _chain(web, node) if any(_is(node, op) for op in _WHOLE) else None
         if chain is not None:
             replaced[chain.out] = chain.node(web), {n.output[0] for n in chain.inside}
     if not replaced:
@@ -49,8 +56,9 @@ def with_dynamic_products(model: onnx.ModelProto) -> onnx.ModelProto:
     nodes = [onnx.NodeProto.FromString(n.SerializeToString()) for n in kept]
     del graph.node[:]
     graph.node.extend(nodes)
-    if all(o.domain != MICROSOFT for o in copy.opset_import):
-        copy.opset_import.append(helper.make_opsetid(MICROSOFT, 1))
+    for domain in {n.domain for n in nodes} - {o.domain for o in copy.opset_import}:
+        if domain in (MICROSOFT, OWN):
+            copy.opset_import.append(helper.make_opsetid(domain, 1))
     return copy
 
 
@@ -105,9 +113,10 @@ class _Chain:
         while not inputs[-1]:
             inputs.pop()
         name = web.makers[self.out].name or self.out
-        return helper.make_node(
-            "DynamicQuantizeMatMul", inputs, [self.out], name=name, domain=MICROSOFT
-        )
+        op, domain = _WHOLE[self.inside[0].op_type]
+        made = helper.make_node(op, inputs, [self.out], name=name, domain=domain)
+        made.attribute.extend(self.inside[0].attribute)
+        return made
 
 
 def _chain(web: _Web, product: onnx.NodeProto) -> _Chain | None:
@@ -130,14 +139,37 @@ def _chain(web: _Web, product: onnx.NodeProto) -> _Chain | None:
     rest = [n for n in scales.input if n != quantize.output[1]]
     if len(rest) != 1 or rest[0] not in web.constants:
         return None
+    columns = [] if product.op_type == "ConvInteger" else [list(web.constants[w].dims[-1:])]
+    if list(web.constants[rest[0]].dims) not in ([], [1], *columns):
+        return None
     inside, out, bias = [product, cast, scaled], scaled.output[0], ""
     added = web.only_reader(out, "Add")
-    if added is not None:
-        (other,) = [n for n in added.input if n != out] or [""]
-        columns = web.constants[w].dims[-1] if web.constants[w].dims else 0
-        if other in web.constants and list(web.constants[other].dims) == [columns]:
-            inside, out, bias = [*inside, added], added.output[0], other
+    if added is not None and list(added.input).count(out) == 1:
+        (other,) = [n for n in added.input if n != out]
+        found = _bias(web, product, other)
+        if found:
+            inside, out, bias = [*inside, added], added.output[0], found
     return _Chain(quantize.input[0], w, rest[0], w_zero, bias, out, inside)
+
+
+def _bias(web: _Web, product: onnx.NodeProto, name: str) -> str:
+    """The initializer with a number per output that is added; empty if it is another tensor."""
+    w = web.constants[product.input[1]].dims
+    if len(w) < 2:
+        return ""
+    reshape = web.makers.get(name)
+    if reshape is not None and _is(reshape, "Reshape") and product.op_type == "ConvInteger":
+        shape = web.constants.get(reshape.input[1])
+        wanted = [1, -1, *[1] * (len(w) - 2)]
+        if shape is None or list(numpy_helper.to_array(shape)) not in (
+            wanted,
+            [1, w[0], *wanted[2:]],
+        ):
+            return ""
+        name = reshape.input[0]
+    count = w[0] if product.op_type == "ConvInteger" else w[-1]
+    tensor = web.constants.get(name)
+    return name if tensor is not None and list(tensor.dims) == [count] else ""
 
 
 def _without_unused(nodes: list[onnx.NodeProto], web: _Web) -> list[onnx.NodeProto]:
@@ -145,7 +177,7 @@ def _without_unused(nodes: list[onnx.NodeProto], web: _Web) -> list[onnx.NodePro
     kept: list[onnx.NodeProto] = []
     read: set[str] = set(web.outputs)
     for node in reversed(nodes):
-        idle = _is(node, "Mul") or _is(node, "DynamicQuantizeLinear")
+        idle = any(_is(node, op) for op in ("Mul", "Reshape", "DynamicQuantizeLinear"))
         if not idle or any(o in read for o in node.output):
             kept.append(node)
             read |= names_read(node)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.importers.onnx.context import NodeContext
+from samara.exporter.importers.onnx.dynamic_products import OWN
 from samara.exporter.importers.onnx.handlers.affine import (
     WHOLE_TENSOR,
     Layout,
@@ -205,10 +206,10 @@ def matmul_integer_to_float(n: NodeContext) -> Any:
     return as_matrices(n, n.value(0), n.value(1), product)
 
 
-def _stored_columns(n: NodeContext) -> Value | None:
-    """The weights [K, N] as int8 with a scale for all or one per column; None if they are no such constant."""
+def _stored(n: NodeContext, axis: int) -> Value | None:
+    """The weights as int8 with a scale for all or one per index of an axis; None if they are no such constant."""
     b, scale, zero = n.constant(1), n.constant(2), n.constant(3)
-    if b is None or scale is None or b.ndim != 2 or scale.size not in (1, b.shape[1]):
+    if b is None or scale is None or b.ndim < 2 or scale.size not in (1, b.shape[axis]):
         return None
     if n.has(3) and (zero is None or zero.size != scale.size):
         return None
@@ -216,7 +217,9 @@ def _stored_columns(n: NodeContext) -> Value | None:
     zeros = np.zeros(scale.size, np.int32) if zero is None else zero.reshape(-1).astype(np.int32)
     scales = tuple(map(float, scale.reshape(-1)))
     try:
-        quant = Quant(scales, tuple(int(z) - shift for z in zeros), 1 if scale.size > 1 else None)
+        quant = Quant(
+            scales, tuple(int(z) - shift for z in zeros), axis if scale.size > 1 else None
+        )
     except QuantizationError:  # a scale of 0, for example
         return None
     return n.const((b.astype(np.int32) - shift).astype(np.int8), DType.QS8, quant)
@@ -225,8 +228,8 @@ def _stored_columns(n: NodeContext) -> Value | None:
 @onnx_op("DynamicQuantizeMatMul", domain=MICROSOFT)
 def dynamic_quantize_matmul(n: NodeContext) -> Any:
     """Inputs: float a, integer b, s_b, z_b, bias. a is quantized as by DynamicQuantizeLinear."""
-    w = _stored_columns(n)
-    if w is not None and n.value(0).type.rank > 1:
+    w = _stored(n, 1)
+    if w is not None and w.type.rank == 2 and n.value(0).type.rank > 1:
         return n.final("matmul_dynamic", n.value(0), w, n.optional(4), range="tensor")
 
     def product(n: NodeContext, a: Value, b: Value) -> Value:
@@ -238,3 +241,18 @@ def dynamic_quantize_matmul(n: NodeContext) -> Any:
         return _scaled(n, total, m, n.optional(4))
 
     return as_matrices(n, n.value(0), n.value(1), product)
+
+
+@onnx_op("DynamicQuantizeConv", domain=OWN)
+def dynamic_quantize_conv(n: NodeContext) -> Any:
+    """Inputs: float x, integer w, s_w, z_w, bias. x is quantized as by DynamicQuantizeLinear."""
+    x, w, bias = channels_last(n, n.value(0)), _stored(n, 0), n.optional(4)
+    if w is not None:
+        return channels_first(n, conv_rows(n, x, w, bias, op="conv_dynamic", range="tensor"))
+    scale, zero = dynamic_parameters(n, x)
+    byte = n.emit("cast", zero, to=DType.U8)
+    steps = rounded(n.inner, n.emit("div", x, scale), byte, DType.U8)
+    kernels = _kernels(n.value(1), n.optional(3))
+    total = integer_sum(n, _image(steps, byte), kernels, _conv_product(n))
+    real = n.emit("mul", in_float32(n, total), multiplier(n, scale, n.value(2), None))
+    return channels_first(n, real if bias is None else n.emit("add", real, bias))
