@@ -15,8 +15,8 @@
 //   bias  [G * H] of the input product; gru: [H] of the inner one; each padded to panels
 //
 // If w and r are quantized, rows of x and h are quantized before each product, each with its own
-// scale (recurrent_narrow.h). Without the attribute `dynamic` they stay float32: packing dequantizes
-// the weights.
+// scale (recurrent_narrow.h). Without the attribute `dynamic` they stay float32: packing
+// dequantizes the weights.
 #ifndef SMR_OPS_RECURRENT_H
 #define SMR_OPS_RECURRENT_H
 
