@@ -413,6 +413,7 @@ def _quantized_cases(gates: int) -> tuple[Case, ...]:
         _case(gates, 3, 2, 4, 7, weights="rows", direction="bidirectional", states=True),
         _case(gates, 4, 3, 2, 3, weights=tensor, lengths=(2, 4, 0)),
         _case(gates, 2, 1, 33, 17, weights="rows", clip=0.25),
+        _case(gates, 2, 1, 3, 4, dynamic=False),  # of no effect on floats
         _case(gates, 3, 2, 5, 17, weights=tensor, dynamic=False),
         _case(gates, 3, 2, 4, 7, weights="rows", direction="bidirectional", dynamic=False),
     )
