@@ -405,6 +405,7 @@ def _cases(gates: int) -> tuple[Case, ...]:
 def _quantized_cases(gates: int) -> tuple[Case, ...]:
     """Cases of the forms that only run, not of training."""
     tensor = Quant.per_tensor(0.006, 3)
+    either: Quant | Literal["rows"] = "rows" if gates == 4 else tensor
     return (
         _case(gates, 1, 1, 1, 1, weights=tensor),
         _case(gates, 3, 2, 5, 17, weights="f16"),
@@ -414,8 +415,7 @@ def _quantized_cases(gates: int) -> tuple[Case, ...]:
         _case(gates, 4, 3, 2, 3, weights=tensor, lengths=(2, 4, 0)),
         _case(gates, 2, 1, 33, 17, weights="rows", clip=0.25),
         _case(gates, 2, 1, 3, 4, dynamic=False),  # of no effect on floats
-        _case(gates, 3, 2, 5, 17, weights=tensor, dynamic=False),
-        _case(gates, 3, 2, 4, 7, weights="rows", direction="bidirectional", dynamic=False),
+        _case(gates, 3, 2, 4, 17, weights=either, direction="bidirectional", dynamic=False),
     )
 
 
