@@ -88,5 +88,6 @@ def test_boxes() -> None:
     assert assigned_box(grid((-3, -1), (0, 6)), shape) == [(1, 3), (0, 6)]
     assert assigned_box(grid((3, 5), (0, 6)), shape) is None  # out of range: the run must say so
     assert assigned_box(grid((-1, 1), (0, 6)), shape) is None
+    assert assigned_box(grid((-3, -1), (0, 6)), shape, wrap=False) is None
     assert assigned_box(grid((1, 3)), shape) == [(1, 3)]
     assert assigned_box(np.zeros((0, 1), np.int64), shape) is None

@@ -33,7 +33,7 @@ def assignment(r: Rewriter, node: Node) -> Value | None:
         or node.attrs["reduction"] != "none"
     ):
         return None
-    box = assigned_box(indices.constant, x.type.shape)
+    box = assigned_box(indices.constant, x.type.shape, wrap=node.attrs["wrap"])
     if box is None:
         return None
     depth = len(box)
@@ -60,8 +60,13 @@ def assignment(r: Rewriter, node: Node) -> Value | None:
     return made
 
 
-def assigned_box(indices: Array, shape: tuple[Dim, ...]) -> list[Range] | None:
-    """The range along each indexed axis, if the indices name a slice, element by element in its order."""
+def assigned_box(
+    indices: Array, shape: tuple[Dim, ...], *, wrap: bool = True
+) -> list[Range] | None:
+    """The range along each indexed axis, if the indices name a slice, element by element in its order.
+
+    wrap: negative indices count from the end; otherwise, and beyond the end, the run must refuse them.
+    """
     depth = indices.shape[-1]
     if indices.ndim - 1 != depth or not indices.size:
         return None
@@ -73,7 +78,7 @@ def assigned_box(indices: Array, shape: tuple[Dim, ...]) -> list[Range] | None:
         if not dim.is_static or not np.array_equal(column, np.broadcast_to(wanted, column.shape)):
             return None
         size = dim.as_int()
-        begin += size if begin < 0 else 0
+        begin += size if begin < 0 and wrap else 0
         if begin < 0 or begin + count > size:
             return None
         box.append((begin, begin + count))
