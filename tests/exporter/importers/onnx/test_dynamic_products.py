@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tests.exporter.importers.onnx.models import check_native, kinds
 
+from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.importers.onnx.dynamic_products import with_dynamic_products
+from samara.exporter.types import SamaraError
 
 RNG = np.random.default_rng(3)
 ROWS, K, N = 5, 12, 7
@@ -169,3 +172,54 @@ def test_what_is_no_such_chain_stays_as_it_is() -> None:
     assert with_dynamic_products(other) is other
     float_net = _model([helper.make_node("Relu", ["x"], ["y"])], [], ["y"])
     assert with_dynamic_products(float_net) is float_net
+
+
+def _whole() -> onnx.ModelProto:
+    tensors, names = _weights("a", np.int8, True)
+    bias = numpy_helper.from_array(RNG.standard_normal(N).astype(np.float32), "b")
+    return _model([_quantize("x"), *_product("y", "x", names, "b")], [*tensors, bias], ["y"])
+
+
+@pytest.mark.parametrize("node", range(6))
+@pytest.mark.parametrize("part", ["input", "output", "attribute"])
+def test_a_chain_with_a_part_missing_is_an_error_or_a_result(node: int, part: str) -> None:
+    """Nothing but a SamaraError, whatever a damaged file lacks."""
+    for count in (0, 1, 2, 3):
+        model = _whole()
+        fields = getattr(model.graph.node[node], part)
+        if count < len(fields):
+            del fields[count:]
+            with contextlib.suppress(SamaraError):
+                import_onnx(model)
+
+
+def test_weights_of_other_types_are_refused_or_spelled_out() -> None:
+    for index, array, refused in (
+        (0, np.zeros((K, N), np.int32), True),
+        (1, np.zeros(N, np.float64), False),
+        (2, np.zeros(N, np.uint8), False),
+        (2, np.zeros(N + 1, np.int8), True),
+    ):
+        model = _whole()
+        old = model.graph.initializer[index]
+        old.CopyFrom(numpy_helper.from_array(array, old.name))
+        if refused:
+            with pytest.raises(SamaraError):
+                import_onnx(model)
+        else:
+            assert "matmul_dynamic" not in kinds(import_onnx(model))
+
+
+def test_a_vector_added_to_pixels_is_no_bias() -> None:
+    """It has a number per column of the picture, even if there are as many as channels."""
+    weights = (RNG.integers(-63, 64, (6, 4, 1, 1))).astype(np.int8)
+    arrays = {"w": weights, "s": np.float32(0.01), "z": np.int8(0), "b": np.arange(6, dtype="f4")}
+    tensors = [numpy_helper.from_array(np.asarray(a), n) for n, a in arrays.items()]
+    product = _product("y", "x", ["w", "s", "z"], "b")
+    product[0].op_type = "ConvInteger"
+    model = _model([_quantize("x"), *product], tensors, ["y"])
+    del model.graph.input[:]
+    model.graph.input.append(helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4, 5, 6]))
+    feeds = {"x": RNG.standard_normal((1, 4, 5, 6)).astype(np.float32)}
+    program = check_native(model, feeds, atol=0, rtol=1e-6)
+    assert {"conv_dynamic", "add"} <= set(kinds(program))

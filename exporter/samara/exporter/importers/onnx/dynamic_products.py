@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper
 
 from samara.exporter.importers.onnx.order import names_read
 
@@ -92,10 +93,6 @@ class _Web:
         return node if node is not None and _is(node, op) else None
 
 
-def _is(node: onnx.NodeProto, op: str) -> bool:
-    return bool(node.op_type == op and node.domain in ("", "ai.onnx"))
-
-
 @dataclass(frozen=True)
 class _Chain:
     """A product: its operands, the bias if there is one, the last tensor, and the nodes that it replaces."""
@@ -119,57 +116,91 @@ class _Chain:
         return made
 
 
+# Inputs and outputs of the operators of a chain. Nodes with other numbers are left for the converters to refuse.
+_ARITY = {
+    "DynamicQuantizeLinear": (1, 3),
+    "Cast": (1, 1),
+    "Mul": (2, 1),
+    "Add": (2, 1),
+    "Reshape": (2, 1),
+}
+
+
+def _is(node: onnx.NodeProto, op: str) -> bool:
+    counts = (len(node.input), len(node.output))
+    return bool(
+        node.op_type == op and node.domain in ("", "ai.onnx") and _ARITY.get(op, counts) == counts
+    )
+
+
 def _chain(web: _Web, product: onnx.NodeProto) -> _Chain | None:
-    a, w, a_zero, w_zero = [*product.input, "", ""][:4]
+    a, w, a_zero, w_zero = [*product.input, "", "", "", ""][:4]
     quantize = web.makers.get(a)
-    if quantize is None or not _is(quantize, "DynamicQuantizeLinear") or w not in web.constants:
+    weights = web.constants.get(w)
+    if quantize is None or not _is(quantize, "DynamicQuantizeLinear") or weights is None:
         return None
     if a_zero != quantize.output[2] or (w_zero and w_zero not in web.constants):
         return None
+    if len(weights.dims) < 2 or len(product.output) != 1:
+        return None
     cast = web.only_reader(product.output[0], "Cast")
-    scaled = None if cast is None else web.only_reader(cast.output[0], "Mul")
-    if cast is None or scaled is None or list(scaled.input).count(cast.output[0]) != 1:
+    if cast is None or not any(t.name == "to" and t.i == TensorProto.FLOAT for t in cast.attribute):
         return None
-    if helper.get_node_attr_value(cast, "to") != onnx.TensorProto.FLOAT:
+    scaled = web.only_reader(cast.output[0], "Mul")
+    factor = None if scaled is None else _other(scaled, cast.output[0])
+    scales = None if factor is None else web.makers.get(factor)
+    if scaled is None or scales is None or not _is(scales, "Mul"):
         return None
-    (factor,) = [n for n in scaled.input if n != cast.output[0]]
-    scales = web.makers.get(factor)
-    if scales is None or not _is(scales, "Mul") or quantize.output[1] not in scales.input:
+    scale = _other(scales, quantize.output[1])
+    columns = [] if product.op_type == "ConvInteger" else [list(weights.dims[-1:])]
+    if scale is None or scale not in web.constants:
         return None
-    rest = [n for n in scales.input if n != quantize.output[1]]
-    if len(rest) != 1 or rest[0] not in web.constants:
-        return None
-    columns = [] if product.op_type == "ConvInteger" else [list(web.constants[w].dims[-1:])]
-    if list(web.constants[rest[0]].dims) not in ([], [1], *columns):
+    if list(web.constants[scale].dims) not in ([], [1], *columns):
         return None
     inside, out, bias = [product, cast, scaled], scaled.output[0], ""
     added = web.only_reader(out, "Add")
-    if added is not None and list(added.input).count(out) == 1:
-        (other,) = [n for n in added.input if n != out]
-        found = _bias(web, product, other)
-        if found:
-            inside, out, bias = [*inside, added], added.output[0], found
-    return _Chain(quantize.input[0], w, rest[0], w_zero, bias, out, inside)
+    addend = None if added is None else _other(added, out)
+    found = "" if addend is None else _bias(web, product, addend)
+    if added is not None and found:
+        inside, out, bias = [*inside, added], added.output[0], found
+    return _Chain(quantize.input[0], w, scale, w_zero, bias, out, inside)
+
+
+def _other(node: onnx.NodeProto, name: str) -> str | None:
+    """The other operand of a node of two; None if `name` is not exactly one of them."""
+    rest = [n for n in node.input if n != name]
+    return rest[0] if len(rest) == 1 else None
 
 
 def _bias(web: _Web, product: onnx.NodeProto, name: str) -> str:
-    """The initializer with a number per output that is added; empty if it is another tensor."""
-    w = web.constants[product.input[1]].dims
-    if len(w) < 2:
-        return ""
-    reshape = web.makers.get(name)
-    if reshape is not None and _is(reshape, "Reshape") and product.op_type == "ConvInteger":
-        shape = web.constants.get(reshape.input[1])
-        wanted = [1, -1, *[1] * (len(w) - 2)]
-        if shape is None or list(numpy_helper.to_array(shape)) not in (
-            wanted,
-            [1, w[0], *wanted[2:]],
-        ):
+    """The initializer with a number per output that is added; empty if it is another tensor.
+
+    For a convolution it is reshaped to [1, outputs, 1…]. As a vector it would be one number per column.
+    """
+    dims = list(web.constants[product.input[1]].dims)
+    count = dims[-1]
+    if product.op_type == "ConvInteger":
+        count = dims[0]
+        reshape = web.makers.get(name)
+        if reshape is None or not _is(reshape, "Reshape"):
+            return ""
+        ones = [1] * (len(dims) - 2)
+        if _numbers(web, reshape.input[1]) not in ([1, -1, *ones], [1, count, *ones]):
             return ""
         name = reshape.input[0]
-    count = w[0] if product.op_type == "ConvInteger" else w[-1]
     tensor = web.constants.get(name)
     return name if tensor is not None and list(tensor.dims) == [count] else ""
+
+
+def _numbers(web: _Web, name: str) -> list[int]:
+    """The elements of a small vector of int64; none if it is another tensor."""
+    tensor = web.constants.get(name)
+    if tensor is None or tensor.data_type != TensorProto.INT64 or len(tensor.dims) != 1:
+        return []
+    if tensor.raw_data:
+        whole = tensor.raw_data[: len(tensor.raw_data) // 8 * 8]
+        return [int(n) for n in np.frombuffer(whole, "<i8")]
+    return list(tensor.int64_data)
 
 
 def _without_unused(nodes: list[onnx.NodeProto], web: _Web) -> list[onnx.NodeProto]:

@@ -13,7 +13,7 @@ from tests.exporter.importers.onnx.models import Array, Case, agree, native, sca
 
 from samara.exporter.importers.onnx import import_onnx
 from samara.exporter.passes import PIPELINE, run_passes
-from samara.exporter.types import DType
+from samara.exporter.types import DType, SamaraError
 
 MS = "com.microsoft"
 RNG = np.random.default_rng(1)
@@ -228,3 +228,33 @@ def test_weights_of_dynamic_quantize_lstm_stay_integers(apart: bool, kind: DType
     got = node.inputs[1]
     if not apart and got is not None and got.constant is not None:
         assert np.array_equal(got.constant, want[0].transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize(
+    ("index", "array"),
+    [
+        (1, np.zeros((0, 5, 16), np.uint8)),
+        (1, np.zeros((2, 5, 16), np.int32)),
+        (8, np.ones(3, np.float32)),
+        (8, np.zeros(2, np.float32)),
+        (9, np.zeros(3, np.uint8)),
+    ],
+)
+def test_damaged_weights_of_dynamic_quantize_lstm(index: int, array: Array) -> None:
+    """An error, or the float form; nothing else, whatever a file says."""
+    scale, zero_point = np.ones(2, np.float32), np.zeros(2, np.uint8)
+    inputs: list[Array | None] = [
+        np.zeros((6, 2, 5), np.float32), np.zeros((2, 5, 16), np.uint8), np.zeros((2, 4, 16), np.uint8),
+        None, None, None, None, None, scale, zero_point, scale, zero_point,
+    ]  # fmt: skip
+    inputs[index] = array
+    attrs = {"hidden_size": 4, "direction": "bidirectional"}
+    case = Case(
+        "DynamicQuantizeLSTM", inputs, attrs, 17, (1, 2, 8, 9, 10, 11), outputs=3, domain=MS
+    )
+    try:
+        program = import_onnx(case.model())
+    except SamaraError:
+        return
+    (node,) = [n for n in program.main.nodes if n.op.name == "lstm"]
+    assert {v.type.dtype for v in node.inputs[1:3] if v is not None} == {DType.F32}

@@ -209,9 +209,11 @@ def matmul_integer_to_float(n: NodeContext) -> Any:
 def _stored(n: NodeContext, axis: int) -> Value | None:
     """The weights as int8 with a scale for all or one per index of an axis; None if they are no such constant."""
     b, scale, zero = n.constant(1), n.constant(2), n.constant(3)
-    if b is None or scale is None or b.ndim < 2 or scale.size not in (1, b.shape[axis]):
+    if b is None or scale is None or b.dtype not in (np.int8, np.uint8):
         return None
-    if n.has(3) and (zero is None or zero.size != scale.size):
+    if b.ndim < 2 or scale.dtype != np.float32 or scale.size not in (1, b.shape[axis]):
+        return None
+    if n.has(3) and (zero is None or zero.size != scale.size or zero.dtype != b.dtype):
         return None
     shift = 128 if b.dtype == np.uint8 else 0
     zeros = np.zeros(scale.size, np.int32) if zero is None else zero.reshape(-1).astype(np.int32)

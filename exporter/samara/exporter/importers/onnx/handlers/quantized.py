@@ -18,7 +18,7 @@ from samara.exporter.importers.onnx.handlers.pooling import average_pool_of, glo
 from samara.exporter.importers.onnx.handlers.quantize import MICROSOFT
 from samara.exporter.importers.onnx.registry import find_handler, onnx_op
 from samara.exporter.ir.program import Value
-from samara.exporter.types import DType, Quant
+from samara.exporter.types import DType, Quant, QuantizationError
 
 Real = Callable[[NodeContext, Value], Value]
 
@@ -117,19 +117,26 @@ class _Weights(NodeContext):
         """Weights [D, 4 * H, I] with zero points of 0; None where the operator has no form for them."""
         data, scale, zero = (self.constant(i) for i in (index, 2 * index + 6, 2 * index + 7))
         usual = self.attr("activations") is None
-        if data is None or scale is None or data.ndim != 3 or not usual:
+        if data is None or scale is None or data.ndim != 3 or not data.size or not usual:
             return None
-        count = len(data)
-        if scale.size % count or (zero is not None and zero.size != scale.size):
+        count, _, columns = data.shape
+        if data.dtype not in (np.int8, np.uint8) or scale.dtype != np.float32:
+            return None
+        if scale.size not in (count, count * columns):
+            return None
+        if zero is not None and (zero.size != scale.size or zero.dtype != data.dtype):
             return None
         steps = data.astype(np.int32)
         if zero is not None:
             steps -= zero.astype(np.int32).reshape(count, 1, -1)
         rows = scale.reshape(count, -1)
-        if steps.size == 0 or np.abs(steps).max() > 127 or (rows != rows[0]).any():
+        if np.abs(steps).max() > 127 or (rows != rows[0]).any():
             return None
         scales = tuple(map(float, rows[0]))
-        quant = Quant(scales, (0,) * len(scales), 1 if len(scales) > 1 else None)
+        try:
+            quant = Quant(scales, (0,) * len(scales), 1 if len(scales) > 1 else None)
+        except QuantizationError:  # a scale of 0, for example
+            return None
         return steps.transpose(0, 2, 1).astype(np.int8), quant
 
     def _spread(self, index: int) -> Value | None:
