@@ -50,54 +50,47 @@ class Repeated:
     ) -> None:
         held: list[Array | None] = [None] * len(inputs)
         self.state = (tables[0], held)
-        rest = (handle, inputs, outputs, tables, lock, bound, held)
-        self.run = _runner([name for name, _, _ in inputs], *rest)
-        self.call = _runner(range(len(inputs)), *rest)
+        lib = library()
+        run_with, from_buffer, plain = lib.samara_session_run_with, ffi.from_buffer, np.ndarray
+        acquire, release = lock.acquire, lock.release
+        count = len(inputs)
+        given = tuple((i, *place) for i, place in enumerate(outputs))
+        ins, outs = tables
 
+        def runner(keys: Sequence[Any]) -> Callable[[Any], dict[str, Array] | None]:
+            """The function for feeds whose arrays have these keys. It finds all that it uses in local variables."""
+            pairs = zip(keys, inputs, strict=True)
+            taken = tuple((i, key, *place[1:]) for i, (key, place) in enumerate(pairs))
 
-def _runner(
-    keys: Sequence[Any],
-    handle: Any,
-    inputs: Sequence[Place],
-    outputs: Sequence[Place],
-    tables: tuple[Any, Any],
-    lock: threading.Lock,
-    bound: BoundOutputs,
-    held: list[Array | None],
-) -> Callable[[Any], dict[str, Array] | None]:
-    """The function for feeds whose arrays have these keys."""
-    lib = library()
-    run_with, from_buffer, plain = lib.samara_session_run_with, ffi.from_buffer, np.ndarray
-    acquire, release = lock.acquire, lock.release
-    count = len(inputs)
-    taken = tuple(
-        (i, key, *place[1:]) for i, (key, place) in enumerate(zip(keys, inputs, strict=True))
-    )
-    given = tuple((i, *place) for i, place in enumerate(outputs))
-    ins, outs = tables
-
-    def run(feeds: Any) -> dict[str, Array] | None:
-        if len(feeds) != count or bound.arrays is not None or not acquire(False):
-            return None
-        try:
-            try:
-                for i, key, dtype, shape in taken:
-                    array = feeds[key]
-                    if type(array) is not plain or array.shape != shape or array.dtype is not dtype:
+            def run(feeds: Any) -> dict[str, Array] | None:
+                if len(feeds) != count or bound.arrays is not None or not acquire(False):
+                    return None
+                try:
+                    try:
+                        for i, key, dtype, shape in taken:
+                            array = feeds[key]
+                            if (
+                                type(array) is not plain
+                                or array.shape != shape
+                                or array.dtype is not dtype
+                            ):
+                                return None
+                            ins[i] = from_buffer(array)
+                            held[i] = array
+                    except (KeyError, ValueError):  # another name, or not C-contiguous
                         return None
-                    ins[i] = from_buffer(array)
-                    held[i] = array
-            except (KeyError, ValueError):  # another name, or not C-contiguous
-                return None
-            made = {}
-            for i, name, dtype, shape in given:
-                made[name] = array = plain(shape, dtype)
-                outs[i] = from_buffer(array)
-            status = run_with(handle, ins, outs)
-            if status:
-                raise failure(status, text(lib.samara_session_error(handle)))
-        finally:
-            release()
-        return made
+                    made = {}
+                    for i, name, dtype, shape in given:
+                        made[name] = array = plain(shape, dtype)
+                        outs[i] = from_buffer(array)
+                    status = run_with(handle, ins, outs)
+                    if status:
+                        raise failure(status, text(lib.samara_session_error(handle)))
+                finally:
+                    release()
+                return made
 
-    return run
+            return run
+
+        self.run = runner([name for name, _, _ in inputs])
+        self.call = runner(range(count))
