@@ -178,6 +178,8 @@ def test_rows_that_share_values_share_their_bytes() -> None:
     assert first == flat.encode(schema.whole(), "Model", ROW)
     assert _decode(second)["memory"][0]["arena"] == 1 << 40
     assert {**_decode(second), "memory": []} == _decode(first)
+    other = encoder.encode({**ROW, "producer": "you"})  # another object under the same name
+    assert _decode(other)["producer"] == "you"
     # The memory and another root stand before the same bytes.
     shared = len(first) - first.index(b"me\0\0")
     assert second[-shared:] == first[-shared:]
