@@ -102,6 +102,13 @@ def _key(source: Path, engine_name: str, form: Form) -> str:
     digest.update(Path(module.__file__ or "").read_bytes())
     digest.update(repr(form).encode())
     if form.environment in (SAMARA, BEFORE):
-        for path in sorted((home_of(engine_name) / "exporter").rglob("*.py")):
-            digest.update(path.read_bytes())
+        digest.update(sources_digest(home_of(engine_name)).digest())
     return digest.hexdigest()
+
+
+def sources_digest(home: Path) -> hashlib._Hash:
+    """A digest of the exporter's sources in a checkout, which decide what samara's files hold."""
+    digest = hashlib.sha256()
+    for path in sorted((home / "exporter").rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest

@@ -73,7 +73,8 @@ class Own:
 @dataclass(frozen=True, slots=True)
 class Report:
     """A whole benchmark. peaks: GFLOP/s and GOP/s of one thread, measured in the same run. operations: of one
-    run of a model, with two per multiply-add.
+    run of a model, with two per multiply-add. seconds: of rounds at least. build: a digest of samara's library and
+    exporter.
     """
 
     machine: str
@@ -84,6 +85,13 @@ class Report:
     operations: Mapping[str, int]
     rows: Sequence[Row]
     own: Mapping[str, Own] = field(default_factory=dict)
+    seconds: float = 0
+    build: str = ""
+
+    def continues(self, other: Report) -> bool:
+        """Whether its rows may stand beside those of another report as if of one run."""
+        same = ("machine", "clock", "rounds", "seconds", "build")
+        return all(getattr(self, name) == getattr(other, name) for name in same)
 
 
 def spread(samples: Sequence[int]) -> tuple[int, int, int]:

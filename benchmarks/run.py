@@ -5,9 +5,10 @@
 
 `make bench BENCH_ARGS="…"` builds what it needs and runs this. Every engine runs in a separate process; they
 take turns, round by round, and waiting ones are stopped. Outputs are checked against float64; engines with
-wrong outputs do not count. Everything is written to build/bench/results.json. --page also writes
-docs/internals/benchmarks.md, in which models that were not measured keep earlier results of the same kind of machine
-(benchmarks/page.json). Exit status 1: samara's own output was wrong.
+wrong outputs do not count. Everything is written to build/bench/results.json after every model; a run that was
+stopped goes on where it was, unless --again. --page also writes docs/internals/benchmarks.md, in which models
+that were not measured keep earlier results of the same kind of machine (benchmarks/page.json). Exit status 1:
+samara's own output was wrong.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import platform
 import subprocess
 import sys
@@ -27,12 +29,13 @@ import numpy as np
 from benchmarks import overview, page, reference
 from benchmarks.engines import EARLIER, NAMES, Form, engine
 from benchmarks.environments import ROOT, Missing, python_of
-from benchmarks.files import Files
+from benchmarks.files import Files, sources_digest
 from benchmarks.results import (
     Cost,
     Own,
     Report,
     Row,
+    group,
     lead,
     merged,
     plain,
@@ -56,6 +59,7 @@ class Contest:
 
     def __init__(self, files: Files, model: str, form: str, threads: int) -> None:
         self.files, self.model, self.form, self.threads = files, model, form, threads
+        self.key = model, form, threads  # as in `results.group`
 
     def rows(self, engines: Sequence[str], rounds: int, seconds: float, clock: str) -> list[Row]:
         """A row for every engine."""
@@ -71,7 +75,7 @@ class Contest:
                     rows[name] = self._opened(row, worker)
                     workers.append(worker)
                     worker.pause()
-                except Missing as missing:
+                except (Missing, OSError, ValueError) as missing:
                     rows[name] = replace(row, problem=str(missing))
             for name, times in interleave(workers, rounds, seconds).items():
                 rows[name] = _timed(rows[name], times, clock)
@@ -169,9 +173,15 @@ def processor() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print, write."""
     options = options_of(arguments)
-    report = (
-        merged([_read(p) for p in options.from_json]) if options.from_json else _measured(options)
-    )
+    try:
+        report = (
+            merged([_read(p) for p in options.from_json])
+            if options.from_json
+            else _measured(options)
+        )
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on after the last whole model", file=sys.stderr)
+        return 130
     print(summary(report, options.engines))
     if options.page:
         kept = _kept(report)
@@ -204,28 +214,80 @@ def _measured(options: argparse.Namespace) -> Report:
         machine=f"{processor()}, {platform.system()} {platform.machine()}",
         date=datetime.date.today().isoformat(),
         rounds=options.rounds,
+        seconds=options.seconds,
         clock=options.clock,
+        build=_build(),
         peaks=peaks(),
         operations={n: operations(MODELS[n].build()) for n in options.models},
         rows=(),
     )
-    rows: list[Row] = []
-    own: dict[str, Own] = {}
-    for contest in contests(options, files):
-        found = contest.rows(options.engines, options.rounds, options.seconds, options.clock)
-        if options.memory and contest.threads == options.threads[0]:
-            found = [replace(r, cost=contest.costs(r.engine)) if r.counts else r for r in found]
-            if any(r.engine == "samara" and r.counts for r in found):
-                path = files.converted(contest.model, "samara", contest.form)
-                own[f"{contest.model} {contest.form}"] = own_count(path)
-        rows += found
+    wanted = list(contests(options, files))
+    if not options.again:
+        report = resumed(report, options.json, options.engines, options.memory)
+    kept = group(report.rows)
+    done = [c for c in wanted if c.key in kept]
+    if done:
+        print(
+            f"{len(done)} of {len(wanted)} were measured before ({options.json}); --again measures all",
+            file=sys.stderr,
+        )
+    for contest in wanted:
+        if contest in done:
+            continue
+        report = _with(report, contest, options)
         # Written after every contest, because a run takes long and its results must not be lost.
-        report = replace(report, rows=rows, own=own)
-        options.json.write_text(json.dumps(plain(report), indent=1) + "\n", encoding="utf-8")
-        ratio = lead(found)
-        text = "no comparison" if ratio is None else f"best peer : samara {ratio:.2f}"
-        print(f"{contest.model} {contest.form} {contest.threads}: {text}", file=sys.stderr)
+        _write_whole(options.json, json.dumps(plain(report), indent=1) + "\n")
     return report
+
+
+def _with(report: Report, contest: Contest, options: argparse.Namespace) -> Report:
+    """The report with the rows of one more contest."""
+    rows = contest.rows(options.engines, options.rounds, options.seconds, options.clock)
+    own = dict(report.own)
+    if options.memory and contest.threads == options.threads[0]:
+        rows = [replace(r, cost=contest.costs(r.engine)) if r.counts else r for r in rows]
+        if any(r.engine == "samara" and r.counts for r in rows):
+            path = contest.files.converted(contest.model, "samara", contest.form)
+            own[f"{contest.model} {contest.form}"] = own_count(path)
+    ratio = lead(rows)
+    text = "no comparison" if ratio is None else f"best peer : samara {ratio:.2f}"
+    print(f"{contest.model} {contest.form} {contest.threads}: {text}", file=sys.stderr)
+    return replace(report, rows=[*report.rows, *rows], own=own)
+
+
+def resumed(report: Report, path: Path, engines: Sequence[str], memory: bool) -> Report:
+    """The report with the contests of an earlier run in the file, if that measured the same build in the same way:
+    those of which it has every engine and, where wanted, samara's memory.
+    """
+    if not path.is_file():
+        return report
+    earlier = _read(path)
+    if not report.continues(earlier):
+        return report
+    rows: list[Row] = []
+    for (model, form, _), found in group(earlier.rows).items():
+        counted = not memory or f"{model} {form}" in earlier.own
+        valid = any(r.engine == "samara" and r.counts for r in found)
+        if set(engines) <= {r.engine for r in found} and (counted or not valid):
+            rows += found
+    operations_of = {**earlier.operations, **report.operations}
+    return replace(report, rows=rows, own=earlier.own, operations=operations_of)
+
+
+def _build() -> str:
+    """A digest of samara's library and exporter, as the engine's process finds them."""
+    digest = sources_digest(ROOT)
+    library = os.environ.get("SAMARA_LIBRARY")
+    if library:
+        digest.update(Path(library).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write the file so that a stop in between leaves the earlier one."""
+    beside = path.with_suffix(".part")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(path)
 
 
 def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -256,6 +318,9 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--clock", choices=("wall", "cpu"), default="wall", help="cpu: the processes' own time"
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="measure also what an earlier run of this build has"
     )
     parser.add_argument("--no-memory", dest="memory", action="store_false")
     parser.add_argument(

@@ -187,6 +187,42 @@ def test_an_earlier_result_is_shown(
     assert "best peer" in capsys.readouterr().out
 
 
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """The models that a run measures, by a contest that needs no engine and stops at "stop"."""
+    seen: list[str] = []
+
+    def rows(self: run.Contest, engines: list[str], *_how: object) -> list[Row]:
+        if self.model == "yolo" and "stop" in seen:
+            raise KeyboardInterrupt
+        seen.append(self.model)
+        return [_row(e, MILLION, model=self.model) for e in engines]
+
+    monkeypatch.setattr(run.Contest, "rows", rows)
+    monkeypatch.setattr(run, "FOLDER", tmp_path)
+    monkeypatch.setattr(run, "peaks", dict)
+    return seen
+
+
+def test_a_run_that_was_stopped_goes_on(measured: list[str], tmp_path: Path) -> None:
+    words = ["--models", "ds_cnn,yolo", "--engines", "samara,ncnn", "--threads", "1", "--float32"]
+    words += ["--no-memory", "--json", str(tmp_path / "r.json")]
+    measured.append("stop")
+    assert run.main(words) == 130
+    measured.clear()
+    assert run.main(words) == 0
+    assert measured == ["yolo"]
+    rows = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["rows"]
+    assert [(r["model"], r["engine"]) for r in rows] == [
+        ("ds_cnn", "samara"), ("ds_cnn", "ncnn"), ("yolo", "samara"), ("yolo", "ncnn")
+    ]  # fmt: skip
+    # Other ways to measure, engines that it lacks, and --again begin anew.
+    for more in (["--rounds", "3"], ["--engines", "samara,ncnn,mnn"], ["--again"]):
+        measured.clear()
+        assert run.main(words + more) == 0
+        assert measured == ["ds_cnn", "yolo"], more
+
+
 def test_the_page_keeps_what_was_not_measured_again(
     report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
