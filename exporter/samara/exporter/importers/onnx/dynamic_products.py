@@ -2,7 +2,8 @@
 """Dynamically quantized products as one node each.
 
 quantize_dynamic of onnxruntime writes a product as DynamicQuantizeLinear, MatMulInteger or ConvInteger, Cast,
-two Mul and sometimes Add. Matrix products become DynamicQuantizeMatMul of com.microsoft, as in onnxruntime,
+two Mul and sometimes Add. Older versions add a convolution's bias before Cast, as whole multiples of the product of
+scales; the bias itself is added here, which is less than one such multiple more. Matrix products become DynamicQuantizeMatMul of com.microsoft, as in onnxruntime,
 convolutions an operator with the same inputs in a domain of samara.
 """
 
@@ -120,10 +121,16 @@ class _Chain:
 _ARITY = {
     "DynamicQuantizeLinear": (1, 3),
     "Cast": (1, 1),
+    "Floor": (1, 1),
+    "Div": (2, 1),
     "Mul": (2, 1),
     "Add": (2, 1),
     "Reshape": (2, 1),
 }
+
+
+# Operators beside a chain, which go with it if nothing else reads them.
+_SIDE = ("Mul", "Reshape", "DynamicQuantizeLinear", "Cast", "Floor", "Div")
 
 
 def _is(node: onnx.NodeProto, op: str) -> bool:
@@ -143,7 +150,14 @@ def _chain(web: _Web, product: onnx.NodeProto) -> _Chain | None:
         return None
     if len(weights.dims) < 2 or len(product.output) != 1:
         return None
-    cast = web.only_reader(product.output[0], "Cast")
+    inside, sums, bias = [product], product.output[0], ""
+    added = web.only_reader(sums, "Add")
+    if added is not None:
+        bias = _whole_bias(web, product, _other(added, sums) or "", quantize.output[1])
+        if not bias:
+            return None
+        inside, sums = [*inside, added], added.output[0]
+    cast = web.only_reader(sums, "Cast")
     if cast is None or not any(t.name == "to" and t.i == TensorProto.FLOAT for t in cast.attribute):
         return None
     scaled = web.only_reader(cast.output[0], "Mul")
@@ -157,10 +171,9 @@ def _chain(web: _Web, product: onnx.NodeProto) -> _Chain | None:
         return None
     if list(web.constants[scale].dims) not in ([], [1], *columns):
         return None
-    inside, out, bias = [product, cast, scaled], scaled.output[0], ""
-    added = web.only_reader(out, "Add")
-    addend = None if added is None else _other(added, out)
-    found = "" if addend is None else _bias(web, product, addend)
+    inside, out = [*inside, cast, scaled], scaled.output[0]
+    added = None if bias else web.only_reader(out, "Add")
+    found = "" if added is None else _bias(web, product, _other(added, out) or "")
     if added is not None and found:
         inside, out, bias = [*inside, added], added.output[0], found
     return _Chain(quantize.input[0], w, scale, w_zero, bias, out, inside)
@@ -177,19 +190,47 @@ def _bias(web: _Web, product: onnx.NodeProto, name: str) -> str:
 
     For a convolution it is reshaped to [1, outputs, 1…]. As a vector it would be one number per column.
     """
-    dims = list(web.constants[product.input[1]].dims)
-    count = dims[-1]
-    if product.op_type == "ConvInteger":
-        count = dims[0]
-        reshape = web.makers.get(name)
-        if reshape is None or not _is(reshape, "Reshape"):
-            return ""
-        ones = [1] * (len(dims) - 2)
-        if _numbers(web, reshape.input[1]) not in ([1, -1, *ones], [1, count, *ones]):
-            return ""
-        name = reshape.input[0]
+    dims = web.constants[product.input[1]].dims
+    if product.op_type != "ConvInteger":
+        return name if _is_vector(web, name, dims[-1]) else ""
+    name = _before_reshape(web, product, name)
+    return name if _is_vector(web, name, dims[0]) else ""
+
+
+def _whole_bias(web: _Web, product: onnx.NodeProto, name: str, x_scale: str) -> str:
+    """The initializer whose quotients by the product of scales, rounded down, are added to a convolution's sums;
+    empty if it is another tensor.
+    """
+    if product.op_type != "ConvInteger":
+        return ""
+    cast = web.makers.get(_before_reshape(web, product, name))
+    if cast is None or not _is(cast, "Cast"):
+        return ""
+    floor = web.makers.get(cast.input[0])
+    divide = None if floor is None or not _is(floor, "Floor") else web.makers.get(floor.input[0])
+    if divide is None or not _is(divide, "Div"):
+        return ""
+    scales = web.makers.get(divide.input[1])
+    if scales is None or not _is(scales, "Mul") or x_scale not in scales.input:
+        return ""
+    bias = divide.input[0]
+    return bias if _is_vector(web, bias, web.constants[product.input[1]].dims[0]) else ""
+
+
+def _before_reshape(web: _Web, product: onnx.NodeProto, name: str) -> str:
+    """The tensor that is reshaped to [1, outputs, 1…] for a convolution; empty if it is reshaped otherwise."""
+    dims = web.constants[product.input[1]].dims
+    reshape = web.makers.get(name)
+    if reshape is None or not _is(reshape, "Reshape"):
+        return ""
+    ones = [1] * (len(dims) - 2)
+    fits = _numbers(web, reshape.input[1]) in ([1, -1, *ones], [1, dims[0], *ones])
+    return reshape.input[0] if fits else ""
+
+
+def _is_vector(web: _Web, name: str, count: int) -> bool:
     tensor = web.constants.get(name)
-    return name if tensor is not None and list(tensor.dims) == [count] else ""
+    return tensor is not None and list(tensor.dims) == [count]
 
 
 def _numbers(web: _Web, name: str) -> list[int]:
@@ -208,7 +249,7 @@ def _without_unused(nodes: list[onnx.NodeProto], web: _Web) -> list[onnx.NodePro
     kept: list[onnx.NodeProto] = []
     read: set[str] = set(web.outputs)
     for node in reversed(nodes):
-        idle = any(_is(node, op) for op in ("Mul", "Reshape", "DynamicQuantizeLinear"))
+        idle = any(_is(node, op) for op in _SIDE)
         if not idle or any(o in read for o in node.output):
             kept.append(node)
             read |= names_read(node)

@@ -6,6 +6,7 @@ fuse_quantized makes an integer operator of them. Results are within one step of
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,18 @@ def qlinear_unary(n: NodeContext) -> Any:
     return _result(n, _UNARY[n.op_type](n.inner, _operand(n, 0)), 3)
 
 
+@dataclass(frozen=True)
+class _Integers:
+    """Weights [D, 4 * H, I] with zero points of 0, and the scales of each direction."""
+
+    steps: np.ndarray[Any, Any]
+    quants: list[Quant]
+
+    @property
+    def shared(self) -> bool:
+        return all(q == self.quants[0] for q in self.quants)
+
+
 class _Weights(NodeContext):
     """DynamicQuantizeLSTM as LSTM: its weights [D, I, 4 * H] are transposed, and stay integers if the operator can
     take both so; else they are dequantized.
@@ -102,22 +115,25 @@ class _Weights(NodeContext):
     def value(self, index: int) -> Value:
         if index not in (1, 2):
             return super().value(index)
-        stored = [self._integers(i) for i in (1, 2)]
-        if all(pair is not None for pair in stored):
-            pair = stored[index - 1]
-            assert pair is not None
-            return self.const(pair[0], DType.QS8, pair[1])
+        stored = self.stored()
+        if stored is not None and all(w.shared for w in stored):
+            kept = stored[index - 1]
+            return self.const(kept.steps, DType.QS8, kept.quants[0])
         scale, zero = (self._spread(2 * index + 6 + i) for i in (0, 1))
         assert scale is not None
         real = dequantized(self.inner, super().value(index), scale, zero)
         turned: Value = self.emit("transpose", real, perm=(0, 2, 1))
         return turned
 
-    def _integers(self, index: int) -> tuple[np.ndarray[Any, Any], Quant] | None:
-        """Weights [D, 4 * H, I] with zero points of 0; None where the operator has no form for them."""
-        data, scale, zero = (self.constant(i) for i in (index, 2 * index + 6, 2 * index + 7))
+    def stored(self) -> tuple[_Integers, _Integers] | None:
+        """The weights of the input and of the state as integers; None where the operator has no form for them."""
+        inner, outer = (self._integers(i) for i in (1, 2))
         usual = self.attr("activations") is None
-        if data is None or scale is None or data.ndim != 3 or not data.size or not usual:
+        return (inner, outer) if usual and inner is not None and outer is not None else None
+
+    def _integers(self, index: int) -> _Integers | None:
+        data, scale, zero = (self.constant(i) for i in (index, 2 * index + 6, 2 * index + 7))
+        if data is None or scale is None or data.ndim != 3 or not data.size:
             return None
         count, _, columns = data.shape
         if data.dtype not in (np.int8, np.uint8) or scale.dtype != np.float32:
@@ -129,15 +145,16 @@ class _Weights(NodeContext):
         steps = data.astype(np.int32)
         if zero is not None:
             steps -= zero.astype(np.int32).reshape(count, 1, -1)
-        rows = scale.reshape(count, -1)
-        if np.abs(steps).max() > 127 or (rows != rows[0]).any():
+        if np.abs(steps).max() > 127:
             return None
-        scales = tuple(map(float, rows[0]))
         try:
-            quant = Quant(scales, (0,) * len(scales), 1 if len(scales) > 1 else None)
+            quants = [
+                Quant(tuple(map(float, row)), (0,) * len(row), 1 if len(row) > 1 else None)
+                for row in scale.reshape(count, -1)
+            ]
         except QuantizationError:  # a scale of 0, for example
             return None
-        return steps.transpose(0, 2, 1).astype(np.int8), quant
+        return _Integers(steps.transpose(0, 2, 1).astype(np.int8), quants)
 
     def _spread(self, index: int) -> Value | None:
         """Parameters per direction [D] or per column [D, 4 * H], in a shape that broadcasts."""
@@ -148,6 +165,34 @@ class _Weights(NodeContext):
         return v
 
 
+class _Direction(_Weights):
+    """One direction of a bidirectional DynamicQuantizeLSTM with integer weights, as a node of its own."""
+
+    def __init__(self, node: NodeContext, direction: int) -> None:
+        super().__init__(node.scope, node.node)
+        self._direction = direction
+        self._is_inner = True
+
+    def attr(self, name: str, default: Any = None) -> Any:
+        if name == "direction":
+            return ("forward", "reverse")[self._direction]
+        return super().attr(name, default)
+
+    def value(self, index: int) -> Value:
+        d = self._direction
+        stored = self.stored()
+        if index in (1, 2) and stored is not None:
+            kept = stored[index - 1]
+            return self.const(kept.steps[d : d + 1], DType.QS8, kept.quants[d])
+        v = super().value(index)
+        if index not in (3, 5, 6, 7):  # bias, states, peepholes: [D, …]
+            return v
+        rest = [0] * (v.type.rank - 1)
+        end = [d + 1, *v.type.shape[1:]]
+        half: Value = self.emit("slice", v, begin=[d, *rest], end=end, step=[1, *(1 for _ in rest)])
+        return half
+
+
 @onnx_op("DynamicQuantizeLSTM", domain=MICROSOFT)
 def dynamic_quantize_lstm(n: NodeContext) -> Any:
     """With integer weights the operator rounds the rows of the input and the state to 8 bits in each step, as
@@ -155,7 +200,21 @@ def dynamic_quantize_lstm(n: NodeContext) -> Any:
     """
     lstm = find_handler("", "LSTM")
     assert lstm is not None
-    return lstm(_Weights(n.scope, n.node))
+    whole = _Weights(n.scope, n.node)
+    stored = whole.stored()
+    # The operator has one scale for a row of the gates, whatever the direction.
+    if (
+        n.attr("direction") != "bidirectional"
+        or stored is None
+        or any(len(w.quants) != 2 for w in stored)
+        or all(w.shared for w in stored)
+    ):
+        return lstm(whole)
+    both = [lstm(_Direction(n, d)) for d in (0, 1)]
+    return [
+        n.emit("concat", *halves, axis=axis)
+        for halves, axis in zip(zip(*both, strict=True), (1, 0, 0), strict=True)
+    ]
 
 
 @onnx_op("QLinearConcat", domain=MICROSOFT)
