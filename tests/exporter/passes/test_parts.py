@@ -74,6 +74,7 @@ def test_a_constant_that_changed_is_a_change() -> None:
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """A limit that does not allow one run of the chain, but its parts."""
     monkeypatch.setattr(work_module, "LEAST", 150 * work_module._CALL)
+    monkeypatch.setattr(work_module, "_NODE", 0.0)
     monkeypatch.setattr(work_module, "PER_NODE", 0.0)
     monkeypatch.setattr(work_module, "PER_BYTE", 0.0)
 

@@ -59,7 +59,7 @@ def test_the_least_is_known_without_a_run() -> None:
     x = normal(1000, 256)
     work = Work(1.0)
     run(net, {"x": x}, evaluate=work)
-    assert work.seconds / 2 < least_seconds(net, "main", {"x": x}) <= work.seconds
+    assert work.seconds / 2 < least_seconds(net, "main", {"x": x.shape}) <= work.seconds
 
 
 def test_the_limit_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,3 +74,9 @@ def test_the_limit_of_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
     assert LEAST < work_for(program(chain)).limit < MOST
     monkeypatch.setattr(_work, "PER_BYTE", 1e-4)  # 256 KB of weights then stand for some GB
     assert work_for(program(_wide)).limit == MOST
+
+
+def test_cutting_parts_out_is_work() -> None:
+    work = Work(1.0)
+    work.cut(1000)
+    assert 0.5 < work.left < 1.0

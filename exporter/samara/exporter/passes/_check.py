@@ -100,7 +100,8 @@ class Checker:
         for sample in self.samples:
             start = work.seconds
             try:
-                if sum(least_seconds(program, e, f) for e, f in sample.items()) > half:
+                shapes = {e: {n: a.shape for n, a in f.items()} for e, f in sample.items()}
+                if sum(least_seconds(program, e, s) for e, s in shapes.items()) > half:
                     raise OverspentError
                 answers = {e: _run(program, f, e, work) for e, f in sample.items()}
             except OverspentError:
@@ -184,8 +185,11 @@ def _judge_parts(step: Pass, before: Program, after: Program, work: Work) -> Ver
     done = 0
     worst, where = 0.0, ""
     for i in np.random.default_rng(0).permutation(len(parts)):
+        if work.left <= 0:
+            break
+        work.cut(len(before.functions[parts[i][0]].nodes) + len(after.functions[parts[i][0]].nodes))
         pair = cut_out(before, after, *parts[i])
-        if work.left <= 0 or pair is None:
+        if pair is None:
             continue
         less = smaller(*pair)
         found = None if less is None else _judge_alone(step, *less, work)
@@ -204,11 +208,13 @@ def _judge_alone(step: Pass, before: Program, after: Program, limit: Work) -> Ve
     """Compare two programs of one entry on random inputs; None if none suit both or the work does not suffice."""
     work = Work(limit.left)
     entry = before.entries[0]
-    feeds = sample_inputs(before, entry, work.left)
-    for array in (feeds or {}).values():
+    feeds = sample_inputs(before, entry, work.left / 2, within=True)
+    if feeds is None:
+        return None
+    for array in feeds.values():
         work.count(array)
     try:
-        checker = Checker([{entry: feeds or {}}], work).afresh(before, work)
+        checker = Checker([{entry: feeds}], work).afresh(before, work)
         return None if checker.reference is None else checker.judge(step, before, after)
     except SamaraError:
         return None

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import itertools
+import math
 import zlib
 
 import numpy as np
 
 from samara.exporter.ir.interpret import run
 from samara.exporter.ir.program import Array, Program, Value
-from samara.exporter.passes._work import MOST, OverspentError, Work, least_seconds
+from samara.exporter.passes._work import ELEMENT, MOST, OverspentError, Work, least_seconds
 from samara.exporter.types import DType, SamaraError, Sym
 
 # Sizes to try for symbolic dims: first the same for all, then in pairs.
@@ -44,32 +45,37 @@ def random_input(value: Value, sizes: dict[str, int], seed: int = 0) -> Array:
     return rng.integers(0, 2, shape).astype(dtype.numpy)
 
 
-def sample_inputs(program: Program, function: str, limit: float = MOST) -> dict[str, Array] | None:
+def sample_inputs(
+    program: Program, function: str, limit: float = MOST, *, within: bool = False
+) -> dict[str, Array] | None:
     """Feeds with which a function runs, or None if none of the tried sizes works. If with all of them a run
-    takes longer than `limit` seconds (an estimate), the smallest that it did not refuse until then.
+    takes longer than `limit` seconds (an estimate), the smallest that it did not refuse until then; None if it
+    must be `within` the limit.
     """
     f = program.functions[function]
     fed = [v for v in f.inputs if v.name not in f.reads]
     symbols = symbols_of(program, function)
-    if not symbols:
-        return {v.name: random_input(v, {}) for v in fed}
-    most, smallest = _MAX_ELEMENTS + 1, None
+    most, smallest = (math.inf if not symbols else _MAX_ELEMENTS + 1), None
     for sizes in _candidates(symbols):
         try:
-            total = sum(int(np.prod([d.evaluate(sizes) for d in v.type.shape])) for v in fed)
+            shapes = {v.name: tuple(d.evaluate(sizes) for d in v.type.shape) for v in fed}
+            total = sum(map(math.prod, shapes.values()))
             if total >= most:
                 continue
-            feeds = {v.name: random_input(v, sizes) for v in fed}
-            if least_seconds(program, function, feeds) > limit:
+            if total * ELEMENT + least_seconds(program, function, shapes) > limit:
                 raise OverspentError
-            run(program, dict(feeds), function=function, evaluate=Work(limit))
+            feeds = {v.name: random_input(v, sizes) for v in fed}
+            if symbols:
+                run(program, dict(feeds), function=function, evaluate=Work(limit))
         except OverspentError:
-            most, smallest = total, feeds
+            most, smallest = total, sizes
             continue
         except (SamaraError, OverflowError, ZeroDivisionError, ValueError):
             continue
         return feeds
-    return smallest
+    if smallest is None or within:
+        return None
+    return {v.name: random_input(v, smallest) for v in fed}
 
 
 def _candidates(symbols: list[Sym]) -> list[dict[str, int]]:
@@ -77,6 +83,8 @@ def _candidates(symbols: list[Sym]) -> list[dict[str, int]]:
     then pairs.
     """
     names = [s.name for s in symbols]
+    if not names:
+        return [{}]
     tried = [dict.fromkeys(names, n) for n in _SIZES]
     for first, rest in itertools.product((1, 2), _SIZES):
         tried.append({**dict.fromkeys(names, rest), names[0]: first})

@@ -24,7 +24,8 @@ MOST: Final = 15.0
 _LARGE: Final = 1_000_000  # operations from which a kernel gains more than its preparation costs
 _CALL: Final = 3e-5  # seconds of a node whatever its size
 _KERNEL_RATE: Final = 4e10  # operations per second of two cores
-_ELEMENT: Final = 5e-8  # seconds of drawing an element at random, or of comparing it
+ELEMENT: Final = 5e-8  # seconds of drawing an element at random, or of comparing it
+_NODE: Final = 1e-5  # seconds per node of a program of which a part is cut out
 _NUMPY_RATE: Final = 1e9  # elements per second, as most references pass over them several times
 
 
@@ -45,7 +46,11 @@ class Work:
 
     def count(self, array: Array) -> None:
         """Add the seconds of drawing the array at random, or of comparing it with another one."""
-        self.seconds += array.size * _ELEMENT
+        self.seconds += array.size * ELEMENT
+
+    def cut(self, nodes: int) -> None:
+        """Add the seconds of cutting a part out of a program of so many nodes."""
+        self.seconds += nodes * _NODE
 
     def __call__(
         self,
@@ -79,14 +84,16 @@ def work_for(program: Program) -> Work:
     return Work(min(MOST, max(LEAST, PER_NODE * count + PER_BYTE * size)))
 
 
-def least_seconds(program: Program, entry: str, feeds: Mapping[str, Array]) -> float:
-    """The estimated seconds of a run, without what bodies of loops take and what depends on data."""
+def least_seconds(program: Program, entry: str, shapes: Mapping[str, Sequence[int]]) -> float:
+    """The estimated seconds of a run on inputs of these shapes, without what bodies of loops take and what depends
+    on data.
+    """
     f = program.functions[entry]
     sizes = {
         atom.name: n
         for v in f.inputs
-        if v.name in feeds
-        for d, n in zip(v.type.shape, feeds[v.name].shape, strict=False)
+        if v.name in shapes
+        for d, n in zip(v.type.shape, shapes[v.name], strict=False)
         if isinstance(atom := d.sole_atom(), Sym)
     }
 

@@ -160,10 +160,15 @@ def test_a_shape_that_is_not_declared() -> None:
 
 def test_unknown_sizes_get_symbols() -> None:
     model = parse("g (float[n, 3, n] x) => (float[a, b, c] y) { y = Relu(x) }")
-    del model.graph.input[0].type.tensor_type.shape.dim[1:]
-    model.graph.input[0].type.tensor_type.shape.dim.add()
-    model.graph.input[0].type.tensor_type.shape.dim.add().dim_value = 0  # what old exporters write
-    assert import_onnx(model).main.inputs[0].type.shape == (sym("n"), sym("x.1"), sym("x.2"))
+    dims = model.graph.input[0].type.tensor_type.shape.dim
+    del dims[1:]
+    dims.add()
+    # What old exporters write: no size, and the same mark for sizes that differ.
+    dims.add().dim_value = 0
+    dims.add().dim_param = "?"
+    dims.add().dim_param = "?"
+    shape = import_onnx(model).main.inputs[0].type.shape
+    assert shape == (sym("n"), *(sym(f"x.{axis}") for axis in range(1, 5)))
 
 
 def test_an_empty_list_of_axes_is_empty() -> None:

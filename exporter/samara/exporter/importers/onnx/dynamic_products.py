@@ -2,9 +2,10 @@
 """Dynamically quantized products as one node each.
 
 quantize_dynamic of onnxruntime writes a product as DynamicQuantizeLinear, MatMulInteger or ConvInteger, Cast,
-two Mul and sometimes Add. Older versions add a convolution's bias before Cast, as whole multiples of the product of
-scales; the bias itself is added here, which is less than one such multiple more. Matrix products become DynamicQuantizeMatMul of com.microsoft, as in onnxruntime,
-convolutions an operator with the same inputs in a domain of samara.
+two Mul and sometimes Add. Older versions add a convolution's bias before Cast, as whole multiples of the product
+of scales; the bias itself is added here, which is less than one such multiple more. Matrix products become
+DynamicQuantizeMatMul of com.microsoft, as in onnxruntime, convolutions an operator with the same inputs in a
+domain of samara.
 """
 
 from __future__ import annotations

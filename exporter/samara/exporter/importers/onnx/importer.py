@@ -279,6 +279,10 @@ def _article(noun: str) -> str:
     return "an" if noun[0] in "aeio" else "a"
 
 
+# What exporters write as the name of a size that they do not know; it says nothing of other axes with the same.
+_NAMELESS = ("", "?", "None", "-1")
+
+
 def _input_dims(info: onnx.ValueInfoProto, shape: ShapeSpec | None) -> list[DimLike | str]:
     """The dims of an input from `shapes=` or the model; unknown ones get symbols."""
     tensor = info.type.tensor_type
@@ -296,7 +300,8 @@ def _input_dims(info: onnx.ValueInfoProto, shape: ShapeSpec | None) -> list[DimL
         if d.HasField("dim_value") and (d.dim_value > 0 or (vector and d.dim_value == 0)):
             dims.append(d.dim_value)
         else:
-            dims.append(d.dim_param or f"{info.name}.{axis}")
+            named = d.dim_param not in _NAMELESS
+            dims.append(d.dim_param if named else f"{info.name}.{axis}")
     return dims
 
 
