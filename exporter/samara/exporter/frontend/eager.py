@@ -146,9 +146,8 @@ def _binary(op: OpSpec, function: Any) -> Kernel:
             return function(x, y, out=memory.empty_like(x))
         if x.size < BIG > y.size:
             return np.asarray(function(x, y))
-        if x.shape == y.shape and x.strides != y.strides and x.dtype == np.float32:
-            if _exchanged(x.shape, x.strides, y.strides):
-                return native.run_elementwise(op, arrays, attrs)
+        if x.strides != y.strides and x.dtype == np.float32 and _exchanged(x, y):
+            return native.run_elementwise(op, arrays, attrs)
         return function(x, y, out=_common(x, y))
 
     return kernel
@@ -163,13 +162,17 @@ def _common(x: Array, y: Array) -> Array:
     return memory.empty(shape, x.dtype)
 
 
+def _exchanged(x: Array, y: Array) -> bool:
+    """Whether operands of one shape have their closest elements along different axes: one is transposed."""
+    return x.shape == y.shape and _closest(x.shape, x.strides) != _closest(y.shape, y.strides)
+
+
 @functools.lru_cache(maxsize=1024)
-def _exchanged(shape: tuple[int, ...], strides: tuple[int, ...], others: tuple[int, ...]) -> bool:
-    """Whether two operands of one shape have their closest elements along different axes: one is transposed."""
-    axes = [i for i, n in enumerate(shape) if n > 1 and strides[i] and others[i]]
-    if not axes:
-        return False
-    return min(axes, key=lambda i: abs(strides[i])) != min(axes, key=lambda i: abs(others[i]))
+def _closest(shape: tuple[int, ...], strides: tuple[int, ...]) -> int | None:
+    steps = [
+        (abs(s), -i) for i, (n, s) in enumerate(zip(shape, strides, strict=True)) if n > 1 and s
+    ]
+    return -min(steps)[1] if steps else None
 
 
 def _compare(function: Any) -> Kernel:
