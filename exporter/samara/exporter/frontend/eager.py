@@ -42,18 +42,7 @@ def run(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
         return kernel(arrays, attrs)
     route = op.eager
     if route is _KERNEL:
-        given = concrete(arrays)
-        if all(a is None or a.dtype in _NATIVE for a in given):
-            return native.run(op, given, attrs)
-        if not native.fallbacks[op.name]:
-            kinds = sorted({str(a.dtype) for a in given if a is not None})
-            _log.info(
-                "%s of %s runs in NumPy, which is slow; the C kernel is float32",
-                op.name,
-                ", ".join(kinds),
-            )
-        native.fallbacks[op.name] += 1
-        return reference(op, given, attrs)
+        return _on_kernel(op, arrays, attrs)
     if route is _LARGE:
         whole = _largest(arrays)
         if whole.size >= LARGE and whole.dtype == np.float32:
@@ -61,6 +50,22 @@ def run(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     if route is _LARGE_REDUCTION and arrays[0].size >= _LARGE_SUM and arrays[0].dtype == np.float32:
         return native.run(op, arrays, attrs)
     return reference(op, arrays, attrs)
+
+
+def _on_kernel(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    """On the C kernel; the reference for dtypes that it lacks."""
+    given = concrete(arrays)
+    if all(a is None or a.dtype in _NATIVE for a in given):
+        return native.run(op, given, attrs)
+    if not native.fallbacks[op.name]:
+        kinds = sorted({str(a.dtype) for a in given if a is not None})
+        _log.info(
+            "%s of %s runs in NumPy, which is slow; the C kernel is float32",
+            op.name,
+            ", ".join(kinds),
+        )
+    native.fallbacks[op.name] += 1
+    return reference(op, given, attrs)
 
 
 def explained(
@@ -296,6 +301,20 @@ def _slice(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     return arrays[0][(*index, ...)]
 
 
+def _pad(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    x, pads = arrays[0], _sizes(attrs["pads"])
+    # The C kernel copies whole rows, which does not pay for a few elements.
+    if not x.ndim or x.shape[-1] >= _NARROW or attrs.get("mode", "constant") != "constant":
+        return _on_kernel(ops.pad, arrays, attrs)
+    if min(pads) < 0:
+        return _on_kernel(ops.pad, arrays, attrs)
+    ends = tuple(zip(pads, x.shape, pads[x.ndim :], strict=False))
+    out = memory.empty([before + n + after for before, n, after in ends], x.dtype)
+    out.fill(0 if len(arrays) == 1 or arrays[1] is None else arrays[1])
+    out[tuple(slice(before, before + n) for before, n, _ in ends)] = x
+    return out
+
+
 def _identity(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     return arrays[0]
 
@@ -355,6 +374,7 @@ def _reduce_mean(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
 _add_up: Final[Any] = np.add.reduce
 _ASKS_FOR_COPIES: Final = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape(copy=False)
 _LARGE_SUM: Final = 4096
+_NARROW: Final = 16  # elements of a row
 
 _KERNEL: Final = Eager.KERNEL
 _LARGE: Final = Eager.LARGE
@@ -391,6 +411,7 @@ KERNELS: Final[dict[OpSpec, Kernel]] = {
     ops.concat: _concat,
     ops.split: _split,
     ops.slice_: _slice,
+    ops.pad: _pad,
     ops.identity: _identity,
     ops.cast: _cast,
     ops.sum_to: _sum_to,
