@@ -304,9 +304,8 @@ def _slice(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
 def _pad(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     x, pads = arrays[0], _sizes(attrs["pads"])
     # The C kernel copies whole rows, which does not pay for a few elements.
-    if not x.ndim or x.shape[-1] >= _NARROW or attrs.get("mode", "constant") != "constant":
-        return _on_kernel(ops.pad, arrays, attrs)
-    if min(pads) < 0:
+    narrow = x.ndim > 0 and len(pads) == 2 * x.ndim and x.shape[-1] < _NARROW and min(pads) >= 0
+    if not narrow or attrs.get("mode", "constant") != "constant":
         return _on_kernel(ops.pad, arrays, attrs)
     ends = tuple(zip(pads, x.shape, pads[x.ndim :], strict=False))
     out = memory.empty([before + n + after for before, n, after in ends], x.dtype)
