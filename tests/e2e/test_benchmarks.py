@@ -8,6 +8,7 @@ import importlib.util
 import json
 import sys
 import types
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from benchmarks import call_overhead, lanes
 
+from samara.exporter.frontend import native
 from samara.exporter.ir import ProgramBuilder
 from samara.pybridge import op as bridge
 
@@ -46,6 +48,7 @@ def training(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[types.Modu
     monkeypatch.syspath_prepend(str(repo / "benchmarks"))
     monkeypatch.delitem(sys.modules, "train", raising=False)
     monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")
+    monkeypatch.setattr(native, "fallbacks", Counter())  # not those of other tests
     yield importlib.import_module("train")
     bridge.set_num_threads(None)
 

@@ -83,7 +83,7 @@ def test_pointwise_operators_run_in_c_from_their_size_on(rng: np.random.Generato
         size = eager.UFUNC if op.name in (*CURVES, "where") else eager.LARGE
         shift = 1 if op.name == "acosh" else 0
         for n in (size - 1, size):
-            arrays = [known[:n] + np.float32(shift)] * len(op.inputs)
+            arrays: list[Any] = [known[:n] + np.float32(shift)] * len(op.inputs)
             if op.name == "where":
                 arrays[0] = known[:n] > 0.5
             got: list[Any] = []
@@ -100,7 +100,7 @@ def test_arithmetic_takes_any_layout(rng: np.random.Generator) -> None:
     x = rng.random((4, 50, 60), np.float32)
     last = rng.random((4, 60, 50), np.float32).transpose(0, 2, 1)
     sub = get_op("sub")
-    for a, b, strides in (
+    cases: list[tuple[Any, Any, Any]] = [
         (x, 0.5, x.strides),
         (0.5, x, x.strides),
         (np.float32(0.5).reshape(()), last, last.strides),
@@ -112,7 +112,8 @@ def test_arithmetic_takes_any_layout(rng: np.random.Generator) -> None:
         (last, x, last.strides),
         (x[:, ::2], last[:, ::2], None),
         (x.astype(np.float64), last.astype(np.float64), None),
-    ):
+    ]
+    for a, b, strides in cases:
         got = eager.run(sub, [a, b], {})
         np.testing.assert_array_equal(got, a - b)
         assert got.dtype == (a - b).dtype
@@ -137,9 +138,8 @@ def test_small_whole_powers_are_products(size: int) -> None:
             # A square that overflows has the inverse 0, where the exact one is below the normal numbers.
             np.testing.assert_allclose(got[0], exact, rtol=2e-7, atol=2e-38)
             assert (eager.run(power, [values.astype(np.float64), exponent], {}).dtype) == np.float64
-    x = samara.tensor([-2.0, 0.0, 3.0], requires_grad=True)
     for exponent, slopes in ((3, [12.0, 0.0, 27.0]), (4, [-32.0, 0.0, 108.0])):
-        x.grad = None
+        x = samara.tensor([-2.0, 0.0, 3.0], requires_grad=True)
         (x**exponent).sum().backward()
         assert x.grad is not None
         assert x.grad.tolist() == slopes

@@ -116,7 +116,7 @@ def test_expm1_and_log1p_are_exact_near_zero(dtype: type) -> None:
     small = np.logspace(-30, 1.9, 1500)
     ends = [0.0, -0.0, 39.9, 40.0, 41.0, 100.0, 1000.0, -100.0, -1000.0, np.inf, -np.inf, np.nan]
     x = np.concatenate([small, -small, ends]).astype(dtype)
-    near = 4 * np.finfo(dtype).eps
+    near = float(4 * np.finfo(dtype).eps)
     with np.errstate(all="ignore"):
         for name, arg, want, slope in (
             ("expm1", x, np.expm1, np.exp),
