@@ -3,10 +3,10 @@
 
 Usage: train.py [--steps N] [--threads 1,2] [--alone] [--profile MODEL] [--json FILE] [MODEL…].
 The same code builds each model in both frameworks, because the names are the same. Steps are taken in turns
-and medians compared. Both start from the same weights, and their losses must agree. It also prints the
-overhead of an eager operator over numpy, the ratio of backward to forward of convolutions, a step exported to a
-file and run by the C runtime compared with the eager one, the gain of the caching allocator, and how often a
-heavy operator fell back to numpy (exit status 1 if it ever did).
+and medians compared. Both start from the same weights, and their losses must agree. It also prints the CPU time
+of a chain of elementwise operators, the overhead of an eager operator over numpy, the ratio of backward to forward of
+convolutions, a step exported to a file and run by the C runtime compared with the eager one, the gain of the caching
+allocator, and how often a heavy operator fell back to numpy (exit status 1 if it ever did).
 """
 
 from __future__ import annotations
@@ -122,6 +122,7 @@ MODELS: dict[str, Callable[[Any], tuple[Any, Any]]] = {
     "transformer": transformer,
 }
 WARM = 8
+SIZES = (64, 512)  # of the chain's matrices: within the first cache, and beyond the second
 
 
 class Side:
@@ -185,6 +186,63 @@ def compare(torch: Any, name: str, threads: int, steps: int) -> dict[str, Any]:
         "torch_ms": theirs * 1e3,
         "ratio": mine / theirs,
         "losses_agree": agree,
+    }
+
+
+class Chain:
+    """Elementwise operators on square matrices, trained in one framework."""
+
+    def __init__(self, t: Any, size: int, tensor: Callable[[Any], Any]) -> None:
+        self.t = t
+        source = np.random.default_rng(0)
+        self.x, self.y, *weights = (
+            tensor(source.standard_normal((size, size), np.float32)) for _ in range(5)
+        )
+        bias = [tensor(source.standard_normal(size, np.float32)) for _ in range(2)]
+        self.weights = [t.nn.Parameter(w) for w in (*weights, *bias)]
+        self.optimizer = t.optim.AdamW(self.weights, lr=1e-3)
+
+    def loss(self) -> Any:
+        """The mean square of a chain of fifteen kinds of operators."""
+        t, x, (u, v, w, b, c) = self.t, self.x, self.weights
+        y = t.nn.functional.gelu(x * u + b)
+        gate = (y * v + c).sigmoid()
+        y = gate * y.tanh() + (1 - gate) * x
+        y = t.where(y > 0, y, y**3 * 0.1)
+        y = y / ((y * w).exp() + 1) - (y.abs() + 1).log()
+        return t.nn.functional.mse_loss(y, self.y)
+
+    def gradients(self) -> float:
+        """Forward and backward; returns the loss."""
+        self.optimizer.zero_grad()
+        loss = self.loss()
+        loss.backward()
+        return float(loss.item())
+
+    def step(self) -> float:
+        """Forward, backward and the optimizer's update; returns the loss."""
+        loss = self.gradients()
+        self.optimizer.step()
+        return loss
+
+
+def pointwise(torch: Any, size: int, threads: int, steps: int) -> dict[str, Any]:
+    """Both frameworks on a chain of elementwise operators: milliseconds of CPU time of all threads."""
+    bridge.set_num_threads(threads)
+    torch.set_num_threads(threads)
+    own, other = Chain(samara, size, samara.from_numpy), Chain(torch, size, torch.from_numpy)
+    losses = [(own.step(), other.step()) for _ in range(WARM)]
+    calls = [own.gradients, other.gradients, own.step, other.step]
+    times = [t * 1e3 for t in interleaved(calls, steps, time.process_time)]
+    bridge.set_num_threads(1)
+    return {
+        "size": size,
+        "threads": threads,
+        "samara_ms": times[0],
+        "torch_ms": times[1],
+        "ratio": times[0] / times[1],
+        "step_ratio": times[2] / times[3],
+        "losses_agree": all(abs(a - b) <= RTOL * abs(b) for a, b in losses),
     }
 
 
@@ -336,7 +394,7 @@ def main() -> int:
     if options.profile is not None:
         print(profiled(options.profile))
         return 0
-    found: dict[str, Any] = {"steps": []}
+    found: dict[str, Any] = {"steps": [], "pointwise": []}
     names = options.models if options.models else list(MODELS)
     threads = [int(n) for n in options.threads.split(",")]
     if not options.alone:
@@ -350,6 +408,9 @@ def main() -> int:
             f"training steps, {options.steps} rounds in turns, medians; PyTorch {torch.__version__}"
         )
         print(steps_table(found["steps"]))
+        found["pointwise"] = [pointwise(torch, n, t, options.steps) for n in SIZES for t in threads]
+        print("a chain of elementwise operators, forward and backward, CPU time of all threads:")
+        print(pointwise_table(found["pointwise"]))
     found["exported"] = [exported(n, t, options.steps) for n in names for t in threads]
     print("the step exported, in the C runtime, and eager:")
     print(exported_table(found["exported"]))
@@ -369,7 +430,8 @@ def main() -> int:
     if options.json is not None:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump(found, file, indent=2)
-    agree = all(r["losses_agree"] for r in (*found["steps"], *found["exported"]))
+    compared = (*found["steps"], *found["pointwise"], *found["exported"])
+    agree = all(r["losses_agree"] for r in compared)
     return 0 if agree and not native.fallbacks else 1
 
 
@@ -392,6 +454,24 @@ def steps_table(rows: list[dict[str, Any]]) -> str:
     ]
     heads = ("model", "threads", "samara ms", "PyTorch ms", "samara/it", "losses")
     return table(heads, cells, right={1, 2, 3, 4})
+
+
+def pointwise_table(rows: list[dict[str, Any]]) -> str:
+    """Both frameworks side by side; the last ratio is that of whole steps with AdamW."""
+    cells = [
+        (
+            f"{r['size']}x{r['size']}",
+            str(r["threads"]),
+            f"{r['samara_ms']:.3f}",
+            f"{r['torch_ms']:.3f}",
+            f"{r['ratio']:.2f}",
+            f"{r['step_ratio']:.2f}",
+            _verdict(r),
+        )
+        for r in rows
+    ]
+    heads = ("chain", "threads", "samara ms", "PyTorch ms", "samara/it", "with AdamW", "losses")
+    return table(heads, cells, right={1, 2, 3, 4, 5})
 
 
 def exported_table(rows: list[dict[str, Any]]) -> str:

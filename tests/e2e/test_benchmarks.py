@@ -8,6 +8,7 @@ import importlib.util
 import json
 import sys
 import types
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from benchmarks import call_overhead, lanes
 
+from samara.exporter.frontend import native
 from samara.exporter.ir import ProgramBuilder
 from samara.pybridge import op as bridge
 
@@ -46,6 +48,7 @@ def training(repo: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[types.Modu
     monkeypatch.syspath_prepend(str(repo / "benchmarks"))
     monkeypatch.delitem(sys.modules, "train", raising=False)
     monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")
+    monkeypatch.setattr(native, "fallbacks", Counter())  # not those of other tests
     yield importlib.import_module("train")
     bridge.set_num_threads(None)
 
@@ -65,6 +68,8 @@ def test_training_steps(
     assert [r["model"] for r in found["exported"]] == ["digits_cnn"]
     assert all(r["losses_agree"] for r in (*found["steps"], *found["exported"]))
     assert len(found["steps"]) == (not alone)
+    assert [r["size"] for r in found["pointwise"]] == ([] if alone else [64, 512])
+    assert all(r["losses_agree"] and r["ratio"] > 0 for r in found["pointwise"])
     assert found["fallbacks"] == {}
     assert found["operator_us"]["eager_us"] > 0
     assert all(r["ratio"] > 0 for r in found["convolutions"])
@@ -72,6 +77,16 @@ def test_training_steps(
     text = capsys.readouterr().out
     assert "DIFFER" not in text
     assert "heavy operators that ran in numpy: none" in text
+
+
+def test_the_chain_of_elementwise_operators_learns(training: types.ModuleType) -> None:
+    chain = training.Chain(training.samara, 16, training.samara.from_numpy)
+    losses = [chain.step() for _ in range(4)]
+    assert losses == sorted(losses, reverse=True)
+    assert all(p.grad is not None for p in chain.weights)
+    row = {"size": 16, "threads": 1, "samara_ms": 1, "torch_ms": 2, "ratio": 0.5, "step_ratio": 0.4}
+    text = training.pointwise_table([{**row, "losses_agree": True}])
+    assert all(word in text for word in ("16x16", "0.50", "0.40", "agree"))
 
 
 def test_unknown_training_model_is_wrong_usage(

@@ -17,6 +17,7 @@ from samara.exporter import testing
 from samara.exporter.frontend import eager, native
 from samara.exporter.ops import Eager, all_ops, get_op
 from samara.exporter.types import DType
+from samara.pybridge import op as bridge
 from samara.pybridge.errors import SamaraError, ShapeError
 
 # Operators whose attributes hold functions, or that end a program: eager code has Python for them.
@@ -62,6 +63,103 @@ def test_results_share_memory_only_where_the_tape_knows(op: Any, case: Any) -> N
         if op.name == "sum_to":  # a helper of gradient rules that may return its operand
             continue
         assert not any(a is not None and np.shares_memory(a, value) for a in arrays)
+
+
+def ran(function: Any) -> set[str]:
+    """The operators that the function runs in C."""
+    before = bridge.run_counts()
+    function()
+    return {n for n, count in bridge.run_counts().items() if count > before.get(n, 0)}
+
+
+CURVES = ("exp", "log", "sqrt", "sin", "cos", "tanh")
+
+
+def test_pointwise_operators_run_in_c_from_their_size_on(rng: np.random.Generator) -> None:
+    known = rng.random(eager.UFUNC, np.float32) * 0.9 + 0.05
+    large = [o for o in all_ops() if o.eager is Eager.LARGE]
+    assert len(large) > 25
+    for op in [*large, *map(get_op, CURVES), get_op("where"), get_op("pow")]:
+        size = eager.UFUNC if op.name in (*CURVES, "where") else eager.LARGE
+        shift = 1 if op.name == "acosh" else 0
+        for n in (size - 1, size):
+            arrays: list[Any] = [known[:n] + np.float32(shift)] * len(op.inputs)
+            if op.name == "where":
+                arrays[0] = known[:n] > 0.5
+            got: list[Any] = []
+            names = ran(lambda op=op, arrays=arrays, got=got: got.append(eager.run(op, arrays, {})))
+            assert names == ({op.name} if n == size else set()), (op.name, n)
+            want = op.evaluate(arrays, op.complete({}))
+            testing.assert_close(got[0], want, op.name)
+            wide = [a.astype(np.float64) if a.dtype == np.float32 else a for a in arrays]
+            assert not ran(lambda op=op, wide=wide: eager.run(op, wide, {})) or op.name == "where"
+
+
+def test_arithmetic_takes_any_layout(rng: np.random.Generator) -> None:
+    """Of large operands: scalars, broadcast ones, and ones in other orders of axes."""
+    x = rng.random((4, 50, 60), np.float32)
+    last = rng.random((4, 60, 50), np.float32).transpose(0, 2, 1)
+    sub = get_op("sub")
+    cases: list[tuple[Any, Any, Any]] = [
+        (x, 0.5, x.strides),
+        (0.5, x, x.strides),
+        (np.float32(0.5).reshape(()), last, last.strides),
+        (x[0], x, x.strides),
+        (last, x[0], last.strides),
+        (np.broadcast_to(np.float32(3), x.shape), last, last.strides),
+        (x[:, :1], x[:, :, :1], x.strides),
+        (x, last, x.strides),
+        (last, x, last.strides),
+        (x[:, ::2], last[:, ::2], None),
+        (x.astype(np.float64), last.astype(np.float64), None),
+    ]
+    for a, b, strides in cases:
+        got = eager.run(sub, [a, b], {})
+        np.testing.assert_array_equal(got, a - b)
+        assert got.dtype == (a - b).dtype
+        assert strides is None or got.strides == strides
+    assert ran(lambda: eager.run(sub, [x, last], {})) == {"sub"}  # numpy takes seven times as long
+    assert not ran(lambda: eager.run(sub, [x, x], {}))
+
+
+@pytest.mark.parametrize("size", [7, 300])
+def test_small_whole_powers_are_products(size: int) -> None:
+    special = [*SPECIAL, -2.0, 3.0, 1e-20, 1e15]
+    values = np.resize(np.array(special, np.float32), size)
+    power = get_op("pow")
+    with np.errstate(all="ignore"):
+        for exponent in (2, 3, 4, -1, -2, 3.0):
+            exact = (values.astype(np.float64) ** exponent).astype(np.float32)
+            got: list[Any] = []
+            assert not ran(
+                lambda e=exponent, got=got: got.append(eager.run(power, [values, e], {}))
+            )
+            assert got[0].dtype == np.float32
+            # A square that overflows has the inverse 0, where the exact one is below the normal numbers.
+            np.testing.assert_allclose(got[0], exact, rtol=2e-7, atol=2e-38)
+            assert (eager.run(power, [values.astype(np.float64), exponent], {}).dtype) == np.float64
+    for exponent, slopes in ((3, [12.0, 0.0, 27.0]), (4, [-32.0, 0.0, 108.0])):
+        x = samara.tensor([-2.0, 0.0, 3.0], requires_grad=True)
+        (x**exponent).sum().backward()
+        assert x.grad is not None
+        assert x.grad.tolist() == slopes
+
+
+def test_narrow_rows_are_padded_in_numpy() -> None:
+    pad = get_op("pad")
+    x = np.arange(30, dtype=np.float32).reshape(5, 6)
+    attrs = pad.complete({"pads": (1, 0, 2, 3)})
+    for value in ((), (None,), (np.float32(7).reshape(()),)):
+        got: list[Any] = []
+        names = ran(lambda v=value, got=got: got.append(eager.run(pad, [x, *v], attrs)))
+        assert not names
+        fill = 7 if value and value[0] is not None else 0
+        np.testing.assert_array_equal(got[0], np.pad(x, ((1, 2), (0, 3)), constant_values=fill))
+    for shape, pads, mode in (((5, 16), (1, 0, 2, 3), "constant"), ((5, 6), (1, 0, 2, -3), "constant"),
+                              ((5, 6), (1, 0, 2, 3), "edge")):  # fmt: skip
+        given = pad.complete({"pads": pads, "mode": mode})
+        y = np.ones(shape, np.float32)
+        assert ran(lambda y=y, given=given: eager.run(pad, [y], given)) == {"pad"}
 
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 1e30, -1e30, 1e-30]

@@ -76,9 +76,14 @@ CASES: dict[str, tuple[Any, list[Any], set[str]]] = {
     ),
     "cumsum": (lambda x: x.cumsum(1), [(3, 5)], {"cumsum"}),
     "topk": (lambda x: x.topk(3, 1).values, [(4, 6)], {"top_k"}),
-    "pad": (lambda x: F.pad(x, (1, 2, 0, 1)), [(2, 3, 4)], {"pad"}),
+    "pad": (lambda x: F.pad(x, (1, 2, 0, 1)), [(2, 3, 20)], {"pad"}),
     "repeat": (lambda x: x.repeat(2, 3), [(2, 3)], {"tile"}),
-    "gelu": (lambda x: F.gelu(x), [(100, 100)], {"gelu"}),
+    "gelu": (lambda x: F.gelu(x), [(16, 16)], {"gelu", "activation_grad"}),
+    "exp": (lambda x: x.exp(), [(64, 64)], {"exp"}),
+    "where": (lambda x, y: samara.where(x > 0, x, y * 2), [(3, 40, 40), (40, 40)], {"where"}),
+    "div": (lambda x, y: x / (y * y + 1), [(16, 16), (16, 16)], {"div"}),
+    "pow": (lambda x, y: (x.abs() + 1) ** y, [(16, 16), (16,)], {"pow"}),
+    "turned": (lambda x, y: x.t() * y, [(100, 90), (90, 100)], {"mul"}),
     "sum": (lambda x: (x * x).sum(0), [(200, 50)], {"reduce_sum"}),
 }  # fmt: skip
 
@@ -157,6 +162,26 @@ def test_float64_runs_in_numpy_and_is_counted() -> None:
     samara.ones(2, 2, dtype=samara.float64) @ samara.ones(2, 2, dtype=samara.float64)
     assert native.fallbacks["matmul"] == missed + 1
     assert bridge.run_counts().get("matmul", 0) == before
+
+
+def test_elementwise_results_keep_the_order_of_axes(rng: np.random.Generator) -> None:
+    x = rng.random((2, 5, 6, 7), np.float32).transpose(0, 3, 1, 2)  # channels last
+    wide = np.broadcast_to(np.float32(2), x.shape)
+    clamp, div, where = get_op("clamp"), get_op("div"), get_op("where")
+    for op, arrays, expected in (
+        (clamp, [x], np.clip(x, 0.25, 0.5)),
+        (div, [np.float32(1).reshape(()), x], 1 / x),
+        (div, [x, np.full((1, 1), 4, np.float32)], x / 4),
+        (div, [wide, x], 2 / x),
+        (where, [x > 0.5, x, np.float32(0).reshape(())], np.where(x > 0.5, x, 0)),
+    ):
+        attrs = {"lo": 0.25, "hi": 0.5} if op is clamp else {}
+        got = native.run_elementwise(op, arrays, op.complete(attrs))
+        np.testing.assert_array_equal(got, expected)
+        assert got.strides == x.strides, op.name
+    got = native.run_elementwise(div, [x, x[:1]], {})  # broadcasts: row-major
+    np.testing.assert_array_equal(got, x / x[:1])
+    assert got.flags.c_contiguous
 
 
 def test_expanded_operands() -> None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.exporter.frontend import parity
@@ -108,3 +110,29 @@ def test_comparison_with_none_is_plain() -> None:
     x = samara.ones(2)
     assert x is not None
     assert (x == None) is False  # type: ignore[comparison-overlap]  # noqa: E711
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_expm1_and_log1p_are_exact_near_zero(dtype: Any) -> None:
+    """Values and gradients, also where exp overflows and at the ends."""
+    small = np.logspace(-30, 1.9, 1500)
+    ends = [0.0, -0.0, 39.9, 40.0, 41.0, 100.0, 1000.0, -100.0, -1000.0, np.inf, -np.inf, np.nan]
+    x = np.concatenate([small, -small, ends]).astype(dtype)
+    near = float(4 * np.finfo(dtype).eps)
+    with np.errstate(all="ignore"):
+        for name, arg, want, slope in (
+            ("expm1", x, np.expm1, np.exp),
+            ("log1p", x[(x >= -1) | np.isnan(x)], np.log1p, lambda v: 1 / (1 + v)),
+        ):
+            t = samara.from_numpy(arg.copy()).requires_grad_()
+            y = getattr(t, name)()
+            y.sum().backward()
+            exact = arg.astype(np.longdouble)
+            expected: Any = want(exact).astype(dtype)
+            np.testing.assert_allclose(y.detach().numpy(), expected, rtol=near, atol=0)
+            assert t.grad is not None
+            slopes: Any = slope(exact).astype(dtype)
+            if name == "expm1":  # by exp(x) + 1, as in PyTorch
+                np.testing.assert_allclose(t.grad.numpy(), slopes, rtol=near, atol=near)
+            else:
+                np.testing.assert_allclose(t.grad.numpy(), slopes, rtol=near)

@@ -143,12 +143,10 @@ class PointwiseMethods:
         return ops.exp(floating(self) * _LOG2)
 
     def expm1(self: Any) -> Tensor:
-        """exp(self) - 1, exact near 0: 2 sinh(x/2) exp(x/2)."""
+        """exp(self) - 1, exact near 0: tanh(x/2) * (exp(x) + 1)."""
         x = floating(self)
-        near = x.abs() < 1.0
-        half = ops.where(near, x, 0.0) * 0.5  # both branches are computed, with their gradients
-        small = ops.mul(ops.sinh(half), ops.exp(half)) * 2.0
-        return ops.where(near, small, ops.sub(ops.exp(x), 1.0))
+        # Where exp overflows, the slope of tanh would be 0 * inf; from 40 on tanh is 1.
+        return ops.mul(ops.tanh(ops.clamp(x, hi=40.0) * 0.5), ops.exp(x) + 1.0)
 
     log = _of_float("log", ops.log)
 
@@ -159,12 +157,14 @@ class PointwiseMethods:
         return ops.log(floating(self)) * (1.0 / _LOG10)
 
     def log1p(self: Any) -> Tensor:
-        """log(1 + self), exact near 0: 2 artanh(x / (2 + x))."""
+        """log(1 + self), exact near 0: log(u) + (p - (u - 1)) / u, where u is 1 + p rounded.
+
+        The second term is what rounding lost. It is 0 beyond |x| = 0.5, and its gradient is 0.
+        """
         x = floating(self)
-        near = x.abs() < 0.5
-        part = ops.where(near, x, 0.0)  # both branches are computed, with their gradients
-        small = ops.atanh(ops.div(part, part + 2.0)) * 2.0
-        return ops.where(near, small, ops.log(ops.where(near, 1.0, x + 1.0)))
+        p = ops.clamp(x.detach(), lo=-0.5, hi=0.5)
+        u = p + 1.0
+        return ops.log(x + 1.0) + (p - (u - 1.0)) / u
 
     sqrt = _of_float("sqrt", ops.sqrt)
     rsqrt = _of_float("rsqrt", ops.rsqrt)

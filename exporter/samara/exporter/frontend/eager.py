@@ -6,6 +6,7 @@ This module knows only arrays; tensor.py adds the tape.
 
 from __future__ import annotations
 
+import functools
 import logging
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,8 @@ Kernel = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 
 _log: Final = logging.getLogger("samara.eager")
 BIG: Final = 8192  # an output of at least this many elements comes from the caching allocator
+UFUNC: Final = 4096  # elements from which on a C kernel beats a transcendental function of numpy
+LARGE: Final = 256  # elements from which on a C kernel beats a reference, which has several passes
 
 
 def run(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
@@ -39,25 +42,30 @@ def run(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
         return kernel(arrays, attrs)
     route = op.eager
     if route is _KERNEL:
-        given = concrete(arrays)
-        if all(a is None or a.dtype in _NATIVE for a in given):
-            return native.run(op, given, attrs)
-        if not native.fallbacks[op.name]:
-            kinds = sorted({str(a.dtype) for a in given if a is not None})
-            _log.info(
-                "%s of %s runs in NumPy, which is slow; the C kernel is float32",
-                op.name,
-                ", ".join(kinds),
-            )
-        native.fallbacks[op.name] += 1
-        return reference(op, given, attrs)
+        return _on_kernel(op, arrays, attrs)
     if route is _LARGE:
-        first = arrays[0]
-        if type(first) is np.ndarray and first.size >= BIG and first.dtype == np.float32:
+        whole = _largest(arrays)
+        if whole.size >= LARGE and whole.dtype == np.float32:
             return native.run_elementwise(op, concrete(arrays), attrs)
     if route is _LARGE_REDUCTION and arrays[0].size >= _LARGE_SUM and arrays[0].dtype == np.float32:
         return native.run(op, arrays, attrs)
     return reference(op, arrays, attrs)
+
+
+def _on_kernel(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    """On the C kernel; the reference for dtypes that it lacks."""
+    given = concrete(arrays)
+    if all(a is None or a.dtype in _NATIVE for a in given):
+        return native.run(op, given, attrs)
+    if not native.fallbacks[op.name]:
+        kinds = sorted({str(a.dtype) for a in given if a is not None})
+        _log.info(
+            "%s of %s runs in NumPy, which is slow; the C kernel is float32",
+            op.name,
+            ", ".join(kinds),
+        )
+    native.fallbacks[op.name] += 1
+    return reference(op, given, attrs)
 
 
 def explained(
@@ -93,7 +101,17 @@ def concrete(arrays: Sequence[Any]) -> list[Any]:
     return [np.asarray(v, like) if isinstance(v, WEAK) else v for v in arrays]
 
 
-# ---- numpy kernels
+# ---- kernels of the route NUMPY
+
+
+def _largest(arrays: Sequence[Any]) -> Array:
+    """The operand with the most elements; the first of several. Scalars do not count."""
+    found: Array | None = None
+    for a in arrays:
+        if type(a) is np.ndarray and (found is None or a.size > found.size):
+            found = a
+    assert found is not None
+    return found
 
 
 def _unary(function: Any) -> Kernel:
@@ -106,27 +124,60 @@ def _unary(function: Any) -> Kernel:
     return kernel
 
 
-def _quiet(function: Any) -> Kernel:
-    """As `_unary`, for functions that give infinities and NaN without warnings."""
+def _curve(op: OpSpec, function: Any) -> Kernel:
+    """A transcendental function: of numpy for few elements, without its warnings of infinities and NaN."""
     plain = _unary(function)
 
     def kernel(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+        x = arrays[0]
+        if x.size >= UFUNC and x.dtype == np.float32:
+            return native.run_elementwise(op, arrays, attrs)
         with np.errstate(all="ignore"):
             return plain(arrays, attrs)
 
     return kernel
 
 
-def _binary(function: Any) -> Kernel:
+def _binary(op: OpSpec, function: Any) -> Kernel:
+    """Exact arithmetic, where a pass of numpy is as fast as the C kernel, unless axes are exchanged."""
+
     def kernel(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
         x, y = arrays
         if type(x) is not np.ndarray:
             x = np.asarray(x, y.dtype)
-        if x.size >= BIG and (type(y) is not np.ndarray or y.shape == x.shape or y.size == 1):
+        if type(y) is not np.ndarray:
+            if x.size < BIG:
+                return np.asarray(function(x, y))
             return function(x, y, out=memory.empty_like(x))
-        return np.asarray(function(x, y))
+        if x.size < BIG > y.size:
+            return np.asarray(function(x, y))
+        if x.strides != y.strides and x.dtype == np.float32 and _exchanged(x, y):
+            return native.run_elementwise(op, arrays, attrs)
+        return function(x, y, out=_common(x, y))
 
     return kernel
+
+
+def _common(x: Array, y: Array) -> Array:
+    """An uninitialised result of two operands that broadcast, in the axis order of one that has its shape."""
+    shape = x.shape if x.shape == y.shape else np.broadcast_shapes(x.shape, y.shape)
+    for a in (x, y):
+        if a.shape == shape and 0 not in a.strides:
+            return memory.empty_like(a)
+    return memory.empty(shape, x.dtype)
+
+
+def _exchanged(x: Array, y: Array) -> bool:
+    """Whether operands of one shape have their closest elements along different axes: one is transposed."""
+    return x.shape == y.shape and _closest(x.shape, x.strides) != _closest(y.shape, y.strides)
+
+
+@functools.lru_cache(maxsize=1024)
+def _closest(shape: tuple[int, ...], strides: tuple[int, ...]) -> int | None:
+    steps = [
+        (abs(s), -i) for i, (n, s) in enumerate(zip(shape, strides, strict=True)) if n > 1 and s
+    ]
+    return -min(steps)[1] if steps else None
 
 
 def _compare(function: Any) -> Kernel:
@@ -143,16 +194,47 @@ def _relu(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
 
 
 def _where(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-    condition, x, y = arrays
-    whole = x if type(x) is np.ndarray else y
-    if condition.size < BIG or type(whole) is not np.ndarray or whole.shape != condition.shape:
-        return np.where(*concrete(arrays))
-    if type(x) is type(y) is np.ndarray and x.dtype != y.dtype:
-        return np.where(condition, x, y)
-    out = memory.empty_like(whole)
-    np.copyto(out, y)
-    np.copyto(out, x, where=condition)
-    return out
+    given = concrete(arrays)
+    x, y = given[1:]
+    whole = _largest(given)
+    if whole.size < UFUNC or x.dtype != y.dtype or x.dtype not in _SELECTED:
+        return np.where(*given)
+    return native.run_elementwise(ops.where, given, attrs)
+
+
+def _pow(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    x, exponent = arrays
+    if type(x) is np.ndarray and x.dtype == np.float32:
+        product = _POWERS.get(exponent) if type(exponent) in (int, float) else None
+        if product is not None:
+            out = memory.empty_like(x)
+            with np.errstate(all="ignore"):
+                product(x, out)
+            return out
+    if (whole := _largest(arrays)).size >= LARGE and whole.dtype == np.float32:
+        return native.run_elementwise(ops.pow, concrete(arrays), attrs)
+    return reference(ops.pow, arrays, attrs)
+
+
+def _square(x: Array, out: Array) -> None:
+    np.multiply(x, x, out=out)
+
+
+def _cube(x: Array, out: Array) -> None:
+    np.multiply(np.multiply(x, x, out=out), x, out=out)
+
+
+def _fourth(x: Array, out: Array) -> None:
+    np.multiply(x, x, out=out)
+    np.multiply(out, out, out=out)
+
+
+def _inverse(x: Array, out: Array) -> None:
+    np.divide(np.float32(1), x, out=out)
+
+
+def _inverse_square(x: Array, out: Array) -> None:
+    np.divide(np.float32(1), np.multiply(x, x, out=out), out=out)
 
 
 def _activation_grad(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
@@ -219,6 +301,19 @@ def _slice(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     return arrays[0][(*index, ...)]
 
 
+def _pad(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
+    x, pads = arrays[0], _sizes(attrs["pads"])
+    # The C kernel copies whole rows, which does not pay for a few elements.
+    narrow = x.ndim > 0 and len(pads) == 2 * x.ndim and x.shape[-1] < _NARROW and min(pads) >= 0
+    if not narrow or attrs.get("mode", "constant") != "constant":
+        return _on_kernel(ops.pad, arrays, attrs)
+    ends = tuple(zip(pads, x.shape, pads[x.ndim :], strict=False))
+    out = memory.empty([before + n + after for before, n, after in ends], x.dtype)
+    out.fill(0 if len(arrays) == 1 or arrays[1] is None else arrays[1])
+    out[tuple(slice(before, before + n) for before, n, _ in ends)] = x
+    return out
+
+
 def _identity(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
     return arrays[0]
 
@@ -278,6 +373,7 @@ def _reduce_mean(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
 _add_up: Final[Any] = np.add.reduce
 _ASKS_FOR_COPIES: Final = np.lib.NumpyVersion(np.__version__) >= "2.1.0"  # reshape(copy=False)
 _LARGE_SUM: Final = 4096
+_NARROW: Final = 16  # elements of a row
 
 _KERNEL: Final = Eager.KERNEL
 _LARGE: Final = Eager.LARGE
@@ -286,18 +382,19 @@ _LARGE_REDUCTION: Final = Eager.LARGE_REDUCTION
 KERNELS: Final[dict[OpSpec, Kernel]] = {
     ops.neg: _unary(np.negative),
     ops.abs_: _unary(np.abs),
-    ops.tanh: _unary(np.tanh),
     ops.floor: _unary(np.floor),
     ops.ceil: _unary(np.ceil),
     ops.logical_not: _unary(np.logical_not),
-    ops.exp: _quiet(np.exp),
-    ops.log: _quiet(np.log),
-    ops.sqrt: _quiet(np.sqrt),
-    ops.sin: _quiet(np.sin),
-    ops.cos: _quiet(np.cos),
-    ops.add: _binary(np.add),
-    ops.sub: _binary(np.subtract),
-    ops.mul: _binary(np.multiply),
+    ops.tanh: _curve(ops.tanh, np.tanh),
+    ops.exp: _curve(ops.exp, np.exp),
+    ops.log: _curve(ops.log, np.log),
+    ops.sqrt: _curve(ops.sqrt, np.sqrt),
+    ops.sin: _curve(ops.sin, np.sin),
+    ops.cos: _curve(ops.cos, np.cos),
+    ops.add: _binary(ops.add, np.add),
+    ops.sub: _binary(ops.sub, np.subtract),
+    ops.mul: _binary(ops.mul, np.multiply),
+    ops.pow: _pow,
     ops.eq: _compare(operator.eq),
     ops.lt: _compare(operator.lt),
     ops.le: _compare(operator.le),
@@ -313,6 +410,7 @@ KERNELS: Final[dict[OpSpec, Kernel]] = {
     ops.concat: _concat,
     ops.split: _split,
     ops.slice_: _slice,
+    ops.pad: _pad,
     ops.identity: _identity,
     ops.cast: _cast,
     ops.sum_to: _sum_to,
@@ -321,4 +419,14 @@ KERNELS: Final[dict[OpSpec, Kernel]] = {
 }
 """The functions of the route NUMPY."""
 
+_POWERS: Final[dict[float, Callable[[Array, Array], None]]] = {
+    2: _square,
+    3: _cube,
+    4: _fourth,
+    -1: _inverse,
+    -2: _inverse_square,
+}
+"""Exponents whose powers are a few products."""
+
 _NATIVE: Final = frozenset(np.dtype(d) for d in ("f4", "i4", "i8", "i1", "u1", "?"))
+_SELECTED: Final = _NATIVE | {np.dtype("f2"), np.dtype("f8")}

@@ -155,15 +155,22 @@ def _plain(kind: str, value: Any) -> Any:
 
 
 def run_elementwise(op: OpSpec, arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
-    """An elementwise operator with one result, which gets the axis order of an operand in memory
-    (channels last, for example): of the first operand that is not expanded.
+    """An elementwise operator with one result. If every operand has the result's shape or one element, the
+    result gets the axis order in memory (channels last, for example) of the first that is not expanded.
     """
-    first = arrays[0]
-    if first.flags.c_contiguous or any(a.shape != first.shape for a in arrays[1:]):
+    lead = arrays[0]
+    for a in arrays:
+        if (
+            a.ndim > lead.ndim
+            or a.size > lead.size
+            or (0 in lead.strides and a.shape == lead.shape)
+        ):
+            lead = a
+    if lead.flags.c_contiguous or any(a.shape != lead.shape and a.size != 1 for a in arrays):
         return run(op, arrays, attrs)
-    lead = next((a for a in arrays if 0 not in a.strides), first)
     order, back = _orders(lead.strides)
-    return run(op, [a.transpose(order) for a in arrays], attrs).transpose(back)
+    dense = [a.transpose(order) if a.shape == lead.shape else a.reshape(()) for a in arrays]
+    return run(op, dense, attrs).transpose(back)
 
 
 @functools.lru_cache(maxsize=1024)

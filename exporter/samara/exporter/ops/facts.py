@@ -52,7 +52,7 @@ class Eager(enum.Enum):
     """How frontend/eager.py runs an operator outside of a Program.
 
     REFERENCE: its reference.
-    NUMPY: a faster NumPy function, which eager.py holds.
+    NUMPY: a function of eager.py: NumPy's, or the C kernel where that is faster.
     KERNEL: the C kernel, whatever the size; the reference for dtypes that C lacks.
     LARGE: the C kernel if the first operand is large, for elementwise operators; else the reference.
     LARGE_REDUCTION: the same for a result of another shape.

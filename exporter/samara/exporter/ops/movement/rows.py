@@ -463,7 +463,7 @@ pad = define(
         ),
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
-        eager=Eager.KERNEL, integer=integer.PADDED, copies=True,
+        eager=Eager.NUMPY, integer=integer.PADDED, copies=True,
     )
 )  # fmt: skip
 

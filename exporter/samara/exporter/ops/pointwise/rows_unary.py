@@ -339,6 +339,7 @@ asinh = unary_row(
     flops=12,
     grad=rules.asinh,
     saves=("x",),
+    eager=Eager.LARGE,
     integer=integer.TABLE,
     onnx=Twin("Asinh"),
 )
@@ -352,6 +353,7 @@ acosh = unary_row(
     flops=12,
     grad=rules.acosh,
     saves=("x",),
+    eager=Eager.LARGE,
     integer=integer.STEEP,
     onnx=Twin("Acosh"),
 )
@@ -365,6 +367,7 @@ atanh = unary_row(
     flops=12,
     grad=rules.atanh,
     saves=("x",),
+    eager=Eager.LARGE,
     integer=integer.STEEP,
     onnx=Twin("Atanh"),
 )

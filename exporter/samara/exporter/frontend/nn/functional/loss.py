@@ -124,16 +124,21 @@ def smooth_l1_loss(
     """Squares below `beta`, straight lines above: 0.5 d² / beta or |d| - 0.5 beta."""
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
-    d = _apart(input, target).abs()
-    return reduced(ops.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+    loss = _bent(_apart(input, target), beta)
+    return reduced(loss if beta == 1 else loss * (1.0 / beta), reduction)
 
 
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0
 ) -> Tensor:
     """0.5 d² below `delta`, delta * (|d| - 0.5 delta) above."""
-    d = _apart(input, target).abs()
-    return reduced(ops.where(d < delta, d * d * 0.5, (d - 0.5 * delta) * delta), reduction)
+    return reduced(_bent(_apart(input, target), delta), reduction)
+
+
+def _bent(d: Tensor, bound: float) -> Tensor:
+    """0.5 d² below `bound`, bound * (|d| - 0.5 bound) above: m * (d - 0.5 m) with m = d clamped."""
+    m = d.clamp(-bound, bound)
+    return m * (d - m * 0.5)
 
 
 def binary_cross_entropy(
