@@ -3,6 +3,7 @@
 #include "base/fp.h"
 
 #include "ops/recurrent/recurrent.h"
+#include "ops/recurrent/recurrent_pack.h"
 #include "ops/table/attrs.h"
 
 #include <string.h>

@@ -27,6 +27,18 @@
 #include "ops/deadline.h"
 #include "ops/op.h"
 
+/// Inputs by position. The last two belong to lstm only.
+enum smr_recurrent_input {
+  SMR_RECURRENT_X,
+  SMR_RECURRENT_W,
+  SMR_RECURRENT_R,
+  SMR_RECURRENT_BIAS,
+  SMR_RECURRENT_LENGTHS,
+  SMR_RECURRENT_H0,
+  SMR_RECURRENT_C0,
+  SMR_RECURRENT_P
+};
+
 enum {
   SMR_RECURRENT_STATES = 2,  // h and c
   SMR_RECURRENT_KEPT = 4,    // kept per hidden unit: all gates; gru: z, r, h and the factor of r
@@ -83,6 +95,15 @@ struct smr_recurrent {
   struct smr_recurrent_narrow narrow8;
 };
 
+/// Whether products are of integers, and whether x is float16. Compile-time constants if this build
+/// lacks them.
+static inline bool smr_recurrent_has_bytes(const struct smr_recurrent *all) {
+  return SMR_HAS(recurrent_narrow) && all->quantized;
+}
+static inline bool smr_recurrent_is_half(const struct smr_recurrent *all) {
+  return SMR_HAS(type_float16) && all->half;
+}
+
 /// Fail unless all float operands have one float type. Except in training, w and r may be quantized
 /// if x is float32.
 samara_status smr_recurrent_check(const struct smr_job *job);
@@ -95,10 +116,6 @@ samara_status smr_recurrent_check_sizes(const struct smr_job *job, const struct 
 /// parts. Sets tiles, scratch, derived and kernel.
 samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *all, size_t gates,
                                     uint32_t r_parts);
-
-/// smr_op_funcs.pack of both.
-samara_status smr_recurrent_pack(const struct smr_job *job, const struct smr_derived *what,
-                                 void *out);
 
 /// The progress of one direction.
 struct smr_recurrent_run {
