@@ -80,7 +80,8 @@ static void recurrent_read(const struct smr_job *job, struct smr_recurrent *all,
                              .half_weights = job->inputs[SMR_RECURRENT_W]->dtype == SAMARA_FLOAT16,
                              .cell = smr_f32_cell_kernels(job->isa),
                              .widen = smr_f16_to_f32_kernel(job->isa),
-                             .narrow = smr_f32_to_f16_kernel(job->isa)};
+                             .narrow = smr_f32_to_f16_kernel(job->isa),
+                             .config = smr_linear_config(job)};
   // Only the operators without gradients have the attribute, and quantized weights.
   if (job->inputs[SMR_RECURRENT_W]->dtype == SAMARA_QINT8) {
     all->quantized = SMR_ATTR(job, lstm, dynamic)->i != 0;
@@ -121,6 +122,7 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
                                     uint32_t r_parts) {
   recurrent_read(job, all, gates);
   if (all->quantized) SMR_NEED(job, recurrent_narrow);
+  if (all->widened) SMR_NEED(job, recurrent_widened);
   if (gates == SMR_RECURRENT_KEPT) SMR_NEED(job, f32_cell_lstm);
   if (gates != SMR_RECURRENT_KEPT) SMR_NEED(job, f32_cell_gru);
   job->scratch_bytes = job->thread_scratch_bytes = job->tiles = 0;
@@ -130,27 +132,29 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
   const size_t panels = smr_panels(wide), more = gates * smr_panels(all->hidden) - panels;
   const bool pads = more > panels / RECURRENT_PADDED;
   const size_t apart = r_parts > 1 || smr_recurrent_has_bytes(all) || pads ? 1 : gates;
-  SMR_TRY(smr_recurrent_weights_make(job, all, &all->w, 0, wide, 1, all->inputs, &all->w_bytes));
+  SMR_TRY(smr_recurrent_weights_make(job, all, &all->w, 0, wide, 1, all->inputs,
+                                     all->steps * all->batch, &all->w_bytes));
   SMR_TRY(smr_recurrent_weights_make(job, all, &all->r[0], 0, head / apart, apart, all->hidden,
-                                     &all->r_bytes));
+                                     all->batch, &all->r_bytes));
   if (r_parts > 1)
     SMR_TRY(smr_recurrent_weights_make(job, all, &all->r[1], head, all->hidden, 1, all->hidden,
-                                       &all->r_bytes));
+                                       all->batch, &all->r_bytes));
   all->r_parts = r_parts;
   SMR_TRY(smr_recurrent_place(job, all, SMR_RECURRENT_W, 1, all->w_bytes, &all->w_derived,
                               &all->w_offset));
   SMR_TRY(smr_recurrent_place(job, all, SMR_RECURRENT_R, apart, all->r_bytes, &all->r_derived,
                               &all->r_offset));
   SMR_TRY(recurrent_scratch(job, all));
+  SMR_TRY(smr_recurrent_take_unfolded(job, all));
 
   const struct smr_f32_gemm_config *config = smr_linear_config(job);
   const struct smr_f32_gemm_args x_args =
       smr_recurrent_args(all, &all->w, all->steps * all->batch, false);
-  if (!all->quantized) SMR_TRY(smr_linear_need(job, &x_args, false));
+  if (!all->quantized) SMR_TRY(smr_recurrent_need(job, all, &x_args));
   smr_f32_gemm_plan_make(config, &x_args, &all->w_plan);
   for (uint32_t i = 0; i < r_parts; i++) {
     const struct smr_f32_gemm_args args = smr_recurrent_args(all, &all->r[i], all->batch, false);
-    if (!all->quantized) SMR_TRY(smr_linear_need(job, &args, false));
+    if (!all->quantized) SMR_TRY(smr_recurrent_need(job, all, &args));
     smr_f32_gemm_plan_make(config, &args, &all->r_plans[i]);
   }
   job->kernel = all->r_plans[0].kernel;
@@ -218,7 +222,8 @@ static size_t recurrent_gates_at(const struct smr_recurrent *all, size_t directi
 
 // Set the addresses of a direction.
 static struct smr_recurrent_run recurrent_open(const struct smr_job *job,
-                                               const struct smr_recurrent *all, size_t direction) {
+                                               const struct smr_recurrent *all, size_t direction,
+                                               void *thread_scratch) {
   char *area = (char *)job->scratch + direction * all->area_bytes;
   struct smr_recurrent_run run = {
       .all = all,
@@ -230,6 +235,7 @@ static struct smr_recurrent_run recurrent_open(const struct smr_job *job,
       .gates = (float *)(void *)(area + all->gates_offset),
       .more = (float *)(void *)(area + all->more_offset),
       .bias = (float *)(void *)(area + all->bias_offset),
+      .unfolded = (float *)thread_scratch,
   };
   if (all->kept && !smr_recurrent_is_half(all))
     run.gates = (float *)job->outputs[all->kept]->data + recurrent_gates_at(all, direction);
@@ -297,6 +303,7 @@ static samara_status recurrent_input_product(struct smr_recurrent_run *run, size
   args.a = smr_recurrent_is_half(all) ? (const float *)(const void *)(run->area + all->x_offset)
                                       : (const float *)run->job->inputs[SMR_RECURRENT_X]->data;
   args.w = run->w;
+  args.source.scratch = run->unfolded;
   args.bias = run->bias;
   args.out = run->gates;
   args.out_stride = all->gate_stride;
@@ -321,6 +328,7 @@ static struct smr_f32_gemm_args recurrent_step_args(const struct smr_recurrent_r
   struct smr_f32_gemm_args args = smr_recurrent_args(all, &all->r[part], all->batch, apart);
   args.a = a;
   args.w = run->r[part];
+  args.source.scratch = run->unfolded;
   args.out = out;
   args.out_stride = out_stride;
   if (add) {
@@ -354,12 +362,13 @@ static samara_status recurrent_blocks(struct smr_recurrent_run *run, size_t step
 // run.
 static samara_status recurrent_shared_steps(const struct smr_job *job,
                                             const struct smr_recurrent *all, size_t begin,
-                                            size_t most, const struct smr_recurrent_cell *cell,
-                                            size_t *count) {
+                                            size_t most, void *thread_scratch,
+                                            const struct smr_recurrent_cell *cell, size_t *count) {
   const size_t blocks = all->step_tiles, step = begin / job->phase_tiles;
   const size_t at = begin % job->phase_tiles, first = at % blocks;
   const bool stores = step == all->steps;
-  struct smr_recurrent_run run = recurrent_open(job, all, stores ? at : at / blocks);
+  struct smr_recurrent_run run =
+      recurrent_open(job, all, stores ? at : at / blocks, thread_scratch);
   // Two buffers: a step reads all of h while other threads write their parts of the next h.
   float *const h[2] = {run.state[0], run.more};
   run.before = h[step % 2];
@@ -374,18 +383,20 @@ static samara_status recurrent_shared_steps(const struct smr_job *job,
 }
 
 samara_status smr_recurrent_tiles(const struct smr_job *job, const struct smr_recurrent *all,
-                                  size_t begin, size_t end, const struct smr_recurrent_cell *cell) {
+                                  size_t begin, size_t end, void *thread_scratch,
+                                  const struct smr_recurrent_cell *cell) {
   const size_t units = all->product_tiles, products = all->directions;
   const size_t last = units ? products * (1 + units) : 0;
   for (size_t count; begin < end; begin += count) {
     count = 1;
     if (all->step_tiles != 0 && begin >= last) {
-      SMR_TRY(recurrent_shared_steps(job, all, begin - last, end - begin, cell, &count));
+      SMR_TRY(recurrent_shared_steps(job, all, begin - last, end - begin, thread_scratch, cell,
+                                     &count));
       continue;
     }
     const bool product = begin >= products && begin < last;
     const size_t direction = product ? (begin - products) / units : begin % products;
-    struct smr_recurrent_run run = recurrent_open(job, all, direction);
+    struct smr_recurrent_run run = recurrent_open(job, all, direction, thread_scratch);
     if (product) {
       const size_t first = (begin - products) % units;
       count = units - first < end - begin ? units - first : end - begin;

@@ -6,10 +6,12 @@
 #include "ops/recurrent/recurrent.h"
 
 /// Describe `count` matrices [n][k] from row `first` of the gates on, which are packed from *bytes
-/// on. Adds their size to *bytes. Fails with LIMIT if that does not fit memory.
+/// on, for products of `rows` rows. Adds their size to *bytes. Fails with LIMIT if that does not
+/// fit memory.
 samara_status smr_recurrent_weights_make(struct smr_job *job, const struct smr_recurrent *all,
                                          struct smr_recurrent_weights *weights, size_t first,
-                                         size_t n, size_t count, size_t k, size_t *bytes);
+                                         size_t n, size_t count, size_t k, size_t rows,
+                                         size_t *bytes);
 
 /// Request a packed copy of constant w or r, with `bytes` bytes per direction in `count` matrices,
 /// or take scratch. Sets its index in job->derived, or -1 and the offset in scratch.
@@ -21,6 +23,13 @@ samara_status smr_recurrent_place(struct smr_job *job, const struct smr_recurren
 struct smr_f32_gemm_args smr_recurrent_args(const struct smr_recurrent *all,
                                             const struct smr_recurrent_weights *weights,
                                             size_t rows, bool apart);
+
+/// Record the kernels of such a product.
+samara_status smr_recurrent_need(struct smr_job *job, const struct smr_recurrent *all,
+                                 const struct smr_f32_gemm_args *args);
+
+/// Take thread scratch for weights that such products dequantize.
+samara_status smr_recurrent_take_unfolded(struct smr_job *job, struct smr_recurrent *all);
 
 /// smr_op_funcs.pack of lstm and gru.
 samara_status smr_recurrent_pack(const struct smr_job *job, const struct smr_derived *what,
