@@ -8,7 +8,6 @@
 #include "kernels/pack/pack_f32.h"
 #include "ops/matmul/linear.h"
 #include "ops/recurrent/recurrent_narrow.h"
-
 #include "simd/half.h"
 
 #include <math.h>
@@ -28,7 +27,8 @@ static size_t recurrent_weight_bytes(const struct smr_recurrent *all) {
 }
 
 // Quantized weights of float products stay bytes if `rows` rows share the cost of unfolding them,
-// or if the only row reads more floats than a core's L2 cache holds.
+// or if floats would not fit a core's L2 cache and the only row would wait for them. The numbers
+// are measured (docs/internals/integer-kernels.md).
 enum { RECURRENT_UNFOLD_ROWS = 64, RECURRENT_CACHED_BYTES = 1 << 20 };
 
 static bool recurrent_stay_bytes(const struct smr_recurrent *all, size_t rows, size_t k) {
