@@ -82,6 +82,9 @@ SMR_INLINE __m256 N(select)(__m256 m, __m256 a, __m256 b) { return _mm256_blendv
 
 SMR_INLINE __m256i N(izero)(void) { return _mm256_setzero_si256(); }
 SMR_INLINE __m256i N(iset1)(int32_t x) { return _mm256_set1_epi32(x); }
+SMR_INLINE N(vi) N(iload_i8)(const int8_t *p) {
+  return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
+}
 SMR_INLINE __m256i N(iload)(const int32_t *p) {
   return _mm256_loadu_si256((const __m256i *)(const void *)p);
 }

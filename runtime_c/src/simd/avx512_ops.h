@@ -81,6 +81,9 @@ SMR_INLINE __m512 N(select)(__mmask16 m, __m512 a, __m512 b) {
 
 SMR_INLINE __m512i N(izero)(void) { return _mm512_setzero_si512(); }
 SMR_INLINE __m512i N(iset1)(int32_t x) { return _mm512_set1_epi32(x); }
+SMR_INLINE N(vi) N(iload_i8)(const int8_t *p) {
+  return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
 SMR_INLINE __m512i N(iload)(const int32_t *p) { return _mm512_loadu_si512(p); }
 SMR_INLINE void N(istore)(int32_t *p, __m512i v) { _mm512_storeu_si512(p, v); }
 SMR_INLINE __m512i N(iload_n)(const int32_t *p, size_t n) {

@@ -77,6 +77,11 @@ SMR_INLINE float32x4_t N(select)(uint32x4_t m, float32x4_t a, float32x4_t b) {
 
 SMR_INLINE int32x4_t N(izero)(void) { return vdupq_n_s32(0); }
 SMR_INLINE int32x4_t N(iset1)(int32_t x) { return vdupq_n_s32(x); }
+SMR_INLINE N(vi) N(iload_i8)(const int8_t *p) {
+  uint32_t four;
+  memcpy(&four, p, sizeof four);
+  return vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8(four))));
+}
 SMR_INLINE int32x4_t N(iload)(const int32_t *p) { return vld1q_s32(p); }
 SMR_INLINE void N(istore)(int32_t *p, int32x4_t v) { vst1q_s32(p, v); }
 SMR_INLINE int32x4_t N(iload_n)(const int32_t *p, size_t n) {

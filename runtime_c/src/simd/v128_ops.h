@@ -97,6 +97,12 @@ SMR_INLINE int N(any)(N(vm) m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 SMR_INLINE int N(all)(N(vm) m) { return (m[0] & m[1] & m[2] & m[3]) != 0; }
 
 SMR_INLINE N(vi) N(izero)(void) { return N(iset1)(0); }
+SMR_INLINE N(vi) N(iload_i8)(const int8_t *p) {
+  typedef int8_t bytes __attribute__((vector_size(4)));
+  bytes four;
+  memcpy(&four, p, sizeof four);
+  return __builtin_convertvector(four, N(vi));
+}
 SMR_INLINE N(vi) N(iload)(const int32_t *p) {
   N(vi) v;
   memcpy(&v, p, sizeof v);

@@ -296,24 +296,3 @@ def _broadcast(indices: Sequence[Any]) -> list[Any]:
             raise ShapeError("index_put_ with accumulate takes integer tensors")
         out.append(i.expand(shape))
     return out
-
-
-# PyTorch's other names for the same methods.
-ALIASES = {
-    "absolute": "abs",
-    "arccos": "acos",
-    "arcsin": "asin",
-    "arctan": "atan",
-    "divide": "div",
-    "greater": "gt",
-    "greater_equal": "ge",
-    "less": "lt",
-    "less_equal": "le",
-    "moveaxis": "movedim",
-    "multiply": "mul",
-    "negative": "neg",
-    "not_equal": "ne",
-    "sgn": "sign",
-    "subtract": "sub",
-    "true_divide": "div",
-}

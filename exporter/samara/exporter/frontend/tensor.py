@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
 from samara.exporter import ops
 from samara.exporter.frontend import _views, dtypes, eager, engine, tape
-from samara.exporter.frontend._derived import ALIASES, DerivedMethods
+from samara.exporter.frontend._derived import DerivedMethods
 from samara.exporter.frontend._index import IndexMethods
 from samara.exporter.frontend._inplace import InplaceMethods
 from samara.exporter.frontend._linalg import LinalgMethods
@@ -330,23 +330,23 @@ class Tensor(
         """Run an operator without tensor inputs in the same mode as this tensor: eager or traced."""
         return wrap(eager.run(op, (), attrs))
 
-    if TYPE_CHECKING:  # set below by setattr, which type checkers do not see
-        absolute = PointwiseMethods.abs
-        arccos = PointwiseMethods.acos
-        arcsin = PointwiseMethods.asin
-        arctan = PointwiseMethods.atan
-        divide = PointwiseMethods.div
-        greater = PointwiseMethods.gt
-        greater_equal = PointwiseMethods.ge
-        less = PointwiseMethods.lt
-        less_equal = PointwiseMethods.le
-        moveaxis = ShapeMethods.movedim
-        multiply = PointwiseMethods.mul
-        negative = PointwiseMethods.neg
-        not_equal = PointwiseMethods.ne
-        sgn = PointwiseMethods.sign
-        subtract = PointwiseMethods.sub
-        true_divide = PointwiseMethods.div
+    # PyTorch's other names for the same methods.
+    absolute = PointwiseMethods.abs
+    arccos = PointwiseMethods.acos
+    arcsin = PointwiseMethods.asin
+    arctan = PointwiseMethods.atan
+    divide = PointwiseMethods.div
+    greater = PointwiseMethods.gt
+    greater_equal = PointwiseMethods.ge
+    less = PointwiseMethods.lt
+    less_equal = PointwiseMethods.le
+    moveaxis = ShapeMethods.movedim
+    multiply = PointwiseMethods.mul
+    negative = PointwiseMethods.neg
+    not_equal = PointwiseMethods.ne
+    sgn = PointwiseMethods.sign
+    subtract = PointwiseMethods.sub
+    true_divide = PointwiseMethods.div
 
     __add__ = _fast("add", ops.add, np.add)
     __sub__ = _fast("sub", ops.sub, np.subtract)
@@ -356,8 +356,6 @@ class Tensor(
         return id(self)
 
 
-for _alias, _name in ALIASES.items():
-    setattr(Tensor, _alias, getattr(Tensor, _name))
 name_counterparts(Tensor, (n for n in dir(Tensor) if not n.startswith("_")), "torch.Tensor")
 
 _SCATTERS: Final = (ops.scatter_elements, ops.scatter_nd)

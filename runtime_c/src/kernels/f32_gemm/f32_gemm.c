@@ -13,19 +13,22 @@
 
 // The configuration at the end of each instruction set's file.
 #define GEMM_IN(part, name) SMR_HAS(part) ? N(name) : NULL
-#define GEMM_CONFIG(rows, columns, ...)                                                      \
-  static const struct smr_f32_gemm_config N(f32_gemm_config) = {                             \
-      .isa = SMR_SIMD_NAME,                                                                  \
-      .mr = rows,                                                                            \
-      .nr = {columns, columns},                                                              \
-      .ukernel = {GEMM_IN(f32_gemm, f32_gemm_kernel),                                        \
-                  GEMM_IN(f32_gemm_f16w, f32_gemm_kernel_f16w)},                             \
-      .gemv = {GEMM_IN(f32_gemv, f32_gemm_gemv_kernel),                                      \
-               GEMM_IN(f32_gemv_f16w, f32_gemm_gemv_kernel_f16w)},                           \
-      .gemv_nr = {SMR_PANEL, SMR_PANEL},                                                     \
-      .names = {"f32_gemm_" #rows "x" #columns "__" SMR_SIMD_NAME,                           \
-                "f32_gemm_" #rows "x" #columns "_f16w__" SMR_SIMD_NAME},                     \
-      .gemv_names = {"f32_gemm_gemv__" SMR_SIMD_NAME, "f32_gemm_gemv_f16w__" SMR_SIMD_NAME}, \
+#define GEMM_CONFIG(rows, columns, ...)                                                           \
+  static const struct smr_f32_gemm_config N(f32_gemm_config) = {                                  \
+      .isa = SMR_SIMD_NAME,                                                                       \
+      .mr = rows,                                                                                 \
+      .nr = {columns, columns},                                                                   \
+      .ukernel = {GEMM_IN(f32_gemm, f32_gemm_kernel),                                             \
+                  GEMM_IN(f32_gemm_f16w, f32_gemm_kernel_f16w)},                                  \
+      .gemv = {GEMM_IN(f32_gemv, f32_gemm_gemv_kernel),                                           \
+               GEMM_IN(f32_gemv_f16w, f32_gemm_gemv_kernel_f16w), NULL,                           \
+               GEMM_IN(f32_gemv_s8, f32_gemm_gemv_kernel_s8)},                                    \
+      .gemv_nr = {SMR_PANEL, SMR_PANEL, 0, SMR_PANEL},                                            \
+      .names = {"f32_gemm_" #rows "x" #columns "__" SMR_SIMD_NAME,                                \
+                "f32_gemm_" #rows "x" #columns "_f16w__" SMR_SIMD_NAME},                          \
+      .gemv_names = {"f32_gemm_gemv__" SMR_SIMD_NAME, "f32_gemm_gemv_f16w__" SMR_SIMD_NAME, NULL, \
+                     "f32_gemm_gemv_s8__" SMR_SIMD_NAME},                                         \
+      .unfold_s8 = GEMM_IN(f32_gemv_s8, f32_gemm_unfold_s8),                                      \
       __VA_ARGS__}
 
 // Tiles in float16 arithmetic call those of NEON, so NEON comes first.
@@ -85,6 +88,10 @@ samara_status smr_f32_gemm_need(const struct smr_f32_gemm_args *args, bool rows_
   if (args->w_type == SMR_GEMM_F16) {
     if (vector) SMR_NEED_IN(parts, error, f32_gemv_f16w);
     if (tiles) SMR_NEED_IN(parts, error, f32_gemm_f16w);
+    return SAMARA_OK;
+  }
+  if (args->w_type == SMR_GEMM_S8) {
+    SMR_NEED_IN(parts, error, f32_gemv_s8);
     return SAMARA_OK;
   }
   // A CPU without bfloat16 products computes these in float32.

@@ -36,9 +36,25 @@
 
 enum { SMR_PANEL = 16 };  // channels of a weight panel, see docs/reference/format.md
 
-/// SMR_GEMM_BF16 only occurs as a type of weights; it has separate kernels (kernels/bf16_gemm).
-typedef enum { SMR_GEMM_F32 = 0, SMR_GEMM_F16 = 1, SMR_GEMM_BF16 = 2 } smr_gemm_type;
-enum { SMR_GEMM_TYPES = 3 };
+/// The last two only occur as types of weights. SMR_GEMM_BF16 has separate kernels
+/// (kernels/bf16_gemm). SMR_GEMM_S8 has matrix-vector kernels only, which give the bits of a
+/// product by the dequantized weights in float32.
+typedef enum {
+  SMR_GEMM_F32 = 0,
+  SMR_GEMM_F16 = 1,
+  SMR_GEMM_BF16 = 2,
+  SMR_GEMM_S8 = 3
+} smr_gemm_type;
+enum { SMR_GEMM_TYPES = 4 };
+
+/// A panel of SMR_GEMM_S8: this head, then bytes [k][16]. Columns beyond n are zero. The weight of
+/// byte q in column j is (q - zeros[j]) * scales[j].
+struct smr_gemm_s8_head {
+  float scales[SMR_PANEL];
+  uint16_t zeros[SMR_PANEL];  ///< float16
+  uint32_t shifted;           ///< 0 if all zero points of the product's panels are 0
+  uint32_t unused[7];         ///< the bytes begin at a multiple of 64
+};
 
 /// Arguments shared by all tiles of a batch entry.
 struct smr_f32_gemm_params {
@@ -74,6 +90,8 @@ struct smr_f32_gemm_config {
   smr_f32_gemm_ukernel gemv[SMR_GEMM_TYPES];
   size_t gemv_nr[SMR_GEMM_TYPES];  ///< best number of columns per call of `gemv`
   const char *names[SMR_GEMM_TYPES], *tall_name, *gemv_names[SMR_GEMM_TYPES];  ///< for profiles
+  /// Write k rows of a panel of SMR_GEMM_S8 as floats [k][16].
+  void (*unfold_s8)(size_t k, const void *panel, float *out);
   const struct smr_f32_gemm_config *plain;  ///< the same kernels without float16 arithmetic
 };
 

@@ -307,10 +307,13 @@ static const struct smr_f32_gemm_config N(f32_gemm_config) = {
     .ukernel = {SMR_HAS(f32_gemm) ? smr_f32_gemm_kernel_neon : NULL,
                 GEMM_IN(f32_gemm_f16w, f32_gemm_kernel_f16w)},
     .gemv = {SMR_HAS(f32_gemv) ? smr_f32_gemm_gemv_kernel_neon : NULL,
-             GEMM_IN(f32_gemv_f16w, f32_gemm_gemv_kernel_f16w)},
-    .gemv_nr = {SMR_PANEL, HALF_NR},
+             GEMM_IN(f32_gemv_f16w, f32_gemm_gemv_kernel_f16w), NULL,
+             SMR_HAS(f32_gemv_s8) ? smr_f32_gemm_gemv_kernel_s8_neon : NULL},
+    .gemv_nr = {SMR_PANEL, HALF_NR, 0, SMR_PANEL},
     .names = {"f32_gemm_8x16__neon", "f32_gemm_8x64_f16w__" SMR_SIMD_NAME},
-    .gemv_names = {"f32_gemm_gemv__neon", "f32_gemm_gemv_f16w__" SMR_SIMD_NAME},
+    .gemv_names = {"f32_gemm_gemv__neon", "f32_gemm_gemv_f16w__" SMR_SIMD_NAME, NULL,
+                   "f32_gemm_gemv_s8__neon"},
+    .unfold_s8 = SMR_HAS(f32_gemv_s8) ? smr_f32_gemm_unfold_s8_neon : NULL,
     .plain = &smr_f32_gemm_config_neon,
 };
 

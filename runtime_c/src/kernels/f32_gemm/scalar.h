@@ -113,6 +113,43 @@ static void N(f32_gemm_gemv_kernel_f16w)(size_t rows, size_t columns, const floa
   N(f32_gemm_row)(1, columns, a, w, bias, out, residual, params);
 }
 
+// One row by panels of bytes.
+static void N(f32_gemm_gemv_kernel_s8)(size_t rows, size_t columns, const float *a,
+                                       const float *const *indirect, const void *w,
+                                       const float *bias, void *out, const void *residual,
+                                       const struct smr_f32_gemm_params *params) {
+  (void)rows, (void)indirect;
+  const size_t out_bytes = params->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
+  for (size_t j = 0; j < columns; j += SMR_PANEL) {
+    const struct smr_gemm_s8_head *head =
+        (const void *)((const char *)w + j / SMR_PANEL * params->panel_stride_bytes);
+    const int8_t *bytes = (const int8_t *)(head + 1);
+    float sums[SMR_PANEL], zeros[SMR_PANEL];
+    for (size_t i = 0; i < SMR_PANEL; i++) {
+      sums[i] = bias ? bias[j + i] : 0.0f;
+      zeros[i] = head->shifted ? N(load_f16)(head->zeros + i) : 0.0f;
+    }
+    for (size_t c = 0; c < params->k; c++) {
+      const int8_t *row = bytes + c * SMR_PANEL;
+      for (size_t i = 0; i < SMR_PANEL; i++)
+        sums[i] = N(fma)(a[c], ((float)row[i] - zeros[i]) * head->scales[i], sums[i]);
+    }
+    N(f32_gemm_finish)(1, columns - j < SMR_PANEL ? columns - j : SMR_PANEL, sums, SMR_PANEL,
+                       (char *)out + j * out_bytes,
+                       residual ? (const char *)residual + j * out_bytes : NULL, params);
+  }
+}
+
+static void N(f32_gemm_unfold_s8)(size_t k, const void *panel, float *out) {
+  const struct smr_gemm_s8_head *head = (const struct smr_gemm_s8_head *)panel;
+  const int8_t *bytes = (const int8_t *)(head + 1);
+  for (size_t i = 0; i < SMR_PANEL; i++) {
+    const float zero = N(load_f16)(head->zeros + i);
+    for (size_t c = 0; c < k; c++)
+      out[c * SMR_PANEL + i] = ((float)bytes[c * SMR_PANEL + i] - zero) * head->scales[i];
+  }
+}
+
 GEMM_CONFIG(4, 16, .tall_mr = 0);
 
 #undef GEMM_NAME

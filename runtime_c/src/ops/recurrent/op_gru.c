@@ -3,6 +3,7 @@
 #include "base/fp.h"
 
 #include "ops/recurrent/recurrent.h"
+#include "ops/recurrent/recurrent_pack.h"
 #include "ops/table/attrs.h"
 
 #include <string.h>
@@ -76,10 +77,9 @@ static samara_status gru_steps(struct smr_recurrent_run *run) {
 }
 
 static samara_status gru_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
-  (void)scratch;
   const struct smr_recurrent *all = (const struct smr_recurrent *)job->state;
   static const struct smr_recurrent_cell cell = {.steps = gru_steps};
-  return smr_recurrent_tiles(job, all, begin, end, &cell);
+  return smr_recurrent_tiles(job, all, begin, end, scratch, &cell);
 }
 
 const struct smr_op_funcs smr_op_gru_funcs = {.check = smr_recurrent_check,

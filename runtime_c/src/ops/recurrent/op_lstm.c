@@ -3,6 +3,7 @@
 #include "base/fp.h"
 
 #include "ops/recurrent/recurrent.h"
+#include "ops/recurrent/recurrent_pack.h"
 #include "ops/table/attrs.h"
 
 #include <string.h>
@@ -58,10 +59,9 @@ static samara_status lstm_steps(struct smr_recurrent_run *run) {
 }
 
 static samara_status lstm_run(const struct smr_job *job, size_t begin, size_t end, void *scratch) {
-  (void)scratch;
   const struct lstm_state *state = (const struct lstm_state *)job->state;
   static const struct smr_recurrent_cell cell = {lstm_steps, lstm_step};
-  return smr_recurrent_tiles(job, &state->all, begin, end, &cell);
+  return smr_recurrent_tiles(job, &state->all, begin, end, scratch, &cell);
 }
 
 const struct smr_op_funcs smr_op_lstm_funcs = {.check = smr_recurrent_check,

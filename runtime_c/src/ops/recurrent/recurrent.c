@@ -5,27 +5,15 @@
 #include "ops/recurrent/recurrent.h"
 
 #include "base/checked.h"
-#include "kernels/pack/pack_f32.h"
 #include "ops/check/check.h"
 #include "ops/matmul/linear.h"
 #include "ops/recurrent/recurrent_narrow.h"
+#include "ops/recurrent/recurrent_pack.h"
 #include "ops/table/attrs.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-// Inputs by position. The last two belong to lstm only.
-enum {
-  RECURRENT_X,
-  RECURRENT_W,
-  RECURRENT_R,
-  RECURRENT_BIAS,
-  RECURRENT_LENGTHS,
-  RECURRENT_H0,
-  RECURRENT_C0,
-  RECURRENT_P
-};
 
 // Sharing below these costs more than it gains: multiply-adds of an input product, whose results
 // the steps must fetch from another core; bytes of weights that a step reads.
@@ -47,11 +35,11 @@ samara_status smr_recurrent_check_sizes(const struct smr_job *job, const struct 
 }
 
 samara_status smr_recurrent_check(const struct smr_job *job) {
-  const struct smr_tensor *x = job->inputs[RECURRENT_X];
-  SMR_TRY(smr_recurrent_check_sizes(job, smr_optional_input(job, RECURRENT_LENGTHS),
-                                    job->inputs[RECURRENT_W]->dims[0]));
+  const struct smr_tensor *x = job->inputs[SMR_RECURRENT_X];
+  SMR_TRY(smr_recurrent_check_sizes(job, smr_optional_input(job, SMR_RECURRENT_LENGTHS),
+                                    job->inputs[SMR_RECURRENT_W]->dims[0]));
   SMR_TRY(smr_expect_dtype(job, x, "x", SMR_DTYPES_FLOAT));
-  const struct smr_tensor *w = job->inputs[RECURRENT_W], *r = job->inputs[RECURRENT_R];
+  const struct smr_tensor *w = job->inputs[SMR_RECURRENT_W], *r = job->inputs[SMR_RECURRENT_R];
   const bool quantized = w->dtype == SAMARA_QINT8;
   // Only for inference, float16 weights may stand beside float32 x.
   const bool light = x->dtype == SAMARA_FLOAT32 && w->dtype == SAMARA_FLOAT16 &&
@@ -59,8 +47,8 @@ samara_status smr_recurrent_check(const struct smr_job *job) {
   if (quantized) SMR_TRY(smr_recurrent_narrow_check(job));
   if (light) SMR_TRY(smr_expect_same_dtype(job, w, r, "w and r"));
   for (uint32_t i = 1; i < job->input_count; i++)
-    if (i != RECURRENT_LENGTHS && job->inputs[i] != NULL &&
-        !((quantized || light) && (i == RECURRENT_W || i == RECURRENT_R)))
+    if (i != SMR_RECURRENT_LENGTHS && job->inputs[i] != NULL &&
+        !((quantized || light) && (i == SMR_RECURRENT_W || i == SMR_RECURRENT_R)))
       SMR_TRY(smr_expect_same_dtype(job, x, job->inputs[i], "x and another input"));
   for (uint32_t i = 0; i < job->output_count; i++)
     SMR_TRY(smr_expect_same_dtype(job, x, job->outputs[i], "x and an output"));
@@ -77,85 +65,25 @@ static size_t recurrent_element(const struct smr_recurrent *all) {
   return all->half ? sizeof(uint16_t) : sizeof(float);
 }
 
-// A compile-time constant if this build lacks quantized weights, or float16.
-static bool recurrent_has_bytes(const struct smr_recurrent *all) {
-  return SMR_HAS(recurrent_narrow) && all->quantized;
-}
-static bool recurrent_is_half(const struct smr_recurrent *all) {
-  return SMR_HAS(type_float16) && all->half;
-}
-
-// Bytes of a weight in panels, and in the tensor.
-static size_t recurrent_packed_bytes(const struct smr_recurrent *all) {
-  return recurrent_has_bytes(all) ? 1 : all->half_weights ? sizeof(uint16_t) : sizeof(float);
-}
-static size_t recurrent_weight_bytes(const struct smr_recurrent *all) {
-  return all->widened ? 1 : recurrent_packed_bytes(all);
-}
-
-static samara_status recurrent_weights(struct smr_job *job, const struct smr_recurrent *all,
-                                       struct smr_recurrent_weights *weights, size_t first,
-                                       size_t n, size_t count, size_t k, size_t *bytes) {
-  const size_t element = recurrent_packed_bytes(all);
-  const size_t stride =
-      recurrent_has_bytes(all) ? smr_i8_panel_stride_bytes(k) : smr_panel_stride_bytes(k, element);
-  size_t row, matrix, size, sums = 0;
-  // The tensor [k, n] fits memory, but padding to panels can be sixteen times as large.
-  if (recurrent_has_bytes(all)) sums = smr_panels(n) * SMR_PANEL * sizeof(int32_t);
-  if (!smr_mul_size(k, SMR_PANEL * sizeof(float), &row) || row > PTRDIFF_MAX / 2 ||
-      !smr_mul_size(stride, smr_panels(n), &matrix) || !smr_mul_size(matrix, count, &size) ||
-      !smr_add_size(sums, size, &size) || !smr_add_size(*bytes, size, &size) ||
-      size > PTRDIFF_MAX / 4)
-    SMR_FAIL(job->error, LIMIT, "%s: packed weights do not fit memory", job->op->name);
-  *weights = (struct smr_recurrent_weights){.n = n,
-                                            .k = k,
-                                            .first = first,
-                                            .count = count,
-                                            .panel_stride_bytes = stride,
-                                            .offset_bytes = *bytes,
-                                            .matrix_bytes = matrix,
-                                            .sums_bytes = matrix * count};
-  *bytes = size;
-  return SAMARA_OK;
-}
-
-// Request a packed copy of a constant, or take scratch.
-static samara_status recurrent_place(struct smr_job *job, const struct smr_recurrent *all,
-                                     int32_t input, size_t count, size_t bytes, int32_t *derived,
-                                     size_t *offset) {
-  *derived = -1;
-  *offset = 0;
-  if (job->inputs[input]->constant < 0 || bytes == 0)
-    return smr_scratch_take(job, bytes, 1, offset);
-  int32_t slot = 0;
-  while (job->derived[slot].input >= 0) slot++;
-  // The layout key must add what the operator and the dims do not determine: which of the two
-  // weight inputs this is, into how many matrices it is split, and whether it is dequantized.
-  const uint32_t split = (uint32_t)(count - 1) << 8, widened = (uint32_t)all->widened << 16;
-  job->derived[slot] = (struct smr_derived){.input = input,
-                                            .layout = (uint32_t)input | split | widened,
-                                            .size_bytes = bytes * all->directions};
-  *derived = slot;
-  return SAMARA_OK;
-}
-
 static void recurrent_read(const struct smr_job *job, struct smr_recurrent *all, size_t gates) {
-  const struct smr_tensor *x = job->inputs[RECURRENT_X];
+  const struct smr_tensor *x = job->inputs[SMR_RECURRENT_X];
   const float clip = SMR_ATTR(job, lstm, clip)->f;
-  *all = (struct smr_recurrent){.steps = (size_t)x->dims[0],
-                                .batch = (size_t)x->dims[1],
-                                .inputs = (size_t)x->dims[2],
-                                .hidden = (size_t)SMR_ATTR(job, lstm, hidden)->i,
-                                .gates = gates,
-                                .direction = SMR_ATTR(job, lstm, direction)->i,
-                                .clip = clip > 0 ? clip : INFINITY,
-                                .half = x->dtype == SAMARA_FLOAT16,
-                                .half_weights = job->inputs[RECURRENT_W]->dtype == SAMARA_FLOAT16,
-                                .cell = smr_f32_cell_kernels(job->isa),
-                                .widen = smr_f16_to_f32_kernel(job->isa),
-                                .narrow = smr_f32_to_f16_kernel(job->isa)};
+  *all =
+      (struct smr_recurrent){.steps = (size_t)x->dims[0],
+                             .batch = (size_t)x->dims[1],
+                             .inputs = (size_t)x->dims[2],
+                             .hidden = (size_t)SMR_ATTR(job, lstm, hidden)->i,
+                             .gates = gates,
+                             .direction = SMR_ATTR(job, lstm, direction)->i,
+                             .clip = clip > 0 ? clip : INFINITY,
+                             .half = x->dtype == SAMARA_FLOAT16,
+                             .half_weights = job->inputs[SMR_RECURRENT_W]->dtype == SAMARA_FLOAT16,
+                             .cell = smr_f32_cell_kernels(job->isa),
+                             .widen = smr_f16_to_f32_kernel(job->isa),
+                             .narrow = smr_f32_to_f16_kernel(job->isa),
+                             .config = smr_linear_config(job)};
   // Only the operators without gradients have the attribute, and quantized weights.
-  if (job->inputs[RECURRENT_W]->dtype == SAMARA_QINT8) {
+  if (job->inputs[SMR_RECURRENT_W]->dtype == SAMARA_QINT8) {
     all->quantized = SMR_ATTR(job, lstm, dynamic)->i != 0;
     all->widened = !all->quantized;
   }
@@ -163,27 +91,6 @@ static void recurrent_read(const struct smr_job *job, struct smr_recurrent *all,
   all->states = gates == SMR_RECURRENT_KEPT ? 2 : 1;
   all->kept = job->output_count > 1 + all->states ? 1 + all->states : 0;
   all->gate_stride = (all->kept ? SMR_RECURRENT_KEPT : gates) * all->hidden;
-}
-
-static struct smr_f32_gemm_args recurrent_args(const struct smr_recurrent *all,
-                                               const struct smr_recurrent_weights *weights,
-                                               size_t rows, bool apart) {
-  // Matrices without partial panels are treated as one.
-  const size_t count = apart || weights->n % SMR_PANEL != 0 ? weights->count : 1;
-  return (struct smr_f32_gemm_args){.batch = count,
-                                    .m = rows,
-                                    .n = weights->count / count * weights->n,
-                                    .k = weights->k,
-                                    .taps = 1,
-                                    .a_stride = weights->k,
-                                    .w_type = all->half_weights ? SMR_GEMM_F16 : SMR_GEMM_F32,
-                                    .panel_stride_bytes = weights->panel_stride_bytes,
-                                    .w_batch_stride_bytes = weights->matrix_bytes,
-                                    .out_batch_stride = weights->n,
-                                    .residual_batch_stride = weights->n,
-                                    .out_type = SMR_GEMM_F32,
-                                    .lo = -INFINITY,
-                                    .hi = INFINITY};
 }
 
 static samara_status recurrent_scratch(struct smr_job *job, struct smr_recurrent *all) {
@@ -195,14 +102,14 @@ static samara_status recurrent_scratch(struct smr_job *job, struct smr_recurrent
   SMR_TRY(smr_scratch_take(job, smr_panels(wide) * SMR_PANEL, f, &all->bias_offset));
   SMR_TRY(smr_scratch_take(job, smr_panels(all->hidden) * SMR_PANEL, f, &all->inner_offset));
   SMR_TRY(smr_scratch_take(job, 3 * all->hidden, f, &all->peephole_offset));
-  SMR_TRY(
-      smr_scratch_take(job, recurrent_is_half(all) ? rows * all->inputs : 0, f, &all->x_offset));
-  SMR_TRY(smr_scratch_take(job, all->kept && !recurrent_is_half(all) ? 0 : gates, f,
+  SMR_TRY(smr_scratch_take(job, smr_recurrent_is_half(all) ? rows * all->inputs : 0, f,
+                           &all->x_offset));
+  SMR_TRY(smr_scratch_take(job, all->kept && !smr_recurrent_is_half(all) ? 0 : gates, f,
                            &all->gates_offset));
   for (int i = 0; i < SMR_RECURRENT_STATES; i++)
     SMR_TRY(smr_scratch_take(job, states, f, &all->state_offset[i]));
   SMR_TRY(smr_scratch_take(job, 2 * states, f, &all->more_offset));
-  if (recurrent_has_bytes(all)) SMR_TRY(smr_recurrent_narrow_scratch(job, all));
+  if (smr_recurrent_has_bytes(all)) SMR_TRY(smr_recurrent_narrow_scratch(job, all));
   all->area_bytes = job->scratch_bytes;
   if (!smr_mul_size(all->area_bytes, all->directions, &job->scratch_bytes) ||
       job->scratch_bytes > PTRDIFF_MAX)
@@ -215,6 +122,7 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
                                     uint32_t r_parts) {
   recurrent_read(job, all, gates);
   if (all->quantized) SMR_NEED(job, recurrent_narrow);
+  if (all->widened) SMR_NEED(job, recurrent_widened);
   if (gates == SMR_RECURRENT_KEPT) SMR_NEED(job, f32_cell_lstm);
   if (gates != SMR_RECURRENT_KEPT) SMR_NEED(job, f32_cell_gru);
   job->scratch_bytes = job->thread_scratch_bytes = job->tiles = 0;
@@ -223,38 +131,42 @@ samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *a
   // Blocks of hidden units can be computed separately if each gate has its own panels.
   const size_t panels = smr_panels(wide), more = gates * smr_panels(all->hidden) - panels;
   const bool pads = more > panels / RECURRENT_PADDED;
-  const size_t apart = r_parts > 1 || recurrent_has_bytes(all) || pads ? 1 : gates;
-  SMR_TRY(recurrent_weights(job, all, &all->w, 0, wide, 1, all->inputs, &all->w_bytes));
-  SMR_TRY(
-      recurrent_weights(job, all, &all->r[0], 0, head / apart, apart, all->hidden, &all->r_bytes));
+  const size_t apart = r_parts > 1 || smr_recurrent_has_bytes(all) || pads ? 1 : gates;
+  SMR_TRY(smr_recurrent_weights_make(job, all, &all->w, 0, wide, 1, all->inputs,
+                                     all->steps * all->batch, &all->w_bytes));
+  SMR_TRY(smr_recurrent_weights_make(job, all, &all->r[0], 0, head / apart, apart, all->hidden,
+                                     all->batch, &all->r_bytes));
   if (r_parts > 1)
-    SMR_TRY(
-        recurrent_weights(job, all, &all->r[1], head, all->hidden, 1, all->hidden, &all->r_bytes));
+    SMR_TRY(smr_recurrent_weights_make(job, all, &all->r[1], head, all->hidden, 1, all->hidden,
+                                       all->batch, &all->r_bytes));
   all->r_parts = r_parts;
-  SMR_TRY(recurrent_place(job, all, RECURRENT_W, 1, all->w_bytes, &all->w_derived, &all->w_offset));
-  SMR_TRY(
-      recurrent_place(job, all, RECURRENT_R, apart, all->r_bytes, &all->r_derived, &all->r_offset));
+  SMR_TRY(smr_recurrent_place(job, all, SMR_RECURRENT_W, 1, all->w_bytes, &all->w_derived,
+                              &all->w_offset));
+  SMR_TRY(smr_recurrent_place(job, all, SMR_RECURRENT_R, apart, all->r_bytes, &all->r_derived,
+                              &all->r_offset));
   SMR_TRY(recurrent_scratch(job, all));
+  SMR_TRY(smr_recurrent_take_unfolded(job, all));
 
   const struct smr_f32_gemm_config *config = smr_linear_config(job);
   const struct smr_f32_gemm_args x_args =
-      recurrent_args(all, &all->w, all->steps * all->batch, false);
-  if (!all->quantized) SMR_TRY(smr_linear_need(job, &x_args, false));
+      smr_recurrent_args(all, &all->w, all->steps * all->batch, false);
+  if (!all->quantized) SMR_TRY(smr_recurrent_need(job, all, &x_args));
   smr_f32_gemm_plan_make(config, &x_args, &all->w_plan);
   for (uint32_t i = 0; i < r_parts; i++) {
-    const struct smr_f32_gemm_args args = recurrent_args(all, &all->r[i], all->batch, false);
-    if (!all->quantized) SMR_TRY(smr_linear_need(job, &args, false));
+    const struct smr_f32_gemm_args args = smr_recurrent_args(all, &all->r[i], all->batch, false);
+    if (!all->quantized) SMR_TRY(smr_recurrent_need(job, all, &args));
     smr_f32_gemm_plan_make(config, &args, &all->r_plans[i]);
   }
   job->kernel = all->r_plans[0].kernel;
-  if (recurrent_has_bytes(all)) SMR_TRY(smr_recurrent_narrow_plan(job, all));
+  if (smr_recurrent_has_bytes(all)) SMR_TRY(smr_recurrent_narrow_plan(job, all));
   job->tiles = all->batch > 0 && all->hidden > 0 ? all->directions : 0;
   job->phase_tiles = all->step_tiles = 0;
   size_t row = all->inputs * wide;  // a row of x is multiplied by all weights, whose size is in
                                     // range
-  if (recurrent_has_bytes(all)) row = row / SMR_I8_GROUP + 1;
+  if (smr_recurrent_has_bytes(all)) row = row / SMR_I8_GROUP + 1;
   if (job->tiles > 0 && row > 0 && x_args.m / (RECURRENT_SHARED_WORK / row + 1) > 0) {
-    all->product_tiles = recurrent_has_bytes(all) ? all->narrow8.w_plan.units : all->w_plan.units;
+    all->product_tiles =
+        smr_recurrent_has_bytes(all) ? all->narrow8.w_plan.units : all->w_plan.units;
     job->barriers[0] = all->directions;
     job->barriers[1] = all->directions * (1 + all->product_tiles);
     job->tiles = job->barriers[1] + all->directions;
@@ -266,7 +178,7 @@ void smr_recurrent_share_steps(struct smr_job *job, struct smr_recurrent *all) {
   if (job->threads <= 1 || all->product_tiles == 0 || all->r[0].count == 1 || all->kept != 0 ||
       all->r_bytes < RECURRENT_SHARED_BYTES || all->steps == 0)
     return;
-  const struct smr_f32_gemm_args args = recurrent_args(all, &all->r[0], all->batch, true);
+  const struct smr_f32_gemm_args args = smr_recurrent_args(all, &all->r[0], all->batch, true);
   smr_f32_gemm_plan_make(smr_linear_config(job), &args, &all->step_plan);
   const size_t groups = all->step_plan.groups, most = job->threads * RECURRENT_BLOCKS_PER_THREAD;
   const size_t blocks = groups < most ? groups : most;
@@ -282,87 +194,6 @@ void smr_recurrent_share_steps(struct smr_job *job, struct smr_recurrent *all) {
   job->tiles = tiles;
 }
 
-// ---- packing ----
-
-// Panels of rows of bytes, dequantized; `first`: the row of the gates that is the first of
-// `weights`.
-static void recurrent_pack_widened(const struct smr_recurrent_weights *weights, size_t first,
-                                   const struct smr_quant *quant, const int8_t *src, char *out) {
-  for (size_t j = 0; j < smr_panels(weights->n) * SMR_PANEL; j++) {
-    float *to =
-        (float *)(void *)(out + j / SMR_PANEL * weights->panel_stride_bytes) + j % SMR_PANEL;
-    const size_t at = quant->axis < 0 ? 0 : first + j;
-    for (size_t k = 0; k < weights->k; k++) {
-      to[k * SMR_PANEL] = 0.0f;
-      if (j < weights->n)
-        to[k * SMR_PANEL] =
-            (float)(src[(first + j) * weights->k + k] - quant->zero_points[at]) * quant->scales[at];
-    }
-  }
-}
-
-// Pack one part of the weights [gates * hidden][k] of a direction, whose tensor is `input`.
-static void recurrent_pack_part(const struct smr_job *job, const struct smr_recurrent *all,
-                                int32_t input, const struct smr_recurrent_weights *weights,
-                                const void *src, void *out) {
-  if (recurrent_has_bytes(all)) {
-    smr_recurrent_narrow_pack(job, weights, src, out);
-    return;
-  }
-  for (size_t i = 0; i < weights->count; i++) {
-    const size_t first = weights->first + i * weights->n;
-    if (all->widened) {
-      recurrent_pack_widened(weights, first, job->inputs[input]->quant, src,
-                             (char *)out + weights->offset_bytes + i * weights->matrix_bytes);
-      continue;
-    }
-    const struct smr_pack_f32_args args = {
-        .k = weights->k,
-        .n = weights->n,
-        .src = (const char *)src + first * weights->k * recurrent_weight_bytes(all),
-        .type = all->half_weights ? SMR_GEMM_F16 : SMR_GEMM_F32,
-        .k_stride = 1,
-        .n_stride = weights->k,
-        .dst = (char *)out + weights->offset_bytes + i * weights->matrix_bytes,
-        .panel_stride_bytes = weights->panel_stride_bytes};
-    smr_pack_f32(&args, job->isa, 0, smr_panels(weights->n));
-  }
-}
-
-static void recurrent_pack_direction(const struct smr_job *job, const struct smr_recurrent *all,
-                                     int32_t input, size_t direction, void *out) {
-  const bool is_w = input == RECURRENT_W;
-  const size_t k = is_w ? all->inputs : all->hidden;
-  const char *src = (const char *)job->inputs[input]->data +
-                    direction * all->gates * all->hidden * k * recurrent_weight_bytes(all);
-  if (is_w) {
-    recurrent_pack_part(job, all, input, &all->w, src, out);
-    return;
-  }
-  for (uint32_t i = 0; i < all->r_parts; i++)
-    recurrent_pack_part(job, all, input, &all->r[i], src, out);
-}
-
-samara_status smr_recurrent_pack(const struct smr_job *job, const struct smr_derived *what,
-                                 void *out) {
-  const struct smr_recurrent *all = (const struct smr_recurrent *)job->state;
-  const size_t bytes = what->input == RECURRENT_W ? all->w_bytes : all->r_bytes;
-  for (size_t d = 0; d < all->directions; d++)
-    recurrent_pack_direction(job, all, what->input, d, (char *)out + d * bytes);
-  return SAMARA_OK;
-}
-
-// Address of this direction's packed w or r.
-static char *recurrent_packed(const struct smr_recurrent_run *run, int32_t input) {
-  const struct smr_recurrent *all = run->all;
-  const bool is_w = input == RECURRENT_W;
-  const int32_t derived = is_w ? all->w_derived : all->r_derived;
-  const size_t bytes = is_w ? all->w_bytes : all->r_bytes;
-  if (derived >= 0)
-    return (char *)(uintptr_t)run->job->derived[derived].data + run->direction * bytes;
-  return run->area + (is_w ? all->w_offset : all->r_offset);
-}
-
 // ---- running ----
 
 // Load `n` elements from `at` on as float32; zeros if the input is absent.
@@ -370,7 +201,7 @@ static void recurrent_load(const struct smr_recurrent *all, const struct smr_ten
                            size_t n, float *out) {
   if (t == NULL)
     memset(out, 0, n * sizeof *out);
-  else if (recurrent_is_half(all))
+  else if (smr_recurrent_is_half(all))
     all->widen(n, (const uint16_t *)t->data + at, out);
   else
     memcpy(out, (const float *)t->data + at, n * sizeof *out);
@@ -378,7 +209,7 @@ static void recurrent_load(const struct smr_recurrent *all, const struct smr_ten
 
 static void recurrent_store(const struct smr_recurrent *all, const struct smr_tensor *t, size_t at,
                             size_t n, const float *in) {
-  if (recurrent_is_half(all))
+  if (smr_recurrent_is_half(all))
     all->narrow(n, in, (uint16_t *)t->data + at);
   else
     memcpy((float *)t->data + at, in, n * sizeof *in);
@@ -391,7 +222,8 @@ static size_t recurrent_gates_at(const struct smr_recurrent *all, size_t directi
 
 // Set the addresses of a direction.
 static struct smr_recurrent_run recurrent_open(const struct smr_job *job,
-                                               const struct smr_recurrent *all, size_t direction) {
+                                               const struct smr_recurrent *all, size_t direction,
+                                               void *thread_scratch) {
   char *area = (char *)job->scratch + direction * all->area_bytes;
   struct smr_recurrent_run run = {
       .all = all,
@@ -403,17 +235,18 @@ static struct smr_recurrent_run recurrent_open(const struct smr_job *job,
       .gates = (float *)(void *)(area + all->gates_offset),
       .more = (float *)(void *)(area + all->more_offset),
       .bias = (float *)(void *)(area + all->bias_offset),
+      .unfolded = (float *)thread_scratch,
   };
-  if (all->kept && !recurrent_is_half(all))
+  if (all->kept && !smr_recurrent_is_half(all))
     run.gates = (float *)job->outputs[all->kept]->data + recurrent_gates_at(all, direction);
   for (uint32_t i = 0; i < SMR_RECURRENT_STATES; i++)
     run.state[i] = (float *)(void *)(area + all->state_offset[i]);
   if (all->inner_bias) run.inner_bias = (float *)(void *)(area + all->inner_offset);
-  if (smr_optional_input(job, RECURRENT_P) != NULL)
+  if (smr_optional_input(job, SMR_RECURRENT_P) != NULL)
     run.peepholes = (float *)(void *)(area + all->peephole_offset);
   run.before = run.state[0];
-  run.w = recurrent_packed(&run, RECURRENT_W);
-  const char *r = recurrent_packed(&run, RECURRENT_R);
+  run.w = smr_recurrent_packed(&run, SMR_RECURRENT_W);
+  const char *r = smr_recurrent_packed(&run, SMR_RECURRENT_R);
   for (uint32_t i = 0; i < all->r_parts; i++) run.r[i] = r + all->r[i].offset_bytes;
   return run;
 }
@@ -422,7 +255,7 @@ static struct smr_recurrent_run recurrent_open(const struct smr_job *job,
 // stays separate. Uses the gates, not yet written, as a buffer.
 static void recurrent_bias(const struct smr_recurrent_run *run) {
   const struct smr_recurrent *all = run->all;
-  const struct smr_tensor *given = smr_optional_input(run->job, RECURRENT_BIAS);
+  const struct smr_tensor *given = smr_optional_input(run->job, SMR_RECURRENT_BIAS);
   const size_t wide = all->gates * all->hidden, head = wide - all->hidden;
   const size_t at = run->direction * 2 * wide;
   float *bias = run->bias, *inner = (float *)(void *)(run->area + all->inner_offset);
@@ -441,35 +274,36 @@ static void recurrent_start(const struct smr_recurrent_run *run) {
   const struct smr_job *job = run->job;
   const size_t states = all->batch * all->hidden;
   for (uint32_t i = 0; i < SMR_RECURRENT_STATES; i++)
-    recurrent_load(all, smr_optional_input(job, RECURRENT_H0 + i), run->direction * states, states,
-                   run->state[i]);
+    recurrent_load(all, smr_optional_input(job, SMR_RECURRENT_H0 + i), run->direction * states,
+                   states, run->state[i]);
   if (run->peepholes != NULL)
-    recurrent_load(all, smr_optional_input(job, RECURRENT_P), run->direction * 3 * all->hidden,
+    recurrent_load(all, smr_optional_input(job, SMR_RECURRENT_P), run->direction * 3 * all->hidden,
                    3 * all->hidden, (float *)(void *)(run->area + all->peephole_offset));
   if (all->r_derived < 0 && all->r_bytes > 0)
-    recurrent_pack_direction(job, all, RECURRENT_R, run->direction,
-                             recurrent_packed(run, RECURRENT_R));
+    smr_recurrent_pack_direction(job, all, SMR_RECURRENT_R, run->direction,
+                                 smr_recurrent_packed(run, SMR_RECURRENT_R));
   if (all->steps == 0) return;
   if (all->w_derived < 0 && all->w_bytes > 0)
-    recurrent_pack_direction(job, all, RECURRENT_W, run->direction,
-                             recurrent_packed(run, RECURRENT_W));
+    smr_recurrent_pack_direction(job, all, SMR_RECURRENT_W, run->direction,
+                                 smr_recurrent_packed(run, SMR_RECURRENT_W));
   recurrent_bias(run);
   memset(run->more, 0, 2 * states * sizeof *run->more);
-  if (recurrent_is_half(all))
-    recurrent_load(all, job->inputs[RECURRENT_X], 0, all->steps * all->batch * all->inputs,
+  if (smr_recurrent_is_half(all))
+    recurrent_load(all, job->inputs[SMR_RECURRENT_X], 0, all->steps * all->batch * all->inputs,
                    (float *)(void *)(run->area + all->x_offset));
-  if (recurrent_has_bytes(all)) smr_recurrent_narrow_start(run);
+  if (smr_recurrent_has_bytes(all)) smr_recurrent_narrow_start(run);
 }
 
 // Units [begin, end) of the product of x and the weights of all gates.
 static samara_status recurrent_input_product(struct smr_recurrent_run *run, size_t begin,
                                              size_t end) {
   const struct smr_recurrent *all = run->all;
-  if (recurrent_has_bytes(all)) return smr_recurrent_narrow_input(run, begin, end);
-  struct smr_f32_gemm_args args = recurrent_args(all, &all->w, all->steps * all->batch, false);
-  args.a = recurrent_is_half(all) ? (const float *)(const void *)(run->area + all->x_offset)
-                                  : (const float *)run->job->inputs[RECURRENT_X]->data;
+  if (smr_recurrent_has_bytes(all)) return smr_recurrent_narrow_input(run, begin, end);
+  struct smr_f32_gemm_args args = smr_recurrent_args(all, &all->w, all->steps * all->batch, false);
+  args.a = smr_recurrent_is_half(all) ? (const float *)(const void *)(run->area + all->x_offset)
+                                      : (const float *)run->job->inputs[SMR_RECURRENT_X]->data;
   args.w = run->w;
+  args.source.scratch = run->unfolded;
   args.bias = run->bias;
   args.out = run->gates;
   args.out_stride = all->gate_stride;
@@ -481,7 +315,7 @@ static samara_status recurrent_whole(struct smr_recurrent_run *run,
   const struct smr_recurrent *all = run->all;
   recurrent_start(run);
   SMR_TRY(recurrent_input_product(
-      run, 0, recurrent_has_bytes(all) ? all->narrow8.w_plan.units : all->w_plan.units));
+      run, 0, smr_recurrent_has_bytes(all) ? all->narrow8.w_plan.units : all->w_plan.units));
   return cell->steps(run);
 }
 
@@ -491,9 +325,10 @@ static struct smr_f32_gemm_args recurrent_step_args(const struct smr_recurrent_r
                                                     uint32_t part, const float *a, bool add,
                                                     float *out, size_t out_stride, bool apart) {
   const struct smr_recurrent *all = run->all;
-  struct smr_f32_gemm_args args = recurrent_args(all, &all->r[part], all->batch, apart);
+  struct smr_f32_gemm_args args = smr_recurrent_args(all, &all->r[part], all->batch, apart);
   args.a = a;
   args.w = run->r[part];
+  args.source.scratch = run->unfolded;
   args.out = out;
   args.out_stride = out_stride;
   if (add) {
@@ -527,12 +362,13 @@ static samara_status recurrent_blocks(struct smr_recurrent_run *run, size_t step
 // run.
 static samara_status recurrent_shared_steps(const struct smr_job *job,
                                             const struct smr_recurrent *all, size_t begin,
-                                            size_t most, const struct smr_recurrent_cell *cell,
-                                            size_t *count) {
+                                            size_t most, void *thread_scratch,
+                                            const struct smr_recurrent_cell *cell, size_t *count) {
   const size_t blocks = all->step_tiles, step = begin / job->phase_tiles;
   const size_t at = begin % job->phase_tiles, first = at % blocks;
   const bool stores = step == all->steps;
-  struct smr_recurrent_run run = recurrent_open(job, all, stores ? at : at / blocks);
+  struct smr_recurrent_run run =
+      recurrent_open(job, all, stores ? at : at / blocks, thread_scratch);
   // Two buffers: a step reads all of h while other threads write their parts of the next h.
   float *const h[2] = {run.state[0], run.more};
   run.before = h[step % 2];
@@ -547,18 +383,20 @@ static samara_status recurrent_shared_steps(const struct smr_job *job,
 }
 
 samara_status smr_recurrent_tiles(const struct smr_job *job, const struct smr_recurrent *all,
-                                  size_t begin, size_t end, const struct smr_recurrent_cell *cell) {
+                                  size_t begin, size_t end, void *thread_scratch,
+                                  const struct smr_recurrent_cell *cell) {
   const size_t units = all->product_tiles, products = all->directions;
   const size_t last = units ? products * (1 + units) : 0;
   for (size_t count; begin < end; begin += count) {
     count = 1;
     if (all->step_tiles != 0 && begin >= last) {
-      SMR_TRY(recurrent_shared_steps(job, all, begin - last, end - begin, cell, &count));
+      SMR_TRY(recurrent_shared_steps(job, all, begin - last, end - begin, thread_scratch, cell,
+                                     &count));
       continue;
     }
     const bool product = begin >= products && begin < last;
     const size_t direction = product ? (begin - products) / units : begin % products;
-    struct smr_recurrent_run run = recurrent_open(job, all, direction);
+    struct smr_recurrent_run run = recurrent_open(job, all, direction, thread_scratch);
     if (product) {
       const size_t first = (begin - products) % units;
       count = units - first < end - begin ? units - first : end - begin;
@@ -576,7 +414,7 @@ samara_status smr_recurrent_tiles(const struct smr_job *job, const struct smr_re
 
 samara_status smr_recurrent_product(struct smr_recurrent_run *run, uint32_t part, const float *a,
                                     const float *bias, bool add, float *out, size_t out_stride) {
-  if (recurrent_has_bytes(run->all))
+  if (smr_recurrent_has_bytes(run->all))
     return smr_recurrent_narrow_product(run, part, a, bias, add, out, out_stride);
   struct smr_f32_gemm_args args = recurrent_step_args(run, part, a, add, out, out_stride, false);
   args.bias = bias;
@@ -589,7 +427,7 @@ size_t smr_recurrent_time(const struct smr_recurrent_run *run, size_t step) {
 }
 
 size_t smr_recurrent_length(const struct smr_recurrent_run *run, size_t n) {
-  const struct smr_tensor *lengths = smr_optional_input(run->job, RECURRENT_LENGTHS);
+  const struct smr_tensor *lengths = smr_optional_input(run->job, SMR_RECURRENT_LENGTHS);
   if (lengths == NULL) return run->all->steps;
   const int32_t length = ((const int32_t *)lengths->data)[n];
   if (length < 0) return 0;
@@ -621,7 +459,7 @@ void smr_recurrent_end(const struct smr_recurrent_run *run) {
   const size_t states = all->batch * all->hidden;
   for (uint32_t i = 0; i < all->states && i + 1 < run->job->output_count; i++)
     recurrent_store(all, run->job->outputs[i + 1], run->direction * states, states, run->state[i]);
-  if (all->kept && recurrent_is_half(all))
+  if (all->kept && smr_recurrent_is_half(all))
     recurrent_store(all, run->job->outputs[all->kept], recurrent_gates_at(all, run->direction),
                     all->steps * all->batch * all->gate_stride, run->gates);
 }

@@ -15,8 +15,8 @@
 //   bias  [G * H] of the input product; gru: [H] of the inner one; each padded to panels
 //
 // If w and r are quantized, rows of x and h are quantized before each product, each with its own
-// scale (recurrent_narrow.h). Without the attribute `dynamic` they stay float32: packing
-// dequantizes the weights.
+// scale (recurrent_narrow.h). Without the attribute `dynamic` they stay float32, and the weights
+// are dequantized: large ones while multiplying, small ones when they are packed.
 #ifndef SMR_OPS_RECURRENT_H
 #define SMR_OPS_RECURRENT_H
 
@@ -27,6 +27,18 @@
 #include "ops/deadline.h"
 #include "ops/op.h"
 
+/// Inputs by position. The last two belong to lstm only.
+enum smr_recurrent_input {
+  SMR_RECURRENT_X,
+  SMR_RECURRENT_W,
+  SMR_RECURRENT_R,
+  SMR_RECURRENT_BIAS,
+  SMR_RECURRENT_LENGTHS,
+  SMR_RECURRENT_H0,
+  SMR_RECURRENT_C0,
+  SMR_RECURRENT_P
+};
+
 enum {
   SMR_RECURRENT_STATES = 2,  // h and c
   SMR_RECURRENT_KEPT = 4,    // kept per hidden unit: all gates; gru: z, r, h and the factor of r
@@ -36,6 +48,7 @@ enum {
 /// columns. Each has its own panels.
 struct smr_recurrent_weights {
   size_t n, k, first, count;
+  bool bytes;  // quantized, and dequantized while multiplying: panels of SMR_GEMM_S8
   size_t panel_stride_bytes;
   size_t offset_bytes;  // of the panels in a direction's packed copy
   size_t matrix_bytes;  // of the panels of one matrix
@@ -59,7 +72,7 @@ struct smr_recurrent {
   bool half;           // float16 inputs and outputs
   bool half_weights;   // w and r are float16
   bool quantized;      // w and r are quantized, and so are rows of x and h
-  bool widened;        // w and r are quantized, and dequantized when they are packed
+  bool widened;        // w and r are quantized, and dequantized for products of floats
   bool inner_bias;     // gru with linear_before_reset: r's bias of the last gate stays separate
   uint32_t states;     // of the cell; outputs from 1 on are the final states
   uint32_t kept;       // training: first of the outputs that keep the gates and the previous
@@ -76,12 +89,22 @@ struct smr_recurrent {
   const struct smr_f32_cell_kernels *cell;
   smr_f16_to_f32_ukernel widen;
   smr_f32_to_f16_ukernel narrow;
+  const struct smr_f32_gemm_config *config;
   /* offsets in a direction's scratch */
   size_t w_offset, r_offset, bias_offset, inner_offset, x_offset, gates_offset;
   size_t state_offset[SMR_RECURRENT_STATES], more_offset, peephole_offset;
   size_t area_bytes;
   struct smr_recurrent_narrow narrow8;
 };
+
+/// Whether products are of integers, and whether x is float16. Compile-time constants if this build
+/// lacks them.
+static inline bool smr_recurrent_has_bytes(const struct smr_recurrent *all) {
+  return SMR_HAS(recurrent_narrow) && all->quantized;
+}
+static inline bool smr_recurrent_is_half(const struct smr_recurrent *all) {
+  return SMR_HAS(type_float16) && all->half;
+}
 
 /// Fail unless all float operands have one float type. Except in training, w and r may be quantized
 /// if x is float32.
@@ -96,10 +119,6 @@ samara_status smr_recurrent_check_sizes(const struct smr_job *job, const struct 
 samara_status smr_recurrent_prepare(struct smr_job *job, struct smr_recurrent *all, size_t gates,
                                     uint32_t r_parts);
 
-/// smr_op_funcs.pack of both.
-samara_status smr_recurrent_pack(const struct smr_job *job, const struct smr_derived *what,
-                                 void *out);
-
 /// The progress of one direction.
 struct smr_recurrent_run {
   const struct smr_recurrent *all;
@@ -111,6 +130,7 @@ struct smr_recurrent_run {
   const float *before;                  // h before the step; may be state[0]
   const float *inner_bias, *peepholes;  // each may be NULL
   const void *w, *r[2];                 // packed weights
+  float *unfolded;                      // the thread's scratch for dequantized weights
   struct smr_deadline_watch watch;
 };
 
@@ -126,7 +146,8 @@ struct smr_recurrent_cell {
 /// for all gates, and run the steps. Fails with LIMIT after the deadline, as the product of a step
 /// does.
 samara_status smr_recurrent_tiles(const struct smr_job *job, const struct smr_recurrent *all,
-                                  size_t begin, size_t end, const struct smr_recurrent_cell *cell);
+                                  size_t begin, size_t end, void *thread_scratch,
+                                  const struct smr_recurrent_cell *cell);
 
 /// Share each step between threads if that is faster. Last call in prepare.
 void smr_recurrent_share_steps(struct smr_job *job, struct smr_recurrent *all);

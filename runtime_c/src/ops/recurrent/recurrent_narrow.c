@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { NARROW_X, NARROW_W, NARROW_R, NARROW_GATE_AXIS = 1 };
+enum { NARROW_GATE_AXIS = 1 };
 
 static samara_status narrow_check_operand(const struct smr_job *job, uint32_t input,
                                           const char *what) {
@@ -31,9 +31,9 @@ samara_status smr_recurrent_narrow_check(const struct smr_job *job) {
   if ((job->op->flags & SMR_OP_TRAINING) != 0)
     SMR_FAIL(job->error, BAD_SHAPE, "%s: weights are quantized, expected floats in training",
              job->op->name);
-  SMR_TRY(smr_expect_dtype(job, job->inputs[NARROW_X], "x", SMR_DTYPE_F32));
-  SMR_TRY(narrow_check_operand(job, NARROW_W, "w"));
-  return narrow_check_operand(job, NARROW_R, "r");
+  SMR_TRY(smr_expect_dtype(job, job->inputs[SMR_RECURRENT_X], "x", SMR_DTYPE_F32));
+  SMR_TRY(narrow_check_operand(job, SMR_RECURRENT_W, "w"));
+  return narrow_check_operand(job, SMR_RECURRENT_R, "r");
 }
 
 static size_t narrow_padded(const struct smr_recurrent_weights *weights) {
@@ -146,11 +146,12 @@ static void narrow_quantize(const struct smr_recurrent_run *run, size_t rows, si
 void smr_recurrent_narrow_start(const struct smr_recurrent_run *run) {
   const struct smr_recurrent *all = run->all;
   const struct smr_recurrent_narrow *s = &all->narrow8;
-  narrow_fill_columns(run, NARROW_W, &all->w, run->w, s->w_columns);
+  narrow_fill_columns(run, SMR_RECURRENT_W, &all->w, run->w, s->w_columns);
   for (uint32_t i = 0; i < all->r_parts; i++)
-    narrow_fill_columns(run, NARROW_R, &all->r[i], run->r[i], s->r_columns[i]);
-  narrow_quantize(run, all->steps * all->batch, all->inputs, run->job->inputs[NARROW_X]->data,
-                  narrow_at(run, s->x_offset), narrow_at(run, s->x_scale_offset));
+    narrow_fill_columns(run, SMR_RECURRENT_R, &all->r[i], run->r[i], s->r_columns[i]);
+  narrow_quantize(run, all->steps * all->batch, all->inputs,
+                  run->job->inputs[SMR_RECURRENT_X]->data, narrow_at(run, s->x_offset),
+                  narrow_at(run, s->x_scale_offset));
 }
 
 // Multiply-adds of a unit, for the deadline check.

@@ -64,6 +64,70 @@ SMR_TEST(every_kernel_matches_the_naive_product) {
 #undef SMR_UKERNEL
 }
 
+// Panels of bytes give the bits of the floats that they unfold to.
+static void check_s8(const struct smr_f32_gemm_config *c, size_t k, size_t n, bool shifted) {
+  const size_t panels = smr_panels(n), stride = smr_panel_stride_bytes(k, 4);
+  const size_t s8_stride = sizeof(struct smr_gemm_s8_head) + smr_panel_stride_bytes(k, 1);
+  uint32_t seed = (uint32_t)(k * 64 + n);
+  char *bytes = (char *)kernel_alloc(panels * s8_stride, 4);
+  float *floats = (float *)kernel_alloc(panels * stride, 4);
+  float *a = kernel_floats(k, &seed), *bias = kernel_floats(panels * SMR_PANEL, &seed);
+  float *residual = kernel_floats(n, &seed), *out[2];
+  for (size_t p = 0; p < panels; p++) {
+    struct smr_gemm_s8_head *head = (void *)(bytes + p * s8_stride);
+    float *to = (float *)(void *)((char *)floats + p * stride);
+    head->shifted = shifted;
+    for (size_t j = 0; j < SMR_PANEL; j++) {
+      const int zero = shifted ? (int)(j * 37 % 256) - 128 : 0;
+      head->scales[j] = 0.01f + 0.003f * (float)(j + p);
+      head->zeros[j] = smr_f32_to_f16((float)zero);
+      for (size_t i = 0; i < k; i++) {
+        const int q = (int)(kernel_random(&seed) >> 8 & 255) - 128;
+        ((int8_t *)(head + 1))[i * SMR_PANEL + j] = (int8_t)q;
+        to[i * SMR_PANEL + j] = (float)(q - zero) * head->scales[j];
+      }
+    }
+    float *unfolded = (float *)kernel_alloc(k * SMR_PANEL * 4, 4);
+    c->unfold_s8(k, head, unfolded);
+    CHECK_MEM(unfolded, to, k * SMR_PANEL * 4);
+    kernel_free(unfolded, 4);
+  }
+  struct smr_f32_gemm_params params = {.k = k,
+                                       .taps = 1,
+                                       .panel_stride_bytes = stride,
+                                       .out_stride = n,
+                                       .residual_stride = n,
+                                       .lo = -INFINITY,
+                                       .hi = INFINITY};
+  for (int i = 0; i < 2; i++) {
+    const smr_f32_gemm_ukernel fn = c->gemv[i ? SMR_GEMM_S8 : SMR_GEMM_F32];
+    out[i] = (float *)kernel_alloc(n * 4, 4);
+    params.panel_stride_bytes = i ? s8_stride : stride;
+    fn(1, n, a, NULL, i ? (void *)bytes : (void *)floats, k % 2 ? bias : NULL, out[i],
+       k % 3 ? residual : NULL, &params);
+  }
+  if (!CHECK_MEM(out[1], out[0], n * 4))
+    fprintf(stderr, "  %s k=%zu n=%zu shifted=%d\n", c->gemv_names[SMR_GEMM_S8], k, n, shifted);
+  for (int i = 0; i < 2; i++) kernel_free(out[i], 4);
+  kernel_free(bytes, 4);
+  kernel_free(floats, 4);
+  kernel_free(a, 4);
+  kernel_free(bias, 4);
+  kernel_free(residual, 4);
+}
+
+SMR_TEST(bytes_give_the_bits_of_floats) {
+  static const size_t columns[] = {1, 16, 17, 32, 50};
+#define SMR_UKERNEL(bit, suffix, lanes)                           \
+  for (size_t d = 0; KERNEL_RUNS(bit, suffix) && d < DEPTHS; d++) \
+    for (size_t n = 0; n < sizeof columns / sizeof *columns; n++) \
+      for (int shifted = 0; shifted < 2; shifted++)               \
+        check_s8(smr_f32_gemm_config(bit), depths[d], columns[n], shifted);
+#include "kernels/f32_gemm/kernels.inc"
+#include "kernels/float.inc"
+#undef SMR_UKERNEL
+}
+
 static const uint32_t ceilings[] = {SMR_ISA_NONE,
                                     SMR_ISA_AVX2,
                                     SMR_ISA_AVX2 | SMR_ISA_AVX512,
@@ -228,6 +292,7 @@ SMR_TEST(plan_names_its_kernel) {
   CHECK_STR(plan.kernel, "f32_gemm_4x16_f16w__scalar");
 }
 
-SMR_TEST_MAIN(RUN(every_kernel_matches_the_naive_product); RUN(driver_covers_every_shape);
-              RUN(splits_change_no_bit); RUN(nan_goes_through_the_clamp);
-              RUN(post_sees_every_element_once); RUN(plan_names_its_kernel))
+SMR_TEST_MAIN(RUN(every_kernel_matches_the_naive_product); RUN(bytes_give_the_bits_of_floats);
+              RUN(driver_covers_every_shape); RUN(splits_change_no_bit);
+              RUN(nan_goes_through_the_clamp); RUN(post_sees_every_element_once);
+              RUN(plan_names_its_kernel))
