@@ -185,7 +185,9 @@ def test_pkg_config(small_dist: Path, small: Path, app: Path, need_tool: Tool) -
     assert _run(program, small).split()[1] == "1"
 
 
-@pytest.mark.parametrize("way", ["find_package", "add_subdirectory"])
+@pytest.mark.parametrize(
+    "way", ["find_package", pytest.param("add_subdirectory", marks=pytest.mark.slow)]
+)
 def test_cmake(way: str, small_dist: Path, small: Path, app: Path, need_tool: Tool) -> None:
     cmake, ninja = need_tool("cmake", "cmake"), need_tool("ninja", "ninja")
     moved = app.parent / "moved"
