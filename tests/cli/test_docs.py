@@ -61,6 +61,7 @@ def _hold(samara: Samara, block: str) -> None:
             assert _words(line) in _words(result.stdout), command
 
 
+@pytest.mark.slow
 def test_cli_page(samara: Samara, repo: Path, place: Path) -> None:
     page = (repo / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```\n(\$ samara .*\n(?:(?!```).*\n)*)```", page, re.M)

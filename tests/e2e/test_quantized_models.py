@@ -88,7 +88,16 @@ def benchmark(repo: Path, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
     return importlib.import_module("quantized_models")
 
 
-@pytest.mark.parametrize("name", sorted({name for name, _ in DECISIONS}))
+@pytest.mark.parametrize(
+    "name",
+    # Those that take half a minute; test_answers_under_a_scheme runs them, too.
+    [
+        pytest.param(name, marks=pytest.mark.extended)
+        if name in ("squeezenet_fp16", "ultraface_rfb320")
+        else name
+        for name in sorted({name for name, _ in DECISIONS})
+    ],
+)
 def test_decisions_survive(name: str, benchmark: types.ModuleType, models: Path) -> None:
     network = next(n for n in benchmark.NETWORKS if n.name == name)
     titles = [title for model, title in DECISIONS if model == name]

@@ -104,7 +104,7 @@ def library(path: Path, model: Path, wanted: tuple[str, ...]) -> frozenset[str]:
     )
     source = path.with_suffix(".c")
     source.write_text(text.source)
-    flags = ("-O1", "-g0", "-w", "-fPIC", "-shared", f"-I{root / 'include'}")
+    flags = ("-Og", "-g0", "-w", "-fPIC", "-shared", f"-I{root / 'include'}")
     subprocess.run(["cc", *flags, str(source), "-o", str(path), "-lm", "-lpthread"], check=True)
     assert selection.parts is not None
     return frozenset(part for part in selection.parts if part.startswith(tuple(STEPS)))

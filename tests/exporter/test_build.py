@@ -185,7 +185,7 @@ def test_custom_operators_join(
 
 def test_custom_operators_join_a_single_file(repo: Path, swish: Path, tmp_path: Path) -> None:
     source = repo / "examples" / "custom_op" / "swish_beta.c"
-    write_source([swish], out=tmp_path, name="one", embed=True, custom=[source])
+    write_source([swish], out=tmp_path, name="one", embed=True, isa=["scalar"], custom=[source])
     (tmp_path / "main.c").write_text(
         '#include "one.h"\n#include <stdio.h>\n'
         "int main(void) {\n"

@@ -169,8 +169,8 @@ FRONT_ENDS = {
 
 
 def sounds(rng: np.random.Generator) -> dict[str, Array]:
-    """A second each of a tone, noise, a chirp and something like a voice, at full scale."""
-    t = np.arange(16000) / 16000
+    """0.3 s each of a tone, noise, a chirp and something like a voice, at full scale."""
+    t = np.arange(4800) / 16000
     pitch = 2 * np.pi * np.cumsum(120 + 20 * np.sin(4 * np.pi * t)) / 16000
     voice = sum(np.sin(k * pitch) / k**1.2 for k in range(1, 40)) * np.sin(3 * np.pi * t) ** 2
     voice = voice + 0.01 * rng.standard_normal(len(t))

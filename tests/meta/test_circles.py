@@ -23,9 +23,14 @@ ROOTS = {
 Graph = Mapping[str, set[str]]
 
 
+def _is_type_checking(test: ast.expr) -> bool:
+    name = test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", "")
+    return name == "TYPE_CHECKING"
+
+
 def _imported(node: ast.AST, inside: bool) -> Iterator[tuple[str, str]]:
     """(module, name) of every import below `node` that runs; those in functions if `inside`."""
-    if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+    if isinstance(node, ast.If) and _is_type_checking(node.test):
         for otherwise in node.orelse:
             yield from _imported(otherwise, inside)
         return

@@ -49,7 +49,9 @@ def test_a_library_that_opens_no_files(small_dist: Path, tmp_path: Path) -> None
     source, whole = tmp_path / "alone.c", (small_dist / "src" / "samara.c").read_text()
     source.write_text(whole.replace("open_path", "open_none"))
     library = tmp_path / "libsamara.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-w", source, "-lm", "-o", library], check=True)
+    subprocess.run(
+        ["cc", "-Og", "-shared", "-fPIC", "-w", source, "-lm", "-o", library], check=True
+    )
     assert open_failure(small_dist.parent / "small.samara", library) == ""
     damaged = tmp_path / "m.samara"
     damaged.write_bytes(b"nothing at all")

@@ -136,7 +136,8 @@ def test_runs_in_c(model: Path, package: Path, need_tool: Tool, tmp_path: Path) 
     program = tmp_path / "main"
     subprocess.run(
         [
-            *(need_tool("cc", "cc"), f"-I{c / 'include'}", tmp_path / "main.c", c / "samara.c"),
+            *(need_tool("cc", "cc"), "-Og", f"-I{c / 'include'}"),
+            *(tmp_path / "main.c", c / "samara.c"),
             *("-lm", "-lpthread", "-o", program),
         ],
         check=True,

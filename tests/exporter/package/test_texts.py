@@ -84,8 +84,9 @@ def _refusal(lib: Any, data: bytes) -> tuple[int, str]:
     return status, ffi.string(error.text).decode("utf-8", "replace")
 
 
+@pytest.mark.slow
 def test_a_build_for_size_refuses_in_the_same_words(samara_path: Path, tmp_path: Path) -> None:
-    build([samara_path], out=tmp_path / "dist", programs=False)
+    build([samara_path], out=tmp_path / "dist", isa=["scalar"], programs=False)
     small: Any = ffi.dlopen(os.fspath(tmp_path / "dist" / "lib" / "libsamara.so"))
     whole: Any = ffi.dlopen(os.fspath(library_path()))
     data = samara_path.read_bytes()

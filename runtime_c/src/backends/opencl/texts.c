@@ -22,23 +22,22 @@ enum {
 #pragma GCC diagnostic pop
 #endif
 
-// Up to `count` bytes, or to the end of the text.
-static size_t texts_unpack(const char *text, size_t count, char *out) {
-  size_t length = 0;
-  for (; count > 0 && *text != '\0'; text++, count--) {
-    const unsigned char pair = (unsigned char)(*text - TEXTS_FIRST_PAIR);
-    char *to = out != NULL ? out + length : NULL;
-    if (pair < TEXTS_PAIRS && *text != '\n') {
-      length += texts_unpack(cl_text_pairs + 2 * pair, 2, to);
-    } else {
-      if (to != NULL) *to = *text;
-      length++;
+size_t smr_cl_unpack(const char *text, char *out) {
+  char seconds[TEXTS_PAIRS];  // of open pairs; a pair consists of pairs that were made before it
+  size_t length = 0, open = 0;
+  for (char byte = *text; byte != '\0';) {
+    const unsigned char pair = (unsigned char)(byte - TEXTS_FIRST_PAIR);
+    if (pair < TEXTS_PAIRS && byte != '\n') {
+      byte = cl_text_pairs[2 * pair];
+      seconds[open++] = cl_text_pairs[2 * pair + 1];
+      continue;
     }
+    if (out != NULL) out[length] = byte;
+    length++;
+    byte = open > 0 ? seconds[--open] : *++text;
   }
   return length;
 }
-
-size_t smr_cl_unpack(const char *text, char *out) { return texts_unpack(text, SIZE_MAX, out); }
 
 const char *const smr_cl_dialect = cl_text_dialect;
 
