@@ -119,7 +119,11 @@ def test_arithmetic_takes_any_layout(rng: np.random.Generator) -> None:
         assert got.dtype == (a - b).dtype
         assert strides is None or got.strides == strides
     assert ran(lambda: eager.run(sub, [x, last], {})) == {"sub"}  # numpy takes seven times as long
+    for other in (x[0], x[0, 0], x[:, :, :1].copy()):  # and for rows and columns a half more
+        assert ran(lambda other=other: eager.run(sub, [x, other], {})) == {"sub"}
+        assert ran(lambda other=other: eager.run(sub, [other, x], {})) == {"sub"}
     assert not ran(lambda: eager.run(sub, [x, x], {}))
+    assert not ran(lambda: eager.run(sub, [x, x[:1, :1, :1]], {}))
 
 
 @pytest.mark.parametrize("size", [7, 300])
@@ -138,11 +142,16 @@ def test_small_whole_powers_are_products(size: int) -> None:
             # A square that overflows has the inverse 0, where the exact one is below the normal numbers.
             np.testing.assert_allclose(got[0], exact, rtol=2e-7, atol=2e-38)
             assert (eager.run(power, [values.astype(np.float64), exponent], {}).dtype) == np.float64
-    for exponent, slopes in ((3, [12.0, 0.0, 27.0]), (4, [-32.0, 0.0, 108.0])):
+    for exponent, slopes in (
+        (3, [12.0, 0.0, 27.0]),
+        (4, [-32.0, 0.0, 108.0]),
+        (-1, [-0.25, -math.inf, -1 / 9]),
+        (-2, [0.25, -math.inf, -2 / 27]),
+    ):
         x = samara.tensor([-2.0, 0.0, 3.0], requires_grad=True)
         (x**exponent).sum().backward()
         assert x.grad is not None
-        assert x.grad.tolist() == slopes
+        assert x.grad.tolist() == pytest.approx(slopes, rel=1e-6)
 
 
 def test_narrow_rows_are_padded_in_numpy() -> None:

@@ -139,7 +139,7 @@ def _curve(op: OpSpec, function: Any) -> Kernel:
 
 
 def _binary(op: OpSpec, function: Any) -> Kernel:
-    """Exact arithmetic, where a pass of numpy is as fast as the C kernel, unless axes are exchanged."""
+    """Exact arithmetic, where numpy is as fast as the C kernel unless operands broadcast or are transposed."""
 
     def kernel(arrays: Sequence[Any], attrs: Mapping[str, Any]) -> Any:
         x, y = arrays
@@ -151,8 +151,8 @@ def _binary(op: OpSpec, function: Any) -> Kernel:
             return function(x, y, out=memory.empty_like(x))
         if x.size < BIG > y.size:
             return np.asarray(function(x, y))
-        if x.strides != y.strides and x.dtype == np.float32 and _exchanged(x, y):
-            return native.run_elementwise(op, arrays, attrs)
+        if x.strides != y.strides and (_exchanged(x, y) if x.shape == y.shape else _repeats(x, y)):
+            return native.run_elementwise(op, [x, y], attrs)
         return function(x, y, out=_common(x, y))
 
     return kernel
@@ -167,9 +167,16 @@ def _common(x: Array, y: Array) -> Array:
     return memory.empty(shape, x.dtype)
 
 
+def _repeats(x: Array, y: Array) -> bool:
+    """Whether dense float32 operands of different shapes have rows to repeat, not a single element."""
+    dense = x.flags.c_contiguous and y.flags.c_contiguous
+    return dense and x.size > 1 < y.size and x.dtype == np.float32
+
+
 def _exchanged(x: Array, y: Array) -> bool:
-    """Whether operands of one shape have their closest elements along different axes: one is transposed."""
-    return x.shape == y.shape and _closest(x.shape, x.strides) != _closest(y.shape, y.strides)
+    """Whether float32 operands of one shape have their closest elements along different axes: one is transposed."""
+    closest = _closest(x.shape, x.strides), _closest(y.shape, y.strides)
+    return closest[0] != closest[1] and x.dtype == np.float32
 
 
 @functools.lru_cache(maxsize=1024)
