@@ -63,26 +63,6 @@ def test_other_types_decide_for_themselves() -> None:
     assert ops.leaky_relu(Graph(), alpha=0.5) == ("leaky_relu", 1, {"alpha": 0.5})
 
 
-def test_relations_are_proven_refuted_or_guarded() -> None:
-    n = Dim.atom(Sym("n"))
-    ctx = InferContext(ops.add, [], {}, node="sum")
-    ctx.require_eq(n * 2, n + n, "same")
-    ctx.require_ge(n + 1, 1, "more")
-    assert ctx.guards == []
-    with pytest.raises(ShapeError, match=r"same \(got n and n \+ 1\)") as caught:
-        ctx.require_eq(n, n + 1, "same")
-    assert (caught.value.op, caught.value.node) == ("add", "sum")
-    with pytest.raises(ShapeError, match="needs at least"):
-        ctx.require_ge(n, n + 1, "more")
-    ctx.require_eq(n, 4, "four")
-    ctx.require_ge(n, 4, "four")
-    ctx.require_ge(n, 4, "four")
-    assert [(g.relation, g.a, g.b, g.node) for g in ctx.guards] == [
-        ("eq", n, Dim.const(4), "sum"),
-        ("le", Dim.const(4), n, "sum"),
-    ]
-
-
 def test_rules_check_counts_and_dtypes_first() -> None:
     x = TensorType.of("i32", (2,))
     with pytest.raises(ShapeError, match="0 inputs, expected 1 to 1"):
@@ -98,12 +78,3 @@ def test_references_are_quiet_and_give_arrays() -> None:
     assert isinstance(got, np.ndarray)
     assert got.shape == ()
     assert got == -np.inf
-
-
-def test_axes() -> None:
-    ctx = InferContext(ops.softmax, [TensorType.of("f32", (2, 3))], {"axis": -1})
-    assert (ctx.axis_of(-1), ctx.axis_of(1), ctx.axis) == (1, 1, -1)
-    with pytest.raises(ShapeError, match="axis 2 is out of range for rank 2"):
-        ctx.axis_of(2)
-    with pytest.raises(AttributeError, match="softmax has no attribute 'axes'"):
-        _ = ctx.axes
