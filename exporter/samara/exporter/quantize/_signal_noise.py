@@ -15,7 +15,7 @@ from samara.pybridge import Model, Session
 
 _MOST: Final = 1 << 17  # elements of an array that are compared
 _CEILING: Final = 100.0  # dB; differences beyond do not matter
-_GAIN: Final = 0.1  # dB that a change must gain over all samples
+GAIN: Final = 0.1  # dB that a change must gain over all samples
 _LOSS: Final = 0.25  # dB that a change may cost a single output
 
 
@@ -136,16 +136,20 @@ def pooled(folds: Iterable[Mapping[str, Noise]]) -> dict[str, Noise]:
 def gains(
     before: Sequence[Mapping[str, Noise]],
     after: Sequence[Mapping[str, Noise]],
-    least: float = _GAIN,
+    least: float = GAIN,
 ) -> bool:
     """Whether a change gains on held-out samples: on average over the outputs `least` dB over all folds and
     nothing lost in any fold, and no output loses more than 0.25 dB.
     """
-    rises = [_rises(a, b) for a, b in zip(before, after, strict=True)]
     whole = _rises(pooled(before), pooled(after))
     if not whole or min(whole) < -_LOSS or sum(whole) < least * len(whole):
         return False
-    return all(sum(r) >= 0 for r in rises)
+    return not any(loses(a, b) for a, b in zip(before, after, strict=True))
+
+
+def loses(before: Mapping[str, Noise], after: Mapping[str, Noise]) -> bool:
+    """Whether a change loses on the samples of one fold, on average over the outputs."""
+    return sum(_rises(before, after)) < 0
 
 
 def _rises(before: Mapping[str, Noise], after: Mapping[str, Noise]) -> list[float]:
