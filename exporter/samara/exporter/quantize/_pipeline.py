@@ -16,7 +16,7 @@ from samara.exporter.quantize._calibration_data import Feeds, read_samples
 from samara.exporter.quantize._float import float_program
 from samara.exporter.quantize._layers import PLAIN, Applied, LayerRecord, Prepared, TensorStats
 from samara.exporter.quantize._plan import layer_names, resolve_layers
-from samara.exporter.quantize._signal_noise import GAIN, Noise, gains, loses, output_noise
+from samara.exporter.quantize._signal_noise import GAIN, SampleNoise, gains, loses, sample_noise
 from samara.exporter.quantize.calibration import Calibration, Progress, calibrate, fed_inputs
 from samara.exporter.quantize.equalize import equalize
 from samara.exporter.quantize.insert import insert
@@ -178,6 +178,10 @@ def decide(
         noise = _better(theirs, halves, other, held)
         if noise is not None:
             best, folds, held = other, theirs, noise
+    if len(free) > 1:
+        every = replace(best, layers={**best.layers, **free})
+        if _better(folds, halves, every, held, _WORTH_FLOAT) is None:
+            free = {}  # what all together do not gain, none gains
     for name, layer in free.items():
         other = replace(best, layers={**best.layers, name: layer})
         noise = _better(folds, halves, other, held, _WORTH_FLOAT)
@@ -227,26 +231,26 @@ def _equalized_folds(
 
 def _judged(
     folds: Sequence[Prepared], halves: Sequence[_Half], recipe: Recipe
-) -> list[dict[str, Noise]]:
+) -> list[SampleNoise]:
     """The noise of the outputs on the samples that each fold did not observe."""
     return [_noise(fold, half, recipe) for fold, half in zip(folds, halves, strict=True)]
 
 
-def _noise(fold: Prepared, half: _Half, recipe: Recipe) -> dict[str, Noise]:
-    return output_noise(half.want, simulate(fold, recipe)[0], fold.samples)
+def _noise(fold: Prepared, half: _Half, recipe: Recipe) -> SampleNoise:
+    return sample_noise(half.want, simulate(fold, recipe)[0], fold.samples)
 
 
 def _better(
     folds: Sequence[Prepared],
     halves: Sequence[_Half],
     recipe: Recipe,
-    held: Sequence[dict[str, Noise]],
+    held: Sequence[SampleNoise],
     least: float = GAIN,
-) -> list[dict[str, Noise]] | None:
+) -> list[SampleNoise] | None:
     """The noise under a recipe that gains over `held`; None if it does not. The second half is not measured if the
     first one loses.
     """
-    noise: list[dict[str, Noise]] = []
+    noise: list[SampleNoise] = []
     for fold, half, before in zip(folds, halves, held, strict=True):
         noise.append(_noise(fold, half, recipe))
         if loses(before, noise[-1]):
@@ -299,6 +303,7 @@ def apply(prepared: Prepared, recipe: Recipe) -> Applied:
     anything but `equalize` may be tried on one Prepared.
     """
     simulated, resolved, records = simulate(prepared, recipe)
+    verify(simulated)
     final = run_passes(simulated, INTEGER_PASSES)[0]
     return Applied(prepared, resolved, final, simulated, records, prepared.notes)
 
@@ -320,7 +325,6 @@ def simulate(prepared: Prepared, recipe: Recipe) -> tuple[Program, Recipe, tuple
         done = insert(function, own, stats, names)
         simulated = simulated.with_function(done.function)
         records += done.layers
-    verify(simulated)
     return simulated, resolved, tuple(records)
 
 

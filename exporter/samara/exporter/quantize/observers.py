@@ -314,7 +314,7 @@ def entropy_range(histogram: Histogram, extremes: Range) -> Range:
 def mse_range(histogram: Histogram, extremes: Range) -> Range:
     """Mse's choice from counts."""
     used = histogram.counts > 0
-    counts, centres = histogram.counts[used], histogram.centres()[used]
+    counts, centres = histogram.counts[used].astype(np.float64), histogram.centres()[used]
     return _best(extremes, lambda lo, hi: _squared_error(counts, centres, histogram.width, lo, hi))
 
 
@@ -340,9 +340,7 @@ def _best(extremes: Range, loss: Loss) -> Range:
     return a, b
 
 
-def _squared_error(
-    counts: npt.NDArray[np.int64], centres: Floats, width: float, lo: float, hi: float
-) -> float:
+def _squared_error(counts: Floats, centres: Floats, width: float, lo: float, hi: float) -> float:
     """Mean squared error of values in bins of this width under the parameters of lo..hi."""
     scale = (hi - lo) / (_LEVELS - 1)
     steps = np.rint(centres / scale)
@@ -350,9 +348,9 @@ def _squared_error(
     error = centres - steps * scale
     error *= error
     # Bins wider than a step hide rounding errors, so add those of a uniform distribution.
-    inside = counts[(centres >= lo) & (centres <= hi)].sum()
-    spread = min(width, scale) ** 2 / 12 * float(inside)
-    return (float(counts @ error) + spread) / max(1, int(counts.sum()))
+    first, last = np.searchsorted(centres, lo, "left"), np.searchsorted(centres, hi, "right")
+    spread = min(width, scale) ** 2 / 12 * float(counts[first:last].sum())
+    return (float(counts @ error) + spread) / max(1.0, float(counts.sum()))
 
 
 def _divergence(histogram: Histogram, lo: float, hi: float) -> float:
