@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import onnxruntime as ort
-from benchmarks.environments import ROOT, python_of
+from benchmarks.environments import ROOT, python_of, variables
 from benchmarks.quantize_static import QUANTIZER, write
 
 import samara
@@ -73,11 +73,12 @@ def static_db(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write(folder / "samples.npz", fit)
-        module = ["-m", "benchmarks.quantize_static"]
         python = str(python_of(ROOT / "build" / "bench", QUANTIZER))
+        module = ["-m", "benchmarks.quantize_static"]
+        # Shape inference leaves files in the current folder.
         done = subprocess.run(
-            [python, *module, str(path), str(folder / "samples.npz"), name],
-            capture_output=True, text=True, cwd=ROOT, check=True,
+            [python, *module, str(path.resolve()), str(folder / "samples.npz"), name],
+            capture_output=True, text=True, cwd=name, check=True, env=os.environ | variables(),
         )  # fmt: skip
         found = json.loads(done.stdout.splitlines()[-1])
         if not found["files"]:
