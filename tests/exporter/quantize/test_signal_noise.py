@@ -59,7 +59,9 @@ def test_noise_of_a_quantized_program() -> None:
         ([[0.05, 0.05], [0.05, 0.05]], False),  # under 0.1 dB
         ([[3.0, 3.0], [-0.1, -0.1]], False),  # one fold loses
         ([[0.1, 1.1], [3.9, 12.0]], False),  # the mean gain is less than two standard errors
-        ([[0.1, 1.1] * 4, [3.9, 12.0] * 4], True),  # as unequal, but more samples
+        ([[0.1, 1.1] * 2, [3.9, 12.0] * 2], True),  # as unequal, but more samples
+        ([[4.0, -1.0] * 2, [4.0, -1.0] * 2], False),
+        ([[4.0, -1.0] * 4, [4.0, -1.0] * 4], True),  # enough samples: both halves gain
         ([[1.0], [1.0]], True),
     ],
 )
