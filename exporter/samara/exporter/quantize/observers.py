@@ -12,7 +12,7 @@ import difflib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -142,8 +142,9 @@ class Histogram:
     def _bins(self, data: Array) -> npt.NDArray[np.intp]:
         """The index of each value's bin."""
         narrow = data.dtype == np.float32 and max(-self.first, self.first + _BINS) < _EXACT_F32
-        scaled = data if narrow and abs(self.exponent) < 126 else data.astype(np.float64)
-        scaled = scaled * scaled.dtype.type(math.ldexp(1.0, -self.exponent))
+        kind = np.float32 if narrow and abs(self.exponent) < 126 else np.float64
+        scaled: npt.NDArray[Any] = data.astype(kind)
+        scaled *= kind(math.ldexp(1.0, -self.exponent))
         np.floor(scaled, out=scaled)
         scaled -= self.first
         return scaled.astype(np.intp)
