@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Benchmark of quantization on real networks: size, noise, decisions and time under each scheme.
 
-Usage: quantized_models.py [--runs N] [--json FILE] [MODEL…]; SAMARA_MODELS is the folder of
-recorded models. Calibration uses some of the recorded inputs, shifted, cropped, flipped and scaled;
-tests use the others (for keyword spotting, which has only four inputs, other shifts and scales).
-Streaming networks carry their own state, so that noise accumulates as in use. Decisions are compared
-with those of float. Times are minima over many rounds in turns with one thread, because other load on
-the machine only adds time.
+Usage: quantized_models.py [--runs N] [--json FILE] [--page] [MODEL…]; SAMARA_MODELS is the folder of recorded
+models, --page prints the table of docs/guides/quantization.md. Calibration uses some of the recorded inputs, shifted,
+cropped, flipped and scaled; tests use the others (for keyword spotting, which has only four inputs, other shifts and
+scales). Streaming networks carry their own state, so that noise accumulates as in use. Decisions are compared with
+those of float. Times are minima over many rounds in turns with one thread, because other load on the machine only
+adds time.
 """
 
 from __future__ import annotations
@@ -355,12 +355,31 @@ def text(outcomes: Sequence[Outcome]) -> str:
     return table(heads, rows, right=(2, 3, 4, 5, 6))
 
 
+def page(outcomes: Sequence[Outcome]) -> str:
+    """The table as Markdown, without times if none were measured."""
+    timed = any(o.microseconds is not None for o in outcomes)
+    heads = ["network", "recipe", "file", "of float32", "SQNR dB", *["us"] * timed, "decisions"]
+    lines = [heads, ["---"] * len(heads)]
+    shown = ""
+    for o in outcomes:
+        noise = "-" if o.sqnr_db is None else f"{o.sqnr_db:.1f}"
+        time = ["-" if o.microseconds is None else f"{o.microseconds:.0f}"] * timed
+        name = "" if o.model == shown else o.model
+        detail = "" if o.title == "float" else o.detail
+        lines.append(
+            [name, o.title, byte_text(o.bytes), f"{o.size_ratio:.2f}x", noise, *time, detail]
+        )
+        shown = o.model
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def main(arguments: list[str]) -> int:
     """Measure and print; the exit status is 0."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="some of the networks")
     parser.add_argument("--runs", type=int, default=30, help="rounds of timing; 0 leaves it out")
     parser.add_argument("--json", type=Path, help="write the outcomes here too")
+    parser.add_argument("--page", action="store_true", help="print the table as Markdown")
     options = parser.parse_args(arguments)
     folder = Path(os.environ.get("SAMARA_MODELS", ""))
     if not (folder / NETWORKS[0].name).is_dir():
@@ -374,6 +393,8 @@ def main(arguments: list[str]) -> int:
             found = measure(network, folder, options.runs)
             print(text(found), flush=True)
             outcomes += found
+    if options.page:
+        print(page(outcomes))
     if options.json is not None:
         options.json.write_text(json.dumps([asdict(o) for o in outcomes], indent=1))
     return 0

@@ -12,6 +12,7 @@ import samara
 from samara.exporter import explain
 from samara.exporter.demo import digits_net
 from samara.exporter.ops import all_ops
+from samara.exporter.quantize.terms import TERMS
 from samara.pybridge import errors
 from samara.pybridge._native import statuses
 
@@ -24,6 +25,15 @@ def test_every_operator_error_and_status_is_explained() -> None:
         assert found.text().startswith(found.title)
         assert found.to_json()["topic"] == name
     assert set(names) < set(explain.topics())
+
+
+def test_words_of_quantization_reports_are_explained() -> None:
+    found = explain.explain("range used")
+    assert (found.topic, found.kind) == ("range used", "quantization")
+    assert found.title == "range used %: a word of the quantization report"
+    assert "256 steps" in found.text()
+    assert set(TERMS) < set(explain.topics())
+    assert {explain.explain(name).kind for name in TERMS} == {"quantization"}
 
 
 def test_families_have_a_contract() -> None:

@@ -16,7 +16,8 @@ def explain(
         str,
         typer.Argument(
             metavar="TOPIC|MODEL",
-            help="An operator, an error or status, a kernel; or a .samara, .onnx or .tflite file.",
+            help="An operator, an error or status, a kernel, a word of a quantization report;"
+            " or a .samara, .onnx or .tflite file.",
         ),
     ],
     node: Annotated[
@@ -31,6 +32,7 @@ def explain(
     samara explain conv
     samara explain BAD_MODEL
     samara explain f32_gemm_8x48__avx512
+    samara explain "range used"
     samara explain model.samara conv1 --json
     """
     from samara.exporter.explain import explain as explain_topic

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a name in a report means: an operator, an error, a kernel, or a node of a model.
+"""What a name in a report means: an operator, an error, a kernel, a word of a quantization report, or a node.
 
-Each answer comes from the place that also makes the reference pages: the operator's row, the error
-class, the header of the kernel family.
+Each answer comes from the place that also makes the reference pages or the report: the operator's row, the
+error class, the header of the kernel family, the table of the report's words.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 from samara.exporter.inspect.contents import NodeRow, Report, family_of, inspect
 from samara.exporter.ops import NO_GRAD, OpSpec, all_ops
 from samara.exporter.ops.spec import REQUIRED, Attr
+from samara.exporter.quantize.terms import TERMS, term_of
 from samara.exporter.types import UnknownNameError
 from samara.pybridge import errors
 from samara.pybridge._native import error_class, statuses
@@ -50,7 +51,7 @@ _INSTRUCTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a topic is. kind: "operator", "error", "status", "kernel" or "node".
+    """What a topic is. kind: "operator", "error", "status", "kernel", "quantization" or "node".
 
     paragraphs: in the order in which they are read. facts: names and values, as a table shows them.
     """
@@ -86,17 +87,17 @@ class Explanation:
 
 
 def explain(topic: str) -> Explanation:
-    """Explain an operator of the IR, an error class or status code, or a kernel.
+    """Explain an operator of the IR, an error class or status code, a kernel, or a word of a quantization report.
 
     topic: the name as reports print it: `conv`, `ShapeError`, `BAD_MODEL`, `20`,
-        `f32_gemm_8x48__avx512`, `f32_gemm`. Raises UnknownNameError for another name, with those that
+        `f32_gemm_8x48__avx512`, `f32_gemm`, `range used`. Raises UnknownNameError for another name, with those that
         are spelt alike.
 
     >>> from samara.exporter.explain import explain
     >>> explain("relu").title
     'relu: an operator of the family pointwise'
     """
-    for one in (_operator, _error, _status, _kernel):
+    for one in (_operator, _error, _status, _kernel, _term):
         found = one(topic)
         if found is not None:
             return found
@@ -144,7 +145,7 @@ def explain_node(
 def topics() -> list[str]:
     """Every name that `explain` knows, kernels by their families."""
     kernels = {*_families(), *_named_in_sources(), *_OTHER_KERNELS}
-    return sorted({*_operators(), *errors.__all__, *statuses(), *kernels})
+    return sorted({*_operators(), *errors.__all__, *statuses(), *kernels, *TERMS})
 
 
 # ---- operators ----
@@ -289,6 +290,19 @@ def _kernel(topic: str) -> Explanation | None:
         facts["sources"] = f"runtime_c/{source.relative_to(sources()).as_posix()}"
         said, what = _first_comment(source), "a loop of an operator, in portable C"
     return Explanation(topic, "kernel", f"{topic}: {what}", (said, *more), facts)
+
+
+# ---- quantization reports ----
+
+
+def _term(topic: str) -> Explanation | None:
+    found = term_of(topic)
+    if found is None:
+        return None
+    name, said = found
+    more = "docs/guides/quantization.md says how to read the report and what to change."
+    title = f"{name}: a word of the quantization report"
+    return Explanation(topic, "quantization", title, (said, more))
 
 
 # ---- nodes ----

@@ -13,7 +13,9 @@ from tests.exporter.passes.programs import normal, program
 from tests.exporter.quantize.programs import cnn, images, samples
 
 from samara.exporter.ir import Array, Builder, Program, Value, Variable
-from samara.exporter.quantize.calibration import calibrate
+from samara.exporter.quantize import calibration
+from samara.exporter.quantize._layers import TensorStats
+from samara.exporter.quantize.calibration import calibrate, observe
 from samara.exporter.types import QuantizationError
 
 
@@ -121,3 +123,29 @@ def test_a_sample_that_the_program_refuses_is_named() -> None:
     fits = {"a": np.ones(2, np.float32), "c": np.ones(2, np.float32)}
     with pytest.raises(QuantizationError, match="sample 1"):
         calibrate(p, [fits, {**fits, "c": np.ones(3, np.float32)}], ["a"])
+
+
+def test_statistics_of_earlier_runs_are_continued(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first samples are observed only for tensors that are new."""
+    p, data = two(), [normal(3, 4, seed=i) for i in range(5)]
+    output = p.main.outputs[0].name
+    seen: list[tuple[str, int]] = []
+
+    def counted(stats: TensorStats, array: Array) -> None:
+        seen.append((stats.name, stats.samples))
+        observe(stats, array)
+
+    before = calibrate(p, data[:2], ["x", "y"], outputs=True)
+    assert np.array_equal(before.outputs[1]["out0"], np.maximum(-data[1], 0))
+    monkeypatch.setattr(calibration, "observe", counted)
+    found = calibrate(p, data, ["x", output], before=before)
+    assert seen == [
+        *((output, i) for i in range(2)),
+        *((name, i) for i in range(2, 5) for name in ("x", output)),
+    ]
+    assert before.stats["x"].samples == 2
+    assert (found.count, len(found.samples), found.outputs) == (5, 5, ())
+    whole = calibrate(p, data, ["x", output]).stats
+    for name in ("x", output):
+        assert found.stats[name].minimum == whole[name].minimum
+        assert found.stats[name].histogram.total == 60

@@ -61,6 +61,7 @@ def test_data_with_an_array_of_labels(tmp_path: Path) -> None:
     ):
         found = evaluator_of(evaluate, given, "top1")
         assert found is not None
+        assert found.name == "top1"
         assert found(cnn()) == want
         assert found(cnn()) == want  # data can be gone through again
 
@@ -72,6 +73,10 @@ def test_a_function_of_a_session() -> None:
     found = evaluator_of(score)
     assert found is not None
     assert found(cnn()) == 5.0
+    assert found.name == "score"
+    unnamed = evaluator_of(lambda _s: 1.0)
+    assert unnamed is not None
+    assert unnamed.name == "evaluate"
 
 
 def test_labels_that_are_not_there() -> None:

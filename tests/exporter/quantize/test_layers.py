@@ -40,3 +40,19 @@ def test_ranges_follow_what_was_seen() -> None:
     assert stats.range_by("moving-average")[1] < 5
     with pytest.raises(QuantizationError, match="no observer"):
         stats.range_by("nothing")
+
+
+def test_statistics_of_two_sets_are_those_of_all_samples() -> None:
+    arrays = [np.random.default_rng(i).normal(i, 1, (6, 4)).astype(np.float32) for i in range(5)]
+    first, rest, whole = seen(*arrays[:2]), seen(*arrays[2:]), seen(*arrays)
+    both = first.followed_by(rest)
+    assert (first.samples, rest.samples) == (2, 3)
+    for name in ("samples", "count", "nonfinite", "minimum", "maximum", "rows"):
+        assert getattr(both, name) == getattr(whole, name)
+    for name in ("minimum", "maximum", "sum", "squares"):
+        got, want = (getattr(s, f"channel_{name}") for s in (both, whole))
+        assert got == pytest.approx(want, rel=1e-6)
+    for observer in ("minmax", "moving-average", "mse", "percentile:90"):
+        assert both.range_by(observer) == pytest.approx(whole.range_by(observer), rel=1e-3)
+    other = seen(np.zeros((2, 3), np.float32))
+    assert first.followed_by(other).channel_sum.size == 0

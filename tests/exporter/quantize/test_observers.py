@@ -243,3 +243,56 @@ def test_unknown_observers_are_refused(text: str) -> None:
 def test_names_round_trip() -> None:
     assert str(parse_observer("percentile:99.9")) == "percentile:99.9"
     assert str(parse_observer("mse")) == "mse"
+
+
+# ---- two in one
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (rng().normal(size=999), rng().normal(size=77) * 1e-3),
+        (rng().normal(size=77) * 1e-3, rng().normal(size=999)),
+        (rng().uniform(1, 2, 500), rng().uniform(-9, -8, 500)),
+        (np.zeros(3), rng().normal(size=50)),
+        (np.zeros(0), rng().normal(size=50)),
+        (rng().normal(size=50), np.zeros(0)),
+    ],
+)
+def test_merged_histograms_count_what_one_would(a: Any, b: Any) -> None:
+    a, b = a.astype(np.float32), b.astype(np.float32)
+    merged, other, one = histogram(a), histogram(b), histogram(a, b)
+    before = other.counts.copy()
+    merged.merge(other)
+    assert np.array_equal(other.counts, before)
+    assert len(merged.counts) <= 4096
+    assert 0.5 <= merged.width / one.width <= 2
+    while merged.exponent < one.exponent:
+        merged._double()
+    while one.exponent < merged.exponent:
+        one._double()
+    counts: list[dict[int, int]] = [
+        {h.first + int(i): int(h.counts[i]) for i in np.flatnonzero(h.counts)}
+        for h in (merged, one)
+    ]
+    assert counts[0] == counts[1]
+
+
+def test_merged_moving_averages_are_those_of_all_chunks() -> None:
+    chunks = rng().normal(size=(7, 5))
+    for cut in range(8):
+        one, first, rest = MovingAverage(), MovingAverage(), MovingAverage()
+        for i, chunk in enumerate(chunks):
+            one.update(chunk)
+            (first if i < cut else rest).update(chunk)
+        first.merge(rest)
+        assert first.range() == pytest.approx(one.range(), rel=1e-12)
+        first.update(chunks[0])
+        one.update(chunks[0])
+        assert first.range() == pytest.approx(one.range(), rel=1e-12)
+
+
+def test_float32_values_fall_into_the_bins_of_float64() -> None:
+    for scale in (1e-30, 1.0, 1e30):
+        x = (rng().normal(size=4000) * scale).astype(np.float32)
+        assert np.array_equal(histogram(x).counts, histogram(x.astype(np.float64)).counts)

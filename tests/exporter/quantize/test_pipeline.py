@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from tests.exporter.passes.programs import conv, normal, ops, program
 from tests.exporter.quantize.programs import agreement, applied, cnn, images, node_of, samples
 
 from samara.exporter.export import export
-from samara.exporter.ir import Builder, Program, Value, open_program, to_bytes
-from samara.exporter.quantize._layers import PLAIN
+from samara.exporter.ir import Array, Builder, Program, Value, open_program, to_bytes
+from samara.exporter.quantize import calibration
+from samara.exporter.quantize._layers import PLAIN, TensorStats
 from samara.exporter.quantize._pipeline import apply, needs_ranges, observed_tensors, prepare
+from samara.exporter.quantize.calibration import observe
 from samara.exporter.quantize.observers import OBSERVERS
 from samara.exporter.quantize.quantize import quantize
 from samara.exporter.quantize.recipe import Recipe
@@ -170,6 +173,24 @@ def test_a_single_sample_takes_no_correction() -> None:
     prepared = prepare(cnn(), images(1), Recipe())
     assert prepared.recipe == PLAIN
     assert prepared.folds == ()
+
+
+def test_every_sample_is_observed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Decisions, equalization and final ranges share statistics; only scaled tensors are observed again."""
+    seen: Counter[str] = Counter()
+
+    def counted(stats: TensorStats, array: Array) -> None:
+        seen[stats.name] += 1
+        observe(stats, array)
+
+    monkeypatch.setattr(calibration, "observe", counted)
+    p = cnn()
+    prepared = prepare(p, images(40), Recipe(equalize=True))
+    names = observed_tensors(prepared.program.main)
+    scaled = [n for n in names if n.endswith(".equalized")]
+    assert scaled
+    assert {seen[n] for n in names if n not in scaled} == {40}
+    assert {seen[n] for n in scaled} == {72}  # 32 to judge, 40 for the final ranges
 
 
 def test_folds_judge_on_samples_that_they_did_not_see() -> None:

@@ -49,7 +49,9 @@ def test_metrics_before_and_after() -> None:
     assert report.metric_before == 1.0
     assert report.metric_after is not None
     assert report.metric_after > 0.7
-    assert "metric: 1.0000" in str(report)
+    assert report.metric == "top1"
+    assert "metric top1: 1.0000" in str(report)
+    assert report.summary()["metric top1"].startswith("1.0000")
 
 
 @pytest.mark.parametrize("scheme", ["int8", "int8-dynamic", "int8-weights", "int4-weights", "fp16"])

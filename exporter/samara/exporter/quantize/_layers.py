@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -63,6 +64,34 @@ class TensorStats:
             name = parse_observer(observer)
             self._ranges[observer] = range_of(name, self.histogram, extremes, self.moving.range())
         return self._ranges[observer]
+
+    def followed_by(self, other: TensorStats) -> TensorStats:
+        """The statistics of these samples and then those of `other`; both stay as they are."""
+        made = copy.deepcopy(self)
+        made.forget()
+        made.histogram.merge(other.histogram)
+        made.moving.merge(other.moving)
+        made.samples += other.samples
+        made.count += other.count
+        made.nonfinite += other.nonfinite
+        made.minimum = min(self.minimum, other.minimum)
+        made.maximum = max(self.maximum, other.maximum)
+        if not self.rows or not other.rows or len(self.channel_sum) != len(other.channel_sum):
+            made.without_channels()
+            return made
+        made.rows += other.rows
+        made.channel_minimum = np.minimum(self.channel_minimum, other.channel_minimum)
+        made.channel_maximum = np.maximum(self.channel_maximum, other.channel_maximum)
+        made.channel_sum = self.channel_sum + other.channel_sum
+        made.channel_squares = self.channel_squares + other.channel_squares
+        return made
+
+    def without_channels(self) -> None:
+        """Give up the statistics per channel."""
+        none = np.zeros(0)
+        self.channel_minimum = self.channel_maximum = none
+        self.channel_sum = self.channel_squares = none
+        self.rows = 0
 
     @property
     def channel_mean(self) -> Floats:

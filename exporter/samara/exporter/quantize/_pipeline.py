@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from samara.exporter.ir import Array, Function, Program, verify
@@ -16,13 +16,8 @@ from samara.exporter.quantize._calibration_data import Feeds, read_samples
 from samara.exporter.quantize._float import float_program
 from samara.exporter.quantize._layers import PLAIN, Applied, LayerRecord, Prepared, TensorStats
 from samara.exporter.quantize._plan import layer_names, resolve_layers
-from samara.exporter.quantize._signal_noise import (
-    Noise,
-    gains,
-    output_noise,
-    reference_outputs,
-)
-from samara.exporter.quantize.calibration import Progress, calibrate, fed_inputs
+from samara.exporter.quantize._signal_noise import GAIN, SampleNoise, gains, loses, sample_noise
+from samara.exporter.quantize.calibration import Calibration, Progress, calibrate, fed_inputs
 from samara.exporter.quantize.equalize import equalize
 from samara.exporter.quantize.insert import insert
 from samara.exporter.quantize.recipe import AUTO, AUTOMATIC, LayerRecipe, Recipe
@@ -63,13 +58,13 @@ def prepare(
     whole = Prepared(program, ready, {}, (), 0)
     equalizes = recipe.equalize is not False
     automatic = any(getattr(recipe, n) == AUTO for n in AUTOMATIC)
-    recipe, folds = decide(whole, few, recipe)
+    recipe, folds, seen = decide(whole, few, recipe)
     if automatic and samples is not None:
         notes.append(_chosen(recipe, bool(folds)))
     if samples is not None:
         samples = itertools.chain(few, samples)
     if recipe.equalize:
-        ready, pairs = equalized(ready, recipe, few)
+        ready, pairs = equalized(ready, recipe, seen)
         if pairs:
             notes.append(f"{pairs} pairs of layers were equalized")
     inner = [n for n in ready.functions if n not in ready.entries]
@@ -87,7 +82,8 @@ def prepare(
                 fix="give an iterable of typical inputs, or use int8-dynamic, which needs none",
             )
         return Prepared(program, ready, {}, (), 0, tuple(notes), recipe, (), equalizes)
-    found = calibrate(ready, samples, observed_tensors(ready.main), progress=progress)
+    known = None if ready.variables else seen
+    found = calibrate(ready, samples, observed_tensors(ready.main), before=known, progress=progress)
     return Prepared(
         program,
         ready,
@@ -120,36 +116,58 @@ def _first(samples: Iterator[Feeds]) -> list[Feeds]:
     return few
 
 
-def equalized(program: Program, recipe: Recipe, few: Sequence[Feeds]) -> tuple[Program, int]:
-    """The program equalized by these samples, and the number of equalized pairs."""
+def equalized(program: Program, recipe: Recipe, seen: Calibration | None) -> tuple[Program, int]:
+    """The program equalized by what samples showed, and the number of equalized pairs."""
     if recipe.granularity == "per-tensor" and recipe.scheme in (INT8, INT8_DYNAMIC, INT8_WEIGHTS):
         return equalize(program)
-    if not few or recipe.scheme not in (INT8, INT8_DYNAMIC):
+    if seen is None or recipe.scheme not in (INT8, INT8_DYNAMIC):
         return program, 0
-    return equalize(program, calibrate(program, few, observed_tensors(program.main)).stats)
+    return equalize(program, seen.stats)
+
+
+@dataclass(frozen=True, slots=True)
+class _Half:
+    """Samples that ranges are fitted on, what was observed, and the other samples with their float outputs."""
+
+    fit: Sequence[Feeds]
+    seen: Calibration
+    judge: Sequence[Feeds]
+    want: Sequence[Mapping[str, Array]]
+
+    def fold(self, whole: Prepared, program: Program, seen: Calibration) -> Prepared:
+        """`program` with the ranges of this half, to be measured on the other."""
+        return Prepared(whole.original, program, seen.stats, tuple(self.judge), len(self.fit))
+
+
+def _halves(program: Program, few: Sequence[Feeds]) -> tuple[_Half, _Half]:
+    """Both halves of the samples, observed."""
+    tensors = observed_tensors(program.main)
+    middle = len(few) // 2
+    a, b = few[:middle], few[middle:]
+    seen_a, seen_b = (calibrate(program, x, tensors, outputs=True) for x in (a, b))
+    return _Half(a, seen_a, b, seen_b.outputs), _Half(b, seen_b, a, seen_a.outputs)
 
 
 def decide(
     whole: Prepared, few: Sequence[Feeds], recipe: Recipe
-) -> tuple[Recipe, tuple[Prepared, ...]]:
-    """The recipe without "auto", and the folds that it was judged on (none for fewer than two samples).
+) -> tuple[Recipe, tuple[Prepared, ...], Calibration | None]:
+    """The recipe without "auto", the folds that it was judged on (none for fewer than two samples), and what the
+    samples showed in the program of `whole` (None without samples).
 
     Both halves of the samples are observed once; the other half judges.
     """
     free = _free_recurrent(whole.program, recipe)
-    if len(few) < 2:
-        return replace(recipe.settled(PLAIN), layers={**recipe.layers, **free}), ()
-    middle = len(few) // 2
-    halves = ((few[:middle], few[middle:]), (few[middle:], few[:middle]))
     best = recipe.settled(PLAIN)
-    flat = tuple(_fold(whole.program, whole, fit, judge) for fit, judge in halves)
+    if len(few) < 2:
+        best = replace(best, layers={**recipe.layers, **free})
+        tensors = observed_tensors(whole.program.main)
+        return best, (), calibrate(whole.program, few, tensors) if few else None
+    halves = _halves(whole.program, few)
+    flat = tuple(half.fold(whole, whole.program, half.seen) for half in halves)
     folds = flat if best.equalize is not True else _equalized_folds(whole, halves, best) or flat
     tries = [c for n, c in _CHANGES if getattr(recipe, n) == AUTO]
-    held: list[dict[str, Noise]] | None = None
-    references = [reference_outputs(f.program, f.samples) for f in flat] if tries or free else []
+    held = _judged(folds, halves, best) if tries or free else []
     for change in tries:
-        if held is None:
-            held = _judged(folds, references, best)
         other = replace(best, **change)
         theirs = folds
         if other.equalize and not best.equalize:
@@ -157,17 +175,19 @@ def decide(
             if made is None:
                 continue
             theirs = made
-        noise = _judged(theirs, references, other)
-        if gains(held, noise):
+        noise = _better(theirs, halves, other, held)
+        if noise is not None:
             best, folds, held = other, theirs, noise
+    if len(free) > 1:
+        every = replace(best, layers={**best.layers, **free})
+        if _better(folds, halves, every, held, _WORTH_FLOAT) is None:
+            free = {}  # what all together do not gain, none gains
     for name, layer in free.items():
-        if held is None:
-            held = _judged(folds, references, best)
         other = replace(best, layers={**best.layers, name: layer})
-        noise = _judged(folds, references, other)
-        if gains(held, noise, _WORTH_FLOAT):
+        noise = _better(folds, halves, other, held, _WORTH_FLOAT)
+        if noise is not None:
             best, held = other, noise
-    return best, folds
+    return best, folds, halves[0].seen.followed_by(halves[1].seen)
 
 
 def _free_recurrent(program: Program, recipe: Recipe) -> dict[str, LayerRecipe]:
@@ -195,33 +215,47 @@ _CHANGES: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
 )
 
 
-def _fold(
-    program: Program, whole: Prepared, fit: Sequence[Feeds], judge: Sequence[Feeds]
-) -> Prepared:
-    found = calibrate(program, fit, observed_tensors(program.main))
-    return Prepared(whole.original, program, found.stats, tuple(judge), len(fit))
-
-
 def _equalized_folds(
-    whole: Prepared, halves: Sequence[tuple[Sequence[Feeds], Sequence[Feeds]]], recipe: Recipe
+    whole: Prepared, halves: Sequence[_Half], recipe: Recipe
 ) -> tuple[Prepared, ...] | None:
     """Folds of the program equalized by each half; None if no pair of layers gains in either."""
     made, pairs = [], 0
-    for fit, judge in halves:
-        program, count = equalized(whole.program, recipe, fit)
+    for half in halves:
+        program, count = equalized(whole.program, recipe, half.seen)
         pairs += count
-        made.append(_fold(program, whole, fit, judge))
+        known = None if program.variables else half.seen
+        seen = calibrate(program, half.fit, observed_tensors(program.main), before=known)
+        made.append(half.fold(whole, program, seen))
     return tuple(made) if pairs else None
 
 
 def _judged(
-    folds: Sequence[Prepared], references: Sequence[list[dict[str, Array]]], recipe: Recipe
-) -> list[dict[str, Noise]]:
+    folds: Sequence[Prepared], halves: Sequence[_Half], recipe: Recipe
+) -> list[SampleNoise]:
     """The noise of the outputs on the samples that each fold did not observe."""
-    return [
-        output_noise(want, simulate(fold, recipe)[0], fold.samples)
-        for fold, want in zip(folds, references, strict=True)
-    ]
+    return [_noise(fold, half, recipe) for fold, half in zip(folds, halves, strict=True)]
+
+
+def _noise(fold: Prepared, half: _Half, recipe: Recipe) -> SampleNoise:
+    return sample_noise(half.want, simulate(fold, recipe)[0], fold.samples)
+
+
+def _better(
+    folds: Sequence[Prepared],
+    halves: Sequence[_Half],
+    recipe: Recipe,
+    held: Sequence[SampleNoise],
+    least: float = GAIN,
+) -> list[SampleNoise] | None:
+    """The noise under a recipe that gains over `held`; None if it does not. The second half is not measured if the
+    first one loses.
+    """
+    noise: list[SampleNoise] = []
+    for fold, half, before in zip(folds, halves, held, strict=True):
+        noise.append(_noise(fold, half, recipe))
+        if loses(before, noise[-1]):
+            return None
+    return noise if gains(held, noise, least) else None
 
 
 def _refuse_quantized(program: Program) -> None:
@@ -269,6 +303,7 @@ def apply(prepared: Prepared, recipe: Recipe) -> Applied:
     anything but `equalize` may be tried on one Prepared.
     """
     simulated, resolved, records = simulate(prepared, recipe)
+    verify(simulated)
     final = run_passes(simulated, INTEGER_PASSES)[0]
     return Applied(prepared, resolved, final, simulated, records, prepared.notes)
 
@@ -290,7 +325,6 @@ def simulate(prepared: Prepared, recipe: Recipe) -> tuple[Program, Recipe, tuple
         done = insert(function, own, stats, names)
         simulated = simulated.with_function(done.function)
         records += done.layers
-    verify(simulated)
     return simulated, resolved, tuple(records)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -15,8 +16,10 @@ from samara.pybridge import Model, Session
 
 _MOST: Final = 1 << 17  # elements of an array that are compared
 _CEILING: Final = 100.0  # dB; differences beyond do not matter
-_GAIN: Final = 0.1  # dB that a change must gain over all samples
+GAIN: Final = 0.1  # dB that a change must gain over all samples
 _LOSS: Final = 0.25  # dB that a change may cost a single output
+_ENOUGH: Final = 16  # samples that decide by their halves alone
+_ERRORS: Final = 2.0  # standard errors that the mean gain of fewer samples must reach
 
 
 @dataclass(slots=True)
@@ -38,9 +41,10 @@ class Noise:
         if not (np.isfinite(a).all() and np.isfinite(b).all()):
             fine = np.isfinite(a)
             a, b = a[fine], np.where(np.isfinite(b[fine]), b[fine], 0.0)
-        self.signal += float(a @ a)
+        # einsum, because BLAS starts threads for a product of vectors.
+        self.signal += float(np.einsum("i,i->", a, a))
         difference = a - b
-        self.noise += float(difference @ difference)
+        self.noise += float(np.einsum("i,i->", difference, difference))
 
     @property
     def sqnr_db(self) -> float:
@@ -53,6 +57,10 @@ class Noise:
     def share(self) -> float:
         """Noise power divided by signal power."""
         return self.noise / self.signal if self.signal > 0 else float(self.noise > 0)
+
+
+# The noise of the outputs by name, for every sample.
+SampleNoise = Sequence[Mapping[str, Noise]]
 
 
 class Probe:
@@ -94,14 +102,24 @@ def output_noise(
     samples: Sequence[Mapping[str, Array]],
 ) -> dict[str, Noise]:
     """The noise of the float outputs of `program` against the recorded ones, by name."""
+    return pooled(sample_noise(reference, program, samples))
+
+
+def sample_noise(
+    reference: Sequence[Mapping[str, Array]],
+    program: Program,
+    samples: Sequence[Mapping[str, Array]],
+) -> list[dict[str, Noise]]:
+    """The noise of the float outputs against the recorded ones, by name, for every sample."""
     probe = Probe(program)
-    noise: dict[str, Noise] = {}
+    found = []
     for want, feeds in zip(reference, samples, strict=True):
         got, _ = probe.run(feeds)
-        for name, array in want.items():
-            if array.dtype.kind == "f":
-                noise.setdefault(name, Noise()).add(array, got[name])
-    return noise
+        noise = {n: Noise() for n, a in want.items() if a.dtype.kind == "f"}
+        for name, own in noise.items():
+            own.add(want[name], got[name])
+        found.append(noise)
+    return found
 
 
 def reference_outputs(
@@ -133,19 +151,27 @@ def pooled(folds: Iterable[Mapping[str, Noise]]) -> dict[str, Noise]:
     return total
 
 
-def gains(
-    before: Sequence[Mapping[str, Noise]],
-    after: Sequence[Mapping[str, Noise]],
-    least: float = _GAIN,
-) -> bool:
+def gains(before: Sequence[SampleNoise], after: Sequence[SampleNoise], least: float = GAIN) -> bool:
     """Whether a change gains on held-out samples: on average over the outputs `least` dB over all folds and
-    nothing lost in any fold, and no output loses more than 0.25 dB.
+    nothing lost in any fold, and no output loses more than 0.25 dB. With fewer than 16 samples the mean gain of a
+    sample must also be at least two standard errors: where outputs depend on chance (near ties of a softmax), few
+    samples gain by several dB what others lose.
     """
-    rises = [_rises(a, b) for a, b in zip(before, after, strict=True)]
-    whole = _rises(pooled(before), pooled(after))
+    whole = _rises(pooled(chain(*before)), pooled(chain(*after)))
     if not whole or min(whole) < -_LOSS or sum(whole) < least * len(whole):
         return False
-    return all(sum(r) >= 0 for r in rises)
+    if any(loses(a, b) for a, b in zip(before, after, strict=True)):
+        return False
+    each = [np.mean(_rises(a, b)) for a, b in zip(chain(*before), chain(*after), strict=True)]
+    if len(each) >= _ENOUGH:
+        return True
+    error = float(np.std(each, ddof=1)) / math.sqrt(len(each)) if len(each) > 1 else 0.0
+    return float(np.mean(each)) >= _ERRORS * error
+
+
+def loses(before: SampleNoise, after: SampleNoise) -> bool:
+    """Whether a change loses on the samples of one fold, on average over the outputs."""
+    return sum(_rises(pooled(before), pooled(after))) < 0
 
 
 def _rises(before: Mapping[str, Noise], after: Mapping[str, Noise]) -> list[float]:

@@ -23,8 +23,18 @@ from samara.pybridge import Model, Session
 from samara.pybridge.array_files import read_arrays
 from samara.pybridge.files import kind_of
 
-Evaluator = Callable[[Program], float]
 Metric = Callable[[Array, Array], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluator:
+    """Measures a program. name: of the metric or of the user's function."""
+
+    name: str
+    measure: Callable[[Program], float]
+
+    def __call__(self, program: Program) -> float:
+        return self.measure(program)
 
 
 def top1(outputs: Array, labels: Array) -> float:
@@ -77,7 +87,7 @@ def metric_of(metric: str | Metric) -> Metric:
 def evaluator_of(
     evaluate: Any, labels: Any = None, metric: str | Metric | None = None
 ) -> Evaluator | None:
-    """The function Program -> float, or None.
+    """What measures a program, or None.
 
     evaluate: a function of a Session (open on the program) that returns a number; or data as
     calibration takes it, with `labels` (an array, one row per sample, a path to .npy, or the name of an
@@ -94,14 +104,26 @@ def evaluator_of(
             raise QuantizationError(
                 "evaluate is a function, which takes no labels", fix="leave labels out"
             )
-        return lambda program: _number(evaluate(Session(Model(to_bytes(program)), threads=1)))
+        return Evaluator(
+            _name(evaluate),
+            lambda program: _number(evaluate(Session(Model(to_bytes(program)), threads=1))),
+        )
     if labels is None:
         raise QuantizationError(
             "the evaluation data has no labels", fix="give labels=, or a function as evaluate="
         )
     data, truth = _data_and_labels(evaluate, labels)
     score = metric_of("top1" if metric is None else metric)
-    return lambda program: _number(score(_outputs(program, data, len(truth)), truth))
+    return Evaluator(
+        metric if isinstance(metric, str) and ":" in metric else _name(score),
+        lambda program: _number(score(_outputs(program, data, len(truth)), truth)),
+    )
+
+
+def _name(function: Any) -> str:
+    """The name of a function; "evaluate" if it has none."""
+    name = getattr(function, "__name__", "")
+    return name if str(name).isidentifier() else "evaluate"
 
 
 def _number(value: Any) -> float:

@@ -7,11 +7,12 @@ how they were split; the exception is the moving average, which depends on the o
 
 from __future__ import annotations
 
+import copy
 import difflib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ Floats = npt.NDArray[np.float64]
 Range = tuple[float, float]
 
 _BINS: Final = 4096
+_EXACT_F32: Final = 1 << 23  # bin indices below this are exact in float32
 # A larger chunk is read with a prime stride, which avoids the periods of images and channels.
 _LARGEST_PIECE: Final = 1 << 18
 _STRIDES: Final = (1, 3, 7, 13, 29, 61, 127, 251, 509, 1021, 2039, 4093)
@@ -110,16 +112,48 @@ class Histogram:
         data = values.reshape(-1)
         if data.size == 0:
             return
-        data = data.astype(np.float64)
         self._cover(float(data.min()), float(data.max()))
-        bins = np.floor(np.ldexp(data, -self.exponent)).astype(np.int64) - self.first
-        self.counts += np.bincount(bins, minlength=len(self.counts))
+        self.counts += np.bincount(self._bins(data), minlength=len(self.counts))
+
+    def merge(self, other: Histogram) -> None:
+        """Add the counts of another histogram."""
+        if not len(other.counts):
+            return
+        if not len(self.counts):
+            self.exponent, self.first = other.exponent, other.first
+            self.counts = other.counts.copy()
+            return
+        rest = copy.copy(other)
+        while self.exponent != rest.exponent or not self._reaches(rest):
+            (rest if rest.exponent < self.exponent else self)._double()
+        low = min(self.first, rest.first)
+        high = max(self.first + len(self.counts), rest.first + len(rest.counts))
+        counts = np.zeros(high - low, np.int64)
+        for part in (self, rest):
+            counts[part.first - low : part.first - low + len(part.counts)] += part.counts
+        self.first, self.counts = low, counts
 
     def outside(self, lo: float, hi: float) -> float:
         """The fraction of values below lo or above hi; bins count at their centres."""
         centres = self.centres()
         beyond = int(self.counts[(centres < lo) | (centres > hi)].sum())
         return beyond / max(1, self.total)
+
+    def _bins(self, data: Array) -> npt.NDArray[np.intp]:
+        """The index of each value's bin."""
+        narrow = data.dtype == np.float32 and max(-self.first, self.first + _BINS) < _EXACT_F32
+        kind = np.float32 if narrow and abs(self.exponent) < 126 else np.float64
+        scaled: npt.NDArray[Any] = data.astype(kind)
+        scaled *= kind(math.ldexp(1.0, -self.exponent))
+        np.floor(scaled, out=scaled)
+        scaled -= self.first
+        return scaled.astype(np.intp)
+
+    def _reaches(self, other: Histogram) -> bool:
+        """Whether the bins of both, of one width, are few enough."""
+        low = min(self.first, other.first)
+        high = max(self.first + len(self.counts), other.first + len(other.counts))
+        return high - low <= _BINS
 
     def _cover(self, lo: float, hi: float) -> None:
         """Extend the bins over lo..hi."""
@@ -187,6 +221,8 @@ class MovingAverage:
             raise QuantizationError(f"momentum {momentum} is not in 0..1", fix="0.1 is common")
         self.momentum = momentum
         self.lo, self.hi = math.inf, -math.inf
+        self.first: Range = (math.inf, -math.inf)
+        self.count = 0
 
     def update(self, array: Array) -> None:
         seen = finite(array)
@@ -195,11 +231,25 @@ class MovingAverage:
 
     def add(self, lo: float, hi: float) -> None:
         """Add a chunk with these extremes."""
+        self.count += 1
         if self.lo > self.hi:
-            self.lo, self.hi = lo, hi
+            self.lo, self.hi = self.first = lo, hi
         else:
             self.lo += self.momentum * (lo - self.lo)
             self.hi += self.momentum * (hi - self.hi)
+
+    def merge(self, other: MovingAverage) -> None:
+        """Add the chunks of another average of this momentum, as if they came after those of this one.
+
+        An average that starts with x and sees n chunks is (1 - momentum)^n x plus a sum that does not depend on x.
+        """
+        if not self.count:
+            self.lo, self.hi, self.first = other.lo, other.hi, other.first
+        elif other.count:
+            kept = (1 - self.momentum) ** other.count
+            self.lo = other.lo + kept * (self.lo - other.first[0])
+            self.hi = other.hi + kept * (self.hi - other.first[1])
+        self.count += other.count
 
     def range(self) -> Range:
         return _seen(self.lo, self.hi)
@@ -259,18 +309,20 @@ def percentile_range(histogram: Histogram, extremes: Range, percentile: float) -
 
 def entropy_range(histogram: Histogram, extremes: Range) -> Range:
     """Entropy's choice from counts."""
-    return _best(histogram, extremes, _divergence)
+    return _best(extremes, lambda lo, hi: _divergence(histogram, lo, hi))
 
 
 def mse_range(histogram: Histogram, extremes: Range) -> Range:
     """Mse's choice from counts."""
-    return _best(histogram, extremes, _squared_error)
+    used = histogram.counts > 0
+    counts, centres = histogram.counts[used].astype(np.float64), histogram.centres()[used]
+    return _best(extremes, lambda lo, hi: _squared_error(counts, centres, histogram.width, lo, hi))
 
 
-Loss = Callable[[Histogram, float, float], float]
+Loss = Callable[[float, float], float]
 
 
-def _best(histogram: Histogram, extremes: Range, loss: Loss) -> Range:
+def _best(extremes: Range, loss: Loss) -> Range:
     """The range with the least loss among smaller ranges: both ends scaled alike, then each separately."""
     lo, hi = min(extremes[0], 0.0), max(extremes[1], 0.0)
     if lo == hi:
@@ -279,7 +331,7 @@ def _best(histogram: Histogram, extremes: Range, loss: Loss) -> Range:
 
     def pick(pairs: list[Range]) -> Range:
         # Of equal losses the wider range wins, which comes last.
-        losses = [loss(histogram, a, b) for a, b in pairs]
+        losses = [loss(a, b) for a, b in pairs]
         return min(reversed(list(zip(losses, pairs, strict=True))), key=lambda p: p[0])[1]
 
     a, b = pick([(lo * f, hi * f) for f in factors])
@@ -289,16 +341,17 @@ def _best(histogram: Histogram, extremes: Range, loss: Loss) -> Range:
     return a, b
 
 
-def _squared_error(histogram: Histogram, lo: float, hi: float) -> float:
-    """Mean squared error of the values under the parameters of lo..hi."""
+def _squared_error(counts: Floats, centres: Floats, width: float, lo: float, hi: float) -> float:
+    """Mean squared error of values in bins of this width under the parameters of lo..hi."""
     scale = (hi - lo) / (_LEVELS - 1)
-    centres = histogram.centres()
-    back = np.clip(np.rint(centres / scale), np.rint(lo / scale), np.rint(hi / scale)) * scale
+    steps = np.rint(centres / scale)
+    np.clip(steps, np.rint(lo / scale), np.rint(hi / scale), out=steps)
+    error = centres - steps * scale
+    error *= error
     # Bins wider than a step hide rounding errors, so add those of a uniform distribution.
-    spread = min(histogram.width, scale) ** 2 / 12
-    inside = (centres >= lo) & (centres <= hi)
-    error = (centres - back) ** 2 + np.where(inside, spread, 0.0)
-    return float((histogram.counts * error).sum() / max(1, histogram.total))
+    first, last = np.searchsorted(centres, lo, "left"), np.searchsorted(centres, hi, "right")
+    spread = min(width, scale) ** 2 / 12 * float(counts[first:last].sum())
+    return (float(counts @ error) + spread) / max(1.0, float(counts.sum()))
 
 
 def _divergence(histogram: Histogram, lo: float, hi: float) -> float:

@@ -124,7 +124,7 @@ class QuantizationReport:
     """What `samara.quantize` did. `str()` is the text, `to_json()` plain data, `to_toml()` the
     recipe with a line per layer, to be edited and fed back.
 
-    outputs: SQNR in dB by output. metric_*: what `evaluate` gave. bytes_*: size of the file.
+    outputs: SQNR in dB by output. metric_*: what `evaluate` gave; metric: its name. bytes_*: size of the file.
     seconds_*: estimates of one run on one core, by instruction set. findings: what is wrong with
     the calibration data. evaluations: of the search, in order. held_out: whether the figures in dB come from
     samples that ranges and corrections were not fitted on; false with a single sample.
@@ -145,6 +145,7 @@ class QuantizationReport:
     evaluations: tuple[Evaluation, ...] = ()
     recipe: Recipe = field(default_factory=Recipe)
     held_out: bool = False
+    metric: str = ""
 
     @property
     def measured_on(self) -> str:
@@ -203,7 +204,7 @@ class QuantizationReport:
         size = f"{byte_text(self.bytes_before)} → {byte_text(self.bytes_after)} ({ratio:.2f}x)"
         said = {"scheme": self.scheme, "calibration samples": str(self.samples), "file": size}
         if self.metric_before is not None and self.metric_after is not None:
-            said["metric"] = f"{self.metric_before:.4f} → {self.metric_after:.4f}"
+            said[f"metric {self.metric}"] = f"{self.metric_before:.4f} → {self.metric_after:.4f}"
         said |= {
             f"output {name}": f"{_db(db)} dB on {self.measured_on}"
             for name, db in self.outputs.items()
@@ -284,6 +285,7 @@ def build(
         evaluations=tuple(evaluations),
         recipe=applied.recipe,
         held_out=bool(prepared.folds),
+        metric="" if evaluator is None else evaluator.name,
     )
 
 
@@ -418,7 +420,9 @@ def _lines(report: QuantizationReport) -> list[str]:
         f"file: {byte_text(report.bytes_before)} -> {byte_text(report.bytes_after)} ({ratio:.2f}x)",
     ]
     if report.metric_before is not None and report.metric_after is not None:
-        lines.append(f"metric: {report.metric_before:.4f} -> {report.metric_after:.4f}")
+        lines.append(
+            f"metric {report.metric}: {report.metric_before:.4f} -> {report.metric_after:.4f}"
+        )
     lines += [
         f"output {name!r}: {_db(db)} dB on {report.measured_on}"
         for name, db in report.outputs.items()
