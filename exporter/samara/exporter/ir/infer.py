@@ -262,10 +262,9 @@ class Retyper:
 
     def node(self, node: Node, force: bool = False) -> Node:
         """The node over the new values; its rule runs again if an input or dim of it has changed."""
-        inputs = tuple(self.value(v) for v in node.inputs)
-        if not force and not self.table and inputs == node.inputs:
-            self.values.update(zip(node.outputs, node.outputs, strict=True))
+        if not force and not self.table and self._keeps(node):
             return node
+        inputs = tuple(self.value(v) for v in node.inputs)
         attrs = substitute_attrs(node.op, node.attrs, self.table)
         seen = [None if v is None else v.type for v in node.inputs]
         sees = [None if v is None else v.type for v in inputs]
@@ -292,6 +291,16 @@ class Retyper:
             self.values[old] = old if old.type == new else replace(old, type=new)
         outputs = tuple(self.values[v] for v in node.outputs)
         return note_lawful(replace(node, inputs=inputs, outputs=_all(outputs), attrs=attrs))
+
+    def _keeps(self, node: Node) -> bool:
+        """Whether the node's inputs have not changed while no dim is replaced; then its outputs stay too."""
+        values = self.values
+        for v in node.inputs:
+            if v is not None and values.setdefault(v, v) is not v:
+                return False
+        for v in node.outputs:
+            values[v] = v
+        return True
 
     def _learn(self, node: Node, old: Value, new: TensorType) -> None:
         if old.type.rank != new.rank:
@@ -392,11 +401,18 @@ def _fold_reads(function: Function, name: str, data: Any, table: Substitution) -
 
 def function_atoms(function: Function) -> set[Read | Born]:
     """Every Read and Born atom that occurs anywhere in the function."""
-    dims = [d for v in function.values() for d in v.type.shape]
-    dims += [d for n in function.nodes for d in attr_dims(n.op, n.attrs)]
-    dims += [d for g in function.guards for d in (g.a, g.b)]
-    bounded = {atom for atom in function.bounds if isinstance(atom, Read | Born)}
-    return bounded | data_atoms((*dims, *function.bounds.values()))
+    dims: list[Dim] = list(function.bounds.values())
+    for v in function.inputs:
+        dims += v.type.shape
+    for n in function.nodes:
+        for v in n.outputs:
+            if not v.type.is_static:
+                dims += v.type.shape
+        if n.op.dim_attrs:
+            dims += attr_dims(n.op, n.attrs)
+    for g in function.guards:
+        dims += (g.a, g.b)
+    return data_atoms(dims).union(a for a in function.bounds if isinstance(a, Read | Born))
 
 
 def locate(error: SamaraError, node: Node) -> SamaraError:
