@@ -62,15 +62,21 @@ def prove(dim: Dim, env: Bounds | None) -> Interval:
     direct = _term_intervals(dim, ranges)
     if len(dim.raw) == 1:
         return direct
-    high = -_lower(-dim, env, _PROOF_DEPTH)
-    return direct.meet(Interval(_lower(dim, env, _PROOF_DEPTH), high))
+    high = -_lower_of(-dim, ranges, env, _PROOF_DEPTH)
+    return direct.meet(Interval(_lower_of(dim, ranges, env, _PROOF_DEPTH), high))
 
 
 def _lower(dim: Dim, env: Bounds | None, depth: int) -> int | float:
-    """The best provable lower bound of a sum; it looks through floors, minima and maxima."""
+    """The best provable lower bound of a sum."""
     if dim.value is not None:
         return dim.value
-    ranges = {atom: _atom_interval(atom, env) for atom in dim.atoms()}
+    return _lower_of(dim, {atom: _atom_interval(atom, env) for atom in dim.atoms()}, env, depth)
+
+
+def _lower_of(
+    dim: Dim, ranges: Mapping[Atom, Interval], env: Bounds | None, depth: int
+) -> int | float:
+    """A lower bound from the ranges of the dim's atoms; it looks through floors, minima and maxima."""
     best = _term_intervals(dim, ranges).lo
     if len(dim.raw) == 1:
         return best
