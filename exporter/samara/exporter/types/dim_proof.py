@@ -27,7 +27,10 @@ __all__ = ["compare", "provably_ge", "provably_positive", "prove"]
 
 def compare(a: DimLike, b: DimLike, env: Bounds | None = None) -> Tri:
     """Whether two dims have equal values: always, never, or unknown."""
-    gap = as_dim(a) - as_dim(b)
+    a, b = as_dim(a), as_dim(b)
+    if a is b:
+        return Tri.YES
+    gap = a - b
     if gap.value is not None:
         return Tri.YES if gap.value == 0 else Tri.NO
     offset = gap.raw.get(ONE, 0)
@@ -41,7 +44,10 @@ def compare(a: DimLike, b: DimLike, env: Bounds | None = None) -> Tri:
 
 def provably_ge(a: DimLike, b: DimLike, env: Bounds | None = None) -> bool:
     """Whether a >= b is certain."""
-    gap = as_dim(a) - as_dim(b)
+    a, b = as_dim(a), as_dim(b)
+    if a.value is not None and b.value is not None:
+        return a.value >= b.value
+    gap = a - b
     return gap.interval(env).lo >= 0 if gap.value is None else gap.value >= 0
 
 

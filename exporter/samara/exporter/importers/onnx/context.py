@@ -71,6 +71,7 @@ class NodeContext(Emitter):
         self.node = node
         self.builder: Builder = scope.builder
         self._attributes = {a.name: a for a in node.attribute}
+        self._source: Source | None = None
 
     # ---- the node
 
@@ -94,10 +95,13 @@ class NodeContext(Emitter):
     @property
     def source(self) -> Source:
         """The source location for nodes made from this one."""
-        origin = origin_of(self.node)
-        module = module_of(self.node)
-        inside = f" in {module}" if module else ""
-        return Source(origin.file, origin.line, f"{self.label} ({self.op_type}){inside}")
+        if self._source is None:
+            origin = origin_of(self.node)
+            module = module_of(self.node, origin)
+            inside = f" in {module}" if module else ""
+            text = f"{self.label} ({self.op_type}){inside}"
+            self._source = Source(origin.file, origin.line, text)
+        return self._source
 
     def has_attr(self, name: str) -> bool:
         return name in self._attributes
