@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
-from weakref import WeakSet
+from typing import Any
 
 import numpy as np
 
-from samara.exporter.ir.program import Function, Node, Value
+from samara.exporter.ir.program import Function, Known, Node, Value
 from samara.exporter.ops import Guard, InferContext, OpSpec
 from samara.exporter.types import (
     Atom,
@@ -29,10 +28,6 @@ from samara.exporter.types import (
 
 Types = tuple[TensorType, ...]
 Signature = Callable[[str], tuple[Types, Types]]
-
-# Nodes whose attributes and types are known to follow their operators' rules. A node and the values that it names
-# never change, and passes keep most of them, so the rule of each runs once.
-_LAWFUL: Final[WeakSet[Node]] = WeakSet()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +90,14 @@ def note_lawful(node: Node) -> Node:
 
     The rules of nodes that call functions depend on these functions, so that nothing is noted about them.
     """
-    if not callees(node):
-        _LAWFUL.add(node)
+    if not node.op.function_attrs:
+        object.__setattr__(node, "known", Known.LAWFUL)
     return node
 
 
 def is_lawful(node: Node) -> bool:
     """Whether `note_lawful` was called for this node."""
-    return node in _LAWFUL
+    return node.known is not Known.NOTHING
 
 
 def known_scalar(inputs: Sequence[Value | None], index: int) -> Dim | None:
