@@ -260,6 +260,10 @@ class Retyper:
         if not force and not self.table and self._keeps(node):
             return node
         inputs = tuple(self.value(v) for v in node.inputs)
+        if self._is_settled(node, inputs):
+            for v in node.outputs:
+                self.values[v] = v
+            return note_lawful(node.with_inputs(inputs))
         attrs = substitute_attrs(node.op, node.attrs, self.table)
         seen = [None if v is None else v.type for v in node.inputs]
         sees = [None if v is None else v.type for v in inputs]
@@ -296,6 +300,19 @@ class Retyper:
         for v in node.outputs:
             values[v] = v
         return True
+
+    def _is_settled(self, node: Node, inputs: tuple[Value | None, ...]) -> bool:
+        """Whether the node's types follow its rule already, and no replacement can change them: they are static, and
+        the inputs have the types of those before them.
+        """
+        if not is_lawful(node) or not all(v.type.is_static for v in node.outputs):
+            return False
+        for v, before in zip(inputs, node.inputs, strict=True):
+            if v is not before and (v is None or before is None or v.type != before.type):
+                return False
+            if v is not None and not v.type.is_static:
+                return False
+        return all(d.is_static for d in attr_dims(node.op, node.attrs))
 
     def _learn(self, node: Node, old: Value, new: TensorType) -> None:
         if old.type.rank != new.rank:

@@ -97,6 +97,12 @@ class Node:
     absorbed: tuple[str, ...] = ()
     known: Known = field(default=Known.NOTHING, init=False, repr=False)
 
+    def with_inputs(self, inputs: tuple[Value | None, ...]) -> Node:
+        """The node over other inputs; nothing is known of it."""
+        return Node(
+            self.op, inputs, self.outputs, self.attrs, self.name, self.source, self.absorbed
+        )
+
 
 def place_of(node: Node | None) -> str:
     """Where the node comes from (Source.place); empty if unknown."""

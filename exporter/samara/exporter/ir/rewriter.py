@@ -14,6 +14,7 @@ from samara.exporter.ir.infer import (
     data_atoms,
     function_atoms,
     infer_node,
+    is_lawful,
     note_lawful,
     open_guards,
     read_constant,
@@ -320,7 +321,9 @@ class Rewriter:
         node = self._live(entry)
         count = sum(v is old for v in node.inputs)
         entry.touched = True
-        entry.node = replace(node, inputs=tuple(new if v is old else v for v in node.inputs))
+        entry.node = node.with_inputs(tuple([new if v is old else v for v in node.inputs]))
+        if is_lawful(node) and old.type == new.type:
+            note_lawful(entry.node)
         self._entries[entry.node] = entry
         users = self._users.setdefault(new, {})
         users[entry] = users.get(entry, 0) + count
