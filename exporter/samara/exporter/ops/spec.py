@@ -487,7 +487,7 @@ def _normalise(op: str, attr: Attr, value: Any) -> Any:
     if kind == "ints":
         return tuple(operator.index(v) for v in value)
     if kind == "floats":
-        return tuple(float(np.float32(v)) for v in value)
+        return tuple(np.asarray(value, np.float32).tolist())
     if kind == "dim":
         return as_dim(value)
     if kind == "dims":
