@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -94,7 +95,6 @@ class _Writer:
         self._vectors: dict[tuple[int, bytes], int] = {}
         self._strings: dict[str, int] = {}
         self._vtables: dict[bytes, int] = {}
-        self._layouts: dict[Any, _Layout] = {}
         self._plans: dict[str, _Plan] = {}
 
     def state(self) -> tuple[int, int, dict[bytes, int]]:
@@ -117,8 +117,13 @@ class _Writer:
     def table(self, table: TableDef, row: Row) -> int:
         """Write a row; returns its offset."""
         scalars, offsets, types = fields = self.fields(table, row)
-        # Scalars by their bytes, because 0.0 equals -0.0.
-        packed = tuple([(slot, struct.pack("<" + form, value)) for slot, form, value in scalars])
+        # Reals by their bytes, because 0.0 equals -0.0.
+        packed = tuple(
+            [
+                (slot, struct.pack("<" + form, value) if form in "fd" else value)
+                for slot, form, value in scalars
+            ]
+        )
         key = (table.name, packed, tuple(offsets), tuple(types))
         found = self._tables.get(key)
         if found is None:
@@ -171,9 +176,7 @@ class _Writer:
             tuple([slot for slot, _ in offsets]),
             tuple([slot for slot, _ in types]),
         )
-        layout = self._layouts.get(key)
-        if layout is None:
-            layout = self._layouts[key] = _layout_of(*key)
+        layout = _layout_of(*key)
         values = [scalars[i][2] for i in layout.large]
         values += [
             begin + place - to for place, (_, to) in zip(layout.places, offsets, strict=True)
@@ -278,8 +281,12 @@ class _Layout:
     size: int
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def _layout_of(
-    start: int, scalars: Sequence[tuple[int, str]], offsets: Sequence[int], types: Sequence[int]
+    start: int,
+    scalars: tuple[tuple[int, str], ...],
+    offsets: tuple[int, ...],
+    types: tuple[int, ...],
 ) -> _Layout:
     sizes = [struct.calcsize(form) for _, form in scalars]
     large = [i for i, size in enumerate(sizes) if size == 8 and scalars[i][1] in "qQ"]

@@ -202,11 +202,14 @@ class Substitution:
         return found
 
 
-def open_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
-    """The unproven guards without duplicates; ShapeError for one that can never hold."""
+def open_guards(guards: Iterable[Guard], known: Iterable[Guard] = ()) -> tuple[Guard, ...]:
+    """The unproven guards without duplicates; ShapeError for one that can never hold. Proofs of `known` ones have
+    failed before.
+    """
     kept: dict[tuple[str, Dim, Dim], Guard] = {}
+    tried = {id(g) for g in known}
     for g in guards:
-        verdict = _verdict(g)
+        verdict = Tri.UNKNOWN if id(g) in tried else _verdict(g)
         if verdict is Tri.NO:
             raise ShapeError(f"{g.message} (got {g.a} and {g.b})", node=g.node or None)
         if verdict is Tri.UNKNOWN:

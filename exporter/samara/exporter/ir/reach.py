@@ -108,11 +108,25 @@ class _Makers:
         return self._found.get(atom.key)
 
 
+def _is_sorted(nodes: list[Node]) -> bool:
+    """Whether the nodes are in order, if none has symbolic dims among its attributes; else False."""
+    last = {v: i for i, n in enumerate(nodes) for v in n.outputs}
+    for i, n in enumerate(nodes):
+        if n.op.dim_attrs and not all(d.is_static for d in attr_dims(n.op, n.attrs)):
+            return False
+        for v in n.inputs:
+            if last.get(v, -1) >= i:  # type: ignore[arg-type]
+                return False
+    return True
+
+
 def ordered(nodes: list[Node], table: Substitution, inputs: Sequence[Value]) -> list[Node]:
     """The nodes in topological order, otherwise in the given order. Dims are seen after the substitution `table`.
 
     ValueError for a node that needs its own result.
     """
+    if _is_sorted(nodes):
+        return nodes
     makers = _Makers(nodes, inputs)
     producers = {v: n for n in nodes for v in n.outputs}
 
@@ -129,10 +143,6 @@ def ordered(nodes: list[Node], table: Substitution, inputs: Sequence[Value]) -> 
     opened: set[Node] = set()
     result: list[Node] = []
     for root in nodes:
-        if done.issuperset(needs(root)) and root not in done:
-            done.add(root)
-            result.append(root)
-            continue
         stack = [(root, False)]
         while stack:
             node, ready = stack.pop()

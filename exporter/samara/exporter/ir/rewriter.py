@@ -282,7 +282,7 @@ class Rewriter:
             nodes=tuple(made),
             outputs=tuple(v for v in outputs if v is not None),
             output_names=names,
-            guards=open_guards(everything),
+            guards=open_guards(everything, self.function.guards),
             bounds={},
         )
         bounds = {**self._table.bounds(self._bounds), **retyper.bounds}
@@ -363,7 +363,10 @@ class Rewriter:
         self._guards += inferred.guards
         self._bounds.update(inferred.bounds)
         self._owners.add(node_name)
-        dims = [*attr_dims(spec, full), *(d for t in types for d in t.shape)]
+        dims = list(attr_dims(spec, full))
+        for t in types:
+            if not t.is_static:
+                dims += t.shape
         dims += [d for g in inferred.guards for d in (g.a, g.b)]
         self._note_reads(data_atoms((*dims, *inferred.bounds.values())))
         node = Node(spec, tuple(args), outputs, full, node_name, source, absorbed)
