@@ -305,17 +305,22 @@ class Retyper:
         return True
 
     def _is_settled(self, node: Node, inputs: tuple[Value | None, ...]) -> bool:
-        """Whether the node's types follow its rule already, and no replacement can change them: they are static, and
-        the inputs have the types of those before them.
+        """Whether the rule would give the node the outputs that it has: it sees the same types, no replacement
+        changes its outputs, and no constant can tell it more.
         """
-        if not is_lawful(node) or not all(v.type.is_static for v in node.outputs):
+        static = all(v.type.is_static for v in node.outputs)
+        if not is_lawful(node):
             return False
         for v, before in zip(inputs, node.inputs, strict=True):
-            if v is not before and (v is None or before is None or v.type != before.type):
+            if v is before:
+                continue
+            if v is None or before is None or v.type != before.type:
                 return False
-            if v is not None and not v.type.is_static:
+            if not static and v.constant is not before.constant:
                 return False
-        return all(d.is_static for d in attr_dims(node.op, node.attrs))
+        if not static and any(self.table.type(v.type) is not v.type for v in node.outputs):
+            return False
+        return substitute_attrs(node.op, node.attrs, self.table) is node.attrs
 
     def _learn(self, node: Node, old: Value, new: TensorType) -> None:
         if old.type.rank != new.rank:

@@ -322,7 +322,8 @@ class Rewriter:
         count = sum(v is old for v in node.inputs)
         entry.touched = True
         entry.node = node.with_inputs(tuple([new if v is old else v for v in node.inputs]))
-        if is_lawful(node) and old.type == new.type:
+        # A constant may tell the rule more.
+        if is_lawful(node) and old.type == new.type and new.constant is None:
             note_lawful(entry.node)
         self._entries[entry.node] = entry
         users = self._users.setdefault(new, {})
