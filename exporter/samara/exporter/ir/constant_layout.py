@@ -122,7 +122,7 @@ def _uses(program: Program) -> tuple[dict[int, _Key], dict[_Key, Array], dict[_K
 
 def _digest(array: Array) -> bytes:
     flat = np.ascontiguousarray(array).reshape(-1)
-    return hashlib.sha256(flat.view(np.uint8)).digest()
+    return hashlib.sha256(flat.view(np.uint8).data).digest()
 
 
 def _wasteful(

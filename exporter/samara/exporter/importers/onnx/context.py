@@ -46,7 +46,7 @@ def element_code(to: int | str) -> int:
     return int(known.Value(to.upper())) if to.upper() in known.keys() else 0  # noqa: SIM118
 
 
-_PLAIN = {
+_PLAIN: dict[int, np.dtype[Any]] = {
     onnx.TensorProto.FLOAT: np.dtype("<f4"),
     onnx.TensorProto.INT64: np.dtype("<i8"),
     onnx.TensorProto.INT32: np.dtype("<i4"),
