@@ -37,6 +37,7 @@ from samara.exporter.package.prepack import check_sets, derived_layouts
 from samara.exporter.passes import EXPORT, OptimizeReport, run_passes
 from samara.exporter.types import ArgumentError, ShapeError, UnsupportedError
 from samara.exporter.types.charts import Bar, bars
+from samara.exporter.types.collection import without_collection
 from samara.exporter.types.text import byte_text
 from samara.pybridge.array_files import read_arrays
 from samara.pybridge.audio_record import AudioRecord
@@ -163,6 +164,7 @@ class ExportReport:
         )
 
 
+@without_collection()
 def export(
     program: Program | Mapping[str, Program],
     path: str | os.PathLike[str],

@@ -283,3 +283,18 @@ def test_many_edits_stay_linear() -> None:
     assert small > 50 * 20
     # Eight times the nodes; quadratic work would take 64 times as many lines.
     assert large < 8.5 * small
+
+
+def test_a_constant_in_place_of_a_tensor_bounds_the_size() -> None:
+    pb, b = _start()
+    x = b.input("n", "i64", [])
+    limit = b.op("relu", x, name="limit")
+    y = b.op("range", np.int64(0), limit, np.int64(1), name="steps")
+    b.finish([b.op("neg", y, name="last")], ["out"])
+    program = pb.finish(["main"])
+    assert not program.main.bounds
+    rw = Rewriter(program.main, program)
+    rw.replace_value(limit, rw.const(np.int64(3), "three"))
+    done = _done(program, rw)
+    assert [str(bound) for bound in done.main.bounds.values()] == ["3"]
+    assert done.run({"n": np.int64(7)})["out"].tolist() == [0, -1, -2]

@@ -18,7 +18,6 @@ from samara.exporter.passes import (
     EXPORT,
     REGISTRY,
     deduplicate,
-    eliminate_dead,
     fold_constants,
     fuse_activation,
     fuse_affine,
@@ -172,9 +171,9 @@ def _negated(ctx: Any, value: Value, target: Any, before: Node) -> Any:
     return replace(row, inputs=(row.inputs[0], ctx.r.const(~table.constant)))
 
 
-def _drop_live(function: Any) -> list[Any]:
+def _drop_live(rewriter: Any) -> list[Any]:
     """Treat a live node as dead and replace it by its input."""
-    return [n for n in function.nodes if n.op.name == "sin"]
+    return [n for n in rewriter.nodes() if n.op.name == "sin"]
 
 
 def _plant_dead(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +183,7 @@ def _plant_dead(monkeypatch: pytest.MonkeyPatch) -> None:
         self.replace_value(node.outputs[0], node.inputs[0])
         original(self, node)
 
-    monkeypatch.setattr(eliminate_dead, "_dead_nodes", _drop_live)
+    monkeypatch.setattr(Rewriter, "dead", _drop_live)
     monkeypatch.setattr(Rewriter, "remove", remove)
 
 

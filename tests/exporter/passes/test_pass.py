@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 from tests.exporter.passes.programs import program
 
-from samara.exporter.ir import Builder, Value, constant
+from samara.exporter import ops
+from samara.exporter.ir import Builder, Rewriter, Value, constant
+from samara.exporter.ir.rewriter import Rewriters
 from samara.exporter.passes._pass import (
+    Pass,
     compose,
     inverse,
     is_identity_perm,
@@ -52,3 +55,36 @@ def test_an_untouched_program_is_the_same_object() -> None:
 
     p = program(build)
     assert per_function(lambda r: None)(p) is p
+
+
+def test_passes_share_rewriters_of_unchanged_functions() -> None:
+    def build(b: Builder) -> Value:
+        value: Value = b.op("exp", b.input("x", "f32", [1]))
+        return value
+
+    seen: list[Rewriter] = []
+
+    def edit(r: Rewriter) -> None:
+        seen.append(r)
+        for node in r.nodes():
+            r.replace_node(node, "sin", *node.inputs)
+
+    shared = Rewriters()
+    p = program(build)
+    look = Pass("look", "", per_function(seen.append, ops.exp))
+    for step in (look, look, Pass("other", "", per_function(seen.append, ops.sin, ops.cos))):
+        assert step.applied(p, shared) is p
+    changed = Pass("edit", "", per_function(edit)).applied(p, shared)
+    Pass("last", "", per_function(seen.append)).applied(changed, shared)
+    # The first two passes and the edit see one rewriter, the pass that looks for sin none, the last a new one.
+    assert len(seen) == 4
+    assert seen[0] is seen[1] is seen[2] is not seen[3]
+    assert [n.op for n in seen[3].nodes()] == [ops.sin]
+
+
+def test_a_rewriter_that_took_a_name_is_not_shared() -> None:
+    p = program(lambda b: b.op("exp", b.input("x", "f32", [1])))
+    shared = Rewriters()
+    first = shared.of(p.main, p)
+    first.unique("taken")
+    assert shared.of(p.main, p) is not first

@@ -83,14 +83,14 @@ def test_an_order_that_takes_no_less_stays(build: Callable[[Builder], Any]) -> N
 def test_the_runtime_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
     before = program(_branches)
     says = iter([[100, 100], [90, 101]])
-    monkeypatch.setattr(reorder, "_arenas", lambda _: next(says))
+    monkeypatch.setattr(reorder, "_arenas", lambda *_: next(says))
     assert reorder.PASS.run(before) is before
     says = iter([[100, 100], [90, 100]])
     assert reorder.PASS.run(before) is not before
 
 
 def test_without_a_runtime_the_order_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: Program) -> list[int]:
+    def refuse(*_: object) -> list[int]:
         raise BackendError("no library")
 
     monkeypatch.setattr(reorder, "_arenas", refuse)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from samara.exporter.ir.program import Program
+from samara.exporter.types.collection import without_collection
 
 if TYPE_CHECKING:
     import onnx
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["import_onnx"]
 
 
+@without_collection()
 def import_onnx(
     src: str | os.PathLike[str] | bytes | onnx.ModelProto,
     *,

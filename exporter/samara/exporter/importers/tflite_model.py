@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from samara.exporter.importers.common.problems import report
 from samara.exporter.ir.program import Program
+from samara.exporter.types.collection import without_collection
 
 if TYPE_CHECKING:
     from samara.exporter.importers.common.inputs import ShapeSpec
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["import_tflite"]
 
 
+@without_collection()
 def import_tflite(
     src: str | os.PathLike[str] | bytes,
     *,

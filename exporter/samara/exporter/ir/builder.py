@@ -237,8 +237,21 @@ class Builder:
         Raises ShapeError from the operator's rule, TypeError for wrong attributes.
         """
         spec = get_op(op) if isinstance(op, str) else op
+        given = {**attrs, **attributes} if attributes else attrs
+        return self.append(spec, inputs, spec.complete(given), name, outputs, source)
+
+    def append(
+        self,
+        spec: OpSpec,
+        inputs: Sequence[Any],
+        attrs: dict[str, Any],
+        name: str | None = None,
+        outputs: Sequence[str] | None = None,
+        source: Source | None = None,
+    ) -> Any:
+        """As `op`, with complete attributes (OpSpec.complete)."""
         args = self._arguments(inputs)
-        full = self._translate_attrs(spec, spec.complete({**attrs, **(attributes or {})}))
+        full = self._translate_attrs(spec, attrs)
         node_name = name or (outputs[0] if outputs else spec.name)
         wanted = len(outputs) if outputs is not None else spec.max_outputs
         names = [self.unique(n) for n in outputs] if outputs else [self.unique(node_name)]
@@ -334,30 +347,38 @@ class Builder:
 
     def _own(self, value: Value) -> None:
         self._values[value.name] = value
+        if value.type.is_static:
+            return
         for dim in value.type.shape:
             atom = dim.sole_atom()
             if atom is not None:
                 self._definers.setdefault(atom, value)
 
     def _arguments(self, inputs: Sequence[Any]) -> list[Value | None]:
-        like = weak_dtype([v.type.dtype for v in inputs if isinstance(v, Value)])
         args: list[Value | None] = []
         for v in inputs:
-            if v is None or isinstance(v, Value):
-                args.append(None if v is None else self.resolve(v))
-            elif isinstance(v, (bool, int, float)) and like is not None:
-                args.append(self.const(np.asarray(v, like.numpy), dtype=like))
+            if isinstance(v, Value):
+                args.append(self.resolve(v))
+            elif v is None:
+                args.append(None)
             else:
-                args.append(self.const(v))
+                args.append(self._constant(v, inputs))
         while args and args[-1] is None:
             args.pop()
         return args
 
+    def _constant(self, v: Any, inputs: Sequence[Any]) -> Value:
+        """A constant operand beside the other `inputs`."""
+        like = weak_dtype([x.type.dtype for x in inputs if isinstance(x, Value)])
+        if isinstance(v, (bool, int, float)) and like is not None:
+            return self.const(np.asarray(v, like.numpy), dtype=like)
+        return self.const(v)
+
     def _translate_attrs(self, spec: OpSpec, attrs: dict[str, Any]) -> dict[str, Any]:
-        for attr in spec.attrs:
+        for attr in spec.dim_attrs:
             if attr.type == "dim":
                 attrs[attr.name] = self.translate(attrs[attr.name])
-            elif attr.type == "dims":
+            else:
                 attrs[attr.name] = tuple(self.translate(d) for d in attrs[attr.name])
         return attrs
 

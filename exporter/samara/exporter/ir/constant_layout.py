@@ -6,6 +6,7 @@ pad too much; sessions then derive the panels.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -57,7 +58,7 @@ def layout_demand(demands: Iterable[Demand]) -> Demand:
 
 
 class ConstantLayouts:
-    """The layout of every constant of a program.
+    """The layout of every constant of a program, and its bytes, packed once.
 
     padding: the share of the constants' bytes that panels may add. If they add more, the constants that add most
     are stored row-major. math.inf: no limit; None: no panels at all.
@@ -69,34 +70,33 @@ class ConstantLayouts:
         self._demands = {
             key: _bare(demands[key]) if key in spare else frozenset(demands[key]) for key in demands
         }
+        self._packed: dict[_Key, Packed] = {}
 
     def pack(self, array: Array) -> Packed:
         """The bytes of a constant; an array that the program does not use is row-major."""
         key = self._keys.get(id(array))
-        return _pack(array, frozenset({PLAIN}) if key is None else self._demands[key])
+        if key is None:
+            return _pack(array, frozenset({PLAIN}))
+        if key not in self._packed:
+            self._packed[key] = _pack(array, self._demands[key])
+        return self._packed[key]
 
 
 def _bare(demands: set[Demand]) -> frozenset[Demand]:
     return frozenset(demands & {_BIAS} | {PLAIN})
 
 
-# Arrays with equal dtype, shape and contents are one constant.
+# Arrays with equal dtype, shape and contents are one constant. Contents are a digest, empty if no other array has
+# that dtype and shape.
 _Key = tuple[str, tuple[int, ...], bytes]
 
 
 def _uses(program: Program) -> tuple[dict[int, _Key], dict[_Key, Array], dict[_Key, set[Demand]]]:
     """The constant that each array is, by the array's id; an array of each constant, and how all uses read it."""
-    keys: dict[int, _Key] = {}
-    arrays: dict[_Key, Array] = {}
-    demands: dict[_Key, set[Demand]] = {}
+    found: dict[int, tuple[Array, set[Demand]]] = {}
 
     def note(array: Array, demand: Demand) -> None:
-        key = keys.get(id(array))
-        if key is None:
-            digest = hashlib.sha256(np.ascontiguousarray(array).tobytes()).digest()
-            key = keys[id(array)] = (array.dtype.name, array.shape, digest)
-            arrays[key] = array
-        demands.setdefault(key, set()).add(demand)
+        found.setdefault(id(array), (array, set()))[1].add(demand)
 
     for f in program.functions.values():
         for n in f.nodes:
@@ -108,7 +108,21 @@ def _uses(program: Program) -> tuple[dict[int, _Key], dict[_Key, Array], dict[_K
                 note(v.constant, PLAIN)
     for variable in program.variables:
         note(variable.initial, PLAIN)
+    forms = Counter((array.dtype.name, array.shape) for array, _ in found.values())
+    keys: dict[int, _Key] = {}
+    arrays: dict[_Key, Array] = {}
+    demands: dict[_Key, set[Demand]] = {}
+    for identity, (array, own) in found.items():
+        name, shape = array.dtype.name, array.shape
+        key = keys[identity] = (name, shape, _digest(array) if forms[name, shape] > 1 else b"")
+        arrays.setdefault(key, array)
+        demands.setdefault(key, set()).update(own)
     return keys, arrays, demands
+
+
+def _digest(array: Array) -> bytes:
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return hashlib.sha256(flat.view(np.uint8).data).digest()
 
 
 def _wasteful(

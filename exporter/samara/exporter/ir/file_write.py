@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -120,20 +120,12 @@ def to_bytes(
     *,
     golden: Sequence[Golden] | Golden | None = None,
     padding: float | None = math.inf,
+    layouts: ConstantLayouts | None = None,
 ) -> bytes:
-    """The file as bytes."""
-    return b"".join(to_parts(program, golden=golden, padding=padding))
-
-
-def to_parts(
-    program: Program,
-    *,
-    golden: Sequence[Golden] | Golden | None = None,
-    padding: float | None = math.inf,
-) -> Iterable[bytes]:
-    """The parts of the file, in order."""
+    """The file as bytes. layouts: those of another program with the same constants, uses and padding."""
     verify(program)
-    return assemble(*rows_of(program, golden=golden, padding=padding))
+    row, segments = rows_of(program, golden=golden, padding=padding, layouts=layouts)
+    return b"".join(assemble(row, segments))
 
 
 def rows_of(
@@ -142,10 +134,12 @@ def rows_of(
     golden: Sequence[Golden] | Golden | None = None,
     padding: float | None = math.inf,
     runtime: tuple[int, ...] | None = None,
+    layouts: ConstantLayouts | None = None,
 ) -> tuple[dict[str, Any], list[Segment]]:
-    """The row of the table Model, and the segments of data."""
+    """The row of the table Model, and the segments of data. layouts: as for `to_bytes`."""
     goldens = [golden] if isinstance(golden, Golden) else list(golden or ())
-    writer = _Writer(program, padding, runtime)
+    layouts = ConstantLayouts(program, padding) if layouts is None else layouts
+    writer = _Writer(program, layouts, runtime)
     row = writer.model(goldens)
     return row, writer.segments
 
@@ -157,7 +151,10 @@ class _Writer:
     """Rows of one program, and the constants they refer to."""
 
     def __init__(
-        self, program: Program, padding: float | None, runtime: tuple[int, ...] | None = None
+        self,
+        program: Program,
+        layouts: ConstantLayouts,
+        runtime: tuple[int, ...] | None = None,
     ) -> None:
         self.program = program
         self.runtime = runtime
@@ -166,7 +163,7 @@ class _Writer:
         self.segments: list[Segment] = []
         self.constants: list[dict[str, Any]] = []
         self._known: dict[Any, int] = {}
-        self._layouts = ConstantLayouts(program, padding)
+        self._layouts = layouts
         self._functions = {name: i for i, name in enumerate(program.functions)}
         self._variables = {v.name: i for i, v in enumerate(program.variables)}
         self._sources: dict[Source, int] = {}
@@ -328,7 +325,9 @@ class _Writer:
 
     def _constant(self, name: str, dtype: DType, array: Array, segment: Segment) -> int:
         packed = self._layouts.pack(array) if segment is self.weights else pack_plain(array)
-        key = (dtype, array.shape, packed.layout, packed.groups, segment.name, packed.data)
+        # Equal weights have one packed form. The segment keeps its bytes, so that their id stays theirs.
+        data = id(packed.data) if segment is self.weights else packed.data
+        key = (dtype, array.shape, packed.layout, packed.groups, segment.name, data)
         found = self._known.get(key)
         if found is not None:
             return found

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -94,7 +95,6 @@ class _Writer:
         self._vectors: dict[tuple[int, bytes], int] = {}
         self._strings: dict[str, int] = {}
         self._vtables: dict[bytes, int] = {}
-        self._layouts: dict[Any, _Layout] = {}
         self._plans: dict[str, _Plan] = {}
 
     def state(self) -> tuple[int, int, dict[bytes, int]]:
@@ -117,8 +117,13 @@ class _Writer:
     def table(self, table: TableDef, row: Row) -> int:
         """Write a row; returns its offset."""
         scalars, offsets, types = fields = self.fields(table, row)
-        # Scalars by their bytes, because 0.0 equals -0.0.
-        packed = tuple((slot, struct.pack("<" + form, value)) for slot, form, value in scalars)
+        # Reals by their bytes, because 0.0 equals -0.0.
+        packed = tuple(
+            [
+                (slot, struct.pack("<" + form, value) if form in "fd" else value)
+                for slot, form, value in scalars
+            ]
+        )
         key = (table.name, packed, tuple(offsets), tuple(types))
         found = self._tables.get(key)
         if found is None:
@@ -139,11 +144,11 @@ class _Writer:
         scalars: list[tuple[int, str, Any]] = []
         offsets: list[tuple[int, int]] = []
         types: list[tuple[int, int]] = []
-        for field, slot, form in plan.fields:
-            value = row.get(field.name)
+        for field, name, slot, form in plan.fields:
+            value = row.get(name)
             if value is None:
                 if field.required:
-                    raise KeyError(f"{table.name}.{field.name} is required")
+                    raise KeyError(f"{table.name}.{name} is required")
             elif form:
                 if field.required or value != field.default:
                     scalars.append((slot, form, value))
@@ -153,33 +158,30 @@ class _Writer:
                 offsets.append((slot, self.table(union.members[code], inner)))
                 types.append((slot - 1, code - union.base))
             elif field.required or field.kind in (Kind.STRING, Kind.TABLE) or len(value):
-                known = None if written is None else written.get(field.name)
+                known = None if written is None else written.get(name)
                 if known is None or known[0] is not value:
                     known = value, self._child(field, value)
                     if written is not None:
-                        written[field.name] = known
+                        written[name] = known
                 offsets.append((slot, known[1]))
         return scalars, offsets, types
 
     def object(self, fields: _Fields) -> int:
         """Write a table, its large scalars last and the small ones first, for little padding."""
         scalars, offsets, types = fields
-        large = [(slot, form, value) for slot, form, value in scalars if form in "qQ"]
-        small = [(slot, form, value) for slot, form, value in scalars if form not in "qQ"]
-        small.sort(key=lambda cell: -struct.calcsize(cell[1]))
-        cells = [(slot, form) for slot, form, _ in large]
-        cells += [(slot, "I") for slot, _ in offsets]
-        cells += [(slot, form) for slot, form, _ in small]
-        cells += [(slot, "B") for slot, _ in types]
         begin = self._size & ~7
-        key = (self._size & 7, tuple(cells))
-        layout = self._layouts.get(key)
-        if layout is None:
-            layout = self._layouts[key] = _layout_of(*key)
-        places = layout.places[len(large) :]
-        values = [value for _, _, value in large]
-        values += [begin + place - to for place, (_, to) in zip(places, offsets, strict=False)]
-        values += [value for _, _, value in small]
+        key = (
+            self._size & 7,
+            tuple([(slot, form) for slot, form, _ in scalars]),
+            tuple([slot for slot, _ in offsets]),
+            tuple([slot for slot, _ in types]),
+        )
+        layout = _layout_of(*key)
+        values = [scalars[i][2] for i in layout.large]
+        values += [
+            begin + place - to for place, (_, to) in zip(layout.places, offsets, strict=True)
+        ]
+        values += [scalars[i][2] for i in layout.small]
         values += [code for _, code in types]
         made = begin + layout.size
         vtable = self._vtables.get(layout.vtable)
@@ -191,7 +193,7 @@ class _Writer:
         if new:
             self._chunks.append(layout.vtable)
             self._size = vtable
-        if large:
+        if layout.large:
             self._align = 8
         return made
 
@@ -247,16 +249,17 @@ class _Writer:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The fields of a table: (field, slot, format of a scalar or ""), and their names."""
+    """The fields of a table: (field, name, slot, format of a scalar or ""), and their names."""
 
-    fields: tuple[tuple[FieldDef, int, str], ...]
+    fields: tuple[tuple[FieldDef, str, int, str], ...]
     names: frozenset[str]
 
 
 def _plan_of(table: TableDef) -> _Plan:
     ids = table.ids()
     fields = (
-        (f, ids[f.name], _STRUCT[f.kind][1] if f.kind.is_scalar else "") for f in table.fields
+        (f, f.name, ids[f.name], _STRUCT[f.kind][1] if f.kind.is_scalar else "")
+        for f in table.fields
     )
     return _Plan(tuple(fields), frozenset(ids))
 
@@ -265,17 +268,34 @@ def _plan_of(table: TableDef) -> _Plan:
 class _Layout:
     """Where the cells of a table lie that begins at a certain remainder by 8.
 
-    places: offsets of the cells from the last multiple of 8 before the table. size: that of the table's begin.
-    cells: the bytes, in ascending order, those that were placed first at the end.
+    large, small: indices of the scalars of 8 bytes and of the others, in order. places: offsets of the cells that
+    hold offsets, from the last multiple of 8 before the table. size: that of the table's begin. cells: the bytes, in
+    ascending order, those that were placed first at the end.
     """
 
     cells: struct.Struct
     vtable: bytes
+    large: tuple[int, ...]
+    small: tuple[int, ...]
     places: tuple[int, ...]
     size: int
 
 
-def _layout_of(start: int, cells: Sequence[tuple[int, str]]) -> _Layout:
+@functools.lru_cache(maxsize=1 << 12)
+def _layout_of(
+    start: int,
+    scalars: tuple[tuple[int, str], ...],
+    offsets: tuple[int, ...],
+    types: tuple[int, ...],
+) -> _Layout:
+    sizes = [struct.calcsize(form) for _, form in scalars]
+    large = [i for i, size in enumerate(sizes) if size == 8 and scalars[i][1] in "qQ"]
+    small = [i for i in range(len(scalars)) if i not in large]
+    small.sort(key=lambda i: -sizes[i])
+    cells = [scalars[i] for i in large]
+    cells += [(slot, "I") for slot in offsets]
+    cells += [scalars[i] for i in small]
+    cells += [(slot, "B") for slot in types]
     at, places = start, []
     for _, form in cells:
         size = struct.calcsize(form)
@@ -291,7 +311,9 @@ def _layout_of(start: int, cells: Sequence[tuple[int, str]]) -> _Layout:
     for (slot, _), place in zip(cells, places, strict=True):
         slots[slot] = whole - place
     vtable = struct.pack(f"<{len(slots) + 2}H", 4 + 2 * len(slots), whole - start, *slots)
-    return _Layout(struct.Struct("".join(forms)), vtable, tuple(places), whole)
+    held = tuple(places[len(large) : len(large) + len(offsets)])
+    bytes_of = struct.Struct("".join(forms))
+    return _Layout(bytes_of, vtable, tuple(large), tuple(small), held, whole)
 
 
 def _vector(field: FieldDef, value: Sequence[Any]) -> Any:

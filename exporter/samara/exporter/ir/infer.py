@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
-from weakref import WeakSet
+from typing import Any
 
 import numpy as np
 
-from samara.exporter.ir.program import Function, Node, Value
+from samara.exporter.ir.program import Function, Known, Node, Value
 from samara.exporter.ops import Guard, InferContext, OpSpec
 from samara.exporter.types import (
     Atom,
@@ -29,10 +28,6 @@ from samara.exporter.types import (
 
 Types = tuple[TensorType, ...]
 Signature = Callable[[str], tuple[Types, Types]]
-
-# Nodes whose attributes and types are known to follow their operators' rules. A node and the values that it names
-# never change, and passes keep most of them, so the rule of each runs once.
-_LAWFUL: Final[WeakSet[Node]] = WeakSet()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +90,14 @@ def note_lawful(node: Node) -> Node:
 
     The rules of nodes that call functions depend on these functions, so that nothing is noted about them.
     """
-    if not callees(node):
-        _LAWFUL.add(node)
+    if not node.op.function_attrs:
+        object.__setattr__(node, "known", Known.LAWFUL)
     return node
 
 
 def is_lawful(node: Node) -> bool:
     """Whether `note_lawful` was called for this node."""
-    return node in _LAWFUL
+    return node.known is not Known.NOTHING
 
 
 def known_scalar(inputs: Sequence[Value | None], index: int) -> Dim | None:
@@ -207,11 +202,14 @@ class Substitution:
         return found
 
 
-def open_guards(guards: Iterable[Guard]) -> tuple[Guard, ...]:
-    """The unproven guards without duplicates; ShapeError for one that can never hold."""
+def open_guards(guards: Iterable[Guard], known: Iterable[Guard] = ()) -> tuple[Guard, ...]:
+    """The unproven guards without duplicates; ShapeError for one that can never hold. Proofs of `known` ones have
+    failed before.
+    """
     kept: dict[tuple[str, Dim, Dim], Guard] = {}
+    tried = {id(g) for g in known}
     for g in guards:
-        verdict = _verdict(g)
+        verdict = Tri.UNKNOWN if id(g) in tried else _verdict(g)
         if verdict is Tri.NO:
             raise ShapeError(f"{g.message} (got {g.a} and {g.b})", node=g.node or None)
         if verdict is Tri.UNKNOWN:
@@ -262,10 +260,13 @@ class Retyper:
 
     def node(self, node: Node, force: bool = False) -> Node:
         """The node over the new values; its rule runs again if an input or dim of it has changed."""
-        inputs = tuple(self.value(v) for v in node.inputs)
-        if not force and not self.table and inputs == node.inputs:
-            self.values.update(zip(node.outputs, node.outputs, strict=True))
+        if not force and not self.table and self._keeps(node):
             return node
+        inputs = tuple(self.value(v) for v in node.inputs)
+        if self._is_settled(node, inputs):
+            for v in node.outputs:
+                self.values[v] = v
+            return note_lawful(node.with_inputs(inputs))
         attrs = substitute_attrs(node.op, node.attrs, self.table)
         seen = [None if v is None else v.type for v in node.inputs]
         sees = [None if v is None else v.type for v in inputs]
@@ -292,6 +293,34 @@ class Retyper:
             self.values[old] = old if old.type == new else replace(old, type=new)
         outputs = tuple(self.values[v] for v in node.outputs)
         return note_lawful(replace(node, inputs=inputs, outputs=_all(outputs), attrs=attrs))
+
+    def _keeps(self, node: Node) -> bool:
+        """Whether the node's inputs have not changed while no dim is replaced; then its outputs stay too."""
+        values = self.values
+        for v in node.inputs:
+            if v is not None and values.setdefault(v, v) is not v:
+                return False
+        for v in node.outputs:
+            values[v] = v
+        return True
+
+    def _is_settled(self, node: Node, inputs: tuple[Value | None, ...]) -> bool:
+        """Whether the rule would give the node the outputs that it has: it sees the same types, no replacement
+        changes its outputs, and no constant can tell it more.
+        """
+        static = all(v.type.is_static for v in node.outputs)
+        if not is_lawful(node):
+            return False
+        for v, before in zip(inputs, node.inputs, strict=True):
+            if v is before:
+                continue
+            if v is None or before is None or v.type != before.type:
+                return False
+            if not static and v.constant is not before.constant:
+                return False
+        if not static and any(self.table.type(v.type) is not v.type for v in node.outputs):
+            return False
+        return substitute_attrs(node.op, node.attrs, self.table) is node.attrs
 
     def _learn(self, node: Node, old: Value, new: TensorType) -> None:
         if old.type.rank != new.rank:
@@ -392,11 +421,18 @@ def _fold_reads(function: Function, name: str, data: Any, table: Substitution) -
 
 def function_atoms(function: Function) -> set[Read | Born]:
     """Every Read and Born atom that occurs anywhere in the function."""
-    dims = [d for v in function.values() for d in v.type.shape]
-    dims += [d for n in function.nodes for d in attr_dims(n.op, n.attrs)]
-    dims += [d for g in function.guards for d in (g.a, g.b)]
-    bounded = {atom for atom in function.bounds if isinstance(atom, Read | Born)}
-    return bounded | data_atoms((*dims, *function.bounds.values()))
+    dims: list[Dim] = list(function.bounds.values())
+    for v in function.inputs:
+        dims += v.type.shape
+    for n in function.nodes:
+        for v in n.outputs:
+            if not v.type.is_static:
+                dims += v.type.shape
+        if n.op.dim_attrs:
+            dims += attr_dims(n.op, n.attrs)
+    for g in function.guards:
+        dims += (g.a, g.b)
+    return data_atoms(dims).union(a for a in function.bounds if isinstance(a, Read | Born))
 
 
 def locate(error: SamaraError, node: Node) -> SamaraError:

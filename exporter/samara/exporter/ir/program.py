@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import (
     Callable,
     Container,
@@ -71,11 +72,20 @@ class Value:
         return f"%{self.name}: {self.type}"
 
 
+class Known(enum.Enum):
+    """What is known of a node by itself. A node and the values that it names never change."""
+
+    NOTHING = 0
+    LAWFUL = 1  # its attributes and types follow its operator's rule
+    VERIFIED = 2  # verify has accepted it; what is left depends on the nodes around it
+
+
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Node:
     """One application of an operator. `attrs` are complete (OpSpec.complete).
 
-    `absorbed` names the tensors that fusion removed when it merged their nodes into this one.
+    `absorbed` names the tensors that fusion removed when it merged their nodes into this one. `known` is set by
+    note_lawful and verify, so that each node is checked once although passes keep most of them.
     """
 
     op: OpSpec
@@ -85,6 +95,13 @@ class Node:
     name: str
     source: Source | None = None
     absorbed: tuple[str, ...] = ()
+    known: Known = field(default=Known.NOTHING, init=False, repr=False)
+
+    def with_inputs(self, inputs: tuple[Value | None, ...]) -> Node:
+        """The node over other inputs; nothing is known of it."""
+        return Node(
+            self.op, inputs, self.outputs, self.attrs, self.name, self.source, self.absorbed
+        )
 
 
 def place_of(node: Node | None) -> str:

@@ -14,12 +14,14 @@ from samara.exporter.ir.infer import (
     data_atoms,
     function_atoms,
     infer_node,
+    is_lawful,
     note_lawful,
     open_guards,
     read_constant,
     signature_of,
 )
 from samara.exporter.ir.program import Function, Node, Program, Source, Value, constant, reserve
+from samara.exporter.ir.reach import Reach, ordered
 from samara.exporter.ops import Guard, OpSpec, get_op
 from samara.exporter.types import Atom, Born, Dim, DType, Quant, Read, Tri, compare
 
@@ -61,12 +63,16 @@ class Rewriter:
         self._table = Substitution()
         self._names: set[str] = set()
         self._reads: dict[object, set[Read]] = {}
-        for v in function.values():
+        self.operators: set[OpSpec] = {n.op for n in function.nodes}
+        for v in (*function.inputs, *self._outputs):
             self._names.add(v.name)
         for v in self._outputs:
             self._output_uses[v] = self._output_uses.get(v, 0) + 1
         for n in function.nodes:
             self._link(_Entry(n), self._head)
+            self._names.update([v.name for v in n.inputs if v is not None])
+            self._names.update([v.name for v in n.outputs])
+        self._given_names = len(self._names)
         self._note_reads(function_atoms(function))
 
     # ---- queries
@@ -116,6 +122,12 @@ class Rewriter:
             return None
         ((entry, count),) = found.items()
         return entry.node if count == 1 else None
+
+    def dead(self) -> list[Node]:
+        """The nodes that no output and no dim in use needs, in order."""
+        nodes = list(self.nodes())
+        live = self._reach(nodes).live
+        return [n for n in nodes if n not in live]
 
     # ---- adding
 
@@ -246,16 +258,22 @@ class Rewriter:
 
     # ---- closing
 
+    def serve_again(self, program: Program) -> bool:
+        """Whether it is as new; then it serves another pass, over the same function in `program`."""
+        self._signature = signature_of(program.functions)
+        return not self.changed and len(self._names) == self._given_names
+
     def finish(self, output_names: Sequence[str] | None = None) -> Function:
         """The edited function: sorted, without dead nodes, with current types and dims."""
         if not self.changed:
             return self.function
-        nodes = _ordered(list(self.nodes()), self._table, self.inputs)
-        live, guards = self._reachable(nodes)
+        nodes = ordered(list(self.nodes()), self._table, self.inputs)
+        reach = self._reach(nodes)
         retyper = Retyper(self._signature, self._table)
-        made = [retyper.node(n, self._entries[n].touched) for n in nodes if n in live]
+        made = [retyper.node(n, self._entries[n].touched) for n in nodes if n in reach.live]
+        self._close()
         outputs = [retyper.value(v) for v in self._outputs]
-        everything = [self._table.guard(g) for g in (*guards, *retyper.guards)]
+        everything = [self._table.guard(g) for g in (*reach.guards(), *retyper.guards)]
         names = self.function.output_names if output_names is None else tuple(output_names)
         inputs = [retyper.value(v) for v in self.function.inputs]
         done = replace(
@@ -264,7 +282,7 @@ class Rewriter:
             nodes=tuple(made),
             outputs=tuple(v for v in outputs if v is not None),
             output_names=names,
-            guards=open_guards(everything),
+            guards=open_guards(everything, self.function.guards),
             bounds={},
         )
         bounds = {**self._table.bounds(self._bounds), **retyper.bounds}
@@ -303,7 +321,10 @@ class Rewriter:
         node = self._live(entry)
         count = sum(v is old for v in node.inputs)
         entry.touched = True
-        entry.node = replace(node, inputs=tuple(new if v is old else v for v in node.inputs))
+        entry.node = node.with_inputs(tuple([new if v is old else v for v in node.inputs]))
+        # A constant may tell the rule more.
+        if is_lawful(node) and old.type == new.type and new.constant is None:
+            note_lawful(entry.node)
         self._entries[entry.node] = entry
         users = self._users.setdefault(new, {})
         users[entry] = users.get(entry, 0) + count
@@ -343,7 +364,10 @@ class Rewriter:
         self._guards += inferred.guards
         self._bounds.update(inferred.bounds)
         self._owners.add(node_name)
-        dims = [*attr_dims(spec, full), *(d for t in types for d in t.shape)]
+        dims = list(attr_dims(spec, full))
+        for t in types:
+            if not t.is_static:
+                dims += t.shape
         dims += [d for g in inferred.guards for d in (g.a, g.b)]
         self._note_reads(data_atoms((*dims, *inferred.bounds.values())))
         node = Node(spec, tuple(args), outputs, full, node_name, source, absorbed)
@@ -374,61 +398,34 @@ class Rewriter:
             if isinstance(atom, Read):
                 self._reads.setdefault(atom.key, set()).add(atom)
 
-    def _reachable(self, nodes: Sequence[Node]) -> tuple[set[Node], list[Guard]]:
-        """The nodes and values that outputs and their dims need, and the guards about them."""
-        producers = {v: n for n in nodes for v in n.outputs}
-        by_name = _makers(nodes, self.inputs)
-        owned: dict[str, list[Guard]] = {}
-        loose: list[Guard] = []
-        for g in self._guards:
-            (owned.setdefault(g.node, []) if g.node in self._owners else loose).append(g)
-        live: set[Node] = set()
-        stack: list[Node] = []
-        seen: set[Atom] = set()
+    def _reach(self, nodes: Sequence[Node]) -> Reach:
+        reach = Reach(nodes, self.inputs, self._guards, self._owners, self._bounds, self._table)
+        reach.need_all(self._outputs)
+        return reach
 
-        def need_dims(dims: Iterable[Dim]) -> None:
-            for atom in data_atoms(self._table.dim(d) for d in dims):
-                if atom in seen:
-                    continue
-                seen.add(atom)
-                if atom.key in by_name:
-                    need(by_name[atom.key])
-                if atom in self._bounds:
-                    need_dims((self._bounds[atom],))
+    def _close(self) -> None:
+        """Unlink the entries, so that they are freed without a collection of cycles."""
+        for entry in self._entries.values():
+            entry.previous = entry.next = self._head
+        self._head.previous = self._head.next = self._head
 
-        def need(node: Node) -> None:
-            if node not in live:
-                live.add(node)
-                stack.append(node)
 
-        def drain() -> None:
-            while stack:
-                node = stack.pop()
-                for v in node.inputs:
-                    if v is not None and v in producers:
-                        need(producers[v])
-                need_dims(attr_dims(node.op, node.attrs))
-                need_dims(d for v in node.outputs for d in v.type.shape)
-                for g in owned.get(node.name, ()):
-                    need_dims((g.a, g.b))
+class Rewriters:
+    """The rewriters of a program's functions, for passes that run one after the other.
 
-        for v in self._outputs:
-            if v in producers:
-                need(producers[v])
-        need_dims(d for v in (*self.inputs, *self._outputs) for d in v.type.shape)
-        for g in loose:
-            need_dims((g.a, g.b))
-        drain()
-        names = {n.name for n in live}
-        names_of_values: set[object] = {v.name for n in live for v in n.outputs}
-        names_of_values |= {v.name for v in self.inputs}
-        kept = [
-            g
-            for g in self._guards
-            if g.node in names
-            or all(a.key in names_of_values for a in data_atoms(map(self._table.dim, (g.a, g.b))))
-        ]
-        return live, kept
+    A rewriter that has changed nothing serves the next pass too, so that the index of uses is made once for each
+    form of a function.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Rewriter] = {}
+
+    def of(self, function: Function, program: Program) -> Rewriter:
+        """A rewriter of the function, a function of this program."""
+        kept = self._kept.get(function.name)
+        if kept is None or kept.function is not function or not kept.serve_again(program):
+            kept = self._kept[function.name] = Rewriter(function, program)
+        return kept
 
 
 def _check_replaceable(old: Value, new: Value) -> None:
@@ -439,49 +436,10 @@ def _check_replaceable(old: Value, new: Value) -> None:
         raise ValueError(f"'{new.name}' ({b}) cannot stand for '{old.name}' ({a})")
 
 
-def _makers(nodes: Iterable[Node], inputs: Iterable[Value]) -> dict[object, Node]:
-    """The node that makes each tensor, by the tensor's name; an input has priority over a node's output."""
-    found: dict[object, Node] = {v.name: n for n in nodes for v in n.outputs}
-    for v in inputs:
-        found.pop(v.name, None)
-    return found
-
-
-def _ordered(nodes: list[Node], table: Substitution, inputs: Sequence[Value]) -> list[Node]:
-    """The nodes in topological order, otherwise in the given order."""
-    by_name = _makers(nodes, inputs)
-    producers = {v: n for n in nodes for v in n.outputs}
-
-    def needs(node: Node) -> list[Node]:
-        found = [producers[v] for v in node.inputs if v is not None and v in producers]
-        for atom in data_atoms(table.dim(d) for d in attr_dims(node.op, node.attrs)):
-            if atom.key in by_name:
-                found.append(by_name[atom.key])
-        return found
-
-    done: set[Node] = set()
-    opened: set[Node] = set()
-    result: list[Node] = []
-    for root in nodes:
-        stack = [(root, False)]
-        while stack:
-            node, ready = stack.pop()
-            if node in done:
-                continue
-            if ready:
-                done.add(node)
-                result.append(node)
-                continue
-            if node in opened:
-                raise ValueError(f"node '{node.name}' needs its own result")
-            opened.add(node)
-            stack.append((node, True))
-            stack += [(n, False) for n in reversed(needs(node)) if n not in done]
-    return result
-
-
 def _needed_bounds(function: Function, bounds: dict[Atom, Dim]) -> dict[Atom, Dim]:
     """The bounds of atoms that still occur, also inside these bounds."""
+    if not bounds:
+        return {}
     atoms = list(function_atoms(function))
     found: dict[Atom, Dim] = {}
     while atoms:

@@ -18,7 +18,7 @@ from samara.exporter.ir.infer import (
     note_lawful,
     signature_of,
 )
-from samara.exporter.ir.program import Function, Node, Program, Value, Variable
+from samara.exporter.ir.program import Function, Known, Node, Program, Value, Variable
 from samara.exporter.ops import Attr, named_values
 from samara.exporter.types import (
     MAX_RANK,
@@ -232,6 +232,9 @@ class _FunctionCheck:
     # ---- nodes
 
     def _node(self, node: Node) -> None:
+        if node.known is Known.VERIFIED:
+            self._verified(node)
+            return
         op = node.op
         _count("inputs", len(node.inputs), op.min_inputs, op.max_inputs)
         _count("outputs", len(node.outputs), op.min_outputs, op.max_outputs)
@@ -260,6 +263,28 @@ class _FunctionCheck:
             self._define(v)
         for v in node.outputs:
             self._type(v)
+        if is_lawful(node):
+            object.__setattr__(node, "known", Known.VERIFIED)
+
+    def _verified(self, node: Node) -> None:
+        """Check what depends on other nodes: names, and the atoms of dims."""
+        names = self.names
+        for v in node.inputs:
+            if v is not None and names.get(v.name) is not v:
+                if v.constant is None:
+                    raise ModelFormatError(f"'{v.name}' is used before it is made")
+                self._define(v)
+        if node.op.dim_attrs:
+            self._dims(attr_dims(node.op, node.attrs), "an attribute")
+        self.outputs_of[node.outputs[0].name] = node.outputs
+        for v in node.outputs:
+            if v.name in names:
+                raise ModelFormatError(f"two tensors are called '{v.name}'")
+        for v in node.outputs:
+            self._define(v)
+        for v in node.outputs:
+            if not v.type.is_static:
+                self._dims(v.type.shape, f"the shape of '{v.name}'")
 
     def _attrs(self, node: Node) -> None:
         known = {a.name for a in node.op.attrs}

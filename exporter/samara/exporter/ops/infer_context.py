@@ -156,15 +156,16 @@ class InferContext:
 
     def check_inputs(self) -> None:
         """Number of inputs, and the dtype of the first; `define` runs it before every rule."""
-        low, high = self.op.min_inputs, self.op.max_inputs
-        if len(self.inputs) < low or (high is not None and len(self.inputs) > high):
+        op, inputs = self.op, self.inputs
+        low, high = op.min_inputs, op.max_inputs
+        if len(inputs) < low or (high is not None and len(inputs) > high):
             expected = f"at least {low}" if high is None else f"{low} to {high}"
-            raise self.error(f"{len(self.inputs)} inputs, expected {expected}")
+            raise self.error(f"{len(inputs)} inputs, expected {expected}")
         for index in range(low):
-            if self.op.inputs[index][-1] not in "?*":
+            if inputs[index] is None and op.inputs[index][-1] not in "?*":
                 self.required(index)
-        first = self.optional(0)
-        if first is not None and self.op.dtypes and first.dtype.short not in self.op.dtypes:
+        first = inputs[0] if inputs else None
+        if first is not None and op.dtypes and first.dtype.short not in op.dtypes:
             raise self.error(
                 f"{self.op.inputs[0].rstrip('?*')} is {first.dtype.public_name}, expected one of "
                 + ", ".join(DType.parse(d).public_name for d in self.op.dtypes),

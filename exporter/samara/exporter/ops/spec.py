@@ -151,7 +151,8 @@ class OpSpec(RowFacts):
     cost: flops and bytes; `define` fills in what elementwise operators cost.
     measured: has a C `measure`; some output dims are born.
     grad, saves: gradient rule (`autodiff.Rule`), and the inputs and outputs by name that it reads.
-    dim_attrs, function_attrs: the attributes that hold dims, and names of functions.
+    dim_attrs, function_attrs: the attributes that hold dims, and names of functions. attr_names: all of them.
+    min_inputs, max_inputs, min_outputs, max_outputs: how many a node may have; a maximum of None: any number.
     older: by runtime version, how a node's attributes are stated for runtimes before it.
     flags: "control", "training", "strided_out", "inplace", "serial_prologue",
         "reads_bits"; see runtime_c/src/ops/op.h.
@@ -179,12 +180,23 @@ class OpSpec(RowFacts):
     cases: tuple[Case, ...] = ()
     dim_attrs: tuple[Attr, ...] = field(init=False)
     function_attrs: tuple[Attr, ...] = field(init=False)
+    attr_names: frozenset[str] = field(init=False)
+    min_inputs: int = field(init=False)
+    max_inputs: int | None = field(init=False)
+    min_outputs: int = field(init=False)
+    max_outputs: int | None = field(init=False)
 
     def __post_init__(self) -> None:
         dims = tuple(a for a in self.attrs if a.type in ("dim", "dims"))
         functions = tuple(a for a in self.attrs if a.type == "function")
         object.__setattr__(self, "dim_attrs", dims)
         object.__setattr__(self, "function_attrs", functions)
+        object.__setattr__(self, "attr_names", frozenset(a.name for a in self.attrs))
+        for what, names in (("inputs", self.inputs), ("outputs", self.outputs)):
+            least = sum(not n.endswith(("?", "*")) for n in names)
+            most = None if names and names[-1].endswith("*") else len(names)
+            object.__setattr__(self, f"min_{what}", least)
+            object.__setattr__(self, f"max_{what}", most)
 
     @property
     def is_tabular(self) -> bool:
@@ -229,23 +241,6 @@ class OpSpec(RowFacts):
         last = len(self.inputs) - 1
         return self.inputs[min(index, last)].rstrip("?*") if self.inputs else ""
 
-    @property
-    def min_inputs(self) -> int:
-        return sum(not n.endswith(("?", "*")) for n in self.inputs)
-
-    @property
-    def max_inputs(self) -> int | None:
-        """None: any number."""
-        return None if self.inputs and self.inputs[-1].endswith("*") else len(self.inputs)
-
-    @property
-    def min_outputs(self) -> int:
-        return sum(not n.endswith(("?", "*")) for n in self.outputs)
-
-    @property
-    def max_outputs(self) -> int | None:
-        return None if self.outputs and self.outputs[-1].endswith("*") else len(self.outputs)
-
     def attr(self, name: str) -> Attr:
         for a in self.attrs:
             if a.name == name:
@@ -266,10 +261,10 @@ class OpSpec(RowFacts):
 
         Raises TypeError for an unknown attribute, a missing required one, or a wrong type.
         """
-        known = {a.name for a in self.attrs}
-        if unknown := set(given) - known:
+        if not self.attr_names.issuperset(given):
+            unknown = sorted(set(given) - self.attr_names)[0]
             raise TypeError(
-                f"{self.name} has no attribute {sorted(unknown)[0]!r}; it has {sorted(known)}"
+                f"{self.name} has no attribute {unknown!r}; it has {sorted(self.attr_names)}"
             )
         out: dict[str, Any] = {}
         for a in self.attrs:
@@ -341,7 +336,7 @@ def _normalise(op: str, attr: Attr, value: Any) -> Any:
     if kind == "ints":
         return tuple(operator.index(v) for v in value)
     if kind == "floats":
-        return tuple(float(np.float32(v)) for v in value)
+        return tuple(np.asarray(value, np.float32).tolist())
     if kind == "dim":
         return as_dim(value)
     if kind == "dims":

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from samara.exporter.ir.program import Array, Program
+from samara.exporter.ir.rewriter import Rewriters
 from samara.exporter.ir.verify import verify
 from samara.exporter.passes._check import PARTS, SMALLER, Checker, Verdict, checker_of
 from samara.exporter.passes._pass import Pass
@@ -132,6 +133,7 @@ class _Runner:
         self._check = check
         self._bisect = bisect
         self._off = off
+        self._rewriters = Rewriters()
         # Passes that changed the program since it was last checked, by row, and the program before them.
         self._unjudged: dict[int, Pass] = {}
         self._judged = original
@@ -142,7 +144,7 @@ class _Runner:
             return program
         made, failed, found, scope = program, "", None, ""
         try:
-            made = step.run(program)
+            made = step.applied(program, self._rewriters)
             if made is not program:
                 verify(made)
         except Exception as error:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from samara.exporter.ir.program import Array, Node, Program, Value
-from samara.exporter.ir.rewriter import Rewriter
+from samara.exporter.ir.rewriter import Rewriter, Rewriters
+from samara.exporter.ops import OpSpec
 from samara.exporter.types import DType
 
 
@@ -26,19 +27,41 @@ class Pass:
     run: Callable[[Program], Program]
     steps: int = 0
 
+    def applied(self, program: Program, rewriters: Rewriters) -> Program:
+        """The program after the pass; `rewriters` are those of the passes before it."""
+        if isinstance(self.run, Shared):
+            return self.run(program, rewriters)
+        return self.run(program)
 
-def per_function(rewrite: Callable[[Rewriter], None]) -> Callable[[Program], Program]:
-    """A pass that edits each function separately. A Program that is not changed is returned as the same object."""
 
-    def run(program: Program) -> Program:
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The `run` of a pass that uses the rewriters of the passes before it; alone it makes its own."""
+
+    step: Callable[[Program, Rewriters], Program]
+
+    def __call__(self, program: Program, rewriters: Rewriters | None = None) -> Program:
+        return self.step(program, Rewriters() if rewriters is None else rewriters)
+
+
+def per_function(rewrite: Callable[[Rewriter], None], *looks_for: OpSpec) -> Shared:
+    """A pass that edits each function separately. A Program that is not changed is returned as the same object.
+
+    looks_for: the pass does nothing in functions without any of these operators; none are given if it may edit
+    any function.
+    """
+
+    def run(program: Program, rewriters: Rewriters) -> Program:
         for function in list(program.functions.values()):
-            rewriter = Rewriter(function, program)
+            rewriter = rewriters.of(function, program)
+            if looks_for and rewriter.operators.isdisjoint(looks_for):
+                continue
             rewrite(rewriter)
             if rewriter.changed:
                 program = program.with_function(rewriter.finish())
         return program
 
-    return run
+    return Shared(run)
 
 
 def scalar_of(value: Value | None) -> float | None:

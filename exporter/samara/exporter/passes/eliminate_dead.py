@@ -5,32 +5,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from samara.exporter.ir.program import Function, Node, Program
-from samara.exporter.ir.rewriter import Rewriter
-from samara.exporter.passes._pass import Pass
+from samara.exporter.ir.program import Program
+from samara.exporter.ir.rewriter import Rewriter, Rewriters
+from samara.exporter.passes._pass import Pass, Shared, per_function
 
 
-def _run(program: Program) -> Program:
-    for function in list(program.functions.values()):
-        dead = _dead_nodes(function)
-        if not dead:
-            continue
-        rewriter = Rewriter(function, program)
-        for node in reversed(dead):
-            rewriter.remove(node)
-        program = program.with_function(rewriter.finish())
+def _rewrite(r: Rewriter) -> None:
+    for node in reversed(r.dead()):
+        r.remove(node)
+
+
+def _run(program: Program, rewriters: Rewriters) -> Program:
+    program = _without_dead(program, rewriters)
     reached = _reached(program)
     if len(reached) == len(program.functions):
         return program
     return replace(program, functions={k: f for k, f in program.functions.items() if k in reached})
 
 
-def _dead_nodes(function: Function) -> list[Node]:
-    """Nodes that no output and no dim in use needs, in order."""
-    finished = Rewriter(function)
-    finished.set_outputs(function.outputs)
-    live = {v.name for n in finished.finish().nodes for v in n.outputs}
-    return [n for n in function.nodes if not any(v.name in live for v in n.outputs)]
+_without_dead = per_function(_rewrite)
 
 
 def _reached(program: Program) -> set[str]:
@@ -46,4 +39,4 @@ def _reached(program: Program) -> set[str]:
     return reached
 
 
-PASS = Pass("eliminate_dead", "drop nodes and functions that no output needs", _run)
+PASS = Pass("eliminate_dead", "drop nodes and functions that no output needs", Shared(_run))

@@ -171,5 +171,5 @@ def _along_channels(linear: Node, weights: Array, factor: Array) -> Array:
 PASS = Pass(
     "fuse_affine",
     "fold per-channel scales and offsets into weights and bias",
-    per_function(_rewrite),
+    per_function(_rewrite, ops.mul, ops.add, ops.sub, ops.div),
 )

@@ -232,5 +232,5 @@ def _rows(r: Rewriter, node: Node, operand: _Operand) -> Value:
 PASS = Pass(
     "fuse_attention",
     "make softmax(q kᵀ) v one operator that reads and writes heads where they lie",
-    per_function(_rewrite),
+    per_function(_rewrite, ops.softmax),
 )

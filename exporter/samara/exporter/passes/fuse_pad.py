@@ -49,4 +49,6 @@ def _zero_spatial(pad: Node) -> bool:
     return all(d == as_dim(0) for d in outside) and all(provably_ge(d, 0) for d in pads)
 
 
-PASS = Pass("fuse_pad", "make zero padding part of the conv after it", per_function(_rewrite))
+PASS = Pass(
+    "fuse_pad", "make zero padding part of the conv after it", per_function(_rewrite, ops.pad)
+)

@@ -217,5 +217,5 @@ def _over_last(node: Node) -> bool:
 PASS = Pass(
     "fuse_patterns",
     "recognise spelled-out activations and layer normalization",
-    per_function(_rewrite),
+    per_function(_rewrite, ops.add, ops.mul, ops.div),
 )

@@ -17,21 +17,19 @@ import numpy as np
 from samara.exporter import ops
 from samara.exporter.ir.fold import fold_node
 from samara.exporter.ir.program import QUANTIZATION, Array, Node, Program, Value
-from samara.exporter.ir.rewriter import Rewriter
+from samara.exporter.ir.rewriter import Rewriter, Rewriters
 from samara.exporter.ops.pointwise.rows_int8 import lookup_table
 from samara.exporter.passes._integer import DEEPEST, Integers, Row, Target, data_inputs, parameters
 from samara.exporter.passes._integer_lookup import lookup, table_row
 from samara.exporter.passes._integer_products import is_product, product, real_product
 from samara.exporter.passes._integer_rows import integer_row
-from samara.exporter.passes._pass import Pass, per_function
+from samara.exporter.passes._pass import Pass, Shared, per_function
 from samara.exporter.types import DType, Quant, SamaraError
 
 __all__ = ["PASS"]
 
 
 def _rewrite(r: Rewriter, imported: bool) -> None:
-    if not any(n.op in (ops.quantize, ops.dequantize, ops.reinterpret) for n in r.nodes()):
-        return
     ctx = Integers(r, imported)
     ctx.look()
     for node in r.nodes():
@@ -239,24 +237,25 @@ def _is_clamp(table: Array) -> bool:
     return bool(np.array_equal(table, np.clip(steps, table[0], table[-1])))
 
 
-_fuse_own = per_function(lambda r: _rewrite(r, imported=False))
-_fuse_imported = per_function(lambda r: _rewrite(r, imported=True))
-_clean = per_function(_join_tables)
+_STEPS = (ops.quantize, ops.dequantize, ops.reinterpret)
+_fuse_own = per_function(lambda r: _rewrite(r, imported=False), *_STEPS)
+_fuse_imported = per_function(lambda r: _rewrite(r, imported=True), *_STEPS)
+_clean = per_function(_join_tables, ops.qlookup)
 
 
-def _run(program: Program) -> Program:
+def _run(program: Program, rewriters: Rewriters) -> Program:
     """A program of quantization-aware training already has its integers; its float parts simulated them. An
     imported quantized program must round as the engine it was made for.
     """
     how = program.metadata.get(QUANTIZATION)
     if how != "aware":
-        program = (_fuse_imported if how == "imported" else _fuse_own)(program)
-    return _clean(program)
+        program = (_fuse_imported if how == "imported" else _fuse_own)(program, rewriters)
+    return _clean(program, rewriters)
 
 
 PASS = Pass(
     "fuse_quantized",
     "make float operators between dequantize and quantize integer ones",
-    _run,
+    Shared(_run),
     steps=1,
 )

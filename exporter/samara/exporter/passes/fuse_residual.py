@@ -61,5 +61,5 @@ def _absorb(r: Rewriter, node: Node, data: Value, other: Value) -> bool:
 PASS = Pass(
     "fuse_residual",
     "add residuals in the epilogue of the product before them",
-    per_function(_rewrite),
+    per_function(_rewrite, ops.add),
 )

@@ -34,5 +34,7 @@ def _swaps_last_two(node: Node) -> bool:
 
 
 PASS = Pass(
-    "fuse_transpose", "let matmul read transposed operands where they lie", per_function(_rewrite)
+    "fuse_transpose",
+    "let matmul read transposed operands where they lie",
+    per_function(_rewrite, ops.transpose),
 )

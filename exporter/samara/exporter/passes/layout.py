@@ -462,4 +462,4 @@ def _same_rank_types(node: Node, rank: int) -> list[TensorType | None]:
     return out
 
 
-PASS = Pass("layout", "move, merge and cancel transposes", per_function(_rewrite))
+PASS = Pass("layout", "move, merge and cancel transposes", per_function(_rewrite, ops.transpose))

@@ -7,10 +7,12 @@ is taken only if the arena shrinks for some instruction set and number of thread
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from samara.exporter import ops
 from samara.exporter.ir import to_bytes, verify
+from samara.exporter.ir.constant_layout import ConstantLayouts
 from samara.exporter.ir.program import Function, Node, Program, Value
 from samara.exporter.passes._liveness import lives_of
 from samara.exporter.passes._order import lower_order
@@ -24,15 +26,18 @@ _THREADS = (1, 2, 4)
 def _run(program: Program) -> Program:
     effects = _with_effects(program)
     before: list[int] | None = None
+    layouts: ConstantLayouts | None = None
     for f in list(program.functions.values()):
         order = _proposal(program, f, effects)
         if order is None:
             continue
         candidate = program.with_function(replace(f, nodes=tuple(f.nodes[n] for n in order)))
         verify(candidate)
+        if layouts is None:
+            layouts = ConstantLayouts(program, math.inf)
         try:
-            before = _arenas(program) if before is None else before
-            after = _arenas(candidate)
+            before = _arenas(program, layouts) if before is None else before
+            after = _arenas(candidate, layouts)
         except SamaraError:  # it cannot be planned here, so the author's order stays
             return program
         if after < before and all(a <= b for a, b in zip(after, before, strict=True)):
@@ -49,9 +54,9 @@ def _proposal(program: Program, f: Function, effects: set[str]) -> list[int] | N
     return lower_order(lives, _needs(f, effects), _fences(f))
 
 
-def _arenas(program: Program) -> list[int]:
+def _arenas(program: Program, layouts: ConstantLayouts) -> list[int]:
     """The arena that the runtime plans for every entry, instruction set and number of threads."""
-    data = to_bytes(program)
+    data = to_bytes(program, layouts=layouts)
     found = []
     with CountedModel(data) as model:
         for isa in instruction_sets():

@@ -37,5 +37,5 @@ def _transpose(node: Node | None, perm: tuple[int, ...]) -> Node | None:
 PASS = Pass(
     "resize_planes",
     "let a nearest resize between two transposes take channels-first planes",
-    per_function(_rewrite),
+    per_function(_rewrite, ops.resize),
 )

@@ -6,23 +6,18 @@ from __future__ import annotations
 import numpy as np
 
 from samara.exporter import ops
-from samara.exporter.ir.program import Node, Program
+from samara.exporter.ir.program import Node
 from samara.exporter.ir.rewriter import Rewriter
-from samara.exporter.passes._pass import Pass
+from samara.exporter.passes._pass import Pass, per_function
 from samara.exporter.types import Born, Dim, Read, as_dim
 
 
-def _run(program: Program) -> Program:
-    for function in list(program.functions.values()):
-        r = Rewriter(function, program)
-        for node in r.nodes():
-            if node.op is ops.dims:
-                _known_dims(r, node)
-            elif node.op is ops.iota:
-                _known_iota(r, node)
-        if r.changed:
-            program = program.with_function(r.finish())
-    return program
+def _rewrite(r: Rewriter) -> None:
+    for node in r.nodes():
+        if node.op is ops.dims:
+            _known_dims(r, node)
+        elif node.op is ops.iota:
+            _known_iota(r, node)
 
 
 def _known_dims(r: Rewriter, node: Node) -> None:
@@ -54,4 +49,8 @@ def _known_iota(r: Rewriter, node: Node) -> None:
     r.remove(node)
 
 
-PASS = Pass("simplify_shapes", "turn tensors of dims into expressions", _run)
+PASS = Pass(
+    "simplify_shapes",
+    "turn tensors of dims into expressions",
+    per_function(_rewrite, ops.dims, ops.iota),
+)

@@ -42,6 +42,10 @@ __all__ = ["Dim", "DimLike", "Substitution", "Tri", "as_dim", "build", "sym"]
 MAX_TERMS: Final = 4096
 
 
+Factor = tuple[Atom, int]
+Terms = tuple[tuple[tuple[Factor, ...], int], ...]
+
+
 class Tri(enum.Enum):
     """An answer about dims. It has no truth value, so that callers handle UNKNOWN."""
 
@@ -58,7 +62,7 @@ class Dim:
 
     # `raw` maps monomials to nonzero coefficients; `value` is the constant, or None.
     # Neither changes after construction.
-    __slots__ = ("_atoms", "_bounds", "_hash", "raw", "value")
+    __slots__ = ("_atoms", "_bounds", "_hash", "_terms", "raw", "value")
     # A numpy scalar on the left leaves the operation to Dim.
     __array_ufunc__ = None
 
@@ -67,6 +71,7 @@ class Dim:
     _hash: int | None
     _atoms: frozenset[Atom] | None
     _bounds: Interval | None
+    _terms: Terms | None
 
     def __init__(self, value: DimLike = 0) -> None:
         """A constant, or a copy of `value`."""
@@ -76,6 +81,7 @@ class Dim:
         self._hash = None
         self._atoms = None
         self._bounds = None
+        self._terms = None
 
     @staticmethod
     def const(value: int) -> Dim:
@@ -169,7 +175,7 @@ class Dim:
     def __eq__(self, other: object) -> bool:
         """Structural equality; a static dim equals its int. `compare` asks about values."""
         if isinstance(other, Dim):
-            return self.raw == other.raw
+            return self is other or self.raw == other.raw
         if isinstance(other, int):
             return self.value == other
         return NotImplemented
@@ -209,14 +215,17 @@ class Dim:
             )
         return self.value
 
-    def terms(self) -> tuple[tuple[tuple[tuple[Atom, int], ...], int], ...]:
+    def terms(self) -> Terms:
         """`((atom, power), …), coefficient` per term, in printing order; () stands for 1."""
-        rows = [
-            (tuple(sorted(mono, key=lambda factor: str(factor[0]))), coeff)
-            for mono, coeff in self.raw.items()
-        ]
-        rows.sort(key=lambda row: (-sum(p for _, p in row[0]), [(str(a), p) for a, p in row[0]]))
-        return tuple(rows)
+        if self._terms is None:
+            rows = [
+                (tuple(sorted(mono, key=_factor_key) if len(mono) > 1 else mono), coeff)
+                for mono, coeff in self.raw.items()
+            ]
+            if len(rows) > 1:
+                rows.sort(key=_term_key)
+            self._terms = tuple(rows)
+        return self._terms
 
     def sole_atom(self) -> Atom | None:
         """The atom if the dim is exactly one atom, else None."""
@@ -378,6 +387,7 @@ def build(terms: dict[Monomial, int]) -> Dim:
     dim._hash = None
     dim._atoms = None
     dim._bounds = None
+    dim._terms = None
     return dim
 
 
@@ -394,6 +404,15 @@ def as_dim(value: DimLike) -> Dim:
 def sym(name: str, lower: int = 0, upper: int | None = None) -> Dim:
     """The input dim called `name`, known to be at least `lower` and at most `upper`."""
     return Dim.atom(Sym(name, lower, upper))
+
+
+def _factor_key(factor: Factor) -> str:
+    return str(factor[0])
+
+
+def _term_key(term: tuple[tuple[Factor, ...], int]) -> tuple[int, list[tuple[str, int]]]:
+    factors = term[0]
+    return -sum(power for _, power in factors), [(str(atom), power) for atom, power in factors]
 
 
 def _accumulate(into: dict[Monomial, int], terms: Mapping[Monomial, int], factor: int) -> None:

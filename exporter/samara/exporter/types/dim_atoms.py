@@ -66,6 +66,13 @@ class Sym:
     upper: int | None = field(default=None, compare=False)
     is_bool: ClassVar[bool] = False
 
+    # Called so often that the generated methods, which make tuples, would be slow.
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Sym) and self.name == other.name)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __str__(self) -> str:
         return self.name
 
@@ -114,6 +121,13 @@ class Op:
     def __post_init__(self) -> None:
         # Monomials and tables of atoms ask for it again and again.
         object.__setattr__(self, "_hash", hash((self.kind.value, self.args)))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Op) or self._hash != other._hash:
+            return False
+        return self.kind is other.kind and self.args == other.args
 
     def __hash__(self) -> int:
         return self._hash

@@ -27,7 +27,10 @@ __all__ = ["compare", "provably_ge", "provably_positive", "prove"]
 
 def compare(a: DimLike, b: DimLike, env: Bounds | None = None) -> Tri:
     """Whether two dims have equal values: always, never, or unknown."""
-    gap = as_dim(a) - as_dim(b)
+    a, b = as_dim(a), as_dim(b)
+    if a is b:
+        return Tri.YES
+    gap = a - b
     if gap.value is not None:
         return Tri.YES if gap.value == 0 else Tri.NO
     offset = gap.raw.get(ONE, 0)
@@ -41,7 +44,10 @@ def compare(a: DimLike, b: DimLike, env: Bounds | None = None) -> Tri:
 
 def provably_ge(a: DimLike, b: DimLike, env: Bounds | None = None) -> bool:
     """Whether a >= b is certain."""
-    gap = as_dim(a) - as_dim(b)
+    a, b = as_dim(a), as_dim(b)
+    if a.value is not None and b.value is not None:
+        return a.value >= b.value
+    gap = a - b
     return gap.interval(env).lo >= 0 if gap.value is None else gap.value >= 0
 
 
@@ -62,15 +68,21 @@ def prove(dim: Dim, env: Bounds | None) -> Interval:
     direct = _term_intervals(dim, ranges)
     if len(dim.raw) == 1:
         return direct
-    high = -_lower(-dim, env, _PROOF_DEPTH)
-    return direct.meet(Interval(_lower(dim, env, _PROOF_DEPTH), high))
+    high = -_lower_of(-dim, ranges, env, _PROOF_DEPTH)
+    return direct.meet(Interval(_lower_of(dim, ranges, env, _PROOF_DEPTH), high))
 
 
 def _lower(dim: Dim, env: Bounds | None, depth: int) -> int | float:
-    """The best provable lower bound of a sum; it looks through floors, minima and maxima."""
+    """The best provable lower bound of a sum."""
     if dim.value is not None:
         return dim.value
-    ranges = {atom: _atom_interval(atom, env) for atom in dim.atoms()}
+    return _lower_of(dim, {atom: _atom_interval(atom, env) for atom in dim.atoms()}, env, depth)
+
+
+def _lower_of(
+    dim: Dim, ranges: Mapping[Atom, Interval], env: Bounds | None, depth: int
+) -> int | float:
+    """A lower bound from the ranges of the dim's atoms; it looks through floors, minima and maxima."""
     best = _term_intervals(dim, ranges).lo
     if len(dim.raw) == 1:
         return best

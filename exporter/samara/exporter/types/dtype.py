@@ -40,6 +40,9 @@ class DType(enum.IntEnum):
     I4 = 15
     U4 = 16
 
+    # That of enumerations hashes the name, in Python.
+    __hash__ = int.__hash__
+
     @property
     def code(self) -> int:
         """The number in files."""
@@ -48,7 +51,7 @@ class DType(enum.IntEnum):
     @property
     def short(self) -> str:
         """The name in tables and kernel names: f32, qs8, i8, bool."""
-        return self.name.lower()
+        return _SHORT[self]
 
     @property
     def bits(self) -> int:
@@ -144,6 +147,7 @@ class DType(enum.IntEnum):
         return found
 
 
+_SHORT = {dtype: dtype.name.lower() for dtype in DType}
 _FLOATS = frozenset({DType.F16, DType.F32, DType.F64, DType.BF16})
 _UNSIGNED = frozenset({DType.BOOL, DType.U4, DType.U8, DType.U16, DType.U32, DType.U64})
 _BITS = {

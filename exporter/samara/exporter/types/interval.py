@@ -36,11 +36,21 @@ class Interval:
         return Interval(-self.hi, -self.lo)
 
     def __mul__(self, other: Interval) -> Interval:
-        products = [_times(a, b) for a in (self.lo, self.hi) for b in (other.lo, other.hi)]
+        if self.lo == self.hi == 1:
+            return other
+        low, high = other.lo, other.hi
+        products = (
+            _times(self.lo, low),
+            _times(self.lo, high),
+            _times(self.hi, low),
+            _times(self.hi, high),
+        )
         return Interval(min(products), max(products))
 
     def power(self, exponent: int) -> Interval:
         """The values of x**exponent (exponent >= 1) for x in this interval."""
+        if exponent == 1:
+            return self
         low, high = _power(self.lo, exponent), _power(self.hi, exponent)
         if exponent % 2:
             return Interval(low, high)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -15,6 +16,16 @@ from samara.exporter.types.errors import QuantizationError
 __all__ = ["Quant"]
 
 _SMALLEST_NORMAL = float(np.finfo(np.float32).smallest_normal)
+
+
+_LARGEST = float(np.finfo(np.float32).max)
+_FLOAT32 = struct.Struct("<f")
+
+
+def _float32(x: float) -> float:
+    """x, at most _LARGEST, rounded to float32."""
+    rounded: float = _FLOAT32.unpack(_FLOAT32.pack(x))[0]
+    return rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +56,7 @@ class Quant:
                     fix="calibrate with data that is finite and not constantly zero",
                 )
             # Compare with the largest float32 first, because numpy warns when rounding overflows.
-            if scale > float(np.finfo(np.float32).max) or float(np.float32(scale)) != scale:
+            if scale > _LARGEST or float(np.float32(scale)) != scale:
                 raise QuantizationError(
                     f"scale {index} is {scale!r}, which is not exactly a float32",
                     fix="build it with Quant.per_tensor, per_axis or per_block, which round",
@@ -67,6 +78,9 @@ class Quant:
 
     def _are_usable(self) -> bool:
         """Whether all scales are right, which is found out faster for all at once than one by one."""
+        if len(self.scales) == 1:
+            scale = self.scales[0]
+            return _SMALLEST_NORMAL <= scale <= _LARGEST and _float32(scale) == scale
         scales = np.array(self.scales, np.float64)
         with np.errstate(over="ignore"):
             exact = scales.astype(np.float32) == scales

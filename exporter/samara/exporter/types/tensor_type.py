@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from samara.exporter.types.dim import Dim, DimLike, Substitution, as_dim
 from samara.exporter.types.dim_atoms import Atom
@@ -24,18 +24,29 @@ class TensorType:
     dtype: DType
     shape: tuple[Dim, ...]
     quant: Quant | None = None
+    is_static: bool = field(init=False, repr=False, compare=False)  # every dim is constant
 
     def __post_init__(self) -> None:
-        if len(self.shape) > MAX_RANK:
+        shape = self.shape
+        if len(shape) > MAX_RANK:
             raise ShapeError(
-                f"rank {len(self.shape)}, expected at most {MAX_RANK}",
+                f"rank {len(shape)}, expected at most {MAX_RANK}",
                 fix="merge neighbouring dims with a reshape",
             )
-        if not all(isinstance(dim, Dim) for dim in self.shape):
-            object.__setattr__(self, "shape", tuple(as_dim(dim) for dim in self.shape))
-        for axis, dim in enumerate(self.shape):
-            if (dim.interval(None).hi if dim.value is None else dim.value) < 0:
+        for dim in shape:
+            if type(dim) is not Dim:
+                shape = tuple(as_dim(d) for d in shape)
+                object.__setattr__(self, "shape", shape)
+                break
+        static = True
+        for axis, dim in enumerate(shape):
+            largest: float | None = dim.value
+            if largest is None:
+                static = False
+                largest = dim.interval(None).hi
+            if largest < 0:
                 raise ShapeError(f"dim {axis} is {dim}, expected at least 0")
+        object.__setattr__(self, "is_static", static)
         if self.quant is not None:
             self._check_quant(self.quant)
 
@@ -68,11 +79,6 @@ class TensorType:
     @property
     def rank(self) -> int:
         return len(self.shape)
-
-    @property
-    def is_static(self) -> bool:
-        """Whether every dim is constant."""
-        return all(dim.is_static for dim in self.shape)
 
     def static_shape(self) -> tuple[int, ...]:
         """The shape as numbers; ShapeError if a dim is symbolic."""

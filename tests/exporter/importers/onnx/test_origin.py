@@ -104,9 +104,9 @@ def test_frames_in_the_documentation_of_a_node() -> None:
 def test_the_name_of_a_node_is_a_path(name: str, module: str) -> None:
     made = node("Conv")
     made.name = name
-    assert module_of(made) == module
+    assert module_of(made, origin_of(made)) == module
     made.metadata_props.add(key="pkg.torch.onnx.name_scopes", value="['', 'body', 'conv']")
-    assert module_of(made) == "body"
+    assert module_of(made, origin_of(made)) == "body"
 
 
 def reported(tmp_path: Path) -> str:

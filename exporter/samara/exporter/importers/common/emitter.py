@@ -10,10 +10,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.importers.common.widening import Widening, refused_dtype, widening_of
 from samara.exporter.ir.builder import Builder
+from samara.exporter.ir.infer import attr_dims
 from samara.exporter.ir.program import Source, Value
-from samara.exporter.ops import get_op
+from samara.exporter.ops import OpSpec, get_op
 from samara.exporter.types import DType, Quant, ShapeError, UnsupportedError
 
 # Nodes over constants are computed during import if the result has at most this many elements; larger
@@ -80,27 +82,22 @@ class Emitter(abc.ABC):
     def _emit(
         self, op: str, inputs: Sequence[Any], names: list[str] | None, attrs: dict[str, Any]
     ) -> Any:
+        spec = get_op(op)
         try:
-            get_op(op).complete(attrs)
+            full = spec.complete(attrs)
         except TypeError as error:  # a value that is not in the enumeration
             raise self.unsupported(str(error)) from None
-        widening = widening_of(self.builder, get_op(op), inputs, attrs)
+        widening = widening_of(self.builder, spec, inputs, attrs)
         if widening is not None:
             return self._widened(widening, op, inputs, names, attrs)
-        refused = refused_dtype(self.builder, get_op(op), inputs, attrs)
+        refused = refused_dtype(self.builder, spec, inputs, attrs)
         if refused is not None:
             raise self.unsupported(refused.message, refused.fix)
-        folded = self._fold(op, inputs, names, attrs)
+        folded = self._fold(spec, inputs, names, full)
         if folded is not None:
             return folded
-        return self.builder.op(
-            op,
-            *inputs,
-            name=f"{self.label}.{op}" if names is None else None,
-            outputs=names,
-            source=self.source,
-            **attrs,
-        )
+        name = f"{self.label}.{op}" if names is None else None
+        return self.builder.append(spec, inputs, full, name, names, self.source)
 
     def _widened(
         self,
@@ -132,26 +129,21 @@ class Emitter(abc.ABC):
         return tuple(results) if isinstance(made, tuple) else results[0]
 
     def _fold(
-        self, op: str, inputs: Sequence[Any], names: list[str] | None, attrs: dict[str, Any]
+        self, spec: OpSpec, inputs: Sequence[Any], names: list[str] | None, full: dict[str, Any]
     ) -> Value | None:
         """The constant result of a node over constants, if it is small and its attributes are static."""
-        spec = get_op(op)
         if not inputs or spec.max_outputs != 1 or "control" in spec.flags or spec.measured:
             return None
         if not all(v is None or (isinstance(v, Value) and v.constant is not None) for v in inputs):
             return None
-        full = spec.complete(attrs)
-        for a in spec.attrs:
-            value = full[a.name]
-            if a.type == "dim" and not value.is_static:
-                return None
-            if a.type == "dims" and not all(d.is_static for d in value):
-                return None
+        if not all(d.is_static for d in attr_dims(spec, full)):
+            return None
         scratch = Builder(self.builder.program, "fold", None)
-        result_type = scratch.op(spec, *inputs, **attrs).type
-        if op != "transpose" and any(v is not None and v.type.quant is not None for v in inputs):
+        result_type = scratch.append(spec, inputs, dict(full)).type
+        moves = spec is ops.transpose
+        if not moves and any(v is not None and v.type.quant is not None for v in inputs):
             return None  # dequantized constants are not folded
-        if result_type.quant is not None and op != "transpose":
+        if result_type.quant is not None and not moves:
             return None
         if not result_type.is_static or result_type.numel().as_int() > _FOLD_ELEMENTS:
             return None

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import numpy_helper
@@ -45,6 +46,17 @@ def element_code(to: int | str) -> int:
     return int(known.Value(to.upper())) if to.upper() in known.keys() else 0  # noqa: SIM118
 
 
+_PLAIN: dict[int, np.dtype[Any]] = {
+    onnx.TensorProto.FLOAT: np.dtype("<f4"),
+    onnx.TensorProto.INT64: np.dtype("<i8"),
+    onnx.TensorProto.INT32: np.dtype("<i4"),
+    onnx.TensorProto.INT8: np.dtype("i1"),
+    onnx.TensorProto.UINT8: np.dtype("u1"),
+    onnx.TensorProto.FLOAT16: np.dtype("<f2"),
+    onnx.TensorProto.BOOL: np.dtype(np.bool_),
+}
+
+
 def tensor_data(
     tensor: onnx.TensorProto, what: str, directory: str | None = None
 ) -> npt.NDArray[Any]:
@@ -58,7 +70,12 @@ def tensor_data(
             fix="import the model by its path, or load the data first (onnx.load does)",
         )
     try:
-        return numpy_helper.to_array(tensor, directory or "")
+        dtype = _PLAIN.get(tensor.data_type)
+        apart = tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.HasField("segment")
+        if dtype is None or apart or not tensor.HasField("raw_data"):
+            return numpy_helper.to_array(tensor, directory or "")
+        # As to_array does, in a quarter of the time.
+        return np.frombuffer(tensor.raw_data, dtype).reshape(tuple(tensor.dims))
     except (OSError, LookupError, TypeError, ValueError, onnx.checker.ValidationError) as error:
         raise ModelFormatError(f"the data of {what} cannot be read: {error}") from None
 
@@ -71,6 +88,7 @@ class NodeContext(Emitter):
         self.node = node
         self.builder: Builder = scope.builder
         self._attributes = {a.name: a for a in node.attribute}
+        self._source: Source | None = None
 
     # ---- the node
 
@@ -94,10 +112,13 @@ class NodeContext(Emitter):
     @property
     def source(self) -> Source:
         """The source location for nodes made from this one."""
-        origin = origin_of(self.node)
-        module = module_of(self.node)
-        inside = f" in {module}" if module else ""
-        return Source(origin.file, origin.line, f"{self.label} ({self.op_type}){inside}")
+        if self._source is None:
+            origin = origin_of(self.node)
+            module = module_of(self.node, origin)
+            inside = f" in {module}" if module else ""
+            text = f"{self.label} ({self.op_type}){inside}"
+            self._source = Source(origin.file, origin.line, text)
+        return self._source
 
     def has_attr(self, name: str) -> bool:
         return name in self._attributes

@@ -11,6 +11,18 @@ import onnx
 
 from samara.exporter.types import ModelFormatError
 
+# Types of attributes that hold no graph.
+_PLAIN = frozenset(
+    {
+        onnx.AttributeProto.INT,
+        onnx.AttributeProto.INTS,
+        onnx.AttributeProto.FLOAT,
+        onnx.AttributeProto.FLOATS,
+        onnx.AttributeProto.STRING,
+        onnx.AttributeProto.STRINGS,
+        onnx.AttributeProto.TENSOR,
+    }
+)
 # Number of nodes of a cycle that an error names.
 _NAMED = 8
 
@@ -33,7 +45,8 @@ def sorted_model(model: onnx.ModelProto) -> onnx.ModelProto:
 
 def names_read(node: onnx.NodeProto) -> set[str]:
     """Names that a node reads, including those that its subgraphs capture."""
-    names = {n for n in node.input if n}
+    names = set(node.input)
+    names.discard("")
     for sub in _subgraphs(node):
         inner = (
             {o for n in sub.node for o in n.output}
@@ -49,6 +62,8 @@ def names_read(node: onnx.NodeProto) -> set[str]:
 def _subgraphs(node: onnx.NodeProto) -> list[onnx.GraphProto]:
     found = []
     for a in node.attribute:
+        if a.type in _PLAIN:
+            continue
         if a.HasField("g"):
             found.append(a.g)
         found += a.graphs
@@ -62,7 +77,7 @@ def _is_sorted(model: onnx.ModelProto) -> bool:
     ]
     while stack:
         nodes, given = stack.pop()
-        if _order(nodes, given) != list(range(len(nodes))):
+        if any(k >= i for i, used in enumerate(_needs(nodes, given)) for k in used):
             return False
         stack += [(g.node, _given(g)) for n in nodes for g in _subgraphs(n)]
     return True

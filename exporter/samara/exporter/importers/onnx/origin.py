@@ -41,6 +41,9 @@ class Origin:
         return " ".join(part for part in (place, inside) if part)
 
 
+_UNKNOWN = Origin()
+
+
 def innermost(stack: str) -> tuple[str, int]:
     """File and line of the user's innermost frame in a stack trace; else of a package other than torch; empty and
     0 if all frames are torch's.
@@ -58,6 +61,8 @@ def _chosen(frames: list[tuple[str, int]]) -> tuple[str, int]:
 def origin_of(node: onnx.NodeProto) -> Origin:
     """The origin of a node; an empty Origin if its metadata has none."""
     said = {p.key: p.value for p in getattr(node, "metadata_props", ())}
+    if not said and not node.doc_string:
+        return _UNKNOWN
     file, line = innermost(said.get(_STACK, ""))
     if not file and node.doc_string:
         found = [(f, int(n)) for f, n in _DOC_FRAME.findall(node.doc_string)]
@@ -66,9 +71,9 @@ def origin_of(node: onnx.NodeProto) -> Origin:
     return Origin(file, line, module)
 
 
-def module_of(node: onnx.NodeProto) -> str:
-    """The path of the submodule, from the metadata or from the node's name."""
-    return origin_of(node).module or module_path(node.name)
+def module_of(node: onnx.NodeProto, origin: Origin) -> str:
+    """The path of the submodule, from the node's origin or from its name."""
+    return origin.module or module_path(node.name)
 
 
 def _namespace(text: str) -> str:

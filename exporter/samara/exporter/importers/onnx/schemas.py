@@ -25,12 +25,13 @@ _AHEAD: Final = {"QuantizeLinear": 13, "DequantizeLinear": 13}
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a schema requires of a node. `attributes` maps names to (type, whether it is required)."""
+    """What a schema requires of a node. `attributes` maps names to types, `required` ones must be given."""
 
     least_inputs: int
     most_inputs: int
     most_outputs: int
-    attributes: Mapping[str, tuple[int, bool]]
+    attributes: Mapping[str, int]
+    required: tuple[str, ...]
 
 
 @functools.lru_cache(maxsize=1024)
@@ -40,12 +41,15 @@ def rules_of(domain: str, op_type: str, version: int) -> Rules | None:
         schema = onnx.defs.get_schema(op_type, version, "" if domain == "ai.onnx" else domain)
     except (onnx.defs.SchemaError, TypeError):  # TypeError: the version exceeds int32
         return None
-    attributes = {name: (_code(a), a.required) for name, a in schema.attributes.items()}
+    attributes = {name: _code(a) for name, a in schema.attributes.items()}
+    required = [name for name, a in schema.attributes.items() if a.required]
     ahead = _AHEAD.get(op_type, version)
     if version < ahead and domain in ("", "ai.onnx"):
         later = rules_of(domain, op_type, ahead)
-        attributes = {**attributes, **(later.attributes if later else {})}
-    return Rules(schema.min_input, schema.max_input, schema.max_output, attributes)
+        if later:
+            required = [n for n in required if n not in later.attributes] + [*later.required]
+            attributes |= later.attributes
+    return Rules(schema.min_input, schema.max_input, schema.max_output, attributes, tuple(required))
 
 
 def _code(attribute: Any) -> int:
@@ -70,14 +74,14 @@ def check_node(node: NodeProto, version: int) -> None:
         raise broken(f"{count} inputs, opset {version} has {wanted}")
     if len(node.output) > rules.most_outputs:
         raise broken(f"{len(node.output)} outputs, opset {version} has {rules.most_outputs}")
-    for a in node.attribute:
-        if a.name not in rules.attributes:
-            raise broken(f"attribute {a.name!r} is not known in opset {version}")
-        kind = rules.attributes[a.name][0]
-        if a.type != kind:
+    given = {a.name: a.type for a in node.attribute}
+    for attribute, found in given.items():
+        if attribute not in rules.attributes:
+            raise broken(f"attribute {attribute!r} is not known in opset {version}")
+        kind = rules.attributes[attribute]
+        if found != kind:
             names = AttributeProto.AttributeType
-            raise broken(f"attribute {a.name!r} is {names.Name(a.type)}, not {names.Name(kind)}")
-    given = {a.name for a in node.attribute}
-    for wanted, (_, required) in rules.attributes.items():
-        if required and wanted not in given:
+            raise broken(f"attribute {attribute!r} is {names.Name(found)}, not {names.Name(kind)}")
+    for wanted in rules.required:
+        if wanted not in given:
             raise broken(f"attribute {wanted!r} is missing")

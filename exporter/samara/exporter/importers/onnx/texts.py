@@ -19,20 +19,19 @@ def check_texts(model: onnx.ModelProto) -> None:
 
 def _check(message: Message, where: str) -> None:
     for field, value in _fields(message):
-        if field.type == FieldDescriptor.TYPE_STRING:
-            texts = (value,) if isinstance(value, (str, bytes)) else value
-            for text in texts:
-                if isinstance(text, bytes):
-                    raise ModelFormatError(
-                        f"{where}.{field.name} is no UTF-8 text: {text[:40]!r}",
-                        fix="restore the file from a copy, or export the model again",
-                    )
-        elif field.type == FieldDescriptor.TYPE_MESSAGE:
-            if isinstance(value, Message):
-                _check(value, f"{where}.{field.name}")
-            else:
-                for i, each in enumerate(value):
-                    _check(each, f"{where}.{field.name}[{i}]")
+        if isinstance(value, (str, int, float)):
+            continue
+        single = isinstance(value, (bytes, Message))
+        for i, each in enumerate((value,) if single else value):
+            if isinstance(each, (int, float)):
+                break  # and so are all others
+            if isinstance(each, Message):
+                _check(each, f"{where}.{field.name}" if single else f"{where}.{field.name}[{i}]")
+            elif isinstance(each, bytes) and field.type == FieldDescriptor.TYPE_STRING:
+                raise ModelFormatError(
+                    f"{where}.{field.name} is no UTF-8 text: {each[:40]!r}",
+                    fix="restore the file from a copy, or export the model again",
+                )
 
 
 def _fields(message: Message) -> list[tuple[FieldDescriptor, Any]]:

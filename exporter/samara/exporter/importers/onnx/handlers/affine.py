@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ __all__ = [
     "spread",
 ]
 
+_TINY = float(np.finfo(np.float32).tiny)
 _BYTES = (DType.I8, DType.U8)
 _LIMITS = {
     DType.I8: (-128, 127),
@@ -154,17 +156,20 @@ def row_parameters(
     if zeros is None:
         return None
     scales, zeros = s.constant.astype(np.float32).reshape(-1), zeros.reshape(-1)
-    if not (np.isfinite(scales).all() and (scales >= np.finfo(np.float32).tiny).all()):
+    if not all(_TINY <= scale < math.inf for scale in scales.tolist()):
         return None
     count = max(scales.size, zeros.size)
     if count > 1 and (s.type.rank > 1 or (z is not None and z.type.rank > 1)):
         return None
     if count == 0 or (count > 1 and not 0 <= layout.axis % max(x.type.rank, 1) < x.type.rank):
         return None
+    if min(scales.size, zeros.size) not in (1, count):
+        raise n.wrong(f"{zeros.size} zero points for {scales.size} scales")
     shift = 128 if kind is DType.U8 else 0
+    numbers = (zeros.astype(np.int64) - shift).tolist()
     return {
-        "scales": np.broadcast_to(scales, (count,)).tolist(),
-        "zero_points": (np.broadcast_to(zeros, (count,)).astype(np.int64) - shift).tolist(),
+        "scales": scales.tolist() * (count // scales.size),
+        "zero_points": numbers * (count // zeros.size),
         "axis": -1 if count == 1 else layout.axis % x.type.rank,
     }
 
