@@ -154,9 +154,11 @@ def pooled(folds: Iterable[Mapping[str, Noise]]) -> dict[str, Noise]:
 
 def gains(before: Sequence[SampleNoise], after: Sequence[SampleNoise], least: float = GAIN) -> bool:
     """Whether a change gains on held-out samples: on average over the outputs `least` dB over all folds and
-    nothing lost in any fold, and no output loses more than 0.25 dB. With fewer than 16 samples the gain must also be
-    3 dB over all folds, or the mean gain of a sample at least two standard errors: where outputs depend on chance (near ties of a softmax), few
-    samples gain by several dB what others lose.
+    nothing lost in any fold, and no output loses more than 0.25 dB.
+
+    With fewer than 16 samples the gain must also be 3 dB over all folds, or the mean gain of a sample at least two
+    standard errors: where outputs depend on chance (near ties of a softmax), few samples gain by several dB what
+    others lose.
     """
     whole = _rises(pooled(chain(*before)), pooled(chain(*after)))
     if not whole or min(whole) < -_LOSS or sum(whole) < least * len(whole):
