@@ -63,6 +63,7 @@ def test_noise_of_a_quantized_program() -> None:
         ([[4.0, -1.0] * 2, [4.0, -1.0] * 2], False),
         ([[4.0, -1.0] * 4, [4.0, -1.0] * 4], True),  # enough samples: both halves gain
         ([[1.0], [1.0]], True),
+        ([[0.8, 26.1], [1.6, 12.0]], True),  # unequal, but half of the noise is gone
     ],
 )
 def test_a_change_gains_by_more_than_chance(rises: list[list[float]], gained: bool) -> None:

@@ -19,6 +19,7 @@ _CEILING: Final = 100.0  # dB; differences beyond do not matter
 GAIN: Final = 0.1  # dB that a change must gain over all samples
 _LOSS: Final = 0.25  # dB that a change may cost a single output
 _ENOUGH: Final = 16  # samples that decide by their halves alone
+_LARGE: Final = 3.0  # dB over all folds that decide with fewer samples: half of the noise
 _ERRORS: Final = 2.0  # standard errors that the mean gain of fewer samples must reach
 
 
@@ -153,9 +154,11 @@ def pooled(folds: Iterable[Mapping[str, Noise]]) -> dict[str, Noise]:
 
 def gains(before: Sequence[SampleNoise], after: Sequence[SampleNoise], least: float = GAIN) -> bool:
     """Whether a change gains on held-out samples: on average over the outputs `least` dB over all folds and
-    nothing lost in any fold, and no output loses more than 0.25 dB. With fewer than 16 samples the mean gain of a
-    sample must also be at least two standard errors: where outputs depend on chance (near ties of a softmax), few
-    samples gain by several dB what others lose.
+    nothing lost in any fold, and no output loses more than 0.25 dB.
+
+    With fewer than 16 samples the gain must also be 3 dB over all folds, or the mean gain of a sample at least two
+    standard errors: where outputs depend on chance (near ties of a softmax), few samples gain by several dB what
+    others lose.
     """
     whole = _rises(pooled(chain(*before)), pooled(chain(*after)))
     if not whole or min(whole) < -_LOSS or sum(whole) < least * len(whole):
@@ -163,7 +166,7 @@ def gains(before: Sequence[SampleNoise], after: Sequence[SampleNoise], least: fl
     if any(loses(a, b) for a, b in zip(before, after, strict=True)):
         return False
     each = [np.mean(_rises(a, b)) for a, b in zip(chain(*before), chain(*after), strict=True)]
-    if len(each) >= _ENOUGH:
+    if len(each) >= _ENOUGH or sum(whole) >= _LARGE * len(whole):
         return True
     error = float(np.std(each, ddof=1)) / math.sqrt(len(each)) if len(each) > 1 else 0.0
     return float(np.mean(each)) >= _ERRORS * error
