@@ -187,6 +187,18 @@ def test_an_earlier_result_is_shown(
     assert "best peer" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("cpuinfo", "name"),
+    [
+        ("model name\t: A CPU\nflags\t\t: sse2 avx2 avx512f avx512_vnni\n", "A CPU (avx512_vnni)"),
+        ("model name\t: A CPU\nflags\t\t: sse2 avx2\n", "A CPU (avx2)"),
+        ("model name\t: A CPU\nflags\t\t: sse2\n", "A CPU"),
+    ],
+)
+def test_cpus_of_one_name_differ_by_their_instruction_set(cpuinfo: str, name: str) -> None:
+    assert run.processor(cpuinfo) == name
+
+
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """The models that a run measures, by a contest that needs no engine and stops at "stop"."""
