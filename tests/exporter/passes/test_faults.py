@@ -27,6 +27,7 @@ from samara.exporter.passes import (
     fuse_quantized,
     fuse_residual,
     fuse_transpose,
+    join_columns,
     layout,
     reorder,
     resize_planes,
@@ -161,6 +162,13 @@ def _wide(b: Builder) -> Value:
     return value
 
 
+def _upwards(b: Builder) -> Value:
+    x = b.input("x", "f32", [1, 3, 4, 5])
+    attrs = {"strides": (2, 2), "dilations": (1, 1), "pads": (0,) * 4, "output_padding": (0, 0)}
+    value: Value = b.op("conv_transpose", x, b.const(normal(2, 2, 2, 5)), **attrs)
+    return value
+
+
 def _negated(ctx: Any, value: Value, target: Any, before: Node) -> Any:
     row = lookup(ctx, value, target, before)
     if row is None:
@@ -224,6 +232,9 @@ FAULTS = {
     "fuse_transpose": Fault(_product, _replace(fuse_transpose, "_swaps_last_two", lambda n: n.op.name == "transpose")),
     "fuse_attention": Fault(_attended, _replace(fuse_attention, "_factor", _inverted_factor)),
     "resize_planes": Fault(_resized, _replace(resize_planes, "_transpose", _any_transpose)),
+    "join_columns": Fault(
+        _upwards, _replace(join_columns, "np", SimpleNamespace(moveaxis=lambda a, source, to: a[..., ::-1, :]))
+    ),
     "eliminate_dead": Fault(_chain, _plant_dead),
     "reorder": Fault(_wide, _replace(reorder, "_needs", lambda f, effects: [0] * len(f.nodes))),
 }  # fmt: skip

@@ -13,6 +13,7 @@ from samara.exporter.passes import (
     fuse_quantized,
     fuse_residual,
     fuse_transpose,
+    join_columns,
     layout,
     reorder,
     resize_planes,
@@ -43,6 +44,7 @@ REGISTRY: tuple[Pass, ...] = (
     fuse_transpose.PASS,
     fuse_attention.PASS,
     resize_planes.PASS,
+    join_columns.PASS,
     eliminate_dead.PASS,
     reorder.PASS,
 )
@@ -70,6 +72,7 @@ PIPELINE: tuple[Pass, ...] = (
     fuse_transpose.PASS,
     fuse_attention.PASS,
     resize_planes.PASS,
+    join_columns.PASS,
     fold_constants.PASS,
     deduplicate.PASS,
     eliminate_dead.PASS,

@@ -71,6 +71,15 @@ SMR_TEST(post) {
   smr_linear_post((void *)(uintptr_t)&post, rows, 2, 2, 4, SMR_GEMM_F32);
   const float want[8] = {-1, 4, 99, 99, 6, -4, 99, 99};
   CHECK_MEM(rows, want, sizeof rows);
+  // Short rows in more than one chunk, apart from each other and dense.
+  enum { ROWS = 300, SHORT = 3 };
+  for (size_t stride = SHORT; stride <= SHORT + 2; stride += 2) {
+    float out[ROWS * (SHORT + 2)];
+    for (size_t i = 0; i < ROWS * stride; i++) out[i] = -(float)(i + 1);
+    smr_linear_post((void *)(uintptr_t)&post, out, ROWS, SHORT, stride, SMR_GEMM_F32);
+    for (size_t i = 0; i < ROWS * stride; i++)
+      CHECK_NEAR(out[i], -(i % stride < SHORT ? 0.5 : 1) * (double)(i + 1), 0);
+  }
   enum { N = 600 };
   uint16_t half[N + 1];
   for (int i = 0; i <= N; i++) half[i] = smr_f32_to_f16((float)-i);
