@@ -228,7 +228,7 @@ def test_a_run_that_was_stopped_goes_on(measured: list[str], tmp_path: Path) -> 
     assert [(r["model"], r["engine"]) for r in rows] == [
         ("ds_cnn", "samara"), ("ds_cnn", "ncnn"), ("yolo", "samara"), ("yolo", "ncnn")
     ]  # fmt: skip
-    # Other ways to measure, engines that it lacks, and --again begin anew.
+    # Other ways to measure, engines that it lacks, and --again begin from the start.
     for more in (["--rounds", "3"], ["--engines", "samara,ncnn,mnn"], ["--again"]):
         measured.clear()
         assert run.main(words + more) == 0

@@ -72,11 +72,11 @@ PIPELINE: tuple[Pass, ...] = (
     fuse_transpose.PASS,
     fuse_attention.PASS,
     resize_planes.PASS,
-    join_columns.PASS,
     fold_constants.PASS,
     deduplicate.PASS,
     eliminate_dead.PASS,
 )
 
-# The passes of `export`. Reordering comes last, when nothing moves nodes any more.
-EXPORT: tuple[Pass, ...] = (*PIPELINE, reorder.PASS)
+# The passes of `export`: also what would hide an operator from quantization, and last the order, when nothing moves
+# nodes any more.
+EXPORT: tuple[Pass, ...] = (*PIPELINE, join_columns.PASS, reorder.PASS)
