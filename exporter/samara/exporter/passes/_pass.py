@@ -75,6 +75,12 @@ def scalar_of(value: Value | None) -> float | None:
     return float(first)
 
 
+def maker(r: Rewriter, value: Value | None, op: OpSpec) -> Node | None:
+    """The node that makes the value, if it applies the operator."""
+    node = r.producer(value)
+    return node if node is not None and node.op is op else None
+
+
 def is_fusable(value: Value) -> bool:
     """Whether fused operators compute in the dtype; other dtypes need single operators."""
     return value.type.dtype in (DType.F32, DType.F16)
