@@ -118,6 +118,23 @@ def test_large_vectors_are_not_shared() -> None:
     assert len(data) > 800
 
 
+def test_zero_points_of_many_channels_are_shared() -> None:
+    """Each is as long as scales that are written anyway, so the file stays half of what readers visit."""
+    rows = [
+        {
+            "name": str(i),
+            "dtype": 1,
+            "quant": {"scales": [float(i + 1)] * 100, "zero_points": [0] * 100},
+        }
+        for i in range(20)
+    ]
+    data = flat.encode(schema.whole(), "Function", {"name": "f", "values": rows})
+    assert 20 * 400 < len(data) < 20 * 500
+    root = int.from_bytes(data[:4], "little")
+    found = flat.Buffer(schema.whole(), data, len(data)).decode("Function", root)["values"]
+    assert all(list(v["quant"]["zero_points"]) == [0] * 100 for v in found)
+
+
 def test_required_fields_are_asked_for() -> None:
     with pytest.raises(KeyError, match=r"Value\.name is required"):
         flat.encode(schema.whole(), "Value", {"dtype": 1})

@@ -39,8 +39,10 @@ _STRUCT: Final = {
 }
 # -- writing ---------------------------------------------------------------------------------------
 
-# A vector of more bytes is written again where an equal one exists: readers limit how much is shared.
+# A vector of more bytes is written again where an equal one exists: readers limit how much is shared. Zeros are an
+# exception up to 64 KB: they are the zero points of channels, beside as many scales, which are written each time.
 _MOST_SHARED: Final = 256
+_MOST_ZEROS: Final = 1 << 16
 
 
 def encode(schema: Schema, table: str, row: Row, identifier: bytes | None = None) -> bytes:
@@ -238,7 +240,8 @@ class _Writer:
 
     def _numbers(self, array: Any) -> int:
         data, align = array.tobytes(), max(4, array.itemsize)
-        if len(data) > _MOST_SHARED:
+        most = _MOST_SHARED if array.any() else _MOST_ZEROS
+        if len(data) > most:
             return self._put(data, array.size, align)
         key = (array.itemsize, data)
         found = self._vectors.get(key)
