@@ -164,7 +164,12 @@ def _wide(b: Builder) -> Value:
 
 def _upwards(b: Builder) -> Value:
     x = b.input("x", "f32", [1, 3, 4, 5])
-    attrs = {"strides": (2, 2), "dilations": (1, 1), "pads": (0,) * 4, "output_padding": (0, 0)}
+    attrs: dict[str, Any] = {
+        "strides": (2, 2),
+        "dilations": (1, 1),
+        "pads": (0,) * 4,
+        "output_padding": (0, 0),
+    }
     value: Value = b.op("conv_transpose", x, b.const(normal(2, 2, 2, 5)), **attrs)
     return value
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.exporter.passes.programs import apply, normal, ops, program
 
-from samara.exporter.ir import Builder, Program
+from samara.exporter.ir import Builder, Program, Value
 from samara.exporter.passes import join_columns
 
 ATTRS: dict[str, Any] = {
@@ -22,7 +22,7 @@ def _net(
     def build(b: Builder) -> Any:
         x = b.input("x", "f32", ["n", 3, 4 if "residual" in extra else "w", 5])
         w = b.const(normal(outputs, *kernel, 5 // attrs.get("groups", 1)))
-        given = [x, w]
+        given: list[Value | None] = [x, w]
         if extra:
             given.append(b.const(normal(outputs, seed=1)) if "bias" in extra else None)
         if "residual" in extra:
