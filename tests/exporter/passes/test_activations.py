@@ -102,7 +102,7 @@ def test_a_number_that_spreads_x_stays() -> None:
 
     def build(b: Builder) -> Any:
         x = b.input("x", "f32", [9])
-        wide = b.op("add", x, b.const(np.float32([[3.0]])))
+        wide = b.op("add", x, b.const(np.full((1, 1), 3.0, np.float32)))
         return b.op("div", b.op("clamp", wide, lo=0.0, hi=6.0), 6.0)
 
     assert "hard_sigmoid" not in ops(apply(fuse_patterns.PASS, program(build)))
