@@ -82,7 +82,25 @@ def test_another_axis_stays(form: str) -> None:
     assert "layer_norm" not in ops(apply(fuse_patterns.PASS, before))
 
 
-def test_another_mean_stays() -> None:
+@pytest.mark.parametrize("place", ["none", "after", "inside"])
+@pytest.mark.parametrize("form", ["divided", *INVERSES])
+def test_rms_norm(form: str, place: str) -> None:
+    def build(b: Builder) -> Any:
+        x = b.input("x", "f32", ["n", 6])
+        gamma = b.const(normal(6))
+        square = b.op("reduce_mean", b.op("mul", x, x), axes=[1], keepdims=True)
+        shifted = b.op("add", square, np.float32(1e-3))
+        if form == "divided":
+            y = b.op("div", x, b.op("sqrt", shifted))
+        else:
+            factor = _inverse(b, shifted, form)
+            y = b.op("mul", x, b.op("mul", factor, gamma) if place == "inside" else factor)
+        return b.op("mul", gamma, y) if place == "after" else y
+
+    assert ops(apply(fuse_patterns.PASS, program(build))) == {"rms_norm": 1}
+
+
+def test_another_mean_is_no_layer_norm() -> None:
     def build(b: Builder) -> Any:
         x, z = b.input("x", "f32", [4, 6]), b.input("z", "f32", [4, 6])
         mean = b.op("reduce_mean", z, axes=[1], keepdims=True)
@@ -90,4 +108,5 @@ def test_another_mean_stays() -> None:
         variance = b.op("reduce_mean", b.op("mul", centred, centred), axes=[1], keepdims=True)
         return b.op("mul", centred, b.op("rsqrt", b.op("add", variance, np.float32(1e-3))))
 
-    assert "layer_norm" not in ops(apply(fuse_patterns.PASS, program(build)))
+    found = ops(apply(fuse_patterns.PASS, program(build)))
+    assert found == {"reduce_mean": 1, "sub": 1, "rms_norm": 1}

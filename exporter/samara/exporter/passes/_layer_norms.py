@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layer normalization that files spell out, over the last axis.
+"""Layer and root-mean-square normalization that files spell out, over the last axis.
 
 PyTorch divides x - mean by sqrt(variance + eps). Keras and JAX multiply by its reciprocal, which may contain the
 scale already; Keras also writes x * m + (bias - mean * m).
@@ -22,16 +22,16 @@ from samara.exporter.types import as_dim
 
 @dataclass(frozen=True, slots=True)
 class _Moments:
-    """What a variance is computed from."""
+    """What a variance is computed from; mean is None for the mean of squares of x itself."""
 
     x: Value
-    mean: Value
+    mean: Value | None
     eps: float
 
 
 @dataclass(frozen=True, slots=True)
 class _Norm:
-    """A layer normalization, and the tensors that it replaces."""
+    """A normalization, and the tensors that it replaces."""
 
     moments: _Moments
     scale: Value | None
@@ -40,19 +40,20 @@ class _Norm:
 
 
 def fuse_layer_norms(r: Rewriter) -> None:
-    """Replace layer normalizations by their operator: from the last node on, because parts match shorter ones."""
+    """Replace normalizations by their operators: from the last node on, because parts match shorter ones."""
     for node in reversed(list(r.nodes())):
         found = _divided(r, node) or _folded(r, node)
         if found is None:
             continue
         x = found.moments.x
         if is_fusable(x) and node.outputs[0].type.shape == x.type.shape:
-            parameters = [None if p is None else _vector(r, p) for p in (found.scale, found.bias)]
+            centred = found.moments.mean is not None
+            parameters = (found.scale, found.bias) if centred else (found.scale,)
             r.replace_node(
                 node,
-                ops.layer_norm,
+                ops.layer_norm if centred else ops.rms_norm,
                 x,
-                *parameters,
+                *(None if p is None else _vector(r, p) for p in parameters),
                 axis=-1,
                 eps=found.moments.eps,
                 absorbed=found.absorbed,
@@ -76,7 +77,10 @@ def _divided(r: Rewriter, node: Node) -> _Norm | None:
             absorbed.append(node.outputs[0].name)
     for centred, moments, inner in _standardised(r, node):
         sub = maker(r, centred, ops.sub)
-        fits = sub is not None and sub.inputs == (moments.x, moments.mean)
+        if moments.mean is None:
+            fits = centred is moments.x and bias is None
+        else:
+            fits = sub is not None and sub.inputs == (moments.x, moments.mean)
         gain = inner if scale is None else scale
         if fits and (scale is None or inner is None) and (bias is None or gain is not None):
             return _Norm(moments, gain, bias, tuple(absorbed))
@@ -144,7 +148,7 @@ def _of_inverse(r: Rewriter, value: Value) -> _Moments | None:
 
 
 def _moments(r: Rewriter, value: Value | None) -> _Moments | None:
-    """x, its mean and eps if the value is mean((x - mean(x))²) + eps over the last axis."""
+    """x, its mean and eps if the value is mean((x - mean(x))²) + eps, or mean(x²) + eps, over the last axis."""
     shifted = maker(r, value, ops.add)
     for deviation, eps in () if shifted is None else _orders(shifted):
         number = scalar_of(eps)
@@ -152,18 +156,26 @@ def _moments(r: Rewriter, value: Value | None) -> _Moments | None:
         if number is None or variance is None or not _over_last(variance):
             continue
         square = maker(r, variance.inputs[0], ops.mul)
-        if square is None:
+        if square is None or value is None:
             continue
-        a, b = (maker(r, v, ops.sub) for v in square.inputs)
-        if a is None or b is None or a.inputs != b.inputs:
-            continue
-        x, centre = a.inputs
-        mean = maker(r, centre, ops.reduce_mean)
-        if x is None or centre is None or mean is None or not _over_last(mean):
-            continue
-        if mean.inputs[0] is x and value is not None and value.type.rank == x.type.rank:
-            return _Moments(x, centre, number)
+        found = _centred(r, square) or (square.inputs[0], None)
+        x, mean = found
+        whole = mean is not None or square.inputs[0] is square.inputs[1]
+        if whole and x is not None and value.type.rank == x.type.rank:
+            return _Moments(x, mean, number)
     return None
+
+
+def _centred(r: Rewriter, square: Node) -> tuple[Value, Value] | None:
+    """(x, its mean) if the node is the square of their difference."""
+    a, b = (maker(r, v, ops.sub) for v in square.inputs)
+    if a is None or b is None or a.inputs != b.inputs:
+        return None
+    x, centre = a.inputs
+    mean = maker(r, centre, ops.reduce_mean)
+    if x is None or centre is None or mean is None or not _over_last(mean):
+        return None
+    return (x, centre) if mean.inputs[0] is x else None
 
 
 def _with_parameter(

@@ -17,6 +17,6 @@ def _rewrite(r: Rewriter) -> None:
 
 PASS = Pass(
     "fuse_patterns",
-    "recognise spelled-out activations and layer normalization",
+    "recognise spelled-out activations and normalizations",
     per_function(_rewrite, ops.add, ops.mul, ops.div, ops.clamp),
 )
