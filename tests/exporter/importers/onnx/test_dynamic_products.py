@@ -136,6 +136,50 @@ def test_convolutions(
     assert whole == (scale > 0)
 
 
+def _with_whole_bias(kind: int = TensorProto.INT32, scale: str = "s") -> onnx.ModelProto:
+    """A convolution as older versions of onnxruntime write it: the bias in whole multiples of the scales."""
+    arrays = {
+        "w": RNG.integers(-63, 64, (6, 3, 3, 3)).astype(np.int8),
+        "s": np.float32(0.01),
+        "other": np.float32(0.02),
+        "z": np.int8(2),
+        "b": RNG.standard_normal(6).astype(np.float32),
+        "shape": np.array([1, -1, 1, 1]),
+    }
+    tensors = [numpy_helper.from_array(np.asarray(a), n) for n, a in arrays.items()]
+    product = _product("y", "x", ["w", "s", "z"])
+    product[0].op_type = "ConvInteger"
+    product[1].input[0] = "y.biased"
+    nodes = [
+        ("Mul", ["x.scale", scale], "b.scale"),
+        ("Div", ["b", "b.scale"], "b.real"),
+        ("Floor", ["b.real"], "b.floor"),
+        ("Cast", ["b.floor"], "b.whole"),
+        ("Reshape", ["b.whole", "shape"], "b.wide"),
+    ]
+    before = [helper.make_node(op, i, [o]) for op, i, o in nodes]
+    before[3].attribute.append(helper.make_attribute("to", kind))
+    added = helper.make_node("Add", ["y.sum", "b.wide"], ["y.biased"])
+    model = _model([_quantize("x"), *before, product[0], added, *product[1:]], tensors, ["y"])
+    del model.graph.input[:]
+    shape = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3, 7, 8])
+    model.graph.input.append(shape)
+    return model
+
+
+def test_a_bias_in_whole_multiples_of_the_scales() -> None:
+    """The bias itself is added, less than one multiple more."""
+    x = RNG.standard_normal((2, 3, 7, 8)).astype(np.float32)
+    multiple = 0.01 * (x.max() - x.min()) / 255
+    program = check_native(_with_whole_bias(), {"x": x}, atol=1.001 * multiple, rtol=0)
+    assert [k for k in kinds(program) if k != "transpose"] == ["conv_dynamic"]
+
+
+def test_another_whole_bias_stays() -> None:
+    for model in (_with_whole_bias(scale="other"), _with_whole_bias(kind=TensorProto.INT64)):
+        assert with_dynamic_products(model) is model
+
+
 def test_scales_that_are_no_scales_of_columns_stay() -> None:
     tensors, names = _weights("a", np.int8, False)
     tensors[1] = numpy_helper.from_array(

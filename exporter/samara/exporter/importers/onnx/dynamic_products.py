@@ -128,8 +128,6 @@ _ARITY = {
     "Add": (2, 1),
     "Reshape": (2, 1),
 }
-
-
 # Operators beside a chain, which go with it if nothing else reads them.
 _SIDE = ("Mul", "Reshape", "DynamicQuantizeLinear", "Cast", "Floor", "Div")
 
@@ -151,15 +149,16 @@ def _chain(web: _Web, product: onnx.NodeProto) -> _Chain | None:
         return None
     if len(weights.dims) < 2 or len(product.output) != 1:
         return None
-    inside, sums, bias = [product], product.output[0], ""
+    inside, sums, bias, bias_scale = [product], product.output[0], "", ""
     added = web.only_reader(sums, "Add")
     if added is not None:
-        bias = _whole_bias(web, product, _other(added, sums) or "", quantize.output[1])
+        addend = _other(added, sums) or ""
+        bias, bias_scale = _whole_bias(web, product, addend, quantize.output[1])
         if not bias:
             return None
         inside, sums = [*inside, added], added.output[0]
     cast = web.only_reader(sums, "Cast")
-    if cast is None or not any(t.name == "to" and t.i == TensorProto.FLOAT for t in cast.attribute):
+    if cast is None or not _casts_to(cast, TensorProto.FLOAT):
         return None
     scaled = web.only_reader(cast.output[0], "Mul")
     factor = None if scaled is None else _other(scaled, cast.output[0])
@@ -168,7 +167,7 @@ def _chain(web: _Web, product: onnx.NodeProto) -> _Chain | None:
         return None
     scale = _other(scales, quantize.output[1])
     columns = [] if product.op_type == "ConvInteger" else [list(weights.dims[-1:])]
-    if scale is None or scale not in web.constants:
+    if scale is None or scale not in web.constants or (bias and bias_scale != scale):
         return None
     if list(web.constants[scale].dims) not in ([], [1], *columns):
         return None
@@ -198,24 +197,28 @@ def _bias(web: _Web, product: onnx.NodeProto, name: str) -> str:
     return name if _is_vector(web, name, dims[0]) else ""
 
 
-def _whole_bias(web: _Web, product: onnx.NodeProto, name: str, x_scale: str) -> str:
-    """The initializer whose quotients by the product of scales, rounded down, are added to a convolution's sums;
-    empty if it is another tensor.
+def _whole_bias(web: _Web, product: onnx.NodeProto, name: str, x_scale: str) -> tuple[str, str]:
+    """The initializer that is divided by x_scale times a scale, rounded down and added to a convolution's sums, and
+    this scale; both are empty if it is another tensor.
     """
-    if product.op_type != "ConvInteger":
-        return ""
+    none = "", ""
     cast = web.makers.get(_before_reshape(web, product, name))
-    if cast is None or not _is(cast, "Cast"):
-        return ""
+    if product.op_type != "ConvInteger" or cast is None or not _is(cast, "Cast"):
+        return none
     floor = web.makers.get(cast.input[0])
-    divide = None if floor is None or not _is(floor, "Floor") else web.makers.get(floor.input[0])
-    if divide is None or not _is(divide, "Div"):
-        return ""
-    scales = web.makers.get(divide.input[1])
-    if scales is None or not _is(scales, "Mul") or x_scale not in scales.input:
-        return ""
-    bias = divide.input[0]
-    return bias if _is_vector(web, bias, web.constants[product.input[1]].dims[0]) else ""
+    if floor is None or not _is(floor, "Floor") or not _casts_to(cast, TensorProto.INT32):
+        return none
+    divide = web.makers.get(floor.input[0])
+    scales = None if divide is None or not _is(divide, "Div") else web.makers.get(divide.input[1])
+    if divide is None or scales is None or not _is(scales, "Mul"):
+        return none
+    outputs = web.constants[product.input[1]].dims[0]
+    scale = _other(scales, x_scale)
+    return (divide.input[0], scale) if scale and _is_vector(web, divide.input[0], outputs) else none
+
+
+def _casts_to(cast: onnx.NodeProto, kind: int) -> bool:
+    return any(t.name == "to" and t.i == kind for t in cast.attribute)
 
 
 def _before_reshape(web: _Web, product: onnx.NodeProto, name: str) -> str:
