@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from tests.exporter.passes.programs import normal, program
 
 from samara.exporter.ir import Builder, Value
-from samara.exporter.passes import sample_inputs
+from samara.exporter.passes import _samples, sample_inputs
 from samara.exporter.passes._samples import symbols_of
 
 
@@ -71,3 +72,13 @@ def test_sizes_that_take_too_long_are_not_tried_upwards() -> None:
     feeds = sample_inputs(net, "main", 1e-5)
     assert feeds is not None
     assert feeds["x"].shape == (1, 64)  # too much as well, but the least
+
+
+def test_inputs_are_not_drawn_for_runs_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    p = program(lambda b: b.op("exp", b.input("x", "f32", ["n", 1000])))
+    drawn: list[str] = []
+    monkeypatch.setattr(_samples, "random_input", lambda v, sizes: drawn.append(v.name))
+    assert sample_inputs(p, "main", 1e-9, within=True) is None
+    assert drawn == []
+    assert sample_inputs(p, "main", 1e-9) is not None
+    assert drawn == ["x"]

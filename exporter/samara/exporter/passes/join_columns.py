@@ -8,17 +8,14 @@ per phase of a row has few rows.
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
 from samara.exporter import ops
+from samara.exporter.ir.panels import PANEL_CHANNELS
 from samara.exporter.ir.program import Array, Node, Value
 from samara.exporter.ir.rewriter import Rewriter
 from samara.exporter.passes._pass import Pass, is_fusable, per_function
 from samara.exporter.types import as_dim
-
-_LANES: Final = 16  # columns of a panel of weights
 
 
 def _rewrite(r: Rewriter) -> None:
@@ -61,7 +58,7 @@ def _fits(node: Node) -> bool:
     return (
         is_fusable(weights)
         and attrs["groups"] == 1
-        and kernel.shape[0] < _LANES
+        and kernel.shape[0] < PANEL_CHANNELS
         and 1 < kernel.shape[-2] == attrs["strides"][-1]
         and all(pad == as_dim(0) for pad in edges)
         and attrs["output_padding"][-1] == 0
