@@ -115,7 +115,7 @@ def _is_sorted(nodes: list[Node]) -> bool:
         if n.op.dim_attrs and not all(d.is_static for d in attr_dims(n.op, n.attrs)):
             return False
         for v in n.inputs:
-            if last.get(v, -1) >= i:  # type: ignore[arg-type]
+            if v is not None and last.get(v, -1) >= i:
                 return False
     return True
 

@@ -24,6 +24,7 @@ Activation = tuple[OpSpec, dict[str, Any]]
 
 _DEGREE: Final = 3
 _DEEPEST: Final = 8  # operations inside of a gate
+# Inside of the clamp of hard_swish, of the erf and of the tanh of gelu.
 _SIXTH: Final[Polynomial] = (0.5, 1 / 6)
 _ERF: Final[Polynomial] = (0.0, math.sqrt(0.5))
 _TANH: Final[Polynomial] = (0.0, math.sqrt(2 / math.pi), 0.0, math.sqrt(2 / math.pi) * 0.044715)
