@@ -58,7 +58,7 @@ def _arenas(program: Program, layouts: ConstantLayouts) -> list[int]:
     """The arena that the runtime plans for every entry, instruction set and number of threads."""
     data = to_bytes(program, layouts=layouts)
     found = []
-    with CountedModel(data) as model:
+    with CountedModel(data, trusted=True) as model:
         for isa in instruction_sets():
             for name in program.entries:
                 for threads in _THREADS:
