@@ -186,7 +186,8 @@ class _FunctionCheck:
                 f"'{v.name}' has {len(t.quant.scales)} scales along axis {t.quant.axis}, whose size"
                 f" is symbolic ({t.shape[t.quant.axis]})"
             )
-        self._dims(t.shape, f"the shape of '{v.name}'")
+        if not t.is_static:
+            self._dims(t.shape, f"the shape of '{v.name}'")
 
     def _use(self, v: Value) -> None:
         if v.constant is not None:
@@ -248,7 +249,8 @@ class _FunctionCheck:
         known = is_lawful(node)
         if not known:
             self._attrs(node)
-        self._dims(attr_dims(op, node.attrs), "an attribute")
+        if op.dim_attrs:
+            self._dims(attr_dims(op, node.attrs), "an attribute")
         # Born atoms of this node may occur in its own types.
         self.outputs_of[node.outputs[0].name] = node.outputs
         for v in node.outputs:

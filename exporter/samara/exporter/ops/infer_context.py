@@ -61,6 +61,7 @@ class InferContext:
         `scalars(i)` gives the value of the scalar input i as a dim if it is known (a constant, or a tensor that
         dims may read), else None.
         """
+        vars(self).update(attrs)
         self.op = op
         self.inputs = tuple(inputs)
         self.attrs = attrs
@@ -73,10 +74,7 @@ class InferContext:
         self._scalars = scalars
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return self.attrs[name]
-        except KeyError:
-            raise AttributeError(f"{self.op.name} has no attribute {name!r}") from None
+        raise AttributeError(f"{self.op.name} has no attribute {name!r}")
 
     @property
     def x(self) -> TensorType:

@@ -287,11 +287,13 @@ class Dim:
 
         ZeroDivisionError when a divisor becomes the constant 0.
         """
+        if self.value is not None or not mapping:
+            return self
         table = {
             (Sym(key) if isinstance(key, str) else key): as_dim(value)
             for key, value in mapping.items()
         }
-        return self._replaced(table, {}) if table and self.value is None else self
+        return self._replaced(table, {})
 
     def _replaced(self, table: dict[Atom, Dim], done: dict[Atom, Dim | None]) -> Dim:
         changed: dict[Atom, Dim] = {}

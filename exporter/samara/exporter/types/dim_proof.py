@@ -30,6 +30,8 @@ def compare(a: DimLike, b: DimLike, env: Bounds | None = None) -> Tri:
     a, b = as_dim(a), as_dim(b)
     if a is b:
         return Tri.YES
+    if a.value is not None and b.value is not None:
+        return Tri.YES if a.value == b.value else Tri.NO
     gap = a - b
     if gap.value is not None:
         return Tri.YES if gap.value == 0 else Tri.NO
