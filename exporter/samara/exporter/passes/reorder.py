@@ -11,8 +11,10 @@ import math
 from dataclasses import replace
 
 from samara.exporter import ops
-from samara.exporter.ir import to_bytes, verify
+from samara.exporter.ir import verify
 from samara.exporter.ir.constant_layout import ConstantLayouts
+from samara.exporter.ir.file_assemble import in_memory
+from samara.exporter.ir.file_write import rows_of
 from samara.exporter.ir.program import Function, Node, Program, Value
 from samara.exporter.passes._liveness import lives_of
 from samara.exporter.passes._order import lower_order
@@ -56,7 +58,7 @@ def _proposal(program: Program, f: Function, effects: set[str]) -> list[int] | N
 
 def _arenas(program: Program, layouts: ConstantLayouts) -> list[int]:
     """The arena that the runtime plans for every entry, instruction set and number of threads."""
-    data = to_bytes(program, layouts=layouts)
+    data = in_memory(*rows_of(program, layouts=layouts))
     found = []
     with CountedModel(data, trusted=True) as model:
         for isa in instruction_sets():
