@@ -122,9 +122,9 @@ class InferContext:
 
     def require_ge(self, a: DimLike, b: DimLike, message: str) -> None:
         """`a >= b`, in the same way."""
-        a, b = as_dim(a), as_dim(b)
         if provably_ge(a, b):
             return
+        a, b = as_dim(a), as_dim(b)
         if provably_ge(b, a + 1):
             raise self.error(f"{message} (got {a}, needs at least {b})")
         self._guard("le", b, a, message)
