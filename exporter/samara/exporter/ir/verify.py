@@ -11,10 +11,12 @@ import numpy as np
 from samara.exporter.ir.infer import (
     attr_dims,
     callees,
+    calls_as_noted,
     data_atoms,
     infer_node,
     is_lawful,
     locate,
+    note_calls,
     note_lawful,
     signature_of,
 )
@@ -246,7 +248,7 @@ class _FunctionCheck:
                 self._use(v)
             elif i < len(op.inputs) and not op.inputs[i].endswith(("?", "*")):
                 raise ModelFormatError(f"input {i} ({op.inputs[i]}) is absent")
-        known = is_lawful(node)
+        known = is_lawful(node) or calls_as_noted(node, self.signature)
         if not known:
             self._attrs(node)
         if op.dim_attrs:
@@ -261,6 +263,8 @@ class _FunctionCheck:
         if not known:
             self._infer(node)
             note_lawful(node)
+            if op.function_attrs:
+                note_calls(node, self.signature)
         for v in node.outputs:
             self._define(v)
         for v in node.outputs:

@@ -53,6 +53,10 @@ def _is_ascii(message: onnx.ValueInfoProto) -> bool:
     return message.SerializeToString().isascii()
 
 
+def _is_shape_of_texts(message: onnx.TensorShapeProto) -> bool:
+    return all(isinstance(d.dim_param, str) and isinstance(d.denotation, str) for d in message.dim)
+
+
 def _is_tensor_of_text_name(message: onnx.TensorProto) -> bool:
     return isinstance(message.name, str) and not message.external_data
 
@@ -69,6 +73,7 @@ def _is_number_of_text_name(message: onnx.AttributeProto) -> bool:
 # Quick looks: they show that all texts of most messages are UTF-8. False may mean anything.
 _QUICK: dict[type[Message], Callable[[Any], bool]] = {
     onnx.ValueInfoProto: _is_ascii,
+    onnx.TensorShapeProto: _is_shape_of_texts,
     onnx.TensorProto: _is_tensor_of_text_name,
     onnx.AttributeProto: _is_number_of_text_name,
 }
