@@ -48,20 +48,20 @@ def _check(message: Message, where: str) -> None:
                 )
 
 
-def _is_ascii(message: onnx.ValueInfoProto) -> bool:
+def _is_ascii(message: Message) -> bool:
     """Many messages lie in it. Its bytes are ASCII, which is UTF-8, unless a size is over 127."""
-    return message.SerializeToString().isascii()
+    return bool(message.SerializeToString().isascii())
 
 
-def _is_shape_of_texts(message: onnx.TensorShapeProto) -> bool:
+def _is_shape_of_texts(message: Message) -> bool:
     return all(isinstance(d.dim_param, str) and isinstance(d.denotation, str) for d in message.dim)
 
 
-def _is_tensor_of_text_name(message: onnx.TensorProto) -> bool:
+def _is_tensor_of_text_name(message: Message) -> bool:
     return isinstance(message.name, str) and not message.external_data
 
 
-def _is_number_of_text_name(message: onnx.AttributeProto) -> bool:
+def _is_number_of_text_name(message: Message) -> bool:
     return (
         message.type in _NUMBERS
         and isinstance(message.name, str)
