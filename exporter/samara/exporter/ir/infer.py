@@ -142,13 +142,15 @@ def substitute_attrs(
     return {**attrs, **changed} if changed else attrs
 
 
-def attr_dims(op: OpSpec, attrs: Mapping[str, Any]) -> Iterable[Dim]:
+def attr_dims(op: OpSpec, attrs: Mapping[str, Any]) -> list[Dim]:
     """Every dim among the attributes."""
+    found: list[Dim] = []
     for attr in op.dim_attrs:
         if attr.type == "dim":
-            yield attrs[attr.name]
+            found.append(attrs[attr.name])
         else:
-            yield from attrs[attr.name]
+            found += attrs[attr.name]
+    return found
 
 
 def data_atoms(dims: Iterable[Dim]) -> set[Read | Born]:
