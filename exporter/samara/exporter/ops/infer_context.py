@@ -61,7 +61,7 @@ class InferContext:
         `scalars(i)` gives the value of the scalar input i as a dim if it is known (a constant, or a tensor that
         dims may read), else None.
         """
-        vars(self).update(attrs)
+        vars(self).update(attrs)  # rules read them more often than __getattr__ is quick
         self.op = op
         self.inputs = tuple(inputs)
         self.attrs = attrs
@@ -74,7 +74,10 @@ class InferContext:
         self._scalars = scalars
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{self.op.name} has no attribute {name!r}")
+        try:
+            return self.attrs[name]
+        except KeyError:
+            raise AttributeError(f"{self.op.name} has no attribute {name!r}") from None
 
     @property
     def x(self) -> TensorType:
