@@ -112,9 +112,14 @@ def session_rows(handle: Any) -> tuple[MemoryRow, ...]:
 
 
 class CountedModel:
-    """A model opened with a counting allocator. Its sessions are made, counted and destroyed."""
+    """A model opened with a counting allocator. Its sessions are made, counted and destroyed.
 
-    def __init__(self, source: str | os.PathLike[str] | bytes | memoryview) -> None:
+    trusted: this process has just made the bytes of `source`, so their checksums are not compared.
+    """
+
+    def __init__(
+        self, source: str | os.PathLike[str] | bytes | memoryview, *, trusted: bool = False
+    ) -> None:
         self._model: Any = NULL
         self._lib = lib = library()
         self._meter = ffi.new("samara_meter *")
@@ -122,6 +127,9 @@ class CountedModel:
         options = ffi.new("samara_model_options *")
         options.struct_size = ffi.sizeof("samara_model_options")
         options.allocator = ffi.addressof(self._meter, "allocator")
+        if trusted:
+            options.trust_checksum = True
+            options.verify = lib.SAMARA_VERIFY_NEVER
         out, error = ffi.new("samara_model **"), new_error()
         if isinstance(source, (bytes, memoryview)):
             self._data = ffi.from_buffer(source)  # must live as long as the model

@@ -11,6 +11,7 @@ import pytest
 from samara.exporter.ir import ProgramBuilder, schema
 from samara.exporter.ir.file_assemble import assemble, in_memory, sums
 from samara.exporter.ir.file_write import rows_of
+from samara.exporter.ir.fnv import fnv1a
 from samara.pybridge.checksum import checksum
 
 MEBI = 1 << 20
@@ -31,6 +32,12 @@ def test_a_file_in_memory_is_the_file_and_aligned_for_tensors() -> None:
     f = program.function("main")
     f.finish([f.op("add", f.input("x", "f32", [5]), np.arange(5, dtype=np.float32))], ["y"])
     row, segments = rows_of(program.finish(["main"]))
-    whole = in_memory(row, segments)
-    assert bytes(whole) == b"".join(assemble(row, segments))
-    assert np.frombuffer(whole, np.uint8).ctypes.data % schema.TENSOR_ALIGNMENT == 0
+    placed = in_memory(row, segments)
+    whole = bytes(placed)
+    assert whole == b"".join(assemble(row, segments, hashed=False))
+    file = b"".join(assemble(row, segments))
+    assert (file[:16], file[24:]) == (whole[:16], whole[24:])
+    assert int.from_bytes(file[16:24], "little") == fnv1a(
+        file[24 : int.from_bytes(file[8:16], "little")]
+    )
+    assert np.frombuffer(placed, np.uint8).ctypes.data % schema.TENSOR_ALIGNMENT == 0

@@ -29,7 +29,8 @@ from samara.exporter.ir import (
     schema_text,
     to_bytes,
 )
-from samara.exporter.ir.file_write import default_of
+from samara.exporter.ir.file_assemble import in_memory
+from samara.exporter.ir.file_write import default_of, rows_of
 from samara.exporter.ir.fnv import fnv1a
 from samara.exporter.ops import get_op
 from samara.exporter.types import DType, ModelFormatError, Quant, ShapeError, TensorType
@@ -306,5 +307,5 @@ def test_the_runtime_is_asked_before_anything_is_written(tmp_path: Path) -> None
 
     contract = Memory("main", ("scalar",), 1, (0, 7, 0), 64, *range(10))
     save_program(made, tmp_path / "m.samara", measure=measure)
-    assert seen == [to_bytes(made)]
+    assert seen == [bytes(in_memory(*rows_of(made)))]
     assert read_file(tmp_path / "m.samara").memory == (contract,)

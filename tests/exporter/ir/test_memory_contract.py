@@ -15,6 +15,7 @@ from samara.exporter.ir.memory_contract import memory_rows, read_memory
 from samara.exporter.ir.program import Program
 from samara.exporter.types import ModelFormatError
 from samara.pybridge import Session
+from samara.pybridge.memory_use import CountedModel
 
 
 def _program() -> Program:
@@ -48,7 +49,10 @@ def test_the_file_keeps_it_and_runs(tmp_path: Path) -> None:
     path, seen = tmp_path / "m.samara", []
 
     def measure(file: memoryview) -> list[Memory]:
-        seen.append(Session(file).run({"x": np.zeros(4, np.float32)}))
+        with CountedModel(file, trusted=True) as model:
+            seen.append(model.session(function="main", threads=1).arena_bytes)
+        with pytest.raises(ModelFormatError, match="checksum"):
+            CountedModel(file)
         return [_memory(), _memory(threads=1, arena=2**40)]
 
     size = save_program(_program(), path, measure=measure)

@@ -20,6 +20,7 @@ from samara.exporter.ir import (
     verify,
     verify_function,
 )
+from samara.exporter.ir.infer import calls_as_noted, signature_of
 from samara.exporter.ops import Guard, get_op
 from samara.exporter.types import Born, Dim, ModelFormatError, Read, TensorType, sym
 
@@ -201,7 +202,9 @@ def test_one_function_alone() -> None:
 
 
 def test_calls_are_checked_against_the_functions_of_today() -> None:
-    """A node that was right in one program is not so in another whose function gives another type."""
+    """A node that was right in one program is not so in another whose function gives another type. Functions of
+    the same types are known.
+    """
     pb = ProgramBuilder()
     inner = pb.function("inner")
     a = inner.input("a", "f32", [3])
@@ -210,10 +213,14 @@ def test_calls_are_checked_against_the_functions_of_today() -> None:
     (y,) = b.op("call", b.input("x", "f32", [3]), body="inner")
     b.finish([y], ["y"])
     program = pb.finish(["main"])
+    assert not calls_as_noted(program.main.nodes[0], signature_of(program.functions))
     verify(program)
+    assert calls_as_noted(program.main.nodes[0], signature_of(program.functions))
     other = ProgramBuilder().function("inner")
     changed = other.finish(
         [other.op("reshape", other.input("a", "f32", [3]), shape=(1, 3))], ["out"]
     )
+    another = program.with_function(changed)
+    assert not calls_as_noted(program.main.nodes[0], signature_of(another.functions))
     with pytest.raises(ModelFormatError, match="call"):
-        verify(program.with_function(changed))
+        verify(another)

@@ -94,7 +94,8 @@ def _atoms(function: Function) -> set[Sym | Read | Born]:
             found.update(a for a in d.all_atoms() if isinstance(a, (Sym, Read, Born)))
 
     for v in function.values():
-        add(v.type.shape)
+        if not v.type.is_static:
+            add(v.type.shape)
     for n in function.nodes:
         for a in n.op.attrs:
             if a.type == "dim":

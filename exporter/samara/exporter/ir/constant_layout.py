@@ -87,8 +87,10 @@ def _bare(demands: set[Demand]) -> frozenset[Demand]:
 
 
 # Arrays with equal dtype, shape and contents are one constant. Contents are a digest, empty if no other array has
-# that dtype and shape.
-_Key = tuple[str, tuple[int, ...], bytes]
+# that dtype, shape and first elements.
+_Form = tuple[np.dtype[Any], tuple[int, ...], bytes]
+_Key = tuple[_Form, bytes]
+_FIRST = 16  # elements
 
 
 def _uses(program: Program) -> tuple[dict[int, _Key], dict[_Key, Array], dict[_Key, set[Demand]]]:
@@ -108,16 +110,21 @@ def _uses(program: Program) -> tuple[dict[int, _Key], dict[_Key, Array], dict[_K
                 note(v.constant, PLAIN)
     for variable in program.variables:
         note(variable.initial, PLAIN)
-    forms = Counter((array.dtype.name, array.shape) for array, _ in found.values())
+    forms = {identity: _form(array) for identity, (array, _) in found.items()}
+    counts = Counter(forms.values())
     keys: dict[int, _Key] = {}
     arrays: dict[_Key, Array] = {}
     demands: dict[_Key, set[Demand]] = {}
     for identity, (array, own) in found.items():
-        name, shape = array.dtype.name, array.shape
-        key = keys[identity] = (name, shape, _digest(array) if forms[name, shape] > 1 else b"")
+        form = forms[identity]
+        key = keys[identity] = (form, _digest(array) if counts[form] > 1 else b"")
         arrays.setdefault(key, array)
         demands.setdefault(key, set()).update(own)
     return keys, arrays, demands
+
+
+def _form(array: Array) -> _Form:
+    return array.dtype, array.shape, array.reshape(-1)[:_FIRST].tobytes()
 
 
 def _digest(array: Array) -> bytes:

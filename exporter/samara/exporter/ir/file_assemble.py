@@ -20,9 +20,13 @@ def encoder() -> flat.Encoder:
 
 
 def assemble(
-    row: Mapping[str, Any], segments: Sequence[Segment], by: flat.Encoder | None = None
+    row: Mapping[str, Any],
+    segments: Sequence[Segment],
+    by: flat.Encoder | None = None,
+    *,
+    hashed: bool = True,
 ) -> Iterator[bytes]:
-    """A file of these rows, unchecked, in pieces."""
+    """A file of these rows, unchecked, in pieces. hashed: with the hash of the program part; else it is 0."""
     payload = (by or encoder()).encode(row)
     program_bytes = _up(
         schema.HEADER_BYTES + len(payload) + schema.SEAL_BYTES, schema.TENSOR_ALIGNMENT
@@ -42,7 +46,8 @@ def assemble(
     head[8:16] = program_bytes.to_bytes(8, "little")
     head[24:32] = file_bytes.to_bytes(8, "little")
     head[-schema.SEAL_BYTES :] = head[: schema.SEAL_BYTES]
-    head[16:24] = fnv1a(memoryview(head)[24:]).to_bytes(8, "little")
+    if hashed:
+        head[16:24] = fnv1a(memoryview(head)[24:]).to_bytes(8, "little")
     yield bytes(head)
     at = program_bytes
     for place, segment in zip(places, segments, strict=True):
@@ -54,11 +59,12 @@ def assemble(
 def in_memory(
     row: Mapping[str, Any], segments: Sequence[Segment], by: flat.Encoder | None = None
 ) -> memoryview:
-    """A file of these rows that the runtime opens in place.
+    """A file of these rows that the runtime opens in place, for readers that trust it: without the hash of its program
+    part.
 
     It is aligned as a mapped file is, because the runtime ignores stored layouts that are not.
     """
-    parts = list(assemble(row, segments, by))
+    parts = list(assemble(row, segments, by, hashed=False))
     size = sum(map(len, parts))
     room = np.empty(size + schema.TENSOR_ALIGNMENT, np.uint8)
     start = -room.ctypes.data % schema.TENSOR_ALIGNMENT

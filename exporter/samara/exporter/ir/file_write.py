@@ -62,9 +62,9 @@ def save_program(
 
     The file appears as a whole: it is written beside `path` and renamed. padding: as for ConstantLayouts.
     runtime: the oldest one that must read the file; nodes are written in its terms.
-    Two parts come from the runtime, which needs a file to answer. prepack: called with the file's bytes without
-    these parts; returns layouts to store, so that sessions need not derive them. measure: called with the bytes
-    including the layouts; returns the memory contract.
+    Two parts come from the runtime, which needs a file to answer. prepack: called with the file's bytes
+    (`in_memory`) without these parts; returns layouts to store, so that sessions need not derive them. measure:
+    called with the bytes including the layouts; returns the memory contract.
     """
     verify(program)
     row, segments = rows_of(program, golden=golden, padding=padding, runtime=runtime)
@@ -120,11 +120,10 @@ def to_bytes(
     *,
     golden: Sequence[Golden] | Golden | None = None,
     padding: float | None = math.inf,
-    layouts: ConstantLayouts | None = None,
 ) -> bytes:
-    """The file as bytes. layouts: those of another program with the same constants, uses and padding."""
+    """The file as bytes."""
     verify(program)
-    row, segments = rows_of(program, golden=golden, padding=padding, layouts=layouts)
+    row, segments = rows_of(program, golden=golden, padding=padding)
     return b"".join(assemble(row, segments))
 
 
@@ -136,7 +135,9 @@ def rows_of(
     runtime: tuple[int, ...] | None = None,
     layouts: ConstantLayouts | None = None,
 ) -> tuple[dict[str, Any], list[Segment]]:
-    """The row of the table Model, and the segments of data. layouts: as for `to_bytes`."""
+    """The row of the table Model, and the segments of data. layouts: those of another program with the same
+    constants, uses and padding.
+    """
     goldens = [golden] if isinstance(golden, Golden) else list(golden or ())
     layouts = ConstantLayouts(program, padding) if layouts is None else layouts
     writer = _Writer(program, layouts, runtime)

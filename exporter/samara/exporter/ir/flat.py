@@ -16,16 +16,18 @@ from samara.exporter.types import ModelFormatError
 
 Row = Mapping[str, Any]
 
-_NUMPY: Final[Mapping[Kind, np.dtype[Any]]] = {
-    Kind.VEC_U8: np.dtype("u1"),
-    Kind.VEC_BOOL: np.dtype("u1"),
-    Kind.VEC_U16: np.dtype("<u2"),
-    Kind.VEC_U32: np.dtype("<u4"),
-    Kind.VEC_I32: np.dtype("<i4"),
-    Kind.VEC_I64: np.dtype("<i8"),
-    Kind.VEC_U64: np.dtype("<u8"),
-    Kind.VEC_F32: np.dtype("<f4"),
+# Vectors of numbers: the format of an element, which struct and NumPy read in the same way.
+_ELEMENTS: Final = {
+    Kind.VEC_U8: "<B",
+    Kind.VEC_BOOL: "<B",
+    Kind.VEC_U16: "<H",
+    Kind.VEC_U32: "<I",
+    Kind.VEC_I32: "<i",
+    Kind.VEC_I64: "<q",
+    Kind.VEC_U64: "<Q",
+    Kind.VEC_F32: "<f",
 }
+_NUMPY: Final = {kind: np.dtype(form) for kind, form in _ELEMENTS.items()}
 _STRUCT: Final = {
     Kind.U8: "<B",
     Kind.I8: "<b",
@@ -43,6 +45,9 @@ _STRUCT: Final = {
 # exception up to 64 KB: they are the zero points of channels, beside as many scales, which are written each time.
 _MOST_SHARED: Final = 256
 _MOST_ZEROS: Final = 1 << 16
+
+# Lists of at most this many numbers are packed without an array, which costs more than their numbers.
+_FEW: Final = 32
 
 
 def encode(schema: Schema, table: str, row: Row, identifier: bytes | None = None) -> bytes:
@@ -97,7 +102,6 @@ class _Writer:
         self._vectors: dict[tuple[int, bytes], int] = {}
         self._strings: dict[str, int] = {}
         self._vtables: dict[bytes, int] = {}
-        self._plans: dict[str, _Plan] = {}
 
     def state(self) -> tuple[int, int, dict[bytes, int]]:
         """For `restore`: what has been written up to now."""
@@ -119,14 +123,11 @@ class _Writer:
     def table(self, table: TableDef, row: Row) -> int:
         """Write a row; returns its offset."""
         scalars, offsets, types = fields = self.fields(table, row)
-        # Reals by their bytes, because 0.0 equals -0.0.
-        packed = tuple(
-            [
-                (slot, struct.pack("<" + form, value) if form in "fd" else value)
-                for slot, form, value in scalars
-            ]
-        )
-        key = (table.name, packed, tuple(offsets), tuple(types))
+        numbers: Any = tuple(scalars)
+        if _plan_of(table).has_reals:
+            # By their bytes, because 0.0 equals -0.0.
+            numbers = tuple([(slot, struct.pack("<" + form, n)) for slot, form, n in scalars])
+        key = (table.name, numbers, tuple(offsets), tuple(types))
         found = self._tables.get(key)
         if found is None:
             found = self._tables[key] = self.object(fields)
@@ -138,15 +139,13 @@ class _Writer:
         """Write what the row refers to. written: values of fields by name, and their offsets; those that the row
         has too are not written again, and new ones are noted.
         """
-        plan = self._plans.get(table.name)
-        if plan is None:
-            plan = self._plans[table.name] = _plan_of(table)
+        plan = _plan_of(table)
         if not plan.names.issuperset(row):
             raise KeyError(f"{table.name} has no field {sorted(set(row) - plan.names)[0]!r}")
         scalars: list[tuple[int, str, Any]] = []
         offsets: list[tuple[int, int]] = []
         types: list[tuple[int, int]] = []
-        for field, name, slot, form in plan.fields:
+        for field, name, slot, form, elements in plan.fields:
             value = row.get(name)
             if value is None:
                 if field.required:
@@ -159,10 +158,11 @@ class _Writer:
                 union = self.schema.unions[field.child]
                 offsets.append((slot, self.table(union.members[code], inner)))
                 types.append((slot - 1, code - union.base))
-            elif field.required or field.kind in (Kind.STRING, Kind.TABLE) or len(value):
+            elif len(value) or field.required or field.kind in (Kind.STRING, Kind.TABLE):
                 known = None if written is None else written.get(name)
                 if known is None or known[0] is not value:
-                    known = value, self._child(field, value)
+                    made = self._numbers(elements, value) if elements else self._child(field, value)
+                    known = value, made
                     if written is not None:
                         written[name] = known
                 offsets.append((slot, known[1]))
@@ -216,7 +216,7 @@ class _Writer:
         return found
 
     def _child(self, field: FieldDef, value: Any) -> int:
-        """Write a string, a table or a vector; returns its offset."""
+        """Write a string, a table, or a vector of no numbers; returns its offset."""
         kind = field.kind
         if kind is Kind.STRING:
             return self._string(value)
@@ -226,8 +226,6 @@ class _Writer:
             definition = self.schema.structs[field.child]
             data = np.array(list(value), struct_numpy(definition)).tobytes()
             return self._put(data, len(value), 8)
-        if kind in _NUMPY:
-            return self._numbers(_vector(field, value))
         if kind is Kind.VEC_STRING:
             made = [self._string(text) for text in value]
         else:
@@ -238,33 +236,39 @@ class _Writer:
         places = [first - 4 * i - to for i, to in enumerate(made)]
         return self._put(struct.pack(f"<{count}I", *places), count, 4)
 
-    def _numbers(self, array: Any) -> int:
-        data, align = array.tobytes(), max(4, array.itemsize)
-        most = _MOST_SHARED if array.any() else _MOST_ZEROS
-        if len(data) > most:
-            return self._put(data, array.size, align)
-        key = (array.itemsize, data)
+    def _numbers(self, elements: str, value: Sequence[Any]) -> int:
+        """Write a vector of numbers of the format `elements`; returns its offset."""
+        data, size = _packed(elements, value), struct.calcsize(elements)
+        count, align = len(data) // size, max(4, size)
+        if len(data) > _MOST_SHARED and (len(data) > _MOST_ZEROS or data.count(0) < len(data)):
+            return self._put(data, count, align)
+        key = (size, data)
         found = self._vectors.get(key)
         if found is None:
-            found = self._vectors[key] = self._put(data, array.size, align)
+            found = self._vectors[key] = self._put(data, count, align)
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The fields of a table: (field, name, slot, format of a scalar or ""), and their names."""
+    """The fields of a table, as (field, name, slot, format of a scalar or "", format of a vector's numbers or ""),
+    and their names.
+    """
 
-    fields: tuple[tuple[FieldDef, str, int, str], ...]
+    fields: tuple[tuple[FieldDef, str, int, str, str], ...]
     names: frozenset[str]
+    has_reals: bool
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def _plan_of(table: TableDef) -> _Plan:
     ids = table.ids()
+    forms = [_STRUCT[f.kind][1] if f.kind.is_scalar else "" for f in table.fields]
     fields = (
-        (f, f.name, ids[f.name], _STRUCT[f.kind][1] if f.kind.is_scalar else "")
-        for f in table.fields
+        (f, f.name, ids[f.name], form, _ELEMENTS.get(f.kind, ""))
+        for f, form in zip(table.fields, forms, strict=True)
     )
-    return _Plan(tuple(fields), frozenset(ids))
+    return _Plan(tuple(fields), frozenset(ids), "f" in forms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,10 +323,10 @@ def _layout_of(
     return _Layout(bytes_of, vtable, tuple(large), tuple(small), held, whole)
 
 
-def _vector(field: FieldDef, value: Sequence[Any]) -> Any:
-    dtype: np.dtype[Any] = _NUMPY[field.kind]
-    array = np.asarray(value, dtype)
-    return array if array.size else np.empty(0, dtype)
+def _packed(form: str, numbers: Sequence[Any]) -> bytes:
+    if isinstance(numbers, list) and len(numbers) <= _FEW:
+        return struct.pack(f"<{len(numbers)}{form[1]}", *numbers)
+    return np.asarray(numbers, form).tobytes()
 
 
 # -- reading ---------------------------------------------------------------------------------------

@@ -96,9 +96,12 @@ class FieldDef:
     doc: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TableDef:
-    """A table; a field's id is its position, where a union counts twice (its type comes first)."""
+    """A table; a field's id is its position, where a union counts twice (its type comes first).
+
+    Identity is the object, so that writers keep what they derive of a table.
+    """
 
     name: str
     fields: tuple[FieldDef, ...]

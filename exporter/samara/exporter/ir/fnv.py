@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Final
 
 import numpy as np
@@ -25,7 +26,7 @@ def fnv1a(data: bytes | bytearray | memoryview) -> int:
     size = len(data)
     padded = np.zeros(-(-size // _LANES) * _LANES, np.uint8)
     padded[:size] = np.frombuffer(data, np.uint8)
-    powers = _powers(min(_BLOCK, padded.size))
+    powers = _powers()
     value = OFFSET
     for start in range(0, padded.size, _BLOCK):
         block = padded[start : start + _BLOCK]
@@ -36,9 +37,10 @@ def fnv1a(data: bytes | bytearray | memoryview) -> int:
     return value * pow(PRIME, size - padded.size, _MODULUS) % _MODULUS
 
 
-def _powers(count: int) -> Array:
-    """PRIME^count … PRIME^1, modulo 2^64."""
-    return np.multiply.accumulate(np.full(count, PRIME, np.uint64))[::-1]
+@functools.cache
+def _powers() -> Array:
+    """PRIME^_BLOCK … PRIME^1, modulo 2^64."""
+    return np.multiply.accumulate(np.full(_BLOCK, PRIME, np.uint64))[::-1]
 
 
 def _differences(data: Array, low: int) -> Array:

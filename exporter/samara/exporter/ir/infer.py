@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -88,11 +89,26 @@ def callees(node: Node) -> list[str]:
 def note_lawful(node: Node) -> Node:
     """Note that the rule of the node's operator gave it these outputs; returns the node.
 
-    The rules of nodes that call functions depend on these functions, so that nothing is noted about them.
+    The rules of nodes that call functions depend on these functions, so that `note_calls` notes them.
     """
     if not node.op.function_attrs:
         object.__setattr__(node, "known", Known.LAWFUL)
     return node
+
+
+# The signatures of the functions that a node calls, for which its rule gave it its outputs.
+_calls: WeakKeyDictionary[Node, list[tuple[Types, Types]]] = WeakKeyDictionary()
+
+
+def note_calls(node: Node, signature: Signature) -> None:
+    """Note that the rule gave the node these outputs while the functions that it calls had these signatures."""
+    _calls[node] = [signature(name) for name in callees(node)]
+
+
+def calls_as_noted(node: Node, signature: Signature) -> bool:
+    """Whether `note_calls` was called for this node, and the functions that it calls have the same signatures."""
+    noted = _calls.get(node)
+    return noted is not None and noted == [signature(name) for name in callees(node)]
 
 
 def is_lawful(node: Node) -> bool:
@@ -126,13 +142,15 @@ def substitute_attrs(
     return {**attrs, **changed} if changed else attrs
 
 
-def attr_dims(op: OpSpec, attrs: Mapping[str, Any]) -> Iterable[Dim]:
+def attr_dims(op: OpSpec, attrs: Mapping[str, Any]) -> list[Dim]:
     """Every dim among the attributes."""
+    found: list[Dim] = []
     for attr in op.dim_attrs:
         if attr.type == "dim":
-            yield attrs[attr.name]
+            found.append(attrs[attr.name])
         else:
-            yield from attrs[attr.name]
+            found += attrs[attr.name]
+    return found
 
 
 def data_atoms(dims: Iterable[Dim]) -> set[Read | Born]:

@@ -139,15 +139,21 @@ def _pack(w: Array, layout: Layout, groups: int) -> Packed:
     panels = -(-channels // PANEL_CHANNELS)
     held = stored_rows(layout, rows, w.itemsize)
     stride = panel_stride(held, w.itemsize)
-    padded = np.zeros((blocks, panels * PANEL_CHANNELS, held), w.dtype)
-    padded[:, :channels, :rows] = w.reshape(blocks, channels, rows)
+    whole = blocks, panels * PANEL_CHANNELS, held
+    padded = w.reshape(blocks, channels, rows)
+    if padded.shape != whole:
+        padded = np.zeros(whole, w.dtype)
+        padded[:, :channels, :rows] = w.reshape(blocks, channels, rows)
     together = _together(layout, w.itemsize)
     ordered = padded.reshape(blocks, panels, PANEL_CHANNELS, held // together, together).transpose(
         0, 1, 3, 2, 4
     )
+    used = held * PANEL_CHANNELS * w.itemsize
+    if used == stride:
+        return Packed(layout, groups, stride, ordered.tobytes())
     out = np.zeros((blocks * panels, stride), np.uint8)
     flat = np.ascontiguousarray(ordered).reshape(blocks * panels, held * PANEL_CHANNELS)
-    out[:, : flat.shape[1] * w.itemsize] = flat.view(np.uint8)
+    out[:, :used] = flat.view(np.uint8)
     return Packed(layout, groups, stride, out.tobytes())
 
 

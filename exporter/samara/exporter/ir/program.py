@@ -288,10 +288,7 @@ def constant(
     name: str, array: Any, dtype: DType | None = None, quant: Quant | None = None
 ) -> Value:
     """A constant Value from an array (copied if necessary, read-only afterwards); `quant` with dtype QS8."""
-    data = np.ascontiguousarray(array)
-    if data.ndim != np.ndim(array):
-        data = data.reshape(np.shape(array))
-    data = data.view()
+    data = np.asarray(array, order="C").view()
     data.flags.writeable = False
     kind = DType.from_numpy(data.dtype) if dtype is None else dtype
-    return Value(name, TensorType(kind, tuple(as_dim(n) for n in data.shape), quant), data)
+    return Value(name, TensorType(kind, tuple(map(as_dim, data.shape)), quant), data)

@@ -11,10 +11,12 @@ import numpy as np
 from samara.exporter.ir.infer import (
     attr_dims,
     callees,
+    calls_as_noted,
     data_atoms,
     infer_node,
     is_lawful,
     locate,
+    note_calls,
     note_lawful,
     signature_of,
 )
@@ -186,7 +188,8 @@ class _FunctionCheck:
                 f"'{v.name}' has {len(t.quant.scales)} scales along axis {t.quant.axis}, whose size"
                 f" is symbolic ({t.shape[t.quant.axis]})"
             )
-        self._dims(t.shape, f"the shape of '{v.name}'")
+        if not t.is_static:
+            self._dims(t.shape, f"the shape of '{v.name}'")
 
     def _use(self, v: Value) -> None:
         if v.constant is not None:
@@ -245,10 +248,11 @@ class _FunctionCheck:
                 self._use(v)
             elif i < len(op.inputs) and not op.inputs[i].endswith(("?", "*")):
                 raise ModelFormatError(f"input {i} ({op.inputs[i]}) is absent")
-        known = is_lawful(node)
+        known = is_lawful(node) or calls_as_noted(node, self.signature)
         if not known:
             self._attrs(node)
-        self._dims(attr_dims(op, node.attrs), "an attribute")
+        if op.dim_attrs:
+            self._dims(attr_dims(op, node.attrs), "an attribute")
         # Born atoms of this node may occur in its own types.
         self.outputs_of[node.outputs[0].name] = node.outputs
         for v in node.outputs:
@@ -259,6 +263,8 @@ class _FunctionCheck:
         if not known:
             self._infer(node)
             note_lawful(node)
+            if op.function_attrs:
+                note_calls(node, self.signature)
         for v in node.outputs:
             self._define(v)
         for v in node.outputs:

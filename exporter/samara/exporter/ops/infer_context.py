@@ -61,6 +61,7 @@ class InferContext:
         `scalars(i)` gives the value of the scalar input i as a dim if it is known (a constant, or a tensor that
         dims may read), else None.
         """
+        vars(self).update(attrs)  # rules read them more often than __getattr__ is quick
         self.op = op
         self.inputs = tuple(inputs)
         self.attrs = attrs
@@ -124,9 +125,9 @@ class InferContext:
 
     def require_ge(self, a: DimLike, b: DimLike, message: str) -> None:
         """`a >= b`, in the same way."""
-        a, b = as_dim(a), as_dim(b)
         if provably_ge(a, b):
             return
+        a, b = as_dim(a), as_dim(b)
         if provably_ge(b, a + 1):
             raise self.error(f"{message} (got {a}, needs at least {b})")
         self._guard("le", b, a, message)

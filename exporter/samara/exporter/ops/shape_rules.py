@@ -160,6 +160,8 @@ def join(ctx: InferContext, a: Dim, b: Dim, what: str) -> Dim:
 
 def broadcast(ctx: InferContext, *shapes: Sequence[Dim]) -> Shape:
     """numpy's broadcasting of these shapes."""
+    if shapes and all(shape == shapes[0] for shape in shapes):
+        return tuple(shapes[0])
     rank = max((len(s) for s in shapes), default=0)
     out: list[Dim] = []
     for axis in range(rank):

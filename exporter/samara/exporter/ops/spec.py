@@ -321,28 +321,13 @@ def _concrete(attr: Attr, value: Any) -> Any:
 
 def _normalise(op: str, attr: Attr, value: Any) -> Any:
     kind = attr.type
-    if kind == "int":
-        return operator.index(value)
-    if kind == "bool":
-        return bool(value)
-    if kind == "f32":
-        return float(np.float32(value))
+    plain = _PLAIN.get(kind)
+    if plain is not None:
+        return plain(value)
     if kind == "enum":
         if value not in attr.choices:
             raise TypeError(f"{op}: {attr.name} must be one of {list(attr.choices)}, got {value!r}")
         return value
-    if kind == "dtype":
-        return value if isinstance(value, DType) else DType.parse(value)
-    if kind == "ints":
-        return tuple(operator.index(v) for v in value)
-    if kind == "floats":
-        return tuple(np.asarray(value, np.float32).tolist())
-    if kind == "dim":
-        return as_dim(value)
-    if kind == "dims":
-        return tuple(as_dim(v) for v in value)
-    if kind == "named":
-        return named_values(value)
     if kind == "function" and callable(value):
         return value  # a Body, which the reference calls
     if not isinstance(value, str):
@@ -390,6 +375,19 @@ def _named_value(name: str, value: Any) -> NamedValue:
         )
     return numbers[0] if len(numbers) == 1 else numbers
 
+
+# Types of attributes whose values need no more than a conversion.
+_PLAIN: Mapping[str, Callable[[Any], Any]] = {
+    "int": operator.index,
+    "bool": bool,
+    "f32": lambda value: float(np.float32(value)),
+    "dtype": lambda value: value if isinstance(value, DType) else DType.parse(value),
+    "ints": lambda value: tuple(map(operator.index, value)),
+    "floats": lambda value: tuple(np.asarray(value, np.float32).tolist()),
+    "dim": as_dim,
+    "dims": lambda value: tuple(map(as_dim, value)),
+    "named": named_values,
+}
 
 _TABLE: dict[str, OpSpec] = {}
 _frozen = False

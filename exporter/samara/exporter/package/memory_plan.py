@@ -63,7 +63,8 @@ def measure(
     refused: Callable[[str, SamaraError], None] | None = None,
 ) -> tuple[Memory, ...]:
     """The memory of the functions that users call, per instruction set (all that this machine has) and number
-    of threads; equal numbers of several instruction sets share a row. `source` is the file, or its bytes.
+    of threads; equal numbers of several instruction sets share a row. `source` is the file, or the bytes of one that
+    this process has just made.
 
     Growing functions, and those whose inputs have no bounds, have no rows. `refused` is called for functions
     for which this machine cannot make sessions, for example because of missing custom operators.
@@ -87,7 +88,7 @@ def _of_function(
     source: Path | memoryview, name: str, threads: Sequence[int], isa: str
 ) -> Iterator[Memory]:
     """Rows without their instruction set, for a model without derived layouts."""
-    with CountedModel(source) as model:
+    with CountedModel(source, trusted=isinstance(source, memoryview)) as model:
         if model.is_growing(name):
             return
         for count in threads:

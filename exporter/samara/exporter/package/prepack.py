@@ -14,13 +14,14 @@ from samara.pybridge.memory_use import CountedModel, DerivedLayout, instruction_
 def derived_layouts(
     program: Program, source: Path | memoryview, isas: Sequence[str]
 ) -> tuple[DerivedLayout, ...]:
-    """The layouts that sessions of the file's entries derive on these instruction sets, each once.
+    """The layouts that sessions of the file's entries derive on these instruction sets, each once. `source` is the
+    file, or the bytes of one that this process has just made.
 
     Entries with inputs of unknown sizes derive nothing before a run, so they add nothing. UnsupportedError
     for an instruction set that this machine does not have.
     """
     check_sets(isas)
-    with CountedModel(source) as model:
+    with CountedModel(source, trusted=isinstance(source, memoryview)) as model:
         for isa in isas:
             for name in program.entries:
                 if not model.is_growing(name):

@@ -70,7 +70,7 @@ def scalar_of(value: Value | None) -> float | None:
         return None
     data = value.constant.reshape(-1)
     first = data[0]
-    if data.size > 1 and not np.array_equal(data, np.full_like(data, first)):
+    if data.size > 1 and (data[-1] != first or not np.all(data == first)):
         return None
     return float(first)
 

@@ -20,10 +20,10 @@ def _rewrite(r: Rewriter) -> None:
             continue
         key = (
             node.op.name,
-            tuple(_operand(v) for v in node.inputs),
-            tuple(sorted(node.attrs.items(), key=lambda item: item[0])),
+            tuple([_operand(v) for v in node.inputs]),
+            tuple([node.attrs[a.name] for a in node.op.attrs]),
             len(node.outputs),
-            tuple(v.type.quant for v in node.outputs),
+            tuple([v.type.quant for v in node.outputs]),
         )
         first = seen.get(key)
         if first is None or (first := r.current(first)) is None:
@@ -39,7 +39,8 @@ def _rewrite(r: Rewriter) -> None:
 def _operand(value: Value | None) -> Hashable:
     if value is None or value.constant is None or value.constant.nbytes > _COMPARED_BYTES:
         return None if value is None else id(value)
-    return (str(value.type), value.type.quant, value.constant.tobytes())
+    t, data = value.type, value.constant
+    return (t.dtype, data.shape, t.quant, data.tobytes())
 
 
 PASS = Pass("deduplicate", "compute equal subexpressions once", per_function(_rewrite))

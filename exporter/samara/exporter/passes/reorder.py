@@ -11,13 +11,16 @@ import math
 from dataclasses import replace
 
 from samara.exporter import ops
-from samara.exporter.ir import to_bytes, verify
+from samara.exporter.ir import verify
 from samara.exporter.ir.constant_layout import ConstantLayouts
+from samara.exporter.ir.file_assemble import in_memory
+from samara.exporter.ir.file_write import rows_of
+from samara.exporter.ir.infer import attr_dims, data_atoms
 from samara.exporter.ir.program import Function, Node, Program, Value
 from samara.exporter.passes._liveness import lives_of
 from samara.exporter.passes._order import lower_order
 from samara.exporter.passes._pass import Pass
-from samara.exporter.types import Atom, Born, Dim, Read, SamaraError
+from samara.exporter.types import Born, Read, SamaraError
 from samara.pybridge.memory_use import CountedModel, instruction_sets
 
 _THREADS = (1, 2, 4)
@@ -56,9 +59,9 @@ def _proposal(program: Program, f: Function, effects: set[str]) -> list[int] | N
 
 def _arenas(program: Program, layouts: ConstantLayouts) -> list[int]:
     """The arena that the runtime plans for every entry, instruction set and number of threads."""
-    data = to_bytes(program, layouts=layouts)
+    data = in_memory(*rows_of(program, layouts=layouts))
     found = []
-    with CountedModel(data) as model:
+    with CountedModel(data, trusted=True) as model:
         for isa in instruction_sets():
             for name in program.entries:
                 for threads in _THREADS:
@@ -110,24 +113,18 @@ def _fences(f: Function) -> set[int]:
     """Nodes that are the first to need a dim that is known only after a node has run; a new stage begins there
     at the latest.
     """
-    known: set[Atom] = set()
+    known: set[Read | Born] = set()
     found = set()
     for i, n in enumerate(f.nodes):
-        own = {a for v in n.outputs for d in v.type.shape for a in _late(d)}
-        attrs = [n.attrs[a.name] for a in n.op.attrs if a.type == "dim"]
-        for a in n.op.attrs:
-            if a.type == "dims":
-                attrs += n.attrs[a.name]
-        used = {a for d in attrs for a in _late(d)}
-        used |= {a for v in n.inputs if v is not None for d in v.type.shape for a in _late(d)}
-        if not used | own <= known:
+        dims = attr_dims(n.op, n.attrs)
+        for v in (*n.inputs, *n.outputs):
+            if v is not None and not v.type.is_static:
+                dims += v.type.shape
+        late = data_atoms(dims)
+        if not late <= known:
             found.add(i)
-        known |= used | own
+        known |= late
     return found
-
-
-def _late(d: Dim) -> set[Atom]:
-    return {a for a in d.all_atoms() if isinstance(a, (Read, Born))}
 
 
 PASS = Pass("reorder", "order nodes so that the arena is smaller, where one is", _run)

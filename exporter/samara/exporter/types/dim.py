@@ -97,9 +97,9 @@ class Dim:
     # -- arithmetic ------------------------------------------------------------------------------
 
     def __add__(self, other: DimLike) -> Dim:
+        if self.value is not None and (n := value_of(other)) is not None:
+            return Dim.const(self.value + n)
         b = as_dim(other)
-        if self.value is not None and b.value is not None:
-            return Dim.const(self.value + b.value)
         if b.value == 0:
             return self
         terms = dict(self.raw)
@@ -112,9 +112,9 @@ class Dim:
         return build({mono: -coeff for mono, coeff in self.raw.items()})
 
     def __sub__(self, other: DimLike) -> Dim:
+        if self.value is not None and (n := value_of(other)) is not None:
+            return Dim.const(self.value - n)
         b = as_dim(other)
-        if self.value is not None and b.value is not None:
-            return Dim.const(self.value - b.value)
         if b.value == 0:
             return self
         terms = dict(self.raw)
@@ -125,9 +125,10 @@ class Dim:
         return as_dim(other) - self
 
     def __mul__(self, other: DimLike) -> Dim:
+        n = value_of(other)
+        if n is not None:
+            return self.scaled(n)
         b = as_dim(other)
-        if b.value is not None:
-            return self.scaled(b.value)
         if self.value is not None:
             return b.scaled(self.value)
         if len(self.raw) * len(b.raw) > MAX_TERMS:
@@ -287,11 +288,13 @@ class Dim:
 
         ZeroDivisionError when a divisor becomes the constant 0.
         """
+        if self.value is not None or not mapping:
+            return self
         table = {
             (Sym(key) if isinstance(key, str) else key): as_dim(value)
             for key, value in mapping.items()
         }
-        return self._replaced(table, {}) if table and self.value is None else self
+        return self._replaced(table, {})
 
     def _replaced(self, table: dict[Atom, Dim], done: dict[Atom, Dim | None]) -> Dim:
         changed: dict[Atom, Dim] = {}
@@ -399,6 +402,11 @@ def as_dim(value: DimLike) -> Dim:
     if isinstance(value, Dim):
         return value
     return Dim.const(operator.index(value))
+
+
+def value_of(value: DimLike) -> int | None:
+    """The number that it is, None for a symbolic dim."""
+    return value.value if isinstance(value, Dim) else operator.index(value)
 
 
 def sym(name: str, lower: int = 0, upper: int | None = None) -> Dim:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from samara.exporter.types.dim import Dim, DimLike, Tri, as_dim, build, set_prove
+from samara.exporter.types.dim import Dim, DimLike, Tri, as_dim, build, set_prove, value_of
 from samara.exporter.types.dim_atoms import (
     ONE,
     Atom,
@@ -27,6 +27,9 @@ __all__ = ["compare", "provably_ge", "provably_positive", "prove"]
 
 def compare(a: DimLike, b: DimLike, env: Bounds | None = None) -> Tri:
     """Whether two dims have equal values: always, never, or unknown."""
+    x, y = value_of(a), value_of(b)
+    if x is not None and y is not None:
+        return Tri.YES if x == y else Tri.NO
     a, b = as_dim(a), as_dim(b)
     if a is b:
         return Tri.YES
@@ -44,10 +47,10 @@ def compare(a: DimLike, b: DimLike, env: Bounds | None = None) -> Tri:
 
 def provably_ge(a: DimLike, b: DimLike, env: Bounds | None = None) -> bool:
     """Whether a >= b is certain."""
-    a, b = as_dim(a), as_dim(b)
-    if a.value is not None and b.value is not None:
-        return a.value >= b.value
-    gap = a - b
+    x, y = value_of(a), value_of(b)
+    if x is not None and y is not None:
+        return x >= y
+    gap = as_dim(a) - b
     return gap.interval(env).lo >= 0 if gap.value is None else gap.value >= 0
 
 

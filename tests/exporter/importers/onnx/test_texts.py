@@ -13,12 +13,16 @@ from samara.exporter.types import ModelFormatError
 
 MODEL = parse("""g (float[symbol, 3] input_x) => (float[symbol, 3] output_y) <float[1] weight = {1}> {
     output_y = Elu<alpha = 2.0>(input_x) }""")
+MODEL.graph.input[0].type.tensor_type.shape.dim[1].denotation = "features"
+MODEL.graph.node[0].attribute[0].doc_string = "slope"
 
 
 @pytest.mark.parametrize(
     ("text", "where"),
     [
         ("symbol", "model.graph.input[0].type.tensor_type.shape.dim[0].dim_param"),
+        ("features", "model.graph.input[0].type.tensor_type.shape.dim[1].denotation"),
+        ("slope", "model.graph.node[0].attribute[0].doc_string"),
         ("input_x", "model.graph.node[0].input"),
         ("Elu", "model.graph.node[0].op_type"),
         ("alpha", "model.graph.node[0].attribute[0].name"),

@@ -13,7 +13,7 @@ import numpy as np
 from samara.exporter import ops
 from samara.exporter.importers.common.widening import Widening, refused_dtype, widening_of
 from samara.exporter.ir.builder import Builder
-from samara.exporter.ir.infer import attr_dims
+from samara.exporter.ir.infer import attr_dims, infer_node
 from samara.exporter.ir.program import Source, Value
 from samara.exporter.ops import OpSpec, get_op
 from samara.exporter.types import DType, Quant, ShapeError, UnsupportedError
@@ -138,8 +138,9 @@ class Emitter(abc.ABC):
             return None
         if not all(d.is_static for d in attr_dims(spec, full)):
             return None
-        scratch = Builder(self.builder.program, "fold", None)
-        result_type = scratch.append(spec, inputs, dict(full)).type
+        (result_type,) = infer_node(
+            spec, inputs, full, node=spec.name, first_output="fold", output_count=1
+        ).types
         moves = spec is ops.transpose
         if not moves and any(v is not None and v.type.quant is not None for v in inputs):
             return None  # dequantized constants are not folded

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import onnx
@@ -10,6 +11,16 @@ from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-un
 from google.protobuf.message import Message  # type: ignore[import-untyped]
 
 from samara.exporter.types import ModelFormatError
+
+# Types of attributes that are numbers.
+_NUMBERS = frozenset(
+    {
+        onnx.AttributeProto.INT,
+        onnx.AttributeProto.INTS,
+        onnx.AttributeProto.FLOAT,
+        onnx.AttributeProto.FLOATS,
+    }
+)
 
 
 def check_texts(model: onnx.ModelProto) -> None:
@@ -26,12 +37,46 @@ def _check(message: Message, where: str) -> None:
             if isinstance(each, (int, float)):
                 break  # and so are all others
             if isinstance(each, Message):
+                quick = _QUICK.get(type(each))
+                if quick is not None and quick(each):
+                    continue
                 _check(each, f"{where}.{field.name}" if single else f"{where}.{field.name}[{i}]")
             elif isinstance(each, bytes) and field.type == FieldDescriptor.TYPE_STRING:
                 raise ModelFormatError(
                     f"{where}.{field.name} is no UTF-8 text: {each[:40]!r}",
                     fix="restore the file from a copy, or export the model again",
                 )
+
+
+def _is_ascii(message: Message) -> bool:
+    """Many messages lie in it. Its bytes are ASCII, which is UTF-8, unless a size is over 127."""
+    return bool(message.SerializeToString().isascii())
+
+
+def _is_shape_of_texts(message: Message) -> bool:
+    return all(isinstance(d.dim_param, str) and isinstance(d.denotation, str) for d in message.dim)
+
+
+def _is_tensor_of_text_name(message: Message) -> bool:
+    return isinstance(message.name, str) and not message.external_data
+
+
+def _is_number_of_text_name(message: Message) -> bool:
+    return (
+        message.type in _NUMBERS
+        and isinstance(message.name, str)
+        and isinstance(message.ref_attr_name, str)
+        and isinstance(message.doc_string, str)
+    )
+
+
+# Quick looks: they show that all texts of most messages are UTF-8. False may mean anything.
+_QUICK: dict[type[Message], Callable[[Any], bool]] = {
+    onnx.ValueInfoProto: _is_ascii,
+    onnx.TensorShapeProto: _is_shape_of_texts,
+    onnx.TensorProto: _is_tensor_of_text_name,
+    onnx.AttributeProto: _is_number_of_text_name,
+}
 
 
 def _fields(message: Message) -> list[tuple[FieldDescriptor, Any]]:
