@@ -182,7 +182,8 @@ def test_arrays_that_are_not_aligned_are_copied(two: Session, rng: np.random.Gen
 
 
 def test_a_library_without_the_feature_copies(two: Session, rng: np.random.Generator) -> None:
-    two._bound = BoundOutputs(ffi.dlopen(None), 2)  # the program itself, which lacks the function
+    # The program itself, which lacks the function.
+    two._tensors.bound = BoundOutputs(ffi.dlopen(None), 2)
     x, h, y, z = (_random(rng, N) for _ in range(4))
     call = two.bind({"x": x, "h": h}, {"y": y, "h_out": z})
     call()

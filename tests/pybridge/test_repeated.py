@@ -18,7 +18,8 @@ Files = dict[str, Path]
 
 def _took_it(session: Session) -> bool:
     """Whether the last run went the short way."""
-    return session._quick is not None and session._repeat is session._quick.state
+    tensors = session._tensors
+    return tensors.quick is not None and tensors.repeat is tensors.quick.state
 
 
 def test_both_ways_give_the_same(files: Files) -> None:

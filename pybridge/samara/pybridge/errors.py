@@ -267,3 +267,11 @@ class BackendError(SamaraError):
     Traceback (most recent call last):
     samara.pybridge.errors.BackendError: ...
     """
+
+
+def no_answer(function: str) -> UnsupportedError:
+    """The error for a file without an answer record."""
+    return UnsupportedError(
+        f"the file does not say what the outputs of {function!r} mean",
+        fix='export it with postprocess="classify OUTPUT softmax" (docs/guides/postprocessing.md)',
+    )

@@ -5,6 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from samara.pybridge.model import TensorSpec
 
 # Without colours of its own, so that it fits the light and the dark theme of a notebook.
 _STYLE = (
@@ -53,3 +57,15 @@ def html_report(title: str, facts: Mapping[str, str], *parts: str) -> str:
         f'<div class="samara-report"><style>{_STYLE}</style><div><b>{escape(title)}</b></div>'
         f"{html_facts(facts)}{''.join(parts)}</div>"
     )
+
+
+def html_tensors(inputs: Iterable[TensorSpec], outputs: Iterable[TensorSpec]) -> str:
+    """The table of a function's inputs and outputs, with a column for records if there are some."""
+    rows = [
+        (way, s.name, s.dtype, ", ".join(map(str, s.shape)) or "scalar", str(s.record or ""))
+        for way, specs in (("input", inputs), ("output", outputs))
+        for s in specs
+    ]
+    recorded = any(r[-1] for r in rows)
+    heads = ("", "name", "dtype", "shape", *(("takes",) if recorded else ()))
+    return html_table(heads, rows if recorded else [r[:-1] for r in rows])

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from samara.pybridge._native import failure, ffi, library, text
+from samara.pybridge._native import ffi, library
 from samara.pybridge.bound_outputs import BoundOutputs
+from samara.pybridge.session_create import session_check
 
 Array = npt.NDArray[Any]
 Place = tuple[
@@ -50,8 +51,11 @@ class Repeated:
     ) -> None:
         held: list[Array | None] = [None] * len(inputs)
         self.state = (tables[0], held)
-        lib = library()
-        run_with, from_buffer, plain = lib.samara_session_run_with, ffi.from_buffer, np.ndarray
+        run_with, from_buffer, plain = (
+            library().samara_session_run_with,
+            ffi.from_buffer,
+            np.ndarray,
+        )
         acquire, release = lock.acquire, lock.release
         count = len(inputs)
         given = tuple((i, *place) for i, place in enumerate(outputs))
@@ -85,7 +89,7 @@ class Repeated:
                         outs[i] = from_buffer(array)
                     status = run_with(handle, ins, outs)
                     if status:
-                        raise failure(status, text(lib.samara_session_error(handle)))
+                        session_check(handle, status)
                 finally:
                     release()
                 return made

@@ -9,12 +9,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
-from samara.pybridge._native import NULL, failure, ffi, library, text
+from samara.pybridge._native import NULL, ffi, library
 from samara.pybridge._state import State
-from samara.pybridge.bound_outputs import WORTH_BYTES, BoundOutputs
 from samara.pybridge.device import (
     BackendChoice,
     BackendReport,
@@ -22,43 +20,23 @@ from samara.pybridge.device import (
     backend_report,
     placement_rows,
 )
-from samara.pybridge.dtypes import (
-    PACKED,
-    pack_nibbles,
-    packed_bytes,
-)
-from samara.pybridge.errors import (
-    ArgumentError,
-    SamaraError,
-    ShapeError,
-    UnsupportedError,
-)
+from samara.pybridge.errors import ArgumentError, SamaraError, ShapeError, no_answer
 from samara.pybridge.feeds_and_results import (
-    as_input,
-    as_output,
-    check_shape,
     checked_shapes,
     copied,
-    explain_inputs,
-    explain_outputs,
-    fixed_shape,
     listed_specs,
     named_feeds,
     names_of,
-    output_shapes,
-    refuse_copies,
     refuse_packed,
-    resize_inputs,
-    unpacked,
     wanted_outputs,
 )
 from samara.pybridge.files import kind_of
 from samara.pybridge.memory_use import MemoryRow, session_rows
 from samara.pybridge.model import Model, TensorSpec
-from samara.pybridge.notebook import html_report, html_table
+from samara.pybridge.notebook import html_report, html_tensors
 from samara.pybridge.profile import ProfileRow, profile_rows, trace_text
-from samara.pybridge.repeated import Repeated, places
-from samara.pybridge.session_create import busy, create_session
+from samara.pybridge.session_create import busy, create_session, session_check
+from samara.pybridge.session_tensors import SessionTensors
 from samara.pybridge.tuned import NodeChoice, node_choices
 
 if TYPE_CHECKING:
@@ -76,14 +54,6 @@ _log = logging.getLogger("samara.session")
 
 def _opened(model: Model, options: Mapping[str, Any]) -> Session:
     return Session(model, **options)
-
-
-def no_answer(function: str) -> UnsupportedError:
-    """The error for a file without an answer record."""
-    return UnsupportedError(
-        f"the file does not say what the outputs of {function!r} mean",
-        fix='export it with postprocess="classify OUTPUT softmax" (docs/guides/postprocessing.md)',
-    )
 
 
 class Session:
@@ -183,28 +153,10 @@ class Session:
         self.outputs: tuple[TensorSpec, ...] = spec.outputs
         self._lock = threading.Lock()
         self._runner: ThreadPoolExecutor | None = None  # for run_async
-        self._in = ffi.new("void *[]", max(1, len(spec.inputs)))
-        self._out = ffi.new("void *[]", max(1, len(spec.outputs)))
-        self._dtypes = [s.numpy_dtype for s in spec.inputs]
-        self._out_dtypes = [s.numpy_dtype for s in spec.outputs]
-        # int4 and uint4 arrays hold a value per item, the runtime's memory two per byte.
-        self._packed = [s.dtype in PACKED for s in spec.inputs]
-        self._out_packed = [s.dtype in PACKED for s in spec.outputs]
-        self._names = [s.name for s in spec.inputs]
-        self._records = any(s.record is not None for s in spec.inputs)
-        self._rank = len(spec.inputs[0].shape) if spec.inputs else 0
-        self._out_names = [s.name for s in spec.outputs]
-        self._shapes: list[tuple[int, ...] | None] = [fixed_shape(s) for s in spec.inputs]
-        self._out_shapes: list[tuple[int, ...] | None] = []
+        self._tensors = SessionTensors(self._lib, spec.inputs, spec.outputs, self._lock)
+        self._tensors.prepare(self.handle)
         self._profiling = False
         self._unheard = False  # whether a caller stopped listening before the end of a recording
-        self._bound = BoundOutputs(self._lib, len(spec.outputs))
-        # Pointers and arrays of the last run, which profile() repeats. A change of shapes invalidates them.
-        self._repeat: tuple[Any, Sequence[Array | None]] | None = None
-        self._quick: Repeated | None = None
-        if all(s is not None for s in self._shapes):
-            self._out_shapes = output_shapes(self.handle, len(self._out_names), self._check)
-            self._quick = self._repeated()
         _log.debug("created %r with %s", self, self._options)
 
     # ---- lifetime
@@ -222,8 +174,7 @@ class Session:
         try:
             handle = self.__dict__.pop("handle", None)
             if handle is not None:
-                self._bound.clear(handle)
-            self._repeat = self._quick = None
+                self._tensors.clear(handle)
         finally:
             self._lock.release()
 
@@ -260,15 +211,9 @@ class Session:
             finally:
                 self._lock.release()
         closed = "" if "handle" in self.__dict__ else ", closed"
-        rows = [
-            (way, s.name, s.dtype, ", ".join(map(str, s.shape)) or "scalar", str(s.record or ""))
-            for way, specs in (("input", self.inputs), ("output", self.outputs))
-            for s in specs
-        ]
-        recorded = any(r[-1] for r in rows)
-        heads = ("", "name", "dtype", "shape", *(("takes",) if recorded else ()))
-        table = html_table(heads, rows if recorded else [r[:-1] for r in rows])
-        return html_report(f"Session of {where}{closed}", facts, table)
+        return html_report(
+            f"Session of {where}{closed}", facts, html_tensors(self.inputs, self.outputs)
+        )
 
     # ---- running
 
@@ -298,21 +243,22 @@ class Session:
         >>> round(float(out["probability"].sum()), 3)
         1.0
         """
-        quick = self._quick
+        tensors = self._tensors
+        quick = tensors.quick
         if quick is not None and out is None and outputs is None and type(feeds) is dict:
             results = quick.run(feeds)
             if results is not None:
-                self._repeat = quick.state
+                tensors.repeat = quick.state
                 return results
         if not isinstance(feeds, dict):
-            feeds = named_feeds(feeds, self._names, self._rank, pictures=self._records)
-        wanted = wanted_outputs(outputs, self._out_names, self._keep)
+            feeds = named_feeds(feeds, tensors.names, tensors.rank, pictures=tensors.records)
+        wanted = wanted_outputs(outputs, tensors.out_names, self._keep)
         if not self._lock.acquire(blocking=False):
             raise busy()
         try:
-            held = self._feed(feeds)
-            made = self._run(out)
-            self._repeat = (self._in, held)
+            held = tensors.feed(self.handle, feeds)
+            made = tensors.run(self.handle, out)
+            tensors.repeat = (tensors.ins, held)
         finally:
             self._lock.release()
         if wanted is None:
@@ -338,8 +284,9 @@ class Session:
         >>> type(samara.Session("photos.samara").predict(np.zeros((64, 64), np.uint8)))
         <class 'samara.pybridge.answers.Classification'>
         """
+        tensors = self._tensors
         if not isinstance(feeds, dict):
-            feeds = named_feeds(feeds, self._names, self._rank, pictures=self._records)
+            feeds = named_feeds(feeds, tensors.names, tensors.rank, pictures=tensors.records)
         if self.model.function(self.function).answer is None:
             raise no_answer(self.function)
         from samara.pybridge.preprocess import stand_ins
@@ -348,13 +295,13 @@ class Session:
             raise busy()
         try:
             feeds, pictures = stand_ins(feeds, self.inputs)
-            held = self._feed(feeds)
+            held = tensors.feed(self.handle, feeds)
             for i, (image, kept) in pictures.items():
                 self._check(self._lib.samara_session_set_image(self.handle, i, image))
-                self._in[i] = NULL  # set for the picture
+                tensors.ins[i] = NULL  # set for the picture
                 del kept
             answer = self._run_for_answer()
-            self._repeat = (self._in, held)
+            tensors.repeat = (tensors.ins, held)
             return answer
         finally:
             self._lock.release()
@@ -374,7 +321,7 @@ class Session:
             for outputs in session.listen("speech.wav"):
                 print(outputs["probability"])
         """
-        return self._listen(sound, feeds, end, lambda: self._run(None))
+        return self._listen(sound, feeds, end, lambda: self._tensors.run(self.handle, None))
 
     def predict_each(
         self, sound: Any, feeds: Mapping[str, Any] | None = None, *, end: bool = True
@@ -390,17 +337,18 @@ class Session:
 
     def __call__(self, *arrays: Any) -> Any:
         """Run on inputs in order; returns the output array, or a tuple if there are several outputs."""
-        quick = self._quick
+        tensors = self._tensors
+        quick = tensors.quick
         results = None if quick is None else quick.call(arrays)
         if quick is not None and results is not None:
-            self._repeat = quick.state
-            return results[self._out_names[0]] if len(results) == 1 else (*results.values(),)
-        if len(arrays) != len(self._names):
+            tensors.repeat = quick.state
+            return results[tensors.out_names[0]] if len(results) == 1 else (*results.values(),)
+        if len(arrays) != len(tensors.names):
             raise ShapeError(
                 f"{len(arrays)} inputs given",
-                fix=f"the function takes {len(self._names)}: {self._names}",
+                fix=f"the function takes {len(tensors.names)}: {tensors.names}",
             )
-        made = tuple(self.run(dict(zip(self._names, arrays, strict=True))).values())
+        made = tuple(self.run(dict(zip(tensors.names, arrays, strict=True))).values())
         return made[0] if len(made) == 1 else made
 
     def run_async(
@@ -446,46 +394,10 @@ class Session:
         >>> run()
         """
         refuse_packed((*self.inputs, *self.outputs))
-        feeds = named_feeds(feeds, self._names, self._rank)
-        out = named_feeds(
-            out, self._out_names, len(self.outputs[0].shape) if self.outputs else 0, "outputs"
-        )
-        held = self._feed(feeds)
-        refuse_copies(held, feeds, self._names)
-        ins = ffi.new("void *[]", max(1, len(held)))
-        outs = ffi.new("void *[]", max(1, len(self._out_names)))
-        given: list[Array] = []
-        for i, array in enumerate(held):
-            ins[i] = ffi.from_buffer(array)
-        for i, name in enumerate(self._out_names):
-            if name not in out:
-                raise ShapeError(
-                    f"output {name!r} is not bound", fix=f"out= needs {self._out_names}"
-                )
-            array = as_output(self.outputs[i], out[name], self._out_dtypes[i], self._out_shapes[i])
-            outs[i] = ffi.from_buffer(array, require_writable=True)
-            given.append(array)
-        shapes = self._shapes  # a resize replaces this list
-        repeat = (ins, [*held, *given])
-        run_with, handle, lock = self._lib.samara_session_run_with, self.handle, self._lock
-        targets = self._bound
-
-        def bound() -> None:
-            if not lock.acquire(False):
-                raise busy()
-            try:
-                if self._shapes is not shapes and self._shapes != shapes:
-                    raise ShapeError("the session was resized after bind", fix="bind again")
-                if targets.arrays is not given:
-                    targets.put(handle, given)
-                status = run_with(handle, ins, outs)
-                self._repeat = repeat
-            finally:
-                lock.release()
-            if status:
-                raise self._failure(status)
-
-        return bound
+        tensors = self._tensors
+        feeds = named_feeds(feeds, tensors.names, tensors.rank)
+        out = named_feeds(out, tensors.out_names, tensors.out_rank, "outputs")
+        return tensors.bind(self.handle, feeds, out)
 
     def resize(self, shapes: Mapping[str, Sequence[int]]) -> None:
         """Set input shapes by name. If that fails, the session keeps the previous shapes.
@@ -497,12 +409,14 @@ class Session:
         >>> session.output_shapes
         [(4, 10)]
         """
-        shapes = checked_shapes(shapes, self._names)
-        self._resize(
+        tensors = self._tensors
+        shapes = checked_shapes(shapes, tensors.names)
+        tensors.resize(
+            self.handle,
             [
                 tuple(shapes[n]) if n in shapes else s
-                for n, s in zip(self._names, self._shapes, strict=True)
-            ]
+                for n, s in zip(tensors.names, tensors.shapes, strict=True)
+            ],
         )
 
     def cancel(self) -> None:
@@ -518,10 +432,11 @@ class Session:
             raise ArgumentError(f"kept takes a name, not {kind_of(name)}", fix='kept("name")')
         tensor = ffi.new("samara_tensor *")
         status = self._lib.samara_session_kept(self.handle, name.encode(), tensor)
-        if status:
-            error = self._failure(status)
+        try:
+            self._check(status)
+        except SamaraError as error:
             error.fix = error.fix or "name it in keep= when making the session"
-            raise error
+            raise
         return copied(tensor)
 
     # ---- state
@@ -555,7 +470,7 @@ class Session:
         """Shapes of the outputs for the present input shapes; None for one that depends on data, or while
         inputs have no shapes yet.
         """
-        return list(self._out_shapes) or [None] * len(self._out_names)
+        return list(self._tensors.out_shapes) or [None] * len(self._tensors.out_names)
 
     @property
     def total_bytes(self) -> int:
@@ -622,101 +537,26 @@ class Session:
     # ---- internals
 
     def _repeat_timed(self) -> None:
-        if self._repeat is None:
+        if self._tensors.repeat is None:
             raise SamaraError(
                 "the session has not run with its present shapes",
                 fix="run the session, then ask for the profile",
             )
         before = dict(self.state)
         self.set_profiling(True)
-        self._bound.clear(self.handle)
-        self._check(self._lib.samara_session_run_with(self.handle, self._repeat[0], NULL))
+        self._tensors.bound.clear(self.handle)
+        self._check(self._lib.samara_session_run_with(self.handle, self._tensors.repeat[0], NULL))
         for name, value in before.items():
             self.state[name] = value
 
-    def _feed(self, feeds: Mapping[str, Any]) -> list[Array]:
-        """Arrays to read, their pointers set, the session resized when shapes changed."""
-        if len(feeds) != len(self._names):
-            explain_inputs(feeds, self._names)
-        held: list[Array] = []
-        shapes: list[tuple[int, ...] | None] = []
-        changed = False
-        pointers = self._in
-        for i, name in enumerate(self._names):
-            array = feeds.get(name)
-            if (
-                type(array) is not np.ndarray
-                or array.dtype != self._dtypes[i]
-                or not array.flags.c_contiguous
-            ):
-                if name not in feeds:
-                    explain_inputs(feeds, self._names)
-                array = as_input(self.inputs[i], feeds[name], self._dtypes[i])
-            elif self._records and array.ndim != len(self.inputs[i].shape):
-                array = as_input(self.inputs[i], array, self._dtypes[i])
-            shapes.append(array.shape)
-            if array.shape != self._shapes[i]:
-                changed = True
-            if self._packed[i]:
-                array = pack_nibbles(array)
-            pointers[i] = ffi.from_buffer(array)
-            held.append(array)
-        if changed:
-            self._resize(shapes)
-        return held
-
-    def _run(self, out: Mapping[str, Array] | None) -> dict[str, Array]:
-        """Run on the inputs that `_feed` has pointed at, into `out` or fresh arrays."""
-        if out is not None:
-            explain_outputs(out, self._out_names)
-        made: dict[str, Array] = {}
-        places: list[Array | None] | None = None  # outputs large enough to be computed in place
-        late: list[int] = []
-        packed: list[tuple[Array, Array, str]] = []
-        pointers = self._out
-        for i, name in enumerate(self._out_names):
-            shape = self._out_shapes[i]
-            if out is not None and name in out:
-                array = as_output(self.outputs[i], out[name], self._out_dtypes[i], shape)
-                if array.nbytes >= WORTH_BYTES and not self._out_packed[i]:
-                    places = [None] * len(self._out_names) if places is None else places
-                    places[i] = array
-            elif shape is None:
-                late.append(i)
-                pointers[i] = NULL
-                continue
-            else:
-                array = np.empty(shape, self._out_dtypes[i])
-            made[name] = array
-            if self._out_packed[i]:
-                packed.append((array, np.empty(packed_bytes(shape or ()), np.uint8), name))
-                array = packed[-1][1]
-            pointers[i] = ffi.from_buffer(array)
-        if places is not None:
-            self._bound.put(self.handle, places)
-        elif self._bound.arrays is not None:
-            self._bound.clear(self.handle)
-        status = self._lib.samara_session_run_with(self.handle, self._in, pointers)
-        if status:
-            raise self._failure(status)
-        for array, data, name in packed:
-            array[...] = unpacked(
-                data, self.outputs[self._out_names.index(name)].dtype, array.shape
-            )
-        for i in late:
-            tensor = ffi.new("samara_tensor *")
-            self._check(self._lib.samara_session_output(self.handle, i, tensor))
-            made[self._out_names[i]] = copied(tensor)
-        return {name: made[name] for name in self._out_names} if late else made
-
     def _run_for_answer(self) -> Answer:
-        """Run on the inputs that `_feed` has pointed at, for what the outputs mean."""
+        """Run on the inputs that `feed` has pointed at, for what the outputs mean."""
         from samara.pybridge.answer_read import read_answer
 
         native = ffi.new("samara_answer *")
         native.struct_size = ffi.sizeof("samara_answer")
-        self._bound.clear(self.handle)
-        self._check(self._lib.samara_session_run_with(self.handle, self._in, NULL))
+        self._tensors.bound.clear(self.handle)
+        self._check(self._lib.samara_session_run_with(self.handle, self._tensors.ins, NULL))
         self._check(self._lib.samara_session_answer(self.handle, native))
         return read_answer(native, self.model.labels)
 
@@ -732,59 +572,27 @@ class Session:
     def _heard(
         self, heard: Listener, given: Mapping[str, Any], end: bool, run: Callable[[], _Made]
     ) -> Iterator[_Made]:
+        tensors = self._tensors
         try:
             while True:
                 if not self._lock.acquire(blocking=False):
                     raise busy()
                 try:
-                    held = self._feed(given)
+                    held = tensors.feed(self.handle, given)
                     if self._unheard:
                         heard.drop(self.handle, self._check)
                         self._unheard = False
                     if not heard.next(self.handle, self._check):
                         end = False
                         return
-                    self._in[heard.index] = NULL  # set for the sound
+                    tensors.ins[heard.index] = NULL  # set for the sound
                     made = run()
-                    self._repeat = (self._in, held)
+                    tensors.repeat = (tensors.ins, held)
                 finally:
                     self._lock.release()
                 yield made
         finally:
             self._unheard = end  # the caller stopped before the end
 
-    def _resize(self, shapes: Sequence[tuple[int, ...] | None]) -> None:
-        if any(s is None for s in shapes):
-            missing = [n for n, s in zip(self._names, shapes, strict=True) if s is None]
-            raise ShapeError(
-                f"the shapes of {missing} are not known yet", fix="give all symbolic inputs a shape"
-            )
-        for spec, shape in zip(self.inputs, shapes, strict=True):
-            assert shape is not None
-            check_shape(spec, shape)
-        self._bound.clear(self.handle)  # the resize would unbind them anyway
-        resize_inputs(self.handle, [s for s in shapes if s is not None], self._check)
-        _log.debug("resized to %s: the arena has %d bytes", shapes, self.arena_bytes)
-        self._shapes = list(shapes)
-        self._repeat = None
-        self._out_shapes = output_shapes(self.handle, len(self._out_names), self._check)
-        self._quick = self._repeated()
-
-    def _repeated(self) -> Repeated | None:
-        """The short way for runs in the present shapes; None for types and shapes that it cannot serve."""
-        if self._records or any(self._packed) or any(self._out_packed):
-            return None
-        inputs = places(self._names, self._dtypes, self._shapes)
-        outputs = places(self._out_names, self._out_dtypes, self._out_shapes)
-        if inputs is None or outputs is None:
-            return None
-        return Repeated(
-            self.handle, inputs, outputs, (self._in, self._out), self._lock, self._bound
-        )
-
-    def _failure(self, status: int) -> SamaraError:
-        return failure(status, text(self._lib.samara_session_error(self.handle)))
-
     def _check(self, status: int) -> None:
-        if status:
-            raise self._failure(status)
+        session_check(self.handle, status)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from samara.pybridge._native import NULL, check, ffi, library, new_error
+from samara.pybridge._native import NULL, check, failure, ffi, library, new_error, text
 from samara.pybridge._pool import pool_for, whole_number
 from samara.pybridge.custom import custom_ops, explained
 from samara.pybridge.device import BackendChoice, backends_of
@@ -33,6 +33,12 @@ def busy() -> SamaraError:
     return SamaraError(
         "the session is in use by another thread", fix="give each thread a session of its own"
     )
+
+
+def session_check(handle: Any, status: int) -> None:
+    """Raise the error that a call on a C session left; nothing for status 0."""
+    if status:
+        raise failure(status, text(library().samara_session_error(handle)))
 
 
 def create_session(

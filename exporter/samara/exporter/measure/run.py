@@ -35,9 +35,9 @@ from samara.pybridge.answers import draw as draw_answer
 from samara.pybridge.array_files import write_array, write_arrays
 from samara.pybridge.atomic import check_writable, replacing_files, write_text
 from samara.pybridge.device import CPU, BackendChoice
+from samara.pybridge.errors import no_answer
 from samara.pybridge.image import Image
 from samara.pybridge.image_record import ImageRecord
-from samara.pybridge.session import no_answer
 
 # Characters that file names must not have; samara-run replaces the same ones.
 _FORBIDDEN = re.compile(r'[/\\:*?"<>|]')
