@@ -53,6 +53,13 @@ def test_products_whose_terms_double_end() -> None:
         product = product * (sym(f"a{k}") + 1)
     with pytest.raises(UnsupportedError, match="2048 times 4 terms, more than 4096"):
         product * last
+    # Their sums end as well: Unsqueeze with seven axes that are not known until a run.
+    assert len((product + 1).raw) == 2048
+    other = product * sym("b")
+    with pytest.raises(UnsupportedError, match="6144 terms, more than 4096"):
+        product + other + other * sym("b")
+    with pytest.raises(UnsupportedError, match="6144 terms, more than 4096"):
+        product - other - other * sym("b")
 
 
 def test_text_reads_like_arithmetic() -> None:

@@ -38,7 +38,8 @@ from samara.exporter.types.interval import Interval
 __all__ = ["Dim", "DimLike", "Substitution", "Tri", "as_dim", "build", "sym"]
 
 
-# A file can ask for products of sums whose terms double with every factor. Dims of real models have a few.
+# A file can ask for products of sums whose terms double with every factor, and for their sums. Dims of real
+# models have a few.
 MAX_TERMS: Final = 4096
 
 
@@ -104,7 +105,7 @@ class Dim:
             return self
         terms = dict(self.raw)
         _accumulate(terms, b.raw, 1)
-        return build(terms)
+        return build(_few(terms))
 
     __radd__ = __add__
 
@@ -119,7 +120,7 @@ class Dim:
             return self
         terms = dict(self.raw)
         _accumulate(terms, b.raw, -1)
-        return build(terms)
+        return build(_few(terms))
 
     def __rsub__(self, other: DimLike) -> Dim:
         return as_dim(other) - self
@@ -430,6 +431,16 @@ def _accumulate(into: dict[Monomial, int], terms: Mapping[Monomial, int], factor
             into[mono] = total
         else:
             del into[mono]
+
+
+def _few(terms: dict[Monomial, int]) -> dict[Monomial, int]:
+    """The terms of a sum. UnsupportedError for more than proofs about them can look through."""
+    if len(terms) > MAX_TERMS:
+        raise UnsupportedError(
+            f"a sum of symbolic dims has {len(terms)} terms, more than {MAX_TERMS}",
+            fix="fix some of the symbols to numbers",
+        )
+    return terms
 
 
 def _replace_atom(atom: Atom, table: dict[Atom, Dim], done: dict[Atom, Dim | None]) -> Dim | None:
