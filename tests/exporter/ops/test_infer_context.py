@@ -37,3 +37,13 @@ def test_axes() -> None:
         ctx.axis_of(2)
     with pytest.raises(AttributeError, match="softmax has no attribute 'axes'"):
         _ = ctx.axes
+
+
+def test_an_attribute_takes_no_methods_place() -> None:
+    """`dims` has an attribute called `scalar`, as a method of every context is."""
+    ctx = InferContext(
+        ops.dims, [], {"scalar": True, "items": (1,)}, scalars=lambda _: Dim.const(7)
+    )
+    assert ctx.scalar(0) == 7
+    assert ctx.attrs["scalar"] is True
+    assert ctx.items == (1,)

@@ -100,7 +100,7 @@ class FieldDef:
 class TableDef:
     """A table; a field's id is its position, where a union counts twice (its type comes first).
 
-    Identity is the object, so that writers keep what they derive of a table.
+    Tables are compared by identity, so that what writers derive from one can be cached.
     """
 
     name: str

@@ -61,7 +61,8 @@ class InferContext:
         `scalars(i)` gives the value of the scalar input i as a dim if it is known (a constant, or a tensor that
         dims may read), else None.
         """
-        vars(self).update(attrs)  # rules read them more often than __getattr__ is quick
+        # Rules read attributes often, and __getattr__ is slow. Methods keep their names.
+        vars(self).update({name: a for name, a in attrs.items() if name not in _OWN_NAMES})
         self.op = op
         self.inputs = tuple(inputs)
         self.attrs = attrs
@@ -172,3 +173,6 @@ class InferContext:
                 + ", ".join(DType.parse(d).public_name for d in self.op.dtypes),
                 fix="cast it first",
             )
+
+
+_OWN_NAMES = frozenset(dir(InferContext))

@@ -434,7 +434,7 @@ def _accumulate(into: dict[Monomial, int], terms: Mapping[Monomial, int], factor
 
 
 def _few(terms: dict[Monomial, int]) -> dict[Monomial, int]:
-    """The terms of a sum. UnsupportedError for more than proofs about them can look through."""
+    """The terms of a sum. UnsupportedError for more than MAX_TERMS: proofs about them would take seconds."""
     if len(terms) > MAX_TERMS:
         raise UnsupportedError(
             f"a sum of symbolic dims has {len(terms)} terms, more than {MAX_TERMS}",

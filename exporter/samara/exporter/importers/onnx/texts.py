@@ -49,7 +49,7 @@ def _check(message: Message, where: str) -> None:
 
 
 def _is_ascii(message: Message) -> bool:
-    """Many messages lie in it. Its bytes are ASCII, which is UTF-8, unless a size is over 127."""
+    """Whether all its bytes are ASCII, and so all its texts. The byte of a length over 127 is not."""
     return bool(message.SerializeToString().isascii())
 
 
@@ -70,7 +70,7 @@ def _is_number_of_text_name(message: Message) -> bool:
     )
 
 
-# Quick looks: they show that all texts of most messages are UTF-8. False may mean anything.
+# Quick checks by type: True if all texts of the message are UTF-8, False if that takes a closer look.
 _QUICK: dict[type[Message], Callable[[Any], bool]] = {
     onnx.ValueInfoProto: _is_ascii,
     onnx.TensorShapeProto: _is_shape_of_texts,
