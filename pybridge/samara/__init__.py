@@ -162,8 +162,9 @@ _DTYPES = {
 }
 _NUMBERS = {"e": math.e, "inf": math.inf, "nan": math.nan, "pi": math.pi}
 _MODULES = (
-    *("accelerator", "amp", "autograd", "backends", "cuda", "data", "distributions"),
+    *("accelerator", "amp", "autograd", "backends", "cuda", "data", "distributed"),
     *(
+        "distributions",
         "fft",
         "linalg",
         "memory",
@@ -222,6 +223,7 @@ if TYPE_CHECKING:
     from samara import backends as backends
     from samara import cuda as cuda
     from samara import data as data
+    from samara import distributed as distributed
     from samara import distributions as distributions
     from samara import fft as fft
     from samara import linalg as linalg

@@ -24,6 +24,7 @@ SUBMODULES = (
         "autograd",
         "data",
         "data.transforms",
+        "distributed",
         "distributions",
         "fft",
         "linalg",

@@ -64,6 +64,7 @@ ONLY_IN = {
         "samara.exporter.testing",
     ),
     "torch": ("samara.exporter.importers",),
+    "mpi4py": ("samara.exporter.frontend.distributed",),
     "typer": ("samara.cli",),
     "rich": ("samara.cli",),
 }
