@@ -10,6 +10,7 @@ import pytest
 from tests.exporter.frontend.checks import grad_of, in_threads
 
 import samara
+from samara.exporter.frontend import engine
 from samara.exporter.frontend.tensor import Tensor
 from samara.nn import functional as F
 from samara.pybridge.errors import SamaraError, ShapeError
@@ -343,3 +344,55 @@ def test_shared_weights_in_two_threads_give_both_their_gradients() -> None:
     in_threads(work, (0.0, 1.0, 2.0))
     assert len(grads) == 150
     assert all(g.tolist() == [k, k] for k, g in grads)
+
+
+def test_callbacks_run_once_at_the_end_of_the_outermost_pass() -> None:
+    x, w = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    seen: list[Any] = []
+
+    def note(text: str) -> None:
+        seen.append((text, w.grad is not None, samara.is_grad_enabled()))
+
+    def hook(g: Tensor) -> None:
+        engine.at_end(lambda: note("first"))
+        engine.at_end(lambda: engine.at_end(lambda: note("third")))
+        samara.autograd.grad(inner, x)  # a nested pass does not run them
+        note("hook")
+        engine.at_end(lambda: note("second"))
+
+    inner = (x * x).sum()
+    z = w * 2 * x
+    z.register_hook(hook)
+    z.sum().backward()
+    assert seen == [
+        ("hook", False, False),
+        *((text, True, False) for text in ("first", "second", "third")),
+    ]
+    (w * 2).sum().backward()
+    assert len(seen) == 4
+
+
+def test_callbacks_of_a_pass_that_fails_are_dropped() -> None:
+    def fail(g: Tensor) -> None:
+        engine.at_end(lambda: seen.append("late"))
+        raise ValueError("hook")
+
+    seen: list[str] = []
+    x = leaf(1.0)
+    (y := x * 2).register_hook(fail)
+    with pytest.raises(ValueError, match="hook"):
+        y.sum().backward()
+    with pytest.raises(SamaraError, match="no backward pass is running"):
+        engine.at_end(lambda: None)
+    (z := x * 2).register_hook(lambda g: engine.at_end(lambda: seen.append("own")))
+    z.sum().backward()
+    assert seen == ["own"]
+
+    def refused(k: int) -> None:  # the pass of another thread is none of this one's
+        with pytest.raises(SamaraError, match="in this thread"):
+            engine.at_end(lambda: None)
+        seen.append("refused")
+
+    (z := x * 2).register_hook(lambda g: in_threads(refused, (0,)))
+    z.sum().backward()
+    assert seen == ["own", "refused"]

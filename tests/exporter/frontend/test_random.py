@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.exporter.frontend.checks import in_threads
 
 import samara
+from samara import nn
+from samara.data import RandomSampler
+from samara.distributions import Bernoulli, Normal
 from samara.exporter.frontend import random
-from samara.exporter.frontend.random import Generator
+from samara.exporter.frontend.random import Generator, derived, scoped
 from samara.nn import functional as F
 from samara.pybridge.errors import SamaraError
 
@@ -86,3 +90,52 @@ def test_generators_with_a_device() -> None:
     for made in (samara.Generator("cpu"), samara.Generator(device=samara.device("cpu"))):
         assert made.initial_seed() == 0
         assert samara.rand(2, generator=made.manual_seed(3)).shape == (2,)
+
+
+DRAWS: dict[str, Any] = {
+    "rand": lambda: samara.rand(3),
+    "randperm": lambda: samara.randperm(9),
+    "dropout": lambda: F.dropout(samara.ones(20)),
+    "attention": lambda: F.scaled_dot_product_attention(
+        *(samara.ones(1, 4, 2),) * 3, dropout_p=0.5
+    ),
+    "bernoulli": lambda: samara.ones(9).bernoulli_(0.5),
+    "init": lambda: nn.Linear(2, 3).weight,
+    "sampler": lambda: samara.tensor(list(RandomSampler(range(9)))),
+    "normal": lambda: Normal(0.0, 1.0).sample((3,)),
+    "Bernoulli": lambda: Bernoulli(samara.full((9,), 0.5)).sample(),
+}
+
+
+def test_a_scope_replaces_the_default_generator_in_one_thread() -> None:
+    default = samara.manual_seed(1).get_state()
+    for name, draw in DRAWS.items():
+        with scoped(Generator(5)):
+            first = draw().tolist()
+            with scoped(Generator(6)):
+                assert draw().tolist() != first, name
+            with scoped(None):
+                assert draw().tolist() != first, name  # it goes on
+            assert samara.manual_seed(5).initial_seed() == 5
+            state = samara.get_rng_state()
+            assert draw().tolist() == first, name
+            samara.set_rng_state(state)
+            assert draw().tolist() == first, name
+        assert str(samara.get_rng_state()) == str(default), name
+    with pytest.raises(ValueError, match="inside"), scoped(Generator(5)):
+        raise ValueError("inside")
+    found: list[Any] = []
+    with scoped(Generator(5)):
+        in_threads(lambda k: found.append(samara.initial_seed()), (0,))
+    assert found == [1] == [samara.initial_seed()]
+
+
+def test_derived_generators() -> None:
+    """The seeds are those of numpy's SeedSequence, which does not change them between versions."""
+    pairs = [(n, i) for n in (0, 1, 1 << 32, (1 << 64) - 1) for i in (0, 1, 11, 1 << 33)]
+    seeds = [derived(*pair).initial_seed() for pair in pairs]
+    assert len(set(seeds)) == len(seeds)
+    assert seeds[:3] == [8668861027912758289, 4881901421217228719, 15955056042715220471]
+    assert derived(-1, 1).initial_seed() == derived((1 << 64) - 1, 1).initial_seed()
+    draws = [derived(3, 2).normal((3,)) for _ in range(2)]
+    np.testing.assert_array_equal(*draws)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,6 +48,31 @@ def grad(
     run = _Pass(create_graph, retain_graph, {}, inputs)
     run.run(outputs, grad_outputs)
     return run.results(inputs)
+
+
+class _Running(threading.local):
+    """Callbacks for the end of this thread's outermost pass; None: no pass is running."""
+
+    callbacks: list[Callable[[], object]] | None = None
+
+
+_RUNNING = _Running()
+
+
+def at_end(callback: Callable[[], object]) -> None:
+    """Call `callback` once at the end of this thread's backward pass, from a hook of that pass.
+
+    Callbacks run in the order of registration, when all gradients of the pass are complete; where
+    passes are nested, at the end of the outermost. They run with the recording mode of hooks, and
+    may register more. If the pass or a callback raises, the remaining ones are dropped.
+
+    Raises SamaraError where no backward pass is running in this thread.
+    """
+    if _RUNNING.callbacks is None:
+        raise SamaraError(
+            "no backward pass is running in this thread", fix="call at_end from a hook of a tensor"
+        )
+    _RUNNING.callbacks.append(callback)
 
 
 def _place(t: Tensor) -> tuple[int, int]:
@@ -98,16 +124,31 @@ class _Pass:
                 leaves.append((t, g))
             else:
                 roots.append((t._node, t._index, g))
-        with tape.enable_grad() if self.create_graph else tape.no_grad(), _QUIET():
-            nodes = self._reached(n for n, _, _ in roots)
-            for leaf, g in leaves:
-                self._to_leaf(leaf, g)
-            for node, index, g in roots:
-                self._add(node, index, g)
-            for node in nodes:
-                self._step(node)
-            for leaf, _ in leaves:
-                self._use_leaf((leaf, 0))
+        outermost = _RUNNING.callbacks is None
+        if outermost:
+            _RUNNING.callbacks = []
+        try:
+            with tape.enable_grad() if self.create_graph else tape.no_grad(), _QUIET():
+                self._walk(roots, leaves)
+                if outermost:
+                    for callback in _RUNNING.callbacks or ():  # it may grow meanwhile
+                        callback()
+        finally:
+            if outermost:
+                _RUNNING.callbacks = None
+
+    def _walk(
+        self, roots: Sequence[tuple[Node, int, Tensor]], leaves: Sequence[tuple[Tensor, Tensor]]
+    ) -> None:
+        nodes = self._reached(n for n, _, _ in roots)
+        for leaf, g in leaves:
+            self._to_leaf(leaf, g)
+        for node, index, g in roots:
+            self._add(node, index, g)
+        for node in nodes:
+            self._step(node)
+        for leaf, _ in leaves:
+            self._use_leaf((leaf, 0))
 
     def results(self, inputs: Sequence[Tensor]) -> list[Tensor | None]:
         """The captured gradients. They share memory neither with each other nor with the seeds."""

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -150,9 +152,47 @@ _WORDS: Final = ("counter", "key", "buffer")
 default_generator: Final = Generator(0)
 
 
+class _Scope(threading.local):
+    """The generator that stands in for the default one in this thread, if any."""
+
+    generator: Generator | None = None
+
+
+_SCOPE: Final = _Scope()
+
+
 def generator_of(generator: Generator | None) -> Generator:
-    """The generator given, or the default one."""
-    return default_generator if generator is None else generator
+    """The generator given, or the default one: inside `scoped` that of the scope."""
+    if generator is not None:
+        return generator
+    inner = _SCOPE.generator
+    return default_generator if inner is None else inner
+
+
+@contextlib.contextmanager
+def scoped(generator: Generator | None) -> Iterator[None]:
+    """Within the block, in this thread, `generator` replaces the default one; None changes nothing.
+
+    It holds for whatever draws from the default generator (dropout, `rand`, initialisers, samplers,
+    distributions), and for `manual_seed`, `get_rng_state` and `set_rng_state`.
+    """
+    outer = _SCOPE.generator
+    if generator is not None:
+        _SCOPE.generator = generator
+    try:
+        yield
+    finally:
+        _SCOPE.generator = outer
+
+
+def derived(number: int, index: int) -> Generator:
+    """A generator seeded by two integers, `number` modulo 2**64 and `index` from 0 on.
+
+    Its seed is the first 64-bit word of numpy's SeedSequence of entropy `number` and spawn key
+    `index`, so different pairs give independent numbers, and equal pairs equal ones everywhere.
+    """
+    words = np.random.SeedSequence(number % (1 << 64), spawn_key=(index,))
+    return Generator(int(words.generate_state(1, np.uint64)[0]))
 
 
 def manual_seed(seed: int) -> Generator:
@@ -163,29 +203,29 @@ def manual_seed(seed: int) -> Generator:
     >>> samara.equal(first, second)
     True
     """
-    return default_generator.manual_seed(seed)
+    return generator_of(None).manual_seed(seed)
 
 
 def seed() -> int:
     """Seed the default generator from the operating system; returns the seed."""
     value = int.from_bytes(os.urandom(7), "little")
-    default_generator.manual_seed(value)
+    generator_of(None).manual_seed(value)
     return value
 
 
 def initial_seed() -> int:
     """The default generator's seed."""
-    return default_generator.initial_seed()
+    return generator_of(None).initial_seed()
 
 
 def get_rng_state() -> dict[str, Any]:
     """The state of the default generator; `samara.save` can store it."""
-    return default_generator.get_state()
+    return generator_of(None).get_state()
 
 
 def set_rng_state(state: Any) -> None:
     """Set the default generator to a state."""
-    default_generator.set_state(state)
+    generator_of(None).set_state(state)
 
 
 name_counterparts(globals(), __all__, "torch")

@@ -16,6 +16,7 @@ from samara.exporter.frontend.creation import from_numpy
 from samara.exporter.frontend.data import (
     BatchSampler,
     DataLoader,
+    DistributedSampler,
     RandomSampler,
     Sampler,
     SequentialSampler,
@@ -172,6 +173,29 @@ def test_workers_give_what_one_process_gives(samples: Any) -> None:
     manual_seed(1)
     loader = DataLoader(data, 8, shuffle=True, num_workers=2, persistent_workers=True)
     assert epochs(loader, 2) == want
+
+
+def test_shards_go_on_with_another_number_of_ranks() -> None:
+    def make(ranks: int, rank: int, workers: int = 0) -> Any:
+        sampler = DistributedSampler(range(80), ranks, rank, shards=12)
+        return DataLoader(range(80), 24 // ranks, sampler=sampler, num_workers=workers)
+
+    want = numbers(make(1, 0))
+    assert [len(batch) for batch in want] == [24, 24, 24, 12]
+    loader = make(2, 1)
+    batches = iter(loader)
+    got = [next(batches).tolist() for _ in range(2)]
+    assert got == [batch[12:] for batch in want[:2]]
+    state = loader.state_dict()
+    parts = []
+    for rank in range(3):
+        again = make(3, rank, int(rank == 1))
+        again.load_state_dict(state)
+        assert len(again) == 4
+        parts.append(numbers(again))
+    assert [list(itertools.chain(*b)) for b in zip(*parts, strict=True)] == want[2:]
+    with pytest.raises(ShapeError, match="a multiple of 4"):
+        DataLoader(range(80), 10, sampler=DistributedSampler(range(80), 3, 0, shards=12))
 
 
 def test_random_numbers_follow_from_the_batch_alone(samples: Any, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 import samara
 from samara import nn
 from samara.autograd import Function, grad
+from samara.exporter.frontend.random import Generator, scoped
 from samara.pybridge.errors import SamaraError
 from samara.utils.checkpoint import checkpoint, checkpoint_sequential
 
@@ -38,6 +39,18 @@ def test_gradients_are_those_without(reentrant: bool | None) -> None:
     assert gradients(net, x, lambda t: checkpoint(net, t, use_reentrant=reentrant)) == plain
     nested = lambda t: checkpoint(lambda u: checkpoint(net, u), t)  # noqa: E731
     assert gradients(net, x, nested) == plain
+
+
+def test_it_draws_again_from_the_generator_of_its_scope() -> None:
+    net, x = block(), samara.randn(3, 4, requires_grad=True)
+    samara.manual_seed(0)
+    state = str(samara.get_rng_state())
+    runs = []
+    for run in (net, lambda t: checkpoint(net, t)):
+        with scoped(Generator(9)):
+            runs.append(gradients(net, x, run))
+    assert runs[0] == runs[1]
+    assert str(samara.get_rng_state()) == state
 
 
 def test_inputs_without_gradients_and_parameters_with() -> None:

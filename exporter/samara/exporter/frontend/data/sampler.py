@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import GenericAlias
 from typing import Any, Final
@@ -61,10 +62,14 @@ class _Resumable(Sampler):
 
     def __iter__(self) -> Iterator[int]:
         # Draw the seed here, not at the first index: the epoch is fixed when the iterator exists.
+        return self._walk(self._begin(), self._position)
+
+    def _begin(self) -> Any:
+        """The indices of a new epoch, whose position is 0, or of the loaded one."""
         if not self._loaded or self._seed is None:
             self._seed, self._position = self._draw(), 0
         self._loaded = False
-        return self._walk(self._indices(self._seed), self._position)
+        return self._indices(self._seed)
 
     def _walk(self, indices: Any, start: int) -> Iterator[int]:
         for i in range(start, len(indices)):
@@ -199,35 +204,87 @@ class DistributedSampler(_Resumable):
 
     Call `set_epoch` before each epoch, or every epoch has the same order. Without `drop_last` the
     first indices come twice if the shares would differ in length.
+
+    num_replicas, rank: by default those of the process group (`samara.distributed`); SamaraError
+    where there is none.
+
+    shards: deal whole micro-shards, so that the batches of all ranks together are the same for any
+    number of ranks, which divides it. A global batch has batch_size * num_replicas samples, a multiple
+    of `shards`. It is the next slice of the epoch's order, and each rank takes its part of the slice.
+    A last global batch that is too short is filled up to a multiple of `shards` with the first indices,
+    or cut down to one with `drop_last`. Iterate such a sampler by a DataLoader with a batch_size, or
+    by a BatchSampler. Its state can be loaded with another number of ranks. Raises ShapeError for
+    counts that do not divide.
+
+    PyTorch: `torch.utils.data.DistributedSampler`; `shards` is samara's own.
+
+    >>> from samara.data import DataLoader, DistributedSampler
+    >>> sampler = DistributedSampler(range(24), 2, 1, shuffle=False, shards=4)
+    >>> [batch.tolist() for batch in DataLoader(range(24), 6, sampler=sampler)]
+    [[6, 7, 8, 9, 10, 11], [18, 19, 20, 21, 22, 23]]
     """
 
     def __init__(
         self,
         dataset: Any,
-        num_replicas: int,
-        rank: int,
+        num_replicas: int | None = None,
+        rank: int | None = None,
         shuffle: bool = True,
         seed: int = 0,
         drop_last: bool = False,
+        *,
+        shards: int | None = None,
     ) -> None:
         super().__init__()
+        if num_replicas is None or rank is None:
+            size, own = _process_group()
+            num_replicas = size if num_replicas is None else num_replicas
+            rank = own if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ShapeError(f"rank is {rank}, expected 0 to {num_replicas - 1}")
+        if shards is not None and (shards < 1 or shards % num_replicas):
+            counts = ", ".join(str(n) for n in range(1, shards + 1) if shards % n == 0)
+            raise ShapeError(
+                f"{shards} shards cannot be dealt to {num_replicas} ranks",
+                fix=f"use {counts} ranks, or another number of shards"
+                if counts
+                else "use 12 shards",
+            )
         self.dataset = dataset
         self.num_replicas = num_replicas
         self.rank = rank
         self.shuffle = shuffle
         self.seed = seed
         self.drop_last = drop_last
+        self.shards = shards
         self.epoch = 0
+        self._global_batch: int | None = None  # samples of a batch of all ranks, with shards
 
     def __len__(self) -> int:
-        n = len(self.dataset)
-        return n // self.num_replicas if self.drop_last else -(-n // self.num_replicas)
+        return self._total() // self.num_replicas
+
+    def _total(self) -> int:
+        """Indices of all ranks together: the samples, filled up or cut down to equal shares."""
+        n, equal = len(self.dataset), self.shards or self.num_replicas
+        return (n if self.drop_last else n + equal - 1) // equal * equal
 
     def set_epoch(self, epoch: int) -> None:
         """Set the epoch of the next iteration; its order follows from seed and epoch."""
         self.epoch = epoch
+
+    def __iter__(self) -> Iterator[int]:
+        if self.shards is not None:
+            raise SamaraError(
+                "a DistributedSampler with shards deals batches, not single indices",
+                fix="pass it to a DataLoader with a batch_size",
+            )
+        return super().__iter__()
+
+    def deal_batches(self, batch_size: int, drop_last: bool) -> Sampler | None:
+        """With shards, this rank's batches; `drop_last` leaves out a last global batch that has too
+        few samples. ShapeError for a batch_size that does not give whole shards. Without shards None.
+        """
+        return None if self.shards is None else _ShardBatches(self, batch_size, drop_last)
 
     def _draw(self) -> int:
         return self.seed + self.epoch
@@ -235,23 +292,95 @@ class DistributedSampler(_Resumable):
     def _indices(self, seed: int) -> Any:
         n = len(self.dataset)
         order = _numbers(seed).permutation(n) if self.shuffle else np.arange(n)
-        return np.resize(order, len(self) * self.num_replicas)[self.rank :: self.num_replicas]
+        order = np.resize(order, self._total())
+        return order[self.rank :: self.num_replicas] if self.shards is None else order
 
     def state_dict(self) -> dict[str, Any]:
-        """The epoch and the position in it."""
-        return {"epoch": self.epoch, **super().state_dict()}
+        """The epoch and the position in it; with shards that of all ranks together."""
+        state = {"epoch": self.epoch, **super().state_dict()}
+        return state if self.shards is None else {**state, "global_batch": self._global_batch}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """The next iteration goes on where `state_dict` was called. SamaraError for other states."""
+        """The next iteration goes on where `state_dict` was called. SamaraError for other states,
+        and where only one of the two samplers has shards."""
         super().load_state_dict(state)
         try:
             self.epoch = int(state["epoch"])
+            if self.shards is not None:
+                size = state["global_batch"]
+                self._global_batch = None if size is None else int(size)
         except (KeyError, TypeError, ValueError) as error:
             raise SamaraError(f"this is no state of a DistributedSampler: {error!r}") from None
+        if self.shards is None and "global_batch" in state:
+            raise SamaraError(
+                "this is the state of a DistributedSampler with shards",
+                fix="pass `shards` to this one as well",
+            )
+
+
+def _process_group() -> tuple[int, int]:
+    """World size and rank of the default process group."""
+    try:
+        distributed = importlib.import_module("samara.exporter.frontend.distributed")
+        return distributed.get_world_size(), distributed.get_rank()
+    except (ImportError, SamaraError) as error:
+        raise SamaraError(
+            f"a DistributedSampler without num_replicas and rank needs a process group: {error}",
+            fix="call samara.distributed.init_process_group() first, or pass num_replicas and rank",
+        ) from None
+
+
+class _ShardBatches(Sampler):
+    """This rank's part of each global batch of a DistributedSampler with shards."""
+
+    def __init__(self, sampler: DistributedSampler, batch_size: int, drop_last: bool) -> None:
+        assert sampler.shards is not None
+        own = sampler.shards // sampler.num_replicas
+        if batch_size % own:
+            raise ShapeError(
+                f"batch_size is {batch_size}; each of {sampler.num_replicas} ranks has {own} of "
+                f"{sampler.shards} equal shards",
+                fix=f"use a multiple of {own}",
+            )
+        self._sampler = sampler
+        self._size = batch_size * sampler.num_replicas
+        self._drop_last = drop_last
+
+    def __len__(self) -> int:
+        return -(-self._end() // self._size)
+
+    def _end(self) -> int:
+        """How many indices of the epoch's order are dealt."""
+        n = len(self._sampler.dataset)
+        return n // self._size * self._size if self._drop_last else self._sampler._total()
+
+    def __iter__(self) -> Iterator[list[int]]:
+        sampler, stored = self._sampler, self._sampler._global_batch
+        if sampler._loaded and sampler._seed is not None and stored != self._size:
+            raise SamaraError(
+                f"the stored epoch has global batches of {stored} samples, this loader "
+                f"{self._size // sampler.num_replicas} on each of {sampler.num_replicas} ranks",
+                fix="keep batch_size times the number of ranks as it was",
+            )
+        sampler._global_batch = self._size
+        return self._walk(sampler._begin(), sampler._position)
+
+    def _walk(self, order: Any, start: int) -> Iterator[list[int]]:
+        sampler, end = self._sampler, self._end()
+        for begin in range(start, end, self._size):
+            sampler._position = min(begin + self._size, end)
+            part = (sampler._position - begin) // sampler.num_replicas
+            first = begin + sampler.rank * part
+            yield order[first : first + part].tolist()
+        sampler._seed, sampler._position = None, 0
 
 
 class BatchSampler(Sampler):
-    """Lists of `batch_size` indices of another sampler; the last may be shorter."""
+    """Lists of `batch_size` indices of another sampler; the last may be shorter.
+
+    A sampler may have a method `deal_batches(batch_size, drop_last)`. The Sampler that it returns then
+    gives the lists, unless it is None.
+    """
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool = False) -> None:
         if batch_size < 1:
@@ -259,12 +388,21 @@ class BatchSampler(Sampler):
         self.sampler = sampler
         self.batch_size = batch_size
         self.drop_last = drop_last
+        self._dealt()  # what it refuses is refused here already
+
+    def _dealt(self) -> Sampler | None:
+        deal: Callable[..., Sampler | None] | None = getattr(self.sampler, "deal_batches", None)
+        return None if deal is None else deal(self.batch_size, self.drop_last)
 
     def __len__(self) -> int:
+        if (dealt := self._dealt()) is not None:
+            return len(dealt)
         n = len(self.sampler)  # type: ignore[arg-type]
         return n // self.batch_size if self.drop_last else -(-n // self.batch_size)
 
     def __iter__(self) -> Iterator[list[Any]]:
+        if (dealt := self._dealt()) is not None:
+            return iter(dealt)
         return self._walk(iter(self.sampler))
 
     def _walk(self, indices: Iterator[Any]) -> Iterator[list[Any]]:

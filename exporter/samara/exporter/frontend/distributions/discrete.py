@@ -12,7 +12,7 @@ from samara.exporter import ops
 from samara.exporter.frontend import creation
 from samara.exporter.frontend.distributions.base import Distribution, one_of
 from samara.exporter.frontend.operands import broadcast_shapes
-from samara.exporter.frontend.random import default_generator
+from samara.exporter.frontend.random import generator_of
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.pybridge.errors import ShapeError
 
@@ -70,7 +70,7 @@ class Bernoulli(Distribution):
 
     def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw 0 or 1 in the dtype of the parameter [*sample_shape, *batch_shape]."""
-        drawn = default_generator.uniform(self._sizes(sample_shape))
+        drawn = generator_of(None).uniform(self._sizes(sample_shape))
         return wrap(np.asarray(drawn < self.probs._data, self.probs.dtype))
 
     def log_prob(self, value: Any) -> Tensor:

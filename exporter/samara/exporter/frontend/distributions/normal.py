@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.frontend.distributions.base import Distribution, parameters
-from samara.exporter.frontend.random import default_generator
+from samara.exporter.frontend.random import generator_of
 from samara.exporter.frontend.tensor import Tensor, wrap
 
 
@@ -55,7 +55,7 @@ class Normal(Distribution):
 
     def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
         """Draw loc + scale * noise [*sample_shape, *batch_shape]."""
-        noise = default_generator.normal(self._sizes(sample_shape))
+        noise = generator_of(None).normal(self._sizes(sample_shape))
         return self.loc + self.scale * wrap(noise.astype(self.loc.dtype))
 
     def log_prob(self, value: Any) -> Tensor:

@@ -8,8 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from samara.exporter.frontend import creation
+from samara.exporter.frontend import creation, tape
 from samara.exporter.frontend.nn import functional as F
+from samara.exporter.frontend.nn import statistics
+from samara.exporter.frontend.nn.functional.normalization import (
+    instance_statistics,
+    move_statistics,
+    normalize_by_batch,
+)
 from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tensor import Tensor
@@ -79,23 +85,30 @@ class _BatchNorm(_Running):
 
     def forward(self, input: Tensor) -> Tensor:
         self._check(input)
+        if self.training and self.track_running_stats and self.running_mean is not None:
+            y, *batch = normalize_by_batch(input, self.weight, self.bias, self.eps)
+            statistics.take(self, *batch)
+            return y
         by_batch = self.training or self.running_mean is None
-        momentum = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # a plain mean over all batches
-                momentum = 1.0 / float(self.num_batches_tracked)
-        tracked = not by_batch or (self.training and self.track_running_stats)
         return F.batch_norm(
             input,
-            self.running_mean if tracked else None,
-            self.running_var if tracked else None,
+            None if by_batch else self.running_mean,
+            None if by_batch else self.running_var,
             self.weight,
             self.bias,
             by_batch,
-            momentum,
-            self.eps,
+            eps=self.eps,
         )
+
+    def _move_statistics(self, mean: Tensor, variance: Tensor) -> None:
+        """Count a batch, and move the running statistics by its mean and unbiased variance."""
+        momentum = 0.0 if self.momentum is None else self.momentum
+        if self.num_batches_tracked is not None:
+            with tape.no_grad():
+                self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # a plain mean over all batches
+                momentum = 1.0 / float(self.num_batches_tracked)
+        move_statistics(self.running_mean, self.running_var, mean, variance, momentum)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -150,17 +163,22 @@ class _InstanceNorm(_Running):
     def forward(self, input: Tensor) -> Tensor:
         self._check(input)
         own = self.training or not self.track_running_stats
-        momentum = 0.1 if self.momentum is None else self.momentum
+        if own and self.running_mean is not None:
+            statistics.take(self, *instance_statistics(input))
         return F.instance_norm(
             input,
-            self.running_mean,
-            self.running_var,
+            None if own else self.running_mean,
+            None if own else self.running_var,
             self.weight,
             self.bias,
             own,
-            momentum,
-            self.eps,
+            eps=self.eps,
         )
+
+    def _move_statistics(self, mean: Tensor, variance: Tensor) -> None:
+        """Move the running statistics by a batch's mean and unbiased variance."""
+        momentum = 0.1 if self.momentum is None else self.momentum
+        move_statistics(self.running_mean, self.running_var, mean, variance, momentum)
 
 
 class InstanceNorm1d(_InstanceNorm):

@@ -12,7 +12,7 @@ import numpy as np
 from samara.exporter import ops
 from samara.exporter.frontend import creation, tensor
 from samara.exporter.frontend.autograd import straight_through
-from samara.exporter.frontend.nn import activations, layers, norms
+from samara.exporter.frontend.nn import activations, layers, norms, statistics
 from samara.exporter.frontend.nn.functional.channel_order import (
     both_ends,
     channels_first,
@@ -20,6 +20,7 @@ from samara.exporter.frontend.nn.functional.channel_order import (
     per_axis,
 )
 from samara.exporter.frontend.nn.functional.linear import outputs_first, window_pads
+from samara.exporter.frontend.nn.functional.normalization import unbiased
 from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.qat.grid import (
     Array,
@@ -158,13 +159,7 @@ class QuantizedLayer(Module):
         out, mean, var = ops.batch_norm(y, norm.weight, norm.bias, eps=norm.eps)
         with no_grad():
             mean, var = mean.detach(), var.detach()
-            norm.num_batches_tracked.add_(1)
-            momentum = norm.momentum
-            if momentum is None:
-                momentum = 1.0 / float(norm.num_batches_tracked)
-            unbiased = var * (momentum * count / (count - 1))
-            norm.running_mean.mul_(1 - momentum).add_(mean * momentum)
-            norm.running_var.mul_(1 - momentum).add_(unbiased)
+            statistics.take(norm, mean, unbiased(y, var, count))
         return out, (mean, var)
 
     def _integers(self, x: Quant, w: Any, b: Any) -> tuple[Grid, Array | None]:

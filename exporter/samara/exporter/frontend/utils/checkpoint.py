@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from samara.exporter.frontend import tape
-from samara.exporter.frontend.random import default_generator
+from samara.exporter.frontend.random import generator_of
 from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import SamaraError
 
@@ -40,7 +40,7 @@ def checkpoint(
     if not tape.MODE.enabled or tape.MODE.tracer is not None:
         return function(*args, **kwargs)
     given = [(t, t._version[0]) for t in _tensors((args, kwargs))]
-    before = default_generator.get_state() if preserve_rng_state else None
+    before = generator_of(None).get_state() if preserve_rng_state else None
     first = tape.next_order()
     out = function(*args, **kwargs)
     nodes = _recorded(out, first)
@@ -116,16 +116,16 @@ class _Again:
                     "in place before backward",
                     fix="call backward before the optimizer steps, or clone the tensor first",
                 )
-        now = default_generator.get_state() if self.state is not None else None
+        now = generator_of(None).get_state() if self.state is not None else None
         if self.state is not None:
-            default_generator.set_state(self.state)
+            generator_of(None).set_state(self.state)
         try:
             with tape.enable_grad():
                 first = tape.next_order()
                 nodes = _recorded(self.function(*self.args, **self.kwargs), first)
         finally:
             if now is not None:
-                default_generator.set_state(now)
+                generator_of(None).set_state(now)
         if [n.op for n in nodes] != self.expected:
             raise SamaraError(
                 "a checkpoint recorded other operators when it was run again for backward: "

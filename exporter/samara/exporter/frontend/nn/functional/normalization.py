@@ -34,7 +34,11 @@ def batch_norm(
     if input.ndim < 2:
         raise ShapeError(f"batch_norm needs at least 2 dimensions, got {list(input.shape)}")
     if training:
-        return _train_norm(input, running_mean, running_var, weight, bias, momentum, eps)
+        if running_mean is None or running_var is None:
+            return _by_batch(input, weight, bias, eps)[0]
+        y, mean, variance = normalize_by_batch(input, weight, bias, eps)
+        move_statistics(running_mean, running_var, mean, variance, momentum)
+        return y
     if running_mean is None or running_var is None:
         raise ArgumentError("batch_norm outside training needs running statistics")
     gain = ops.rsqrt(ops.add(running_var, eps))
@@ -46,15 +50,35 @@ def batch_norm(
     return channels_first(ops.add(ops.mul(channels_last(input), gain), offset))
 
 
-def _train_norm(
-    input: Any,
-    running_mean: Any,
-    running_var: Any,
-    weight: Any,
-    bias: Any,
-    momentum: float,
-    eps: float,
-) -> Any:
+def normalize_by_batch(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`batch_norm` in training, and what moves the running statistics, without gradients: the mean
+    and the unbiased variance of each channel [C]."""
+    y, mean, var, count = _by_batch(input, weight, bias, eps)
+    with tape.no_grad():
+        return y, mean.detach(), unbiased(input, var.detach(), count)
+
+
+def unbiased(x: Any, variance: Any, count: Any) -> Any:
+    """The unbiased variance of `count` values (symbolic beside a traced `x`) from their variance."""
+    if isinstance(count, int):
+        return variance * (count / (count - 1))
+    n = beside(x, ops.dims, values=(count,), dtype=DType.F32, scalar=True)
+    return variance * (n / (n - 1.0))
+
+
+def move_statistics(
+    running_mean: Any, running_var: Any, mean: Any, variance: Any, momentum: float
+) -> None:
+    """Move running statistics towards a batch's mean and unbiased variance, in place."""
+    with tape.no_grad():
+        running_mean.mul_(1 - momentum).add_(mean * momentum)
+        running_var.mul_(1 - momentum).add_(variance * momentum)
+
+
+def _by_batch(input: Any, weight: Any, bias: Any, eps: float) -> tuple[Any, Any, Any, Any]:
+    """The normalised input, mean and variance of each channel, and of how many values."""
     x = input if input.ndim == 2 else channels_last(input)
     count = product(x.shape[:-1])
     if isinstance(count, int) and count < 2:
@@ -63,16 +87,7 @@ def _train_norm(
             fix="use a larger batch, or .eval()",
         )
     y, mean, var = ops.batch_norm(x, weight, bias, eps=eps)
-    if running_mean is not None and running_var is not None:
-        with tape.no_grad():
-            if isinstance(count, int):
-                unbiased = var.detach() * (count / (count - 1))
-            else:
-                n = beside(x, ops.dims, values=(count,), dtype=DType.F32, scalar=True)
-                unbiased = var.detach() * (n / (n - 1.0))
-            running_mean.mul_(1 - momentum).add_(mean.detach() * momentum)
-            running_var.mul_(1 - momentum).add_(unbiased * momentum)
-    return y if input.ndim == 2 else channels_first(y)
+    return y if input.ndim == 2 else channels_first(y), mean, var, count
 
 
 def layer_norm(
@@ -137,12 +152,15 @@ def instance_norm(
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if running_mean is not None and running_var is not None:
-        with tape.no_grad():
-            axes = tuple(range(2, input.ndim))
-            var, mean = input.detach().var_mean(axes)
-            running_mean.mul_(1 - momentum).add_(mean.mean(0) * momentum)
-            running_var.mul_(1 - momentum).add_(var.mean(0) * momentum)
+        move_statistics(running_mean, running_var, *instance_statistics(input), momentum)
     return channels_first(ops.group_norm(channels_last(input), weight, bias, groups=0, eps=eps))
+
+
+def instance_statistics(input: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and unbiased variance of each channel [C], as means over the samples, without gradients."""
+    with tape.no_grad():
+        var, mean = input.detach().var_mean(tuple(range(2, input.ndim)))
+        return mean.mean(0), var.mean(0)
 
 
 def local_response_norm(
