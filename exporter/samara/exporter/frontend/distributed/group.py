@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from samara.exporter.frontend import random
 from samara.exporter.frontend.distributed import _header, _mpi
 from samara.exporter.frontend.distributed._engine import (
     Call,
@@ -216,7 +217,8 @@ def init_process_group(
 
     backend: "mpi" (the default) for ranks that are processes, which `samara launch` or any mpiexec
     starts; MPI knows rank and world_size. "thread" for ranks that are threads of one process, for
-    tests: each thread gives rank and world_size (`run_threads` does all that). timeout: seconds or a
+    tests: each thread gives rank and world_size (`run_threads` does all that), and has a default
+    generator of its own until the group is destroyed. timeout: seconds or a
     timedelta that a wait takes before it raises DistTimeoutError, by default 30 s.
 
     After this an error that nobody catches ends all ranks. init_method, store, pg_options and
@@ -237,6 +239,9 @@ def init_process_group(
         _process.append(_State(_mpi_world(seconds, world_size, rank)))
     elif backend == Backend.THREAD:
         _own.state = _State(_thread_world(seconds, world_size, rank, group_name))
+        own = random.Generator().set_state(random.get_rng_state())
+        _own.numbers = random.scoped(own)  # as every process has its own default generator
+        _own.numbers.__enter__()
     else:
         raise UnsupportedError(
             f"there is no backend {backend!r}",
@@ -318,6 +323,7 @@ def destroy_process_group(group: Any = None) -> None:
             made.free()
     if getattr(_own, "state", None) is state:
         _own.state = None
+        _own.numbers.__exit__(None, None, None)
     else:
         _process.clear()
 

@@ -30,8 +30,8 @@ def run_threads(
     """Run `function(*args)` in `world_size` threads, each of which is a rank of a group of its own.
 
     Returns what the ranks returned, in order. If ranks raise, the others are told, and the error of the
-    first rank that failed by itself is raised here. All ranks share this process's random numbers
-    and settings. The group exists before `function` begins and is gone when it returns.
+    first rank that failed by itself is raised here. Every rank begins with a copy of this
+    thread's default generator. The group exists before `function` begins and is gone when it returns.
 
     >>> samara.distributed.run_threads(samara.distributed.get_rank, 2)
     [0, 1]

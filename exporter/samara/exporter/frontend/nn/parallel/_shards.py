@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gradients of micro-shards: kept apart, and added in shard order, whatever rank computed them.
+
+Floating-point addition is not associative, so the sum depends on how the addends are grouped. Here the
+grouping is always ((g0 + g1) + g2) + …: the ranks form a chain, and each adds its own shards, in order, to
+what the ranks before it have added. Buckets follow each other through the chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from samara.exporter.frontend import random
+from samara.exporter.frontend.distributed._engine import Steps
+from samara.exporter.frontend.distributed._header import data_of
+from samara.exporter.frontend.distributed._transport import Bytes, Transport, as_bytes
+from samara.exporter.frontend.distributed.errors import MismatchError
+from samara.exporter.frontend.distributed.objects import all_gather_object
+from samara.exporter.frontend.nn import statistics
+from samara.exporter.frontend.nn.module import Module
+from samara.exporter.frontend.nn.parallel._gradients import Bucket, Gradients, Layout
+from samara.exporter.frontend.nn.parallel._reducer import Reducer
+from samara.exporter.frontend.tensor import Tensor
+from samara.pybridge.errors import ShapeError
+
+Array = np.ndarray[Any, Any]
+
+_SEEDS: Final = 1 << 62
+_DOWN: Final = 3  # tag of partial sums on their way to the last rank
+_ROUND: Final = 4  # and of the results on their way to the others
+_ALIKE: Final = (
+    ("shards of one size", 0, "give every rank the same number of samples"),
+    (
+        "the same random numbers",
+        1,
+        "call samara.manual_seed with one seed on all ranks, and draw no numbers on some ranks only",
+    ),
+)
+
+
+def counts_that_divide(shards: int) -> list[int]:
+    """The rank counts that the shards can be dealt to evenly."""
+    return [count for count in range(1, shards + 1) if shards % count == 0]
+
+
+class Shards:
+    """The micro-shards of this rank, step by step."""
+
+    def __init__(self, module: Module, reducer: Reducer, count: int) -> None:
+        """count: shards of the global batch, over all ranks."""
+        group = reducer.group
+        if count < 1 or count % group.size():
+            raise ShapeError(
+                f"{count} shards cannot be dealt evenly to {group.size()} ranks",
+                fix=f"start {', '.join(map(str, counts_that_divide(count)))} ranks, "
+                "or give another number of shards",
+            )
+        self.count = count
+        self.own = count // group.size()
+        self._module = module
+        self._reducer = reducer
+        self._layout: Layout | None = None  # of `_parts`
+        self._parts: list[Gradients] = []  # one for each shard of this rank
+        self._once = True  # whether every shard so far had one backward pass
+
+    def steps(self, batch: tuple[Any, ...]) -> Iterator[Any]:
+        """The shards of a local batch, each in its own scope. At the end the gradients are reduced."""
+        size = self._shard_size(batch)
+        number = int(random.generator_of(None).integers(0, _SEEDS, ()))
+        self._check_alike(size, number)
+        reducer = self._reducer
+        before = self._begin()
+        records: list[list[statistics.Record]] = []
+        first = self._reducer.group.rank() * self.own
+        try:  # a caller that leaves the loop early closes this generator
+            for k in range(self.own):
+                records.append([])
+                self._begin_shard(k)
+                generator = random.derived(number, first + k)
+                with random.scoped(generator), statistics.recorded(records[-1]):
+                    part = tuple(_slice(value, k * size, (k + 1) * size) for value in batch)
+                    yield part[0] if len(part) == 1 else part
+                self._end_shard(k)
+            reducer.finish()
+        finally:
+            self._restore(before)
+        self._share_statistics(records)
+
+    # ---- the batch
+
+    def _shard_size(self, batch: tuple[Any, ...]) -> int:
+        """Samples of a shard, from the first dimension of the tensors."""
+        lengths = {int(t.shape[0]) if t.ndim else 0 for t in _tensors(batch)}
+        if len(lengths) != 1:
+            raise ShapeError(
+                f"shards() got tensors of {sorted(lengths)} samples, expected one or more tensors "
+                "with the same first dimension"
+            )
+        length = lengths.pop()
+        if length == 0 or length % self.own:
+            raise ShapeError(
+                f"a local batch of {length} samples cannot be cut into {self.own} equal shards",
+                fix=f"use a multiple of {self.own} samples per rank "
+                f"({self.count} shards, {self._reducer.group.size()} ranks)",
+            )
+        return length // self.own
+
+    def _check_alike(self, size: int, number: int) -> None:
+        """All ranks must have shards of one size and draw the same random numbers."""
+        group = self._reducer.group
+        mine = np.array([size, number], np.int64)
+
+        def rest(_transport: Transport, _sizes: list[int], headers: Bytes) -> Steps:
+            yield from ()
+            found = np.ascontiguousarray(data_of(headers, mine.nbytes)).view(np.int64)
+            for what, column, fix in _ALIKE:
+                values = found[:, column].tolist()
+                if len(set(values)) > 1:
+                    listed = ", ".join(
+                        f"rank {r}: {v}" for r, v in zip(group.ranks, values, strict=True)
+                    )
+                    raise MismatchError(
+                        f"shards() needs {what} on all ranks, got {listed}", fix=fix
+                    )
+
+        group.start("shards()", rest, size=mine.nbytes, data=as_bytes(mine)).wait()
+
+    # ---- gradients
+
+    def _begin(self) -> list[Tensor | None]:
+        """Put the gradients that are there aside; they are added to the result."""
+        reducer = self._reducer
+        reducer.restart()
+        if self._layout is not reducer.layout:
+            self._layout = reducer.layout
+            self._parts = [Gradients(self._layout, reducer.params) for _ in range(self.own)]
+        reducer.shards = f"{self.count} shards"
+        reducer.reduce = self._reduce
+        self._once = True
+        return [None if p._grad is None else p._grad.clone() for p in reducer.params]
+
+    def _begin_shard(self, k: int) -> None:
+        reducer = self._reducer
+        for param in reducer.params:
+            param._grad = None
+        reducer.target = self._parts[k]
+        reducer.target.taken.clear()
+        reducer.passes = 0
+        # Buckets of the last shard leave during backward, if one pass per shard can be expected.
+        reducer.reduces = k == self.own - 1 and k > 0 and self._once
+
+    def _end_shard(self, k: int) -> None:
+        self._once = self._once and self._reducer.passes == 1
+        self._parts[k].clear_others()
+
+    def _reduce(self, transport: Transport, bucket: Bucket) -> Steps:
+        """Pass partial sums down the chain of ranks, and the result from the last one round to all."""
+        parts: Sequence[Array] = [part.of(bucket) for part in self._parts]
+        out = self._reducer.gradients.of(bucket)
+        rank, size = transport.rank, transport.size
+        if rank == 0:
+            np.copyto(out, parts[0])
+            parts = parts[1:]
+        else:
+            yield transport.receive(as_bytes(out), rank - 1, _DOWN)
+        for part in parts:
+            np.add(out, part, out=out)
+        if rank == size - 1:
+            np.divide(out, out.dtype.type(self.count), out=out)
+        else:
+            yield transport.send(as_bytes(out), rank + 1, _DOWN)
+            yield transport.receive(as_bytes(out), (rank - 1) % size, _ROUND)
+        if size > 1 and (rank + 1) % size != size - 1:
+            yield transport.send(as_bytes(out), (rank + 1) % size, _ROUND)
+
+    def _restore(self, before: list[Tensor | None]) -> None:
+        """Leave the shards: gradients are those of the step, or what was there if it was left early."""
+        reducer = self._reducer
+        reducer.shards = None
+        reducer.reduces = True
+        reducer.reduce = reducer.average
+        reducer.target = reducer.gradients
+        for param, view, old in zip(reducer.params, reducer.gradients.views, before, strict=True):
+            if param._grad is not view:
+                param._grad = old
+            elif old is not None:
+                np.add(old._data, view._data, out=view._data)
+
+    def _share_statistics(self, records: list[list[statistics.Record]]) -> None:
+        """Move running statistics by the batches of all shards, in shard order."""
+        names = {id(module): name for name, module in self._module.named_modules()}
+        if not any(_is_counted(module) for module in self._module.modules()):
+            return
+        mine = [[(names[id(m)], mean, var) for m, mean, var in shard] for shard in records]
+        found: list[Any] = [None] * self._reducer.group.size()
+        all_gather_object(found, mine, self._reducer.group)
+        modules = dict(self._module.named_modules())
+        for shards in found:
+            for shard in shards:
+                statistics.apply((modules[name], mean, var) for name, mean, var in shard)
+
+
+def _is_counted(module: Module) -> bool:
+    return getattr(module, "running_mean", None) is not None and module.training
+
+
+def _slice(value: Any, start: int, stop: int) -> Any:
+    """Some samples of a batch; values that are no tensors stay whole."""
+    if isinstance(value, Tensor):
+        return value[start:stop]
+    if isinstance(value, dict):
+        return {key: _slice(part, start, stop) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)([_slice(part, start, stop) for part in value])
+    return value
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _tensors(part)
