@@ -275,7 +275,7 @@ class Engine:
             if ended is not None and work.misses(ended):
                 error = RankFailedError(
                     f"{call.text} waits for rank {rank}, which has ended without it",
-                    fix="let all ranks run the same number of steps, or use Join",
+                    fix="let all ranks run the same number of steps, or use nn.parallel.Join",
                 )
                 self.fail(error)
 

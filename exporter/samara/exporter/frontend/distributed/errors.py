@@ -20,7 +20,7 @@ class DistTimeoutError(DistError, TimeoutError):
     """Some ranks did not join a collective within its timeout.
 
     The message names them and the line at which each of them is. Usual causes: a branch that only some
-    ranks take, loops of different lengths (`Join`, `DistributedSampler`), or a step that really takes
+    ranks take, loops of different lengths (`nn.parallel.Join`, `DistributedSampler`), or a step that really takes
     longer than the timeout (`init_process_group(timeout=…)`).
 
     >>> issubclass(samara.distributed.DistTimeoutError, TimeoutError)

@@ -135,6 +135,7 @@ from samara.exporter.frontend.nn.pools import ZeroPad3d as ZeroPad3d
 from samara.exporter.frontend.nn.recurrent import GRU as GRU
 from samara.exporter.frontend.nn.recurrent import LSTM as LSTM
 from samara.exporter.frontend.nn.recurrent import RNN as RNN
+from samara.exporter.frontend.nn.sync_batch_norm import SyncBatchNorm as SyncBatchNorm
 from samara.exporter.frontend.nn.transformer import Transformer as Transformer
 from samara.exporter.frontend.nn.transformer import TransformerDecoder as TransformerDecoder
 from samara.exporter.frontend.nn.transformer import (
@@ -259,6 +260,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "Threshold",

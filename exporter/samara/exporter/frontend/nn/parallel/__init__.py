@@ -3,5 +3,6 @@
 
 from samara.exporter.frontend.nn.parallel.data_parallel import DataParallel
 from samara.exporter.frontend.nn.parallel.distributed import DistributedDataParallel
+from samara.exporter.frontend.nn.parallel.join import Join
 
-__all__ = ["DataParallel", "DistributedDataParallel"]
+__all__ = ["DataParallel", "DistributedDataParallel", "Join"]

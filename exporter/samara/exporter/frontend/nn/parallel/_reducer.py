@@ -76,7 +76,7 @@ class Reducer:
 
     # ---- a backward pass
 
-    def _hook_of(self, index: int) -> Callable[[Parameter], None]:
+    def _hook_of(self, index: int) -> Callable[[Any], None]:
         def hook(param: Any) -> None:
             if self._pending is None:
                 self._begin()
@@ -116,14 +116,14 @@ class Reducer:
     def launch(self) -> None:
         """Start reducing the next bucket."""
         bucket = self.layout.buckets[len(self._works)]
-        used = np.array([self.used[index] for index in bucket.members])
+        used: Any = np.array([self.used[index] for index in bucket.members])
         self._clear_unused(bucket, used)
         names = [self.names[index] for index in bucket.members]
         shown = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
         bits = np.packbits(used)
 
         def rest(transport: Transport, _sizes: list[int], headers: Bytes) -> Steps:
-            found = np.unpackbits(data_of(headers, bits.size), axis=1)[:, : len(names)].any(0)
+            found: Any = np.unpackbits(data_of(headers, bits.size), axis=1)[:, : len(names)].any(0)
             for index, is_used in zip(bucket.members, found, strict=True):
                 self.used_anywhere[index] = bool(is_used)
             yield from self.reduce(transport, bucket)
@@ -162,6 +162,18 @@ class Reducer:
         if not self.ordered:
             self.ordered = True
             self._follow_order_of_use()
+
+    def follow(self) -> None:
+        """Take part in a reduction of the others, with zeros, and leave the gradients as they are."""
+        before = [param._grad for param in self.params]
+        for param in self.params:
+            param._grad = None
+        self.restart()
+        self._seen = []
+        self.used = [False] * len(self.params)
+        self.finish()
+        for param, gradient in zip(self.params, before, strict=True):
+            param._grad = gradient
 
     def _follow_order_of_use(self) -> None:
         """Lay out the gradients in the order in which `source` completed them."""

@@ -18,6 +18,7 @@ from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.nn.parallel._buckets import cost_of
 from samara.exporter.frontend.nn.parallel._reducer import Reducer
 from samara.exporter.frontend.nn.parallel._shards import Shards
+from samara.exporter.frontend.nn.parallel.join import Join
 from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.pybridge.errors import SamaraError
@@ -81,7 +82,7 @@ class DistributedDataParallel(Module):
             )
         self._check_alike(named)
         if init_sync:
-            _broadcast([*module.parameters(), *module.buffers()], self.process_group)
+            self._copy_from(0)
         if bucket_cap_mb is None:
             cap = cost_of(self.process_group).bucket_bytes()
         else:
@@ -89,7 +90,7 @@ class DistributedDataParallel(Module):
         self._reducer = Reducer(named, self.process_group, (cap // 4, cap))
         self._shard_count = shards
         self._shards: Shards | None = None
-        self._join: Any = None  # of Join: called before each forward pass that will be reduced
+        self._join: Join | None = None
 
     def _check_alike(self, named: Sequence[tuple[str, Parameter]]) -> None:
         """All ranks must train the same parameters."""
@@ -122,7 +123,7 @@ class DistributedDataParallel(Module):
         if not reducer.reduces:
             return
         if self._join is not None:
-            self._join()
+            self._join.step(self)
         if self.broadcast_buffers and self.training:
             self._broadcast_buffers()
 
@@ -141,6 +142,33 @@ class DistributedDataParallel(Module):
             yield
         finally:
             self.require_backward_grad_sync = before
+
+    # ---- ranks with different numbers of steps
+
+    def join(
+        self,
+        divide_by_initial_world_size: bool = True,
+        enable: bool = True,
+        throw_on_early_termination: bool = False,
+    ) -> Join:
+        """`Join` of this module alone, for ranks with different numbers of batches."""
+        return Join(
+            [self],
+            enable,
+            throw_on_early_termination,
+            divide_by_initial_world_size=divide_by_initial_world_size,
+        )
+
+    def _follow(self) -> None:
+        """Take part in a step of the others without inputs."""
+        if self.broadcast_buffers and self.training:
+            self._broadcast_buffers()
+        self._reducer.follow()
+
+    def _copy_from(self, member: int) -> None:
+        """Copy the parameters and buffers of one rank to all."""
+        tensors = [*self.module.parameters(), *self.module.buffers()]
+        _broadcast(tensors, self.process_group, member)
 
     # ---- the loop with equal bits
 
