@@ -27,8 +27,8 @@ class Join:
                 opt.step()
 
     A rank that leaves its loop takes part in the others' reductions with gradients of zero. At the end
-    all ranks get the parameters of a rank that made the most steps. With several modules each is called
-    once per step, in the given order. For the plain loop only: `shards` needs equal batches.
+    all ranks get the parameters of a rank that made the most steps. With several modules, a step
+    calls each of them and then its backward, in the given order. For the plain loop only: `shards` needs equal batches.
 
     divide_by_initial_world_size: divide sums of gradients by all ranks, else by those still at work.
     enable: False changes nothing. throw_on_early_termination: raise DistError on all ranks as soon as
