@@ -22,7 +22,14 @@ from samara.exporter.frontend.data import (
     SequentialSampler,
     TensorDataset,
 )
-from samara.exporter.frontend.random import Generator, get_rng_state, manual_seed, set_rng_state
+from samara.exporter.frontend.data._worker import batch_seed
+from samara.exporter.frontend.random import (
+    Generator,
+    generator_of,
+    get_rng_state,
+    manual_seed,
+    set_rng_state,
+)
 from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import SamaraError, ShapeError, UnsupportedError
 
@@ -196,6 +203,34 @@ def test_shards_go_on_with_another_number_of_ranks() -> None:
     assert [list(itertools.chain(*b)) for b in zip(*parts, strict=True)] == want[2:]
     with pytest.raises(ShapeError, match="a multiple of 4"):
         DataLoader(range(80), 10, sampler=DistributedSampler(range(80), 3, 0, shards=12))
+
+
+def test_random_numbers_of_a_shard_do_not_depend_on_ranks_and_workers(samples: Any) -> None:
+    def run(ranks: int, rank: int, workers: int = 0) -> list[list[Any]]:
+        manual_seed(6)
+        sampler = DistributedSampler(range(20), ranks, rank, shards=6)
+        loader = DataLoader(samples.Noisy(20), 12 // ranks, sampler=sampler, num_workers=workers)
+        batches = [[t.numpy() for t in batch] for batch in loader]
+        assert generator_of(None).integers(0, 1 << 62, (5,)).tolist() == after
+        return batches
+
+    manual_seed(6)
+    base_seed = int(generator_of(None).integers(0, 1 << 62, ()))  # all that a loader draws here
+    after = generator_of(None).integers(0, 1 << 62, (5,)).tolist()
+    whole = run(1, 0)
+    assert [len(batch[0]) for batch in whole] == [12, 12]
+    assert len({row.tobytes() for batch in whole for row in batch[1]}) == 24
+    for ranks, rank, workers in ((2, 0, 0), (2, 1, 0), (3, 2, 0), (3, 1, 1)):
+        found = run(ranks, rank, workers)
+        for batch, mine in zip(whole, found, strict=True):
+            size = 12 // ranks
+            for want, got in zip(batch[:2], mine[:2], strict=True):
+                np.testing.assert_array_equal(got, want[rank * size : (rank + 1) * size])
+    for number, batch in enumerate(found):  # of a worker: shards 2 and 3 of two samples
+        for shard in (2, 3):
+            seed = batch_seed(batch_seed(base_seed, number), shard)
+            want = np.random.RandomState(seed % (1 << 32)).rand(2, 2)
+            np.testing.assert_array_equal(batch[2][2 * shard - 4 : 2 * shard - 2], want)
 
 
 def test_random_numbers_follow_from_the_batch_alone(samples: Any, tmp_path: Path) -> None:

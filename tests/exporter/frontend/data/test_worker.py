@@ -62,7 +62,7 @@ def test_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kind == "error"
     assert isinstance(error, IndexError)
     assert error.__traceback__ is None
-    assert "samples = [" in text
+    assert "[dataset[i] for i in" in text
 
     class Here(Exception):
         pass

@@ -16,7 +16,8 @@ import numpy as np
 
 from samara.exporter.frontend.data import _channel
 from samara.exporter.frontend.data.dataset import IterableDataset
-from samara.exporter.frontend.random import manual_seed
+from samara.exporter.frontend.data.sampler import Shards
+from samara.exporter.frontend.random import Generator, manual_seed, scoped
 from samara.pybridge.op import set_num_threads
 
 __all__ = ["WorkerInfo", "get_worker_info"]
@@ -75,16 +76,34 @@ class Fetcher:
         if isinstance(job.dataset, IterableDataset):
             self._samples = iter(job.dataset)
 
-    def fetch(self, task: Any) -> Any:
-        """A batch, or a sample. END at the end of an iterable dataset."""
+    def fetch(self, task: Any, base_seed: int = 0, number: int = 0) -> Any:
+        """A batch, or a sample. END at the end of an iterable dataset.
+
+        The random numbers of a shard follow from the base seed, the batch's number and its own.
+        """
         job = self._job
         if self._samples is not None:
             return self._next(task)
         if not job.batches:
             return job.collate(job.dataset[task])
-        together = getattr(job.dataset, "__getitems__", None)
-        samples = [job.dataset[i] for i in task] if together is None else together(task)
+        if not isinstance(task, Shards):
+            return job.collate(self._of(task))
+        samples: list[Any] = []
+        seed = batch_seed(base_seed, number)
+        for shard, indices in task.parts():
+            own = batch_seed(seed, shard)
+            if _info is not None:
+                seed_all(own)
+                samples += self._of(indices)
+            else:  # this process has random numbers of its own, which must go on
+                with scoped(Generator(own)):
+                    samples += self._of(indices)
         return job.collate(samples)
+
+    def _of(self, indices: list[Any]) -> Any:
+        dataset = self._job.dataset
+        together = getattr(dataset, "__getitems__", None)
+        return [dataset[i] for i in indices] if together is None else together(indices)
 
     def _next(self, count: int) -> Any:
         assert self._samples is not None
@@ -155,7 +174,7 @@ def _answer(fetcher: Fetcher | None, base_seed: int, message: Any, failure: Any)
         _kind, number, task = message
         if fetcher._samples is None:
             seed_all(batch_seed(base_seed, number))
-        batch = fetcher.fetch(task)
+        batch = fetcher.fetch(task, base_seed, number)
         return ("end",) if batch is END else ("batch", batch)
     except Exception as error:  # noqa: BLE001 (the loader raises it)
         text = "".join(traceback.format_exception(error))

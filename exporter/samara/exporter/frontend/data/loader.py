@@ -73,7 +73,10 @@ class DataLoader(Generic[B_co]):
     module must be importable: keep its top level under `if __name__ == "__main__"`. Batches come in
     the sampler's order. The random numbers of a batch depend only on the epoch's base seed and the
     batch's number (iterable datasets: base seed + worker), so an epoch repeats bit for bit with any
-    number of workers. Without workers, they come from this process's generator.
+    number of workers. Without workers, they come from this process's generator. With a
+    DistributedSampler that has shards, those of a shard depend on the epoch's base seed, the batch's
+    number and the shard's, with workers and without (there samara's alone), so that they repeat with
+    any number of ranks.
 
     `state_dict` and `load_state_dict` stop and resume anywhere in an epoch, bit for bit, without
     fetching again what came before.
@@ -259,7 +262,7 @@ class DataLoader(Generic[B_co]):
         tasks, base_seed = self._begin()
         self._epoch = epoch = object()
         if self.num_workers == 0:
-            batches = self._run_here(tasks)
+            batches = self._run_here(tasks, base_seed)
         else:
             batches = self._run_workers(tasks, base_seed)
         return self._count(batches, epoch)
@@ -302,10 +305,10 @@ class DataLoader(Generic[B_co]):
             self.num_workers,
         )
 
-    def _run_here(self, tasks: Iterator[tuple[int, Any]]) -> Iterator[Any]:
+    def _run_here(self, tasks: Iterator[tuple[int, Any]], base_seed: int) -> Iterator[Any]:
         fetcher = Fetcher(self._job())
-        for _number, task in tasks:
-            batch = fetcher.fetch(task)
+        for number, task in tasks:
+            batch = fetcher.fetch(task, base_seed, number)
             if batch is END:
                 return
             yield batch

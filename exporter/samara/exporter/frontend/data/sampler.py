@@ -330,6 +330,25 @@ def _process_group() -> tuple[int, int]:
         ) from None
 
 
+class Shards(list[int]):
+    """The indices of a rank's shards of one global batch."""
+
+    def __init__(self, indices: Iterable[int], first: int, shards: int) -> None:
+        """Indices of `shards` equal shards; `first` is the number of the first one in the global batch."""
+        super().__init__(indices)
+        self.first = first
+        self.shards = shards
+
+    def parts(self) -> Iterator[tuple[int, list[int]]]:
+        """(number, indices) of each shard."""
+        size = len(self) // self.shards
+        for i in range(self.shards):
+            yield self.first + i, self[i * size : (i + 1) * size]
+
+    def __reduce__(self) -> Any:
+        return Shards, (list(self), self.first, self.shards)
+
+
 class _ShardBatches(Sampler):
     """This rank's part of each global batch of a DistributedSampler with shards."""
 
@@ -343,6 +362,7 @@ class _ShardBatches(Sampler):
                 fix=f"use a multiple of {own}",
             )
         self._sampler = sampler
+        self._shards = own
         self._size = batch_size * sampler.num_replicas
         self._drop_last = drop_last
 
@@ -354,7 +374,7 @@ class _ShardBatches(Sampler):
         n = len(self._sampler.dataset)
         return n // self._size * self._size if self._drop_last else self._sampler._total()
 
-    def __iter__(self) -> Iterator[list[int]]:
+    def __iter__(self) -> Iterator[Shards]:
         sampler, stored = self._sampler, self._sampler._global_batch
         if sampler._loaded and sampler._seed is not None and stored != self._size:
             raise SamaraError(
@@ -365,13 +385,14 @@ class _ShardBatches(Sampler):
         sampler._global_batch = self._size
         return self._walk(sampler._begin(), sampler._position)
 
-    def _walk(self, order: Any, start: int) -> Iterator[list[int]]:
+    def _walk(self, order: Any, start: int) -> Iterator[Shards]:
         sampler, end = self._sampler, self._end()
         for begin in range(start, end, self._size):
             sampler._position = min(begin + self._size, end)
             part = (sampler._position - begin) // sampler.num_replicas
             first = begin + sampler.rank * part
-            yield order[first : first + part].tolist()
+            indices = order[first : first + part].tolist()
+            yield Shards(indices, sampler.rank * self._shards, self._shards)
         sampler._seed, sampler._position = None, 0
 
 
