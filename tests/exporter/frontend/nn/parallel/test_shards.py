@@ -79,14 +79,15 @@ def test_gradients_from_before_are_added() -> None:
 def test_several_passes_per_shard_and_unused_parameters() -> None:
     def train(ranks_differ: bool) -> Any:
         samara.manual_seed(0)
-        net = DDP(nn.ModuleDict({"a": nn.Linear(4, 1), "b": nn.Linear(4, 1), "c": nn.Linear(4, 1)}))
+        layers: Any = nn.ModuleDict({name: nn.Linear(4, 1) for name in "abc"})
+        net = DDP(layers)
         for _ in range(2):
             net.zero_grad()
             for x in net.shards(_part()):
-                net.module["a"](x).sum().backward()
-                net.module["a"](x * 2).sum().backward()
+                layers["a"](x).sum().backward()
+                layers["a"](x * 2).sum().backward()
                 if ranks_differ and get_rank() == 0:
-                    net.module["b"](x).sum().backward()
+                    layers["b"](x).sum().backward()
         return [None if p.grad is None else p.grad.numpy().copy() for p in net.parameters()]
 
     for grads in run_threads(train, 2, True):
@@ -101,9 +102,10 @@ def test_statistics_and_random_numbers_are_those_of_shards() -> None:
 
     def train() -> Any:
         samara.manual_seed(4)
-        net = DDP(nn.Sequential(nn.BatchNorm1d(4, momentum=None), nn.Dropout(0.5)))
+        norm = nn.BatchNorm1d(4, momentum=None)
+        net = DDP(nn.Sequential(norm, nn.Dropout(0.5)))
         seen = [net(x).detach().numpy().copy() for x in net.shards(_part())]
-        return seen, net.module[0].running_mean.numpy().copy(), samara.rand(1).item()
+        return seen, norm.running_mean.numpy().copy(), samara.rand(1).item()
 
     plain = nn.BatchNorm1d(4, momentum=None)
     for k in range(12):
