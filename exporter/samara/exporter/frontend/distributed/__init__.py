@@ -60,6 +60,7 @@ from samara.exporter.frontend.distributed.point_to_point import (
     recv,
     send,
 )
+from samara.exporter.frontend.distributed.profiling import profile
 from samara.exporter.frontend.distributed.threads import run_threads
 
 __all__ = [
@@ -102,6 +103,7 @@ __all__ = [
     "isend",
     "monitored_barrier",
     "new_group",
+    "profile",
     "recv",
     "recv_object_list",
     "reduce",

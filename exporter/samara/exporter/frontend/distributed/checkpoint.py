@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -15,6 +15,7 @@ from samara.exporter.frontend import random
 from samara.exporter.frontend.counterparts import name_counterparts
 from samara.exporter.frontend.data.loader import DataLoader
 from samara.exporter.frontend.distributed._engine import Steps
+from samara.exporter.frontend.distributed._outcome import at_first, raise_anywhere
 from samara.exporter.frontend.distributed._transport import (
     Bytes,
     Transport,
@@ -22,9 +23,8 @@ from samara.exporter.frontend.distributed._transport import (
     starts_of,
 )
 from samara.exporter.frontend.distributed.collectives import broadcast
-from samara.exporter.frontend.distributed.errors import DistError
 from samara.exporter.frontend.distributed.group import ProcessGroup, group_of, is_initialized
-from samara.exporter.frontend.distributed.objects import all_gather_object, start_broadcast
+from samara.exporter.frontend.distributed.objects import start_broadcast
 from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.exporter.types import ArgumentError
@@ -42,7 +42,10 @@ _FILE_TIMEOUT: Final = 600.0  # seconds that the others wait for rank 0's file s
 
 
 class Stateful(Protocol):
-    """Anything with `state_dict` and `load_state_dict`: modules, optimizers, schedulers, loaders."""
+    """Anything with `state_dict` and `load_state_dict`: modules, optimizers, schedulers, loaders.
+
+    PyTorch: `torch.distributed.checkpoint.stateful.Stateful`.
+    """
 
     def state_dict(self) -> dict[str, Any]:
         """The state, as tensors, arrays, numbers, texts, dicts and lists."""
@@ -90,7 +93,7 @@ def save(
         return
     group = group_of(process_group)
     _meet(group, "save", checkpoint_id, names)
-    _at_first(group, write, timeout)
+    at_first(group, write, timeout)
 
 
 def load(
@@ -135,9 +138,9 @@ def load(
         return state_dict
     group = group_of(process_group)
     _meet(group, "load", checkpoint_id, names)
-    found = _at_first(group, read, timeout)
+    found = at_first(group, read, timeout)
     found = _from_first(group, found)
-    _raise_anywhere(group, lambda: _apply(found, state_dict))
+    raise_anywhere(group, lambda: _apply(found, state_dict))
     return state_dict
 
 
@@ -267,47 +270,6 @@ def _meet(group: ProcessGroup, what: str, path: Any, names: list[str]) -> None:
 
     shown = f"checkpoint.{what}({', '.join(names)}, checkpoint_id={os.fspath(path)!r})"
     group.start(shown, nothing, same=f"checkpoint.{what} {names}").wait()
-
-
-def _portable(error: Exception, rank: int) -> SamaraError:
-    """The error as other ranks raise it."""
-    if isinstance(error, SamaraError):
-        return error
-    return DistError(f"rank {rank} failed: {type(error).__name__}: {error}")
-
-
-def _at_first(group: ProcessGroup, function: Callable[[], Any], timeout: float) -> Any:
-    """Run a function on the first rank. The others wait, and raise its error. None on the others."""
-    result, error = None, None
-    if group.rank() == 0:
-        try:
-            result = function()
-        except Exception as raised:  # noqa: BLE001 (raised on all ranks below)
-            error = raised
-    told: list[Any] = [None if error is None else _portable(error, group.ranks[0])]
-    start_broadcast(told, group, 0).wait(timeout)
-    if error is not None:
-        raise error
-    if told[0] is not None:
-        raise told[0]
-    return result
-
-
-def _raise_anywhere(group: ProcessGroup, function: Callable[[], None]) -> None:
-    """Run a function on all ranks; if it raises on some, all raise."""
-    error = None
-    try:
-        function()
-    except Exception as raised:  # noqa: BLE001 (raised on all ranks below)
-        error = raised
-    found: list[Any] = [None] * group.size()
-    own = None if error is None else _portable(error, group.rank())
-    all_gather_object(found, own, group)
-    if error is not None:
-        raise error
-    for other in found:
-        if other is not None:
-            raise other
 
 
 # ---- from the first rank to all

@@ -133,8 +133,9 @@ class Reducer:
         )
         same = f"{what} {self.shards} {names}"
         line = user_line(sys._getframe())
+        moved = (bucket.stop - bucket.start) * bucket.dtype.itemsize
         self._works.append(
-            self.group.start(what, rest, size=bits.size, data=bits, same=same, at=line)
+            self.group.start(what, rest, size=bits.size, data=bits, same=same, at=line, moved=moved)
         )
 
     def _clear_unused(self, bucket: Bucket, used: Any) -> None:
