@@ -61,6 +61,7 @@ from samara.exporter.frontend.distributed.point_to_point import (
     send,
 )
 from samara.exporter.frontend.distributed.profiling import profile
+from samara.exporter.frontend.distributed.progress_bar import progress
 from samara.exporter.frontend.distributed.threads import run_threads
 
 __all__ = [
@@ -104,6 +105,7 @@ __all__ = [
     "monitored_barrier",
     "new_group",
     "profile",
+    "progress",
     "recv",
     "recv_object_list",
     "reduce",
