@@ -2,6 +2,7 @@
 """`samara.distributed`: training by several processes that MPI connects; the names are PyTorch's."""
 
 from samara.exporter.frontend.counterparts import name_counterparts
+from samara.exporter.frontend.distributed import checkpoint as checkpoint
 from samara.exporter.frontend.distributed._engine import Work
 from samara.exporter.frontend.distributed._reduction import ReduceOp
 from samara.exporter.frontend.distributed.collectives import (
@@ -82,6 +83,7 @@ __all__ = [
     "batch_isend_irecv",
     "broadcast",
     "broadcast_object_list",
+    "checkpoint",
     "destroy_process_group",
     "gather",
     "gather_object",

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.frontend.distributed import _algorithms, _header
-from samara.exporter.frontend.distributed._engine import Steps
+from samara.exporter.frontend.distributed._engine import Steps, Work
 from samara.exporter.frontend.distributed._transport import Bytes, Transport, starts_of
 from samara.exporter.frontend.distributed.collectives import _is_outside, _member, _or_first
-from samara.exporter.frontend.distributed.group import group_of
+from samara.exporter.frontend.distributed.group import ProcessGroup, group_of
 from samara.exporter.frontend.distributed.point_to_point import recv, send
 from samara.exporter.frontend.tensor import wrap
 from samara.pybridge.errors import ShapeError
@@ -130,6 +130,11 @@ def broadcast_object_list(
         return
     members = group_of(group)
     root = _member(members, *_or_first(members, src, group_src), "src")
+    start_broadcast(object_list, members, root).wait()
+
+
+def start_broadcast(object_list: list[Any], members: ProcessGroup, root: int) -> Work:
+    """Start to copy the objects of the member `root` to the lists of all."""
     data = _packed(object_list) if members.rank() == root else np.empty(0, np.uint8)
 
     def rest(transport: Transport, sizes: list[int], headers: Bytes) -> Steps:
@@ -143,7 +148,7 @@ def broadcast_object_list(
 
     what = f"broadcast_object_list({len(object_list)} objects, src={members.ranks[root]})"
     inline = data if data.size <= _header.INLINE else None
-    members.start(what, rest, size=data.size, data=inline).wait()
+    return members.start(what, rest, size=data.size, data=inline)
 
 
 def scatter_object_list(
