@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import atexit
 import importlib.util
+import multiprocessing
+import os
 import sys
 import threading
 from collections.abc import Callable, Generator, Sequence
@@ -171,6 +173,16 @@ _worlds: dict[tuple[str, int], tuple[World, set[int]]] = {}  # to which threads 
 _worlds_lock = threading.Lock()
 
 
+def _forget() -> None:
+    """Belong to no group: a process that a rank has forked is no rank."""
+    _process.clear()
+    _own.state = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
 def _current() -> _State | None:
     state: _State | None = getattr(_own, "state", None)
     return state if state is not None or not _process else _process[0]
@@ -250,6 +262,11 @@ def init_process_group(
 
 
 def _mpi_world(seconds: float, world_size: int, rank: int) -> ProcessGroup:
+    if multiprocessing.parent_process() is not None:
+        raise DistError(
+            "a process that a rank has started, as a worker of a DataLoader, is no rank of its own",
+            fix='call init_process_group under `if __name__ == "__main__":`',
+        )
     mpi = _mpi.start(seconds)
     control = _mpi.MpiControl(mpi)
     if world_size not in (-1, control.size) or rank not in (-1, control.rank):
@@ -260,7 +277,7 @@ def _mpi_world(seconds: float, world_size: int, rank: int) -> ProcessGroup:
         )
     transport = _mpi.MpiTransport(mpi, mpi.COMM_WORLD).duplicate()
     made = _world_of(control, transport, Backend.MPI, seconds)
-    atexit.register(_leave, mpi)
+    atexit.register(_leave, mpi, os.getpid())
     return made
 
 
@@ -271,12 +288,13 @@ def _thread_world(seconds: float, world_size: int, rank: int, name: str) -> Proc
             fix="give every thread its rank and world_size, or use run_threads",
         )
     with _worlds_lock:
-        shared, joined = _worlds.pop((name, world_size), (World(world_size), set()))
+        key = name, world_size
+        shared, joined = _worlds.setdefault(key, (World(world_size), set()))
         if rank in joined:
-            raise DistError(f"two threads want to be rank {rank}")
+            raise DistError(f"two threads want to be rank {rank}", fix="number the threads")
         joined.add(rank)
-        if len(joined) < world_size:
-            _worlds[name, world_size] = shared, joined
+        if len(joined) == world_size:
+            del _worlds[key]
     control = ThreadControl(shared, rank)
     transport = ThreadTransport(shared, rank, world_size)
     return _world_of(control, transport, Backend.THREAD, seconds)
@@ -286,8 +304,10 @@ def _world_of(control: Control, transport: Transport, backend: str, seconds: flo
     return ProcessGroup(Engine(control), transport, range(control.size), 0, backend, seconds)
 
 
-def _leave(mpi: Any) -> None:
+def _leave(mpi: Any, pid: int) -> None:
     """At the end of the process: leave MPI, unless ranks have failed, which MPI would wait for."""
+    if os.getpid() != pid:  # forked
+        return
     failed = _process and _process[0].world.engine.failure is not None
     if _process and not failed:
         destroy_process_group()

@@ -79,7 +79,7 @@ def isend(
     to = _member(members, dst, group_dst, "dst")
     buffer = Buffer(tensor)
     _check(members, to, tag)
-    text = f"send({buffer.text}) to rank {members.ranks[to]}"
+    text = f"send({buffer.text}) to rank {members.ranks[to]} at {user_line(sys._getframe(1))}"
     inline = as_bytes(buffer.flat) if buffer.flat.nbytes <= _header.INLINE else None
     header = _header.pack(0, buffer.text, text, buffer.flat.nbytes, inline)
     transport = members.direct
@@ -111,7 +111,7 @@ def irecv(
     transport = members.direct
     partners = members.ranks if source is None else (members.ranks[source],)
     who = "any rank" if source is None else f"rank {members.ranks[source]}"
-    text = f"recv({buffer.text}) from {who}"
+    text = f"recv({buffer.text}) from {who} at {user_line(sys._getframe(1))}"
 
     def steps(_work: Work) -> Steps:
         header = np.empty(_header.SIZE, np.uint8)
@@ -125,7 +125,8 @@ def irecv(
             yield transport.receive(data, first.source, 2 * tag + 1)
         if not _header.is_same(header, _header.pack(0, buffer.text, text, 0, None)):
             raise MismatchError(
-                f"{text} got what rank {members.ranks[first.source]} sent by {_header.text_of(header)}"
+                f"{text}\n  got what rank {members.ranks[first.source]} sent by {_header.text_of(header)}",
+                fix="let both give the same shape and dtype",
             )
         as_bytes(buffer.flat)[:] = data
         buffer.store()
@@ -136,9 +137,8 @@ def irecv(
 
 
 def _call(members: ProcessGroup, text: str, partners: Sequence[int]) -> Call:
-    where = user_line(sys._getframe(2))
     own = members.ranks[members.rank()]
-    return Call(f"{text} at {where}", members.number, None, (own, *partners), members.timeout)
+    return Call(text, members.number, None, (own, *partners), members.timeout)
 
 
 def _check(members: ProcessGroup, partner: int | None, tag: int) -> None:
