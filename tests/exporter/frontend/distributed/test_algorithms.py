@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from tests.exporter.frontend.distributed.worlds import run_steps
 
 from samara.exporter.frontend.distributed import _algorithms
 from samara.exporter.frontend.distributed._engine import Steps
 from samara.exporter.frontend.distributed._reduction import ReduceOp
 from samara.exporter.frontend.distributed._thread_world import ThreadTransport, World
-
-from tests.exporter.frontend.distributed.worlds import run_steps
 
 
 def test_parts() -> None:

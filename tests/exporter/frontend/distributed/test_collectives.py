@@ -32,7 +32,7 @@ def values(rank: int, shape: Any, dtype: Any = np.float32) -> np.ndarray[Any, An
         return np.asarray(
             random.standard_normal(shape) * 10.0 ** random.integers(-2, 3, shape), dtype
         )
-    if dtype == bool:
+    if dtype.kind == "b":
         return np.asarray(random.integers(0, 2, shape), dtype)
     return np.asarray(random.integers(1, 7, shape), dtype)
 
@@ -70,7 +70,7 @@ def on_ranks(size: int, check: Callable[[int], Any]) -> list[Any]:
     return dist.run_threads(lambda: check(dist.get_rank()), size)
 
 
-@pytest.mark.parametrize("size", (1, 2, 3, 4))
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_reductions(size: int) -> None:
     floats = (Op.SUM, Op.AVG, Op.PRODUCT, Op.MIN, Op.MAX)
     integers = (Op.SUM, Op.PRODUCT, Op.MIN, Op.MAX, Op.BAND, Op.BOR, Op.BXOR)
@@ -94,7 +94,7 @@ def test_reductions(size: int) -> None:
     on_ranks(size, check)
 
 
-@pytest.mark.parametrize("size", (1, 2, 3, 4))
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_copies(size: int) -> None:
     def check(rank: int) -> None:
         for n, dtype in [*((n, np.float32) for n in SIZES), (9, np.int64), (700, bool)]:
@@ -121,7 +121,7 @@ def test_copies(size: int) -> None:
     on_ranks(size, check)
 
 
-@pytest.mark.parametrize("size", (1, 2, 3, 4))
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_exchanges(size: int) -> None:
     def check(rank: int) -> None:
         for n in SIZES:

@@ -20,7 +20,7 @@ def _of(rank: int, kind: int) -> Any:
     return {"rank": rank, "data": (SMALL, LARGE, (SMALL, LARGE, MEDIUM)[rank % 3])[kind]}
 
 
-@pytest.mark.parametrize("size", (1, 2, 3))
+@pytest.mark.parametrize("size", [1, 2, 3])
 def test_objects(size: int) -> None:
     def check() -> None:
         rank = dist.get_rank()

@@ -100,7 +100,7 @@ def test_in_groups() -> None:
     dist.run_threads(check, 3)
 
 
-@pytest.mark.parametrize("size", (2, 9000))
+@pytest.mark.parametrize("size", [2, 9000])
 def test_another_shape_or_dtype_was_sent(size: int) -> None:
     """An error in the receiver, which names the sender and its line; both go on."""
 
