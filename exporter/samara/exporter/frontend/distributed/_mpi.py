@@ -88,6 +88,10 @@ class _Received:
             self.source = self._status.Get_source()
         return done
 
+    def cancel(self) -> None:
+        self._request.Cancel()
+        self._request.Free()
+
 
 class MpiTransport:
     """One communicator. See Transport."""

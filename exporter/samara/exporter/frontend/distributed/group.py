@@ -106,12 +106,14 @@ class ProcessGroup:
         data: Bytes | None = None,
         same: str | None = None,
         at: str | None = None,
+        wake: bool = True,
     ) -> Work:
         """Start a collective: exchange headers, then do the rest.
 
         what: the call as errors name it, without the line. same: what must be equal on all ranks, by
         default `what`. size: bytes of this rank's data. data: these bytes, if they are to travel
-        inside the header. at: the user's line, by default where this was called from.
+        inside the header. at: the user's line, by default where this was called from. wake: False if
+        the caller waits at once, so that the watcher need not make progress.
         """
         number = self._started
         self._started += 1
@@ -127,7 +129,7 @@ class ProcessGroup:
             return (yield from rest(transport, _header.check(headers, self.ranks), headers))
 
         call = Call(text, self.number, number, self.ranks, self.timeout)
-        return self.engine.start(transport, steps, call)
+        return self.engine.start(transport, steps, call, wake)
 
     def subset(self, ranks: Sequence[int]) -> Transport:
         """A transport of some members, of which this rank is one."""
@@ -329,7 +331,10 @@ def destroy_process_group(group: Any = None) -> None:
         raise DistError("there is no process group to destroy")
     if group is not None and group is not state.world:
         found = group_of(group)
+        if found not in state.groups:
+            raise DistError("this group is destroyed already")
         state.groups.remove(found)
+        state.world.engine.finish(found.number)
         found.free()
         return
     engine = state.world.engine
@@ -381,7 +386,7 @@ def new_group(
     def nothing(*_: Any) -> Generator[Request, None, None]:
         yield from ()
 
-    whole.start(f"new_group({chosen})", nothing).wait()
+    whole.start(f"new_group({chosen})", nothing, wake=False).wait()
     state.made += 1
     if whole.rank() not in chosen:
         return GroupMember.NON_GROUP_MEMBER

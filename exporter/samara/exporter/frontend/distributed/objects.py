@@ -34,6 +34,11 @@ def _packed(obj: Any) -> Bytes:
     return np.frombuffer(pickle.dumps(obj), np.uint8)
 
 
+def _unpacked(data: Bytes) -> Any:
+    """The object. It runs the classes' own code, so it runs in the rank's thread, not in the watcher."""
+    return pickle.loads(data)
+
+
 def _parts(whole: Bytes, sizes: list[int]) -> list[Bytes]:
     return [
         whole[start : start + size] for start, size in zip(starts_of(sizes), sizes, strict=True)
@@ -65,10 +70,11 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
             whole = np.empty(sum(sizes), np.uint8)
             yield transport.allgather(data, whole, sizes)
             parts = _parts(whole, sizes)
-        object_list[:] = [pickle.loads(part.tobytes()) for part in parts]
+        return parts
 
     inline = data if data.size <= _header.INLINE else None
-    members.start("all_gather_object()", rest, size=data.size, data=inline).wait()
+    work = members.start("all_gather_object()", rest, size=data.size, data=inline, wake=False)
+    object_list[:] = [_unpacked(part) for part in work.result()]
 
 
 def gather_object(
@@ -102,10 +108,12 @@ def gather_object(
     def rest(transport: Transport, sizes: list[int], _headers: Bytes) -> Steps:
         whole = np.empty(sum(sizes) if at_root else 0, np.uint8)
         yield from _algorithms.collect(transport, data, whole, sizes, root)
-        if at_root and object_gather_list is not None:
-            object_gather_list[:] = [pickle.loads(p.tobytes()) for p in _parts(whole, sizes)]
+        return _parts(whole, sizes) if at_root else None
 
-    members.start(f"gather_object(dst={members.ranks[root]})", rest, size=data.size).wait()
+    what = f"gather_object(dst={members.ranks[root]})"
+    parts = members.start(what, rest, size=data.size, wake=False).result()
+    if at_root and object_gather_list is not None:
+        object_gather_list[:] = [_unpacked(part) for part in parts]
 
 
 def broadcast_object_list(
@@ -139,11 +147,12 @@ def broadcast_object_list(
         else:
             whole = data.copy() if transport.rank == root else np.empty(size, np.uint8)
             yield transport.broadcast(whole, root)
-        object_list[:] = pickle.loads(whole.tobytes())
+        return whole
 
     what = f"broadcast_object_list({len(object_list)} objects, src={members.ranks[root]})"
     inline = data if data.size <= _header.INLINE else None
-    members.start(what, rest, size=data.size, data=inline).wait()
+    work = members.start(what, rest, size=data.size, data=inline, wake=False)
+    object_list[:] = _unpacked(work.result())
 
 
 def scatter_object_list(
@@ -182,9 +191,10 @@ def scatter_object_list(
         part = np.empty(int(lengths[transport.rank]), np.uint8)
         whole = np.concatenate(packed) if packed else np.empty(0, np.uint8)
         yield from _algorithms.distribute(transport, whole, lengths.tolist(), part, root)
-        scatter_object_output_list[0] = pickle.loads(part.tobytes())
+        return part
 
-    members.start(f"scatter_object_list(src={members.ranks[root]})", rest).wait()
+    work = members.start(f"scatter_object_list(src={members.ranks[root]})", rest, wake=False)
+    scatter_object_output_list[0] = _unpacked(work.result())
 
 
 def send_object_list(
@@ -230,7 +240,7 @@ def recv_object_list(
         return sender
     data = np.empty(int(size[0]), np.uint8)
     recv(wrap(data), sender, group, _OBJECTS)
-    object_list[:] = pickle.loads(data.tobytes())
+    object_list[:] = _unpacked(data)
     return sender
 
 
