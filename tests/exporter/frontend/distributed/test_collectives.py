@@ -14,7 +14,6 @@ import pytest
 
 import samara
 from samara import distributed as dist
-from samara.exporter.frontend.distributed.collectives import Buffer
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import ShapeError
@@ -174,9 +173,9 @@ def test_shapes_and_memory() -> None:
         dist.all_gather(list(into), samara.ones(2) * rank)
         assert into.tolist() == [[0, 0], [1, 1], [2, 2]]
         leaf = samara.ones(2, requires_grad=True)
-        with samara.no_grad():
-            dist.all_reduce(leaf)
+        dist.all_reduce(leaf)
         assert leaf.tolist() == [3, 3]
+        assert leaf.requires_grad
 
     on_ranks(3, check)
 
@@ -340,26 +339,33 @@ def test_wrong_arguments() -> None:
         (lambda: dist.all_to_all_single(ints, one), ShapeError, "their dtypes differ"),
         (lambda: dist.all_to_all_single(two, two, [1], [2]), ShapeError, "cannot be split"),
     ]
+    frozen = np.ones(1, np.float32)
+    frozen.flags.writeable = False
+    locked = wrap(frozen)
+    for call in (
+        lambda: dist.all_reduce(locked),
+        lambda: dist.reduce(locked, 0),
+        lambda: dist.all_gather([locked], one),
+        lambda: dist.all_gather_into_tensor(locked, one),
+        lambda: dist.gather(one, [locked]),
+        lambda: dist.scatter(locked, [one]),
+        lambda: dist.reduce_scatter(locked, [one]),
+        lambda: dist.reduce_scatter_tensor(locked, one),
+        lambda: dist.all_to_all([locked], [one]),
+        lambda: dist.all_to_all_single(locked, one),
+        lambda: dist.all_reduce(one.expand(4)),
+    ):
+        cases.append((call, ArgumentError, "cannot be written"))
 
     def check() -> None:
         for call, kind, text in cases:
             with pytest.raises(kind) as caught:
                 call()
             assert text in str(caught.value)
-        dist.all_reduce(one)
+        dist.broadcast(locked, 0)  # the root only reads
+        dist.all_gather([one], locked)
 
     dist.run_threads(check, 1)
-
-
-def test_buffers() -> None:
-    """A contiguous tensor is its own buffer; another one is copied and written back."""
-    t = samara.ones(2, 3)
-    assert np.shares_memory(Buffer(t).flat, t.numpy())
-    buffer = Buffer(t.t())
-    buffer.flat[:] = np.arange(6)
-    buffer.store()
-    assert t.tolist() == [[0, 2, 4], [1, 3, 5]]
-    assert buffer.text == "float32 [3, 2]"
 
 
 def test_every_pair_of_sizes_in_flight() -> None:

@@ -44,7 +44,7 @@ def send(
     >>> samara.distributed.run_threads(pass_on, 2)
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    work = isend(tensor, dst, group, tag, group_dst)
+    work = _isend(tensor, dst, group, tag, group_dst, wake=False)
     if work is not None:
         work.wait()
 
@@ -61,7 +61,7 @@ def recv(
     Raises MismatchError if another shape or dtype was sent; -1 on ranks outside the group.
     PyTorch: `torch.distributed.recv`.
     """
-    work = irecv(tensor, src, group, tag, group_src)
+    work = _irecv(tensor, src, group, tag, group_src, wake=False)
     return -1 if work is None else work.result()
 
 
@@ -73,6 +73,12 @@ def isend(
     group_dst: int | None = None,
 ) -> Work | None:
     """`send` that returns at once. PyTorch: `torch.distributed.isend`."""
+    return _isend(tensor, dst, group, tag, group_dst, wake=True)
+
+
+def _isend(
+    tensor: Tensor, dst: int | None, group: Any, tag: int, group_dst: int | None, wake: bool
+) -> Work | None:
     if _is_outside(group):
         return None
     members = group_of(group)
@@ -90,7 +96,7 @@ def isend(
             yield transport.send(as_bytes(buffer.flat), to, 2 * tag + 1)
 
     call = _call(members, text, (members.ranks[to],))
-    return members.engine.start((members.number, "send", to, tag), steps, call)
+    return members.engine.start((members.number, "send", to, tag), steps, call, wake)
 
 
 def irecv(
@@ -101,12 +107,18 @@ def irecv(
     group_src: int | None = None,
 ) -> Work | None:
     """`recv` that returns at once. PyTorch: `torch.distributed.irecv`."""
+    return _irecv(tensor, src, group, tag, group_src, wake=True)
+
+
+def _irecv(
+    tensor: Tensor, src: int | None, group: Any, tag: int, group_src: int | None, wake: bool
+) -> Work | None:
     if _is_outside(group):
         return None
     members = group_of(group)
     anyone = src is None and group_src is None
     source = None if anyone else _member(members, src, group_src, "src")
-    buffer = Buffer(tensor)
+    buffer = Buffer(tensor, out=True)
     _check(members, source, tag)
     transport = members.direct
     partners = members.ranks if source is None else (members.ranks[source],)
@@ -133,7 +145,7 @@ def irecv(
         return members.ranks[first.source]
 
     call = _call(members, text, partners)
-    return members.engine.start((members.number, "receive", source, tag), steps, call)
+    return members.engine.start((members.number, "receive", source, tag), steps, call, wake)
 
 
 def _call(members: ProcessGroup, text: str, partners: Sequence[int]) -> Call:
