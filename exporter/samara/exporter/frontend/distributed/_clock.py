@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.frontend.distributed.group import ProcessGroup
-from samara.exporter.frontend.distributed.objects import start_broadcast
+from samara.exporter.frontend.distributed.objects import share
 from samara.exporter.frontend.distributed.point_to_point import recv, send
 from samara.exporter.frontend.tensor import wrap
 
@@ -47,7 +47,7 @@ def compare(group: ProcessGroup) -> Clocks:
     else:
         _answer(group)
     told: list[Any] = [found]
-    start_broadcast(told, group, 0).wait()
+    share(told, group, 0)
     result: Clocks = told[0]
     return result
 

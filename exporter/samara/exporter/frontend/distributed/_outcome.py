@@ -8,7 +8,7 @@ from typing import Any
 
 from samara.exporter.frontend.distributed.errors import DistError
 from samara.exporter.frontend.distributed.group import ProcessGroup
-from samara.exporter.frontend.distributed.objects import all_gather_object, start_broadcast
+from samara.exporter.frontend.distributed.objects import all_gather_object, share
 from samara.pybridge.errors import SamaraError
 
 
@@ -28,7 +28,7 @@ def at_first(group: ProcessGroup, function: Callable[[], Any], timeout: float) -
         except Exception as raised:  # noqa: BLE001 (raised on all ranks below)
             error = raised
     told: list[Any] = [None if error is None else _portable(error, group.ranks[0])]
-    start_broadcast(told, group, 0).wait(timeout)
+    share(told, group, 0, timeout)
     if error is not None:
         raise error
     if told[0] is not None:

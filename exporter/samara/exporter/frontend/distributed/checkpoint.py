@@ -24,7 +24,7 @@ from samara.exporter.frontend.distributed._transport import (
 )
 from samara.exporter.frontend.distributed.collectives import broadcast
 from samara.exporter.frontend.distributed.group import ProcessGroup, group_of, is_initialized
-from samara.exporter.frontend.distributed.objects import start_broadcast
+from samara.exporter.frontend.distributed.objects import share
 from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.exporter.types import ArgumentError
@@ -289,7 +289,7 @@ def _from_first(group: ProcessGroup, tree: Any) -> Any:
     arrays: list[Array] = []
     places: dict[int, _Place] = {}
     told = [_taken_out(tree, arrays, places), [(a.dtype.str, a.shape) for a in arrays]]
-    start_broadcast(told, group, 0).wait()
+    share(told, group, 0)
     if not is_first:
         arrays = [np.empty(shape, dtype) for dtype, shape in told[1]]
     if group.size() > 1:

@@ -19,7 +19,7 @@ from samara.exporter.frontend.distributed._rank_trace import (
 from samara.exporter.frontend.distributed._recorder import Recorder
 from samara.exporter.frontend.distributed.errors import DistError
 from samara.exporter.frontend.distributed.group import ProcessGroup, group_of
-from samara.exporter.frontend.distributed.objects import gather_object, start_broadcast
+from samara.exporter.frontend.distributed.objects import gather_object, share
 from samara.pybridge.atomic import write_text
 
 __all__ = ["profile"]
@@ -97,7 +97,7 @@ class profile:
             return times_of(recordings)
 
         told: list[Any] = [at_first(group, summarize, group.timeout)]
-        start_broadcast(told, group, 0).wait()
+        share(told, group, 0)
         self.ranks = told[0]
         self.clock_error = clocks.error
 
