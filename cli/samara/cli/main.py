@@ -21,6 +21,7 @@ from samara.cli.doctor import doctor
 from samara.cli.explain import explain
 from samara.cli.export import export
 from samara.cli.inspect import inspect
+from samara.cli.launch import launch
 from samara.cli.ops import ops
 from samara.cli.quantize import quantize
 from samara.cli.run import run
@@ -40,6 +41,7 @@ A first walk:
   samara tune model.samara                      the fastest algorithms for this machine
   samara build model.samara -o dist             a runtime that holds just what it needs
   samara devices                                what can run it, for --backend
+  samara launch -n 2 train.py                   train with samara.distributed in two processes
   samara explain conv                           what an operator, error, kernel or node is
 
 Commands that take a .samara file take an .onnx or .tflite file too: they convert it in memory and say so.
@@ -141,6 +143,8 @@ for _command in (
     *(devices, ops, explain, demo),
 ):
     app.command()(_command)
+# All that follows the script belongs to it, options too.
+app.command(context_settings={"allow_interspersed_args": False})(launch)
 app.add_typer(backend, name="backend")
 
 

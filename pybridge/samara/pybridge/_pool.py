@@ -21,6 +21,19 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
+def default_threads() -> int:
+    """SAMARA_NUM_THREADS if the environment sets it, else min(4, cores). ArgumentError for another text."""
+    text = os.environ.get("SAMARA_NUM_THREADS", "")
+    if not text:
+        return min(4, usable_cores())
+    if not (text.isascii() and text.isdigit() and int(text) >= 1):
+        raise ArgumentError(
+            f"the environment sets SAMARA_NUM_THREADS to {text!r}",
+            fix="set it to a number from 1 on",
+        )
+    return int(text)
+
+
 def whole_number(value: object, what: str) -> int:
     """An integer argument. ArgumentError for another kind."""
     try:
@@ -34,8 +47,8 @@ def whole_number(value: object, what: str) -> int:
 
 
 def pool_for(threads: int | None) -> Any:
-    """The process's pool with that many threads (None: min(4, cores)); NULL for one thread."""
-    count = min(4, usable_cores()) if threads is None else whole_number(threads, "threads")
+    """The process's pool with that many threads (None: default_threads()); NULL for one thread."""
+    count = default_threads() if threads is None else whole_number(threads, "threads")
     if count < 1:
         raise ShapeError(
             f"threads must be at least 1, got {threads}", fix="leave it out for up to 4 cores"

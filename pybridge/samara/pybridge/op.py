@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from samara.pybridge._native import NULL, check, failure, ffi, library, new_error, text
-from samara.pybridge._pool import pool_for, usable_cores, whole_number
+from samara.pybridge._pool import default_threads, pool_for, whole_number
 from samara.pybridge.errors import ShapeError
 
 Array = npt.NDArray[Any]
@@ -137,12 +137,13 @@ def _new_context() -> _Context:
 
 
 def set_num_threads(count: int | None) -> None:
-    """Set the number of threads of operators, for every thread; None: min(4, cores).
+    """Set the number of threads of operators, for every thread.
 
-    It never changes a bit of any result. ShapeError below 1.
+    None: SAMARA_NUM_THREADS of the environment, or min(4, cores). It never changes a bit of any
+    result. ShapeError below 1.
     """
     global _num_threads
-    number = min(4, usable_cores()) if count is None else whole_number(count, "threads")
+    number = default_threads() if count is None else whole_number(count, "threads")
     if number < 1:
         raise ShapeError(f"threads must be at least 1, got {count}", fix="give a number from 1 on")
     _num_threads = number

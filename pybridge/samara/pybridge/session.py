@@ -60,7 +60,7 @@ class Session:
     """Runs one function of a model. Holds the activations and the state; one thread at a time.
 
     model: a Model, or the arguments of Model: a source, copy and verify. function: name; None for the
-    first. threads: None means min(4, cores).
+    first. threads: None means SAMARA_NUM_THREADS of the environment, or min(4, cores).
     backend: "cpu"; "opencl", or "opencl:1", which runs every node there that the device supports; the
     path of a library with a backend; a Backend; or a list of these, of which the first that supports a
     node gets it. "auto" uses a device only if it is faster: the session starts on the CPU, tries the device
