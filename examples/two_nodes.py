@@ -255,15 +255,18 @@ def _tun(name):
 # ---- the process between the nodes
 
 
-def between(files, delay):
-    """Pass packets between two TUN devices, `delay` seconds after they came, until standard input ends."""
+def between(files, delay, stop=0):
+    """Pass packets between two TUN devices, `delay` seconds after they came, until there is input at `stop`.
+
+    The end of that input, by default standard input, counts.
+    """
     with contextlib.suppress(OSError):  # ranks that poll must not hold it up
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     waiting = deque()  # (when it leaves, the device it leaves by, the packet), in this order
     while True:
         pause = max(waiting[0][0] - time.monotonic(), 0) if waiting else None
-        for file in select.select([*files, 0], [], [], pause)[0]:
-            if file == 0:
+        for file in select.select([*files, stop], [], [], pause)[0]:
+            if file == stop:
                 return
             other = files[0] if file == files[1] else files[1]
             waiting.extend((time.monotonic() + delay, other, packet) for packet in _packets(file))

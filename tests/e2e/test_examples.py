@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+import socket
 import subprocess
+import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -178,3 +183,65 @@ def test_finetune(run_example: Run, built: Path, tmp_path: Path) -> None:
     assert arenas[1] <= arenas[0]
     assert "killed after: step 60" in printed
     assert "to step 300" in printed
+
+
+def test_distributed(run_example: Run, tmp_path: Path) -> None:
+    """The two-node row runs too where the kernel lets this user make network namespaces."""
+    rows = (
+        "single",
+        "data_parallel",
+        "2 processes, shards",
+        "2 processes, shards, two nodes, 1 ms",
+    )
+    options = ("--samples", "240", "--epochs", "1", "--json", tmp_path / "rows.json")
+    printed = run_example(tmp_path, "distributed.py", *options, "--rows", *rows)
+    found = json.loads((tmp_path / "rows.json").read_text(encoding="ascii"))
+    assert list(found) == list(rows)
+    single, threads, shards, nodes = found.values()
+    assert single["megabytes"] > 1
+    assert single["digest"] != shards["digest"]
+    assert min(single["batch_ms"], threads["batch_ms"], shards["batch_ms"]) > 0
+    assert all(0.1 < row["accuracy"] <= 1 for row in (single, threads, shards))
+    assert nodes.get("digest", shards["digest"]) == shards["digest"]
+    assert ("reason" in nodes) == ("NOT RUN: " in printed)
+    assert "rows with shards: equal bits" in printed
+
+
+def test_two_nodes_say_why_they_cannot_be_made(
+    example: Callable[[str], Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    nodes = example("two_nodes")
+    monkeypatch.setattr(sys, "argv", ["two_nodes.py", "train.py"])
+    monkeypatch.setattr(nodes.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(nodes.shutil, "which", lambda name: f"/sbin/{name}")
+    monkeypatch.setattr(nodes.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(nodes.sys, "platform", "linux")
+    assert nodes.main() == 3
+    assert "NOT RUN: only root may make network namespaces; use sudo" in capsys.readouterr().err
+
+
+def test_packets_between_two_nodes_are_late_and_in_order(example: Callable[[str], Any]) -> None:
+    nodes = example("two_nodes")
+    (first, near), (second, far), (stop, stdin) = (
+        socket.socketpair(type=socket.SOCK_DGRAM) for _ in range(3)
+    )
+    for end in (near, far):
+        end.setblocking(False)
+    relay = threading.Thread(
+        target=nodes.between, args=([near.fileno(), far.fileno()], 0.02, stdin.fileno())
+    )
+    relay.start()
+    begin = time.monotonic()
+    for k in range(40):
+        first.send(b"%d" % k)
+    second.send(b"back")
+    got = [int(second.recv(100)) for _ in range(40)]
+    assert time.monotonic() - begin >= 0.02
+    assert got == list(range(40))
+    assert first.recv(100) == b"back"
+    stop.send(b".")
+    relay.join()
+    for end in (first, near, second, far, stop, stdin):
+        end.close()
