@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import errno
 import fcntl
 import os
@@ -126,7 +127,9 @@ class TwoNodes:
             # mpiexec runs on the first node. Both nodes reach it there.
             words = ["ip", "netns", "exec", self.names[0], *LAUNCH, "-n", str(ranks)]
             words += ["--threads", str(threads), "--hosts", f"node1:{each},node2:{each}"]
-            started = subprocess.Popen([*words, *program], env=_environment(enter, self.delay))
+            started = subprocess.Popen(
+                [*words, *program], env=_environment(enter, self.delay), preexec_fn=_end_with_parent
+            )
             try:
                 return started.wait()
             except BaseException:
@@ -198,6 +201,11 @@ def _environment(enter, delay):
     found |= {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": DEVICE}
     hydra = {"HYDRA_LAUNCHER": "ssh", "HYDRA_LAUNCHER_EXEC": str(enter), "HYDRA_IFACE": DEVICE}
     return found | os.environ | hydra
+
+
+def _end_with_parent():
+    """Let the kernel end this process when its parent is killed."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)  # PR_SET_PDEATHSIG
 
 
 def _run(*words):
