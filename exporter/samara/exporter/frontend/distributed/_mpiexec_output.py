@@ -74,6 +74,7 @@ class Sorter:
     """
 
     def __init__(self, kind: str, reports: Reports, out: Callable[[bytes], object]) -> None:
+        self._kind = kind
         self._block = _BLOCKS.get(kind)
         self._single = _SINGLE.get(kind)
         self._reports = reports
@@ -104,6 +105,10 @@ class Sorter:
         self._release()
 
     def _line(self, line: bytes) -> None:
+        if self._kind == OPENMPI:
+            line = line.lstrip(b"\0")  # it ends an aborted job with one
+            if not line:
+                return
         text = line.decode("utf-8", "replace").rstrip("\r\n")
         if self._report is not None:
             self._continue(text)
@@ -156,7 +161,7 @@ _HYDRA_CODES: Final = re.compile(r"Exit codes: \[[^\]]*\] ([\d,]+)$", re.M)
 _OPENMPI_PROCESS: Final = re.compile(
     r"process rank (\d+) with PID (\d+) on node (\S+)(?: exited on\s*signal (\d+))?"
 )
-_OPENMPI_NAME: Final = re.compile(r"Process name:\s*\[.*?[,@]\s*(\d+),\s*(\d+)\]")
+_OPENMPI_NAME: Final = re.compile(r"Process name:\s*\[.*,\s*(\d+)\]")
 _OPENMPI_CODE: Final = re.compile(r"Exit code:\s*(\d+)")
 _ABORT_OF_OPENMPI: Final = re.compile(r"MPI_ABORT was invoked on rank (\d+)")
 _ABORT_CODE: Final = re.compile(r"[Ee]rror ?code:? (-?\d+)")
@@ -183,7 +188,7 @@ def parse_end(lines: list[str]) -> End | None:
         return End(rank=int(found[1]), pid=pid, host=found[3], signal=number)
     if found := _OPENMPI_NAME.search(text):
         code = _OPENMPI_CODE.search(text)
-        return End(rank=int(found[2]), status=int(code[1]) if code else None)
+        return End(rank=int(found[1]), status=int(code[1]) if code else None)
     return _parse_hydra(text)
 
 
