@@ -26,9 +26,10 @@ from samara.pybridge.errors import ArgumentError
 
 _POLL_SECONDS: Final = 0.05
 # How long the other ranks may take after one has failed, the ranks after Ctrl-C, and mpiexec after SIGTERM.
-_GRACE_SECONDS: Final = 2.0
+_GRACE_SECONDS: Final = 1.0
 _INTERRUPT_SECONDS: Final = 3.0
 _END_SECONDS: Final = 2.0
+_LEFT_SECONDS: Final = 0.5  # for ranks that run when mpiexec has ended
 _USAGE: Final = 2  # exit status of wrong usage: a restart would fail again
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -289,14 +290,15 @@ def _wait_for(process: subprocess.Popen[bytes], seconds: float) -> bool:
 
 
 def _kill(pid: int, start: str) -> None:
-    """Kill a rank that mpiexec has left, after a moment in which it may end by itself."""
-    deadline = time.monotonic() + 0.5
-    while _launched.is_running(pid, start):
-        if time.monotonic() > deadline:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+    """Wait for the end of a rank; kill it after half a second."""
+    for number in (0, signal.SIGKILL):
+        deadline = time.monotonic() + _LEFT_SECONDS
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)  # 0 sends nothing
+        while _launched.is_running(pid, start) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if not _launched.is_running(pid, start):
             return
-        time.sleep(0.01)
 
 
 def _remove_segments(before: set[str]) -> None:
