@@ -33,7 +33,9 @@ def test_all_after_the_script_belongs_to_it(samara: Samara, given: dict[str, Any
     assert given["program"] == ["train.py", "-n", "7", "--help", "--", "x"]
     assert (given["ranks"], given["module"], given["prefix"]) == (2, False, True)
     assert (given["hosts"], given["restarts"], given["timeout"]) == ((), 0, None)
-    options = "--hosts a:2,b --hosts c --threads 3 --timeout 9.5 --restarts 2 --mpiexec m --no-prefix"
+    options = (
+        "--hosts a:2,b --hosts c --threads 3 --timeout 9.5 --restarts 2 --mpiexec m --no-prefix"
+    )
     assert samara("launch", *options.split(), "-m", "package.train").exit_code == 0
     assert given["program"] == ["package.train"]
     assert (given["ranks"], given["module"], given["prefix"]) == (None, True, False)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from samara.pybridge import Session, ShapeError, _native, _pool
+from samara.pybridge import ArgumentError, Session, ShapeError, _native, _pool
 
 
 def test_one_pool_per_thread_count() -> None:

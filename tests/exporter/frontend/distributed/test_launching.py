@@ -85,13 +85,33 @@ print("note", file=sys.stderr)
 @pytest.mark.parametrize(
     ("body", "status", "message"),
     [
-        ("if rank == 1: raise ValueError('bad')", 1, r"rank 1 raised ValueError: bad at \S*train.py:9"),
-        ("if rank == 1: os.kill(os.getpid(), 9)", 137, r"rank 1 \(pid \d+ on host \S+\) was killed by signal 9 \(SIGKILL\) after [\d.]+ s"),
-        ("if rank == 1: sys.exit(3)", 3, r"rank 1 ended itself with exit status 3 at \S*train.py:9"),
-        ("if rank == 0: os._exit(4)", 4, r"rank 0 \(pid \d+ on host \S+\) ended with exit status 4 after [\d.]+ s"),
-        ("if rank == 1: MPI.COMM_WORLD.Abort(5)", 5, r"rank 1 \(pid \d+ on host \S+\) ended with exit status 5 after [\d.]+ s"),
+        (
+            "if rank == 1: raise ValueError('bad')",
+            1,
+            r"rank 1 raised ValueError: bad at \S*train.py:9",
+        ),
+        (
+            "if rank == 1: os.kill(os.getpid(), 9)",
+            137,
+            r"rank 1 \(pid \d+ on host \S+\) was killed by signal 9 \(SIGKILL\) after [\d.]+ s",
+        ),
+        (
+            "if rank == 1: sys.exit(3)",
+            3,
+            r"rank 1 ended itself with exit status 3 at \S*train.py:9",
+        ),
+        (
+            "if rank == 0: os._exit(4)",
+            4,
+            r"rank 0 \(pid \d+ on host \S+\) ended with exit status 4 after [\d.]+ s",
+        ),
+        (
+            "if rank == 1: MPI.COMM_WORLD.Abort(5)",
+            5,
+            r"rank 1 \(pid \d+ on host \S+\) ended with exit status 5 after [\d.]+ s",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_rank_that_failed_is_named(
     run: Run, body: str, status: int, message: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
