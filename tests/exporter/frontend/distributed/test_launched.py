@@ -138,7 +138,7 @@ def hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     for name in ("rank", "abort", "hooked", "flush"):
         monkeypatch.setattr(module._State, name, getattr(module._State, name))
     module._State.hooked = False
-    monkeypatch.setattr(module.os, "_exit", stop)
+    monkeypatch.setattr(os, "_exit", stop)
     module.install(0, lambda status: None)
     module.install(1, aborts.append)  # the later one counts
     return aborts

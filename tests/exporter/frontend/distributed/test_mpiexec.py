@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,12 +66,13 @@ def test_commands() -> None:
         ("openmpi", {"hosts": ["a", "b"]}, "--bind-to none --host a,b -x SAMARA_A python x"),
         ("other", {"ranks": 3}, "-n 3 python x"),
     ):  # fmt: skip
-        given = {"ranks": None, "hostfile": None, "hosts": []} | options
+        given: dict[str, Any] = {"ranks": None, "hostfile": None, "hosts": []}
+        given |= options
         found = command(
             Mpiexec("mpi", kind, ""),
             ["python", "x"],
             environment={"SAMARA_A": "1", "HOME": "/"},
-            **given,  # type: ignore[arg-type]
+            **given,
         )
         assert " ".join(found) == f"mpi {wanted}"
 

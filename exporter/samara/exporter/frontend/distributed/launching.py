@@ -90,7 +90,8 @@ def launch(
     environment.update(_settings(threads, prefix))
     runner = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run_rank.py")
     rank = [sys.executable, runner, *(["-m"] if module else []), *program]
-    for restart in range(restarts + 1):
+    restart = 0
+    while True:
         environment["SAMARA_RESTART"] = str(restart)
         attempt = _Attempt(found.kind, environment, timeout)
         verdict = attempt.run(
@@ -101,9 +102,9 @@ def launch(
         if verdict is None:
             return LaunchReport(0, restarts=restart)
         if attempt.is_final or verdict.status == _USAGE or restart == restarts:
-            break
-        say(f"{verdict.message}; restart {restart + 1} of {restarts}")
-    return LaunchReport(verdict.status, verdict.message, verdict.fix, restart)
+            return LaunchReport(verdict.status, verdict.message, verdict.fix, restart)
+        restart += 1
+        say(f"{verdict.message}; restart {restart} of {restarts}")
 
 
 def _settings(threads: int | None, prefix: bool) -> dict[str, str]:
