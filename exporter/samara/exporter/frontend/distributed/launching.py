@@ -30,6 +30,7 @@ _GRACE_SECONDS: Final = 1.0
 _INTERRUPT_SECONDS: Final = 3.0
 _END_SECONDS: Final = 2.0
 _LEFT_SECONDS: Final = 0.5  # for ranks that run when mpiexec has ended
+_OLD_SECONDS: Final = 60.0  # of shared memory; ranks that start map theirs at once
 _USAGE: Final = 2  # exit status of wrong usage: a restart would fail again
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -131,6 +132,7 @@ class _Attempt:
 
     def run(self, command: Callable[[dict[str, str]], Sequence[str]]) -> Verdict | None:
         """Start the command for the environment it gets, and wait until nothing of it runs."""
+        _remove_segments(set(), _OLD_SECONDS)  # of launchers that were killed
         segments = set(_launched.segments())
         folder = tempfile.mkdtemp(prefix="samara-launch-")
         try:
@@ -302,8 +304,11 @@ def _kill(pid: int, start: str) -> None:
             return
 
 
-def _remove_segments(before: set[str]) -> None:
-    """Remove shared memory that killed ranks have left: files made since, ours, that no process uses."""
+def _remove_segments(before: set[str], age: float = 0.0) -> None:
+    """Remove shared memory that killed ranks have left: files of ours that no process uses.
+
+    before: paths to keep. age: keep younger files, in seconds.
+    """
     made = [path for path in _launched.segments() if path not in before]
     if not made:
         return
@@ -313,7 +318,9 @@ def _remove_segments(before: set[str]) -> None:
             used |= _launched.mapped_segments(int(name))
     for path in made:
         with contextlib.suppress(OSError):
-            if path not in used and os.stat(path).st_uid == os.getuid():
+            facts = os.stat(path)
+            is_old = time.time() - facts.st_mtime >= age
+            if path not in used and is_old and facts.st_uid == os.getuid():
                 os.unlink(path)
 
 
