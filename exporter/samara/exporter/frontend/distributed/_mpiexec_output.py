@@ -158,7 +158,7 @@ _HYDRA_CODES: Final = re.compile(r"Exit codes: \[[^\]]*\] ([\d,]+)$", re.M)
 _OPENMPI_PROCESS: Final = re.compile(
     r"process rank (\d+) with PID (\d+) on node (\S+)(?: exited on\s*signal (\d+))?"
 )
-_OPENMPI_NAME: Final = re.compile(r"Process name:\s*\[.*?[,@]\s*(\d+),\s*(\d+)\]")
+_OPENMPI_NAME: Final = re.compile(r"Process name:\s*\[.*,\s*(\d+)\]")
 _OPENMPI_CODE: Final = re.compile(r"Exit code:\s*(\d+)")
 _ABORT_OF_OPENMPI: Final = re.compile(r"MPI_ABORT was invoked on rank (\d+)")
 _ABORT_CODE: Final = re.compile(r"[Ee]rror ?code:? (-?\d+)")
@@ -187,7 +187,7 @@ def parse_end(lines: list[str], first: int | None = None) -> End | None:
         return End(rank=int(found[1]), pid=pid, host=found[3], signal=number)
     if found := _OPENMPI_NAME.search(text):
         code = _OPENMPI_CODE.search(text)
-        return End(rank=int(found[2]), status=int(code[1]) if code else None)
+        return End(rank=int(found[1]), status=int(code[1]) if code else None)
     return _parse_hydra(text, first)
 
 
