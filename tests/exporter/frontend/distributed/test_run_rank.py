@@ -106,7 +106,7 @@ def test_scripts(tmp_path: Path, prefix: str) -> None:
         argument = str(tmp_path / "train.py") if words[0] == "-m" else "train.py"
         assert first == f"{before}__main__ {[argument, '--lr', '1']} beside {argument}"
         assert rest == ([] if status else [f"{before}at exit"])
-        assert error.replace("\n", f"\n{before}").rstrip() in before + done.stderr
+        assert error.rstrip().replace("\n", f"\n{before}") in before + done.stderr
         assert done.stderr.count("Traceback") == (end == "1 / 0")
         notes = [json.loads(path.read_text()) for path in (tmp_path / "notes").glob("*.json")]
         assert sorted(note["kind"] for note in notes) == kinds
