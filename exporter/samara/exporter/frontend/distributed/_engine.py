@@ -35,6 +35,7 @@ _SPINS: Final = 200  # polls before a wait begins to sleep
 _SHORT: Final = 50e-6  # seconds between polls of a wait; the kernel's timers are no finer
 _LONG: Final = 1e-3  # seconds between polls of a wait that has taken long, and of the watcher
 _IDLE: Final = 20e-3  # seconds between looks of the watcher when nothing is on its way
+_GRACE: Final = 5.0  # seconds
 _ANSWER: Final = 0.5  # seconds to wait for the others' answers where they are
 
 
@@ -242,6 +243,13 @@ class Engine:
         self._watcher.join()
         if self.failure is None:
             self.control.free()
+
+    def leave(self) -> None:
+        """After a failure: give the others the time to handle it, because mpiexec kills them at the first end."""
+        self.tell_end()
+        deadline = time.monotonic() + _GRACE
+        while len(self.ended) < self.control.size - 1 and time.monotonic() < deadline:
+            time.sleep(_LONG)
 
     def fail(self, error: DistError, tell: bool = False) -> None:
         """End everything with an error; from now on nothing can be started. tell: the others too."""
