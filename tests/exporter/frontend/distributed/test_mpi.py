@@ -160,6 +160,35 @@ def test_a_timeout_and_an_uncaught_error(tmp_path: Path) -> None:
     assert "ValueError: after all" in output
 
 
+CAUGHT = """
+import samara
+from samara import distributed as dist
+
+dist.init_process_group(timeout=0.5)
+if dist.get_rank():
+    while True:
+        pass
+try:
+    dist.barrier()
+except dist.DistError:
+    print("caught")
+dist.destroy_process_group()
+try:
+    dist.init_process_group()
+except dist.DistError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+def test_a_failure_that_was_caught_ends_all(tmp_path: Path) -> None:
+    """MPI_Finalize would wait for the rank that never comes."""
+    status, output = run_mpi(CAUGHT, 2, tmp_path)
+    assert status == 1, output
+    assert "caught" in output
+    assert "MPI does not recover from a failed rank: barrier() at program.py:10" in output
+
+
 def test_without_mpi4py(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mpi4py", None)
     with pytest.raises(UnsupportedError, match="mpi4py is not installed") as caught:

@@ -28,6 +28,7 @@ from samara.exporter.frontend.distributed.errors import (
     DistTimeoutError,
     RankFailedError,
 )
+from samara.exporter.types import ArgumentError
 
 Steps = Generator[Request, None, Any]
 
@@ -244,12 +245,17 @@ class Engine:
         if self.failure is None:
             self.control.free()
 
-    def leave(self) -> None:
-        """After a failure: give the others the time to handle it, because mpiexec kills them at the first end."""
+    def leave(self) -> bool:
+        """After a failure: give the others the time to handle it, because mpiexec kills them at the first end.
+
+        Returns whether all have ended by themselves.
+        """
         self.tell_end()
         deadline = time.monotonic() + _GRACE
         while len(self.ended) < self.control.size - 1 and time.monotonic() < deadline:
+            self.hear()  # the watcher may have stopped
             time.sleep(_LONG)
+        return len(self.ended) == self.control.size - 1
 
     def fail(self, error: DistError, tell: bool = False) -> None:
         """End everything with an error; from now on nothing can be started. tell: the others too."""
@@ -418,9 +424,15 @@ def _yield() -> None:
 
 
 def seconds_of(timeout: Any) -> float:
-    """Seconds of a number or a timedelta."""
+    """Seconds of a number or a timedelta. ArgumentError for anything else, and below 0."""
     total = getattr(timeout, "total_seconds", None)
-    return float(timeout) if total is None else float(total())
+    try:
+        seconds = float(timeout) if total is None else float(total())
+    except (TypeError, ValueError):
+        seconds = -1.0
+    if not seconds >= 0:
+        raise ArgumentError(f"timeout is {timeout!r}, expected seconds or a timedelta")
+    return seconds
 
 
 _LIBRARIES: Final = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), "<frozen")

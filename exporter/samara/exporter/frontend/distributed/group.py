@@ -174,6 +174,7 @@ _own = threading.local()  # ranks that are threads
 _process: list[_State] = []  # the process's own, if any
 _worlds: dict[tuple[str, int], tuple[World, set[int]]] = {}  # to which threads are still missing
 _worlds_lock = threading.Lock()
+_failed: list[Engine] = []  # of a group of processes in which a rank has failed
 _minded: list[int] = []  # the process whose end is prepared
 
 
@@ -271,6 +272,11 @@ def _mpi_world(seconds: float, world_size: int, rank: int) -> ProcessGroup:
             "a process that a rank has started, as a worker of a DataLoader, is no rank of its own",
             fix='call init_process_group under `if __name__ == "__main__":`',
         )
+    if _failed:
+        raise DistError(
+            f"MPI does not recover from a failed rank: {_failed[0].failure}",
+            fix="start all ranks again and go on from a checkpoint: samara launch --restarts 3",
+        )
     with _mpi.limited(max(seconds, TIMEOUT)):
         mpi = _mpi.start()
         control = _mpi.MpiControl(mpi)
@@ -332,13 +338,12 @@ def _leave(mpi: Any, pid: int) -> None:
     """At the end of the process: leave MPI, unless ranks have failed, for which MPI would wait."""
     if os.getpid() != pid:  # forked
         return
-    engine = _process[0].world.engine if _process else None
-    if engine is not None and engine.failure is None:
+    if _process:
         destroy_process_group()
-    if engine is None or engine.failure is None:
+    if not _failed:
         mpi.Finalize()
-    else:
-        engine.leave()
+    elif not _failed[0].leave():
+        _launched.stop_all(1)  # mpiexec would report success and kill the others
 
 
 def destroy_process_group(group: Any = None) -> None:
@@ -375,6 +380,8 @@ def destroy_process_group(group: Any = None) -> None:
         _own.numbers.__exit__(None, None, None)
     else:
         _process.clear()
+        if engine.failure is not None:
+            _failed.append(engine)
 
 
 def new_group(
