@@ -20,7 +20,7 @@ from collections.abc import Callable, Container, Generator, Iterable, Mapping, S
 from dataclasses import dataclass
 from datetime import timedelta
 from types import FrameType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from samara.exporter.frontend.distributed._transport import Control, Request
 from samara.exporter.frontend.distributed.errors import (
@@ -29,6 +29,9 @@ from samara.exporter.frontend.distributed.errors import (
     RankFailedError,
 )
 from samara.exporter.types import ArgumentError
+
+if TYPE_CHECKING:
+    from samara.exporter.frontend.distributed._recorder import Recorder
 
 Steps = Generator[Request, None, Any]
 
@@ -49,6 +52,7 @@ class Call:
     number: int | None  # how many collectives the group had started before; None: send or receive
     members: Sequence[int]  # ranks that take part
     timeout: float  # seconds that a wait takes by default
+    moved: int = 0  # bytes of this rank's data
 
 
 class Work:
@@ -60,6 +64,7 @@ class Work:
     def __init__(self, engine: Engine, steps: Callable[[Work], Steps], call: Call) -> None:
         self.call = call
         self.joined = False  # whether all ranks are known to have called the same
+        self.joined_at: float | None = None
         self.started = time.monotonic()
         self.ended: float | None = None
         self.error: BaseException | None = None
@@ -137,6 +142,9 @@ class Work:
 
     def _end(self) -> None:
         self.ended = time.monotonic()
+        recorder = self._engine.recorder
+        if recorder is not None:
+            recorder.ended(self, self.ended)
 
 
 class Engine:
@@ -146,6 +154,7 @@ class Engine:
         self.control = control
         self.lock = threading.RLock()
         self.failure: DistError | None = None
+        self.recorder: Recorder | None = None  # while a profile runs
         self.abandoned: list[Work] = []
         self.thread = threading.get_ident()  # of the rank's own code
         self._lanes: dict[Any, deque[Work]] = defaultdict(deque)
@@ -191,6 +200,7 @@ class Engine:
         seconds = work.call.timeout if timeout is None else seconds_of(timeout)
         deadline = time.monotonic() + seconds
         polls = 0
+        begin = deadline - seconds
         self._waiting = work
         try:
             while work.ended is None:
@@ -207,6 +217,8 @@ class Engine:
                     time.sleep(_SHORT if polls < 2 * _SPINS else _LONG)
         finally:
             self._waiting = None
+            if self.recorder is not None:
+                self.recorder.waited(work, begin, time.monotonic())
         if work.error is not None:
             raise _again(work.error)
 

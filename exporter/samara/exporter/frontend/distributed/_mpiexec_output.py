@@ -30,7 +30,7 @@ _BLOCKS: Final = {
     HYDRA: _Block(
         re.compile(r"(={60,})?$"),  # an empty line stands before it
         re.compile(r"=\s+BAD TERMINATION"),
-        re.compile(r"Please see the FAQ page|Intel\(R\) MPI Library troubleshooting"),
+        re.compile(r"={60,}$"),
     ),
     OPENMPI: _Block(
         _RULE_OF_OPENMPI,
@@ -43,7 +43,11 @@ _BLOCKS: Final = {
 }
 # Reports of one line.
 _SINGLE: Final = {
-    HYDRA: re.compile(r"\[(mpiexec|proxy:)[^\]]*\] |Abort\(-?\d+\) on node \d+|\[cli_\d+\]: aborting job"),
+    HYDRA: re.compile(
+        r"\[(mpiexec|proxy:)[^\]]*\] |Abort\(-?\d+\) on node \d+|\[cli_\d+\]: aborting job"
+        r"|^YOUR APPLICATION TERMINATED WITH|^This typically refers to a problem with your application\.$"
+        r"|^Please see the FAQ page for debugging suggestions$"
+    ),
     OPENMPI: re.compile(r"\[[\w.-]+:\d+\] (PMIX|PRTE|ORTE)[ _]ERROR|Abort is in progress; hit ctrl-c again"),
 }  # fmt: skip
 
@@ -104,13 +108,17 @@ class Sorter:
         self._release()
 
     def _line(self, line: bytes) -> None:
+        if self._reports.lines and not (line := line.removeprefix(b"\0")):
+            return  # Open MPI ends its report of an abort with a zero byte
         text = line.decode("utf-8", "replace").rstrip("\r\n")
         if self._report is not None:
             self._continue(text)
         elif MARK in text:
             self._note(text)
-        elif self._single is not None and self._single.match(text):
-            self._reports.lines.append(text)
+        elif self._single is not None and (found := self._single.search(text)):
+            if found.start():  # behind a rank's line without an end
+                self._pass_on(f"{text[: found.start()]}\n".encode(), text[: found.start()])
+            self._reports.lines.append(text[found.start() :])
         elif self._block is not None and self._held and self._block.second.match(text):
             self._held = []
             self._report = [text]
@@ -156,15 +164,17 @@ _HYDRA_CODES: Final = re.compile(r"Exit codes: \[[^\]]*\] ([\d,]+)$", re.M)
 _OPENMPI_PROCESS: Final = re.compile(
     r"process rank (\d+) with PID (\d+) on node (\S+)(?: exited on\s*signal (\d+))?"
 )
-_OPENMPI_NAME: Final = re.compile(r"Process name:\s*\[.*?[,@]\s*(\d+),\s*(\d+)\]")
+_OPENMPI_NAME: Final = re.compile(r"Process name:\s*\[.*?[,@]\s*\d+\]?,\s*(\d+)\]")
 _OPENMPI_CODE: Final = re.compile(r"Exit code:\s*(\d+)")
 _ABORT_OF_OPENMPI: Final = re.compile(r"MPI_ABORT was invoked on rank (\d+)")
 _ABORT_CODE: Final = re.compile(r"[Ee]rror ?code:? (-?\d+)")
 _ABORT_OF_MPICH: Final = re.compile(r"Abort\((-?\d+)\) on node \d+ \(rank (\d+) in comm")
 
 
-def parse_end(lines: list[str]) -> End | None:
+def parse_end(lines: list[str], first: int | None = None) -> End | None:
     """Which rank ended first and how, from mpiexec's reports; None if they do not say.
+
+    first: the rank that is known to have ended first. MPICH may report one that its mpiexec has killed.
 
     >>> from samara.exporter.frontend.distributed._mpiexec_output import parse_end
     >>> parse_end(["=   PID 7 RUNNING AT a", "=   KILLED BY SIGNAL: 9 (Killed)"])
@@ -183,28 +193,34 @@ def parse_end(lines: list[str]) -> End | None:
         return End(rank=int(found[1]), pid=pid, host=found[3], signal=number)
     if found := _OPENMPI_NAME.search(text):
         code = _OPENMPI_CODE.search(text)
-        return End(rank=int(found[2]), status=int(code[1]) if code else None)
-    return _parse_hydra(text)
+        return End(rank=int(found[1]), status=int(code[1]) if code else None)
+    return _parse_hydra(text, first)
 
 
-def _parse_hydra(text: str) -> End | None:
-    process, code = _HYDRA_PROCESS.search(text), _HYDRA_CODE.search(text)
+def _parse_hydra(text: str, first: int | None) -> End | None:
+    found = _HYDRA_CODES.search(text)
+    statuses = [int(status) for status in found[1].split(",")] if found else []
+    process = _HYDRA_PROCESS.search(text)
+    if first is not None and first < len(statuses) and statuses[first]:
+        return _end_of(first, statuses[first])
     if process is None:
-        return _parse_codes(text)
+        return _of_statuses(statuses)
     rank = None if process[1] is None else int(process[1])
-    named = _NAMED_SIGNAL.search(text)
+    code, named = _HYDRA_CODE.search(text), _NAMED_SIGNAL.search(text)
     signal = next((int(g) for g in named.groups() if g), None) if named else None
     status = int(code[1]) if code and signal is None else None
     return End(rank, int(process[2]), process[3], signal, status)
 
 
-def _parse_codes(text: str) -> End | None:
-    """From the statuses, as wait() gives them, of all ranks on the only host. 9 and 15 are hydra's own kills."""
-    found = _HYDRA_CODES.search(text)
-    statuses = list(enumerate(map(int, found[1].split(",")))) if found else []
-    failed = [(rank, status) for rank, status in statuses if status]
+def _of_statuses(statuses: list[int]) -> End | None:
+    """From the statuses of all ranks on the only host. 9 and 15 are hydra's own kills."""
+    failed = [(rank, status) for rank, status in enumerate(statuses) if status]
     if not failed:
         return None
-    rank, status = next(((r, s) for r, s in failed if s & 0x7F not in (9, 15)), failed[0])
+    return _end_of(*next(((r, s) for r, s in failed if s & 0x7F not in (9, 15)), failed[0]))
+
+
+def _end_of(rank: int, status: int) -> End:
+    """The end of a rank with a status as wait() gives it."""
     signal = status & 0x7F
     return End(rank, signal=signal or None, status=None if signal else status >> 8)

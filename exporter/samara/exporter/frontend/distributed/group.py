@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from datetime import timedelta
 from typing import Any, Final
@@ -107,14 +108,16 @@ class ProcessGroup:
         data: Bytes | None = None,
         same: str | None = None,
         at: str | None = None,
+        moved: int | None = None,
         wake: bool = True,
     ) -> Work:
         """Start a collective: exchange headers, then do the rest.
 
         what: the call as errors name it, without the line. same: what must be equal on all ranks, by
         default `what`. size: bytes of this rank's data. data: these bytes, if they are to travel
-        inside the header. at: the user's line, by default where this was called from. wake: False if
-        the caller waits at once, so that the watcher need not make progress.
+        inside the header. at: the user's line, by default where this was called from. moved: bytes to
+        report, by default `size`. wake: False if the caller waits at once, so that the watcher need not
+        make progress.
         """
         number = self._started
         self._started += 1
@@ -127,9 +130,11 @@ class ProcessGroup:
             sizes = [_header.SIZE] * transport.size
             yield transport.allgather(header, headers.reshape(-1), sizes)
             work.joined = True
+            work.joined_at = time.monotonic()
             return (yield from rest(transport, _header.check(headers, self.ranks), headers))
 
-        call = Call(text, self.number, number, self.ranks, self.timeout)
+        moved = size if moved is None else moved
+        call = Call(text, self.number, number, self.ranks, self.timeout, moved)
         return self.engine.start(transport, steps, call, wake)
 
     def subset(self, ranks: Sequence[int]) -> Transport:

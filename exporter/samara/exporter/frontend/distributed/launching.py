@@ -20,15 +20,18 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from samara.exporter.frontend.distributed import _launched, _mpiexec
+from samara.exporter.frontend.distributed._ends import Ends
 from samara.exporter.frontend.distributed._mpiexec_output import Reports, Sorter, parse_end
 from samara.exporter.frontend.distributed._verdict import Verdict, judge, signal_name
 from samara.pybridge.errors import ArgumentError
 
 _POLL_SECONDS: Final = 0.05
 # How long the other ranks may take after one has failed, the ranks after Ctrl-C, and mpiexec after SIGTERM.
-_GRACE_SECONDS: Final = 2.0
+_GRACE_SECONDS: Final = 1.0
 _INTERRUPT_SECONDS: Final = 3.0
 _END_SECONDS: Final = 2.0
+_LEFT_SECONDS: Final = 0.5  # for ranks that run when mpiexec has ended
+_OLD_SECONDS: Final = 60.0  # of shared memory; ranks that start map theirs at once
 _USAGE: Final = 2  # exit status of wrong usage: a restart would fail again
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -89,7 +92,8 @@ def launch(
     environment.update(_settings(threads, prefix))
     runner = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run_rank.py")
     rank = [sys.executable, runner, *(["-m"] if module else []), *program]
-    for restart in range(restarts + 1):
+    restart = 0
+    while True:
         environment["SAMARA_RESTART"] = str(restart)
         attempt = _Attempt(found.kind, environment, timeout)
         verdict = attempt.run(
@@ -100,9 +104,9 @@ def launch(
         if verdict is None:
             return LaunchReport(0, restarts=restart)
         if attempt.is_final or verdict.status == _USAGE or restart == restarts:
-            break
-        say(f"{verdict.message}; restart {restart + 1} of {restarts}")
-    return LaunchReport(verdict.status, verdict.message, verdict.fix, restart)
+            return LaunchReport(verdict.status, verdict.message, verdict.fix, restart)
+        restart += 1
+        say(f"{verdict.message}; restart {restart} of {restarts}")
 
 
 def _settings(threads: int | None, prefix: bool) -> dict[str, str]:
@@ -122,6 +126,7 @@ class _Attempt:
         self._environment = environment
         self._timeout = timeout
         self._reports = Reports()
+        self._ends = Ends()
         self._streams = [_Stream(kind, self._reports, s) for s in (sys.stdout, sys.stderr)]
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped: Verdict | None = None
@@ -129,6 +134,7 @@ class _Attempt:
 
     def run(self, command: Callable[[dict[str, str]], Sequence[str]]) -> Verdict | None:
         """Start the command for the environment it gets, and wait until nothing of it runs."""
+        _remove_segments(set(), _OLD_SECONDS)  # of launchers that were killed
         segments = set(_launched.segments())
         folder = tempfile.mkdtemp(prefix="samara-launch-")
         try:
@@ -141,9 +147,11 @@ class _Attempt:
             finally:
                 self._end(Path(folder))
             notes = self._notes(Path(folder))
+            order = self._ends.order()
         finally:
+            self._ends.close()
             shutil.rmtree(folder, ignore_errors=True)
-        verdict = self._stopped or self._judge(notes)
+        verdict = self._stopped or self._judge(notes, order)
         if verdict is not None:
             _remove_segments(segments)
         if any(stream.is_broken for stream in self._streams):
@@ -172,6 +180,7 @@ class _Attempt:
         assert self._process is not None
         failed_at = None
         while not _wait_for(self._process, _POLL_SECONDS):
+            self._watch_ranks(folder)
             now = time.monotonic()
             if failed_at is None and self._has_failed(folder):
                 failed_at = now
@@ -184,6 +193,12 @@ class _Attempt:
                 self._stopped = Verdict(1, message, "raise --timeout, or leave it out")
                 self.is_final = True
                 return
+
+    def _watch_ranks(self, folder: Path) -> None:
+        self._ends.watch_pipes(folder)
+        for note in self._notes(folder):
+            if note["kind"] == "started" and note["place"] == _launched.place():
+                self._ends.watch_process(int(note["rank"]), int(note["pid"]))
 
     def _has_failed(self, folder: Path) -> bool:
         notes = any(note["kind"] == "failed" for note in self._reports.notes)
@@ -231,12 +246,14 @@ class _Attempt:
                 notes.append(json.loads(path.read_text(encoding="utf-8")))
         return notes
 
-    def _judge(self, notes: Sequence[dict[str, Any]]) -> Verdict | None:
+    def _judge(self, notes: Sequence[dict[str, Any]], order: Sequence[int]) -> Verdict | None:
         assert self._process is not None
         lines = self._reports.lines
+        finished = {note["rank"] for note in notes if note["kind"] == "finished"}
+        first = next((rank for rank in order if rank not in finished), None)
         seconds = time.monotonic() - self._start
         tail = self._streams[1].tail
-        verdict = judge(notes, parse_end(lines), self._process.returncode, seconds, tail)
+        verdict = judge(notes, parse_end(lines, first), self._process.returncode, seconds, tail)
         if verdict is not None and verdict.message.startswith("mpiexec ended"):
             for line in lines:  # mpiexec's own words are the only explanation
                 self._streams[1].show(f"{line}\n".encode())
@@ -289,18 +306,22 @@ def _wait_for(process: subprocess.Popen[bytes], seconds: float) -> bool:
 
 
 def _kill(pid: int, start: str) -> None:
-    """Kill a rank that mpiexec has left, after a moment in which it may end by itself."""
-    deadline = time.monotonic() + 0.5
-    while _launched.is_running(pid, start):
-        if time.monotonic() > deadline:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+    """Wait for the end of a rank; kill it after half a second."""
+    for number in (0, signal.SIGKILL):
+        deadline = time.monotonic() + _LEFT_SECONDS
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)  # 0 sends nothing
+        while _launched.is_running(pid, start) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if not _launched.is_running(pid, start):
             return
-        time.sleep(0.01)
 
 
-def _remove_segments(before: set[str]) -> None:
-    """Remove shared memory that killed ranks have left: files made since, ours, that no process uses."""
+def _remove_segments(before: set[str], age: float = 0.0) -> None:
+    """Remove shared memory that killed ranks have left: files of ours that no process uses.
+
+    before: paths to keep. age: keep younger files, in seconds.
+    """
     made = [path for path in _launched.segments() if path not in before]
     if not made:
         return
@@ -310,7 +331,9 @@ def _remove_segments(before: set[str]) -> None:
             used |= _launched.mapped_segments(int(name))
     for path in made:
         with contextlib.suppress(OSError):
-            if path not in used and os.stat(path).st_uid == os.getuid():
+            facts = os.stat(path)
+            is_old = time.time() - facts.st_mtime >= age
+            if path not in used and is_old and facts.st_uid == os.getuid():
                 os.unlink(path)
 
 

@@ -7,6 +7,7 @@ Objects travel as pickles, as between the processes of `multiprocessing`: ranks 
 from __future__ import annotations
 
 import pickle
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from samara.exporter.frontend.distributed import _algorithms, _header
 from samara.exporter.frontend.distributed._engine import Steps
 from samara.exporter.frontend.distributed._transport import Bytes, Transport, starts_of
 from samara.exporter.frontend.distributed.collectives import _is_outside, _member, _or_first
-from samara.exporter.frontend.distributed.group import group_of
+from samara.exporter.frontend.distributed.group import ProcessGroup, group_of
 from samara.exporter.frontend.distributed.point_to_point import recv, send
 from samara.exporter.frontend.tensor import wrap
 from samara.pybridge.errors import ShapeError
@@ -138,6 +139,16 @@ def broadcast_object_list(
         return
     members = group_of(group)
     root = _member(members, *_or_first(members, src, group_src), "src")
+    share(object_list, members, root)
+
+
+def share(
+    object_list: list[Any],
+    members: ProcessGroup,
+    root: int,
+    timeout: float | timedelta | None = None,
+) -> None:
+    """Copy the objects of the member `root` to the lists of all. timeout: as for `Work.wait`."""
     data = _packed(object_list) if members.rank() == root else np.empty(0, np.uint8)
 
     def rest(transport: Transport, sizes: list[int], headers: Bytes) -> Steps:
@@ -152,6 +163,7 @@ def broadcast_object_list(
     what = f"broadcast_object_list({len(object_list)} objects, src={members.ranks[root]})"
     inline = data if data.size <= _header.INLINE else None
     work = members.start(what, rest, size=data.size, data=inline, wake=False)
+    work.wait(timeout)
     object_list[:] = _unpacked(work.result())
 
 
