@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import sys
 import threading
 import time
@@ -240,7 +240,7 @@ def test_places() -> None:
     here = frame()
     assert _engine.place_of(here).endswith(f":{here.f_lineno} in test_places")
     inside: list[str] = []
-    functools.reduce(lambda a, b: inside.append(_engine.user_line(sys._getframe())), [1, 2])
+    contextlib.ExitStack().callback(lambda: inside.append(_engine.user_line(sys._getframe())))()
     assert "test_engine.py:" in inside[0]
     assert _engine.user_line(None) == "an unknown line"
     assert _engine.seconds_of(timedelta(minutes=1)) == 60

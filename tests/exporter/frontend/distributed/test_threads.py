@@ -85,7 +85,7 @@ def test_runs_side_by_side() -> None:
         return t.item()
 
     threads = [
-        threading.Thread(target=lambda n=n: results.append((n, dist.run_threads(total, n))))  # type: ignore[misc]
+        threading.Thread(target=lambda n=n: results.append((n, dist.run_threads(total, n))))
         for n in (1, 2, 3)
     ]
     for thread in threads:

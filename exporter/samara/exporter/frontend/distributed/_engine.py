@@ -43,7 +43,7 @@ _GRACE: Final = 5.0  # seconds
 _ANSWER: Final = 0.5  # seconds to wait for the others' answers where they are
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
     """One collective as this rank called it."""
 
@@ -454,11 +454,15 @@ def user_line(frame: FrameType | None) -> str:
     """The innermost line of the user's own code, as "train.py:31 in evaluate"."""
     last = frame
     while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not name.startswith("samara.") and not frame.f_code.co_filename.startswith(_LIBRARIES):
+        if _is_users(frame.f_globals.get("__name__", ""), frame.f_code.co_filename):
             return place_of(frame)
         frame = frame.f_back
     return "an unknown line" if last is None else place_of(last)
+
+
+@functools.cache
+def _is_users(module: str, file: str) -> bool:
+    return not module.startswith("samara.") and not file.startswith(_LIBRARIES)
 
 
 def place_of(frame: FrameType) -> str:
