@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from tests.exporter.frontend.distributed.worlds import run_steps
@@ -28,7 +29,7 @@ def test_small_and_large_arrays_give_the_same() -> None:
     given = np.random.default_rng(1).standard_normal((3, 20_001)).astype(np.float32)
     expected = (given[0] + given[1]) + given[2]
 
-    def reduced(function: Callable[[ThreadTransport, np.ndarray], Steps], n: int) -> list[bytes]:  # type: ignore[type-arg]
+    def reduced(function: Callable[[ThreadTransport, Any], Steps], n: int) -> list[bytes]:
         world, flats = World(3), [row[:n].copy() for row in given]
         run_steps([function(ThreadTransport(world, r, 3), flats[r]) for r in range(3)])
         return [flat.tobytes() for flat in flats]

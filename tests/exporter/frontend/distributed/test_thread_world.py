@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from samara.exporter.frontend.distributed._thread_world import ThreadControl, ThreadTransport, World
+from samara.exporter.frontend.distributed._transport import Request
 
 
 def _ranks(size: int) -> tuple[World, list[ThreadTransport]]:
@@ -16,7 +17,7 @@ def _ranks(size: int) -> tuple[World, list[ThreadTransport]]:
 def test_collectives_wait_for_all_and_leave_nothing() -> None:
     world, ranks = _ranks(3)
     wholes = [np.zeros(6, np.uint8) for _ in ranks]
-    requests = []
+    requests: list[Request] = []
     for k, transport in enumerate(ranks):
         assert not any(request.test() for request in requests)
         part = np.full(k + 1, k + 1, np.uint8)

@@ -11,6 +11,7 @@ import pytest
 
 import samara
 from samara import distributed as dist
+from samara.pybridge.errors import ArgumentError
 
 
 def test_results_and_arguments() -> None:
@@ -84,7 +85,7 @@ def test_runs_side_by_side() -> None:
         return t.item()
 
     threads = [
-        threading.Thread(target=lambda n=n: results.append((n, dist.run_threads(total, n))))  # type: ignore[misc]
+        threading.Thread(target=lambda n=n: results.append((n, dist.run_threads(total, n))))
         for n in (1, 2, 3)
     ]
     for thread in threads:
@@ -93,3 +94,14 @@ def test_runs_side_by_side() -> None:
         thread.join()
     assert sorted(results) == [(n, [n**5.0] * n) for n in (1, 2, 3)]
     assert dist.run_threads(lambda: dist.run_threads(total, 2), 2) == [[32, 32], [32, 32]]
+
+
+def test_wrong_arguments_are_errors_of_the_caller() -> None:
+    for size, timeout, text in (
+        (0, None, "world_size is 0, expected at least 1"),
+        (2, "soon", "timeout is 'soon', expected seconds or a timedelta"),
+        (2, -1, "timeout is -1"),
+        (2, float("nan"), "timeout is nan"),
+    ):
+        with pytest.raises(ArgumentError, match=text):
+            dist.run_threads(dist.get_rank, size, timeout=timeout)  # type: ignore[arg-type]

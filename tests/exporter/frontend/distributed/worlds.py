@@ -13,15 +13,16 @@ from pathlib import Path
 import pytest
 
 from samara.exporter.frontend.distributed._engine import Steps
+from samara.exporter.frontend.distributed._transport import Request
 
 MPIEXEC = Path(sys.executable).with_name("mpiexec")
 
 
 def run_steps(steps: Sequence[Steps]) -> None:
     """Run the steps of several ranks in this thread."""
-    waiting = [(one, next(one, None)) for one in steps]
+    waiting: list[tuple[Steps, Request | None]] = [(one, next(one, None)) for one in steps]
     for _ in range(1000):
-        left = []
+        left: list[tuple[Steps, Request | None]] = []
         for one, found in waiting:
             request = found
             while request is not None and request.test():

@@ -28,6 +28,7 @@ from samara.exporter.frontend.distributed.errors import (
     DistTimeoutError,
     RankFailedError,
 )
+from samara.exporter.types import ArgumentError
 
 if TYPE_CHECKING:
     from samara.exporter.frontend.distributed._recorder import Recorder
@@ -38,10 +39,11 @@ _SPINS: Final = 200  # polls before a wait begins to sleep
 _SHORT: Final = 50e-6  # seconds between polls of a wait; the kernel's timers are no finer
 _LONG: Final = 1e-3  # seconds between polls of a wait that has taken long, and of the watcher
 _IDLE: Final = 20e-3  # seconds between looks of the watcher when nothing is on its way
+_GRACE: Final = 5.0  # seconds
 _ANSWER: Final = 0.5  # seconds to wait for the others' answers where they are
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
     """One collective as this rank called it."""
 
@@ -255,6 +257,18 @@ class Engine:
         if self.failure is None:
             self.control.free()
 
+    def leave(self) -> bool:
+        """After a failure: give the others the time to handle it, because mpiexec kills them at the first end.
+
+        Returns whether all have ended by themselves.
+        """
+        self.tell_end()
+        deadline = time.monotonic() + _GRACE
+        while len(self.ended) < self.control.size - 1 and time.monotonic() < deadline:
+            self.hear()  # the watcher may have stopped
+            time.sleep(_LONG)
+        return len(self.ended) == self.control.size - 1
+
     def fail(self, error: DistError, tell: bool = False) -> None:
         """End everything with an error; from now on nothing can be started. tell: the others too."""
         with self.lock:
@@ -422,9 +436,15 @@ def _yield() -> None:
 
 
 def seconds_of(timeout: Any) -> float:
-    """Seconds of a number or a timedelta."""
+    """Seconds of a number or a timedelta. ArgumentError for anything else, and below 0."""
     total = getattr(timeout, "total_seconds", None)
-    return float(timeout) if total is None else float(total())
+    try:
+        seconds = float(timeout) if total is None else float(total())
+    except (TypeError, ValueError):
+        seconds = -1.0
+    if not seconds >= 0:
+        raise ArgumentError(f"timeout is {timeout!r}, expected seconds or a timedelta")
+    return seconds
 
 
 _LIBRARIES: Final = (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), "<frozen")
@@ -434,11 +454,15 @@ def user_line(frame: FrameType | None) -> str:
     """The innermost line of the user's own code, as "train.py:31 in evaluate"."""
     last = frame
     while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not name.startswith("samara.") and not frame.f_code.co_filename.startswith(_LIBRARIES):
+        if _is_users(frame.f_globals.get("__name__", ""), frame.f_code.co_filename):
             return place_of(frame)
         frame = frame.f_back
     return "an unknown line" if last is None else place_of(last)
+
+
+@functools.cache
+def _is_users(module: str, file: str) -> bool:
+    return not module.startswith("samara.") and not file.startswith(_LIBRARIES)
 
 
 def place_of(frame: FrameType) -> str:

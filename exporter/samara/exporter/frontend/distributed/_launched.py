@@ -28,6 +28,7 @@ PIPE: Final = ".pipe"
 
 _LONGEST_MESSAGE: Final = 2000
 _POLL_SECONDS: Final = 0.25
+_WATCHER: Final = "samara launcher"  # name of a thread
 _SEGMENTS: Final = ("mpich_shm_", "sm_segment.", "vader_segment.")  # of MPICH, Open MPI 5 and 4
 
 # Names of the rank, the number of ranks and that of this host's ranks, as process managers set them. Slurm's
@@ -63,6 +64,11 @@ def rank_from_environment() -> int:
 def size_from_environment() -> int:
     """The number of ranks; 1 if the process manager does not say."""
     return _number(_SIZE, 1)
+
+
+def is_launched() -> bool:
+    """Whether a process manager has started this process."""
+    return _number(_RANK, -1) >= 0
 
 
 def local_size_from_environment() -> int:
@@ -135,8 +141,13 @@ def watch() -> None:
 
     The parent is a process of mpiexec. Nothing else ends the ranks if mpiexec or the launcher is killed.
     """
-    thread = threading.Thread(target=_watch, args=(os.getppid(),), name="launcher", daemon=True)
+    thread = threading.Thread(target=_watch, args=(os.getppid(),), name=_WATCHER, daemon=True)
     thread.start()
+
+
+def is_watched() -> bool:
+    """Whether `watch` was called."""
+    return any(thread.name == _WATCHER for thread in threading.enumerate())
 
 
 def _watch(parent: int) -> None:

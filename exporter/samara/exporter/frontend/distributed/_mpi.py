@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -25,24 +25,30 @@ _TAG: Final = 1  # of control messages
 _PARTS: Final = 2  # of the parts of `alltoall`
 
 
-def start(timeout: float) -> Any:
-    """The module mpi4py.MPI, initialised.
+@contextlib.contextmanager
+def limited(timeout: float) -> Iterator[None]:
+    """Limit calls that wait for all ranks and that nothing can interrupt, as MPI_Init does.
 
-    MPI_Init waits for all ranks, and nothing can interrupt it: after `timeout` seconds the process prints
-    where it is and ends. Raises UnsupportedError if mpi4py or an MPI library is missing.
+    After `timeout` seconds the process prints where it is and ends.
     """
+    faulthandler.dump_traceback_later(timeout, exit=True)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+def start() -> Any:
+    """The module mpi4py.MPI, initialised. UnsupportedError if mpi4py or an MPI library is missing."""
     try:
         import mpi4py
     except ImportError:
         raise _missing("mpi4py is not installed") from None
     mpi4py.rc.finalize = False  # group.py does it, where the other ranks are known to be there
-    faulthandler.dump_traceback_later(timeout, exit=True)
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         raise _missing(f"mpi4py finds no MPI library ({error})") from None
-    finally:
-        faulthandler.cancel_dump_traceback_later()
     if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
         raise UnsupportedError(
             "this MPI library does not let several threads call it (MPI_THREAD_MULTIPLE)",

@@ -65,6 +65,9 @@ def fold(op: ReduceOp, parts: Sequence[Array], out: Array) -> None:
 
     Overflows and NaN are results like others: no warnings.
     """
+    if out.dtype.kind in "iub":
+        _fold(op, _UFUNCS[op], parts, out)
+        return
     with np.errstate(all="ignore"):
         _fold(op, _UFUNCS[op], parts, out)
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.frontend import random
-from samara.exporter.frontend.distributed import _header, _mpi
+from samara.exporter.frontend.distributed import _header, _launched, _mpi
 from samara.exporter.frontend.distributed._engine import (
     Call,
     Engine,
@@ -52,6 +52,7 @@ __all__ = [
 ]
 
 TIMEOUT: Final = 30.0  # seconds
+_INTERRUPTED: Final = 130  # exit status after Ctrl-C
 _LANES: Final = 4  # collectives of a group that may be on their way at once
 
 Exchange = Callable[[Transport, list[int], Bytes], Generator[Request, None, Any]]
@@ -178,6 +179,8 @@ _own = threading.local()  # ranks that are threads
 _process: list[_State] = []  # the process's own, if any
 _worlds: dict[tuple[str, int], tuple[World, set[int]]] = {}  # to which threads are still missing
 _worlds_lock = threading.Lock()
+_failed: list[Engine] = []  # of a group of processes in which a rank has failed
+_minded: list[int] = []  # the process whose end is prepared
 
 
 def _forget() -> None:
@@ -274,18 +277,43 @@ def _mpi_world(seconds: float, world_size: int, rank: int) -> ProcessGroup:
             "a process that a rank has started, as a worker of a DataLoader, is no rank of its own",
             fix='call init_process_group under `if __name__ == "__main__":`',
         )
-    mpi = _mpi.start(seconds)
-    control = _mpi.MpiControl(mpi)
-    if world_size not in (-1, control.size) or rank not in (-1, control.rank):
-        raise ArgumentError(
-            f"rank {rank} of {world_size} was given, but MPI started rank {control.rank} of "
-            f"{control.size}",
-            fix="leave rank and world_size out",
+    if _failed:
+        raise DistError(
+            f"MPI does not recover from a failed rank: {_failed[0].failure}",
+            fix="start all ranks again and go on from a checkpoint: samara launch --restarts 3",
         )
-    transport = _mpi.MpiTransport(mpi, mpi.COMM_WORLD).duplicate()
-    made = _world_of(control, transport, Backend.MPI, seconds)
-    atexit.register(_leave, mpi, os.getpid())
+    with _mpi.limited(max(seconds, TIMEOUT)):
+        mpi = _mpi.start()
+        control = _mpi.MpiControl(mpi)
+        if world_size not in (-1, control.size) or rank not in (-1, control.rank):
+            raise ArgumentError(
+                f"rank {rank} of {world_size} was given, but MPI started rank {control.rank} of "
+                f"{control.size}",
+                fix="leave rank and world_size out",
+            )
+        transport = _mpi.MpiTransport(mpi, mpi.COMM_WORLD).duplicate()
+        made = _world_of(control, transport, Backend.MPI, seconds)
+    _mind_the_others(mpi, made)
     return made
+
+
+def _mind_the_others(mpi: Any, made: ProcessGroup) -> None:
+    """Let an uncaught error of this rank, and the end of what has started it, end all ranks."""
+    engine, rank = made.engine, made.rank()
+
+    def abort(status: int) -> None:
+        if status != _INTERRUPTED:  # which all ranks are
+            error = getattr(sys, "last_value", None)
+            engine.tell_failure(error or SystemExit(f"it ends all ranks with status {status}"))
+        engine.control.abort(status)
+
+    _launched.note_started(rank, made.size())
+    _launched.install(rank, abort)
+    if not _minded:
+        _minded.append(os.getpid())
+        atexit.register(_leave, mpi, os.getpid())
+        if _launched.is_launched() and not _launched.is_watched():
+            _launched.watch()
 
 
 def _thread_world(seconds: float, world_size: int, rank: int, name: str) -> ProcessGroup:
@@ -312,14 +340,15 @@ def _world_of(control: Control, transport: Transport, backend: str, seconds: flo
 
 
 def _leave(mpi: Any, pid: int) -> None:
-    """At the end of the process: leave MPI, unless ranks have failed, which MPI would wait for."""
+    """At the end of the process: leave MPI, unless ranks have failed, for which MPI would wait."""
     if os.getpid() != pid:  # forked
         return
-    failed = _process and _process[0].world.engine.failure is not None
-    if _process and not failed:
+    if _process:
         destroy_process_group()
-    if not failed:
+    if not _failed:
         mpi.Finalize()
+    elif not _failed[0].leave():
+        _launched.stop_all(1)  # mpiexec would report success and kill the others
 
 
 def destroy_process_group(group: Any = None) -> None:
@@ -356,6 +385,8 @@ def destroy_process_group(group: Any = None) -> None:
         _own.numbers.__exit__(None, None, None)
     else:
         _process.clear()
+        if engine.failure is not None:
+            _failed.append(engine)
 
 
 def new_group(

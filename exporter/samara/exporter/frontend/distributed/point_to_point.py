@@ -10,9 +10,10 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.frontend.distributed import _header
+from samara.exporter.frontend.distributed._buffer import Buffer
 from samara.exporter.frontend.distributed._engine import Call, Steps, Work, user_line
 from samara.exporter.frontend.distributed._transport import as_bytes
-from samara.exporter.frontend.distributed.collectives import Buffer, _is_outside, _member
+from samara.exporter.frontend.distributed.collectives import _is_outside, _member
 from samara.exporter.frontend.distributed.errors import MismatchError
 from samara.exporter.frontend.distributed.group import ProcessGroup, group_of
 from samara.exporter.frontend.tensor import Tensor
@@ -20,7 +21,7 @@ from samara.exporter.types import ArgumentError
 
 __all__ = ["P2POp", "batch_isend_irecv", "irecv", "isend", "recv", "send"]
 
-_TAGS: Final = 1 << 14  # MPI promises tags up to 32767; a message takes two
+_TAGS: Final = 32767 // 3  # MPI promises tags up to 32767; a message takes three
 
 
 def send(
@@ -90,10 +91,13 @@ def _isend(
     header = _header.pack(0, buffer.text, text, buffer.flat.nbytes, inline)
     transport = members.direct
 
-    def steps(_work: Work) -> Steps:
-        yield transport.send(header, to, 2 * tag)
+    def steps(work: Work) -> Steps:
+        yield transport.send(header, to, 3 * tag)
         if inline is None:
-            yield transport.send(as_bytes(buffer.flat), to, 2 * tag + 1)
+            # Data moves with the polls only, so both poll often, but not before the receiver is there.
+            yield transport.receive(np.empty(1, np.uint8), to, 3 * tag + 1)
+            work.joined = True
+            yield transport.send(as_bytes(buffer.flat), to, 3 * tag + 2)
 
     call = _call(members, text, (members.ranks[to],))
     return members.engine.start((members.number, "send", to, tag), steps, call, wake)
@@ -125,16 +129,19 @@ def _irecv(
     who = "any rank" if source is None else f"rank {members.ranks[source]}"
     text = f"recv({buffer.text}) from {who} at {user_line(sys._getframe(1))}"
 
-    def steps(_work: Work) -> Steps:
+    def steps(work: Work) -> Steps:
         header = np.empty(_header.SIZE, np.uint8)
-        first = transport.receive(header, source, 2 * tag)
+        first = transport.receive(header, source, 3 * tag)
         yield first
         size = _header.size_of(header)
         if size <= _header.INLINE:
             data = _header.data_of(header[None], size)[0]
         else:
+            work.joined = True
             data = np.empty(size, np.uint8)
-            yield transport.receive(data, first.source, 2 * tag + 1)
+            ready = transport.send(np.zeros(1, np.uint8), first.source, 3 * tag + 1)
+            yield transport.receive(data, first.source, 3 * tag + 2)
+            yield ready
         if not _header.is_same(header, _header.pack(0, buffer.text, text, 0, None)):
             raise MismatchError(
                 f"{text}\n  got what rank {members.ranks[first.source]} sent by {_header.text_of(header)}",

@@ -9,12 +9,14 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Final
 
+from samara.exporter.frontend.distributed._engine import seconds_of
 from samara.exporter.frontend.distributed.errors import RankFailedError
 from samara.exporter.frontend.distributed.group import (
     destroy_process_group,
     init_process_group,
     world,
 )
+from samara.exporter.types import ArgumentError
 
 __all__ = ["run_threads"]
 
@@ -36,13 +38,16 @@ def run_threads(
     >>> samara.distributed.run_threads(samara.distributed.get_rank, 2)
     [0, 1]
     """
+    if world_size < 1:
+        raise ArgumentError(f"world_size is {world_size}, expected at least 1")
+    seconds = None if timeout is None else seconds_of(timeout)  # errors in the caller's thread
     name = f"run {next(_runs)}"
     results: list[Any] = [None] * world_size
     errors: list[BaseException | None] = [None] * world_size
 
     def run(rank: int) -> None:
         init_process_group(
-            "thread", timeout=timeout, world_size=world_size, rank=rank, group_name=name
+            "thread", timeout=seconds, world_size=world_size, rank=rank, group_name=name
         )
         engine = world().engine
         try:
