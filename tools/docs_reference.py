@@ -82,7 +82,7 @@ MODULES: Final = {
     "linalg": ("linalg", "fft"),
     "distributions": ("distributions",),
     "data": ("data", "data.transforms", "multiprocessing"),
-    "distributed": ("distributed", "nn.parallel"),
+    "distributed": ("distributed", "distributed.checkpoint", "nn.parallel"),
     "metrics": ("metrics",),
     "devices": ("memory", "amp", "accelerator", "cuda", "mps", "xpu", "utils.checkpoint"),
     "tensorboard": ("utils.tensorboard",),

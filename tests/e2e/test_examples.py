@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+import socket
 import subprocess
+import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -178,3 +183,74 @@ def test_finetune(run_example: Run, built: Path, tmp_path: Path) -> None:
     assert arenas[1] <= arenas[0]
     assert "killed after: step 60" in printed
     assert "to step 300" in printed
+
+
+def _rows(run_example: Run, folder: Path, *rows: str) -> tuple[dict[str, Any], str]:
+    """Rows of distributed.py at a small size, and what it printed."""
+    options = ("--samples", "240", "--epochs", "1", "--json", folder / "rows.json")
+    printed = run_example(folder, "distributed.py", *options, "--rows", *rows)
+    found = json.loads((folder / "rows.json").read_text(encoding="ascii"))
+    assert list(found) == list(rows)
+    ran = [row for row in found.values() if "reason" not in row]
+    assert all(row["megabytes"] > 1 and row["batch_ms"] > 0 for row in ran)
+    assert all(0.1 < row["accuracy"] <= 1 for row in ran)
+    return found, printed
+
+
+def test_distributed(run_example: Run, tmp_path: Path) -> None:
+    found, printed = _rows(run_example, tmp_path, "single", "2 processes, shards")
+    assert found["single"]["digest"] != found["2 processes, shards"]["digest"]
+    assert "rows with shards: equal bits" in printed
+
+
+@pytest.mark.slow
+def test_every_row_of_distributed(
+    example: Callable[[str], Any], run_example: Run, tmp_path: Path
+) -> None:
+    rows = list(example("distributed").ROWS)
+    found, printed = _rows(run_example, tmp_path, *rows)
+    assert "rows with shards: equal bits" in printed
+    for name, row in found.items():
+        assert "reason" not in row or (" nodes, " in name and not row["failed"])
+    same = [found[name].get("digest") for name in rows if name.startswith("2 processes, two nodes")]
+    assert set(same) <= {found["2 processes"]["digest"], None}
+
+
+def test_two_nodes_say_why_they_cannot_be_made(
+    example: Callable[[str], Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    nodes = example("two_nodes")
+    monkeypatch.setattr(sys, "argv", ["two_nodes.py", "train.py"])
+    monkeypatch.setattr(nodes.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(nodes.shutil, "which", lambda name: f"/sbin/{name}")
+    monkeypatch.setattr(nodes.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(nodes.sys, "platform", "linux")
+    assert nodes.main() == 3
+    assert "NOT RUN: only root may make network namespaces; use sudo" in capsys.readouterr().err
+
+
+def test_packets_between_two_nodes_are_late_and_in_order(example: Callable[[str], Any]) -> None:
+    nodes = example("two_nodes")
+    (first, near), (second, far), (stop, stdin) = (
+        socket.socketpair(type=socket.SOCK_DGRAM) for _ in range(3)
+    )
+    for end in (near, far):
+        end.setblocking(False)
+    relay = threading.Thread(
+        target=nodes.between, args=([near.fileno(), far.fileno()], 0.02, stdin.fileno())
+    )
+    relay.start()
+    begin = time.monotonic()
+    for k in range(40):
+        first.send(b"%d" % k)
+    second.send(b"back")
+    got = [int(second.recv(100)) for _ in range(40)]
+    assert time.monotonic() - begin >= 0.02
+    assert got == list(range(40))
+    assert first.recv(100) == b"back"
+    stop.send(b".")
+    relay.join()
+    for end in (first, near, second, far, stop, stdin):
+        end.close()

@@ -25,6 +25,7 @@ SUBMODULES = (
         "data",
         "data.transforms",
         "distributed",
+        "distributed.checkpoint",
         "distributions",
         "fft",
         "linalg",

@@ -66,7 +66,8 @@ ONLY_IN = {
     "torch": ("samara.exporter.importers",),
     "mpi4py": ("samara.exporter.frontend.distributed",),
     "typer": ("samara.cli",),
-    "rich": ("samara.cli",),
+    # The bar of a training loop is drawn by the library that draws those of the command.
+    "rich": ("samara.cli", "samara.exporter.frontend.distributed.progress_bar"),
 }
 
 

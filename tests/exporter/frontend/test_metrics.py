@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from tests.pages import EVIL, read
 
 import samara.metrics
+from samara import distributed
 from samara.exporter.frontend import metrics as M
 from samara.exporter.frontend.creation import from_numpy
 from samara.exporter.frontend.tape import MODE
@@ -89,6 +91,23 @@ def test_values(metric: Any, preds: Any, target: Any, want: Any) -> None:
     assert np.allclose(batched(metric, preds, target), want, rtol=1e-12)
     metric.reset()
     assert np.allclose(metric(preds, target), want, rtol=1e-12)
+    alone = metric.compute()
+
+    def part() -> Any:
+        """Over the samples of three ranks, of which the last has none, and then more of them."""
+        own = copy.copy(metric)
+        own.reset()
+        begin, end = ((0, 7), (7, len(target)), (9, 9))[distributed.get_rank()]
+        own.update(preds[begin : (begin + end) // 2], target[begin : (begin + end) // 2])
+        own.reduce()  # changes nothing here
+        own.update(preds[(begin + end) // 2 : end], target[(begin + end) // 2 : end])
+        return own.reduce().compute()
+
+    values = distributed.run_threads(part, 3)
+    assert all(np.array_equal(value, values[0]) for value in values)
+    if isinstance(metric, (M.Accuracy, M.ConfusionMatrix, M.AUROC)):
+        assert np.array_equal(values[0], alone)  # counts and kept scores are exact
+    assert np.allclose(values[0], alone, rtol=1e-12)
 
 
 def test_edges() -> None:

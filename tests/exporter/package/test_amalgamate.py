@@ -129,9 +129,16 @@ def test_a_compiler_without_atomics_takes_it(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "standard"),
-    # The language does not depend on the architecture, whose kernels one standard shows.
-    [*((name, "c11") for name in COMPILERS), ("gcc", "c2x"), ("clang", "c2x"), ("gcc", "gnu11"), ("clang", "gnu11")],
-)  # fmt: skip
+    [
+        # The language does not depend on the architecture, whose kernels one standard shows.
+        *((name, "c11") for name in COMPILERS),
+        *(
+            pytest.param(name, standard, marks=pytest.mark.extended)
+            for name in ("gcc", "clang")
+            for standard in ("c2x", "gnu11")
+        ),
+    ],
+)
 def test_everything_is_pedantic_iso_c(
     name: str,
     standard: str,

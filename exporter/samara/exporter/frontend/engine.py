@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from samara.exporter import ops
-from samara.exporter.frontend import memory, tape
+from samara.exporter.frontend import memory, spans, tape
 from samara.exporter.frontend.operands import as_tensor, cast
 from samara.exporter.frontend.tape import Node
 from samara.pybridge.errors import SamaraError, ShapeError
@@ -128,7 +128,8 @@ class _Pass:
         if outermost:
             _RUNNING.callbacks = []
         try:
-            with tape.enable_grad() if self.create_graph else tape.no_grad(), _QUIET():
+            mode = tape.enable_grad() if self.create_graph else tape.no_grad()
+            with mode, _QUIET(), spans.span("backward"):
                 self._walk(roots, leaves)
                 if outermost:
                     for callback in _RUNNING.callbacks or ():  # it may grow meanwhile

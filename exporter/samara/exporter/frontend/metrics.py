@@ -8,15 +8,15 @@ while it trains and a Session afterwards. `compute` gives the value over all upd
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Protocol, Self, TypeVar, overload
+from typing import Any, Final, Self, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from samara.exporter.frontend.metric_base import Measures, Metric, array_of
 from samara.exporter.types import ArgumentError
-from samara.exporter.types.charts import Bar, bars, lines, number_text
+from samara.exporter.types.charts import lines, number_text
 from samara.pybridge.errors import SamaraError, ShapeError, UnknownNameError
 from samara.pybridge.notebook import html_report
 
@@ -43,55 +43,6 @@ _AVERAGES: Final = ("macro", "micro", "weighted", "none")
 _SHOWN_CLASSES: Final = 40  # of a confusion matrix in a notebook
 
 
-class _Measures(Protocol[V]):
-    """Any metric, to a type checker: calling it gives what its own `compute` does."""
-
-    def reset(self) -> None: ...
-
-    def update(self, preds: Any, target: Any) -> Self: ...
-
-    def compute(self) -> V: ...
-
-
-class Metric(ABC):
-    """Base class of metrics: `update` adds a batch, `compute` returns the value over all batches."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    @abstractmethod
-    def reset(self) -> None:
-        """Forget all batches."""
-
-    @abstractmethod
-    def update(self, preds: Any, target: Any) -> Self:
-        """Add a batch: the model's answers and the targets."""
-
-    @abstractmethod
-    def compute(self) -> Any:
-        """Return the value over all batches. SamaraError if there were none."""
-
-    def __call__(self: _Measures[V], preds: Any, target: Any) -> V:
-        """Add a batch and return the value so far."""
-        return self.update(preds, target).compute()
-
-    def _repr_html_(self) -> str:
-        try:
-            value = self.compute()
-        except SamaraError as error:
-            return html_report(type(self).__name__, {"value": str(error).partition("\n")[0]})
-        if np.ndim(value) == 1:
-            rows = [Bar(f"class {i}", float(v)) for i, v in enumerate(value)]
-            return html_report(type(self).__name__, {}, bars(rows, limit=(0.0, 1.0)))
-        return html_report(type(self).__name__, {"value": f"{value:.6g}"})
-
-
-def _array(value: Any) -> Any:
-    """The numbers of a tensor or of anything like an array."""
-    detach = getattr(value, "detach", None)
-    return np.asarray(value if detach is None else detach())
-
-
 def _some(count: float) -> None:
     if not count:
         raise SamaraError("nothing was measured yet", fix="call update() first")
@@ -99,7 +50,7 @@ def _some(count: float) -> None:
 
 def _labels(preds: Any, target: Any) -> tuple[Any, Any]:
     """Classes found and true, flat; scores [N, classes, …] give the best class."""
-    p, t = _array(preds), _array(target)
+    p, t = array_of(preds), array_of(target)
     if p.ndim == t.ndim + 1 and p.shape[:1] + p.shape[2:] == t.shape:
         p = p.argmax(axis=1)
     if p.shape != t.shape:
@@ -130,7 +81,7 @@ class Accuracy(Metric):
         self._count = 0
 
     def update(self, preds: Any, target: Any) -> Self:
-        p, t = _array(preds), _array(target)
+        p, t = array_of(preds), array_of(target)
         if p.ndim == t.ndim + 1 and self.top_k > 1:
             if p.shape[:1] + p.shape[2:] != t.shape:
                 raise ShapeError(f"scores {list(p.shape)} do not fit labels {list(t.shape)}")
@@ -310,13 +261,28 @@ class R2Score(Metric):
     def update(self, preds: Any, target: Any) -> Self:
         p, t = _floats(preds, target)
         self._error += float(((p - t) ** 2).sum())
-        if t.size:  # means and spreads of two parts as one (Chan, Golub, LeVeque 1979)
-            mean, total = float(t.mean()), self._count + t.size
-            apart = mean - self._mean
-            self._spread += float(((t - mean) ** 2).sum())
-            self._spread += apart * apart * self._count * t.size / total
-            self._mean += apart * t.size / total
-            self._count = total
+        if t.size:
+            mean = float(t.mean())
+            self._join(t.size, mean, float(((t - mean) ** 2).sum()))
+        return self
+
+    def _join(self, count: int, mean: float, spread: float) -> None:
+        """Means and spreads of two parts as one (Chan, Golub, LeVeque 1979)."""
+        total = self._count + count
+        apart = mean - self._mean
+        self._spread += spread
+        self._spread += apart * apart * self._count * count / total
+        self._mean += apart * count / total
+        self._count = total
+
+    def merge_state(self, metrics: Iterable[Metric]) -> Self:
+        """Add the targets and errors of other metrics, in order."""
+        for other in metrics:
+            self._check_alike(other)
+            assert isinstance(other, R2Score)
+            self._error += other._error
+            if other._count:
+                self._join(other._count, other._mean, other._spread)
         return self
 
     def compute(self) -> float:
@@ -364,7 +330,7 @@ class Perplexity(Metric):
         self._count = 0
 
     def update(self, preds: Any, target: Any) -> Self:
-        logits, labels = _array(preds).astype(np.float64), _array(target)
+        logits, labels = array_of(preds).astype(np.float64), array_of(target)
         logits = np.moveaxis(logits, self.class_axis, -1)
         if logits.shape[:-1] != labels.shape:
             raise ShapeError(f"logits {list(logits.shape)} do not fit labels {list(labels.shape)}")
@@ -487,7 +453,7 @@ def _number(name: str, value: Any) -> float:
     """The value as a float."""
     if isinstance(value, Metric):
         value = value.compute()
-    array = _array(value)
+    array = array_of(value)
     if array.size != 1 or array.dtype.kind not in "biuf":
         raise ShapeError(
             f"{name} is {type(value).__name__} of shape {list(array.shape)}, expected one number",
@@ -497,14 +463,14 @@ def _number(name: str, value: Any) -> float:
 
 
 def _floats(preds: Any, target: Any) -> tuple[Floats, Floats]:
-    p, t = _array(preds).astype(np.float64), _array(target).astype(np.float64)
+    p, t = array_of(preds).astype(np.float64), array_of(target).astype(np.float64)
     if p.shape != t.shape:
         raise ShapeError(f"answers have shape {list(p.shape)}, targets {list(t.shape)}")
     return p, t
 
 
 @overload
-def evaluate(model: Callable[..., Any], loader: Iterable[Any], metric: _Measures[V]) -> V: ...
+def evaluate(model: Callable[..., Any], loader: Iterable[Any], metric: Measures[V]) -> V: ...
 @overload
 def evaluate(
     model: Callable[..., Any], loader: Iterable[Any], metric: Mapping[str, Metric]
@@ -512,7 +478,7 @@ def evaluate(
 def evaluate(
     model: Callable[..., Any],
     loader: Iterable[Any],
-    metric: _Measures[Any] | Mapping[str, Metric],
+    metric: Measures[Any] | Mapping[str, Metric],
 ) -> Any:
     """Run a model over batches (inputs…, target) and measure it.
 

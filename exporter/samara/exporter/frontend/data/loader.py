@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypedDict, Unpa
 
 import numpy as np
 
+from samara.exporter.frontend import spans
 from samara.exporter.frontend.data._pool import SupersededError, WorkerPool
 from samara.exporter.frontend.data._worker import END, Fetcher, Job
 from samara.exporter.frontend.data.collate import default_collate, default_convert
@@ -288,7 +289,7 @@ class DataLoader(Generic[B_co]):
         return itertools.islice(enumerate(indices), done, None), self._base_seed
 
     def _count(self, batches: Iterator[Any], epoch: object) -> Iterator[Any]:
-        for batch in batches:
+        for batch in spans.each("data", batches):
             if self._epoch is epoch:
                 self._yielded += 1
             yield batch

@@ -2,6 +2,7 @@
 """`samara.distributed`: training by several processes that MPI connects; the names are PyTorch's."""
 
 from samara.exporter.frontend.counterparts import name_counterparts
+from samara.exporter.frontend.distributed import checkpoint as checkpoint
 from samara.exporter.frontend.distributed._engine import Work
 from samara.exporter.frontend.distributed._reduction import ReduceOp
 from samara.exporter.frontend.distributed.collectives import (
@@ -59,6 +60,8 @@ from samara.exporter.frontend.distributed.point_to_point import (
     recv,
     send,
 )
+from samara.exporter.frontend.distributed.profiling import profile
+from samara.exporter.frontend.distributed.progress_bar import progress
 from samara.exporter.frontend.distributed.threads import run_threads
 
 __all__ = [
@@ -82,6 +85,7 @@ __all__ = [
     "batch_isend_irecv",
     "broadcast",
     "broadcast_object_list",
+    "checkpoint",
     "destroy_process_group",
     "gather",
     "gather_object",
@@ -100,6 +104,8 @@ __all__ = [
     "isend",
     "monitored_barrier",
     "new_group",
+    "profile",
+    "progress",
     "recv",
     "recv_object_list",
     "reduce",

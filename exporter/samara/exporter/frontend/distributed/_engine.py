@@ -8,6 +8,7 @@ below, so a wait can end at any time: done, timed out, interrupted, or because a
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import sys
@@ -15,11 +16,11 @@ import sysconfig
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from types import FrameType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from samara.exporter.frontend.distributed._transport import Control, Request
 from samara.exporter.frontend.distributed.errors import (
@@ -27,6 +28,9 @@ from samara.exporter.frontend.distributed.errors import (
     DistTimeoutError,
     RankFailedError,
 )
+
+if TYPE_CHECKING:
+    from samara.exporter.frontend.distributed._recorder import Recorder
 
 Steps = Generator[Request, None, Any]
 
@@ -46,6 +50,7 @@ class Call:
     number: int | None  # how many collectives the group had started before; None: send or receive
     members: Sequence[int]  # ranks that take part
     timeout: float  # seconds that a wait takes by default
+    moved: int = 0  # bytes of this rank's data
 
 
 class Work:
@@ -57,6 +62,7 @@ class Work:
     def __init__(self, engine: Engine, steps: Callable[[Work], Steps], call: Call) -> None:
         self.call = call
         self.joined = False  # whether all ranks are known to have called the same
+        self.joined_at: float | None = None
         self.started = time.monotonic()
         self.ended: float | None = None
         self.error: BaseException | None = None
@@ -101,17 +107,29 @@ class Work:
 
     def step(self) -> bool:
         """Go on as far as possible; whether it has ended. Called by the engine, which holds its lock."""
+        if self.ended is not None:
+            return True
         try:
             while self._request is None or self._request.test():
                 self._request = next(self._steps)
         except StopIteration as stopped:
             self._result = stopped.value
-        except Exception as error:  # noqa: BLE001 (`wait` raises it in the rank's own thread)
+        except BaseException as error:
             self.error = error
+            self._end()
+            if not isinstance(error, Exception):  # Ctrl-C
+                raise
         else:
             return False
         self._end()
         return True
+
+    def cancel(self) -> None:
+        """Take back a send or a receive that its partner has not answered."""
+        cancel = getattr(self._request, "cancel", None)
+        if cancel is not None:
+            cancel()
+        self.fail(DistError(f"{self.call.text} was on its way when its group was destroyed"))
 
     def fail(self, error: BaseException) -> None:
         """End it with an error. Its buffers stay with the engine below, which may still use them."""
@@ -122,6 +140,9 @@ class Work:
 
     def _end(self) -> None:
         self.ended = time.monotonic()
+        recorder = self._engine.recorder
+        if recorder is not None:
+            recorder.ended(self, self.ended)
 
 
 class Engine:
@@ -131,6 +152,7 @@ class Engine:
         self.control = control
         self.lock = threading.RLock()
         self.failure: DistError | None = None
+        self.recorder: Recorder | None = None  # while a profile runs
         self.abandoned: list[Work] = []
         self.thread = threading.get_ident()  # of the rank's own code
         self._lanes: dict[Any, deque[Work]] = defaultdict(deque)
@@ -147,17 +169,22 @@ class Engine:
 
     # ---- the rank's own thread
 
-    def start(self, lane: Any, steps: Callable[[Work], Steps], call: Call) -> Work:
-        """Start a collective. Those of one lane run one after the other, in the order of this call."""
+    def start(
+        self, lane: Any, steps: Callable[[Work], Steps], call: Call, wake: bool = True
+    ) -> Work:
+        """Start a collective. Those of one lane run one after the other, in the order of this call.
+
+        wake: whether the watcher shall make progress at once; not needed if a wait follows at once.
+        """
         work = Work(self, steps, call)
         with self.lock:
             if self.failure is not None:
-                raise self.failure
+                raise _again(self.failure)
             if call.number is not None:
                 self._started[call.group] = call.number + 1
             self._lanes[lane].append(work)
             self._advance()
-            if work.ended is None:
+            if wake and work.ended is None:
                 self._wake.set()
         return work
 
@@ -171,6 +198,7 @@ class Engine:
         seconds = work.call.timeout if timeout is None else seconds_of(timeout)
         deadline = time.monotonic() + seconds
         polls = 0
+        begin = deadline - seconds
         self._waiting = work
         try:
             while work.ended is None:
@@ -187,22 +215,51 @@ class Engine:
                     time.sleep(_SHORT if polls < 2 * _SPINS else _LONG)
         finally:
             self._waiting = None
+            if self.recorder is not None:
+                self.recorder.waited(work, begin, time.monotonic())
         if work.error is not None:
-            raise work.error
+            raise _again(work.error)
+
+    def finish(self, group: int) -> None:
+        """Wait for what is on its way in a group; receives that nobody has answered are cancelled."""
+        for work in self._left({group}):
+            if work.call.number is None and "recv(" in work.call.text:
+                with self.lock:
+                    work.cancel()
+            else:
+                self.wait(work, None)
+
+    def _left(self, groups: Container[int] | None = None) -> list[Work]:
+        with self.lock:
+            works = [work for lane in self._lanes.values() for work in lane]
+        return [w for w in works if w.ended is None and (groups is None or w.call.group in groups)]
 
     def close(self, last: Request | None) -> None:
         """Stop. `last` is a barrier of all ranks; others may take hours to come to it."""
-        while last is not None and self.failure is None and not last.test():
+        met = last is None
+        while self.failure is None:
+            self.poll()
+            met = met or (last is not None and last.test())
+            left = [work for work in self._left() if work.call.number is not None]
+            if met and not left:
+                break
+            for work in left:
+                self._fail_if_ended(work)
             time.sleep(_LONG)
+        with self.lock:
+            for work in self._left():
+                work.cancel()
         self._closed = True
         self._wake.set()
         self._watcher.join()
         if self.failure is None:
             self.control.free()
 
-    def fail(self, error: DistError) -> None:
-        """End everything with an error; from now on nothing can be started."""
+    def fail(self, error: DistError, tell: bool = False) -> None:
+        """End everything with an error; from now on nothing can be started. tell: the others too."""
         with self.lock:
+            if tell and self.failure is None:
+                self._tell(error)
             if self.failure is None:
                 self.failure = error
             for lane in self._lanes.values():
@@ -213,8 +270,13 @@ class Engine:
     def tell_failure(self, error: BaseException) -> None:
         """Tell the other ranks that this one has failed; nothing can be started here any more."""
         text = f"{type(error).__name__}: {error}"
-        self.tell_all({"kind": "failed", "error": text})
+        self._tell(error)
         self.fail(RankFailedError(f"rank {self.control.rank} failed: {text}"))
+
+    def _tell(self, error: BaseException) -> None:
+        message, fix = getattr(error, "message", str(error)), getattr(error, "fix", None)
+        told = {"kind": "failed", "type": type(error).__name__, "error": message, "fix": fix}
+        self.tell_all(told)
 
     def tell_end(self) -> None:
         """Tell the other ranks that this one starts nothing more."""
@@ -233,10 +295,21 @@ class Engine:
     def _advance(self) -> None:
         for name in list(self._lanes):
             lane = self._lanes.get(name)
-            while lane and lane[0].step():
+            while lane and self._step(lane[0]):
                 lane.popleft()
             if not lane:
                 self._lanes.pop(name, None)
+
+    def _step(self, work: Work) -> bool:
+        """`Work.step`; an error in the midst of a collective ends all, because the others wait for data."""
+        try:
+            done = work.step()
+        except BaseException as error:
+            self.tell_failure(error)
+            raise
+        if done and work.error is not None and not isinstance(work.error, DistError):
+            self.tell_failure(work.error)
+        return done
 
     def _watch(self) -> None:
         """Make progress while the rank's own thread computes, and answer the others."""
@@ -246,6 +319,7 @@ class Engine:
             self._wake.clear()
             if busy:
                 time.sleep(_LONG)
+            if self._waiting is None:  # a wait polls by itself
                 self.poll()
             self.hear()
 
@@ -262,7 +336,7 @@ class Engine:
         elif kind == "here":
             self._answers[rank] = message
         elif kind == "failed":
-            self.fail(RankFailedError(f"rank {rank} failed: {message['error']}"))
+            self.fail(_failure_of(rank, message["type"], message["error"], message["fix"]))
         elif kind == "ended":
             self.ended[rank] = dict(message["started"])
 
@@ -277,7 +351,7 @@ class Engine:
                     f"{call.text} waits for rank {rank}, which has ended without it",
                     fix="let all ranks run the same number of steps, or use nn.parallel.Join",
                 )
-                self.fail(error)
+                self.fail(error, tell=True)
 
     def _where(self) -> dict[str, Any]:
         waiting = self._waiting
@@ -320,8 +394,23 @@ class Engine:
             f"{call.text} was not done after {seconds:g} s\n  " + "\n  ".join(lines),
             fix="mend the rank that is missing, or give a longer timeout",
         )
-        work.fail(error)
-        self.fail(error)
+        self.fail(error, tell=True)
+
+
+def _failure_of(rank: int, kind: str, text: str, fix: str | None) -> DistError:
+    """What a rank raises when another one has failed. Some errors name a third one that is to blame."""
+    if kind == DistTimeoutError.__name__:
+        return DistTimeoutError(f"rank {rank} says: {text}", fix=fix)
+    if kind == RankFailedError.__name__:
+        return RankFailedError(f"rank {rank} says: {text}", fix=fix)
+    return RankFailedError(f"rank {rank} failed: {kind}: {text}", fix=fix)
+
+
+def _again(error: BaseException) -> BaseException:
+    """The error to raise: a copy of ours, whose traceback does not grow each time."""
+    if not isinstance(error, DistError):
+        return error
+    return type(error)(error.message, fix=error.fix)
 
 
 def _yield() -> None:
@@ -354,8 +443,13 @@ def user_line(frame: FrameType | None) -> str:
 
 def place_of(frame: FrameType) -> str:
     """File, line and function of a frame."""
-    name = frame.f_code.co_filename
-    with contextlib.suppress(ValueError):  # another drive
+    return f"{_short(frame.f_code.co_filename)}:{frame.f_lineno} in {frame.f_code.co_name}"
+
+
+@functools.cache
+def _short(name: str) -> str:
+    """A file's name, relative to the folder where the program runs if it is there."""
+    with contextlib.suppress(ValueError, OSError):  # another drive; a folder that is gone
         shorter = os.path.relpath(name)
         name = name if shorter.startswith("..") else shorter
-    return f"{name}:{frame.f_lineno} in {frame.f_code.co_name}"
+    return name

@@ -27,12 +27,10 @@ def pack(number: int, same: str, text: str, size: int, data: Bytes | None) -> By
     """The header of the group's collective `number`. `same` must be equal on all ranks."""
     digest = hashlib.blake2b(f"{number} {same}".encode(), digest_size=16).digest()
     spoken = text.encode()[:_TEXT]
-    header = np.zeros(SIZE, np.uint8)
     start = _FIXED.pack(digest, size, len(spoken)) + spoken
-    header[: len(start)] = np.frombuffer(start, np.uint8)
-    if data is not None:
-        header[SIZE - INLINE : SIZE - INLINE + data.size] = data
-    return header
+    inline = b"" if data is None else data.tobytes()
+    whole = start.ljust(SIZE - INLINE, b"\0") + inline.ljust(INLINE, b"\0")
+    return np.frombuffer(whole, np.uint8)
 
 
 def check(headers: Bytes, ranks: Sequence[int]) -> list[int]:

@@ -61,8 +61,15 @@ def check_reducible(op: ReduceOp, dtype: np.dtype[Any]) -> None:
 
 
 def fold(op: ReduceOp, parts: Sequence[Array], out: Array) -> None:
-    """Combine the arrays of the ranks, in rank order, into `out`, which may be one of them."""
-    ufunc = _UFUNCS[op]
+    """Combine the arrays of the ranks, in rank order, into `out`, which may be one of them.
+
+    Overflows and NaN are results like others: no warnings.
+    """
+    with np.errstate(all="ignore"):
+        _fold(op, _UFUNCS[op], parts, out)
+
+
+def _fold(op: ReduceOp, ufunc: Any, parts: Sequence[Array], out: Array) -> None:
     if len(parts) == 1:
         np.copyto(out, parts[0])
     elif not any(part is out for part in parts[2:]):

@@ -85,6 +85,7 @@ class ThreadTransport:
         self._world = world
         self._name = name
         self._count = 0
+        self._subsets: dict[tuple[int, ...], int] = defaultdict(int)  # how many of these members
 
     def _post(self, part: Any, take: Callable[[list[Any]], None]) -> Request:
         key = (*self._name, "collective", self._count)
@@ -139,7 +140,8 @@ class ThreadTransport:
         )
 
     def subset(self, members: Sequence[int]) -> ThreadTransport:
-        name = (*self._name, "subset", self._count, *members)
+        self._subsets[tuple(members)] += 1
+        name = (*self._name, "subset", self._subsets[tuple(members)], *members)
         return ThreadTransport(self._world, members.index(self.rank), len(members), name)
 
     def free(self) -> None:

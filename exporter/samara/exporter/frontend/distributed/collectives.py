@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from samara.exporter.frontend.distributed import _algorithms
+from samara.exporter.frontend.distributed._buffer import Buffer
 from samara.exporter.frontend.distributed._engine import Steps, Work
 from samara.exporter.frontend.distributed._header import INLINE, data_of
 from samara.exporter.frontend.distributed._reduction import ReduceOp, check_reducible, fold
@@ -43,27 +44,6 @@ __all__ = [
 ]
 
 Array = np.ndarray[Any, Any]
-
-
-class Buffer:
-    """The memory of a tensor as a flat contiguous array: its own where possible, else a copy."""
-
-    def __init__(self, tensor: Any, name: str = "tensor") -> None:
-        if not isinstance(tensor, Tensor):
-            raise ArgumentError(f"{name} is {type(tensor).__name__}, expected a Tensor")
-        if tensor._symbolic:
-            raise ArgumentError(f"{name} is traced; collectives work on eager tensors only")
-        self.tensor = tensor
-        self.shape = list(tensor._data.shape)
-        self.flat: Array = np.ascontiguousarray(tensor._data).reshape(-1)
-        self.text = f"{self.flat.dtype} {self.shape}"
-
-    def store(self) -> None:
-        """Make the tensor hold what `flat` holds."""
-        array = self.tensor._data
-        if not np.may_share_memory(array, self.flat):
-            array[...] = self.flat.reshape(array.shape)
-        self.tensor._version[0] += 1
 
 
 def _finished(work: Work, async_op: bool) -> Work | None:
@@ -111,7 +91,7 @@ def all_reduce(
     """
     if _is_outside(group):
         return None
-    buffer = Buffer(tensor)
+    buffer = Buffer(tensor, out=True)
     check_reducible(op, buffer.flat.dtype)
     flat = buffer.flat
 
@@ -123,9 +103,8 @@ def all_reduce(
             yield from _algorithms.all_reduce(transport, flat, op)
         buffer.store()
 
-    work = group_of(group).start(
-        f"all_reduce({buffer.text}, {op.name})", rest, size=flat.nbytes, data=_inline(flat)
-    )
+    what, data = f"all_reduce({buffer.text}, {op.name})", _inline(flat)
+    work = group_of(group).start(what, rest, size=flat.nbytes, data=data, wake=async_op)
     return _finished(work, async_op)
 
 
@@ -152,7 +131,7 @@ def reduce(
         return None
     members = group_of(group)
     root = _member(members, dst, group_dst, "dst")
-    buffer = Buffer(tensor)
+    buffer = Buffer(tensor, out=root == members.rank())
     check_reducible(op, buffer.flat.dtype)
     flat = buffer.flat if root == members.rank() else buffer.flat.copy()
 
@@ -162,7 +141,7 @@ def reduce(
             buffer.store()
 
     what = f"reduce({buffer.text}, dst={members.ranks[root]}, {op.name})"
-    return _finished(members.start(what, rest, size=flat.nbytes), async_op)
+    return _finished(members.start(what, rest, size=flat.nbytes, wake=async_op), async_op)
 
 
 def broadcast(
@@ -185,19 +164,20 @@ def broadcast(
         return None
     members = group_of(group)
     root = _member(members, src, group_src, "src")
-    buffer = Buffer(tensor)
+    buffer = Buffer(tensor, out=root != members.rank())
 
     def rest(transport: Transport, _sizes: list[int], headers: Bytes) -> Steps:
-        if buffer.flat.nbytes <= INLINE:
-            as_bytes(buffer.flat)[:] = data_of(headers, buffer.flat.nbytes)[root]
-        else:
+        if buffer.flat.nbytes > INLINE:
             yield transport.broadcast(as_bytes(buffer.flat), root)
+        elif transport.rank != root:
+            as_bytes(buffer.flat)[:] = data_of(headers, buffer.flat.nbytes)[root]
         if transport.rank != root:
             buffer.store()
 
     what = f"broadcast({buffer.text}, src={members.ranks[root]})"
     size, data = buffer.flat.nbytes, _inline(buffer.flat)
-    return _finished(members.start(what, rest, size=size, data=data), async_op)
+    work = members.start(what, rest, size=size, data=data, wake=async_op)
+    return _finished(work, async_op)
 
 
 def all_gather(
@@ -218,8 +198,8 @@ def all_gather(
         return None
     members = group_of(group)
     part = Buffer(tensor)
-    outs = _list_of(tensor_list, members.size(), part, "tensor_list")
-    return _finished(_all_gather(members, "all_gather", part, outs), async_op)
+    outs = _list_of(tensor_list, members.size(), part, "tensor_list", out=True)
+    return _finished(_all_gather(members, "all_gather", part, outs, async_op), async_op)
 
 
 def all_gather_into_tensor(
@@ -240,12 +220,14 @@ def all_gather_into_tensor(
     if _is_outside(group):
         return None
     members = group_of(group)
-    part, out = Buffer(input_tensor, "input_tensor"), Buffer(output_tensor, "output_tensor")
+    part = Buffer(input_tensor, "input_tensor")
+    out = Buffer(output_tensor, "output_tensor", out=True)
     _check_whole(out, part, members.size(), "output_tensor", "input_tensor")
-    return _finished(_all_gather(members, "all_gather_into_tensor", part, out), async_op)
+    work = _all_gather(members, "all_gather_into_tensor", part, out, async_op)
+    return _finished(work, async_op)
 
 
-def _all_gather(members: ProcessGroup, name: str, part: Buffer, out: Any) -> Work:
+def _all_gather(members: ProcessGroup, name: str, part: Buffer, out: Any, wake: bool) -> Work:
     count, flat = members.size(), part.flat
 
     def rest(transport: Transport, _sizes: list[int], headers: Bytes) -> Steps:
@@ -257,7 +239,7 @@ def _all_gather(members: ProcessGroup, name: str, part: Buffer, out: Any) -> Wor
         _store(out, whole)
 
     what = f"{name}({part.text})"
-    return members.start(what, rest, size=flat.nbytes, data=_inline(flat))
+    return members.start(what, rest, size=flat.nbytes, data=_inline(flat), wake=wake)
 
 
 def _store(out: Buffer | Sequence[Buffer], whole: Array) -> None:
@@ -270,11 +252,11 @@ def _store(out: Buffer | Sequence[Buffer], whole: Array) -> None:
         buffer.store()
 
 
-def _list_of(tensors: Any, count: int, like: Buffer, name: str) -> list[Buffer]:
+def _list_of(tensors: Any, count: int, like: Buffer, name: str, out: bool = False) -> list[Buffer]:
     if tensors is None or len(tensors) != count:
         have = "None" if tensors is None else f"{len(tensors)} tensors"
         raise ShapeError(f"{name} is {have}, expected one tensor for each of the {count} ranks")
-    buffers = [Buffer(t, name) for t in tensors]
+    buffers = [Buffer(t, name, out) for t in tensors]
     for buffer in buffers:
         if buffer.text != like.text:
             raise ShapeError(f"{name} holds a tensor of {buffer.text}, expected {like.text}")
@@ -314,7 +296,7 @@ def gather(
     root = _member(members, *_or_first(members, dst, group_dst), "dst")
     part = Buffer(tensor)
     at_root = members.rank() == root
-    outs = _list_of(gather_list, members.size(), part, "gather_list") if at_root else []
+    outs = _list_of(gather_list, members.size(), part, "gather_list", out=True) if at_root else []
     sizes = [part.flat.nbytes] * members.size()
 
     def rest(transport: Transport, _sizes: list[int], _headers: Bytes) -> Steps:
@@ -324,7 +306,7 @@ def gather(
             _store(outs, whole)
 
     what = f"gather({part.text}, dst={members.ranks[root]})"
-    return _finished(members.start(what, rest, size=part.flat.nbytes), async_op)
+    return _finished(members.start(what, rest, size=part.flat.nbytes, wake=async_op), async_op)
 
 
 def scatter(
@@ -351,7 +333,7 @@ def scatter(
         return None
     members = group_of(group)
     root = _member(members, *_or_first(members, src, group_src), "src")
-    part = Buffer(tensor)
+    part = Buffer(tensor, out=True)
     at_root = members.rank() == root
     ins = _list_of(scatter_list, members.size(), part, "scatter_list") if at_root else []
     whole = np.concatenate([b.flat for b in ins]) if ins else np.empty(0, part.flat.dtype)
@@ -362,7 +344,7 @@ def scatter(
         part.store()
 
     what = f"scatter({part.text}, src={members.ranks[root]})"
-    return _finished(members.start(what, rest, size=part.flat.nbytes), async_op)
+    return _finished(members.start(what, rest, size=part.flat.nbytes, wake=async_op), async_op)
 
 
 def _or_first(
@@ -392,10 +374,11 @@ def reduce_scatter(
     if _is_outside(group):
         return None
     members = group_of(group)
-    out = Buffer(output, "output")
+    out = Buffer(output, "output", out=True)
     ins = _list_of(input_list, members.size(), out, "input_list")
     sent = np.concatenate([b.flat for b in ins])
-    return _finished(_reduce_scatter(members, "reduce_scatter", out, sent, op), async_op)
+    work = _reduce_scatter(members, "reduce_scatter", out, sent, op, async_op)
+    return _finished(work, async_op)
 
 
 def reduce_scatter_tensor(
@@ -419,14 +402,14 @@ def reduce_scatter_tensor(
     if _is_outside(group):
         return None
     members = group_of(group)
-    out, whole = Buffer(output, "output"), Buffer(input, "input")
+    out, whole = Buffer(output, "output", out=True), Buffer(input, "input")
     _check_whole(whole, out, members.size(), "input", "output")
-    work = _reduce_scatter(members, "reduce_scatter_tensor", out, whole.flat, op)
+    work = _reduce_scatter(members, "reduce_scatter_tensor", out, whole.flat, op, async_op)
     return _finished(work, async_op)
 
 
 def _reduce_scatter(
-    members: ProcessGroup, name: str, out: Buffer, sent: Array, op: ReduceOp
+    members: ProcessGroup, name: str, out: Buffer, sent: Array, op: ReduceOp, wake: bool
 ) -> Work:
     check_reducible(op, out.flat.dtype)
 
@@ -434,7 +417,8 @@ def _reduce_scatter(
         yield from _algorithms.reduce_scatter(transport, sent, out.flat, op)
         out.store()
 
-    return members.start(f"{name}({out.text}, {op.name})", rest, size=out.flat.nbytes)
+    what = f"{name}({out.text}, {op.name})"
+    return members.start(what, rest, size=out.flat.nbytes, wake=wake)
 
 
 def all_to_all(
@@ -465,7 +449,7 @@ def all_to_all(
             f"{len(output_tensor_list)} outputs and {len(input_tensor_list)} inputs were given, "
             f"expected one for each of the {count} ranks"
         )
-    outs = [Buffer(t, "output_tensor_list") for t in output_tensor_list]
+    outs = [Buffer(t, "output_tensor_list", out=True) for t in output_tensor_list]
     ins = [Buffer(t, "input_tensor_list") for t in input_tensor_list]
     sent = np.concatenate([b.flat for b in ins])
     received = np.concatenate([b.flat for b in outs])
@@ -485,6 +469,7 @@ def all_to_all(
         (sent, [b.flat.nbytes for b in ins]),
         (received, [b.flat.nbytes for b in outs]),
         store,
+        async_op,
     )
     return _finished(work, async_op)
 
@@ -511,7 +496,7 @@ def all_to_all_single(
     if _is_outside(group):
         return None
     members = group_of(group)
-    out, sent = Buffer(output, "output"), Buffer(input, "input")
+    out, sent = Buffer(output, "output", out=True), Buffer(input, "input")
     if out.flat.dtype != sent.flat.dtype:
         raise ShapeError(f"output is {out.text}, input {sent.text}: their dtypes differ")
     work = _all_to_all(
@@ -520,6 +505,7 @@ def all_to_all_single(
         (sent.flat, _split(sent, input_split_sizes, members.size(), "input")),
         (out.flat, _split(out, output_split_sizes, members.size(), "output")),
         out.store,
+        async_op,
     )
     return _finished(work, async_op)
 
@@ -543,6 +529,7 @@ def _all_to_all(
     sent: tuple[Array, list[int]],
     received: tuple[Array, list[int]],
     store: Any,
+    wake: bool,
 ) -> Work:
     count = members.size()
 
@@ -555,7 +542,7 @@ def _all_to_all(
         yield transport.alltoall(as_bytes(sent[0]), sent[1], as_bytes(received[0]), received[1])
         store()
 
-    return members.start(what, rest)
+    return members.start(what, rest, wake=wake)
 
 
 def _check_sizes(members: ProcessGroup, what: str, sizes: Array) -> None:
@@ -576,7 +563,7 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -
     >>> samara.distributed.run_threads(samara.distributed.barrier, 2)
     [None, None]
     """
-    return None if _is_outside(group) else _finished(_barrier(group), async_op)
+    return None if _is_outside(group) else _finished(_barrier(group, async_op), async_op)
 
 
 def monitored_barrier(
@@ -592,11 +579,11 @@ def monitored_barrier(
     [None, None]
     """
     if not _is_outside(group):
-        _barrier(group).wait(timeout)
+        _barrier(group, False).wait(timeout)
 
 
-def _barrier(group: Any) -> Work:
+def _barrier(group: Any, wake: bool) -> Work:
     def rest(_transport: Transport, _sizes: list[int], _headers: Bytes) -> Steps:
         yield from ()
 
-    return group_of(group).start("barrier()", rest)
+    return group_of(group).start("barrier()", rest, wake=wake)

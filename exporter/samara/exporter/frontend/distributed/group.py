@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import atexit
 import importlib.util
+import multiprocessing
+import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from datetime import timedelta
 from typing import Any, Final
@@ -104,12 +107,16 @@ class ProcessGroup:
         data: Bytes | None = None,
         same: str | None = None,
         at: str | None = None,
+        moved: int | None = None,
+        wake: bool = True,
     ) -> Work:
         """Start a collective: exchange headers, then do the rest.
 
         what: the call as errors name it, without the line. same: what must be equal on all ranks, by
         default `what`. size: bytes of this rank's data. data: these bytes, if they are to travel
-        inside the header. at: the user's line, by default where this was called from.
+        inside the header. at: the user's line, by default where this was called from. moved: bytes to
+        report, by default `size`. wake: False if the caller waits at once, so that the watcher need not
+        make progress.
         """
         number = self._started
         self._started += 1
@@ -122,10 +129,12 @@ class ProcessGroup:
             sizes = [_header.SIZE] * transport.size
             yield transport.allgather(header, headers.reshape(-1), sizes)
             work.joined = True
+            work.joined_at = time.monotonic()
             return (yield from rest(transport, _header.check(headers, self.ranks), headers))
 
-        call = Call(text, self.number, number, self.ranks, self.timeout)
-        return self.engine.start(transport, steps, call)
+        moved = size if moved is None else moved
+        call = Call(text, self.number, number, self.ranks, self.timeout, moved)
+        return self.engine.start(transport, steps, call, wake)
 
     def subset(self, ranks: Sequence[int]) -> Transport:
         """A transport of some members, of which this rank is one."""
@@ -169,6 +178,16 @@ _own = threading.local()  # ranks that are threads
 _process: list[_State] = []  # the process's own, if any
 _worlds: dict[tuple[str, int], tuple[World, set[int]]] = {}  # to which threads are still missing
 _worlds_lock = threading.Lock()
+
+
+def _forget() -> None:
+    """Belong to no group: a process that a rank has forked is no rank."""
+    _process.clear()
+    _own.state = None
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 def _current() -> _State | None:
@@ -250,6 +269,11 @@ def init_process_group(
 
 
 def _mpi_world(seconds: float, world_size: int, rank: int) -> ProcessGroup:
+    if multiprocessing.parent_process() is not None:
+        raise DistError(
+            "a process that a rank has started, as a worker of a DataLoader, is no rank of its own",
+            fix='call init_process_group under `if __name__ == "__main__":`',
+        )
     mpi = _mpi.start(seconds)
     control = _mpi.MpiControl(mpi)
     if world_size not in (-1, control.size) or rank not in (-1, control.rank):
@@ -260,7 +284,7 @@ def _mpi_world(seconds: float, world_size: int, rank: int) -> ProcessGroup:
         )
     transport = _mpi.MpiTransport(mpi, mpi.COMM_WORLD).duplicate()
     made = _world_of(control, transport, Backend.MPI, seconds)
-    atexit.register(_leave, mpi)
+    atexit.register(_leave, mpi, os.getpid())
     return made
 
 
@@ -271,12 +295,13 @@ def _thread_world(seconds: float, world_size: int, rank: int, name: str) -> Proc
             fix="give every thread its rank and world_size, or use run_threads",
         )
     with _worlds_lock:
-        shared, joined = _worlds.pop((name, world_size), (World(world_size), set()))
+        key = name, world_size
+        shared, joined = _worlds.setdefault(key, (World(world_size), set()))
         if rank in joined:
-            raise DistError(f"two threads want to be rank {rank}")
+            raise DistError(f"two threads want to be rank {rank}", fix="number the threads")
         joined.add(rank)
-        if len(joined) < world_size:
-            _worlds[name, world_size] = shared, joined
+        if len(joined) == world_size:
+            del _worlds[key]
     control = ThreadControl(shared, rank)
     transport = ThreadTransport(shared, rank, world_size)
     return _world_of(control, transport, Backend.THREAD, seconds)
@@ -286,8 +311,10 @@ def _world_of(control: Control, transport: Transport, backend: str, seconds: flo
     return ProcessGroup(Engine(control), transport, range(control.size), 0, backend, seconds)
 
 
-def _leave(mpi: Any) -> None:
+def _leave(mpi: Any, pid: int) -> None:
     """At the end of the process: leave MPI, unless ranks have failed, which MPI would wait for."""
+    if os.getpid() != pid:  # forked
+        return
     failed = _process and _process[0].world.engine.failure is not None
     if _process and not failed:
         destroy_process_group()
@@ -309,7 +336,10 @@ def destroy_process_group(group: Any = None) -> None:
         raise DistError("there is no process group to destroy")
     if group is not None and group is not state.world:
         found = group_of(group)
+        if found not in state.groups:
+            raise DistError("this group is destroyed already")
         state.groups.remove(found)
+        state.world.engine.finish(found.number)
         found.free()
         return
     engine = state.world.engine
@@ -361,7 +391,7 @@ def new_group(
     def nothing(*_: Any) -> Generator[Request, None, None]:
         yield from ()
 
-    whole.start(f"new_group({chosen})", nothing).wait()
+    whole.start(f"new_group({chosen})", nothing, wake=False).wait()
     state.made += 1
     if whole.rank() not in chosen:
         return GroupMember.NON_GROUP_MEMBER

@@ -7,6 +7,7 @@ Objects travel as pickles, as between the processes of `multiprocessing`: ranks 
 from __future__ import annotations
 
 import pickle
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from samara.exporter.frontend.distributed import _algorithms, _header
 from samara.exporter.frontend.distributed._engine import Steps
 from samara.exporter.frontend.distributed._transport import Bytes, Transport, starts_of
 from samara.exporter.frontend.distributed.collectives import _is_outside, _member, _or_first
-from samara.exporter.frontend.distributed.group import group_of
+from samara.exporter.frontend.distributed.group import ProcessGroup, group_of
 from samara.exporter.frontend.distributed.point_to_point import recv, send
 from samara.exporter.frontend.tensor import wrap
 from samara.pybridge.errors import ShapeError
@@ -32,6 +33,11 @@ __all__ = [
 
 def _packed(obj: Any) -> Bytes:
     return np.frombuffer(pickle.dumps(obj), np.uint8)
+
+
+def _unpacked(data: Bytes) -> Any:
+    """The object. It runs the classes' own code, so it runs in the rank's thread, not in the watcher."""
+    return pickle.loads(data)
 
 
 def _parts(whole: Bytes, sizes: list[int]) -> list[Bytes]:
@@ -65,10 +71,11 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
             whole = np.empty(sum(sizes), np.uint8)
             yield transport.allgather(data, whole, sizes)
             parts = _parts(whole, sizes)
-        object_list[:] = [pickle.loads(part.tobytes()) for part in parts]
+        return parts
 
     inline = data if data.size <= _header.INLINE else None
-    members.start("all_gather_object()", rest, size=data.size, data=inline).wait()
+    work = members.start("all_gather_object()", rest, size=data.size, data=inline, wake=False)
+    object_list[:] = [_unpacked(part) for part in work.result()]
 
 
 def gather_object(
@@ -102,10 +109,12 @@ def gather_object(
     def rest(transport: Transport, sizes: list[int], _headers: Bytes) -> Steps:
         whole = np.empty(sum(sizes) if at_root else 0, np.uint8)
         yield from _algorithms.collect(transport, data, whole, sizes, root)
-        if at_root and object_gather_list is not None:
-            object_gather_list[:] = [pickle.loads(p.tobytes()) for p in _parts(whole, sizes)]
+        return _parts(whole, sizes) if at_root else None
 
-    members.start(f"gather_object(dst={members.ranks[root]})", rest, size=data.size).wait()
+    what = f"gather_object(dst={members.ranks[root]})"
+    parts = members.start(what, rest, size=data.size, wake=False).result()
+    if at_root and object_gather_list is not None:
+        object_gather_list[:] = [_unpacked(part) for part in parts]
 
 
 def broadcast_object_list(
@@ -130,6 +139,16 @@ def broadcast_object_list(
         return
     members = group_of(group)
     root = _member(members, *_or_first(members, src, group_src), "src")
+    share(object_list, members, root)
+
+
+def share(
+    object_list: list[Any],
+    members: ProcessGroup,
+    root: int,
+    timeout: float | timedelta | None = None,
+) -> None:
+    """Copy the objects of the member `root` to the lists of all. timeout: as for `Work.wait`."""
     data = _packed(object_list) if members.rank() == root else np.empty(0, np.uint8)
 
     def rest(transport: Transport, sizes: list[int], headers: Bytes) -> Steps:
@@ -139,11 +158,13 @@ def broadcast_object_list(
         else:
             whole = data.copy() if transport.rank == root else np.empty(size, np.uint8)
             yield transport.broadcast(whole, root)
-        object_list[:] = pickle.loads(whole.tobytes())
+        return whole
 
     what = f"broadcast_object_list({len(object_list)} objects, src={members.ranks[root]})"
     inline = data if data.size <= _header.INLINE else None
-    members.start(what, rest, size=data.size, data=inline).wait()
+    work = members.start(what, rest, size=data.size, data=inline, wake=False)
+    work.wait(timeout)
+    object_list[:] = _unpacked(work.result())
 
 
 def scatter_object_list(
@@ -182,9 +203,10 @@ def scatter_object_list(
         part = np.empty(int(lengths[transport.rank]), np.uint8)
         whole = np.concatenate(packed) if packed else np.empty(0, np.uint8)
         yield from _algorithms.distribute(transport, whole, lengths.tolist(), part, root)
-        scatter_object_output_list[0] = pickle.loads(part.tobytes())
+        return part
 
-    members.start(f"scatter_object_list(src={members.ranks[root]})", rest).wait()
+    work = members.start(f"scatter_object_list(src={members.ranks[root]})", rest, wake=False)
+    scatter_object_output_list[0] = _unpacked(work.result())
 
 
 def send_object_list(
@@ -230,7 +252,7 @@ def recv_object_list(
         return sender
     data = np.empty(int(size[0]), np.uint8)
     recv(wrap(data), sender, group, _OBJECTS)
-    object_list[:] = pickle.loads(data.tobytes())
+    object_list[:] = _unpacked(data)
     return sender
 
 

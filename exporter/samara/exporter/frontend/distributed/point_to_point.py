@@ -44,7 +44,7 @@ def send(
     >>> samara.distributed.run_threads(pass_on, 2)
     [[1.0, 1.0], [1.0, 1.0]]
     """
-    work = isend(tensor, dst, group, tag, group_dst)
+    work = _isend(tensor, dst, group, tag, group_dst, wake=False)
     if work is not None:
         work.wait()
 
@@ -61,7 +61,7 @@ def recv(
     Raises MismatchError if another shape or dtype was sent; -1 on ranks outside the group.
     PyTorch: `torch.distributed.recv`.
     """
-    work = irecv(tensor, src, group, tag, group_src)
+    work = _irecv(tensor, src, group, tag, group_src, wake=False)
     return -1 if work is None else work.result()
 
 
@@ -73,13 +73,19 @@ def isend(
     group_dst: int | None = None,
 ) -> Work | None:
     """`send` that returns at once. PyTorch: `torch.distributed.isend`."""
+    return _isend(tensor, dst, group, tag, group_dst, wake=True)
+
+
+def _isend(
+    tensor: Tensor, dst: int | None, group: Any, tag: int, group_dst: int | None, wake: bool
+) -> Work | None:
     if _is_outside(group):
         return None
     members = group_of(group)
     to = _member(members, dst, group_dst, "dst")
     buffer = Buffer(tensor)
     _check(members, to, tag)
-    text = f"send({buffer.text}) to rank {members.ranks[to]}"
+    text = f"send({buffer.text}) to rank {members.ranks[to]} at {user_line(sys._getframe(1))}"
     inline = as_bytes(buffer.flat) if buffer.flat.nbytes <= _header.INLINE else None
     header = _header.pack(0, buffer.text, text, buffer.flat.nbytes, inline)
     transport = members.direct
@@ -90,7 +96,7 @@ def isend(
             yield transport.send(as_bytes(buffer.flat), to, 2 * tag + 1)
 
     call = _call(members, text, (members.ranks[to],))
-    return members.engine.start((members.number, "send", to, tag), steps, call)
+    return members.engine.start((members.number, "send", to, tag), steps, call, wake)
 
 
 def irecv(
@@ -101,17 +107,23 @@ def irecv(
     group_src: int | None = None,
 ) -> Work | None:
     """`recv` that returns at once. PyTorch: `torch.distributed.irecv`."""
+    return _irecv(tensor, src, group, tag, group_src, wake=True)
+
+
+def _irecv(
+    tensor: Tensor, src: int | None, group: Any, tag: int, group_src: int | None, wake: bool
+) -> Work | None:
     if _is_outside(group):
         return None
     members = group_of(group)
     anyone = src is None and group_src is None
     source = None if anyone else _member(members, src, group_src, "src")
-    buffer = Buffer(tensor)
+    buffer = Buffer(tensor, out=True)
     _check(members, source, tag)
     transport = members.direct
     partners = members.ranks if source is None else (members.ranks[source],)
     who = "any rank" if source is None else f"rank {members.ranks[source]}"
-    text = f"recv({buffer.text}) from {who}"
+    text = f"recv({buffer.text}) from {who} at {user_line(sys._getframe(1))}"
 
     def steps(_work: Work) -> Steps:
         header = np.empty(_header.SIZE, np.uint8)
@@ -125,20 +137,20 @@ def irecv(
             yield transport.receive(data, first.source, 2 * tag + 1)
         if not _header.is_same(header, _header.pack(0, buffer.text, text, 0, None)):
             raise MismatchError(
-                f"{text} got what rank {members.ranks[first.source]} sent by {_header.text_of(header)}"
+                f"{text}\n  got what rank {members.ranks[first.source]} sent by {_header.text_of(header)}",
+                fix="let both give the same shape and dtype",
             )
         as_bytes(buffer.flat)[:] = data
         buffer.store()
         return members.ranks[first.source]
 
     call = _call(members, text, partners)
-    return members.engine.start((members.number, "receive", source, tag), steps, call)
+    return members.engine.start((members.number, "receive", source, tag), steps, call, wake)
 
 
 def _call(members: ProcessGroup, text: str, partners: Sequence[int]) -> Call:
-    where = user_line(sys._getframe(2))
     own = members.ranks[members.rank()]
-    return Call(f"{text} at {where}", members.number, None, (own, *partners), members.timeout)
+    return Call(text, members.number, None, (own, *partners), members.timeout)
 
 
 def _check(members: ProcessGroup, partner: int | None, tag: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from samara.exporter.frontend import native, tape
+from samara.exporter.frontend import native, spans, tape
 from samara.exporter.frontend.tensor import Tensor, wrap
 from samara.exporter.ops import OpSpec
 from samara.exporter.types import ArgumentError
@@ -94,7 +94,7 @@ class Optimizer:
         if closure is not None:
             with tape.enable_grad():
                 loss = closure()
-        with tape.no_grad():
+        with tape.no_grad(), spans.span("optimizer"):
             self._apply(list(self._updates()))
         for hook in tuple(self._step_hooks):
             hook(self)

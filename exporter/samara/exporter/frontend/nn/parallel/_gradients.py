@@ -76,7 +76,6 @@ class Gradients:
 
     def __init__(self, layout: Layout, params: Sequence[Parameter]) -> None:
         self.flat = {dtype: np.zeros(size, dtype) for dtype, size in layout.sizes.items()}
-        self.taken: set[int] = set()  # parameters whose gradients have come here
         self.views: list[Tensor] = []
         for param, (dtype, start, stop) in zip(params, layout.places, strict=True):
             self.views.append(wrap(self.flat[dtype][start:stop].reshape(param._data.shape)))
@@ -85,15 +84,8 @@ class Gradients:
         """The flat gradients of a bucket."""
         return self.flat[bucket.dtype][bucket.start : bucket.stop]
 
-    def clear_others(self) -> None:
-        """Set the gradients that have not come here to zero."""
-        for index, view in enumerate(self.views):
-            if index not in self.taken:
-                view._data.fill(0)
-
     def take(self, index: int, param: Parameter) -> None:
         """Move the gradient of a parameter here, where the next ones are added to it."""
-        self.taken.add(index)
         view, gradient = self.views[index], param._grad
         if gradient is not None and gradient is not view:
             np.copyto(view._data, gradient._data)

@@ -24,12 +24,16 @@ from samara.pybridge.errors import SamaraError
 Reduce = Callable[[Transport, Bucket], Steps]
 """Steps that reduce the gradients of a bucket over the ranks into the reducer's `gradients`."""
 
+Take = Callable[[int, Parameter], None]
+"""Called with a parameter's number when its gradient is complete."""
+
 
 class Reducer:
     """The gradients of a module's parameters on one rank.
 
-    A backward pass fills `target`. Where the pass ends a step (`reduces`), each bucket whose gradients
-    are complete is reduced at once, in the same order on all ranks.
+    A backward pass moves gradients to `gradients`, or to wherever `take` puts them. Where the pass ends
+    a step (`reduces`), each bucket whose gradients are complete is reduced at once, in the same order on
+    all ranks.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class Reducer:
         self._pending: list[int] | None = None  # by bucket; None: no pass that reduces is running
         self.reduce: Reduce = self.average
         self.divisor = group.size()
+        self.take: Take | None = None
         self.arrange(range(len(self.params) - 1, -1, -1))
         for index, param in enumerate(self.params):
             param.register_post_accumulate_grad_hook(self._hook_of(index))
@@ -63,7 +68,6 @@ class Reducer:
         """Lay out the gradients in this order of completion."""
         self.layout = Layout(self.params, order, *self.sizes)
         self.gradients = Gradients(self.layout, self.params)
-        self.target = self.gradients
         for index, param in enumerate(self.params):
             self.gradients.take(index, param)
 
@@ -80,7 +84,7 @@ class Reducer:
         def hook(param: Any) -> None:
             if self._pending is None:
                 self._begin()
-            self.target.take(index, param)
+            (self.take or self.gradients.take)(index, param)
             self.used[index] = True
             self._seen.append(index)
             if self.reduces and self._pending is not None:
@@ -133,13 +137,14 @@ class Reducer:
         )
         same = f"{what} {self.shards} {names}"
         line = user_line(sys._getframe())
+        moved = (bucket.stop - bucket.start) * bucket.dtype.itemsize
         self._works.append(
-            self.group.start(what, rest, size=bits.size, data=bits, same=same, at=line)
+            self.group.start(what, rest, size=bits.size, data=bits, same=same, at=line, moved=moved)
         )
 
     def _clear_unused(self, bucket: Bucket, used: Any) -> None:
         """Unused parameters have zeros as their part, or what earlier passes have left in `grad`."""
-        if self.target is not self.gradients:
+        if self.take is not None:
             return
         for index, is_used in zip(bucket.members, used, strict=True):
             if not is_used and self.params[index]._grad is None:

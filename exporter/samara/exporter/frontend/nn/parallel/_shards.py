@@ -8,7 +8,7 @@ what the ranks before it have added. Buckets follow each other through the chain
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -21,8 +21,9 @@ from samara.exporter.frontend.distributed.errors import MismatchError
 from samara.exporter.frontend.distributed.objects import all_gather_object
 from samara.exporter.frontend.nn import statistics
 from samara.exporter.frontend.nn.module import Module
-from samara.exporter.frontend.nn.parallel._gradients import Bucket, Gradients, Layout
+from samara.exporter.frontend.nn.parallel._gradients import Bucket
 from samara.exporter.frontend.nn.parallel._reducer import Reducer
+from samara.exporter.frontend.nn.parameter import Parameter
 from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import ShapeError
 
@@ -62,8 +63,8 @@ class Shards:
         self.own = count // group.size()
         self._module = module
         self._reducer = reducer
-        self._layout: Layout | None = None  # of `_parts`
-        self._parts: list[Gradients] = []  # one for each shard of this rank
+        self._parts: list[dict[int, Array]] = []  # gradients of each shard, by parameter
+        self._summed: set[int] = set()  # parameters with a sum of shards, on the first rank
         self._once = True  # whether every shard so far had one backward pass
 
     def steps(self, batch: tuple[Any, ...]) -> Iterator[Any]:
@@ -134,11 +135,11 @@ class Shards:
         """Put the gradients that are there aside; they are added to the result."""
         reducer = self._reducer
         reducer.restart()
-        if self._layout is not reducer.layout:
-            self._layout = reducer.layout
-            self._parts = [Gradients(self._layout, reducer.params) for _ in range(self.own)]
         reducer.shards = f"{self.count} shards"
         reducer.reduce = self._reduce
+        reducer.take = self._take
+        self._parts = []
+        self._summed.clear()
         self._once = True
         return [None if p._grad is None else p._grad.clone() for p in reducer.params]
 
@@ -146,28 +147,43 @@ class Shards:
         reducer = self._reducer
         for param in reducer.params:
             param._grad = None
-        reducer.target = self._parts[k]
-        reducer.target.taken.clear()
+        self._parts.append({})
         reducer.passes = 0
         # Buckets of the last shard leave during backward, if one pass per shard can be expected.
         reducer.reduces = k == self.own - 1 and k > 0 and self._once
 
+    def _take(self, index: int, param: Parameter) -> None:
+        """Keep a gradient where backward has made it; a second pass adds to it in place."""
+        assert param._grad is not None
+        self._parts[-1][index] = param._grad._data
+
     def _end_shard(self, k: int) -> None:
         self._once = self._once and self._reducer.passes == 1
-        self._parts[k].clear_others()
+        if self._reducer.group.rank() == 0 and k < self.own - 1:
+            self._add(self._parts.pop(), range(len(self._reducer.params)))
+
+    def _add(self, part: Mapping[int, Array], members: Iterable[int]) -> None:
+        """Add a shard's gradients of some parameters to the sums. A missing one counts as zeros."""
+        for index in members:
+            gradient, out = part.get(index), self._reducer.gradients.views[index]._data
+            if gradient is None:
+                continue
+            # Sums begin with +0, so that they never are -0, whose sign would depend on the ranks.
+            np.add(out if index in self._summed else 0.0, gradient, out=out)
+            self._summed.add(index)
 
     def _reduce(self, transport: Transport, bucket: Bucket) -> Steps:
         """Pass partial sums down the chain of ranks, and the result from the last one round to all."""
-        parts: Sequence[Array] = [part.of(bucket) for part in self._parts]
         out = self._reducer.gradients.of(bucket)
         rank, size = transport.rank, transport.size
-        if rank == 0:
-            np.copyto(out, parts[0])
-            parts = parts[1:]
-        else:
+        if rank > 0:
             yield transport.receive(as_bytes(out), rank - 1, _DOWN)
-        for part in parts:
-            np.add(out, part, out=out)
+            self._summed.update(bucket.members)
+        for part in self._parts:
+            self._add(part, bucket.members)
+        for index in bucket.members:
+            if index not in self._summed:
+                self._reducer.gradients.views[index]._data.fill(0)
         if rank == size - 1:
             np.divide(out, out.dtype.type(self.count), out=out)
         else:
@@ -182,7 +198,8 @@ class Shards:
         reducer.shards = None
         reducer.reduces = True
         reducer.reduce = reducer.average
-        reducer.target = reducer.gradients
+        reducer.take = None
+        self._parts = []
         for param, view, old in zip(reducer.params, reducer.gradients.views, before, strict=True):
             if param._grad is not view:
                 param._grad = old

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from samara.exporter.frontend import tape
+from samara.exporter.frontend import spans, tape
 from samara.exporter.frontend.distributed.collectives import broadcast
 from samara.exporter.frontend.distributed.errors import MismatchError
 from samara.exporter.frontend.distributed.group import ProcessGroup, group_of
@@ -112,7 +112,8 @@ class DistributedDataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         if tape.is_grad_enabled() and tape.tracing() is None:
             self._before_forward()
-        return self.module(*inputs, **kwargs)
+        with spans.span("forward"):
+            return self.module(*inputs, **kwargs)
 
     def _before_forward(self) -> None:
         reducer = self._reducer
