@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -48,7 +49,12 @@ def train(folder: Path, steps: int, where: str) -> None:
     layers = (nn.Linear(FEATURES, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.2))
     net = nn.parallel.DistributedDataParallel(nn.Sequential(*layers, nn.Linear(16, CLASSES)))
     optimizer = optim.AdamW(net.parameters(), lr=1e-2)
-    state = {"net": net, "optimizer": optimizer, "loader": loader, "sampler": sampler}
+    state: dict[str, Any] = {
+        "net": net,
+        "optimizer": optimizer,
+        "loader": loader,
+        "sampler": sampler,
+    }
     state |= {"step": 0, "epoch": 0}
     if (folder / "run").exists():
         checkpoint.load(state, checkpoint_id=folder / "run")
