@@ -114,7 +114,7 @@ def test_notes(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any) -> Non
 def test_the_line_of_an_error(tmp_path: Path) -> None:
     """It is the user's last line, not one of a library; of a file that does not compile, that in the file."""
     with pytest.raises(ValueError) as caught:
-        int("x") if not json else json.loads("{")
+        json.loads("{")
     file, line = _launched._place_of(caught.value)
     assert file == __file__
     assert line == test_the_line_of_an_error.__code__.co_firstlineno + 3

@@ -100,7 +100,8 @@ RECORDED: list[tuple[str, str, End]] = [
 
 def _sort(kind: str, data: bytes, pieces: int) -> tuple[str, Reports]:
     """The ranks' lines, and what was kept, if the stream comes in so many pieces."""
-    reports, shown = Reports(), []
+    reports = Reports()
+    shown: list[bytes] = []
     sorter = Sorter(kind, reports, shown.append)
     size = -(-len(data) // pieces) or 1
     for at in range(0, len(data), size):

@@ -25,7 +25,7 @@ _LAUNCHED: Final = "samara.exporter.frontend.distributed._launched"
 _BLAS: Final = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
 )
-_LINE: Final = re.compile(rb"[^\r\n]*(?:\r\n|\n|\r)")
+_TERMINATED: Final = re.compile(rb"\r\n|\n|\r")
 _LONGEST_LINE: Final = 1 << 16
 
 
@@ -69,9 +69,9 @@ class PrefixedLines(io.RawIOBase):
     def write(self, data: Any) -> int:
         self._rest += bytes(data)
         at = 0
-        for line in _LINE.finditer(self._rest):
-            self._send(line[0])
-            at = line.end()
+        for found in _TERMINATED.finditer(self._rest):
+            self._send(self._rest[at : found.end()])
+            at = found.end()
         self._rest = self._rest[at:]
         if len(self._rest) > _LONGEST_LINE:
             self.end_line()
