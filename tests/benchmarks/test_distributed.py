@@ -96,5 +96,5 @@ def test_medians_are_of_equal_rows() -> None:
 
 def test_a_program_that_cannot_run_gives_its_reason(tmp_path: Path) -> None:
     say = "import sys; print('NOT RUN: no netem', file=sys.stderr); print('x', file=sys.stderr); sys.exit(3)"
-    with pytest.raises(bench.NotRunError, match="^no netem$"):
+    with pytest.raises(bench.NotRunError, match=r"^no netem$"):
         bench.run([sys.executable, "-c", say], tmp_path)
