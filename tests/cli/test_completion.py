@@ -14,7 +14,7 @@ import pytest
 
 COMMANDS = {
     *("backend", "bench", "build", "compare", "demo", "devices", "doctor", "explain", "export"),
-    "inspect",
+    *("inspect", "launch"),
     *("ops", "quantize", "run", "tune"),
 }
 HEAVY = ("numpy", "onnx", "cffi", "samara.exporter", "samara.pybridge")

@@ -23,6 +23,8 @@ LAUNCHER: Final = "SAMARA_LAUNCHER"
 PREFIX: Final = "SAMARA_LAUNCH_PREFIX"
 # A note of a rank that does not see the launcher's folder: one line of stderr after this mark.
 MARK: Final = "\x1esamara-launch "
+# A rank holds the pipe RANK.pipe in that folder, whose end tells the launcher that the rank has ended.
+PIPE: Final = ".pipe"
 
 _LONGEST_MESSAGE: Final = 2000
 _POLL_SECONDS: Final = 0.25
@@ -167,6 +169,14 @@ def mapped_segments(pid: int) -> set[str]:
 
 
 # ---- Notes ----
+
+
+def hold_pipe(rank: int) -> None:
+    """Make this rank's pipe and hold it until the process ends. Nothing if the launcher's folder is not here."""
+    with contextlib.suppress(OSError, KeyError):
+        path = os.path.join(os.environ[FOLDER], f"{rank}{PIPE}")
+        os.mkfifo(path)
+        os.open(path, os.O_RDWR)  # for writing alone it would wait for a reader
 
 
 def note_started(rank: int, size: int) -> None:

@@ -95,7 +95,7 @@ class Sorter:
 
     def close(self) -> None:
         """The stream has ended: pass on what waits."""
-        if self._rest:
+        if self._rest.strip(b"\0"):  # Open MPI ends its report of an abort with a zero byte
             self._line(self._rest)
         self._rest = b""
         if self._report is not None:
@@ -109,8 +109,10 @@ class Sorter:
             self._continue(text)
         elif MARK in text:
             self._note(text)
-        elif self._single is not None and self._single.match(text):
-            self._reports.lines.append(text)
+        elif self._single is not None and (found := self._single.search(text)):
+            if found.start():  # behind a rank's line without an end
+                self._pass_on(f"{text[: found.start()]}\n".encode(), text[: found.start()])
+            self._reports.lines.append(text[found.start() :])
         elif self._block is not None and self._held and self._block.second.match(text):
             self._held = []
             self._report = [text]
@@ -163,8 +165,10 @@ _ABORT_CODE: Final = re.compile(r"[Ee]rror ?code:? (-?\d+)")
 _ABORT_OF_MPICH: Final = re.compile(r"Abort\((-?\d+)\) on node \d+ \(rank (\d+) in comm")
 
 
-def parse_end(lines: list[str]) -> End | None:
+def parse_end(lines: list[str], first: int | None = None) -> End | None:
     """Which rank ended first and how, from mpiexec's reports; None if they do not say.
+
+    first: the rank that is known to have ended first. MPICH may report one that its mpiexec has killed.
 
     >>> from samara.exporter.frontend.distributed._mpiexec_output import parse_end
     >>> parse_end(["=   PID 7 RUNNING AT a", "=   KILLED BY SIGNAL: 9 (Killed)"])
@@ -184,27 +188,33 @@ def parse_end(lines: list[str]) -> End | None:
     if found := _OPENMPI_NAME.search(text):
         code = _OPENMPI_CODE.search(text)
         return End(rank=int(found[2]), status=int(code[1]) if code else None)
-    return _parse_hydra(text)
+    return _parse_hydra(text, first)
 
 
-def _parse_hydra(text: str) -> End | None:
-    process, code = _HYDRA_PROCESS.search(text), _HYDRA_CODE.search(text)
+def _parse_hydra(text: str, first: int | None) -> End | None:
+    found = _HYDRA_CODES.search(text)
+    statuses = [int(status) for status in found[1].split(",")] if found else []
+    process = _HYDRA_PROCESS.search(text)
+    if first is not None and first < len(statuses) and statuses[first]:
+        return _end_of(first, statuses[first])
     if process is None:
-        return _parse_codes(text)
+        return _of_statuses(statuses)
     rank = None if process[1] is None else int(process[1])
-    named = _NAMED_SIGNAL.search(text)
+    code, named = _HYDRA_CODE.search(text), _NAMED_SIGNAL.search(text)
     signal = next((int(g) for g in named.groups() if g), None) if named else None
     status = int(code[1]) if code and signal is None else None
     return End(rank, int(process[2]), process[3], signal, status)
 
 
-def _parse_codes(text: str) -> End | None:
-    """From the statuses, as wait() gives them, of all ranks on the only host. 9 and 15 are hydra's own kills."""
-    found = _HYDRA_CODES.search(text)
-    statuses = list(enumerate(map(int, found[1].split(",")))) if found else []
-    failed = [(rank, status) for rank, status in statuses if status]
+def _of_statuses(statuses: list[int]) -> End | None:
+    """From the statuses of all ranks on the only host. 9 and 15 are hydra's own kills."""
+    failed = [(rank, status) for rank, status in enumerate(statuses) if status]
     if not failed:
         return None
-    rank, status = next(((r, s) for r, s in failed if s & 0x7F not in (9, 15)), failed[0])
+    return _end_of(*next(((r, s) for r, s in failed if s & 0x7F not in (9, 15)), failed[0]))
+
+
+def _end_of(rank: int, status: int) -> End:
+    """The end of a rank with a status as wait() gives it."""
     signal = status & 0x7F
     return End(rank, signal=signal or None, status=None if signal else status >> 8)

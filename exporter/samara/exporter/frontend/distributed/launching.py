@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from samara.exporter.frontend.distributed import _launched, _mpiexec
+from samara.exporter.frontend.distributed._ends import Ends
 from samara.exporter.frontend.distributed._mpiexec_output import Reports, Sorter, parse_end
 from samara.exporter.frontend.distributed._verdict import Verdict, judge, signal_name
 from samara.pybridge.errors import ArgumentError
@@ -122,6 +123,7 @@ class _Attempt:
         self._environment = environment
         self._timeout = timeout
         self._reports = Reports()
+        self._ends = Ends()
         self._streams = [_Stream(kind, self._reports, s) for s in (sys.stdout, sys.stderr)]
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped: Verdict | None = None
@@ -141,9 +143,11 @@ class _Attempt:
             finally:
                 self._end(Path(folder))
             notes = self._notes(Path(folder))
+            order = self._ends.order()
         finally:
+            self._ends.close()
             shutil.rmtree(folder, ignore_errors=True)
-        verdict = self._stopped or self._judge(notes)
+        verdict = self._stopped or self._judge(notes, order)
         if verdict is not None:
             _remove_segments(segments)
         if any(stream.is_broken for stream in self._streams):
@@ -172,6 +176,7 @@ class _Attempt:
         assert self._process is not None
         failed_at = None
         while not _wait_for(self._process, _POLL_SECONDS):
+            self._watch_ranks(folder)
             now = time.monotonic()
             if failed_at is None and self._has_failed(folder):
                 failed_at = now
@@ -184,6 +189,12 @@ class _Attempt:
                 self._stopped = Verdict(1, message, "raise --timeout, or leave it out")
                 self.is_final = True
                 return
+
+    def _watch_ranks(self, folder: Path) -> None:
+        self._ends.watch_pipes(folder)
+        for note in self._notes(folder):
+            if note["kind"] == "started" and note["place"] == _launched.place():
+                self._ends.watch_process(int(note["rank"]), int(note["pid"]))
 
     def _has_failed(self, folder: Path) -> bool:
         notes = any(note["kind"] == "failed" for note in self._reports.notes)
@@ -231,12 +242,14 @@ class _Attempt:
                 notes.append(json.loads(path.read_text(encoding="utf-8")))
         return notes
 
-    def _judge(self, notes: Sequence[dict[str, Any]]) -> Verdict | None:
+    def _judge(self, notes: Sequence[dict[str, Any]], order: Sequence[int]) -> Verdict | None:
         assert self._process is not None
         lines = self._reports.lines
+        finished = {note["rank"] for note in notes if note["kind"] == "finished"}
+        first = next((rank for rank in order if rank not in finished), None)
         seconds = time.monotonic() - self._start
         tail = self._streams[1].tail
-        verdict = judge(notes, parse_end(lines), self._process.returncode, seconds, tail)
+        verdict = judge(notes, parse_end(lines, first), self._process.returncode, seconds, tail)
         if verdict is not None and verdict.message.startswith("mpiexec ended"):
             for line in lines:  # mpiexec's own words are the only explanation
                 self._streams[1].show(f"{line}\n".encode())

@@ -170,6 +170,7 @@ def main(words: Sequence[str]) -> None:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(line_buffering=True)
+    _launched.hold_pipe(rank)
     _launched.note_started(rank, _launched.size_from_environment())
     _launched.install(rank, _abort)
     _launched.watch()
