@@ -371,11 +371,14 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="little of everything")
+    parser.add_argument("--rounds", type=int, help="steps of each kind on one host")
+    parser.add_argument("--turns", type=int, help="times that samara and PyTorch take turns")
     parser.add_argument("--torch", metavar="PYTHON", help="an interpreter that has PyTorch")
     parser.add_argument("--json", type=Path, help="also write everything measured to this file")
     parser.add_argument("--page", type=Path, help="also write the tables to this file")
     options = parser.parse_args()
     plan = plan_of(options.quick)
+    plan |= {k: v for k in ("rounds", "turns") if (v := getattr(options, k)) is not None}
     found: dict[str, Any] = {"all_reduce": collectives(plan)}
     found["steps"], found["torch_steps"], found["torch"] = steps(plan, options.torch)
     found["model"] = model(found)
