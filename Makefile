@@ -19,7 +19,7 @@ BRIDGE_LIBRARY := pybridge/samara/pybridge/$(LIBRARY_NAME)
 C_FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' '*.hpp')
 
 .PHONY: help setup build library test demo ctest unity pytest check fmt lint types gen size \
-        asan tsan fuzz fuzz-long bits bench bench-ops bench-train onnx-score tflite-score docs extended new-op test-op clean
+        asan tsan fuzz fuzz-long bits bench bench-ops bench-train bench-distributed onnx-score tflite-score docs extended new-op test-op clean
 
 help:  ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -147,6 +147,12 @@ bench-train: build  ## Training steps beside PyTorch, which it installs
 	cmake --build build/release --parallel $(JOBS)
 	$(BIN)/python -c 'import torch' 2>/dev/null || $(BIN)/python -m pip install --quiet torch==2.13.0
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python benchmarks/train.py
+
+bench-distributed: build  ## Ranks, shards and two nodes; two nodes need root: make bench-distributed BENCH_ARGS="--help"
+	cd runtime_c && cmake --preset release --log-level=WARNING
+	cmake --build build/release --parallel $(JOBS)
+	$(BIN)/python -c 'import mpi4py' 2>/dev/null || $(BIN)/python -m pip install --quiet --editable '.[distributed]'
+	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -m benchmarks.distributed $(BENCH_ARGS)
 
 size: build  ## Bytes of selective builds against runtime_c/size_budget.txt (SIZE_ARGS=--write: the budget and docs/internals/size.md again)
 	$(BIN)/python tools/size.py $(SIZE_ARGS)

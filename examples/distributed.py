@@ -193,27 +193,28 @@ def _cannot(printed):
 
 def _reason(printed):
     lines = [line for line in printed.splitlines() if line.strip()]
-    told = [line for line in lines if _cannot(line)]
+    told = [line for line in lines if _cannot(line) or line.startswith("samara: ")]
     line = (told or lines or ["no message"])[-1]
     return line.partition("NOT RUN: ")[2] or line
 
 
 def table(rows):
     """The rows as text."""
-    heads = ("", "batch ms", "all epochs s", "accuracy", "parameters")
-    cells = [heads]
+    heads = ("batch ms", "all epochs s", "accuracy", "parameters")
+    first = max(map(len, rows))
+    lines = [" " * first + "".join(f"{head:>14}" for head in heads)]
     for name, row in rows.items():
         if "reason" in row:
             word = "FAILED" if row["failed"] else "NOT RUN"
-            cells.append((name, f"{word}: {row['reason']}", "", "", ""))
-        else:
-            times = f"{row['batch_ms']:.1f}", f"{row['seconds']:.1f}"
-            cells.append((name, *times, f"{100 * row['accuracy']:.2f} %", row["digest"]))
-    first = max(len(row[0]) for row in cells)
-    lines = []
-    for row in cells:
-        figures = "".join(f"{cell:>14}" for cell in row[1:])
-        lines.append(f"{row[0]:<{first}}{figures}".rstrip())
+            lines.append(f"{name:<{first}}  {word}: {row['reason']}")
+            continue
+        cells = (
+            f"{row['batch_ms']:.1f}",
+            f"{row['seconds']:.1f}",
+            f"{100 * row['accuracy']:.2f} %",
+            row["digest"],
+        )
+        lines.append(f"{name:<{first}}" + "".join(f"{cell:>14}" for cell in cells))
     return "\n".join(lines)
 
 

@@ -134,6 +134,13 @@ def test_lines_of_ranks() -> None:
     assert len(reports.lines) == 2
 
 
+def test_exit_codes_of_several_hosts() -> None:
+    codes = "[mpiexec@vm] Exit codes: [node1] 0,1280\n[node2] 0\n"
+    shown, reports = _sort(HYDRA, f"[node2] 0\n{codes}".encode(), 2)
+    assert shown == "[node2] 0\n"  # before the codes it is a rank's line
+    assert reports.lines == codes.splitlines()
+
+
 def test_notes() -> None:
     text = f'{MARK}{{"kind": "started", "rank": 1}}\n{MARK}broken\nloss\n'
     shown, reports = _sort(HYDRA, text.encode(), 3)

@@ -85,6 +85,7 @@ class Sorter:
         self._rest = b""
         self._held: list[bytes] = []  # lines that may begin a report
         self._report: list[str] | None = None  # the report that has begun
+        self._in_codes = False  # whether the last line was of hydra's exit codes, a line for each host
 
     def feed(self, data: bytes) -> None:
         """Take what the stream has given."""
@@ -115,7 +116,10 @@ class Sorter:
             self._continue(text)
         elif MARK in text:
             self._note(text)
+        elif self._in_codes and _HYDRA_HOST_CODES.match(text):
+            self._reports.lines.append(text)
         elif self._single is not None and (found := self._single.search(text)):
+            self._in_codes = "Exit codes: [" in text
             if found.start():  # behind a rank's line without an end
                 self._pass_on(f"{text[: found.start()]}\n".encode(), text[: found.start()])
             self._reports.lines.append(text[found.start() :])
@@ -160,6 +164,7 @@ _NAMED_SIGNAL: Final = re.compile(
 )
 _HYDRA_PROCESS: Final = re.compile(r"=\s+(?:RANK (\d+) )?PID (\d+) RUNNING AT (\S+)")
 _HYDRA_CODE: Final = re.compile(r"=\s+(?:EXIT CODE|EXIT STATUS): (\d+)")
+_HYDRA_HOST_CODES: Final = re.compile(r"\[[^\]]+\] \d+(,\d+)*$")
 _HYDRA_CODES: Final = re.compile(r"Exit codes: \[[^\]]*\] ([\d,]+)$", re.M)
 _OPENMPI_PROCESS: Final = re.compile(
     r"process rank (\d+) with PID (\d+) on node (\S+)(?: exited on\s*signal (\d+))?"
