@@ -134,9 +134,7 @@ def test_restarts(mpi: None, script: Script, capfd: pytest.CaptureFixture[str]) 
     assert report == LaunchReport(0, restarts=1)
     assert capfd.readouterr().out == "[0] 1\n"
     (line,) = said
-    assert re.fullmatch(
-        r"rank 0 ended itself with exit status 4 at \S+:4; restart 1 of 2", line
-    )
+    assert re.fullmatch(r"rank 0 ended itself with exit status 4 at \S+:4; restart 1 of 2", line)
     assert launch([path, "1", "2"], ranks=1, restarts=2).restarts == 0  # wrong usage
     assert launch([path, "9", "4"], ranks=1, restarts=1).restarts == 1
 
