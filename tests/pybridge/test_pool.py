@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from samara.pybridge import Session, ShapeError, _native, _pool
+from samara.pybridge.errors import ArgumentError
 
 
 def test_one_pool_per_thread_count() -> None:
@@ -72,3 +73,14 @@ def test_idle_pool_takes_no_time(files: dict[str, Path]) -> None:
     command = [sys.executable, "-c", program, str(files["dense"])]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert int(done.stdout) < 10_000_000
+
+
+def test_the_environment_sets_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_pool, "usable_cores", lambda: 64)
+    for text, count in (("", 4), ("1", 1), ("12", 12)):
+        monkeypatch.setenv("SAMARA_NUM_THREADS", text)
+        assert _pool.default_threads() == count
+    for text in ("0", "-1", "two", "²"):
+        monkeypatch.setenv("SAMARA_NUM_THREADS", text)
+        with pytest.raises(ArgumentError, match=f"SAMARA_NUM_THREADS to '{text}'"):
+            _pool.pool_for(None)

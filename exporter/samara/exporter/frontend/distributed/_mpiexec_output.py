@@ -30,7 +30,7 @@ _BLOCKS: Final = {
     HYDRA: _Block(
         re.compile(r"(={60,})?$"),  # an empty line stands before it
         re.compile(r"=\s+BAD TERMINATION"),
-        re.compile(r"Please see the FAQ page|Intel\(R\) MPI Library troubleshooting"),
+        re.compile(r"={60,}$"),
     ),
     OPENMPI: _Block(
         _RULE_OF_OPENMPI,
@@ -43,7 +43,11 @@ _BLOCKS: Final = {
 }
 # Reports of one line.
 _SINGLE: Final = {
-    HYDRA: re.compile(r"\[(mpiexec|proxy:)[^\]]*\] |Abort\(-?\d+\) on node \d+|\[cli_\d+\]: aborting job"),
+    HYDRA: re.compile(
+        r"\[(mpiexec|proxy:)[^\]]*\] |Abort\(-?\d+\) on node \d+|\[cli_\d+\]: aborting job"
+        r"|^YOUR APPLICATION TERMINATED WITH|^This typically refers to a problem with your application\.$"
+        r"|^Please see the FAQ page for debugging suggestions$"
+    ),
     OPENMPI: re.compile(r"\[[\w.-]+:\d+\] (PMIX|PRTE|ORTE)[ _]ERROR|Abort is in progress; hit ctrl-c again"),
 }  # fmt: skip
 
@@ -95,7 +99,7 @@ class Sorter:
 
     def close(self) -> None:
         """The stream has ended: pass on what waits."""
-        if self._rest.strip(b"\0"):  # Open MPI ends its report of an abort with a zero byte
+        if self._rest:
             self._line(self._rest)
         self._rest = b""
         if self._report is not None:
@@ -104,6 +108,8 @@ class Sorter:
         self._release()
 
     def _line(self, line: bytes) -> None:
+        if self._reports.lines and not (line := line.removeprefix(b"\0")):
+            return  # Open MPI ends its report of an abort with a zero byte
         text = line.decode("utf-8", "replace").rstrip("\r\n")
         if self._report is not None:
             self._continue(text)
@@ -158,7 +164,7 @@ _HYDRA_CODES: Final = re.compile(r"Exit codes: \[[^\]]*\] ([\d,]+)$", re.M)
 _OPENMPI_PROCESS: Final = re.compile(
     r"process rank (\d+) with PID (\d+) on node (\S+)(?: exited on\s*signal (\d+))?"
 )
-_OPENMPI_NAME: Final = re.compile(r"Process name:\s*\[.*?[,@]\s*(\d+),\s*(\d+)\]")
+_OPENMPI_NAME: Final = re.compile(r"Process name:\s*\[.*?[,@]\s*\d+\]?,\s*(\d+)\]")
 _OPENMPI_CODE: Final = re.compile(r"Exit code:\s*(\d+)")
 _ABORT_OF_OPENMPI: Final = re.compile(r"MPI_ABORT was invoked on rank (\d+)")
 _ABORT_CODE: Final = re.compile(r"[Ee]rror ?code:? (-?\d+)")
@@ -187,7 +193,7 @@ def parse_end(lines: list[str], first: int | None = None) -> End | None:
         return End(rank=int(found[1]), pid=pid, host=found[3], signal=number)
     if found := _OPENMPI_NAME.search(text):
         code = _OPENMPI_CODE.search(text)
-        return End(rank=int(found[2]), status=int(code[1]) if code else None)
+        return End(rank=int(found[1]), status=int(code[1]) if code else None)
     return _parse_hydra(text, first)
 
 

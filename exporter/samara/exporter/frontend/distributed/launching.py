@@ -27,9 +27,11 @@ from samara.pybridge.errors import ArgumentError
 
 _POLL_SECONDS: Final = 0.05
 # How long the other ranks may take after one has failed, the ranks after Ctrl-C, and mpiexec after SIGTERM.
-_GRACE_SECONDS: Final = 2.0
+_GRACE_SECONDS: Final = 1.0
 _INTERRUPT_SECONDS: Final = 3.0
 _END_SECONDS: Final = 2.0
+_LEFT_SECONDS: Final = 0.5  # for ranks that run when mpiexec has ended
+_OLD_SECONDS: Final = 60.0  # of shared memory; ranks that start map theirs at once
 _USAGE: Final = 2  # exit status of wrong usage: a restart would fail again
 _PR_SET_PDEATHSIG: Final = 1
 
@@ -90,7 +92,8 @@ def launch(
     environment.update(_settings(threads, prefix))
     runner = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run_rank.py")
     rank = [sys.executable, runner, *(["-m"] if module else []), *program]
-    for restart in range(restarts + 1):
+    restart = 0
+    while True:
         environment["SAMARA_RESTART"] = str(restart)
         attempt = _Attempt(found.kind, environment, timeout)
         verdict = attempt.run(
@@ -101,9 +104,9 @@ def launch(
         if verdict is None:
             return LaunchReport(0, restarts=restart)
         if attempt.is_final or verdict.status == _USAGE or restart == restarts:
-            break
-        say(f"{verdict.message}; restart {restart + 1} of {restarts}")
-    return LaunchReport(verdict.status, verdict.message, verdict.fix, restart)
+            return LaunchReport(verdict.status, verdict.message, verdict.fix, restart)
+        restart += 1
+        say(f"{verdict.message}; restart {restart} of {restarts}")
 
 
 def _settings(threads: int | None, prefix: bool) -> dict[str, str]:
@@ -131,6 +134,7 @@ class _Attempt:
 
     def run(self, command: Callable[[dict[str, str]], Sequence[str]]) -> Verdict | None:
         """Start the command for the environment it gets, and wait until nothing of it runs."""
+        _remove_segments(set(), _OLD_SECONDS)  # of launchers that were killed
         segments = set(_launched.segments())
         folder = tempfile.mkdtemp(prefix="samara-launch-")
         try:
@@ -302,18 +306,22 @@ def _wait_for(process: subprocess.Popen[bytes], seconds: float) -> bool:
 
 
 def _kill(pid: int, start: str) -> None:
-    """Kill a rank that mpiexec has left, after a moment in which it may end by itself."""
-    deadline = time.monotonic() + 0.5
-    while _launched.is_running(pid, start):
-        if time.monotonic() > deadline:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+    """Wait for the end of a rank; kill it after half a second."""
+    for number in (0, signal.SIGKILL):
+        deadline = time.monotonic() + _LEFT_SECONDS
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)  # 0 sends nothing
+        while _launched.is_running(pid, start) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if not _launched.is_running(pid, start):
             return
-        time.sleep(0.01)
 
 
-def _remove_segments(before: set[str]) -> None:
-    """Remove shared memory that killed ranks have left: files made since, ours, that no process uses."""
+def _remove_segments(before: set[str], age: float = 0.0) -> None:
+    """Remove shared memory that killed ranks have left: files of ours that no process uses.
+
+    before: paths to keep. age: keep younger files, in seconds.
+    """
     made = [path for path in _launched.segments() if path not in before]
     if not made:
         return
@@ -323,7 +331,9 @@ def _remove_segments(before: set[str]) -> None:
             used |= _launched.mapped_segments(int(name))
     for path in made:
         with contextlib.suppress(OSError):
-            if path not in used and os.stat(path).st_uid == os.getuid():
+            facts = os.stat(path)
+            is_old = time.time() - facts.st_mtime >= age
+            if path not in used and is_old and facts.st_uid == os.getuid():
                 os.unlink(path)
 
 
