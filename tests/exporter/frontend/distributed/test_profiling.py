@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,8 +19,8 @@ from samara.exporter.frontend.distributed._rank_trace import RankTimes
 from samara.exporter.frontend.distributed.group import world
 
 
-def _step(slow: int | None) -> Callable[[], None]:
-    """A step of DistributedDataParallel in which one rank is slow."""
+def _step(slow: int, together: threading.Barrier) -> Callable[[], None]:
+    """A step of DistributedDataParallel in which one rank computes 0.2 s more than the others."""
     net = nn.parallel.DistributedDataParallel(
         nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4)), bucket_cap_mb=0.0005
     )
@@ -27,8 +28,9 @@ def _step(slow: int | None) -> Callable[[], None]:
 
     def step() -> None:
         loss = net(samara.ones(4, 8)).sum()
+        together.wait()
         if dist.get_rank() == slow:
-            time.sleep(0.1)
+            time.sleep(0.2)
         loss.backward()
         opt.step()
 
@@ -37,8 +39,10 @@ def _step(slow: int | None) -> Callable[[], None]:
 
 
 def test_a_step_of_three_ranks(tmp_path: Path) -> None:
+    together = threading.Barrier(3)
+
     def run() -> Any:
-        step = _step(1)
+        step = _step(1, together)
         with dist.profile(tmp_path / "step.json") as report:
             step()
         assert world().engine.recorder is None
@@ -53,11 +57,11 @@ def test_a_step_of_three_ranks(tmp_path: Path) -> None:
     share = 100 * report.ranks[1].waited_for / report.seconds
     assert last == f"rank 1 was waited for: {share:.0f} % of the time"
     assert [times.rank for times in report.ranks] == [0, 1, 2]
-    assert report.clock_error < 0.05
+    assert report.clock_error < 0.5
     for times in report.ranks:
         assert times.compute + times.wait + times.copy == pytest.approx(times.seconds)
         assert {"forward", "backward", "optimizer"} == set(times.parts)
-    assert min(reports[0].ranks[rank].wait for rank in (0, 2)) > 0.09
+    assert min(reports[0].ranks[rank].wait for rank in (0, 2)) > 0.1
     events = json.loads((tmp_path / "step.json").read_text())["traceEvents"]
     buckets = [e for e in events if e["name"].startswith("reduction of the gradients")]
     names = {e["name"] for e in buckets if e["cat"] == "collective"}
@@ -68,8 +72,10 @@ def test_a_step_of_three_ranks(tmp_path: Path) -> None:
 
 
 def test_nobody_stands_out_and_many_steps() -> None:
+    together = threading.Barrier(2)
+
     def run() -> Any:
-        step = _step(0)
+        step = _step(0, together)
         report = dist.profile()
         assert (report.straggler, report.seconds) == (None, 0.0)
         with report:
@@ -79,7 +85,7 @@ def test_nobody_stands_out_and_many_steps() -> None:
         return report
 
     report, _ = dist.run_threads(run, 2)
-    assert report.ranks[0].waited_for > 0.18
+    assert report.ranks[0].waited_for > 0.2
     for waited_for, straggler, verdict in (
         (0.04, None, "no rank stands out: the others waited for rank 1 4 % of the time"),
         (0.06, 1, "rank 1 was waited for: 6 % of the time"),
