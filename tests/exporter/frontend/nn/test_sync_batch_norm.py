@@ -30,7 +30,7 @@ def _run(net: Any, x: Any) -> list[Any]:
 @pytest.mark.parametrize("cuts", [[6], [1, 5], [0, 7]])
 def test_it_equals_a_batch_norm_of_the_whole_batch(cuts: list[int]) -> None:
     def train() -> Any:
-        net = nn.SyncBatchNorm.convert_sync_batchnorm(_make())
+        net: Any = nn.SyncBatchNorm.convert_sync_batchnorm(_make())
         assert isinstance(net[1], nn.SyncBatchNorm)
         return _run(net, np.split(X, cuts)[get_rank()])
 

@@ -85,7 +85,9 @@ class Sorter:
         self._rest = b""
         self._held: list[bytes] = []  # lines that may begin a report
         self._report: list[str] | None = None  # the report that has begun
-        self._in_codes = False  # whether the last line was of hydra's exit codes, a line for each host
+        self._in_codes = (
+            False  # whether the last line was of hydra's exit codes, a line for each host
+        )
 
     def feed(self, data: bytes) -> None:
         """Take what the stream has given."""
