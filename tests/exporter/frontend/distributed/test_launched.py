@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -204,4 +205,7 @@ def test_the_watch(tmp_path: Path) -> None:
         parent.kill()
         parent.wait()
         assert parent.stdout.read() == b""  # the rank held the other end
-    assert not _launched.start_time(rank)
+    deadline = time.monotonic() + 5  # it has closed its files, and is about to be gone
+    while _launched.start_time(rank):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

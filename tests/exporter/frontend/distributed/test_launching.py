@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -73,10 +74,14 @@ def script(tmp_path: Path) -> Callable[[str], str]:
 Script = Callable[[str], str]
 
 
-def _here() -> set[str]:
-    """The temporary folders of launches."""
-    folder = Path(os.environ.get("TMPDIR", "/tmp"))
-    return {path.name for path in folder.glob("samara-launch-*")}
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder for temporary files, here and in child processes."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
 def test_ranks_that_end_well(mpi: None, script: Script, capfd: pytest.CaptureFixture[str]) -> None:
@@ -139,14 +144,13 @@ def test_restarts(mpi: None, script: Script, capfd: pytest.CaptureFixture[str]) 
     assert launch([path, "9", "4"], ranks=1, restarts=1).restarts == 1
 
 
-def test_the_timeout(mpi: None, script: Script) -> None:
-    before = _here()
+def test_the_timeout(mpi: None, script: Script, temporary: Path) -> None:
     path = script("import time\ntime.sleep(60)\n")
     report = launch([path], ranks=2, timeout=0.3, restarts=3)
     assert report.status == 1
     assert report.restarts == 0
     assert str(report.message).startswith("the ranks did not end within 0.3 s; all were stopped")
-    assert _here() <= before
+    assert list(temporary.iterdir()) == []
 
 
 def _start(script: Script) -> tuple[subprocess.Popen[str], list[int]]:
@@ -176,7 +180,9 @@ def _wait_until_gone(ranks: list[int]) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_launcher_that_is_ended(mpi: None, script: Script, number: signal.Signals) -> None:
+def test_a_launcher_that_is_ended(
+    mpi: None, script: Script, temporary: Path, number: signal.Signals
+) -> None:
     launcher, ranks = _start(script)
     with launcher:
         launcher.send_signal(number)
@@ -185,6 +191,10 @@ def test_a_launcher_that_is_ended(mpi: None, script: Script, number: signal.Sign
     if number == signal.SIGINT:
         assert launcher.returncode == 130
         assert shown == "stopped by signal 2 (SIGINT); all ranks have ended\n"
+    else:
+        assert len(list(temporary.iterdir())) == 1
+        launching._remove_folders()  # as the next launch does
+    assert list(temporary.iterdir()) == []
 
 
 def test_wrong_arguments(script: Script, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -165,6 +165,7 @@ def test_the_first_to_end() -> None:
         assert parse_end([f"[mpiexec@vm] Exit codes: [vm] {codes}"], first) == end, codes
     lines = HYDRA_KILLED.replace("0,9", "9,9").splitlines()
     assert parse_end(lines, 1) == End(1, signal=9)
+    assert parse_end(HYDRA_KILLED.splitlines(), 0) == End(0, signal=9)  # not yet reaped
     two_hosts = HYDRA_KILLED.replace("[vm] 0,9", "[a] 0,9 [b] 0,0").splitlines()
     assert parse_end(two_hosts, 0) == End(pid=24236, host="vm", signal=9)
     assert parse_end([]) is None

@@ -131,7 +131,12 @@ def launcher_is_gone() -> bool:
 
     It costs one read of /proc, so a watcher may call it several times a second.
     """
-    where, _, rest = os.environ.get(LAUNCHER, "").partition(":")
+    return has_ended(os.environ.get(LAUNCHER, ""))
+
+
+def has_ended(process: str) -> bool:
+    """Whether the process of an `identity` has ended. False if it cannot be seen from here."""
+    where, _, rest = process.partition(":")
     pid, _, started = rest.partition(":")
     return where == place() and pid.isdigit() and not is_running(int(pid), started)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal as signals
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -216,6 +217,8 @@ def _parse_hydra(text: str, first: int | None) -> End | None:
     code, named = _HYDRA_CODE.search(text), _NAMED_SIGNAL.search(text)
     signal = next((int(g) for g in named.groups() if g), None) if named else None
     status = int(code[1]) if code and signal is None else None
+    if first is not None and first < len(statuses) and signal == signals.SIGKILL:
+        return End(first, signal=signal)  # hydra reaped one that it killed, and not yet the first
     return End(rank, int(process[2]), process[3], signal, status)
 
 

@@ -35,6 +35,9 @@ _OLD_SECONDS: Final = 60.0  # of shared memory; ranks that start map theirs at o
 _USAGE: Final = 2  # exit status of wrong usage: a restart would fail again
 _PR_SET_PDEATHSIG: Final = 1
 
+_FOLDERS: Final = "samara-launch-"  # names of the folders for notes
+_OWNER: Final = "launcher"  # the file in such a folder that names its launcher
+
 Say = Callable[[str], object]
 
 
@@ -127,6 +130,7 @@ class _Attempt:
         self._timeout = timeout
         self._reports = Reports()
         self._ends = Ends()
+        self._names: set[str] = set()  # files in the folder when it was last read
         self._streams = [_Stream(kind, self._reports, s) for s in (sys.stdout, sys.stderr)]
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped: Verdict | None = None
@@ -135,9 +139,11 @@ class _Attempt:
     def run(self, command: Callable[[dict[str, str]], Sequence[str]]) -> Verdict | None:
         """Start the command for the environment it gets, and wait until nothing of it runs."""
         _remove_segments(set(), _OLD_SECONDS)  # of launchers that were killed
+        _remove_folders()
         segments = set(_launched.segments())
-        folder = tempfile.mkdtemp(prefix="samara-launch-")
+        folder = tempfile.mkdtemp(prefix=_FOLDERS)
         try:
+            (Path(folder) / _OWNER).write_text(_launched.identity(), encoding="utf-8")
             environment = self._environment | {_launched.FOLDER: folder}
             try:
                 self._open(command(environment), environment)
@@ -195,6 +201,10 @@ class _Attempt:
                 return
 
     def _watch_ranks(self, folder: Path) -> None:
+        names = set(os.listdir(folder))
+        if names == self._names:
+            return
+        self._names = names
         self._ends.watch_pipes(folder)
         for note in self._notes(folder):
             if note["kind"] == "started" and note["place"] == _launched.place():
@@ -335,6 +345,15 @@ def _remove_segments(before: set[str], age: float = 0.0) -> None:
             is_old = time.time() - facts.st_mtime >= age
             if path not in used and is_old and facts.st_uid == os.getuid():
                 os.unlink(path)
+
+
+def _remove_folders() -> None:
+    """Remove the folders of launchers that were killed on this host."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDERS}*"):
+        with contextlib.suppress(OSError, ValueError):
+            owner = (folder / _OWNER).read_text(encoding="utf-8")
+            if folder.stat().st_uid == os.getuid() and _launched.has_ended(owner):
+                shutil.rmtree(folder)
 
 
 def _stdin_is_terminal() -> bool:
