@@ -53,15 +53,11 @@ def on(network: str, count: int) -> str:
     return network if count <= (os.cpu_count() or count) else f"{network}, shared cores"
 
 
-def run(words: Sequence[str], folder: Path) -> Any:
-    """What a program writes to found.json of `folder`."""
-    variables = {
-        "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
-    }
-    done = subprocess.run(
-        words, env={**os.environ, **variables}, capture_output=True, text=True, check=False
-    )
+def run(words: Sequence[str], folder: Path, python_path: Sequence[str] = ()) -> Any:
+    """What a program writes to found.json of `folder`. python_path: where its modules are."""
+    path = os.pathsep.join(python_path)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": path}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         told = [line for line in lines if line.startswith("NOT RUN: ")]
@@ -75,7 +71,8 @@ def ranks(count: int, delay: float | None, options: dict[str, Any]) -> Any:
     if delay is not None:
         start = [sys.executable, str(TWO_NODES), "--delay", f"{delay:g}", "-n", str(count)]
     with tempfile.TemporaryDirectory() as folder:
-        return run([*start, str(RANKS), folder, json.dumps(options)], Path(folder))
+        words = [*start, str(RANKS), folder, json.dumps(options)]
+        return run(words, Path(folder), [str(ROOT), *filter(None, sys.path)])
 
 
 def torch_steps(python: str, options: dict[str, Any]) -> Any:

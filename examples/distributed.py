@@ -29,7 +29,7 @@ import samara
 from samara import nn, optim
 
 SHARDS = 12
-BATCH = 120  # samples of a global batch: 10 per shard
+BATCH = 240  # samples of a global batch: 20 per shard
 REPORT = "SAMARA_EXAMPLE_REPORT"  # the file to which rank 0 writes its row
 TWO_NODES = Path(__file__).resolve().with_name("two_nodes.py")
 LAUNCH = (sys.executable, "-c", "from samara.cli.main import main; main()", "launch")

@@ -187,7 +187,7 @@ def test_finetune(run_example: Run, built: Path, tmp_path: Path) -> None:
 
 def _rows(run_example: Run, folder: Path, *rows: str) -> tuple[dict[str, Any], str]:
     """Rows of distributed.py at a small size, and what it printed."""
-    options = ("--samples", "240", "--epochs", "1", "--json", folder / "rows.json")
+    options = ("--samples", "480", "--epochs", "1", "--json", folder / "rows.json")
     printed = run_example(folder, "distributed.py", *options, "--rows", *rows)
     found = json.loads((folder / "rows.json").read_text(encoding="ascii"))
     assert list(found) == list(rows)
