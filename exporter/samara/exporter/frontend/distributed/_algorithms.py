@@ -43,8 +43,9 @@ def _reduce_parts(transport: Transport, flat: Array, op: ReduceOp) -> Steps:
     own = parts[transport.rank]
     received = np.empty((size, own.size), flat.dtype)
     sizes = [part.nbytes for part in parts]
-    yield transport.alltoall(as_bytes(flat), sizes, as_bytes(received), [own.nbytes] * size)
-    fold(op, list(received), own)
+    taken = [own.nbytes] * size
+    yield transport.alltoall(as_bytes(flat), sizes, as_bytes(received), taken, own=False)
+    fold(op, [own if k == transport.rank else received[k] for k in range(size)], own)
 
 
 def reduce(transport: Transport, flat: Array, op: ReduceOp, root: int) -> Steps:

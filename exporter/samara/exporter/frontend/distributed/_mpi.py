@@ -117,7 +117,12 @@ class MpiTransport:
         return _Request(self._communicator.Iallgatherv(sent, received), part, whole)
 
     def alltoall(
-        self, sent: Bytes, sent_sizes: Sequence[int], received: Bytes, received_sizes: Sequence[int]
+        self,
+        sent: Bytes,
+        sent_sizes: Sequence[int],
+        received: Bytes,
+        received_sizes: Sequence[int],
+        own: bool = True,
     ) -> Request:
         # Not Ialltoallv: MPICH moves messages between two ranks of a host with one copy, but the parts
         # of its nonblocking collectives in small pieces, one per poll.
@@ -128,7 +133,8 @@ class MpiTransport:
             part = sent[begins[to] : begins[to] + sent_sizes[to]]
             place = received[ends[source] : ends[source] + received_sizes[source]]
             if step == 0:
-                place[:] = part
+                if own:
+                    place[:] = part
                 continue
             if place.size:
                 requests.append(self.receive(place, source, _PARTS))

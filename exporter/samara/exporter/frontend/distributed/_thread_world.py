@@ -106,16 +106,24 @@ class ThreadTransport:
         return self._post(own.copy(), take)
 
     def alltoall(
-        self, sent: Bytes, sent_sizes: Sequence[int], received: Bytes, received_sizes: Sequence[int]
+        self,
+        sent: Bytes,
+        sent_sizes: Sequence[int],
+        received: Bytes,
+        received_sizes: Sequence[int],
+        own: bool = True,
     ) -> Request:
         places = zip(starts_of(sent_sizes), sent_sizes, strict=True)
-        own = [sent[start : start + size].copy() for start, size in places]
+        posted = [sent[start : start + size].copy() for start, size in places]
 
         def take(parts: list[Any]) -> None:
-            for start, data in zip(starts_of(received_sizes), parts, strict=True):
-                received[start : start + data[self.rank].size] = data[self.rank]
+            for source, (start, data) in enumerate(
+                zip(starts_of(received_sizes), parts, strict=True)
+            ):
+                if own or source != self.rank:
+                    received[start : start + data[self.rank].size] = data[self.rank]
 
-        return self._post(own, take)
+        return self._post(posted, take)
 
     def broadcast(self, array: Bytes, root: int) -> Request:
         def take(parts: list[Any]) -> None:

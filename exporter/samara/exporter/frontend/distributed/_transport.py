@@ -42,9 +42,17 @@ class Transport(Protocol):
         """
 
     def alltoall(
-        self, sent: Bytes, sent_sizes: Sequence[int], received: Bytes, received_sizes: Sequence[int]
+        self,
+        sent: Bytes,
+        sent_sizes: Sequence[int],
+        received: Bytes,
+        received_sizes: Sequence[int],
+        own: bool = True,
     ) -> Request:
-        """Send each member its part of `sent`, and collect the parts from all in `received`."""
+        """Send each member its part of `sent`, and collect the parts from all in `received`.
+
+        own: False leaves the member's own part in `received` as it is.
+        """
 
     def broadcast(self, array: Bytes, root: int) -> Request:
         """Copy the root's `array` to that of all."""

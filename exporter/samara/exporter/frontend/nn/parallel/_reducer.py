@@ -74,9 +74,13 @@ class Reducer:
     def average(self, transport: Transport, bucket: Bucket) -> Steps:
         """Steps that add the gradients of the ranks, in rank order, and divide by `divisor`."""
         flat = self.gradients.of(bucket)
+        if transport.size > 1 and self.divisor == transport.size:
+            yield from all_reduce(transport, flat, ReduceOp.AVG)  # each rank divides its own part
+            return
         if transport.size > 1:
             yield from all_reduce(transport, flat, ReduceOp.SUM)
-        np.divide(flat, flat.dtype.type(self.divisor), out=flat)
+        if self.divisor != 1:
+            np.divide(flat, flat.dtype.type(self.divisor), out=flat)
 
     # ---- a backward pass
 
