@@ -3,13 +3,13 @@
 
     step  = compute + max(0, communication - share * backward)
     plain = b * o + ceil(b / 4) * m * L + 2 (P - 1) / P * N / B      m = log2 P + h P
-    chain = b * o + log2 P * L + (2 (P - 1) + (b - 1) max(1, (P - 1) / 2)) * hop      hop = h L + N / (b B)
+    chain = b * o + log2 P * L + 2 (P - 1) * hop + 2 N / B      hop = h L + p / B
 
 P ranks, N bytes of gradients in b buckets, of which 4 are on their way at once; o: overhead of a collective; L:
 latency of a message; h: latencies of a large message (3 where the library asks the receiver first); B: bytes a
 second; share: the part of backward that hides communication. m counts messages that wait for each other: the
 header's, that of the parts (all to all), and P - 1 round the ring in which the library gathers them. `chain` adds
-shards: buckets follow each other from rank to rank, and the sums go round once more. Times are seconds.
+shards: pieces of p bytes follow each other from rank to rank, and the sums go round once more. Times are seconds.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 SMALL = 16384  # bytes up to which all ranks gather all values
 LANES = 4  # collectives on their way at once
 LEAST, MOST = 256 << 10, 32 << 20  # bytes of a bucket
+PIECE = 256 << 10  # bytes of a piece on its way down the chain of ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,9 @@ def chain(network: Network, overhead: float, ranks: int, nbytes: int, buckets: i
     """Seconds of the sums of shards of a step."""
     if ranks == 1:
         return 0.0
-    hop = network.large * network.latency + nbytes / buckets / network.bandwidth
-    follow = (buckets - 1) * max(1.0, (ranks - 1) / 2)
-    return buckets * overhead + rounds(ranks) * network.latency + (2 * (ranks - 1) + follow) * hop
+    hop = network.large * network.latency + min(PIECE, nbytes) / network.bandwidth
+    steps = rounds(ranks) * network.latency + 2 * (ranks - 1) * hop
+    return buckets * overhead + steps + 2 * nbytes / network.bandwidth
 
 
 def buckets_of(network: Network, overhead: float, ranks: int, nbytes: int) -> int:

@@ -49,12 +49,13 @@ def test_the_formula_for_more_ranks() -> None:
     assert [cost.messages(p, 1 << 20, 1) for p in (2, 3, 4, 8)] == [3, 5, 6, 11]
     assert [cost.messages(p, 4, 3) for p in (2, 3, 4, 8)] == [2, 4, 4, 6]
     assert cost.volume(4, 1 << 20) == 1.5 * (1 << 20)
-    # One bucket goes down the chain and round; its bytes pass every hop.
-    hop = 3e-3 + (1 << 20) / 1e9
-    assert cost.chain(FAR, OVERHEAD, 4, 1 << 20) == pytest.approx(OVERHEAD + 2e-3 + 6 * hop)
-    # Where the way is long, more buckets shorten it.
-    times = [cost.chain(LOCAL, OVERHEAD, 3, 16 << 20, buckets) for buckets in (1, 4, 16)]
-    assert times == sorted(times, reverse=True)
+    # A piece goes down the chain and round, and the others follow it.
+    hop, follow = 3e-3 + (256 << 10) / 1e9, 2 * (1 << 20) / 1e9
+    assert cost.chain(FAR, OVERHEAD, 4, 1 << 20) == pytest.approx(
+        OVERHEAD + 2e-3 + 6 * hop + follow
+    )
+    times = [cost.chain(LOCAL, OVERHEAD, ranks, 16 << 20) for ranks in (2, 8, 64)]
+    assert times == sorted(times)
     assert cost.buckets_of(LOCAL, OVERHEAD, 2, 16 << 20) > cost.buckets_of(FAR, OVERHEAD, 2, 4096)
 
 

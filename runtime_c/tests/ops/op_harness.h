@@ -242,6 +242,28 @@ static inline samara_status op_test_tiles(struct op_test *t, size_t begin, size_
   return status;
 }
 
+enum { OP_TEST_MANY_TILES = 64 };  // beyond these op_test_apart would take long
+
+// Run tile by tile on outputs full of 0xff: tiles may run at the same time, so no two may write one
+// byte. `owner` has a byte for each byte of an output.
+static inline samara_status op_test_apart(struct op_test *t, uint8_t *const *owner) {
+  size_t both = 0;
+  for (size_t tile = 0; tile < t->job.tiles; tile++) {
+    for (uint32_t i = 0; i < t->job.output_count; i++)
+      memset(t->out_data[i], 0xff, op_test_bytes(&t->out[i]));
+    SMR_TRY(op_test_tiles(t, tile, tile + 1));
+    for (uint32_t i = 0; i < t->job.output_count; i++) {
+      const uint8_t *out = (const uint8_t *)t->out_data[i];
+      for (size_t at = 0; at < op_test_bytes(&t->out[i]); at++) {
+        both += out[at] != 0xff && owner[i][at];
+        owner[i][at] |= out[at] != 0xff;
+      }
+    }
+  }
+  CHECK_EQ_INT(both, 0);
+  return SAMARA_OK;
+}
+
 // Tiles [begin, end) in pieces from the last to the first.
 static inline samara_status op_test_pieces(struct op_test *t, size_t begin, size_t end,
                                            size_t piece) {
@@ -302,8 +324,35 @@ static inline samara_status op_test_pack(struct op_test *t) {
   return SAMARA_OK;
 }
 
+// Check that the tiles of a job with one phase write different bytes.
+static inline samara_status op_test_disjoint(struct op_test *t) {
+  const struct smr_job *job = &t->job;
+  const bool phases =
+      job->op->flags & SMR_OP_SERIAL_PROLOGUE || job->barriers[0] || job->phase_tiles;
+  if (t->in_place || phases || job->tiles < 2 || job->tiles > OP_TEST_MANY_TILES) return SAMARA_OK;
+  uint8_t *saved[OP_TEST_TENSORS], *owner[OP_TEST_TENSORS];
+  for (uint32_t i = 0; i < job->output_count; i++) {
+    const size_t bytes = op_test_bytes(&t->out[i]);
+    saved[i] = (uint8_t *)op_test_alloc(bytes, 64);
+    owner[i] = (uint8_t *)op_test_alloc(bytes, 64);
+    memcpy(saved[i], t->out_data[i], bytes);
+    memset(owner[i], 0, bytes);
+  }
+  t->job.scratch = op_test_alloc(job->scratch_bytes, 64);
+  const samara_status status = op_test_apart(t, owner);
+  free(t->job.scratch);
+  t->job.scratch = NULL;
+  for (uint32_t i = 0; i < job->output_count; i++) {
+    memcpy(t->out_data[i], saved[i], op_test_bytes(&t->out[i]));
+    free(saved[i]);
+    free(owner[i]);
+  }
+  return status;
+}
+
 /// Check, measure, prepare, pack and run; then run again in pieces of one tile and of three, and
-/// check that the outputs have the same bits. Outputs stay readable in t->out[i].data until op_end.
+/// check that the outputs have the same bits, and that no two tiles write the same bytes. Outputs
+/// stay readable in t->out[i].data until op_end.
 static inline samara_status op_run(struct op_test *t) {
   SMR_TRY(op_test_plan(t));
   SMR_TRY(op_test_pack(t));
@@ -319,7 +368,7 @@ static inline samara_status op_run(struct op_test *t) {
       free(first[i]);
     }
   }
-  return SAMARA_OK;
+  return op_test_disjoint(t);
 }
 
 /// Release everything. Also after a failure.

@@ -218,7 +218,7 @@ static struct reduce_unit reduce_unit_of(const struct reduce_state *s, size_t un
 
 // End of tiles [begin, end) in units.
 static size_t reduce_last(const struct reduce_state *s, size_t end) {
-  return end < s->units / s->group ? end * s->group : s->units;
+  return end <= s->units / s->group ? end * s->group : s->units;
 }
 
 static samara_status reduce_any_run(const struct smr_job *job, size_t begin, size_t end,

@@ -60,6 +60,22 @@ def test_gradients_are_added_from_left_to_right(ranks: int, zero: bool) -> None:
             np.testing.assert_array_equal(found, total / np.float32(12))
 
 
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_large_gradients_travel_in_pieces(ranks: int) -> None:
+    """0.6 MB and 0.3 MB in one bucket: pieces of 256 KB cut through both."""
+
+    def train() -> Any:
+        samara.manual_seed(1)
+        net = DDP(nn.Sequential(nn.Linear(4, 37500), nn.Linear(37500, 2)), bucket_cap_mb=8)
+        for x in net.shards(_part()):
+            net(x).square().mean().backward()
+        return [np.array(p.grad) for p in net.parameters()]
+
+    alone = run_threads(train, 1)[0]
+    for grads in run_threads(train, ranks):
+        assert all((a == b).all() for a, b in zip(alone, grads, strict=True))
+
+
 def test_gradients_from_before_are_added() -> None:
     def train() -> Any:
         net = DDP(nn.Linear(4, 1, bias=False))

@@ -30,6 +30,7 @@ from samara.pybridge.errors import ShapeError
 Array = np.ndarray[Any, Any]
 
 _SEEDS: Final = 1 << 62
+_PIECE: Final = 256 << 10  # bytes of a piece on its way down the chain
 _DOWN: Final = 3  # tag of partial sums on their way to the last rank
 _ROUND: Final = 4  # and of the results on their way to the others
 _ALIKE: Final = (
@@ -172,25 +173,56 @@ class Shards:
             np.add(out if index in self._summed else 0.0, gradient, out=out)
             self._summed.add(index)
 
+    def _add_cut(self, part: Mapping[int, Array], bucket: Bucket, start: int, stop: int) -> None:
+        """Add what lies between two places of a bucket."""
+        reducer = self._reducer
+        out = reducer.gradients.of(bucket)
+        for index in bucket.members:
+            gradient = part.get(index)
+            _, begin, end = reducer.layout.places[index]
+            first, last = max(begin - bucket.start, start), min(end - bucket.start, stop)
+            if gradient is not None and first < last:
+                offset = begin - bucket.start
+                own = gradient.reshape(-1)[first - offset : last - offset]
+                np.add(out[first:last], own, out=out[first:last])
+
     def _reduce(self, transport: Transport, bucket: Bucket) -> Steps:
-        """Pass partial sums down the chain of ranks, and the result from the last one round to all."""
+        """Pass partial sums down the chain of ranks, and the result from the last one round to all.
+
+        In pieces: while a rank adds its shards to one piece, those before it work on the next.
+        """
         out = self._reducer.gradients.of(bucket)
-        rank, size = transport.rank, transport.size
-        if rank > 0:
-            yield transport.receive(as_bytes(out), rank - 1, _DOWN)
-            self._summed.update(bucket.members)
+        rank, last = transport.rank, transport.size - 1
+        if rank == 0:
+            self._begin_sums(bucket)
+        pieces = _pieces_of(out)
+        sent, passed_on = [], []
+        for piece, start, stop in pieces:
+            if rank > 0:
+                yield transport.receive(as_bytes(piece), rank - 1, _DOWN)
+                for part in self._parts:
+                    self._add_cut(part, bucket, start, stop)
+            if rank < last:
+                sent.append(transport.send(as_bytes(piece), rank + 1, _DOWN))
+            else:
+                np.divide(piece, out.dtype.type(self.count), out=piece)
+                if last > 0:
+                    passed_on.append(transport.send(as_bytes(piece), 0, _ROUND))
+        for request, (piece, _, _) in zip(sent, pieces, strict=False):
+            yield request  # the piece's memory is free again
+            yield transport.receive(as_bytes(piece), (rank - 1) % (last + 1), _ROUND)
+            if rank + 1 < last:
+                passed_on.append(transport.send(as_bytes(piece), rank + 1, _ROUND))
+        for request in passed_on:
+            yield request
+
+    def _begin_sums(self, bucket: Bucket) -> None:
+        """On the first rank: sum what is not yet summed; parameters that no shard used have zeros."""
         for part in self._parts:
             self._add(part, bucket.members)
         for index in bucket.members:
             if index not in self._summed:
                 self._reducer.gradients.views[index]._data.fill(0)
-        if rank == size - 1:
-            np.divide(out, out.dtype.type(self.count), out=out)
-        else:
-            yield transport.send(as_bytes(out), rank + 1, _DOWN)
-            yield transport.receive(as_bytes(out), (rank - 1) % size, _ROUND)
-        if size > 1 and (rank + 1) % size != size - 1:
-            yield transport.send(as_bytes(out), (rank + 1) % size, _ROUND)
 
     def _restore(self, before: list[Tensor | None]) -> None:
         """Leave the shards: gradients are those of the step, or what was there if it was left early."""
@@ -218,6 +250,13 @@ class Shards:
         for shards in found:
             for shard in shards:
                 statistics.apply((modules[name], mean, var) for name, mean, var in shard)
+
+
+def _pieces_of(flat: Array) -> list[tuple[Array, int, int]]:
+    """A flat array in pieces, with the place where each begins and ends."""
+    step = _PIECE // flat.itemsize
+    places = [(start, min(start + step, flat.size)) for start in range(0, flat.size, step)]
+    return [(flat[start:stop], start, stop) for start, stop in places]
 
 
 def _is_counted(module: Module) -> bool:
