@@ -17,7 +17,10 @@ import pytest
 
 from samara.exporter.frontend.distributed import _launched
 
-NAMES = (*_launched._RANK, *_launched._SIZE, *_launched._LOCAL_SIZE, _launched.LAUNCHER)
+NAMES = (
+    *(*_launched._RANK, *_launched._SIZE, *_launched._LOCAL_SIZE, *_launched._LOCAL_RANK),
+    _launched.LAUNCHER,
+)
 
 
 @pytest.fixture
@@ -27,10 +30,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-# environment -> rank, size, ranks of this host
-PLACES: list[tuple[dict[str, str], tuple[int, int, int]]] = [
-    ({}, (0, 1, 1)),
-    ({"PMI_RANK": "3", "PMI_SIZE": "8", "MPI_LOCALNRANKS": "4"}, (3, 8, 4)),
+# environment -> rank, size, ranks of this host, the rank's number among these
+PLACES: list[tuple[dict[str, str], tuple[int, int, int, int]]] = [
+    ({}, (0, 1, 1, 0)),
+    ({"PMI_RANK": "3", "PMI_SIZE": "8", "MPI_LOCALNRANKS": "4"}, (3, 8, 4, 3)),
+    (
+        {"PMI_RANK": "3", "PMI_SIZE": "4", "MPI_LOCALNRANKS": "2", "MPI_LOCALRANKID": "0"},
+        (3, 4, 2, 0),
+    ),
     (
         {
             "OMPI_COMM_WORLD_RANK": "2",
@@ -39,10 +46,10 @@ PLACES: list[tuple[dict[str, str], tuple[int, int, int]]] = [
             "SLURM_PROCID": "0",
             "SLURM_NTASKS": "1",
         },
-        (2, 6, 3),
+        (2, 6, 3, 2),
     ),
-    ({"PMIX_RANK": "1", "SLURM_NTASKS": "2"}, (1, 2, 2)),
-    ({"SLURM_PROCID": "5", "SLURM_NTASKS": "x"}, (5, 1, 1)),
+    ({"PMIX_RANK": "1", "SLURM_NTASKS": "2"}, (1, 2, 2, 1)),
+    ({"SLURM_PROCID": "5", "SLURM_NTASKS": "x"}, (5, 1, 1, 0)),
 ]
 
 
@@ -57,7 +64,10 @@ def test_the_numbers_of_a_rank(monkeypatch: pytest.MonkeyPatch) -> None:
             _launched.size_from_environment(),
             _launched.local_size_from_environment(),
         )
-        assert found == numbers, environment
+        assert found == numbers[:3], environment
+        names = ("RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "LOCAL_RANK")
+        told = _launched.names_of_torchrun()
+        assert tuple(int(told[name]) for name in names) == numbers, environment
 
 
 def test_whether_the_launcher_runs(monkeypatch: pytest.MonkeyPatch) -> None:

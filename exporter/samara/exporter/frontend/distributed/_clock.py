@@ -15,7 +15,7 @@ from samara.exporter.frontend.distributed.point_to_point import recv, send
 from samara.exporter.frontend.tensor import wrap
 
 _ROUNDS: Final = 6
-_TAG: Final = (1 << 14) - 2  # one that users hardly choose
+_TAG: Final = 10_001  # one that users hardly choose
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,9 @@ _SEGMENTS: Final = ("mpich_shm_", "sm_segment.", "vader_segment.")  # of MPICH, 
 _RANK: Final = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "PALS_RANKID", "SLURM_PROCID")
 _SIZE: Final = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")
 _LOCAL_SIZE: Final = ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PALS_LOCAL_SIZE")
+_LOCAL_RANK: Final = (
+    *("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID", "SLURM_LOCALID"),
+)
 
 Abort = Callable[[int], object]
 
@@ -74,6 +77,17 @@ def is_launched() -> bool:
 def local_size_from_environment() -> int:
     """The number of ranks on this host; that of all if the process manager does not say."""
     return _number(_LOCAL_SIZE, size_from_environment())
+
+
+def names_of_torchrun() -> dict[str, str]:
+    """The variables by which scripts for PyTorch's torchrun know their rank."""
+    size = local_size_from_environment()
+    return {
+        "RANK": str(rank_from_environment()),
+        "WORLD_SIZE": str(size_from_environment()),
+        "LOCAL_RANK": str(_number(_LOCAL_RANK, rank_from_environment() % size)),
+        "LOCAL_WORLD_SIZE": str(size),
+    }
 
 
 def _number(names: tuple[str, ...], default: int) -> int:

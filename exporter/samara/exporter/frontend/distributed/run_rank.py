@@ -163,6 +163,7 @@ def _without_this_file(trace: TracebackType | None) -> TracebackType | None:
 def main(words: Sequence[str]) -> None:
     """Be the rank that the environment names."""
     rank = _launched.rank_from_environment()
+    os.environ.update(_launched.names_of_torchrun())
     limit_threads(_launched.local_size_from_environment())
     if _launched.PREFIX in os.environ:
         prefix_output(f"[{rank}] ")
