@@ -242,7 +242,7 @@ static inline samara_status op_test_tiles(struct op_test *t, size_t begin, size_
   return status;
 }
 
-enum { OP_TEST_MANY_TILES = 64 };  // beyond these op_test_apart would take long
+enum { OP_TEST_APART_BYTES = 1 << 20 };  // of outputs, over all tiles, that op_test_apart looks at
 
 // Run tile by tile on outputs full of 0xff: tiles may run at the same time, so no two may write one
 // byte. `owner` has a byte for each byte of an output.
@@ -329,7 +329,10 @@ static inline samara_status op_test_disjoint(struct op_test *t) {
   const struct smr_job *job = &t->job;
   const bool phases =
       job->op->flags & SMR_OP_SERIAL_PROLOGUE || job->barriers[0] || job->phase_tiles;
-  if (t->in_place || phases || job->tiles < 2 || job->tiles > OP_TEST_MANY_TILES) return SAMARA_OK;
+  size_t all = 0;
+  for (uint32_t i = 0; i < job->output_count; i++) all += op_test_bytes(&t->out[i]);
+  if (t->in_place || phases || job->tiles < 2 || all > OP_TEST_APART_BYTES / job->tiles)
+    return SAMARA_OK;
   uint8_t *saved[OP_TEST_TENSORS], *owner[OP_TEST_TENSORS];
   for (uint32_t i = 0; i < job->output_count; i++) {
     const size_t bytes = op_test_bytes(&t->out[i]);

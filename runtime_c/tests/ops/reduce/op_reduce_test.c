@@ -4,7 +4,7 @@
 
 #include "ops/op_harness.h"
 
-enum { WIDTH = 37500 };  // 147 blocks of columns, which tiles do not divide
+enum { WIDTH = 12000 };  // 47 blocks of columns, which tiles do not divide
 
 SMR_TEST(the_last_columns_belong_to_one_tile) {
   float *x = (float *)malloc(2 * WIDTH * sizeof(float));
