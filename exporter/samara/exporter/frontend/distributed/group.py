@@ -180,7 +180,7 @@ _process: list[_State] = []  # the process's own, if any
 _worlds: dict[tuple[str, int], tuple[World, set[int]]] = {}  # to which threads are still missing
 _worlds_lock = threading.Lock()
 _failed: list[Engine] = []  # of a group of processes in which a rank has failed
-_minded: list[int] = []  # the process whose end is prepared
+_at_exit: list[int] = []  # the process that has registered `_leave`
 
 
 def _forget() -> None:
@@ -240,8 +240,8 @@ def init_process_group(
     backend: "mpi" (the default) for ranks that are processes, which `samara launch` or any mpiexec
     starts; MPI knows rank and world_size. "thread" for ranks that are threads of one process, for
     tests: each thread gives rank and world_size (`run_threads` does all that), and has a default
-    generator of its own until the group is destroyed. timeout: seconds or a
-    timedelta that a wait takes before it raises DistTimeoutError, by default 30 s.
+    generator of its own until the group is destroyed. timeout: seconds or a timedelta that a wait takes
+    before it raises DistTimeoutError, by default 30 s.
 
     After this an error that nobody catches ends all ranks. init_method, store, pg_options and
     device_id have no effect. Raises UnsupportedError for other backends or without mpi4py, DistError
@@ -293,11 +293,11 @@ def _mpi_world(seconds: float, world_size: int, rank: int) -> ProcessGroup:
             )
         transport = _mpi.MpiTransport(mpi, mpi.COMM_WORLD).duplicate()
         made = _world_of(control, transport, Backend.MPI, seconds)
-    _mind_the_others(mpi, made)
+    _end_together(mpi, made)
     return made
 
 
-def _mind_the_others(mpi: Any, made: ProcessGroup) -> None:
+def _end_together(mpi: Any, made: ProcessGroup) -> None:
     """Let an uncaught error of this rank, and the end of what has started it, end all ranks."""
     engine, rank = made.engine, made.rank()
 
@@ -309,8 +309,8 @@ def _mind_the_others(mpi: Any, made: ProcessGroup) -> None:
 
     _launched.note_started(rank, made.size())
     _launched.install(rank, abort)
-    if not _minded:
-        _minded.append(os.getpid())
+    if not _at_exit:
+        _at_exit.append(os.getpid())
         atexit.register(_leave, mpi, os.getpid())
         if _launched.is_launched() and not _launched.is_watched():
             _launched.watch()

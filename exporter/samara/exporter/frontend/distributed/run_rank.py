@@ -184,7 +184,7 @@ def main(words: Sequence[str]) -> None:
                 print(stop.code, file=sys.stderr)
             _launched.note_failure(rank, stop)
             _launched.stop_all(status)
-    except BaseException as error:  # noqa: BLE001 — every error of the script ends all ranks
+    except BaseException as error:  # noqa: BLE001 (every error of the script ends all ranks)
         error.__traceback__ = _without_this_file(error.__traceback__)
         sys.excepthook(type(error), error, error.__traceback__)
         _launched.note_failure(rank, error)  # for a hook of the script's own
