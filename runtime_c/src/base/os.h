@@ -2,7 +2,7 @@
 // The operating system: files, memory, threads, clock. Only os_*.c include its headers.
 //
 // Exactly one of os_posix.c, os_windows.c and os_none.c is active in a build; each has its own
-// guard.
+// guard. For the web, os_web.c takes the place of what os_none.c has of memory, clock and threads.
 #ifndef SMR_BASE_OS_H
 #define SMR_BASE_OS_H
 
@@ -14,6 +14,9 @@
 
 #if defined(SMR_OS_NONE) || defined(SMR_BARE_METAL)
 #define SMR_OS_USE_NONE 1  // on request; with SMR_BARE_METAL there is no malloc either
+#elif defined(SMR_OS_WEB)
+#define SMR_OS_USE_NONE 1
+#define SMR_OS_USE_WEB 1
 #elif defined(_WIN32)
 #define SMR_OS_USE_WINDOWS 1
 #elif defined(__unix__) || defined(__APPLE__) || defined(__EMSCRIPTEN__)
@@ -91,7 +94,7 @@ size_t smr_os_processor_count(void);
 // ---- threads ----
 
 /// Storage for the system's types; os_*.c check that it is large enough.
-#if defined(SMR_OS_USE_NONE)
+#if defined(SMR_OS_USE_NONE) && !defined(SMR_OS_USE_WEB)
 struct smr_os_mutex {
   unsigned char storage[1];
 };
@@ -129,6 +132,8 @@ void smr_os_cond_broadcast(struct smr_os_cond *cond);
 bool smr_os_thread_start(struct smr_os_thread *thread, void (*function)(void *argument),
                          void *argument);
 void smr_os_thread_join(struct smr_os_thread *thread);
+/// On the web: what the worker of a thread calls (os_web.c).
+void smr_web_thread(struct smr_os_thread *thread);
 /// Sleep for about `ns`. Returns at once on systems without threads.
 void smr_os_thread_sleep_ns(uint64_t ns);
 /// Let another thread that wants this processor run, if there is one.

@@ -2,7 +2,8 @@
 // No operating system: no files, no threads, and memory from the C library's malloc or, with
 // SMR_BARE_METAL, only from the caller.
 //
-// Locks spin, so that pools work even if a caller supplies threads through their hooks.
+// Locks spin, so that pools work even if a caller supplies threads through their hooks. On the web,
+// os_web.c has memory, clock and threads.
 #include "base/fp.h"
 
 #include "base/os.h"
@@ -20,7 +21,9 @@
 
 // ---- memory ----
 
-#if defined(SMR_BARE_METAL)
+#if SMR_OS_USE_WEB
+
+#elif defined(SMR_BARE_METAL)
 
 void *smr_os_allocate(size_t size_bytes) {
   (void)size_bytes;
@@ -109,9 +112,16 @@ const char *smr_os_environment(const char *name) {
   (void)name;
   return NULL;
 }
-uint64_t smr_os_now_ns(void) { return 0; }
 int64_t smr_os_process_id(void) { return 1; }
 size_t smr_os_processor_count(void) { return 1; }
+void smr_os_thread_sleep_ns(uint64_t ns) { (void)ns; }
+void smr_os_thread_yield(void) {}
+int32_t smr_os_processor(void) { return -1; }
+void smr_os_leave_processor(int32_t processor) { (void)processor; }
+
+#if !SMR_OS_USE_WEB
+
+uint64_t smr_os_now_ns(void) { return 0; }
 
 // ---- threads ----
 
@@ -167,9 +177,7 @@ bool smr_os_thread_start(struct smr_os_thread *thread, void (*function)(void *ar
   return false;
 }
 void smr_os_thread_join(struct smr_os_thread *thread) { (void)thread; }
-void smr_os_thread_sleep_ns(uint64_t ns) { (void)ns; }
-void smr_os_thread_yield(void) {}
-int32_t smr_os_processor(void) { return -1; }
-void smr_os_leave_processor(int32_t processor) { (void)processor; }
+
+#endif
 
 #endif

@@ -90,6 +90,7 @@ _SETTLED = frozenset(
         "typedef",
         "SMR_INLINE",
         "SMR_APART",
+        "SMR_IMPORT",
         "_Static_assert",
         "return",
         "else",
