@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the C and Swift sources are, in a checkout and beside an installed package."""
+"""Where the C, Swift and JavaScript sources are, in a checkout and beside an installed package."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from samara.pybridge import BackendError, sources, swift_sources
+from samara.pybridge import BackendError, sources, swift_sources, web_sources
 
 
 def test_checkout_has_them(repo: Path) -> None:
@@ -17,6 +17,8 @@ def test_checkout_has_them(repo: Path) -> None:
         assert (root / file).is_file()
     assert swift_sources() == (repo / "ios").resolve()
     assert (swift_sources() / "Package.swift").is_file()
+    assert web_sources() == (repo / "web").resolve()
+    assert (web_sources() / "native" / "samara_web.c").is_file()
 
 
 def test_installed_copy_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,3 +34,7 @@ def test_installed_copy_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         swift_sources()
     (package / "ios" / "Sources").mkdir(parents=True)
     assert swift_sources() == package / "ios"
+    with pytest.raises(BackendError, match="JavaScript sources are not in"):
+        web_sources()
+    (package / "web" / "package").mkdir(parents=True)
+    assert web_sources() == package / "web"

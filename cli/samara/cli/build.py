@@ -26,6 +26,7 @@ def _list_targets(wanted: bool) -> None:
         for target in TARGETS.values():
             typer.echo(f"{target.name:32} {target.package}")
         typer.echo(f"{'ios':32} a Swift package, or -o X.xcframework: ziglang or Xcode")
+        typer.echo(f"{'web':32} an npm package for browsers: ziglang")
         raise typer.Exit
 
 
@@ -164,6 +165,7 @@ def build(
     samara build --target android --full --maven m2      for any model
     samara build a.samara --target ios -o Samara         a Swift package
     samara build a.samara --target ios -o CSamara.xcframework
+    samara build a.samara --target web                   an npm package for browsers
     samara build a.samara --single-file --embed --name kws
     samara build a.samara --bare-metal cortex-m4f --name kws
     """
@@ -200,6 +202,15 @@ def build(
                 progress=say,
             )
         _show(package, notes, as_json)
+        return
+    if target == "web" and not as_source:
+        if custom or isa is not None or backend is not None or cc is not None:
+            raise typer.BadParameter("--target web takes no --isa, --custom, --backend or --cc")
+        with steps("building for web", quiet=quiet or as_json) as say:
+            page = builder.write_web(
+                given, out=out, features=wanted, opt=optimise, note=notes.append, progress=say
+            )
+        _show(page, notes, as_json)
         return
     common: dict[str, Any] = {
         "out": out,

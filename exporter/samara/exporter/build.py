@@ -373,6 +373,43 @@ def write_swift(
     return replace(written, notes=given.notes)
 
 
+def write_web(
+    models: Paths,
+    *,
+    out: str | os.PathLike[str],
+    features: Sequence[str] | None = None,
+    opt: str = "s",
+    note: Note = silent,
+    progress: Note = silent,
+) -> SourceReport:
+    """Write `models` and their runtime for web pages as an npm package (package/web.py).
+
+    features: in addition to those that the models need: metadata, state, images, audio, answers. opt, note and
+    progress are as for build.
+
+    Raises UnsupportedError for an unknown name, BackendError if the compiler is missing or fails, and
+    the errors of opening and preparing the models.
+    """
+    from samara.exporter.package import web
+
+    check_folder(out)
+    if opt not in ("s", "2"):
+        raise UnsupportedError(
+            f"there is no optimisation level {opt!r}",
+            fix="give s for the smallest code or 2 for the fastest",
+        )
+    with gathered(models, note=note, progress=progress) as given:
+        written = web.write(
+            given.selection,
+            given.models,
+            Path(out),
+            wanted=features or (),
+            opt=opt,
+            say=progress,
+        )
+    return replace(written, notes=given.notes)
+
+
 def _backend_of(backend: str | None, features: Sequence[str] | None) -> str | None:
     """The backend to build in. A feature that is a backend asks for its kernels, too."""
     named = [name for name in features or () if name in BACKENDS]

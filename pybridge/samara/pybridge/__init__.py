@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from samara.pybridge._native import library_path as library_path
 from samara.pybridge._sources import sources as sources
 from samara.pybridge._sources import swift_sources as swift_sources
+from samara.pybridge._sources import web_sources as web_sources
 from samara.pybridge.device import Backend as Backend
 from samara.pybridge.device import BackendReport as BackendReport
 from samara.pybridge.device import Device as Device

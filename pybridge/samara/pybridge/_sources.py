@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find the sources of the runtime and of its Swift package, in a checkout or an installed package."""
+"""Find the sources of the runtime and of its Swift and web packages, in a checkout or an installed package."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ def sources() -> Path:
 def swift_sources() -> Path:
     """The folder with the Swift package's Package.swift and Sources/. BackendError if there is none."""
     return _folder("ios", "Sources", "Swift")
+
+
+def web_sources() -> Path:
+    """The folder with the web package's package/ and native/. BackendError if there is none."""
+    return _folder("web", "package", "JavaScript")
 
 
 def _folder(name: str, holds: str, language: str) -> Path:

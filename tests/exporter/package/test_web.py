@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The npm package that `samara build --target web` writes, as far as no compiler is needed;
+tests/e2e/test_web.py builds and runs it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from samara.exporter.build import write_web
+from samara.exporter.package import web
+from samara.exporter.package.selection import Selection
+from samara.pybridge import BackendError, UnsupportedError
+
+
+@pytest.mark.parametrize(
+    ("stem", "name"), [("Face_Finder.v2", "face-finder-v2"), ("kws", "kws"), ("__", "model")]
+)
+def test_package_name(stem: str, name: str) -> None:
+    assert web._package_name(stem) == name
+
+
+def test_package_json_names_the_models() -> None:
+    package = json.loads(web._package_json("kws", ["kws.samara"], "1.2.3"))
+    assert (package["name"], package["version"]) == ("kws", "1.2.3")
+    assert package["samara"] == {"models": ["kws.samara"]}
+
+
+def test_unknown_feature_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="no use of the feature 'files'") as caught:
+        web.write(Selection(), [], tmp_path / "out", wanted=["files"])
+    assert caught.value.fix == "features are images, audio, answers, metadata, state"
+    assert not (tmp_path / "out").exists()
+
+
+def test_unknown_optimisation_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="no optimisation level 'z'"):
+        write_web([], out=tmp_path / "out", opt="z")
+
+
+def test_missing_compiler_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("samara.exporter.package.toolchain.is_installed", lambda _name: False)
+    with pytest.raises(BackendError, match="the Python package ziglang is not installed"):
+        web.write(Selection(), [], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
