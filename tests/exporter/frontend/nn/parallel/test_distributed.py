@@ -12,6 +12,7 @@ from tests.exporter.frontend.nn.parallel import nets
 import samara
 from samara import nn
 from samara.exporter.frontend.distributed import MismatchError, get_rank, run_threads
+from samara.exporter.frontend.nn.parallel import _gradients
 
 DDP = nn.parallel.DistributedDataParallel
 X = np.random.default_rng(0).standard_normal((12, 4)).astype(np.float32)
@@ -54,7 +55,7 @@ def test_gradients_are_those_of_the_whole_batch(ranks: int, cap: float | None) -
 
 def test_a_large_gradient_is_reduced_where_backward_made_it() -> None:
     def train() -> Any:
-        layer = nn.Linear(128, 160)
+        layer = nn.Linear(128, 4096)
         made: list[int] = []
         layer.weight.register_post_accumulate_grad_hook(lambda p: made.append(_address(p.grad)))
         net = DDP(layer, bucket_cap_mb=0.25)
@@ -187,6 +188,26 @@ def test_a_module_in_evaluation_and_in_a_trace_needs_nobody() -> None:
 def test_shards_give_the_same_bits_for_any_number_of_ranks(kind: str) -> None:
     found = {d for ranks in (1, 2, 3, 4) for d in run_threads(nets.trained, ranks, kind, 3)}
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("kind", nets.NETS)
+def test_bits_do_not_depend_on_where_gradients_lie(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def plain() -> list[bytes]:
+        samara.manual_seed(5)
+        net = DDP(nets.NETS[kind](), bucket_cap_mb=0.001)
+        for _ in range(2):
+            net(nets.batch(0)[0]).square().mean().backward()
+        return [g.tobytes() for g in _grads(net)]
+
+    found = []
+    for least in (1 << 20, 1):
+        monkeypatch.setattr(_gradients, "_ALONE", least)
+        shards = [run_threads(nets.trained, ranks, kind, 2) for ranks in (1, 3)]
+        found.append(([d for ranks in shards for d in ranks], run_threads(plain, 2)))
+    assert len({*found[0][0], *found[1][0]}) == 1
+    assert found[0][1] == found[1][1]
 
 
 @pytest.mark.slow

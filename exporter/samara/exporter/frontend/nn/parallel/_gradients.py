@@ -16,6 +16,7 @@ from samara.exporter.frontend.tensor import Tensor, wrap
 Array = np.ndarray[Any, Any]
 
 _ALIGN: Final = 64  # bytes: kernels read whole vectors
+_ALONE: Final = 2 << 20  # bytes that are copied in the time of one more bucket, 0.45 ms
 _MOST: Final = 8 * INLINE  # parameters of a bucket: its header has one bit for each
 
 
@@ -23,8 +24,8 @@ _MOST: Final = 8 * INLINE  # parameters of a bucket: its header has one bit for 
 class Bucket:
     """Parameters whose gradients are reduced together: a slice of the flat array of their dtype.
 
-    alone: the bucket is one large gradient, which stays where backward has made it. Copying it would
-    cost more than a bucket more.
+    alone: the bucket is one large gradient, which stays where backward has made it: copying it would
+    take longer than one more bucket.
     """
 
     dtype: np.dtype[Any]
@@ -43,7 +44,7 @@ class Layout:
         """`order`: the indices of `params` in the order in which their gradients will be complete.
 
         first, rest: bytes of the first bucket, after which a new one begins, and of the others. A
-        gradient of at least `first` bytes is a bucket by itself.
+        gradient of at least `first` bytes and 2 MB is a bucket by itself.
         """
         self.order = list(order)
         self.places: list[tuple[np.dtype[Any], int, int]] = [(np.dtype("f4"), 0, 0)] * len(params)
@@ -53,7 +54,7 @@ class Layout:
         open_buckets: dict[np.dtype[Any], Bucket] = {}
         for index in order:
             array = params[index]._data
-            if array.nbytes >= max(first, 1):
+            if array.nbytes >= max(first, _ALONE):
                 self.places[index] = (array.dtype, 0, array.size)
                 self.buckets.append(Bucket(array.dtype, 0, array.size, [index], alone=True))
                 continue
