@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from samara.exporter.frontend.distributed import launching
-from samara.exporter.frontend.distributed.launching import LaunchReport
+from samara.exporter.launcher import launching
+from samara.exporter.launcher.launching import LaunchReport
 
 Samara = Callable[..., Result]
 DEFAULTS: dict[str, Any] = {

@@ -14,8 +14,8 @@ from tests.e2e import ranked_training
 from tests.e2e.ranked_training import PHASES
 
 import samara
-from samara.exporter.frontend.distributed import _launched, _mpiexec
-from samara.exporter.frontend.distributed.launching import LaunchReport, launch
+from samara.exporter.launcher import _mpiexec, launched
+from samara.exporter.launcher.launching import LaunchReport, launch
 from samara.pybridge.errors import UnsupportedError
 
 COUNTS = (1, 2, 3, 4)
@@ -42,7 +42,7 @@ def _launch(folder: Path, ranks: int, steps: int, end: str = "") -> LaunchReport
     pids = list((folder / "pids").iterdir())
     assert len(pids) == ranks
     for path in pids:
-        assert not _launched.start_time(int(path.name)), f"{end}: a rank is left"
+        assert not launched.start_time(int(path.name)), f"{end}: a rank is left"
         path.unlink()
     return report
 

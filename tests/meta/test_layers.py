@@ -34,7 +34,8 @@ EXPORTER_KNOWS = {
     "importers": _IR,
     "passes": _IR,
     "quantize": _IR | {"passes"},
-    "frontend": _IR | {"quantize"},
+    "frontend": _IR | {"quantize", "launcher"},
+    "launcher": set(),
     "package": _IR,
     # The references of input records may import only the bridge.
     "reference_image": set(),

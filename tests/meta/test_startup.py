@@ -33,6 +33,10 @@ def _loaded(repo: Path, statement: str) -> list[str]:
         ("import samara; samara.Session", (*HEAVY, "flatbuffers", "samara.exporter")),
         ("import samara.cli.main", (*HEAVY, "numpy", "samara.exporter", "samara.pybridge")),
         ("import samara.exporter", HEAVY),
+        (
+            "import samara.cli.main, samara.exporter.launcher.launching",
+            (*HEAVY, "numpy", "samara.pybridge", "samara.exporter.frontend"),
+        ),
     ],
 )
 def test_nothing_heavy(repo: Path, statement: str, unwanted: tuple[str, ...]) -> None:

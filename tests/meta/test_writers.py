@@ -26,11 +26,11 @@ ALLOWED: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"symlink_to", "copytree", "copyfile"}),
         "links in the folder that atomic.replacing_folder shows when it is whole",
     ),
-    "exporter/samara/exporter/frontend/distributed/launching.py": (
+    "exporter/samara/exporter/launcher/launching.py": (
         frozenset({"write_text"}),
         "the owner's name, in a temporary folder of its own",
     ),
-    "exporter/samara/exporter/frontend/distributed/_launched.py": (
+    "exporter/samara/exporter/launcher/launched.py": (
         frozenset({"open", "replace"}),
         "notes for a running launcher, before numpy or the bridge may be imported",
     ),

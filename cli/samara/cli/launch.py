@@ -69,7 +69,7 @@ def launch(
     samara launch -n 4 --threads 2 --restarts 3 train.py
     samara launch train.py                                (in a job of Slurm, PBS or LSF)
     """
-    from samara.exporter.frontend.distributed.launching import launch as start
+    from samara.exporter.launcher.launching import launch as start
 
     report = start(
         [script, *(arguments or ())],

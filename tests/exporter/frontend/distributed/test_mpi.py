@@ -160,6 +160,22 @@ def test_a_timeout_and_an_uncaught_error(tmp_path: Path) -> None:
     assert "ValueError: after all" in output
 
 
+IN_ORDER = """
+from samara import distributed as dist
+from tests.exporter.frontend.distributed.test_point_to_point import receive_in_order
+
+dist.init_process_group("mpi")
+receive_in_order()
+print(f"rank {dist.get_rank()} is through", flush=True)
+"""
+
+
+def test_receives_match_in_the_order_of_their_calls(tmp_path: Path) -> None:
+    status, output = run_mpi(IN_ORDER, 2, tmp_path)
+    assert status == 0, output
+    assert [output.count(f"rank {r} is through") for r in range(2)] == [1, 1]
+
+
 CAUGHT = """
 import samara
 from samara import distributed as dist

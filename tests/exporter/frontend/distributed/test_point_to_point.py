@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,32 @@ def test_any_source_and_tags() -> None:
     found = dist.run_threads(check, 3)[0]
     assert found[:4] == [100, 101, 200, 201]
     assert sorted(found[4:]) == [10, 20]
+
+
+def receive_in_order() -> None:
+    """Rank 0 posts receives from rank 1 and from any rank, in many orders, before or after the sends."""
+    choose = random.Random(1)
+    for turn in range(40):
+        sources = choose.sample([1, 1, 1, None, None, None], 6)
+        sizes = choose.choices((1, 128, 129, 5000), k=6)
+        order = choose.sample(range(6), 6)  # of the waits
+        if turn % 2:
+            dist.barrier()
+        if dist.get_rank() == 0:
+            outs = [samara.zeros(n) for n in sizes]
+            works = [dist.irecv(out, k, tag=3) for out, k in zip(outs, sources, strict=True)]
+            for k in order:
+                assert works[k].result() == 1  # type: ignore[union-attr]
+            found = [float(out[-1]) for out in outs]
+            assert found == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0], (turn, sources, sizes, found)
+        else:
+            for k, n in enumerate(sizes):
+                dist.send(samara.ones(n) * k, 0, tag=3)
+
+
+def test_receives_match_in_the_order_of_their_calls() -> None:
+    for _ in range(3):
+        dist.run_threads(receive_in_order, 2)
 
 
 def test_many_in_both_directions() -> None:

@@ -23,6 +23,16 @@ def test_the_result_may_be_one_of_the_parts() -> None:
         assert out.tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize("size", [0, 1, (64 << 10) - 1, 64 << 10, (192 << 10) + 5])
+@pytest.mark.parametrize("place", [None, 0, 1, 2])
+def test_large_arrays_are_combined_in_pieces(size: int, place: int | None) -> None:
+    parts = [np.random.default_rng(k).standard_normal(size).astype(np.float16) for k in range(3)]
+    expected = ((parts[0] + parts[1]) + parts[2]) / np.float16(3)
+    out = np.empty(size, np.float16) if place is None else parts[place]
+    fold(ReduceOp.AVG, parts, out)
+    assert out.tobytes() == expected.tobytes()
+
+
 def test_integers_wrap_and_float16_stays() -> None:
     out = np.empty(1, np.int8)
     fold(ReduceOp.SUM, [np.array([100], np.int8), np.array([100], np.int8)], out)

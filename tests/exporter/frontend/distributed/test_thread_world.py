@@ -52,19 +52,29 @@ def test_in_place() -> None:
 
 def test_messages_keep_their_order_by_sender_and_tag() -> None:
     _, (one, two, three) = _ranks(3)
-    out = np.zeros(1, np.uint8)
-    early = two.receive(out, None, 5)
-    assert not early.test()
-    for value in (1, 2):
+    outs = np.zeros((5, 1), np.uint8)
+    early = [two.receive(outs[k], source, 5) for k, source in enumerate((2, None, 0))]
+    assert not any(request.test() for request in early)
+    for value in (1, 2, 3):
         assert one.send(np.array([value], np.uint8), 1, 5).test()
-    three.send(np.array([3], np.uint8), 1, 6)
-    found = []
-    for source, tag in ((2, 6), (0, 5), (None, 5)):
-        request = two.receive(out, source, tag)
-        assert request.test()
-        found.append((request.source, int(out[0])))
-    assert found == [(2, 3), (0, 1), (0, 2)]
-    assert not early.test()
+    three.send(np.array([4], np.uint8), 1, 6)
+    assert [request.test() for request in early] == [False, True, True]
+    late = [two.receive(outs[3], 2, 6), two.receive(outs[4], None, 5)]
+    assert [(r.source, int(out[0])) for r, out in zip([*early, *late], outs, strict=True)] == [
+        *((-1, 0), (0, 1), (0, 2), (2, 4), (0, 3))
+    ]
+
+
+def test_a_cancelled_receive_takes_nothing() -> None:
+    _, (one, two) = _ranks(2)
+    outs = np.zeros((2, 1), np.uint8)
+    gone, other = (two.receive(out, None, 5) for out in outs)
+    gone.cancel()  # type: ignore[attr-defined]
+    one.send(np.array([1], np.uint8), 1, 5)
+    gone.cancel()  # type: ignore[attr-defined]
+    assert not gone.test()
+    assert other.test()
+    assert outs.tolist() == [[0], [1]]
 
 
 def test_subsets_and_duplicates_are_apart() -> None:

@@ -47,6 +47,7 @@ _UFUNCS: Final[dict[ReduceOp, Any]] = {
     ReduceOp.BOR: np.bitwise_or,
     ReduceOp.BXOR: np.bitwise_xor,
 }
+_PIECE: Final = 128 << 10  # bytes that stay in a core's cache until the last part is combined
 _OF_INTEGERS: Final = (ReduceOp.BAND, ReduceOp.BOR, ReduceOp.BXOR)
 
 
@@ -61,15 +62,16 @@ def check_reducible(op: ReduceOp, dtype: np.dtype[Any]) -> None:
 
 
 def fold(op: ReduceOp, parts: Sequence[Array], out: Array) -> None:
-    """Combine the arrays of the ranks, in rank order, into `out`, which may be one of them.
+    """Combine the flat arrays of the ranks, in rank order, into `out`, which may be one of them.
 
     Overflows and NaN are results like others: no warnings.
     """
-    if out.dtype.kind in "iub":
-        _fold(op, _UFUNCS[op], parts, out)
-        return
+    ufunc, step = _UFUNCS[op], _PIECE // out.itemsize
     with np.errstate(all="ignore"):
-        _fold(op, _UFUNCS[op], parts, out)
+        for start in range(0, out.size, step):
+            piece = out[start : start + step]
+            cut = [piece if part is out else part[start : start + step] for part in parts]
+            _fold(op, ufunc, cut, piece)
 
 
 def _fold(op: ReduceOp, ufunc: Any, parts: Sequence[Array], out: Array) -> None:

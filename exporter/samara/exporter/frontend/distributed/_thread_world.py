@@ -30,7 +30,7 @@ class World:
         self.lock = threading.Lock()
         self.posted: dict[Key, list[Any]] = {}  # of a collective: each member's part
         self.taken: dict[Key, int] = defaultdict(int)  # members that have copied the others' parts
-        self.sent: dict[Key, deque[Bytes]] = defaultdict(deque)
+        self.boxes: dict[Key, _Box] = defaultdict(_Box)  # by receiver and tag
         self.messages: list[list[tuple[int, bytes]]] = [[] for _ in range(size)]
 
 
@@ -59,21 +59,39 @@ class _Collective:
         return True
 
 
+class _Box:
+    """What has found no match yet: messages to one member with one tag, and its receives, oldest first."""
+
+    def __init__(self) -> None:
+        self.messages: deque[tuple[int, Bytes]] = deque()
+        self.receives: deque[_Receive] = deque()
+
+
 class _Receive:
-    def __init__(self, world: World, keys: Sequence[Key], array: Bytes) -> None:
+    def __init__(self, array: Bytes, wanted: int | None, box: _Box, lock: threading.Lock) -> None:
         self.source = -1
-        self._world = world
-        self._keys = keys  # one for each possible sender
+        self.wanted = wanted
         self._array = array
+        self._box = box
+        self._lock = lock
+
+    def takes(self, source: int) -> bool:
+        """Whether it may get a message of this member."""
+        return self.wanted is None or self.wanted == source
+
+    def fill(self, source: int, data: Bytes) -> None:
+        """Give it a message."""
+        self._array[:] = data
+        self.source = source
 
     def test(self) -> bool:
-        with self._world.lock:
-            key = next((key for key in self._keys if self._world.sent[key]), None)
-            if key is None:
-                return False
-            self._array[:] = self._world.sent[key].popleft()
-        self.source = key[-3]  # type: ignore[assignment]
-        return True
+        return self.source >= 0
+
+    def cancel(self) -> None:
+        """Let later messages go to others."""
+        with self._lock:
+            if self in self._box.receives:
+                self._box.receives.remove(self)
 
 
 class ThreadTransport:
@@ -134,12 +152,26 @@ class ThreadTransport:
 
     def send(self, array: Bytes, to: int, tag: int) -> Request:
         with self._world.lock:
-            self._world.sent[*self._name, self.rank, to, tag].append(array.copy())
+            box = self._world.boxes[*self._name, to, tag]
+            match = next((r for r in box.receives if r.takes(self.rank)), None)
+            if match is None:
+                box.messages.append((self.rank, array.copy()))
+            else:
+                box.receives.remove(match)
+                match.fill(self.rank, array)
         return Done()
 
     def receive(self, array: Bytes, source: int | None, tag: int) -> Received:
-        sources = range(self.size) if source is None else (source,)
-        return _Receive(self._world, [(*self._name, s, self.rank, tag) for s in sources], array)
+        with self._world.lock:
+            box = self._world.boxes[*self._name, self.rank, tag]
+            request = _Receive(array, source, box, self._world.lock)
+            at = next((k for k, m in enumerate(box.messages) if request.takes(m[0])), None)
+            if at is None:
+                box.receives.append(request)
+            else:
+                request.fill(*box.messages[at])
+                del box.messages[at]
+        return request
 
     def duplicate(self) -> ThreadTransport:
         self._count += 1

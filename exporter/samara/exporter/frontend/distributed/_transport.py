@@ -3,7 +3,7 @@
 
 Arrays are flat, contiguous uint8 and belong to the operation until it is done; sizes are in bytes. Ranks are
 those of the transport's own members, 0 to size - 1. All members start the same collectives of one transport
-in the same order. `send` and `receive` are matched by partner and tag.
+in the same order. `send` and `receive` are matched by partner and tag, those that match in the order of the calls.
 """
 
 from __future__ import annotations

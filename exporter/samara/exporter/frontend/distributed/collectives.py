@@ -57,6 +57,11 @@ def _is_outside(group: Any) -> bool:
     return group is GroupMember.NON_GROUP_MEMBER
 
 
+def _root(group: ProcessGroup, rank: int | None, member: int | None, name: str) -> int:
+    """`_member`; the first one if neither number is given."""
+    return 0 if rank is member is None else _member(group, rank, member, name)
+
+
 def _member(group: ProcessGroup, rank: int | None, member: int | None, name: str) -> int:
     """A member's number, from its rank in the default group or from the number itself."""
     if (rank is None) == (member is None):
@@ -293,7 +298,7 @@ def gather(
     if _is_outside(group):
         return None
     members = group_of(group)
-    root = _member(members, *_or_first(members, dst, group_dst), "dst")
+    root = _root(members, dst, group_dst, "dst")
     part = Buffer(tensor)
     at_root = members.rank() == root
     outs = _list_of(gather_list, members.size(), part, "gather_list", out=True) if at_root else []
@@ -332,7 +337,7 @@ def scatter(
     if _is_outside(group):
         return None
     members = group_of(group)
-    root = _member(members, *_or_first(members, src, group_src), "src")
+    root = _root(members, src, group_src, "src")
     part = Buffer(tensor, out=True)
     at_root = members.rank() == root
     ins = _list_of(scatter_list, members.size(), part, "scatter_list") if at_root else []
@@ -345,12 +350,6 @@ def scatter(
 
     what = f"scatter({part.text}, src={members.ranks[root]})"
     return _finished(members.start(what, rest, size=part.flat.nbytes, wake=async_op), async_op)
-
-
-def _or_first(
-    members: ProcessGroup, rank: int | None, member: int | None
-) -> tuple[int | None, int | None]:
-    return (None, 0) if rank is None and member is None else (rank, member)
 
 
 def reduce_scatter(

@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from samara.exporter.frontend import random
-from samara.exporter.frontend.distributed import _header, _launched, _mpi
+from samara.exporter.frontend.distributed import _header, _mpi
 from samara.exporter.frontend.distributed._engine import (
     Call,
     Engine,
@@ -29,6 +29,7 @@ from samara.exporter.frontend.distributed._engine import (
 from samara.exporter.frontend.distributed._thread_world import ThreadControl, ThreadTransport, World
 from samara.exporter.frontend.distributed._transport import Bytes, Control, Request, Transport
 from samara.exporter.frontend.distributed.errors import DistError
+from samara.exporter.launcher import launched
 from samara.exporter.types import ArgumentError
 from samara.pybridge.errors import UnsupportedError
 
@@ -307,13 +308,13 @@ def _end_together(mpi: Any, made: ProcessGroup) -> None:
             engine.tell_failure(error or SystemExit(f"it ends all ranks with status {status}"))
         engine.control.abort(status)
 
-    _launched.note_started(rank, made.size())
-    _launched.install(rank, abort)
+    launched.note_started(rank, made.size())
+    launched.install(rank, abort)
     if not _at_exit:
         _at_exit.append(os.getpid())
         atexit.register(_leave, mpi, os.getpid())
-        if _launched.is_launched() and not _launched.is_watched():
-            _launched.watch()
+        if launched.is_launched() and not launched.is_watched():
+            launched.watch()
 
 
 def _thread_world(seconds: float, world_size: int, rank: int, name: str) -> ProcessGroup:
@@ -348,7 +349,7 @@ def _leave(mpi: Any, pid: int) -> None:
     if not _failed:
         mpi.Finalize()
     elif not _failed[0].leave():
-        _launched.stop_all(1)  # mpiexec would report success and kill the others
+        launched.stop_all(1)  # mpiexec would report success and kill the others
 
 
 def destroy_process_group(group: Any = None) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from samara.exporter.frontend.distributed import _algorithms, _header
 from samara.exporter.frontend.distributed._engine import Steps
 from samara.exporter.frontend.distributed._transport import Bytes, Transport, starts_of
-from samara.exporter.frontend.distributed.collectives import _is_outside, _member, _or_first
+from samara.exporter.frontend.distributed.collectives import _is_outside, _root
 from samara.exporter.frontend.distributed.group import ProcessGroup, group_of
 from samara.exporter.frontend.distributed.point_to_point import recv, send
 from samara.exporter.frontend.tensor import wrap
@@ -100,7 +100,7 @@ def gather_object(
     if _is_outside(group):
         return
     members = group_of(group)
-    root = _member(members, *_or_first(members, dst, group_dst), "dst")
+    root = _root(members, dst, group_dst, "dst")
     at_root = members.rank() == root
     if at_root:
         _check_length(object_gather_list, members.size(), "object_gather_list")
@@ -138,7 +138,7 @@ def broadcast_object_list(
     if _is_outside(group):
         return
     members = group_of(group)
-    root = _member(members, *_or_first(members, src, group_src), "src")
+    root = _root(members, src, group_src, "src")
     share(object_list, members, root)
 
 
@@ -189,7 +189,7 @@ def scatter_object_list(
     if _is_outside(group):
         return
     members = group_of(group)
-    root = _member(members, *_or_first(members, src, group_src), "src")
+    root = _root(members, src, group_src, "src")
     count = members.size()
     _check_length(scatter_object_output_list, 1, "scatter_object_output_list", least=True)
     packed: list[Bytes] = []

@@ -14,7 +14,7 @@ def test_layout_and_views() -> None:
     halves = nn.Parameter(samara.ones(5).half())
     params = [nn.Parameter(samara.ones(3, 7)), nn.Parameter(samara.ones(16)), halves]
     params += [nn.Parameter(samara.ones(())), nn.Parameter(samara.ones(40))]
-    layout = Layout(params, [4, 2, 3, 1, 0], first=64, rest=160)
+    layout = Layout(params, [4, 2, 3, 1, 0], first=161, rest=160)
     assert sorted(i for b in layout.buckets for i in b.members) == [0, 1, 2, 3, 4]
     assert [b.members for b in layout.buckets] == [[4], [2], [3, 1, 0]]
     for number, bucket in enumerate(layout.buckets):
@@ -26,6 +26,36 @@ def test_layout_and_views() -> None:
     memory.take(0, params[0])
     assert params[0].grad is memory.views[0]
     assert memory.of(layout.buckets[2]).sum() == 42
+    assert not any(b.alone for b in layout.buckets)
+
+
+def test_a_large_gradient_is_a_bucket_and_stays_where_it_is() -> None:
+    large = 1 << 19
+    params = [nn.Parameter(samara.ones(n)) for n in (3, large, large - 1)]
+    layout = Layout(params, [2, 1, 0], first=64, rest=8 << 20)
+    assert [(b.members, b.alone) for b in layout.buckets] == [
+        ([2], False),
+        ([1], True),
+        ([0], False),
+    ]
+    latent = Layout(params, [2, 1, 0], first=4 << 20, rest=16 << 20)
+    assert [(b.members, b.alone) for b in latent.buckets] == [([2, 1], False), ([0], False)]
+
+    memory = Gradients(layout, params)
+    for index, param in enumerate(params):
+        param.grad = gradient = samara.ones(*param.shape) * (index + 1)
+        memory.take(index, param)
+        assert param.grad is memory.views[index]
+        assert (param.grad is gradient) == (index == 1)
+    assert [float(memory.of(b).max()) for b in layout.buckets] == [3, 2, 1]
+
+    read_only = samara.ones(large)
+    read_only._data.flags.writeable = False
+    for given in (samara.ones(large).double(), samara.ones(2 * large)[::2], read_only):
+        params[1].grad = given
+        memory.take(1, params[1])
+        assert params[1].grad is memory.views[1] is not given
+        assert (memory.of(layout.buckets[1]) == 1).all()
 
 
 def test_a_bucket_has_as_many_parameters_as_its_header_has_bits() -> None:

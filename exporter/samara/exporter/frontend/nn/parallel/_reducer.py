@@ -21,8 +21,8 @@ from samara.exporter.frontend.nn.parallel._gradients import Bucket, Gradients, L
 from samara.exporter.frontend.nn.parameter import Parameter
 from samara.pybridge.errors import SamaraError
 
-Reduce = Callable[[Transport, Bucket], Steps]
-"""Steps that reduce the gradients of a bucket over the ranks into the reducer's `gradients`."""
+Reduce = Callable[[Transport, Bucket, np.ndarray[Any, Any]], Steps]
+"""Steps that reduce the gradients of a bucket over the ranks in place, in the reducer's `gradients`."""
 
 Take = Callable[[int, Parameter], None]
 """Called with a parameter's number when its gradient is complete."""
@@ -71,9 +71,8 @@ class Reducer:
         for index, param in enumerate(self.params):
             self.gradients.take(index, param)
 
-    def average(self, transport: Transport, bucket: Bucket) -> Steps:
+    def average(self, transport: Transport, _bucket: Bucket, flat: np.ndarray[Any, Any]) -> Steps:
         """Steps that add the gradients of the ranks, in rank order, and divide by `divisor`."""
-        flat = self.gradients.of(bucket)
         if transport.size > 1 and self.divisor == transport.size:
             yield from all_reduce(transport, flat, ReduceOp.AVG)  # each rank divides its own part
             return
@@ -129,12 +128,13 @@ class Reducer:
         names = [self.names[index] for index in bucket.members]
         shown = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
         bits = np.packbits(used)
+        flat = self.gradients.of(bucket)
 
         def rest(transport: Transport, _sizes: list[int], headers: Bytes) -> Steps:
             found: Any = np.unpackbits(data_of(headers, bits.size), axis=1)[:, : len(names)].any(0)
             for index, is_used in zip(bucket.members, found, strict=True):
                 self.used_anywhere[index] = bool(is_used)
-            yield from self.reduce(transport, bucket)
+            yield from self.reduce(transport, bucket, flat)
 
         what = (
             f"reduction of the gradients of {shown} ({bucket.dtype}, {bucket.stop - bucket.start})"

@@ -173,25 +173,24 @@ class Shards:
             np.add(out if index in self._summed else 0.0, gradient, out=out)
             self._summed.add(index)
 
-    def _add_cut(self, part: Mapping[int, Array], bucket: Bucket, start: int, stop: int) -> None:
+    def _add_cut(
+        self, part: Mapping[int, Array], bucket: Bucket, out: Array, start: int, stop: int
+    ) -> None:
         """Add what lies between two places of a bucket."""
-        reducer = self._reducer
-        out = reducer.gradients.of(bucket)
         for index in bucket.members:
             gradient = part.get(index)
-            _, begin, end = reducer.layout.places[index]
+            _, begin, end = self._reducer.layout.places[index]
             first, last = max(begin - bucket.start, start), min(end - bucket.start, stop)
             if gradient is not None and first < last:
                 offset = begin - bucket.start
                 own = gradient.reshape(-1)[first - offset : last - offset]
                 np.add(out[first:last], own, out=out[first:last])
 
-    def _reduce(self, transport: Transport, bucket: Bucket) -> Steps:
+    def _reduce(self, transport: Transport, bucket: Bucket, out: Array) -> Steps:
         """Pass partial sums down the chain of ranks, and the result from the last one round to all.
 
         In pieces: while a rank adds its shards to one piece, those before it work on the next.
         """
-        out = self._reducer.gradients.of(bucket)
         rank, last = transport.rank, transport.size - 1
         if rank == 0:
             self._begin_sums(bucket)
@@ -201,7 +200,7 @@ class Shards:
             if rank > 0:
                 yield transport.receive(as_bytes(piece), rank - 1, _DOWN)
                 for part in self._parts:
-                    self._add_cut(part, bucket, start, stop)
+                    self._add_cut(part, bucket, out, start, stop)
             if rank < last:
                 sent.append(transport.send(as_bytes(piece), rank + 1, _DOWN))
             else:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from samara.exporter.frontend.distributed import _launched
-from samara.exporter.frontend.distributed._ends import Ends
+from samara.exporter.launcher import launched
+from samara.exporter.launcher._ends import Ends
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="NOT RUN: epoll (Linux alone)")
 
@@ -35,7 +35,7 @@ sys.stdin.read()
 
 @contextmanager
 def _ranks(folder: Path, kinds: tuple[str, ...]) -> Iterator[list[subprocess.Popen[bytes]]]:
-    command = [sys.executable, "-S", "-c", RANK, _launched.__file__]
+    command = [sys.executable, "-S", "-c", RANK, launched.__file__]
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         until = holder.stdout.fileno()  # ends with the block
@@ -45,7 +45,7 @@ def _ranks(folder: Path, kinds: tuple[str, ...]) -> Iterator[list[subprocess.Pop
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 pass_fds=[until],
-                env={_launched.FOLDER: str(folder)},
+                env={launched.FOLDER: str(folder)},
             )
             for rank, kind in enumerate(kinds)
         ]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from samara.exporter.frontend.distributed._launched import MARK
-from samara.exporter.frontend.distributed._mpiexec import HYDRA, OPENMPI, OTHER
-from samara.exporter.frontend.distributed._mpiexec_output import End, Reports, Sorter, parse_end
+from samara.exporter.launcher._mpiexec import HYDRA, OPENMPI, OTHER
+from samara.exporter.launcher._mpiexec_output import End, Reports, Sorter, parse_end
+from samara.exporter.launcher.launched import MARK
 
 RULE = "=" * 83
 DASHES = "-" * 74

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from samara.exporter.frontend.distributed._launched import MARK
-from samara.exporter.frontend.distributed._mpiexec import HYDRA, OPENMPI
+from samara.exporter.launcher._mpiexec import HYDRA, OPENMPI
+from samara.exporter.launcher.launched import MARK
 
 _TERMINATED: Final = re.compile(rb"\r\n|\n|\r")
 _LONGEST_REPORT: Final = 200  # lines
@@ -184,7 +184,7 @@ def parse_end(lines: list[str], first: int | None = None) -> End | None:
 
     first: the rank that is known to have ended first. MPICH may report one that its mpiexec has killed.
 
-    >>> from samara.exporter.frontend.distributed._mpiexec_output import parse_end
+    >>> from samara.exporter.launcher._mpiexec_output import parse_end
     >>> parse_end(["=   PID 7 RUNNING AT a", "=   KILLED BY SIGNAL: 9 (Killed)"])
     End(rank=None, pid=7, host='a', signal=9, status=None)
     """

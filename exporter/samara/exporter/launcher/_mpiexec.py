@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find mpiexec, tell its kind, and build its command line."""
+"""Find mpiexec, tell its kind, and build its command line.
+
+Errors are imported where they are raised: their package loads numpy, which takes longer than a launch.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-
-from samara.pybridge.errors import ArgumentError, UnsupportedError
 
 _ASK_SECONDS: Final = 20.0
 
@@ -42,6 +43,8 @@ def find(path: str | None = None) -> Mpiexec:
     if path is not None:
         found = shutil.which(path)
         if found is None:
+            from samara.pybridge.errors import UnsupportedError
+
             raise UnsupportedError(
                 f"{path} is not a program", fix="name the mpiexec of your MPI library"
             )
@@ -50,6 +53,8 @@ def find(path: str | None = None) -> Mpiexec:
         found = shutil.which("mpiexec", path=os.path.dirname(sys.executable))
         found = found or shutil.which("mpiexec")
         if found is None:
+            from samara.pybridge.errors import UnsupportedError
+
             raise UnsupportedError(
                 "no mpiexec beside this Python or on PATH, and it starts the ranks",
                 fix='pip install "samara-nn[distributed]", or load your MPI library\'s module',
@@ -68,6 +73,8 @@ def _ask(path: str) -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
+        from samara.pybridge.errors import UnsupportedError
+
         raise UnsupportedError(f"{path} --version does not run: {error}") from None
     return (done.stdout + done.stderr).decode("utf-8", "replace")
 
@@ -75,7 +82,7 @@ def _ask(path: str) -> str:
 def kind_of(version: str) -> str:
     """HYDRA, OPENMPI or OTHER for what `mpiexec --version` prints.
 
-    >>> from samara.exporter.frontend.distributed._mpiexec import kind_of
+    >>> from samara.exporter.launcher._mpiexec import kind_of
     >>> kind_of("mpiexec (OpenRTE) 4.1.5"), kind_of("HYDRA build details:")
     ('openmpi', 'hydra')
     """
@@ -120,6 +127,8 @@ def command(
     elif mpiexec.kind == OPENMPI:
         words += _openmpi(hostfile, hosts, environment)
     elif hostfile or hosts:
+        from samara.pybridge.errors import ArgumentError
+
         raise ArgumentError(
             f"the option for hosts of {mpiexec.path} is unknown ({mpiexec.version})",
             fix="use the mpiexec of MPICH or Open MPI, or the variables that this one reads",
@@ -146,6 +155,8 @@ def _openmpi(
 def check_program(program: Sequence[str], is_module: bool) -> None:
     """ArgumentError if there is no such script on this host."""
     if not is_module and not Path(program[0]).is_file():
+        from samara.pybridge.errors import ArgumentError
+
         raise ArgumentError(
             f"there is no script {program[0]}", fix="check the path, or give -m for a module"
         )

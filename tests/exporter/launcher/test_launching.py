@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from samara.exporter.frontend.distributed import _launched, _mpiexec, launching
-from samara.exporter.frontend.distributed.launching import LaunchReport, launch
+from samara.exporter.launcher import _mpiexec, launched, launching
+from samara.exporter.launcher.launching import LaunchReport, launch
 from samara.pybridge.errors import ArgumentError, UnsupportedError
 
 FAILS = """
@@ -37,7 +37,7 @@ for name, folder in {packages!r}:
     package = types.ModuleType(name)
     package.__path__ = [folder]
     sys.modules[name] = package
-from samara.exporter.frontend.distributed.launching import launch
+from samara.exporter.launcher.launching import launch
 report = launch([sys.argv[1]], ranks=2)
 print(report.text())
 sys.exit(report.status)
@@ -174,7 +174,7 @@ def _start(script: Script) -> tuple[subprocess.Popen[str], list[int]]:
 
 def _wait_until_gone(ranks: list[int]) -> None:
     deadline = time.monotonic() + 10
-    while any(_launched.start_time(rank) for rank in ranks):
+    while any(launched.start_time(rank) for rank in ranks):
         assert time.monotonic() < deadline, "a rank is left"
         time.sleep(0.01)
 

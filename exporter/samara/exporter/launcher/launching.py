@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
-from samara.exporter.frontend.distributed import _launched, _mpiexec
-from samara.exporter.frontend.distributed._ends import Ends
-from samara.exporter.frontend.distributed._mpiexec_output import Reports, Sorter, parse_end
-from samara.exporter.frontend.distributed._verdict import Verdict, judge, signal_name
-from samara.pybridge.errors import ArgumentError
+from samara.exporter.launcher import _mpiexec, launched
+from samara.exporter.launcher._ends import Ends
+from samara.exporter.launcher._mpiexec_output import Reports, Sorter, parse_end
+from samara.exporter.launcher._verdict import Verdict, judge, signal_name
 
 _POLL_SECONDS: Final = 0.05
 # How long the other ranks may take after one has failed, the ranks after Ctrl-C, and mpiexec after SIGTERM.
@@ -82,7 +81,7 @@ def launch(
     No process stays when it returns or raises; Ctrl-C and SIGTERM give a report of status 130 and 143.
     UnsupportedError without mpiexec; ArgumentError for a script that is not there or without `ranks`.
 
-    >>> from samara.exporter.frontend.distributed.launching import launch
+    >>> from samara.exporter.launcher.launching import launch
     >>> launch(["absent.py"], ranks=2)
     Traceback (most recent call last):
     samara.pybridge.errors.ArgumentError: ...
@@ -90,6 +89,8 @@ def launch(
     _mpiexec.check_program(program, module)
     environment = dict(os.environ)
     if ranks is None and not (hostfile or hosts or _mpiexec.in_allocation(environment)):
+        from samara.pybridge.errors import ArgumentError
+
         raise ArgumentError("the number of ranks is missing", fix="give it, as in -n 2")
     found = _mpiexec.find(mpiexec)
     environment.update(_settings(threads, prefix))
@@ -113,9 +114,9 @@ def launch(
 
 
 def _settings(threads: int | None, prefix: bool) -> dict[str, str]:
-    found = {_launched.LAUNCHER: _launched.identity()}
+    found = {launched.LAUNCHER: launched.identity()}
     if prefix:
-        found[_launched.PREFIX] = "1"
+        found[launched.PREFIX] = "1"
     if threads is not None:
         found["SAMARA_NUM_THREADS"] = str(threads)
     return found
@@ -140,11 +141,11 @@ class _Attempt:
         """Start the command for the environment it gets, and wait until nothing of it runs."""
         _remove_segments(set(), _OLD_SECONDS)  # of launchers that were killed
         _remove_folders()
-        segments = set(_launched.segments())
+        segments = set(launched.segments())
         folder = tempfile.mkdtemp(prefix=_FOLDERS)
         try:
-            (Path(folder) / _OWNER).write_text(_launched.identity(), encoding="utf-8")
-            environment = self._environment | {_launched.FOLDER: folder}
+            (Path(folder) / _OWNER).write_text(launched.identity(), encoding="utf-8")
+            environment = self._environment | {launched.FOLDER: folder}
             try:
                 self._open(command(environment), environment)
                 self._wait(Path(folder))
@@ -207,7 +208,7 @@ class _Attempt:
         self._names = names
         self._ends.watch_pipes(folder)
         for note in self._notes(folder):
-            if note["kind"] == "started" and note["place"] == _launched.place():
+            if note["kind"] == "started" and note["place"] == launched.place():
                 self._ends.watch_process(int(note["rank"]), int(note["pid"]))
 
     def _has_failed(self, folder: Path) -> bool:
@@ -244,7 +245,7 @@ class _Attempt:
                 stream.finish()
 
     def _kill_ranks(self, folder: Path) -> None:
-        here = _launched.place()
+        here = launched.place()
         for note in self._notes(folder):
             if note["kind"] == "started" and note["place"] == here:
                 _kill(int(note["pid"]), str(note["start"]))
@@ -321,9 +322,9 @@ def _kill(pid: int, start: str) -> None:
         deadline = time.monotonic() + _LEFT_SECONDS
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)  # 0 sends nothing
-        while _launched.is_running(pid, start) and time.monotonic() < deadline:
+        while launched.is_running(pid, start) and time.monotonic() < deadline:
             time.sleep(0.01)
-        if not _launched.is_running(pid, start):
+        if not launched.is_running(pid, start):
             return
 
 
@@ -332,13 +333,13 @@ def _remove_segments(before: set[str], age: float = 0.0) -> None:
 
     before: paths to keep. age: keep younger files, in seconds.
     """
-    made = [path for path in _launched.segments() if path not in before]
+    made = [path for path in launched.segments() if path not in before]
     if not made:
         return
     used: set[str] = set()
     for name in os.listdir("/proc"):
         if name.isdigit():
-            used |= _launched.mapped_segments(int(name))
+            used |= launched.mapped_segments(int(name))
     for path in made:
         with contextlib.suppress(OSError):
             facts = os.stat(path)
@@ -352,7 +353,7 @@ def _remove_folders() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDERS}*"):
         with contextlib.suppress(OSError, ValueError):
             owner = (folder / _OWNER).read_text(encoding="utf-8")
-            if folder.stat().st_uid == os.getuid() and _launched.has_ended(owner):
+            if folder.stat().st_uid == os.getuid() and launched.has_ended(owner):
                 shutil.rmtree(folder)
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from samara.exporter.frontend.distributed._mpiexec_output import End
-from samara.exporter.frontend.distributed._verdict import Verdict, judge, signal_name
+from samara.exporter.launcher._mpiexec_output import End
+from samara.exporter.launcher._verdict import Verdict, judge, signal_name
 
 
 def _started(rank: int) -> dict[str, Any]:

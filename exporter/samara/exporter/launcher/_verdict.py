@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from samara.exporter.frontend.distributed._mpiexec_output import End
+from samara.exporter.launcher._mpiexec_output import End
 
 _LONGEST: Final = 400  # characters of an error's message
 

@@ -21,7 +21,7 @@ from types import ModuleType, TracebackType
 from typing import Any, Final
 
 _FOLDER: Final = os.path.dirname(os.path.abspath(__file__))
-_LAUNCHED: Final = "samara.exporter.frontend.distributed._launched"
+_LAUNCHED: Final = "samara.exporter.launcher.launched"
 _BLAS: Final = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
 )
@@ -30,9 +30,9 @@ _LONGEST_LINE: Final = 1 << 16
 
 
 def _launched_module() -> Any:
-    """The module `_launched`, loaded without its packages; a later import by its name finds it."""
+    """The module `launched`, loaded without its packages; a later import by its name finds it."""
     if _LAUNCHED not in sys.modules:
-        path = os.path.join(_FOLDER, "_launched.py")
+        path = os.path.join(_FOLDER, "launched.py")
         spec = importlib.util.spec_from_file_location(_LAUNCHED, path)
         assert spec is not None
         assert spec.loader is not None
@@ -42,7 +42,7 @@ def _launched_module() -> Any:
     return sys.modules[_LAUNCHED]
 
 
-_launched = _launched_module()
+launched = _launched_module()
 
 
 class PrefixedLines(io.RawIOBase):
@@ -102,7 +102,7 @@ def prefix_output(prefix: str) -> None:
         setattr(sys, name, new)
         setattr(sys, f"__{name}__", new)
     atexit.register(_end_lines)
-    _launched.flush_with(_end_lines)
+    launched.flush_with(_end_lines)
 
 
 def _end_lines() -> None:
@@ -162,34 +162,34 @@ def _without_this_file(trace: TracebackType | None) -> TracebackType | None:
 
 def main(words: Sequence[str]) -> None:
     """Be the rank that the environment names."""
-    rank = _launched.rank_from_environment()
-    os.environ.update(_launched.names_of_torchrun())
-    limit_threads(_launched.local_size_from_environment())
-    if _launched.PREFIX in os.environ:
+    rank = launched.rank_from_environment()
+    os.environ.update(launched.names_of_torchrun())
+    limit_threads(launched.local_size_from_environment())
+    if launched.PREFIX in os.environ:
         prefix_output(f"[{rank}] ")
     else:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(line_buffering=True)
-    _launched.hold_pipe(rank)
-    _launched.note_started(rank, _launched.size_from_environment())
-    _launched.install(rank, _abort)
-    _launched.watch()
+    launched.hold_pipe(rank)
+    launched.note_started(rank, launched.size_from_environment())
+    launched.install(rank, _abort)
+    launched.watch()
     try:
         run(words)
     except SystemExit as stop:
-        status = _launched.exit_status(stop)
+        status = launched.exit_status(stop)
         if status:
             if not isinstance(stop.code, int):
                 print(stop.code, file=sys.stderr)
-            _launched.note_failure(rank, stop)
-            _launched.stop_all(status)
+            launched.note_failure(rank, stop)
+            launched.stop_all(status)
     except BaseException as error:  # noqa: BLE001 (every error of the script ends all ranks)
         error.__traceback__ = _without_this_file(error.__traceback__)
         sys.excepthook(type(error), error, error.__traceback__)
-        _launched.note_failure(rank, error)  # for a hook of the script's own
-        _launched.stop_all(130 if isinstance(error, KeyboardInterrupt) else 1)
-    _launched.note_finished(rank)
+        launched.note_failure(rank, error)  # for a hook of the script's own
+        launched.stop_all(130 if isinstance(error, KeyboardInterrupt) else 1)
+    launched.note_finished(rank)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from samara.exporter.frontend.distributed import _mpiexec
-from samara.exporter.frontend.distributed._mpiexec import HYDRA, OPENMPI, OTHER, Mpiexec
+from samara.exporter.launcher import _mpiexec
+from samara.exporter.launcher._mpiexec import HYDRA, OPENMPI, OTHER, Mpiexec
 from samara.pybridge.errors import ArgumentError, UnsupportedError
 
 VERSIONS = {  # the first line of `mpiexec --version`

@@ -12,7 +12,7 @@ import os
 import select
 from pathlib import Path
 
-from samara.exporter.frontend.distributed._launched import PIPE
+from samara.exporter.launcher.launched import PIPE
 
 
 class Ends:

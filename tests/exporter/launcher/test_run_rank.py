@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from samara.exporter.frontend.distributed import _launched, run_rank
-from samara.exporter.frontend.distributed.run_rank import PrefixedLines
+from samara.exporter.launcher import launched, run_rank
+from samara.exporter.launcher.run_rank import PrefixedLines
 
 
 def test_prefixed_lines() -> None:
@@ -84,9 +84,9 @@ ENDS: list[tuple[str, list[str], int, str, list[str]]] = [
 @pytest.mark.parametrize("prefix", ["", "1"])
 def test_scripts(tmp_path: Path, prefix: str) -> None:
     (tmp_path / "beside.py").write_text("")
-    environment = {_launched.FOLDER: str(tmp_path / "notes"), "PMI_RANK": "2", "PMI_SIZE": "3"}
+    environment = {launched.FOLDER: str(tmp_path / "notes"), "PMI_RANK": "2", "PMI_SIZE": "3"}
     if prefix:
-        environment[_launched.PREFIX] = prefix
+        environment[launched.PREFIX] = prefix
     for end, words, status, error, kinds in ENDS[3:5] if prefix else ENDS:
         (tmp_path / "notes").mkdir()
         (tmp_path / "train.py").write_text(SCRIPT.format(end=end))
