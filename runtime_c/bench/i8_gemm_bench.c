@@ -59,6 +59,26 @@ static double N(i8_peak)(void) {
 }
 #include "simd/end.h"
 #endif
+#if SMR_ARCH_V128
+#include "simd/v128_begin.h"
+#include "simd/v128_bytes.h"
+static double N(i8_peak)(void) {
+  N(vi) acc[8];
+  volatile int16_t two = 2;  // unknown to the compiler
+  const N(v8i16) b = N(wset1)(two);
+  SMR_UNROLL for (size_t i = 0; i < 8; i++) acc[i] = N(izero)();
+  for (size_t step = 0; step < I8_PEAK_STEPS; step++) {
+    SMR_UNROLL for (size_t i = 0; i < 8; i++) {
+      acc[i] = N(iadd)(acc[i], N(madd)((N(v8i16))acc[i], b));
+    }
+  }
+  SMR_UNROLL for (size_t i = 1; i < 8; i++) acc[0] = N(iadd)(acc[0], acc[i]);
+  volatile N(vi) sink = acc[0];
+  (void)sink;
+  return (double)(2 * 8 * 8 * I8_PEAK_STEPS);
+}
+#include "simd/end.h"
+#endif
 
 static double i8_peak(void *context) {
   const uint32_t isa = *(const uint32_t *)context;
@@ -66,6 +86,9 @@ static double i8_peak(void *context) {
   if (isa & SMR_ISA_AVX512_VNNI) return smr_i8_peak_avx512vnni();
   if (isa & SMR_ISA_AVX512) return smr_i8_peak_avx512();
   if (isa & SMR_ISA_AVX2) return smr_i8_peak_avx2();
+#endif
+#if SMR_ARCH_V128
+  if (isa & SMR_ISA_V128) return smr_i8_peak_v128();
 #endif
   (void)isa;
   return 0;  // unknown

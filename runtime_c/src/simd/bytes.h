@@ -12,10 +12,64 @@
 //
 // The code rounds first and clamps by saturating steps, which is the same for integer limits.
 // Conversions give the least integer for values below int32, so that only the upper limit needs a
-// float comparison; NEON's saturate on both sides. Each width defines the functions once, however
-// often this header is included.
+// float comparison; NEON's saturate on both sides. WebAssembly's conversion takes eight
+// instructions on x86, so v128 clamps floats and rounds them by a sum, as portable C does. Each
+// instruction set defines the functions once, however often this header is included.
 
-#if VF == 4 && !defined(SMR_SIMD_BYTES_NEON)
+#if defined(SMR_SIMD_V128)
+#ifndef SMR_SIMD_BYTES_V128
+#define SMR_SIMD_BYTES_V128
+#include "simd/v128_bytes.h"
+
+struct N(i8_limits) {
+  N(vf) lo, hi;   // minus zero
+  N(vi) rounder;  // bits of the number that rounds, minus zero
+};
+
+SMR_INLINE struct N(i8_limits) N(i8_limits)(int32_t lo, int32_t hi, int32_t zero) {
+  const N(vi) magic = N(bits)(N(set1)(SMR_ROUND_MAGIC));
+  return (struct N(i8_limits)){N(set1)((float)(lo - zero)), N(set1)((float)(hi - zero)),
+                               N(isub)(magic, N(iset1)(zero))};
+}
+
+// A float below 2^22 plus the magic number has the rounded integer in its low bits.
+SMR_INLINE N(vi) N(round_i8)(N(vf) p, const struct N(i8_limits) * l) {
+  const N(vf) within = N(max)(N(min)(p, l->hi), l->lo);
+  return N(isub)(N(bits)(N(add)(within, N(set1)(SMR_ROUND_MAGIC))), l->rounder);
+}
+
+SMR_INLINE void N(widen_i8)(N(v16i8) bytes, N(vi) v[4]) {
+  const N(v8i16) low = N(widen_low)(bytes), high = N(widen_high)(bytes);
+  v[0] = N(ints_low)(low), v[1] = N(ints_high)(low);
+  v[2] = N(ints_low)(high), v[3] = N(ints_high)(high);
+}
+
+SMR_INLINE void N(load_i8)(const int8_t *p, N(vi) v[4]) { N(widen_i8)(N(load_8)(p), v); }
+
+SMR_INLINE void N(load_i8_n)(const int8_t *p, size_t n, N(vi) v[4]) {
+  N(widen_i8)(N(load_8_n)(p, n), v);
+}
+
+SMR_APART N(v16i8) N(load_i8_rest)(const int8_t *p, size_t n) { return N(load_8_n)(p, n); }
+
+SMR_INLINE void N(load_i8_some)(const int8_t *p, size_t n, N(vi) v[4]) {
+  N(widen_i8)(n == 16 ? N(load_8)(p) : N(load_i8_rest)(p, n), v);
+}
+
+SMR_APART void N(store_i8_rest)(int8_t *y, N(v16i8) bytes, size_t n) { N(store_8_n)(y, bytes, n); }
+
+SMR_INLINE void N(store_i8)(int8_t *y, const N(vf) p[4], const struct N(i8_limits) * l, size_t n) {
+  const N(v8i16) low = N(words_of)(N(round_i8)(p[0], l), N(round_i8)(p[1], l));
+  const N(v8i16) high = N(words_of)(N(round_i8)(p[2], l), N(round_i8)(p[3], l));
+  const N(v16i8) bytes = N(bytes_of)(low, high);
+  if (n == 16)
+    N(store_8)(y, bytes);
+  else
+    N(store_i8_rest)(y, bytes, n);
+}
+#endif
+
+#elif VF == 4 && !defined(SMR_SIMD_BYTES_NEON)
 #define SMR_SIMD_BYTES_NEON
 
 struct N(i8_limits) {

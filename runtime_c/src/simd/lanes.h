@@ -149,9 +149,9 @@ SMR_INLINE N(vi) N(odd)(N(vi) a, N(vi) b) { return (void)a, b; }
 #else
 #ifndef SMR_SIMD_LANES_V128
 #define SMR_SIMD_LANES_V128
+#include "simd/v128_bytes.h"
 typedef uint8_t N(v4u8) __attribute__((vector_size(4)));
 typedef uint16_t N(v4u16) __attribute__((vector_size(8)));
-typedef int16_t N(v4i16) __attribute__((vector_size(8)));
 SMR_INLINE N(vi) N(load_bytes)(const uint8_t *p) {
   N(vi) v;
   memcpy(&v, p, sizeof v);
@@ -186,10 +186,8 @@ SMR_INLINE N(vi) N(load_u8_pairs)(const uint8_t *p) {
   return (N(vi)) __builtin_convertvector(v, N(v8u16));
 }
 SMR_INLINE N(vi) N(pairs)(N(vi) a, N(vi) b) { return N(ior)(a, N(ishl)(b, 16)); }
-SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) {
-  return ((x << 16) >> 16) * ((y << 16) >> 16) + (x >> 16) * (y >> 16);
-}
-SMR_INLINE N(vi) N(even)(N(vi) a, N(vi) b) { return (N(vi)){a[0], a[2], b[0], b[2]}; }
-SMR_INLINE N(vi) N(odd)(N(vi) a, N(vi) b) { return (N(vi)){a[1], a[3], b[1], b[3]}; }
+SMR_INLINE N(vi) N(dot)(N(vi) x, N(vi) y) { return N(madd)((N(v8i16))x, (N(v8i16))y); }
+SMR_INLINE N(vi) N(even)(N(vi) a, N(vi) b) { return __builtin_shufflevector(a, b, 0, 2, 4, 6); }
+SMR_INLINE N(vi) N(odd)(N(vi) a, N(vi) b) { return __builtin_shufflevector(a, b, 1, 3, 5, 7); }
 #endif
 #endif

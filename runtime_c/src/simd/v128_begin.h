@@ -4,6 +4,7 @@
 // See simd/common.h for the vocabulary.
 #include "simd/common.h"
 #include "simd/half.h"
+#include "simd/requantize.h"
 #include "simd/tail.h"
 
 #include <math.h>
@@ -13,6 +14,9 @@
 #define SMR_SIMD_ISA SMR_ISA_V128
 #define SMR_SIMD_NAME "v128"
 #define SMR_SIMD_V128
+#if SMR_ARCH_WASM_SIMD
+#define SMR_SIMD_WASM
+#endif
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)
 #define VF 4
 

@@ -72,6 +72,7 @@ static float simd_masks(float a, float b) { return (a < b && !(b == 2.0f)) || a 
 #if SMR_ARCH_V128
 #include "simd/v128_begin.h"
 #include "simd/simd_body.h"
+#include "simd/v128_test.h"
 #include "simd/end.h"
 #endif
 
@@ -98,6 +99,7 @@ SMR_TEST(vocabulary) {
 #endif
 #if SMR_ARCH_V128
   smr_check_vocabulary_v128();
+  smr_check_bytes_v128();
 #endif
   (void)simd_have;
 }

@@ -7,4 +7,6 @@
 #include "kernels/i8_dwconv/avx2.h"
 #elif defined(SMR_SIMD_NEON)
 #include "kernels/i8_dwconv/neon.h"
+#elif defined(SMR_SIMD_V128)
+#include "kernels/i8_dwconv/v128.h"
 #endif

@@ -3,7 +3,8 @@
 //
 // The ISA's file defines I8DW_V (a vector of integers), I8DW_OP(op) (an intrinsic on it),
 // I8DW_WORDS (int16 per vector: the channels processed together) and the loads and stores whose
-// instructions differ.
+// instructions differ. With I8DW_ENDS it also defines the conversion of sums: N(i8dw_limits),
+// N(i8dw_limits_of) and N(i8dw_narrow).
 //
 // Inputs are widened and neighbouring taps interleaved, so that one product sums two taps of a
 // channel in int32; no weights can cause saturation. With strides of one, even and odd pixels share
@@ -12,6 +13,35 @@
 
 #define I8DW_PIXELS 4    // pixels at a time
 #define I8DW_STAGED 192  // vectors of weights that are prepared at once
+
+#if !defined(I8DW_ENDS)
+struct N(i8dw_limits) {
+  I8DW_V zero, lo;  // int16
+  float hi;         // minus zero
+};
+
+SMR_INLINE struct N(i8dw_limits) N(i8dw_limits_of)(const struct smr_i8_dwconv_end *end) {
+  return (struct N(i8dw_limits)){I8DW_OP(set1_epi16)((short)end->zero),
+                                 I8DW_OP(set1_epi16)((short)end->lo), (float)(end->hi - end->zero)};
+}
+
+// Clamp from above before rounding. Clamping from below may follow, because conversion and
+// saturation keep small values small.
+SMR_INLINE I8DW_V N(i8dw_round)(I8DW_V acc, I8DW_V multiplier, I8DW_F hi) {
+  const I8DW_F p = I8DW_OP(mul_ps)(I8DW_OP(cvtepi32_ps)(acc), I8DW_FLOATS(multiplier));
+  return I8DW_OP(cvtps_epi32)(I8DW_OP(min_ps)(p, hi));
+}
+
+// Store n sums of channels as bytes.
+SMR_INLINE void N(i8dw_narrow)(const struct N(i8dw_limits) * limits, const I8DW_V *acc,
+                               const I8DW_V *multiplier, int8_t *y, size_t n) {
+  const I8DW_F hi = I8DW_OP(set1_ps)(limits->hi);
+  const I8DW_V words = I8DW_OP(packs_epi32)(N(i8dw_round)(acc[0], multiplier[0], hi),
+                                            N(i8dw_round)(acc[1], multiplier[1], hi));
+  const I8DW_V moved = I8DW_OP(adds_epi16)(words, limits->zero);
+  N(i8dw_store_bytes)(y, I8DW_OP(max_epi16)(moved, limits->lo), n);
+}
+#endif
 
 // State of an area for one vector of channels. Functions make a local copy: stores cannot change
 // it, so it stays in registers. Vectors of int32 are pairs [low, high], in the order in which
@@ -24,8 +54,7 @@ struct N(i8dw_walk) {
   const I8DW_V *w;        // [taps_h][shifts][pairs][2]
   size_t w_row, w_shift;  // vectors between rows of taps, between shifts
   I8DW_V start[2], multiplier[2];
-  I8DW_V zero, lo;  // int16
-  float hi;
+  struct N(i8dw_limits) limits;
   smr_i8_output to;
 };
 
@@ -43,24 +72,12 @@ SMR_INLINE void N(i8dw_pair)(I8DW_V first, I8DW_V second, I8DW_V *pair) {
   pair[1] = I8DW_OP(unpackhi_epi16)(first, second);
 }
 
-// Clamp from above before rounding. Clamping from below may follow, because conversion and
-// saturation keep small values small.
-SMR_INLINE I8DW_V N(i8dw_round)(I8DW_V acc, I8DW_V multiplier, I8DW_F hi) {
-  const I8DW_F p = I8DW_OP(mul_ps)(I8DW_OP(cvtepi32_ps)(acc), I8DW_FLOATS(multiplier));
-  return I8DW_OP(cvtps_epi32)(I8DW_OP(min_ps)(p, hi));
-}
-
 SMR_INLINE void N(i8dw_finish)(const struct N(i8dw_walk) * walk, const I8DW_V *acc, void *out,
                                size_t at, size_t n) {
-  if (walk->to == SMR_I8_TO_I32) {
+  if (walk->to == SMR_I8_TO_I32)
     N(i8dw_store_ints)((int32_t *)out + at, acc, n);
-    return;
-  }
-  const I8DW_F hi = I8DW_OP(set1_ps)(walk->hi);
-  const I8DW_V words = I8DW_OP(packs_epi32)(N(i8dw_round)(acc[0], walk->multiplier[0], hi),
-                                            N(i8dw_round)(acc[1], walk->multiplier[1], hi));
-  const I8DW_V moved = I8DW_OP(adds_epi16)(words, walk->zero);
-  N(i8dw_store_bytes)((int8_t *)out + at, I8DW_OP(max_epi16)(moved, walk->lo), n);
+  else
+    N(i8dw_narrow)(&walk->limits, acc, walk->multiplier, (int8_t *)out + at, n);
 }
 
 // Some output pixels. If taps_w > 0, an odd constant, rows of taps are unrolled, and pixels, `step`
@@ -155,7 +172,7 @@ static int N(i8dw_shares)(const struct smr_i8_dwconv_area *area) {
 // If this build lacks the special function, the general one computes the same sums.
 static N(i8dw_run_function)
     N(i8dw_choose)(const struct smr_i8_dwconv_piece *piece, size_t taps, int full) {
-  const int rests = I8DW_WORDS == 16 ? SMR_HAS(i8_dwconv_rest_16) : SMR_HAS(i8_dwconv_rest_32);
+  const int rests = I8DW_WORDS <= 16 ? SMR_HAS(i8_dwconv_rest_16) : SMR_HAS(i8_dwconv_rest_32);
   const int part = rests && !full;
   if (piece->in_step == piece->in_tap) {
     if (SMR_HAS(i8_dwconv_3s1) && taps == 3) return part ? N(i8dw_run_part_3s1) : N(i8dw_run_3s1);
@@ -178,7 +195,7 @@ struct N(i8dw_stage) {
 SMR_INLINE I8DW_V N(i8dw_weight)(const struct N(i8dw_stage) * stage, size_t ky, size_t kx) {
   const struct smr_i8_dwconv_area *area = stage->area;
   const int8_t *at = area->w + stage->c / SMR_I8_PANEL * area->panel_stride_bytes +
-                     (ky * area->w_taps + kx) * SMR_I8_PANEL;
+                     (ky * area->w_taps + kx) * SMR_I8_PANEL + stage->c % SMR_I8_PANEL;
   return I8DW_OP(sub_epi16)(N(i8dw_panels)(at, area->panel_stride_bytes, stage->panels),
                             stage->w_zero);
 }
@@ -192,7 +209,7 @@ SMR_INLINE void N(i8dw_prepare)(const struct smr_i8_dwconv_area *area, size_t c,
       stage = {area, c, (walk->n + SMR_I8_PANEL - 1) / SMR_I8_PANEL, I8DW_OP(set1_epi16)(0)};
   if (area->w_zero) {
     int16_t zeros[I8DW_WORDS] = {0};
-    for (size_t i = 0; i < stage.panels * SMR_I8_PANEL; i++)
+    for (size_t i = 0; i < I8DW_WORDS && i < stage.panels * SMR_I8_PANEL; i++)
       zeros[i] = (int16_t)area->w_zero[c + i];
     memcpy(&stage.w_zero, zeros, sizeof zeros);
   }
@@ -230,9 +247,7 @@ SMR_INLINE struct N(i8dw_walk) N(i8dw_walk_of)(const struct smr_i8_dwconv_area *
                                .w_row = N(i8dw_shares)(area) ? 2 * shift : shift,
                                .w_shift = shift,
                                .multiplier = {none, none},
-                               .zero = I8DW_OP(set1_epi16)((short)end->zero),
-                               .lo = I8DW_OP(set1_epi16)((short)end->lo),
-                               .hi = (float)(end->hi - end->zero),
+                               .limits = N(i8dw_limits_of)(end),
                                .to = end->to};
 }
 
@@ -306,6 +321,7 @@ static void N(i8_dwconv_indirect)(const struct smr_i8_dwconv_indirect_args *args
 #undef I8DW_RUN
 #undef I8DW_V
 #undef I8DW_F
+#undef I8DW_ENDS
 #undef I8DW_OP
 #undef I8DW_FLOATS
 #undef I8DW_WORDS

@@ -33,6 +33,27 @@ SMR_INLINE void N(i8_gemm_store)(int8_t *p, __m256i v, int32_t zero, int32_t lo,
 #define I8_TO_I8
 #include "kernels/i8_gemm/scale.h"
 #include "kernels/i8_gemm/narrow_neon.h"
+#elif defined(SMR_SIMD_V128)
+#include "simd/bytes.h"
+#define I8_TO_I8
+static void N(i8_gemm_to_i8)(size_t rows, size_t first, size_t columns, const int32_t *sums,
+                             const struct smr_i8_gemm_direct *direct) {
+  // A local copy: for the compiler, stored bytes might alias the parameters.
+  const struct smr_i8_gemm_direct to = *direct;
+  const struct N(i8_limits) limits = N(i8_limits)(to.lo, (int32_t)to.hi + to.zero, to.zero);
+  for (size_t j = first; j < columns; j += SMR_I8_PANEL) {
+    const size_t n = columns - j < SMR_I8_PANEL ? columns - j : SMR_I8_PANEL;
+    N(vf) multiplier[4], p[4];
+    SMR_UNROLL for (size_t k = 0; k < 4; k++) multiplier[k] = N(load)(to.multiplier + j + VF * k);
+    const int32_t *from = sums + j;
+    int8_t *out = to.out + j;
+    for (size_t i = 0; i < rows; i++, from += SMR_I8_GEMM_SUMS, out += to.out_stride) {
+      SMR_UNROLL for (size_t k = 0; k < 4; k++) p[k] =
+          N(mul)(N(to_float)(N(iload)(from + VF * k)), multiplier[k]);
+      N(store_i8)(out, p, &limits, n);
+    }
+  }
+}
 #else
 #define I8_TO_I8
 SMR_HOT static void N(i8_gemm_to_i8)(size_t rows, size_t first, size_t columns, const int32_t *sums,

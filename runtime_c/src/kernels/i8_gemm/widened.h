@@ -6,13 +6,16 @@
 // A vector of weights holds four int16 for each of VF / 2 channels. Its products are two sums per
 // channel, which are added at the end. The including file defines I8_NAME and
 //
-//   I8_NAME(widen)(p)      2 * VF bytes as int16
-//   I8_NAME(pairs)(a, b)   sums of pairs of lanes of a, then of b
-//   I8_REGISTER            the constraint of a vector register
+//   I8_NAME(widen)(p)         2 * VF bytes as int16
+//   I8_NAME(pairs)(a, b)      sums of pairs of lanes of a, then of b
+//   I8_REGISTER               the constraint of a vector register; or
+//   I8_NAME(madd)(acc, p, b)  as below
 //
 // and gets the table I8_NAME(tiles).
 
 enum { I8_NAME(panel_vectors) = 2 * SMR_I8_PANEL / VF };  // vectors of a group of a panel
+
+#if defined(I8_REGISTER)
 
 // acc[0 .. 2] += sums of pairs of products of b[0 .. 2] and the four int16 at `p`, repeated. With
 // intrinsics, GCC 12 computes all products of a tile before it adds them, and runs out of
@@ -26,17 +29,18 @@ SMR_INLINE void I8_NAME(madd)(N(vi) * acc, const int16_t *p, const N(vi) * b) {
       : "+" I8_REGISTER(acc[0]), "+" I8_REGISTER(acc[1]), "=&" I8_REGISTER(t), "=&" I8_REGISTER(u)
       : "m"(*four), I8_REGISTER(b[0]), I8_REGISTER(b[1]));
 }
+#endif
 
 // mr rows by nv vectors of weights, nv * VF / 2 columns.
 SMR_INLINE void I8_NAME(tile)(const size_t mr, const size_t nv, const struct smr_i8_gemm_rows *at) {
   const int8_t *w = at->w;
   const int16_t *staged = at->staged;
-  N(vi) acc[8][4];
+  N(vi) acc[8][8];
   SMR_UNROLL for (size_t i = 0; i < mr; i++) {
     SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(izero)();
   }
   for (size_t g = at->groups; g > 0; g--) {
-    N(vi) b[4];
+    N(vi) b[8];
     SMR_UNROLL for (size_t j = 0; j < nv; j++) b[j] = I8_NAME(widen)(w + j * 2 * VF);
     SMR_UNROLL for (size_t i = 0; i < mr; i++) {
       SMR_UNROLL for (size_t j = 0; j < nv; j += 2) {
@@ -59,10 +63,13 @@ SMR_INLINE void I8_NAME(tile)(const size_t mr, const size_t nv, const struct smr
 #include "kernels/i8_gemm/rows.h"
 #if VF == 16
 I8_ROWS(8, VF, I8_NAME(tile)(8, 2, &at))
-#else
+#elif VF == 8
 I8_ROWS(6, VF, I8_NAME(tile)(6, 2, &at))
 #endif
 I8_ROWS(4, VF, I8_NAME(tile)(4, 2, &at))
+#if VF == 4
+I8_ROWS(2, VF, I8_NAME(tile)(2, 2, &at))
+#endif
 // A single row uses whole panels, so that weights are read as one stream.
 I8_ROWS(1, SMR_I8_PANEL, I8_NAME(tile)(1, I8_NAME(panel_vectors), &at))
 #undef I8_ROWS
@@ -70,9 +77,12 @@ I8_ROWS(1, SMR_I8_PANEL, I8_NAME(tile)(1, I8_NAME(panel_vectors), &at))
 static const struct smr_i8_gemm_tile_kernel I8_NAME(tiles)[] = {
 #if VF == 16
     {8, 6, I8_NAME(rows_8)},
-#else
+#elif VF == 8
     {6, 5, I8_NAME(rows_6)},
 #endif
     {4, 3, I8_NAME(rows_4)},
+#if VF == 4
+    {2, 2, I8_NAME(rows_2)},
+#endif
     {1, 1, I8_NAME(rows_1)},
 };

@@ -4,8 +4,10 @@
 #include "kernels/i8_lookup/avx512.h"
 #elif VF == 8
 #include "kernels/i8_lookup/avx2.h"
-#elif VF == 4
+#elif defined(SMR_SIMD_NEON)
 #include "kernels/i8_lookup/neon.h"
+#elif defined(SMR_SIMD_WASM)
+#include "kernels/i8_lookup/wasm.h"
 #else
 #include "kernels/i8_lookup/scalar.h"
 #endif

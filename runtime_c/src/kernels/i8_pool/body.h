@@ -8,6 +8,8 @@
 #else
 #if VF == 8
 #include "kernels/i8_pool/avx2.h"
+#elif defined(SMR_SIMD_V128)
+#include "kernels/i8_pool/v128.h"
 #else
 #include "kernels/i8_pool/neon.h"
 #endif

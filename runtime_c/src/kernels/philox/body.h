@@ -5,6 +5,8 @@
 #include "kernels/philox/avx512.h"
 #elif VF == 8
 #include "kernels/philox/avx2.h"
+#elif defined(SMR_SIMD_V128)
+#include "kernels/philox/v128.h"
 #elif VF == 4
 #include "kernels/philox/neon.h"
 #else
