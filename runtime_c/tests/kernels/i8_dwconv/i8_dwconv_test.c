@@ -154,9 +154,12 @@ static int check_output(const struct data *d) {
   return 1;
 }
 
-static const uint32_t ceilings[] = {SMR_ISA_NONE, SMR_ISA_AVX2, SMR_ISA_AVX2 | SMR_ISA_AVX512,
+static const uint32_t ceilings[] = {SMR_ISA_NONE,
+                                    SMR_ISA_AVX2,
+                                    SMR_ISA_AVX2 | SMR_ISA_AVX512,
                                     SMR_ISA_AVX2 | SMR_ISA_AVX512 | SMR_ISA_AVX512_VNNI,
-                                    SMR_ISA_NEON, SMR_ISA_V128};
+                                    SMR_ISA_NEON,
+                                    SMR_ISA_V128};
 enum { CEILINGS = sizeof ceilings / sizeof *ceilings };
 
 static void check_shape(const struct shape *s, uint32_t isa, uint32_t *seed) {
