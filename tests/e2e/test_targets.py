@@ -64,22 +64,21 @@ class Net:
 def nets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Net]:
     """The small net as it is and in int8, its sizes known."""
     folder = tmp_path_factory.mktemp("nets")
+    return {kind: _net(folder, kind, 2) for kind in ("float", "int8")}
+
+
+def _net(folder: Path, kind: str, batch: int) -> Net:
+    """The small net for `batch` images."""
     rng = np.random.default_rng(3)
-    program = samara.import_onnx(small_onnx(), shapes={"image": (2, 3, 8, 8)})
-    samples = [{"image": rng.standard_normal((2, 3, 8, 8), dtype=np.float32)} for _ in range(8)]
+    shape = (batch, 3, 8, 8)
+    program = samara.import_onnx(small_onnx(), shapes={"image": shape})
+    samples = [{"image": rng.standard_normal(shape, dtype=np.float32)} for _ in range(8)]
     image = samples[0]["image"]
     np.save(folder / "image.npy", image)
-    found = {}
-    for name in ("float", "int8"):
-        path = folder / f"{name}.samara"
-        samara.export(
-            samara.quantize(program, samples, "int8") if name == "int8" else program,
-            path,
-            check=False,
-        )
-        answer = samara.Session(path).run({"image": image})["score"]
-        found[name] = Net(path, folder / "image.npy", answer)
-    return found
+    path = folder / f"{kind}.samara"
+    program = samara.quantize(program, samples, "int8") if kind == "int8" else program
+    samara.export(program, path, check=False)
+    return Net(path, folder / "image.npy", samara.Session(path).run({"image": image})["score"])
 
 
 def _runner(target: Target, folder: Path, missing: Missing) -> list[str] | None:
@@ -142,6 +141,27 @@ def test_target(
             assert got.tobytes() == net.answer.tobytes()
         else:
             np.testing.assert_allclose(got, net.answer, rtol=1e-5, atol=1e-5)
+
+
+def test_products_without_few_rows(
+    tmp_path: Path, missing: Missing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build whose products have eight rows or more lacks the tiles of fewer; nine rows are three
+    tiles of three in WebAssembly.
+    """
+    target = TARGETS["wasm32-wasi-simd128"]
+    try:
+        find_toolchain(target)
+    except BackendError as error:
+        missing(target.tools, f"builds for {target.name}: {error.message}")
+    monkeypatch.chdir(tmp_path)
+    net = _net(tmp_path, "float", 9)
+    report = build([net.path], out=tmp_path / "dist", target=target.name)
+    assert "f32_gemm_short" not in (report.selection.parts or ())
+    runner = _runner(target, tmp_path, missing)
+    assert runner is not None
+    got = _score(runner, tmp_path / "dist/bin/samara-run.wasm", net, tmp_path)
+    np.testing.assert_allclose(got, net.answer, rtol=1e-5, atol=1e-5)
 
 
 def _score(runner: Sequence[str], program: Path, net: Net, folder: Path) -> np.ndarray:

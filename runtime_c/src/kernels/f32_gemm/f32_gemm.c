@@ -66,7 +66,7 @@ enum {
   F32_GEMM_HALF_PANELS = 2,  // fewest panels for which rounding rows of A to float16 pays off
   F32_GEMM_HALF_SUM = 32,    // fewest terms of such sums
   F32_GEMM_SHORT_ROWS = 8,   // with at least so many rows, tiles have four rows or more on every
-                             // ISA
+                             // ISA (WebAssembly: three, f32_gemm/v128.h)
 };
 
 // Whether there are so few rows that they are computed one by one.
