@@ -63,19 +63,19 @@ static double N(i8_peak)(void) {
 #include "simd/v128_begin.h"
 #include "simd/v128_bytes.h"
 static double N(i8_peak)(void) {
-  N(vi) acc[8];
+  N(vi) acc[12];
   volatile int16_t two = 2;  // unknown to the compiler
   const N(v8i16) b = N(wset1)(two);
-  SMR_UNROLL for (size_t i = 0; i < 8; i++) acc[i] = N(izero)();
+  SMR_UNROLL for (size_t i = 0; i < 12; i++) acc[i] = N(izero)();
   for (size_t step = 0; step < I8_PEAK_STEPS; step++) {
-    SMR_UNROLL for (size_t i = 0; i < 8; i++) {
+    SMR_UNROLL for (size_t i = 0; i < 12; i++) {
       acc[i] = N(iadd)(acc[i], N(madd)((N(v8i16))acc[i], b));
     }
   }
-  SMR_UNROLL for (size_t i = 1; i < 8; i++) acc[0] = N(iadd)(acc[0], acc[i]);
+  SMR_UNROLL for (size_t i = 1; i < 12; i++) acc[0] = N(iadd)(acc[0], acc[i]);
   volatile N(vi) sink = acc[0];
   (void)sink;
-  return (double)(2 * 8 * 8 * I8_PEAK_STEPS);
+  return (double)(2 * 8 * 12 * I8_PEAK_STEPS);
 }
 #include "simd/end.h"
 #endif

@@ -38,14 +38,13 @@ _INSTRUCTIONS = {
     "scalar": "portable C, on every processor",
     "avx2": "AVX2 and FMA, on x86-64",
     "avx512": "AVX-512, on x86-64",
-    "avx512_vnni": "AVX-512 with dot products of int8 (VNNI), on x86-64",
-    "avx512_bf16": "AVX-512 with dot products of bfloat16, on x86-64",
+    "avx512vnni": "AVX-512 with dot products of int8 (VNNI), on x86-64",
+    "avx512bf16": "AVX-512 with dot products of bfloat16, on x86-64",
     "neon": "NEON, on Arm",
     "neon_fp16": "NEON with arithmetic of float16, on Arm",
     "neon_dot": "NEON with dot products of int8, on Arm",
     "neon_i8mm": "NEON with matrix products of int8, on Arm",
-    "wasm_simd": "WebAssembly's 128-bit vectors",
-    "rvv": "RISC-V's vector extension",
+    "v128": "vectors of 128 bits, in WebAssembly and on RISC-V with V",
 }
 
 
