@@ -102,6 +102,61 @@ def test_in_node(package: Path) -> None:
     assert found["info"] == {"variant": "simd", "threads": 1, "reason": "there are no workers here"}
 
 
+class _Sum(nn.Module):
+    """The sum of all inputs so far."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", samara.zeros(2))
+
+    def forward(self, x: samara.Tensor) -> samara.Tensor:
+        self.total += x
+        return self.total * 1
+
+
+def test_sound_labels_and_state(missing: Missing, need_tool: Tool, tmp_path: Path) -> None:
+    """Two models in one package: one hears words, one keeps a sum."""
+    if importlib.util.find_spec("ziglang") is None:
+        missing("zig", "sound in WebAssembly: ziglang is not installed")
+    need_tool("node", "node")
+    samara.manual_seed(1)
+    net = nn.Sequential(nn.Flatten(), nn.Linear(48, 3))
+    heard: Any = samara.trace(
+        net, (samara.zeros(1, 6, 8),), input_names=["audio"], output_names=["scores"]
+    )
+    samara.export(
+        heard,
+        tmp_path / "words.samara",
+        preprocess={
+            "audio": "logmel float32 ntf rate=16000 window=400 hop=160 bins=8 frames=6 step=2"
+        },
+        postprocess="classify scores softmax",
+        labels=["no", "yes", "maybe"],
+    )
+    samara.export(samara.script(_Sum(), (samara.zeros(2),)), tmp_path / "counter.samara")
+    out = tmp_path / "out"
+    write_web([tmp_path / "words.samara", tmp_path / "counter.samara"], out=out)
+    rng = np.random.default_rng(2)
+    samples = (rng.standard_normal(9000) * 0.1).astype(np.float32)
+    (out / "samples.json").write_text(json.dumps(samples.tolist()), encoding="utf-8")
+    found = _node(_HERE / "sound.mjs", out)
+
+    with samara.Session(tmp_path / "words.samara") as session:
+        native = [list(answer) for answer in session.predict_each(samples)]
+    assert len(native) > 3
+    for answers in (found["whole"], found["portions"]):
+        assert len(answers) == len(native)
+        for answer, want in zip(answers, native, strict=True):
+            assert answer["kind"] == "classes"
+            got = [(each["label"], each["index"]) for each in answer["classes"]]
+            assert got == [(guess.label, guess.index) for guess in want]
+            scores = [each["score"] for each in answer["classes"]]
+            np.testing.assert_allclose(scores, [guess.score for guess in want], rtol=1e-5)
+    assert found["refused"].startswith("ShapeError: samples are no Float32Array")
+    assert found["sums"] == [2, 4, 6, 2]
+    assert "maybe" in found["metadata"]["labels"]
+
+
 def test_in_chromium(package: Path, repo: Path, need_tool: Tool, missing: Missing) -> None:
     chromium = need_tool("browser", "chromium")
     modules = repo / "build" / "web" / "node_modules"
@@ -146,7 +201,9 @@ def _check_failures(failures: dict[str, str]) -> None:
     assert failures["shape"].startswith(
         "ShapeError: input 'image' has 64 elements in shape [1,1,4,16]"
     )
+    assert failures["elements"].startswith("ShapeError: input 'image' has 100 elements")
     assert failures["damaged"].startswith("ModelFormatError: ")
     assert "404" in failures["absent"]
     assert failures["absent"].startswith("FileError: ")
     assert failures["disposed"] == "the model is disposed\n  fix: load it again"
+    assert failures["pending"] in ("none", "the model is disposed\n  fix: load it again")

@@ -6,7 +6,16 @@
  * Everything is for the one thread that made the module's instance, which gives every model an
  * instance and a memory of its own. */
 #include <samara/samara.h>
-#if WEB_MEDIA
+
+#if !SAMARA_SELECTIVE /* the header of the whole runtime */
+#define SAMARA_WITH_METADATA 1
+#define SAMARA_WITH_THREADS 1
+#define SAMARA_WITH_STATE 1
+#define SAMARA_WITH_IMAGES 1
+#define SAMARA_WITH_AUDIO 1
+#define SAMARA_WITH_ANSWERS 1
+#endif
+#if SAMARA_WITH_IMAGES || SAMARA_WITH_AUDIO || SAMARA_WITH_ANSWERS
 #include <samara/samara_media.h>
 #endif
 #include <string.h>
@@ -14,12 +23,12 @@
 #if defined(__wasm__)
 #define WEB(name) __attribute__((export_name(#name)))
 #else
-#define WEB(name)  // tests call the functions
+#define WEB(name)
 #endif
 
 /* ---- memory and errors ---- */
 
-/* base/os.h: blocks of the module's heap, and the end of a thread's start in a worker. */
+/* Of base/os.h: blocks of the module's heap, and running a thread in a worker. */
 void *smr_os_allocate(size_t size_bytes);
 void smr_os_release(void *pointer);
 struct smr_os_thread;
@@ -32,16 +41,23 @@ static samara_error web_last;
 /* The last failure: its status, then its text. */
 WEB(error) const samara_error *web_error(void) { return &web_last; }
 
-/* Keep the failure of a session's function; returns its status. */
-static samara_status web_failed(const samara_session *session, samara_status status) {
-  if (status == SAMARA_OK) return status;
-  const char *text = samara_session_error(session);
+/* Keep a failure for web_error; returns its status. */
+static samara_status web_say(samara_status status, const char *text) {
   size_t length = strlen(text);
   if (length >= sizeof web_last.text) length = sizeof web_last.text - 1;
   web_last.status = status;
   memcpy(web_last.text, text, length);
   web_last.text[length] = '\0';
   return status;
+}
+
+/* The same for what a session's function returned. */
+static samara_status web_failed(const samara_session *session, samara_status status) {
+  return status == SAMARA_OK ? status : web_say(status, samara_session_error(session));
+}
+
+static samara_status web_no_memory(void) {
+  return web_say(SAMARA_OUT_OF_MEMORY, "no memory for the shapes");
 }
 
 /* ---- models ---- */
@@ -99,7 +115,7 @@ const struct web_tensor *web_declared(const samara_model *model, const char *fun
   return &web_tensor;
 }
 
-#if WEB_METADATA
+#if SAMARA_WITH_METADATA
 /* Key (`value` 0) or value `index` of the model's metadata; NULL beyond the last. */
 WEB(metadata) const char *web_metadata(const samara_model *model, size_t index, int value) {
   const char *pair[2] = {NULL, NULL};
@@ -110,7 +126,7 @@ WEB(metadata) const char *web_metadata(const samara_model *model, size_t index, 
 
 /* ---- sessions ---- */
 
-#if WEB_THREADS
+#if SAMARA_WITH_THREADS
 /* A pool of threads that all sessions of the model share. */
 WEB(pool) samara_pool *web_pool(size_t threads) {
   const samara_pool_options options = {.struct_size = sizeof options, .threads = threads};
@@ -141,8 +157,6 @@ WEB(destroy) void web_destroy(samara_session *session) { samara_session_destroy(
 WEB(total_bytes) size_t web_total_bytes(const samara_session *session) {
   return samara_session_total_bytes(session);
 }
-/* Have the run of another thread stop at its next node. */
-WEB(cancel) void web_cancel(samara_session *session) { samara_session_cancel(session); }
 
 static const struct web_tensor *web_filled(const samara_tensor *tensor) {
   memset(&web_tensor, 0, sizeof web_tensor);
@@ -175,7 +189,7 @@ WEB(resize) samara_status web_resize(samara_session *session, const int32_t *wor
   enum { WEB_WORDS = 1 + SAMARA_MAX_RANK };
   const size_t bytes = count * (sizeof(int64_t *) + SAMARA_MAX_RANK * sizeof(int64_t));
   int64_t *dims = (int64_t *)smr_os_allocate(bytes);
-  if (dims == NULL) return SAMARA_OUT_OF_MEMORY;
+  if (dims == NULL) return web_no_memory();
   const int64_t **shapes = (const int64_t **)(void *)(dims + count * SAMARA_MAX_RANK);
   for (size_t i = 0; i < count; i++) {
     const int32_t *own = words + i * WEB_WORDS;
@@ -191,7 +205,7 @@ WEB(resize) samara_status web_resize(samara_session *session, const int32_t *wor
 WEB(run) samara_status web_run(samara_session *session) {
   return web_failed(session, samara_session_run(session));
 }
-#if WEB_STATE
+#if SAMARA_WITH_STATE
 /* Set all variables to the values of the file. */
 WEB(reset) samara_status web_reset(samara_session *session) {
   return web_failed(session, samara_session_reset(session));
@@ -200,37 +214,15 @@ WEB(reset) samara_status web_reset(samara_session *session) {
 
 /* ---- pictures, sound, answers ---- */
 
-#if WEB_IMAGES
+#if SAMARA_WITH_IMAGES
 /* Whether input `index` of a function takes pictures. */
 WEB(takes_image)
 int web_takes_image(const samara_model *model, const char *function, size_t index) {
   samara_image_record record = {.struct_size = sizeof record};
   return samara_model_image_record(model, function, index, &record) == SAMARA_OK;
 }
-/* Set the shape of input `index`, unless it has it. */
-static samara_status web_reshape(samara_session *session, size_t index, const int64_t *shape,
-                                 int32_t rank) {
-  samara_tensor now;
-  const samara_status status = samara_session_input(session, index, &now);
-  if (status == SAMARA_OK && now.rank == rank &&
-      memcmp(now.shape, shape, (size_t)rank * sizeof *shape) == 0)
-    return SAMARA_OK;
-  const size_t bytes = (index + 1) * sizeof(int64_t *);
-  const int64_t **shapes = (const int64_t **)smr_os_allocate(bytes);
-  if (shapes == NULL) return SAMARA_OUT_OF_MEMORY;
-  memset(shapes, 0, bytes);
-  shapes[index] = shape;
-  const samara_status resized = samara_session_resize(session, shapes, index + 1);
-  smr_os_release(shapes);
-  return resized;
-}
-
-/* Make input `index` of a function of a picture in RGBA, row by row; a symbolic batch becomes 1,
- * other symbolic dims what the record makes. */
-WEB(image)
-samara_status web_image(samara_session *session, const samara_model *model, const char *function,
-                        size_t index, const void *pixels, uint32_t width, uint32_t height,
-                        uint32_t rotation, int mirror) {
+static samara_image web_picture(const void *pixels, uint32_t width, uint32_t height,
+                                uint32_t rotation, int mirror) {
   samara_image image = {.struct_size = sizeof image,
                         .format = SAMARA_RGBA,
                         .width = width,
@@ -239,20 +231,35 @@ samara_status web_image(samara_session *session, const samara_model *model, cons
                         .mirror = mirror != 0};
   image.planes[0].data = pixels;
   image.planes[0].size_bytes = (size_t)4 * width * height;
+  return image;
+}
+
+/* The shape that input `index` of a function takes for a picture, in RGBA, row by row. */
+WEB(image_shape)
+const struct web_tensor *web_image_shape(const samara_model *model, const char *function,
+                                         size_t index, const void *pixels, uint32_t width,
+                                         uint32_t height, uint32_t rotation) {
+  const samara_image image = web_picture(pixels, width, height, rotation, 0);
   samara_image_record record = {.struct_size = sizeof record};
-  int64_t shape[SAMARA_MAX_RANK];
-  int32_t rank;
+  samara_tensor made = {.dtype = SAMARA_UINT8};
   samara_status status = samara_model_image_record(model, function, index, &record);
-  if (status == SAMARA_OK)
-    status = samara_preprocess_shape(&record, &image, shape, &rank, &web_last);
-  if (status != SAMARA_OK) return status;
-  status = web_reshape(session, index, shape, rank);
-  if (status == SAMARA_OK) status = samara_session_set_image(session, index, &image);
-  return web_failed(session, status);
+  if (status != SAMARA_OK) {
+    (void)web_say(status, "the input takes no picture");
+    return NULL;
+  }
+  status = samara_preprocess_shape(&record, &image, made.shape, &made.rank, &web_last);
+  return status == SAMARA_OK ? web_filled(&made) : NULL;
+}
+/* Make input `index` of that picture; it must have that shape. */
+WEB(image)
+samara_status web_image(samara_session *session, size_t index, const void *pixels, uint32_t width,
+                        uint32_t height, uint32_t rotation, int mirror) {
+  const samara_image image = web_picture(pixels, width, height, rotation, mirror);
+  return web_failed(session, samara_session_set_image(session, index, &image));
 }
 #endif
 
-#if WEB_AUDIO
+#if SAMARA_WITH_AUDIO
 static size_t web_samples_taken;
 /* The rate of the sound that input `index` of a function takes; 0 if it takes none. */
 WEB(takes_audio)
@@ -285,7 +292,7 @@ WEB(push_end) int web_push_end(samara_session *session, size_t index) {
 }
 #endif
 
-#if WEB_ANSWERS
+#if SAMARA_WITH_ANSWERS
 /* Whether the file says what the outputs of a function mean. */
 WEB(answer_kind) int web_answer_kind(const samara_model *model, const char *function) {
   return samara_model_answer_kind(model, function);

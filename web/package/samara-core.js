@@ -14,15 +14,13 @@ export class UnsupportedError extends SamaraError {}
 export class ShapeError extends SamaraError {}
 export class UnknownNameError extends ShapeError {}
 export class LimitError extends SamaraError {}
-export class CancelledError extends SamaraError {}
 export class FileError extends SamaraError {}
 export const errors = {
-  SamaraError, ModelFormatError, UnsupportedError, ShapeError, UnknownNameError, LimitError,
-  CancelledError, FileError,
+  SamaraError, ModelFormatError, UnsupportedError, ShapeError, UnknownNameError, LimitError, FileError,
 };
-// By the tens of samara_status; exceptions in full.
+// By samara_status, or by its tens.
 const KINDS = { 10: ShapeError, 11: ShapeError, 12: UnknownNameError, 2: ModelFormatError,
-  3: UnsupportedError, 40: LimitError, 41: LimitError, 42: CancelledError, 5: FileError };
+  3: UnsupportedError, 40: LimitError, 41: LimitError };
 
 // [name, array of elements]; the index is the code of samara_dtype.
 const DTYPES = [, ['float32', Float32Array], ['float16', Uint16Array], ['int8', Int8Array],
@@ -38,8 +36,8 @@ const byteView = (data) => data instanceof ArrayBuffer ? new Uint8Array(data)
   : new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
 export class Core {
-  // options: wasm (a compiled module), threads (of a module with threads), maxMemory (bytes), size
-  // (bytes of the model), workers (of the other threads, ready to start), canWait.
+  // wasm: the compiled module. memory: the one that it shares with workers, which are ready to start.
+  // canWait: whether this thread may block.
   static async open({ wasm, memory, workers = [], canWait = false }) {
     const core = new Core();
     core.memory = memory;
@@ -106,8 +104,7 @@ export class Core {
     const functions = {}, metadata = {};
     for (let i = 0, name; (name = this.text(this.c.function(this.model, i))) !== undefined; i++) {
       functions[name] = this.named(name, (at) => ({
-        inputs: this.declared(at, 0), outputs: this.declared(at, 1),
-        answer: Boolean(this.c.answer_kind?.(this.model, at)),
+        inputs: this.declared(at, 0), outputs: this.declared(at, 1), answer: this.hasAnswer(at),
       }));
     }
     for (let i = 0, key; (key = this.text(this.c.metadata?.(this.model, i, 0))) !== undefined; i++) {
@@ -115,6 +112,7 @@ export class Core {
     }
     return { functions, metadata, version: this.text(this.c.version()) };
   }
+  hasAnswer(fn) { return Boolean(this.c.answer_kind?.(this.model, fn)); }
   declared(fn, output) {
     const specs = [];
     for (let at; (at = this.c.declared(this.model, fn, output, specs.length));) {
@@ -144,14 +142,16 @@ export class Core {
       this.c.session(this.model, fn, this.pool ?? 0, strict, mib, deadlineMs));
     if (!at) this.fail();
     this.sessions.set(id, this.named(name, (fn) =>
-      ({ at, function: name, shapes: [], inputs: this.declared(fn, 0), outputs: this.declared(fn, 1) })));
+      ({ at, function: name, shapes: [], answer: this.hasAnswer(fn), inputs: this.declared(fn, 0),
+        outputs: this.declared(fn, 1) })));
   }
   of(id) {
     const own = this.sessions?.get(id);
     if (!own) throw new SamaraError('the session is closed', 'create another one, or close it later');
     return own;
   }
-  feed(own, feeds) {
+  // Set inputs; shapes: [index, {shape}] of inputs that get their elements otherwise.
+  feed(own, feeds, shapes = []) {
     const given = Object.entries(feeds).map(([name, value]) => {
       const i = own.inputs.findIndex((spec) => spec.name === name);
       if (i < 0) {
@@ -160,11 +160,17 @@ export class Core {
       }
       return [i, asTensor(own.inputs[i], value)];
     });
-    this.resize(own, given);
-    for (const [i, { data }] of given) {
+    this.resize(own, [...given, ...shapes]);
+    for (const [i, { data, shape }] of given) {
       const at = this.c.input(own.at, i);
       if (!at) this.fail();
-      this.u8().set(byteView(data), this.i32()[(at >> 2) + 3] >>> 0);
+      const [start, size] = this.i32().subarray((at >> 2) + 3, (at >> 2) + 5);
+      // Packed elements, and shapes that a session rounds, show only here.
+      if (size >>> 0 !== data.byteLength) {
+        throw new ShapeError(`input '${own.inputs[i].name}' has ${data.byteLength} bytes, expected ${size}`,
+          `give the elements of [${shape}]`);
+      }
+      this.u8().set(byteView(data), start >>> 0);
     }
   }
   resize(own, given) {
@@ -195,10 +201,17 @@ export class Core {
   predict(id, { data, width, height, rotation = 0, mirror = false }, feeds = {}) {
     const own = this.of(id), i = own.inputs.findIndex((spec) => spec.image);
     if (i < 0) throw new UnsupportedError('no input takes a picture', 'export with preprocess=, or call run');
-    this.feed(own, feeds);
-    this.named(own.function, (fn) => this.lend(byteView(data), (at) =>
-      this.check(this.c.image(own.at, this.model, fn, i, at, width, height, rotation, mirror))));
-    own.shapes[i] = undefined;  // that of the picture
+    if (data.byteLength !== 4 * width * height) {
+      throw new ShapeError(`the picture has ${data.byteLength} bytes`, `give ${width} x ${height} pixels of RGBA`);
+    }
+    this.lend(byteView(data), (pixels) => {
+      const at = this.named(own.function, (fn) =>
+        this.c.image_shape(this.model, fn, i, pixels, width, height, rotation));
+      if (!at) this.fail();
+      const { shape } = this.tensor(at);
+      this.feed(own, feeds, [[i, { shape }]]);
+      this.check(this.c.image(own.at, i, pixels, width, height, rotation, mirror));
+    });
     this.check(this.c.run(own.at));
     return this.answer(own);
   }
@@ -206,10 +219,11 @@ export class Core {
   listen(id, samples, rate, end, feeds = {}) {
     const own = this.of(id), i = own.inputs.findIndex((spec) => spec.rate), results = [];
     if (i < 0) throw new UnsupportedError('no input takes sound', 'export with preprocess=, or call run');
+    if (!(samples instanceof Float32Array)) throw new ShapeError('samples are no Float32Array', 'convert them: full scale is 1');
     this.feed(own, feeds);
     const next = () => {
       this.check(this.c.run(own.at));
-      results.push(this.c.answer ? this.answer(own) : this.outputs(own));
+      results.push(own.answer ? this.answer(own) : this.outputs(own));
     };
     const ready = (state) => { if (state < 0) this.fail(); return state; };
     this.lend(byteView(samples), (at) => {
@@ -223,8 +237,8 @@ export class Core {
   }
   // The words of samara_answer and of what it points to.
   answer(own) {
-    const at = this.c.answer?.(own.at);
-    if (at === undefined) throw new UnsupportedError('this build reads no answers', 'build it with the model');
+    if (!own.answer) throw new UnsupportedError('the file does not say what the outputs mean', 'export with postprocess=, or call run');
+    const at = this.c.answer(own.at);
     if (!at) this.fail();
     const w = this.i32(), f = this.f32(), a = at >> 2, count = w[a + 2], kind = w[a + 1];
     const list = (start, words, each) => Array.from({ length: count }, (_, i) => each((start >> 2) + i * words));
@@ -248,7 +262,6 @@ export class Core {
     return { kind: 'mask', width, height, mask: bytes === 2 ? new Uint16Array(mask.buffer) : mask };
   }
   reset(id) { this.check(this.c.reset?.(this.of(id).at)); }
-  cancel(id) { this.c.cancel(this.of(id).at); }
   totalBytes(id) { return this.c.total_bytes(this.of(id).at); }
   close(id) {
     const own = this.sessions?.get(id);
@@ -288,7 +301,10 @@ function asTensor(spec, value) {
   const whole = value?.data !== undefined && value.shape !== undefined;
   let data = whole ? value.data : value;
   if (typeof data === 'number') data = [data];
-  if (Array.isArray(data)) data = Elements.from(data.flat(Infinity));
+  if (Array.isArray(data)) {
+    const isBig = Elements === BigInt64Array || Elements === BigUint64Array;
+    data = Elements.from(data.flat(Infinity), isBig ? BigInt : undefined);
+  }
   if (!(data instanceof Elements)) {
     throw new ShapeError(`input '${spec.name}' is ${data?.constructor?.name}, expected ${Elements.name}`,
       `convert it: ${spec.dtype} is a ${Elements.name}`);
@@ -296,7 +312,7 @@ function asTensor(spec, value) {
   const shape = whole ? [...value.shape] : inferred(spec, data.length);
   const packed = spec.dtype.endsWith('int4');
   if (shape.length !== spec.shape.length || (!packed && volume(shape) !== data.length)
-      || spec.shape.some((dim, k) => dim >= 0 && dim !== shape[k])) {
+      || !shape.every((dim) => Number.isInteger(dim) && dim >= 0) || spec.shape.some((dim, k) => dim >= 0 && dim !== shape[k])) {
     throw new ShapeError(`input '${spec.name}' has ${data.length} elements in shape [${shape}], expected [${spec.shape}]`,
       'give {data, shape} with a shape that fits');
   }

@@ -156,6 +156,5 @@ export class ShapeError extends SamaraError {}
 export class UnknownNameError extends ShapeError {}
 /** Memory or a limit of the session was reached. */
 export class LimitError extends SamaraError {}
-export class CancelledError extends SamaraError {}
 /** The file cannot be fetched. */
 export class FileError extends SamaraError {}

@@ -4,7 +4,7 @@
 import { Core, FileError, SamaraError, UnsupportedError, errors } from './samara-core.js';
 
 export const {
-  ModelFormatError, ShapeError, UnknownNameError, LimitError, CancelledError,
+  ModelFormatError, ShapeError, UnknownNameError, LimitError,
 } = errors;
 export { FileError, SamaraError, UnsupportedError };
 
@@ -12,7 +12,7 @@ const WASM = {
   simd: () => new URL('./samara.simd.wasm', import.meta.url),
   threads: () => new URL('./samara.threads.wasm', import.meta.url),
 };
-const PAGE_BYTES = 65536;
+const PAGE_BYTES = 65536, FIRST_PAGES = 16;  // of the shared memory: samara build links the module so
 // A module with one function that makes a vector: valid where the engine has SIMD.
 const SIMD = Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8,
   0, 65, 0, 253, 15, 253, 98, 11);
@@ -54,16 +54,16 @@ async function fetched(url, signal) {
   return response;
 }
 
-// The response for a model, from the cache where it is there.
+// The response for a model, from the cache where it is there: {response, store, putting}. The copy for the
+// cache is written while the response is read.
 async function responseOf(source, { cache, signal }) {
-  if (source instanceof Response) return [source];
-  if (!cache || typeof caches === 'undefined') return [await fetched(source, signal)];
+  if (source instanceof Response) return { response: source };
+  if (!cache || typeof caches === 'undefined') return { response: await fetched(source, signal) };
   const store = await caches.open(cache === true ? 'samara' : cache);
   const found = await store.match(source);
-  if (found) return [found, store];
+  if (found) return { response: found, store };
   const response = await fetched(source, signal);
-  await store.put(source, response.clone());
-  return [response, store];
+  return { response, store, putting: store.put(source, response.clone()) };
 }
 
 // Read a response into the memory of the core as it comes.
@@ -107,18 +107,13 @@ async function start(options, canWait) {
   const info = { variant, threads: reason ? 1 : asked, reason };
   if (reason) return [await Core.open({ wasm, canWait }), info];
   const maximum = Math.ceil((options.maxMemory ?? 2 ** 30) / PAGE_BYTES);
-  const memory = new WebAssembly.Memory({ initial: initialPages(wasm), maximum, shared: true });
+  const memory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum, shared: true });
   const workers = await Promise.all(Array.from({ length: asked - 1 }, () => threadOf(wasm, memory)));
   return [await Core.open({ wasm, memory, workers, canWait }), info];
 }
 
-// The pages that the module's own data and stack take.
-function initialPages(wasm) {
-  const [section] = WebAssembly.Module.customSections(wasm, 'samara.pages');
-  return section ? new Uint32Array(section)[0] : 16;
-}
-
 function newWorker() {
+  if (typeof Worker === 'undefined') throw new UnsupportedError('there are no workers here', 'leave out worker: true');
   return new Worker(new URL('./samara-worker.js', import.meta.url), { type: 'module' });
 }
 
@@ -135,24 +130,26 @@ function threadOf(wasm, memory) {
 // Open a model in this thread; returns its core and description.
 export async function openHere(source, options = {}, canWait = false) {
   const [core, info] = await start(options, canWait);
+  let store, putting;
   try {
     const bytes = bytesFrom(source);
     if (bytes) {
       core.reserve(bytes.length);
       core.put(bytes, 0);
     } else {
-      const [response, store] = await responseOf(source, options);
+      let response;
+      ({ response, store, putting } = await responseOf(source, options));
+      putting?.catch(() => {});  // a full cache is no reason to fail
       await receive(core, response, options);
-      try {
-        return [core, { ...core.load(), info }];
-      } catch (error) {
-        await store?.delete(source);  // a damaged entry must not stay
-        throw error;
-      }
     }
-    return [core, { ...core.load(), info }];
+    const description = core.load();
+    await putting?.catch(() => {});
+    return [core, { ...description, info }];
   } catch (error) {
     core.dispose();
+    // A damaged or incomplete entry must not stay.
+    await putting?.catch(() => {});
+    await store?.delete(source);
     throw error;
   }
 }
@@ -184,18 +181,25 @@ class Remote {
       this.worker.postMessage({ id, name, args });
     });
   }
-  dispose() { this.worker.terminate(); }
+  dispose() {
+    this.worker.terminate();
+    for (const call of this.calls.values()) call.reject(new SamaraError('the model is disposed', 'load it again'));
+    this.calls.clear();
+  }
 }
 
-async function openRemote(source, { onprogress, signal, worker: _worker, ...options }) {
+// What a worker can be given: absolute addresses, because its own are other ones.
+const absolute = (source) => source instanceof WebAssembly.Module ? source : new URL(source, globalThis.location?.href).href;
+
+async function openRemote(source, { onprogress, signal, worker: _worker, wasm = {}, ...options }) {
   const remote = new Remote();
   const abort = () => remote.worker.postMessage({ name: 'abort' });
   signal?.addEventListener('abort', abort);
   try {
     signal?.throwIfAborted();
     const bytes = bytesFrom(source) ?? (source instanceof Response ? await source.arrayBuffer() : undefined);
-    const given = bytes ?? new URL(source, globalThis.location?.href).href;
-    return [remote, await remote.call('open', [given, options], onprogress)];
+    options.wasm = Object.fromEntries(Object.entries(wasm).map(([name, place]) => [name, absolute(place)]));
+    return [remote, await remote.call('open', [bytes ?? absolute(source), options], onprogress)];
   } catch (error) {
     remote.dispose();
     throw error;
@@ -231,7 +235,7 @@ export class Session {
         `functions are ${Object.keys(model.functions).join(', ')}`);
     }
     Object.assign(this, { model, id: ++sessions, function: name, info: model.info }, model.functions[name]);
-    this.ready = Promise.resolve(model.call('session', this.id, options));
+    this.ready = (async () => { await model.call('session', this.id, options); })();
     this.ready.catch(() => {});  // the first run reports it
   }
   async call(name, ...args) {

@@ -204,8 +204,10 @@ def build(
         _show(package, notes, as_json)
         return
     if target == "web" and not as_source:
-        if custom or isa is not None or backend is not None or cc is not None:
-            raise typer.BadParameter("--target web takes no --isa, --custom, --backend or --cc")
+        if custom or size_report or any(x is not None for x in (isa, backend, cc)):
+            raise typer.BadParameter(
+                "--target web takes no --isa, --custom, --backend, --cc or --size-report"
+            )
         with steps("building for web", quiet=quiet or as_json) as say:
             page = builder.write_web(
                 given, out=out, features=wanted, opt=optimise, note=notes.append, progress=say

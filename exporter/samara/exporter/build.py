@@ -193,11 +193,7 @@ def build(
     Raises UnsupportedError for an unknown name, BackendError if a compiler is missing or fails, and
     the errors of opening and preparing the models.
     """
-    if opt not in ("s", "2"):
-        raise UnsupportedError(
-            f"there is no optimisation level {opt!r}",
-            fix="give s for the smallest code or 2 for the fastest",
-        )
+    _check_opt(opt)
     check_folder(out)
     machine = find_target(target)
     tools = replace(find_toolchain(machine, cc=cc, ndk=ndk), say=progress)
@@ -246,11 +242,7 @@ def build_android(
     from samara.exporter.package.aar import build_aar
     from samara.exporter.package.aar_tools import find_tools
 
-    if opt not in ("s", "2"):
-        raise UnsupportedError(
-            f"there is no optimisation level {opt!r}",
-            fix="give s for the smallest code or 2 for the fastest",
-        )
+    _check_opt(opt)
     path = Path(out)
     if path.suffix != ".aar":
         raise UnsupportedError(
@@ -357,11 +349,7 @@ def write_swift(
     from samara.exporter.package import swift_package, xcframework
 
     check_folder(out)
-    if opt not in ("s", "2"):
-        raise UnsupportedError(
-            f"there is no optimisation level {opt!r}",
-            fix="give s for the smallest code or 2 for the fastest",
-        )
+    _check_opt(opt)
     if binary or swift_package.is_framework(Path(out)):
         xcframework.compiler()  # fail before the work starts
     own = [Path(path) for path in custom]
@@ -393,11 +381,7 @@ def write_web(
     from samara.exporter.package import web
 
     check_folder(out)
-    if opt not in ("s", "2"):
-        raise UnsupportedError(
-            f"there is no optimisation level {opt!r}",
-            fix="give s for the smallest code or 2 for the fastest",
-        )
+    _check_opt(opt)
     with gathered(models, note=note, progress=progress) as given:
         written = web.write(
             given.selection,
@@ -408,6 +392,14 @@ def write_web(
             say=progress,
         )
     return replace(written, notes=given.notes)
+
+
+def _check_opt(opt: str) -> None:
+    if opt not in ("s", "2"):
+        raise UnsupportedError(
+            f"there is no optimisation level {opt!r}",
+            fix="give s for the smallest code or 2 for the fastest",
+        )
 
 
 def _backend_of(backend: str | None, features: Sequence[str] | None) -> str | None:

@@ -2,7 +2,8 @@
 // The operating system: files, memory, threads, clock. Only os_*.c include its headers.
 //
 // Exactly one of os_posix.c, os_windows.c and os_none.c is active in a build; each has its own
-// guard. For the web, os_web.c takes the place of what os_none.c has of memory, clock and threads.
+// guard. For web pages os_none.c has files, and os_web.c memory and clock; where the module's
+// memory is shared, threads too.
 #ifndef SMR_BASE_OS_H
 #define SMR_BASE_OS_H
 
@@ -17,6 +18,9 @@
 #elif defined(SMR_OS_WEB)
 #define SMR_OS_USE_NONE 1
 #define SMR_OS_USE_WEB 1
+#if defined(__wasm_atomics__) || !defined(__wasm__)  // tests are for the host
+#define SMR_OS_USE_WEB_THREADS 1
+#endif
 #elif defined(_WIN32)
 #define SMR_OS_USE_WINDOWS 1
 #elif defined(__unix__) || defined(__APPLE__) || defined(__EMSCRIPTEN__)
@@ -94,7 +98,7 @@ size_t smr_os_processor_count(void);
 // ---- threads ----
 
 /// Storage for the system's types; os_*.c check that it is large enough.
-#if defined(SMR_OS_USE_NONE) && !defined(SMR_OS_USE_WEB)
+#if defined(SMR_OS_USE_NONE) && !defined(SMR_OS_USE_WEB_THREADS)
 struct smr_os_mutex {
   unsigned char storage[1];
 };
@@ -132,8 +136,10 @@ void smr_os_cond_broadcast(struct smr_os_cond *cond);
 bool smr_os_thread_start(struct smr_os_thread *thread, void (*function)(void *argument),
                          void *argument);
 void smr_os_thread_join(struct smr_os_thread *thread);
-/// On the web: what the worker of a thread calls (os_web.c).
+#if defined(SMR_OS_USE_WEB_THREADS)
+/// Run a thread. Its worker calls this.
 void smr_web_thread(struct smr_os_thread *thread);
+#endif
 /// Sleep for about `ns`. Returns at once on systems without threads.
 void smr_os_thread_sleep_ns(uint64_t ns);
 /// Let another thread that wants this processor run, if there is one.

@@ -2,8 +2,8 @@
 // No operating system: no files, no threads, and memory from the C library's malloc or, with
 // SMR_BARE_METAL, only from the caller.
 //
-// Locks spin, so that pools work even if a caller supplies threads through their hooks. On the web,
-// os_web.c has memory, clock and threads.
+// Locks spin, so that pools work even if a caller supplies threads through their hooks. os_web.c
+// has what is different in web pages.
 #include "base/fp.h"
 
 #include "base/os.h"
@@ -21,9 +21,7 @@
 
 // ---- memory ----
 
-#if SMR_OS_USE_WEB
-
-#elif defined(SMR_BARE_METAL)
+#if defined(SMR_BARE_METAL)
 
 void *smr_os_allocate(size_t size_bytes) {
   (void)size_bytes;
@@ -31,7 +29,7 @@ void *smr_os_allocate(size_t size_bytes) {
 }
 void smr_os_release(void *pointer) { (void)pointer; }
 
-#else
+#elif !SMR_OS_USE_WEB
 
 void *smr_os_allocate(size_t size_bytes) {
   size_t total;
@@ -120,10 +118,12 @@ int32_t smr_os_processor(void) { return -1; }
 void smr_os_leave_processor(int32_t processor) { (void)processor; }
 
 #if !SMR_OS_USE_WEB
-
 uint64_t smr_os_now_ns(void) { return 0; }
+#endif
 
 // ---- threads ----
+
+#if !SMR_OS_USE_WEB_THREADS
 
 #if defined(SMR_NO_ATOMICS)
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A page of the web: WebAssembly without WASI. Memory comes from the module's own heap; JavaScript
-// has the clock and starts threads as workers (web/samara-core.js). No files; os_none.c has what
-// pages and machines without a system have in common.
+// has the clock and starts threads as workers (web/package/samara-core.js). os_none.c has the rest.
 #include "base/fp.h"
 
 #include "base/os.h"
@@ -25,8 +24,7 @@
 
 // Milliseconds of a monotonic clock.
 SMR_IMPORT double smr_web_now(void) WEB_NAMED(now);
-#if defined(__wasm_atomics__) || !defined(__wasm__)
-#define WEB_THREADS 1
+#if SMR_OS_USE_WEB_THREADS
 // Start `smr_web_thread(thread)` in another worker, with a stack that ends at `stack_end`. 0 if
 // there is no worker left.
 SMR_IMPORT int smr_web_spawn(struct smr_os_thread *thread, void *stack_end) WEB_NAMED(spawn);
@@ -34,8 +32,6 @@ SMR_IMPORT int smr_web_spawn(struct smr_os_thread *thread, void *stack_end) WEB_
 SMR_IMPORT void smr_web_wait(const void *word, int value) WEB_NAMED(wait);
 // Wake all threads that wait for `word`.
 SMR_IMPORT void smr_web_notify(const void *word) WEB_NAMED(notify);
-#else
-#define WEB_THREADS 0
 #endif
 
 #if defined(__wasm__)
@@ -95,13 +91,13 @@ static bool web_grow(size_t bytes) {
   while (last != NULL && last->next != NULL) last = last->next;
   const bool at_end = last != NULL && web_block_end(last) == web_end;
   const size_t missing = at_end ? bytes - last->size_bytes : bytes;
-  const size_t there =
-      web_memory_bytes() - web_end;  // before the first block, or after others grew
+  // Bytes that are there already: the rest of the module's first memory.
+  const size_t there = web_memory_bytes() - web_end;
   if (missing > there) {
     const size_t pages = (missing - there - 1) / WEB_PAGE_BYTES + 1;
     if (!web_memory_grow(pages)) return false;
   }
-  struct web_block *block = (struct web_block *)(void *)web_end;  // NOLINT
+  struct web_block *block = (struct web_block *)(void *)web_end;
   block->size_bytes = web_memory_bytes() - web_end;
   web_end = web_memory_bytes();
   web_insert(block);
@@ -145,7 +141,7 @@ uint64_t smr_os_now_ns(void) { return (uint64_t)(smr_web_now() * 1e6); }
 
 // ---- threads ----
 
-#if WEB_THREADS
+#if SMR_OS_USE_WEB_THREADS
 
 // A mutex is 0, 1 when it is locked, 2 when others wait. A condition counts its broadcasts.
 static atomic_int *web_word(void *storage) { return (atomic_int *)storage; }
@@ -224,33 +220,6 @@ void smr_os_thread_join(struct smr_os_thread *thread) {
   while (atomic_load(&own->ended) == 0) smr_web_wait(&own->ended, 0);
   smr_os_release(own->stack);
 }
-
-#else
-
-// There is nobody to wait for.
-bool smr_os_mutex_init(struct smr_os_mutex *mutex) {
-  (void)mutex;
-  return true;
-}
-void smr_os_mutex_destroy(struct smr_os_mutex *mutex) { (void)mutex; }
-void smr_os_mutex_lock(struct smr_os_mutex *mutex) { (void)mutex; }
-void smr_os_mutex_unlock(struct smr_os_mutex *mutex) { (void)mutex; }
-bool smr_os_cond_init(struct smr_os_cond *cond) {
-  (void)cond;
-  return true;
-}
-void smr_os_cond_destroy(struct smr_os_cond *cond) { (void)cond; }
-void smr_os_cond_wait(struct smr_os_cond *cond, struct smr_os_mutex *mutex) {
-  (void)cond, (void)mutex;
-}
-void smr_os_cond_broadcast(struct smr_os_cond *cond) { (void)cond; }
-bool smr_os_thread_start(struct smr_os_thread *thread, void (*function)(void *argument),
-                         void *argument) {
-  (void)thread, (void)function, (void)argument;
-  return false;
-}
-void smr_web_thread(struct smr_os_thread *thread) { (void)thread; }
-void smr_os_thread_join(struct smr_os_thread *thread) { (void)thread; }
 
 #endif
 

@@ -18,6 +18,7 @@ async function answers(options) {
     name: () => session.run({ nothing: 1 }),
     dtype: () => session.run({ image: new Int8Array(64) }),
     shape: () => session.run({ image: { data: new Float32Array(64), shape: [1, 1, 4, 16] } }),
+    elements: () => session.run({ image: new Float32Array(100) }),  // no whole number of images
     damaged: async () => {
       const bytes = new Uint8Array(await (await fetch('model.samara')).arrayBuffer());
       bytes[bytes.length >> 1] ^= 1;
@@ -28,15 +29,17 @@ async function answers(options) {
   for (const [name, attempt] of Object.entries(attempts)) {
     failures[name] = await attempt().then(() => 'none', (error) => `${error.name}: ${error.message}`);
   }
+  const pending = session.run({ image: new Float32Array(64) }).then(() => 'none', (error) => error.message);
   session.dispose();
   model.dispose();
+  failures.pending = await pending;  // in a worker it must not wait for ever
   failures.disposed = await new Promise((resolve) => {
     try { new Session(model).run().then(() => resolve('none'), (e) => resolve(e.message)); } catch (e) { resolve(e.message); }
   });
   return { score: [...score.data], shape: score.shape, picture, failures, progress: seen.at(-1), info: model.info };
 }
 
-// Bytes of memory that models hold, after many were opened and closed.
+// Open and close many models.
 async function cycles(count, options) {
   for (let i = 0; i < count; i++) {
     const model = await Model.load('model.samara', options);

@@ -32,7 +32,7 @@ def test_package_json_names_the_models() -> None:
 def test_unknown_feature_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match="no use of the feature 'files'") as caught:
         web.write(Selection(), [], tmp_path / "out", wanted=["files"])
-    assert caught.value.fix == "features are images, audio, answers, metadata, state"
+    assert caught.value.fix == "features are metadata, state, images, audio, answers"
     assert not (tmp_path / "out").exists()
 
 

@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from samara.exporter.package import dist, xcframework
 from samara.exporter.package import features as feature_table
 from samara.exporter.package.amalgamate import Amalgam, amalgamate
 from samara.exporter.package.lists import lists
+from samara.exporter.package.package_report import PackageReport, files_of
 from samara.exporter.package.selection import Selection, for_machines
 from samara.exporter.types import UnsupportedError
 from samara.pybridge import sources, swift_sources
@@ -32,43 +32,26 @@ _TESTS = re.compile(r"^ *\.testTarget\(.*\),\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class SwiftPackage:
-    """The result: the folder, its files with their bytes, and the `compiler` of an XCFramework."""
+class SwiftPackage(PackageReport):
+    """The result; `compiler` is that of an XCFramework."""
 
-    out: Path
-    selection: Selection
-    files: dict[str, int]
-    compiler: str | None = None
-    notes: tuple[str, ...] = ()
-
-    def text(self) -> str:
-        """For a terminal."""
+    def heading(self) -> list[str]:
         s = self.selection
-        alone = is_framework(self.out)
-        what = "an XCFramework" if alone else "a Swift package"
+        what = "an XCFramework" if is_framework(self.out) else "a Swift package"
         systems = "iOS, macOS and Linux" if self.compiler is None else "iOS and macOS"
         by = "" if self.compiler is None else f", {self.compiler}"
-        lines = [f"{self.out}: samara {s.version} as {what} for {systems}{by}"]
-        lines.append(f"  {len(s.ops)} operators, instruction sets {', '.join((s.floor, *s.isa))}")
-        lines += [f"  {size:>11,}  {name}" for name, size in self.files.items()]
-        if alone:
-            lines.append("  in Xcode: target, General, Frameworks, Libraries, and Embedded Content")
-        else:
-            lines.append(f'  in Package.swift: .package(path: "{self.out.name}")')
-            lines.append(f"  in Xcode: File, Add Package Dependencies, Add Local, {self.out.name}")
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return [
+            f"{self.out}: samara {s.version} as {what} for {systems}{by}",
+            f"  {len(s.ops)} operators, instruction sets {', '.join((s.floor, *s.isa))}",
+        ]
 
-    def to_json(self) -> dict[str, Any]:
-        """As plain dicts, lists, strings and numbers."""
-        return {
-            "out": str(self.out),
-            "target": self.selection.target,
-            "compiler": self.compiler,
-            "isa": list(self.selection.isa),
-            "operators": sorted(self.selection.ops),
-            "files": self.files,
-            "notes": list(self.notes),
-        }
+    def advice(self) -> list[str]:
+        if is_framework(self.out):
+            return ["  in Xcode: target, General, Frameworks, Libraries, and Embedded Content"]
+        return [
+            f'  in Package.swift: .package(path: "{self.out.name}")',
+            f"  in Xcode: File, Add Package Dependencies, Add Local, {self.out.name}",
+        ]
 
 
 def is_framework(out: Path) -> bool:
@@ -123,17 +106,8 @@ def write(
                 place, amalgam, ios / _C, whole.version, tools=tools, opt=opt, say=say
             )
         put(folder / dist.MANIFEST, whole.text())
-        files = {
-            path.relative_to(folder).as_posix(): path.stat().st_size
-            for path in sorted(folder.rglob("*"))
-            if path.is_file() and not _is_linked(path, folder)
-        }
+        files = files_of(folder)
     return SwiftPackage(out=out, selection=whole, files=files, compiler=by)
-
-
-def _is_linked(path: Path, folder: Path) -> bool:
-    """Whether a path below `folder` leads through a link."""
-    return any(part.is_symlink() for part in (path, *path.parents) if part.is_relative_to(folder))
 
 
 def _put_sources(amalgam: Amalgam, folder: Path) -> None:

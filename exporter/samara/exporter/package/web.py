@@ -8,41 +8,37 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from samara.exporter.package import dist
 from samara.exporter.package import features as feature_table
 from samara.exporter.package.amalgamate import amalgamate
 from samara.exporter.package.lists import lists
+from samara.exporter.package.package_report import PackageReport, files_of
 from samara.exporter.package.runtime_build import for_target
 from samara.exporter.package.selection import Selection
 from samara.exporter.package.targets import Target
-from samara.exporter.package.toolchain import find_toolchain
+from samara.exporter.package.toolchain import Toolchain, find_toolchain
 from samara.exporter.types import UnsupportedError
 from samara.pybridge import sources, web_sources
 from samara.pybridge.atomic import put
 from samara.pybridge.scratch import scratch_folder
 
 _STACK_BYTES = 128 * 1024
-_MOST_BYTES = 65535 * 65536  # memory of 32-bit addresses, without its last page
+# Of the memory that workers share: what it begins with, FIRST_PAGES in samara.js, and what it may grow to, which
+# is all that 32-bit addresses reach without the last page.
+_FIRST_BYTES = 16 * 65536
+_MOST_BYTES = 65535 * 65536
 _CODE = (
     *("samara.js", "samara-core.js", "samara-worker.js", "samara.d.ts", "index.html", "page.js"),
 )
-# What the C layer of the package compiles for a feature (web/native/samara_web.c).
-_DEFINES = {
-    "images": "WEB_IMAGES",
-    "audio": "WEB_AUDIO",
-    "answers": "WEB_ANSWERS",
-    "metadata": "WEB_METADATA",
-    "state": "WEB_STATE",
-}
-_MEDIA = frozenset(("images", "audio", "answers"))
+FEATURES = ("metadata", "state", "images", "audio", "answers")
+"""Features that the package's C layer (web/native/samara_web.c) has functions for."""
 _SIMD = ("simd128", "bulk_memory", "nontrapping_fptoint", "sign_ext")
 
 
 @dataclass(frozen=True, slots=True)
 class _Variant:
-    """A build of the module: in an instance of its own memory, or in a memory that workers share."""
+    """A form of the module."""
 
     name: str
     cpu: tuple[str, ...]
@@ -64,43 +60,26 @@ _VARIANTS = (
         (*_SIMD, "atomics"),
         ("threads",),
         (
-            *("-DWEB_THREADS=1", "-Wl,--shared-memory", "-Wl,--import-memory"),
-            *(f"-Wl,--max-memory={_MOST_BYTES}", "-Wl,--export=__stack_pointer"),
+            *("-Wl,--shared-memory", "-Wl,--import-memory", "-Wl,--export=__stack_pointer"),
+            *(f"-Wl,--initial-memory={_FIRST_BYTES}", f"-Wl,--max-memory={_MOST_BYTES}"),
         ),
     ),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class WebPackage:
-    """The result: the folder and its files with their bytes."""
+class WebPackage(PackageReport):
+    """The result."""
 
-    out: Path
-    selection: Selection
-    files: dict[str, int]
-    compiler: str
-    notes: tuple[str, ...] = ()
-
-    def text(self) -> str:
-        """For a terminal."""
+    def heading(self) -> list[str]:
         s = self.selection
-        lines = [f"{self.out}: samara {s.version} as an npm package for browsers, {self.compiler}"]
-        lines.append(f"  {len(s.ops)} operators, WebAssembly SIMD, with and without threads")
-        lines += [f"  {size:>11,}  {name}" for name, size in self.files.items()]
-        lines.append(f"  try it: python -m http.server -d {self.out}, then open index.html there")
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return [
+            f"{self.out}: samara {s.version} as an npm package for browsers, {self.compiler}",
+            f"  {len(s.ops)} operators, WebAssembly SIMD, with and without threads",
+        ]
 
-    def to_json(self) -> dict[str, Any]:
-        """As plain dicts, lists, strings and numbers."""
-        return {
-            "out": str(self.out),
-            "target": self.selection.target,
-            "compiler": self.compiler,
-            "isa": [self.selection.floor, *self.selection.isa],
-            "operators": sorted(self.selection.ops),
-            "files": self.files,
-            "notes": list(self.notes),
-        }
+    def advice(self) -> list[str]:
+        return [f"  try it: python -m http.server -d {self.out}, then open index.html there"]
 
 
 def write(
@@ -115,54 +94,25 @@ def write(
     """Write an npm package with the operators of `selection` and the models into the folder `out`.
 
     wanted: features in addition to those that the models need. opt: `s` small or `2` fast. say: called with
-    every step. The folder appears as a whole or not at all. UnsupportedError for features that a page
-    cannot have; BackendError if the compiler is missing or fails.
+    every step. The folder appears as a whole or not at all. UnsupportedError for a feature that is none of
+    FEATURES; BackendError if the compiler is missing or fails.
     """
-    asked = [*(selection.features or ()), *wanted]
-    strange = [name for name in wanted if name not in _DEFINES]
+    strange = [name for name in wanted if name not in FEATURES]
     if strange:
         raise UnsupportedError(
             f"a web page has no use of the feature {strange[0]!r}",
-            fix=f"features are {', '.join(_DEFINES)}",
+            fix=f"features are {', '.join(FEATURES)}",
         )
-    own = tuple(name for name in asked if name in _DEFINES)
-    if "images" in own:
-        own += ("image_rgba",)
-    root, web = sources(), web_sources()
-    compiler = ""
-    with dist.whole_folder(out) as folder, scratch_folder() as scratch:
+    features = tuple(f for f in FEATURES if f in {*(selection.features or ()), *wanted})
+    if "images" in features:
+        features += ("image_rgba",)
+    needed = replace(selection, features=features)
+    web = web_sources()
+    with dist.whole_folder(out) as folder:
         for variant in _VARIANTS:
             tools = replace(find_toolchain(variant.target), say=say)
-            compiler = tools.version
-            needed = replace(selection, features=own)
-            whole = for_target(needed, variant.target, wanted=(*own, *variant.features))
-            if opt != "s":
-                whole = replace(whole, portable=frozenset())
-            text = amalgamate(
-                lists(whole, root),
-                exports=feature_table.functions(whole.features or ()),
-                sources=root,
-                packs_texts=opt == "s",
-            )
-            place = scratch / variant.name
-            for name, header in {"samara.h": text.header, **text.others}.items():
-                put(place / "include" / "samara" / name, header)
-            layer = (web / "native" / "samara_web.c").read_text("utf-8")
-            put(place / "samara_web.c", text.source + layer)
-            tools.link_program(
-                [place / "samara_web.c"],
-                folder / f"samara.{variant.name}.wasm",
-                [
-                    *tools.compile_flags(opt),
-                    *("-DSMR_OS_WEB", "-std=gnu11", f"-I{place / 'include'}"),
-                    *("-ffunction-sections", "-fdata-sections", "-mexec-model=reactor"),
-                    *("-Wl,--no-entry", "-Wl,--gc-sections", f"-Wl,-z,stack-size={_STACK_BYTES}"),
-                    *(f"-D{_DEFINES[name]}=1" for name in own if name in _DEFINES),
-                    *(["-DWEB_MEDIA=1"] if _MEDIA.intersection(own) else []),
-                    *variant.flags,
-                ],
-                [],
-            )
+            whole = for_target(needed, tools.target, wanted=(*features, *variant.features))
+            _link(whole, variant, tools, opt, web / "native", folder)
         for name in _CODE:
             put(folder / name, (web / "package" / name).read_bytes())
         for model in models:
@@ -174,12 +124,38 @@ def write(
         put(folder / "README.md", readme)
         put(folder / "package.json", _package_json(name, names, whole.version))
         put(folder / dist.MANIFEST, whole.text())
-        files = {
-            path.relative_to(folder).as_posix(): path.stat().st_size
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
-        }
-    return WebPackage(out=out, selection=whole, files=files, compiler=compiler)
+        files = files_of(folder)
+    return WebPackage(out=out, selection=whole, files=files, compiler=tools.version)
+
+
+def _link(
+    selection: Selection, variant: _Variant, tools: Toolchain, opt: str, native: Path, folder: Path
+) -> None:
+    """Make the module of a variant in `folder`: the runtime and its C layer as one source."""
+    if opt != "s":
+        selection = replace(selection, portable=frozenset())
+    root = sources()
+    text = amalgamate(
+        lists(selection, root),
+        exports=feature_table.functions(selection.features or ()),
+        sources=root,
+        packs_texts=opt == "s",
+    )
+    with scratch_folder() as scratch:
+        include, source = scratch / "include", scratch / "samara_web.c"
+        for name, header in {"samara.h": text.header, **text.others}.items():
+            put(include / "samara" / name, header)
+        put(source, text.source + (native / source.name).read_text("utf-8"))
+        flags = [
+            *tools.compile_flags(opt),
+            *("-DSMR_OS_WEB", "-std=gnu11", f"-I{include}", "-mexec-model=reactor"),
+            *("-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections", "-Wl,--no-entry"),
+            *(f"-Wl,-z,stack-size={_STACK_BYTES}", *variant.flags),
+            # The runtime's source holds its headers without these names.
+            "-DSAMARA_SELECTIVE=1",
+            *(f"-DSAMARA_WITH_{name.upper()}=1" for name in selection.features or ()),
+        ]
+        tools.link_program([source], folder / f"samara.{variant.name}.wasm", flags, [])
 
 
 def _package_name(stem: str) -> str:
