@@ -152,7 +152,7 @@ def _irecv(
         return members.ranks[first.source]
 
     call = _call(members, text, partners)
-    # A lane of its own: the header must be asked for now, so that receives match in the order of the calls. Their
+    # A lane of its own: its header is asked for at once, so that receives match in the order of the calls. Their
     # data cannot meet, because a sender sends the next header of a tag after the data of the last one.
     return members.engine.start(object(), steps, call, wake)
 
