@@ -77,6 +77,22 @@ def test_short_lists_need_few(tiny: Amalgam) -> None:
     assert not tiny.others
 
 
+def test_only_sources_in_hot_folders_are_compiled_as_the_flags_say() -> None:
+    chosen = Selection(ops={"add": frozenset({"float32"})}, parts=frozenset(), isa=())
+    text = amalgamate(
+        lists(chosen, sources()), exports=CORE, sources=sources(), hot=("kernels",)
+    ).source
+    parts = re.split(r"^#pragma clang attribute (push|pop)\b.*$", text, flags=re.MULTILINE)
+    assert parts[1::2] == ["push", "pop"] * (len(parts) // 4)
+    as_flags, smaller = (
+        {name for part in parts[start::4] for name in FILE.findall(part) if name.endswith(".c")}
+        for start in (0, 2)
+    )
+    assert {name.split("/")[0] for name in as_flags} == {"kernels"}
+    assert "session/run.c" in smaller
+    assert not any(name.startswith("kernels/") for name in smaller)
+
+
 def test_nothing_is_included_but_system_headers(tiny: Amalgam) -> None:
     assert '#include "' not in tiny.source
     assert tiny.source.startswith("// SPDX-License-Identifier: Apache-2.0\n")

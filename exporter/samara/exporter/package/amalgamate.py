@@ -42,6 +42,8 @@ _PRAGMAS = """\
 #endif
 #endif
 """
+_SMALL = "#pragma clang attribute push(__attribute__((minsize)), apply_to = function)"
+_AS_FLAGS_SAY = "#pragma clang attribute pop"
 
 
 PUBLIC_HEADERS = ("samara.h", "samara_media.h", "samara_backend.h", "samara_experimental.h")
@@ -139,6 +141,7 @@ def amalgamate(
     embed: bytes | None = None,
     defines: Mapping[str, str] | None = None,
     packs_texts: bool = False,
+    hot: Sequence[str] = (),
 ) -> Amalgam:
     """Write the runtime under `sources` (the folder of src/ and include/) as one C file.
 
@@ -148,7 +151,8 @@ def amalgamate(
     the headers beside them; their functions become internal unless exported. `embed` becomes
     `smr_model_image`, aligned constant data of `smr_model_image_bytes` bytes, for the extra sources.
     `defines` are macros set before everything else. `packs_texts`: compress the formats of failures to
-    half their bytes (package/texts.py).
+    half their bytes (package/texts.py). `hot`: folders under src/; if there are any, clang makes the
+    functions of all other sources as small as it can.
     """
     if not _PREFIX.match(prefix):
         raise SamaraError(
@@ -169,7 +173,10 @@ def amalgamate(
         if path in extra and embed is not None:
             unit.text.append(image(embed))
             embed = None
+        is_cold = bool(hot) and not path.startswith(tuple(f"{folder}/" for folder in hot))
+        unit.text += [_SMALL] * is_cold
         unit.add_source(path)
+        unit.text += [_AS_FLAGS_SAY] * is_cold
     if embed is not None:
         unit.text.append(image(embed))
     rename = renamer(prefix)

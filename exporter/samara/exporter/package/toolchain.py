@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -54,19 +55,20 @@ class Toolchain:
 
     def compile(self, source: Path, out: Path, flags: Sequence[str]) -> None:
         """Compile one source to one object. BackendError with the compiler's output."""
-        self._call(
+        self.call(
             [*self.cc, *flags, "-c", str(source), "-o", str(out)], f"compiling {source.name}", out
         )
 
     def preprocess(self, source: Path, flags: Sequence[str]) -> str:
         """The source with its macros expanded, with line markers."""
-        return self._call([*self.cc, *flags, "-E", str(source)], f"preprocessing {source.name}")
+        command = [*self.cc, *flags, "-E", str(source)]
+        return self.call(command, f"preprocessing {source.name}").stdout
 
     def archive(self, objects: Sequence[Path], out: Path) -> None:
         """A static library; the same objects give the same bytes."""
         mode = "rcs" if self.target.tools == "host" and sys.platform == "darwin" else "rcsD"
         out.unlink(missing_ok=True)
-        self._call([*self.ar, mode, str(out), *map(str, objects)], f"archiving {out.name}", out)
+        self.call([*self.ar, mode, str(out), *map(str, objects)], f"archiving {out.name}", out)
 
     def link_shared(
         self,
@@ -90,19 +92,16 @@ class Toolchain:
         arguments = [*flags, *map(str, objects), *libraries]
         # A compiler passes on the words behind -Wl, with commas in place of spaces.
         plain = [part for word in arguments for part in _passed_on(word)] if self.ld else arguments
-        self._call(
+        self.call(
             [*(self.ld or self.cc), *plain, "-o", str(out)], what or f"linking {out.name}", out
         )
 
     def link_program(
         self, inputs: Sequence[Path], out: Path, flags: Sequence[str], libraries: Sequence[str]
-    ) -> None:
-        """A program from sources and libraries, without symbols."""
-        self._call(
-            [*self.cc, *flags, *map(str, inputs), *libraries, "-s", "-o", str(out)],
-            f"linking {out.name}",
-            out,
-        )
+    ) -> str:
+        """A program from sources and libraries, without symbols. Returns what the compiler reported."""
+        command = [*self.cc, *flags, *map(str, inputs), *libraries, "-s", "-o", str(out)]
+        return self.call(command, f"linking {out.name}", out).stderr
 
     def libraries_needed(self, objects: Sequence[Path], folder: Path) -> tuple[str, ...]:
         """The shortest list of the target's libraries that defines all symbols.
@@ -126,8 +125,13 @@ class Toolchain:
             asked = f"trying to link with {' '.join(libraries) or 'no library'}"
             self.link_shared(objects, out, libraries, what=asked)
 
-    def _call(self, command: Sequence[str], what: str, out: Path | None = None) -> str:
-        """The command's output. OSError if the disk of `out` or of temporary files is full."""
+    def call(
+        self, command: Sequence[str], what: str, out: Path | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command, which `what` describes to the user and which makes `out`.
+
+        BackendError with its output if it fails, OSError if the disk of `out` or of temporary files is full.
+        """
 
         def waiting(seconds: float) -> None:
             # zig compiles its C library on first use, which is the slowest step of a build.
@@ -143,7 +147,7 @@ class Toolchain:
                 fix=f"check that {command[0]} can be started",
             ) from None
         if done.returncode == 0:
-            return done.stdout
+            return done
         raise_if_full(done.stderr, *([] if out is None else [out.parent]))
         lines = done.stderr.splitlines()
         text = "\n".join(([line for line in lines if _FAULT.search(line)] or lines)[:_SHOWN_LINES])

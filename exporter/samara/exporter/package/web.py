@@ -18,6 +18,7 @@ from samara.exporter.package.runtime_build import for_target
 from samara.exporter.package.selection import Selection
 from samara.exporter.package.targets import Target
 from samara.exporter.package.toolchain import Toolchain, find_toolchain
+from samara.exporter.package.webassembly import link_module
 from samara.exporter.types import UnsupportedError
 from samara.pybridge import sources, web_sources
 from samara.pybridge.atomic import put
@@ -31,6 +32,8 @@ _MOST_BYTES = 65535 * 65536
 _CODE = (
     *("samara.js", "samara-core.js", "samara-worker.js", "samara.d.ts", "index.html", "page.js"),
 )
+# Sources with the loops that take the time; -Oz would make them up to 15 % slower.
+_HOT = ("kernels", "simd")
 FEATURES = ("metadata", "state", "images", "audio", "answers")
 """Features that the package's C layer (web/native/samara_web.c) has functions for."""
 _SIMD = ("simd128", "bulk_memory", "nontrapping_fptoint", "sign_ext")
@@ -43,7 +46,7 @@ class _Variant:
     name: str
     cpu: tuple[str, ...]
     features: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
+    link_flags: tuple[str, ...] = ()
 
     @property
     def target(self) -> Target:
@@ -140,6 +143,7 @@ def _link(
         exports=feature_table.functions(selection.features or ()),
         sources=root,
         packs_texts=opt == "s",
+        hot=_HOT if opt == "s" else (),
     )
     with scratch_folder() as scratch:
         include, source = scratch / "include", scratch / "samara_web.c"
@@ -147,15 +151,23 @@ def _link(
             put(include / "samara" / name, header)
         put(source, text.source + (native / source.name).read_text("utf-8"))
         flags = [
-            *tools.compile_flags(opt),
-            *("-DSMR_OS_WEB", "-std=gnu11", f"-I{include}", "-mexec-model=reactor"),
-            *("-ffunction-sections", "-fdata-sections", "-Wl,--gc-sections", "-Wl,--no-entry"),
-            *(f"-Wl,-z,stack-size={_STACK_BYTES}", *variant.flags),
+            *(
+                "-DSMR_OS_WEB",
+                "-std=gnu11",
+                f"-I{include}",
+                "-ffunction-sections",
+                "-fdata-sections",
+            ),
             # The runtime's source holds its headers without these names.
             "-DSAMARA_SELECTIVE=1",
             *(f"-DSAMARA_WITH_{name.upper()}=1" for name in selection.features or ()),
         ]
-        tools.link_program([source], folder / f"samara.{variant.name}.wasm", flags, [])
+        link_flags = [
+            *("-mexec-model=reactor", "-Wl,--gc-sections", "-Wl,--no-entry"),
+            *(f"-Wl,-z,stack-size={_STACK_BYTES}", *variant.link_flags),
+        ]
+        out = folder / f"samara.{variant.name}.wasm"
+        link_module(tools, source, out, opt=opt, flags=flags, link_flags=link_flags)
 
 
 def _package_name(stem: str) -> str:

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Link a WebAssembly module as small as the tools at hand make it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from samara.exporter.package.toolchain import Toolchain
+
+# A word of the linker's command: a file, whose folder may have spaces, or anything else.
+_WORD = re.compile(r"(?:/|[A-Za-z]:[\\/]).*?\.(?:[oa]|wasm)(?= |$)|\S+")
+
+
+def link_module(
+    tools: Toolchain,
+    source: Path,
+    out: Path,
+    *,
+    opt: str,
+    flags: Sequence[str],
+    link_flags: Sequence[str],
+) -> None:
+    """Compile `source` with zig and link it to the module `out`, without symbols.
+
+    opt: `s` small or `2` fast. The linker leaves five bytes for every address of its input, which it shortens
+    only if it is asked to; zig does not pass that on, so its last command is repeated with the request. A
+    program wasm-opt (of Binaryen), where it is installed, makes the module some percent smaller. BackendError
+    if a tool fails.
+    """
+    code = source.with_suffix(".o")
+    compile_flags = tools.compile_flags(opt)
+    tools.compile(source, code, [*compile_flags, *flags])
+    shown = tools.link_program([code], out, ["-v", *compile_flags, *link_flags], [])
+    again = linker_command(shown)
+    if again is not None:
+        linker = (sys.executable, "-m", "ziglang", *again, "--compress-relocations")
+        tools.call(linker, f"linking {out.name}", out)
+    optimizer = shutil.which("wasm-opt")
+    if optimizer is not None:
+        # -Oz of wasm-opt chooses the instructions that are short; it moves nothing that the compiler arranged.
+        command = (
+            optimizer,
+            "-Oz" if opt == "s" else "-O2",
+            "--all-features",
+            str(out),
+            "-o",
+            str(out),
+        )
+        tools.call(command, f"making {out.name} smaller", out)
+
+
+def linker_command(shown: str) -> list[str] | None:
+    """The linker's command with its arguments, from what `zig cc -v` reported; None if it is not there."""
+    for line in shown.splitlines():
+        if line.startswith("wasm-ld "):
+            return _WORD.findall(line)
+    return None
