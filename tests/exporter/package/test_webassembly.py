@@ -38,7 +38,7 @@ def test_optimizer_runs_where_it_is_installed(
     tools = Toolchain(host_target(), ("cc",), ("ar",))
     out = tmp_path / "m.wasm"
     for found in (None, "/bin/wasm-opt"):
-        monkeypatch.setattr(webassembly.shutil, "which", lambda _name, found=found: found)
+        monkeypatch.setattr("shutil.which", lambda _name, found=found: found)
         webassembly.link_module(tools, tmp_path / "m.c", out, opt=opt, flags=[], link_flags=[])
     linking = calls.pop(0)
     assert linking[-5:] == ["wasm-ld", "-o", "m.wasm", "m.o", "--compress-relocations"]
