@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What JavaScript calls (web/package/samara-core.js): the public C interface with structs whose
+/* What JavaScript calls (web/source/engine.js): the public C interface with structs whose
  * every field is one word of 32 bits, so that an array of words reads them. Pointers are 32 bits
  * here; a NULL result is a failure, which web_error() describes.
  *

@@ -26,7 +26,7 @@ try {
   }
   picker.hidden = !session.inputs.some((input) => input.image);
   picker.onchange = async () => {
-    const answer = await session.predict(await createImageBitmap(picker.files[0]));
+    const answer = await session.predict(picker.files[0]);
     say(JSON.stringify(answer, undefined, 1));
   };
 } catch (error) {

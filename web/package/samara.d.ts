@@ -112,9 +112,9 @@ export type Answer =
   | { readonly kind: 'keypoints'; readonly points: readonly Point[] }
   | { readonly kind: 'mask'; readonly width: number; readonly height: number; readonly mask: Uint8Array | Uint16Array };
 
-/** Pixels as RGBA, row by row, or what a canvas can draw. */
+/** Pixels as RGBA, row by row, or what createImageBitmap takes: also a file of a picture. */
 export type Picture =
-  | CanvasImageSource | ImageData
+  | ImageBitmapSource
   | { data: Uint8Array | Uint8ClampedArray; width: number; height: number };
 
 /** Runs one function of a model; holds its activations and its state. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A page of the web: WebAssembly without WASI. Memory comes from the module's own heap; JavaScript
-// has the clock and starts threads as workers (web/package/samara-core.js). os_none.c has the rest.
+// has the clock and starts threads as workers (web/source/engine.js). os_none.c has the rest.
 #include "base/fp.h"
 
 #include "base/os.h"

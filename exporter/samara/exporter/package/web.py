@@ -18,6 +18,7 @@ from samara.exporter.package.runtime_build import for_target
 from samara.exporter.package.selection import Selection
 from samara.exporter.package.targets import Target
 from samara.exporter.package.toolchain import Toolchain, find_toolchain
+from samara.exporter.package.web_script import cut, parts_of
 from samara.exporter.package.webassembly import link_module
 from samara.exporter.types import UnsupportedError
 from samara.pybridge import sources, web_sources
@@ -25,13 +26,12 @@ from samara.pybridge.atomic import put
 from samara.pybridge.scratch import scratch_folder
 
 _STACK_BYTES = 128 * 1024
-# Of the memory that workers share: what it begins with, FIRST_PAGES in samara.js, and what it may grow to, which
+# Of the memory that workers share: what it begins with, FIRST_PAGES in loading.js, and what it may grow to, which
 # is all that 32-bit addresses reach without the last page.
 _FIRST_BYTES = 16 * 65536
 _MOST_BYTES = 65535 * 65536
-_CODE = (
-    *("samara.js", "samara-core.js", "samara-worker.js", "samara.d.ts", "index.html", "page.js"),
-)
+_SCRIPTS = ("samara.js", "samara-remote.js", "samara-worker.js")
+_BESIDE = ("samara.d.ts", "index.html", "page.js")
 # Sources with the loops that take the time; -Oz would make them up to 15 % slower.
 _HOT = ("kernels", "simd")
 FEATURES = ("metadata", "state", "images", "audio", "answers")
@@ -116,7 +116,10 @@ def write(
             tools = replace(find_toolchain(variant.target), say=say)
             whole = for_target(needed, tools.target, wanted=(*features, *variant.features))
             _link(whole, variant, tools, opt, web / "native", folder)
-        for name in _CODE:
+        parts = parts_of(features, models)
+        for name in _SCRIPTS:
+            put(folder / name, cut((web / "package" / name).read_text("utf-8"), parts))
+        for name in _BESIDE:
             put(folder / name, (web / "package" / name).read_bytes())
         for model in models:
             put(folder / model.name, model.read_bytes())
