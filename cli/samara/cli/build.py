@@ -124,7 +124,7 @@ def build(
         bool,
         typer.Option(
             "--full",
-            help="With --target android: all operators and features, with or without models.",
+            help="With --target android or web: all operators and features, with or without models.",
         ),
     ] = False,
     maven: Annotated[
@@ -166,6 +166,7 @@ def build(
     samara build a.samara --target ios -o Samara         a Swift package
     samara build a.samara --target ios -o CSamara.xcframework
     samara build a.samara --target web                   an npm package for browsers
+    samara build --target web --full                     the npm package samara-nn, for any model
     samara build a.samara --single-file --embed --name kws
     samara build a.samara --bare-metal cortex-m4f --name kws
     """
@@ -175,8 +176,10 @@ def build(
     as_source = single_file or bare_metal is not None
     if not as_source and (name is not None or embed):
         raise typer.BadParameter("--name and --embed need --single-file or --bare-metal")
-    if (abi is not None or full or maven is not None) and (target != "android" or as_source):
-        raise typer.BadParameter("--abi, --full and --maven need --target android")
+    if (abi is not None or maven is not None) and (target != "android" or as_source):
+        raise typer.BadParameter("--abi and --maven need --target android")
+    if full and (target not in ("android", "web") or as_source):
+        raise typer.BadParameter("--full needs --target android or web")
     if not models and not full:
         raise typer.BadParameter(
             "no model is given: name a .samara, .onnx or .tflite file, or an ops.txt"
@@ -210,7 +213,13 @@ def build(
             )
         with steps("building for web", quiet=quiet or as_json) as say:
             page = builder.write_web(
-                given, out=out, features=wanted, opt=optimise, note=notes.append, progress=say
+                given,
+                out=out,
+                features=wanted,
+                full=full,
+                opt=optimise,
+                note=notes.append,
+                progress=say,
             )
         _show(page, notes, as_json)
         return

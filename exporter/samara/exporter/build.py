@@ -366,14 +366,16 @@ def write_web(
     *,
     out: str | os.PathLike[str],
     features: Sequence[str] | None = None,
+    full: bool = False,
     opt: str = "s",
     note: Note = silent,
     progress: Note = silent,
 ) -> SourceReport:
     """Write `models` and their runtime for web pages as an npm package (package/web.py).
 
-    features: in addition to those that the models need: metadata, state, images, audio, answers. opt, note and
-    progress are as for build.
+    features: in addition to those that the models need: metadata, state, images, audio, answers. full: all
+    operators and features, with or without models; without, the package is `samara-nn`. opt, note and progress
+    are as for build.
 
     Raises UnsupportedError for an unknown name, BackendError if the compiler is missing or fails, and
     the errors of opening and preparing the models.
@@ -382,7 +384,7 @@ def write_web(
 
     check_folder(out)
     _check_opt(opt)
-    with gathered(models, note=note, progress=progress) as given:
+    with gathered(models, note=note, progress=progress, full=full) as given:
         written = web.write(
             given.selection,
             given.models,

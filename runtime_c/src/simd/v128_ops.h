@@ -16,33 +16,60 @@ SMR_INLINE N(vf) N(load)(const float *p) {
   return v;
 }
 SMR_INLINE void N(store)(float *p, N(vf) v) { memcpy(p, &v, sizeof v); }
-SMR_INLINE N(vf) N(load_n)(const float *p, size_t n) {
-  float lanes[4] = {0};
-  for (size_t i = 0; i < n; i++) lanes[i] = p[i];
-  return N(load)(lanes);
+
+// float16 as smr_f16_to_f32 and smr_f32_to_f16 have it, bit for bit.
+typedef uint16_t N(vh) __attribute__((vector_size(8)));
+SMR_INLINE N(vf) N(expand_f16)(N(vh) h) {
+  const N(vu) wide = __builtin_convertvector(h, N(vu)), rest = (wide & 0x7fff) << 13;
+  // The product gives the exponent its bias; subnormals become normal.
+  const N(vu) value = (N(vu))((N(vf))rest * 0x1p112f);
+  const N(vu) is_special = (N(vu))(rest > 0x0f7fffff), is_nan = (N(vu))(rest > 0x0f800000);
+  return (N(vf))(value | (is_special & 0x7f800000) | (is_nan & 0x400000) | (wide & 0x8000) << 16);
 }
-SMR_INLINE void N(store_n)(float *p, N(vf) v, size_t n) {
-  float lanes[4];
-  N(store)(lanes, v);
-  for (size_t i = 0; i < n; i++) p[i] = lanes[i];
+SMR_INLINE N(vh) N(round_f16)(N(vf) v) {
+  const N(vu) bits = (N(vu))v & 0x7fffffff, odd = bits >> 13 & 1;
+  const N(vu) normal = (bits - 0x38000000 + 0xfff + odd) >> 13;
+  // Units of 0.5 are those of subnormals: the sum rounds to them.
+  const N(vu) small = (N(vu))((N(vf))bits + 0.5f) - 0x3f000000;
+  const N(vu) is_small = (N(vu))(bits < 0x38800000), is_large = (N(vu))(bits > 0x477fefff);
+  const N(vu) is_nan = (N(vu))(bits > 0x7f800000), nan = 0x7e00 | (bits >> 13 & 0x3ff);
+  N(vu) half = (is_small & small) | (~is_small & normal);
+  half = (is_large & 0x7c00) | (~is_large & half);
+  half = (is_nan & nan) | (~is_nan & half);
+  return __builtin_convertvector(half | ((N(vu))v >> 16 & 0x8000), N(vh));
 }
 SMR_INLINE N(vf) N(load_f16)(const uint16_t *p) {
-  return (N(vf)){smr_f16_to_f32(p[0]), smr_f16_to_f32(p[1]), smr_f16_to_f32(p[2]),
-                 smr_f16_to_f32(p[3])};
+  N(vh) h;
+  memcpy(&h, p, sizeof h);
+  return N(expand_f16)(h);
 }
 SMR_INLINE void N(store_f16)(uint16_t *p, N(vf) v) {
-  SMR_UNROLL for (size_t i = 0; i < 4; i++) p[i] = smr_f32_to_f16(v[i]);
+  const N(vh) h = N(round_f16)(v);
+  memcpy(p, &h, sizeof h);
 }
-SMR_INLINE N(vf) N(load_f16_n)(const uint16_t *p, size_t n) {
+// Ends of rows: functions, because conversions are long.
+#define V128_END static __attribute__((noinline, unused))
+V128_END N(vf) N(load_f16_n)(const uint16_t *p, size_t n) {
   uint16_t lanes[4] = {0};
   for (size_t i = 0; i < n; i++) lanes[i] = p[i];
   return N(load_f16)(lanes);
 }
-SMR_INLINE void N(store_f16_n)(uint16_t *p, N(vf) v, size_t n) {
+V128_END void N(store_f16_n)(uint16_t *p, N(vf) v, size_t n) {
   uint16_t lanes[4];
   N(store_f16)(lanes, v);
   for (size_t i = 0; i < n; i++) p[i] = lanes[i];
 }
+V128_END N(vf) N(load_n)(const float *p, size_t n) {
+  float lanes[4] = {0};
+  for (size_t i = 0; i < n; i++) lanes[i] = p[i];
+  return N(load)(lanes);
+}
+V128_END void N(store_n)(float *p, N(vf) v, size_t n) {
+  float lanes[4];
+  N(store)(lanes, v);
+  for (size_t i = 0; i < n; i++) p[i] = lanes[i];
+}
+#undef V128_END
 
 SMR_INLINE N(vi) N(bits)(N(vf) v) { return (N(vi))v; }
 SMR_INLINE N(vf) N(from_bits)(N(vi) i) { return (N(vf))i; }
@@ -162,7 +189,10 @@ SMR_INLINE N(hf) N(hload)(const float *p) {
 }
 SMR_INLINE void N(hstore)(float *p, N(hf) v) { memcpy(p, &v, sizeof v); }
 SMR_INLINE N(hf) N(hload_f16)(const uint16_t *p) {
-  return (N(hf)){smr_f16_to_f32(p[0]), smr_f16_to_f32(p[1])};
+  N(vh) h = {0};
+  memcpy(&h, p, sizeof h / 2);
+  const N(vf) v = N(expand_f16)(h);
+  return (N(hf)){v[0], v[1]};
 }
 #if SMR_ARCH_RVV && __has_builtin(__builtin_elementwise_fma)
 SMR_INLINE N(hf) N(hfma)(N(hf) a, N(hf) b, N(hf) c) { return __builtin_elementwise_fma(a, b, c); }

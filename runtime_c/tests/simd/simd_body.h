@@ -120,6 +120,44 @@ static void N(check_memory)(void) {
   }
 }
 
+// Every float16, and floats around all that are halfway between two of them.
+static void N(check_f16)(void) {
+  for (uint32_t first = 0; first <= UINT16_MAX; first += VF) {
+    uint16_t halves[VF], back[VF];
+    float wide[VF];
+    for (uint32_t j = 0; j < VF; j++) halves[j] = (uint16_t)(first + j);
+    N(store)(wide, N(load_f16)(halves));
+    for (uint32_t j = 0; j < VF; j++) {
+      const float want = smr_f16_to_f32(halves[j]);
+      CHECK_MEM(&wide[j], &want, sizeof want);
+    }
+    for (int32_t step = -1; step <= 1; step++) {
+      for (uint32_t j = 0; j < VF; j++) {
+        // Halfway to the next one; beyond the largest, to infinity and NaN with payloads.
+        const float one = smr_f16_to_f32(halves[j]);
+        const float next = smr_f16_to_f32((uint16_t)(halves[j] + 1));
+        const float middle = one + (next - one) / 2;
+        uint32_t bits;
+        memcpy(&bits, &middle, sizeof bits);
+        bits += (uint32_t)step;
+        memcpy(&wide[j], &bits, sizeof bits);
+      }
+      N(store_f16)(back, N(load)(wide));
+      for (uint32_t j = 0; j < VF; j++) CHECK_EQ_INT(back[j], smr_f32_to_f16(wide[j]));
+    }
+  }
+  uint32_t seed = 5;
+  for (int i = 0; i < 20000; i++) {
+    uint16_t back[VF];
+    uint32_t bits[VF];
+    float wide[VF];
+    for (uint32_t j = 0; j < VF; j++) bits[j] = seed = seed * 1664525 + 1013904223;
+    memcpy(wide, bits, sizeof wide);
+    N(store_f16)(back, N(load)(wide));
+    for (uint32_t j = 0; j < VF; j++) CHECK_EQ_INT(back[j], smr_f32_to_f16(wide[j]));
+  }
+}
+
 #define CHECK_INTS(expression, wanted)            \
   do {                                            \
     int32_t out[VF];                              \
@@ -216,6 +254,7 @@ static void N(check_vocabulary)(void) {
   N(check_binary)("masks", N(w_masks), simd_masks);
   N(check_minmax)();
   N(check_memory)();
+  N(check_f16)();
   N(check_ints)();
   N(check_across)();
   N(check_fma)();

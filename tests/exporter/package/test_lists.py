@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from samara.exporter.ops import get_op
-from samara.exporter.package.lists import lists
+from samara.exporter.package.lists import TRAINING, lists
 from samara.exporter.package.selection import Selection
 from samara.exporter.types import ModelFormatError
 from samara.pybridge.image_planes import FORMATS
@@ -107,6 +107,14 @@ def test_an_unknown_part(runtime: Path) -> None:
 def test_kernels(runtime: Path, isa: tuple[str, ...], floor: str, expected: list[str]) -> None:
     text = lists(Selection(isa=isa, floor=floor), runtime)["kernels/float.inc"]
     assert _isas(text) == expected
+
+
+def test_a_list_can_be_portable_alone(runtime: Path) -> None:
+    cut = lists(Selection(isa=("wasm-simd",), floor="wasm-simd"), runtime, scalar=(TRAINING,))
+    assert _isas(cut[TRAINING]) == ["scalar"]
+    assert _isas(cut["kernels/float.inc"]) == ["v128"]
+    whole = lists(Selection(isa=("avx2", "neon")), runtime)
+    assert whole[TRAINING].splitlines()[-3:] == whole["kernels/float.inc"].splitlines()[-3:]
 
 
 def test_a_set_takes_the_best_that_it_implies(runtime: Path) -> None:

@@ -10,6 +10,7 @@ shorter lists.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,10 +68,15 @@ _CL_CAST = re.compile(r"^SMR_CL_CAST\((\w+), (\w+),")
 _CL_FILLED = re.compile(r"##\w+##|##\w+$")
 
 
-def lists(selection: Selection, sources: Path) -> dict[str, str]:
+TRAINING = "kernels/training.inc"
+"""The list of the kernels that only training uses."""
+
+
+def lists(selection: Selection, sources: Path, *, scalar: Collection[str] = ()) -> dict[str, str]:
     """The lists of a build with only `selection`, by path under runtime_c/src.
 
-    sources: the folder runtime_c. ModelFormatError for a part that this version lacks.
+    sources: the folder runtime_c. scalar: lists whose kernels shall be portable C only.
+    ModelFormatError for a part that this version lacks.
     """
     src = sources / "src"
     defs, attrs, parts = "ops/table/opdefs.inc", "ops/table/opattrs.inc", "base/parts.inc"
@@ -84,7 +90,10 @@ def lists(selection: Selection, sources: Path) -> dict[str, str]:
     out[_CL_FUNCTIONS] = _cl_functions((src / _CL_FUNCTIONS).read_text("utf-8"), selection)
     for path in sorted((*src.glob("kernels/*.inc"), *src.glob("kernels/*/kernels*.inc"))):
         name = path.relative_to(src).as_posix()
-        out[name] = _kernels(path.read_text("utf-8"), _with_rows(path.parent.name, selection))
+        rows = _with_rows(path.parent.name, selection)
+        if name in scalar:
+            rows = replace(rows, isa=(), floor="scalar")
+        out[name] = _kernels(path.read_text("utf-8"), rows)
     return out
 
 

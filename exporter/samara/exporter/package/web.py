@@ -12,7 +12,7 @@ from pathlib import Path
 from samara.exporter.package import dist
 from samara.exporter.package import features as feature_table
 from samara.exporter.package.amalgamate import amalgamate
-from samara.exporter.package.lists import lists
+from samara.exporter.package.lists import TRAINING, lists
 from samara.exporter.package.package_report import PackageReport, files_of
 from samara.exporter.package.runtime_build import for_target
 from samara.exporter.package.selection import Selection
@@ -34,6 +34,8 @@ _SCRIPTS = ("samara.js", "samara-remote.js", "samara-worker.js")
 _BESIDE = ("samara.d.ts", "index.html", "page.js")
 # Sources with the loops that take the time; -Oz would make them up to 15 % slower.
 _HOT = ("kernels", "simd")
+NAME = "samara-nn"
+"""The package without models."""
 FEATURES = ("metadata", "state", "images", "audio", "answers")
 """Features that the package's C layer (web/native/samara_web.c) has functions for."""
 _SIMD = ("simd128", "bulk_memory", "nontrapping_fptoint", "sign_ext")
@@ -124,7 +126,7 @@ def write(
         for model in models:
             put(folder / model.name, model.read_bytes())
         names = [model.name for model in models]
-        name = _package_name(models[0].stem if models else "samara")
+        name = _package_name(models[0].stem) if models else NAME
         readme = (web / "package" / "README.md").read_text("utf-8")
         readme = readme.replace("@NAME@", name).replace("@MODEL@", (*names, "MODEL.samara")[0])
         put(folder / "README.md", readme)
@@ -142,7 +144,7 @@ def _link(
         selection = replace(selection, portable=frozenset())
     root = sources()
     text = amalgamate(
-        lists(selection, root),
+        lists(selection, root, scalar=(TRAINING,) if opt == "s" else ()),
         exports=feature_table.functions(selection.features or ()),
         sources=root,
         packs_texts=opt == "s",
@@ -183,7 +185,11 @@ def _package_json(name: str, models: Sequence[str], version: str) -> str:
     package = {
         "name": name,
         "version": version,
-        "description": "A neural network for browsers, by samara",
+        "description": (
+            "A neural network for browsers, by samara"
+            if models
+            else "samara in browsers: runs any .samara file"
+        ),
         "license": "Apache-2.0",
         "type": "module",
         "main": "./samara.js",

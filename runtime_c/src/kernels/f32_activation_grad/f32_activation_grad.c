@@ -8,7 +8,7 @@
 #include "kernels/rows.h"
 
 #define SMR_SIMD_BODY "kernels/f32_activation_grad/body.h"
-#include "kernels/float.inc"
+#include "kernels/training.inc"
 #undef SMR_SIMD_BODY
 
 static const struct {
@@ -18,7 +18,7 @@ static const struct {
 } f32_activation_grad_rows[] = {
 #define SMR_UKERNEL(bit, suffix, lanes) \
   {bit, smr_f32_activation_grad_kernels_##suffix, "f32_activation_grad__" #suffix},
-#include "kernels/float.inc"
+#include "kernels/training.inc"
 #undef SMR_UKERNEL
 };
 

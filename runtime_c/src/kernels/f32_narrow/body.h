@@ -154,6 +154,7 @@ SMR_INLINE void N(narrow_row)(const smr_narrow_type type, const int has_zero,
   const size_t groups = type == SMR_NARROW_I8 ? 1 : 4;  // of vectors; they contain `together` rows
   const char *w = p->w;
   struct N(narrow_sums) sums;
+  float rest[SMR_NARROW_ROWS_4];
   N(vf) total[NARROW_VECTORS], zero[2 * NARROW_VECTORS];
   SMR_UNROLL for (size_t v = 0; v < NARROW_VECTORS; v++) {
     total[v] = N(zero)();
@@ -171,21 +172,18 @@ SMR_INLINE void N(narrow_row)(const smr_narrow_type type, const int has_zero,
         zero[NARROW_VECTORS + v] = high * p->block < p->rows ? N(narrow_zero)(p, high, v) : zero[v];
       }
     }
-    for (; row + together <= end; row += together) {
+    for (; row < end; row += together) {
+      const float *x = a + row;
+      if (end - row < together) {  // the last rows: a partial group
+        memset(rest, 0, sizeof rest);
+        memcpy(rest, x, (end - row) * sizeof *x);
+        x = rest;
+      }
       for (size_t j = 0; j < groups; j++) {
-        N(narrow_multiply)(type, w, row / together * groups + j, a + row + 4 * j, zero, has_zero,
-                           &sums);
+        N(narrow_multiply)(type, w, row / together * groups + j, x + 4 * j, zero, has_zero, &sums);
       }
     }
-    if (row < end) {  // the last rows: a partial group
-      float rest[SMR_NARROW_ROWS_4] = {0};
-      for (size_t i = 0; row + i < end; i++) rest[i] = a[row + i];
-      for (size_t j = 0; j < groups; j++) {
-        N(narrow_multiply)(type, w, row / together * groups + j, rest + 4 * j, zero, has_zero,
-                           &sums);
-      }
-      row = end;
-    }
+    row = end;
     N(narrow_flush)(type, p, low, high * p->block < p->rows ? high : low, &sums, total);
   }
   SMR_UNROLL for (size_t v = 0; v < NARROW_VECTORS; v++) {
@@ -195,21 +193,28 @@ SMR_INLINE void N(narrow_row)(const smr_narrow_type type, const int has_zero,
 
 // ---- the table ----
 
-#define NARROW_DEFINE(name, type)                                                         \
+#define NARROW_EXPAND(name, type)                                                         \
   static void N(narrow_expand_##name)(const struct smr_f32_narrow_panel *p, size_t first, \
                                       size_t count, float *out) {                         \
     N(narrow_expand)(type, p, first, count, out);                                         \
-  }                                                                                       \
-  static void N(narrow_row_##name)(const struct smr_f32_narrow_panel *p, const float *a,  \
-                                   float *sums) {                                         \
-    if (p->zeros == NULL)                                                                 \
-      N(narrow_row)(type, 0, p, a, sums);                                                 \
-    else                                                                                  \
-      N(narrow_row)(type, 1, p, a, sums);                                                 \
   }
-NARROW_DEFINE(i8, SMR_NARROW_I8)
-NARROW_DEFINE(i4, SMR_NARROW_I4)
-NARROW_DEFINE(u4, SMR_NARROW_U4)
+#define NARROW_ROW(name, type)                                                           \
+  static void N(narrow_row_##name)(const struct smr_f32_narrow_panel *p, const float *a, \
+                                   float *sums) {                                        \
+    if (p->zeros == NULL)                                                                \
+      N(narrow_row)(type, 0, p, a, sums);                                                \
+    else                                                                                 \
+      N(narrow_row)(type, 1, p, a, sums);                                                \
+  }
+NARROW_EXPAND(i8, SMR_NARROW_I8)
+NARROW_ROW(i8, SMR_NARROW_I8)
+NARROW_EXPAND(i4, SMR_NARROW_I4)
+NARROW_ROW(i4, SMR_NARROW_I4)
+NARROW_EXPAND(u4, SMR_NARROW_U4)
+// Unsigned weights nearly always have zero points.
+static void N(narrow_row_u4)(const struct smr_f32_narrow_panel *p, const float *a, float *sums) {
+  N(narrow_row)(SMR_NARROW_U4, 1, p, a, sums);
+}
 
 static const struct smr_f32_narrow_config N(f32_narrow_kernels) = {
     .isa = SMR_SIMD_NAME,
@@ -217,7 +222,8 @@ static const struct smr_f32_narrow_config N(f32_narrow_kernels) = {
     .row = {N(narrow_row_i8), N(narrow_row_i4), N(narrow_row_u4)},
 };
 
-#undef NARROW_DEFINE
+#undef NARROW_EXPAND
+#undef NARROW_ROW
 #undef NARROW_LOADS
 #undef NARROW_VECTORS
 #undef NARROW_GROUP_BYTES

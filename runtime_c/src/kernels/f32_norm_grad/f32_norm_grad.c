@@ -10,12 +10,12 @@
 #include <math.h>
 
 #define SMR_SIMD_BODY "kernels/f32_norm_grad/body.h"
-#include "kernels/float.inc"
+#include "kernels/training.inc"
 #undef SMR_SIMD_BODY
 
 static const struct smr_kernel_row f32_norm_grad_rows[] = {
 #define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_norm_grad_kernels_##suffix},
-#include "kernels/float.inc"
+#include "kernels/training.inc"
 #undef SMR_UKERNEL
 };
 

@@ -8,12 +8,12 @@
 #include "kernels/rows.h"
 
 #define SMR_SIMD_BODY "kernels/f32_optim/body.h"
-#include "kernels/float.inc"
+#include "kernels/training.inc"
 #undef SMR_SIMD_BODY
 
 static const struct smr_kernel_row f32_optim_rows[] = {
 #define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_optim_kernels_##suffix},
-#include "kernels/float.inc"
+#include "kernels/training.inc"
 #undef SMR_UKERNEL
 };
 

@@ -8,12 +8,12 @@
 #include "kernels/rows.h"
 
 #define SMR_SIMD_BODY "kernels/f32_outer/body.h"
-#include "kernels/float.inc"
+#include "kernels/training.inc"
 #undef SMR_SIMD_BODY
 
 static const struct smr_kernel_row f32_outer_rows[] = {
 #define SMR_UKERNEL(isa, suffix, lanes) {isa, &smr_f32_outer_config_##suffix},
-#include "kernels/float.inc"
+#include "kernels/training.inc"
 #undef SMR_UKERNEL
 };
 

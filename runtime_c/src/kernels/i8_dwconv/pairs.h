@@ -174,12 +174,16 @@ static N(i8dw_run_function)
     N(i8dw_choose)(const struct smr_i8_dwconv_piece *piece, size_t taps, int full) {
   const int rests = I8DW_WORDS <= 16 ? SMR_HAS(i8_dwconv_rest_16) : SMR_HAS(i8_dwconv_rest_32);
   const int part = rests && !full;
+  // Vectors of few channels leave few over: the general function does for those.
+  const int special = !part || I8DW_WORDS > 8;
   if (piece->in_step == piece->in_tap) {
-    if (SMR_HAS(i8_dwconv_3s1) && taps == 3) return part ? N(i8dw_run_part_3s1) : N(i8dw_run_3s1);
+    if (SMR_HAS(i8_dwconv_3s1) && taps == 3 && special)
+      return part ? N(i8dw_run_part_3s1) : N(i8dw_run_3s1);
     if (SMR_HAS(i8_dwconv_5s1) && taps == 5 && full) return N(i8dw_run_5s1);
     if (SMR_HAS(i8_dwconv_7s1) && taps == 7 && full) return N(i8dw_run_7s1);
   } else if (piece->in_step == 2 * piece->in_tap) {
-    if (SMR_HAS(i8_dwconv_3s2) && taps == 3) return part ? N(i8dw_run_part_3s2) : N(i8dw_run_3s2);
+    if (SMR_HAS(i8_dwconv_3s2) && taps == 3 && special)
+      return part ? N(i8dw_run_part_3s2) : N(i8dw_run_3s2);
     if (SMR_HAS(i8_dwconv_5s2) && taps == 5 && full) return N(i8dw_run_5s2);
   }
   return part ? N(i8dw_run_part_any) : N(i8dw_run_any);

@@ -8,12 +8,12 @@
 #include "kernels/rows.h"
 
 #define SMR_SIMD_BODY "kernels/philox/body.h"
-#include "kernels/int8.inc"
+#include "kernels/training.inc"
 #undef SMR_SIMD_BODY
 
 static const struct smr_kernel_row philox_rows[] = {
 #define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_philox_kernels_##suffix},
-#include "kernels/int8.inc"
+#include "kernels/training.inc"
 #undef SMR_UKERNEL
 };
 

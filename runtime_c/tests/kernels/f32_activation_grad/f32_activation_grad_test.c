@@ -126,7 +126,7 @@ static void check_table(const char *name, uint32_t isa, size_t lanes) {
 SMR_TEST(tables) {
 #define SMR_UKERNEL(isa, suffix, lanes) \
   if (KERNEL_RUNS(isa, suffix)) check_table(#suffix, isa, lanes);
-#include "kernels/float.inc"
+#include "kernels/training.inc"
 #undef SMR_UKERNEL
 }
 

@@ -70,7 +70,7 @@ static void check_table(const struct smr_f32_norm_grad *table, size_t lanes) {
 SMR_TEST(tables) {
 #define SMR_UKERNEL(isa, suffix, lanes) \
   if (KERNEL_RUNS(isa, suffix)) check_table(smr_f32_norm_grad_config(isa), lanes);
-#include "kernels/float.inc"
+#include "kernels/training.inc"
 #undef SMR_UKERNEL
 }
 

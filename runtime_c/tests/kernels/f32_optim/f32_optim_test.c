@@ -174,7 +174,7 @@ static void check_kernels(const struct smr_f32_optim_kernels *k, size_t lanes) {
 SMR_TEST(every_table) {
 #define SMR_UKERNEL(bit, suffix, lanes) \
   if (KERNEL_RUNS(bit, suffix)) check_kernels(smr_f32_optim_kernels(bit), lanes);
-#include "kernels/float.inc"
+#include "kernels/training.inc"
 #undef SMR_UKERNEL
   CHECK_STR(smr_f32_optim_kernels(SMR_ISA_NONE)->name, "f32_optim__scalar");
 }

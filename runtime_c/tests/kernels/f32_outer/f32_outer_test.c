@@ -117,7 +117,7 @@ static void check_config(const struct smr_f32_outer_config *config) {
 SMR_TEST(every_kernel) {
 #define SMR_UKERNEL(bit, suffix, lanes) \
   if (KERNEL_RUNS(bit, suffix)) check_config(smr_f32_outer_config((bit)));
-#include "kernels/float.inc"
+#include "kernels/training.inc"
 #undef SMR_UKERNEL
 }
 

@@ -84,7 +84,7 @@ SMR_TEST(every_table) {
   if (KERNEL_RUNS(bit, suffix))                                        \
     for (size_t channels = 1; channels <= 3 * (lanes) + 3; channels++) \
       check_table(smr_f32_pool_grad_config(bit), channels);
-#include "kernels/float.inc"
+#include "kernels/training.inc"
 #undef SMR_UKERNEL
   CHECK_STR(smr_f32_pool_grad_config(SMR_ISA_NONE)->name, "f32_pool_grad__scalar");
 }

@@ -94,7 +94,7 @@ static void check_table(const struct smr_f32_softmax_grad *table, size_t lanes) 
 SMR_TEST(tables) {
 #define SMR_UKERNEL(isa, suffix, lanes) \
   if (KERNEL_RUNS(isa, suffix)) check_table(smr_f32_softmax_grad_config(isa), lanes);
-#include "kernels/float.inc"
+#include "kernels/training.inc"
 #undef SMR_UKERNEL
 }
 

@@ -76,7 +76,7 @@ static void check_kernels(const struct smr_philox_kernels *k, size_t lanes) {
 SMR_TEST(every_table) {
 #define SMR_UKERNEL(bit, suffix, lanes) \
   if (KERNEL_RUNS(bit, suffix)) check_kernels(smr_philox_kernels(bit), lanes);
-#include "kernels/int8.inc"
+#include "kernels/training.inc"
 #undef SMR_UKERNEL
   CHECK_STR(smr_philox_kernels(SMR_ISA_NONE)->name, "philox__scalar");
 }
