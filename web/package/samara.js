@@ -260,13 +260,13 @@ export class Session {
 // The pixels of anything that a canvas can draw, as RGBA.
 async function pixelsOf(source) {
   if (source.data && source.width) return { data: source.data, width: source.width, height: source.height };
-  await source.decode?.();
+  await source.decode?.().catch(() => {});  // of an image that cannot be decoded the size is 0
   const width = source.displayWidth ?? source.videoWidth ?? source.naturalWidth ?? source.width;
   const height = source.displayHeight ?? source.videoHeight ?? source.naturalHeight ?? source.height;
   if (!width || !height) throw new errors.ShapeError('the picture has no pixels yet', 'wait until it is loaded');
   const canvas = new OffscreenCanvas(width, height), context = canvas.getContext('2d', { willReadFrequently: true });
   context.drawImage(source, 0, 0, width, height);
-  return context.getImageData(0, 0, width, height);
+  return { data: context.getImageData(0, 0, width, height).data, width, height };
 }
 
 // Samples of one channel, the mean of all, and their rate.
