@@ -1,39 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs cases.js in Chromium: node chromium.mjs FOLDER CHROMIUM. Prints the answers as JSON.
+// Follows a plan in a browser: node browser.mjs BROWSER PROGRAM FOLDER PLAN [ARGUMENT]. Prints the answers as JSON.
 
-import { chromium } from 'playwright-core';
+import { launch } from './launch.mjs';
+import * as plans from './plans.mjs';
 import { serve } from './serve.mjs';
 
-const [folder, executablePath] = process.argv.slice(2);
+const SECONDS = Number(process.env.PLAN_SECONDS ?? 240);
+const [name, program, folder, plan, argument] = process.argv.slice(2);
 const server = await serve(folder);
 const base = `http://127.0.0.1:${server.address().port}`;
-const browser = await chromium.launch({
-  executablePath,
-  args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-    '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-});
+const { context, close } = await launch(name, program);
 const found = {};
+
+// A page of the folder; what it throws and does not catch, or Firefox refuses it, ends in found.error if it is heeded.
+async function open(path, heeded = true) {
+  const page = await context.newPage();
+  if (heeded) page.on('pageerror', (error) => { found.error = `${error}`; });
+  await page.goto(base + path);
+  return page;
+}
+// A page with the functions of cases.js.
+async function cases(path, heeded = true) {
+  const page = await open(path, heeded);
+  await page.evaluate(async () => { while (!globalThis.cases) await new Promise((done) => { setTimeout(done, 5); }); });
+  return page;
+}
+
+// A page that never answers is a failure, which says how far the plan came.
+const patience = new Promise((_, reject) => {
+  const late = () => reject(new Error(`no answer after ${SECONDS} s; there are: ${Object.keys(found).join(', ')}`));
+  setTimeout(late, SECONDS * 1000).unref();
+});
 try {
-  for (const [place, path] of [['isolated', '/cases.html'], ['plain', '/plain/cases.html']]) {
-    const page = await browser.newPage();
-    page.on('pageerror', (error) => { found.error = `${error}`; });
-    await page.goto(base + path);
-    await page.waitForFunction(() => globalThis.cases);
-    for (const options of [{ threads: 1 }, { threads: 2 }, { threads: 2, worker: true }]) {
-      found[`${place} ${JSON.stringify(options)}`] = await page.evaluate((given) => cases.answers(given), options);
-    }
-    if (place === 'isolated') {
-      found.cycles = await page.evaluate(() => cases.cycles(100, { threads: 1 }));
-      found.offline = await page.evaluate(() => cases.offline());
-    }
-    await page.close();
-  }
-  const page = await browser.newPage();
-  await page.goto(`${base}/index.html`);
-  await page.locator('#said', { hasText: /output|rror/ }).waitFor();
-  found.page = await page.locator('#said').textContent();
+  await Promise.race([plans[plan]({ found, open, cases, context, argument }), patience]);
 } finally {
-  await browser.close();
+  await close();
   server.close();
 }
 console.log(JSON.stringify(found));
