@@ -7,7 +7,7 @@ import { ShapeError } from './errors.js';
 // The pixels of anything that makes a bitmap, in RGBA.
 export async function pixelsOf(source) {
   if (source.data) return source;
-  await source.decode?.();
+  await source.decode?.().catch(() => {});  // what cannot be decoded makes no bitmap
   const bitmap = await createImageBitmap(source).catch(({ message }) => {
     throw new ShapeError(`the picture has no pixels: ${message}`, 'wait until it is loaded');
   });
