@@ -42,4 +42,8 @@ def test_optimizer_runs_where_it_is_installed(
         webassembly.link_module(tools, tmp_path / "m.c", out, opt=opt, flags=[], link_flags=[])
     linking = calls.pop(0)
     assert linking[-5:] == ["wasm-ld", "-o", "m.wasm", "m.o", "--compress-relocations"]
-    assert calls == [linking, ["/bin/wasm-opt", level, "--all-features", str(out), "-o", str(out)]]
+    assert calls.pop(0) == linking
+    (command,) = calls
+    assert (command[:2], command[-3:]) == (["/bin/wasm-opt", level], [str(out), "-o", str(out)])
+    # Nothing that engines of 2023 lack, such as typed references.
+    assert "--all-features" not in command

@@ -11,6 +11,11 @@ from pathlib import Path
 
 from samara.exporter.package.toolchain import Toolchain
 
+# What browsers with vectors have; wasm-opt may use everything that it is allowed to.
+_OPTIMIZER_FEATURES = (
+    *("--enable-simd", "--enable-bulk-memory", "--enable-nontrapping-float-to-int"),
+    *("--enable-sign-ext", "--enable-mutable-globals", "--enable-threads"),
+)
 # A word of the linker's command: a file, whose folder may have spaces, or anything else.
 _WORD = re.compile(r"(?:/|[A-Za-z]:[\\/]).*?\.(?:[oa]|wasm)(?= |$)|\S+")
 
@@ -41,15 +46,8 @@ def link_module(
         tools.call(linker, f"linking {out.name}", out)
     optimizer = shutil.which("wasm-opt")
     if optimizer is not None:
-        # -Oz of wasm-opt chooses the instructions that are short; it moves nothing that the compiler arranged.
-        command = (
-            optimizer,
-            "-Oz" if opt == "s" else "-O2",
-            "--all-features",
-            str(out),
-            "-o",
-            str(out),
-        )
+        level = "-Oz" if opt == "s" else "-O2"
+        command = (optimizer, level, *_OPTIMIZER_FEATURES, str(out), "-o", str(out))
         tools.call(command, f"making {out.name} smaller", out)
 
 
