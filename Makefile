@@ -157,9 +157,10 @@ bench-distributed: build  ## Ranks, shards and two nodes; two nodes need root: m
 size: build  ## Bytes of selective builds against runtime_c/size_budget.txt (SIZE_ARGS=--write: the budget and docs/internals/size.md again)
 	$(BIN)/python tools/size.py $(SIZE_ARGS)
 
-docs: library  ## The site, in build/docs/html: pages, and the reference from docstrings, headers and --help
+docs: library  ## The site, in build/docs/html: pages, and the reference from docstrings, headers and --help; LIVE=0: no models
 	$(BIN)/python -c 'import furo, myst_parser' 2>/dev/null || $(BIN)/python -m pip install --quiet --editable '.[docs]'
 	$(BIN)/python -m sphinx -q -W --keep-going -j $(JOBS) -d build/docs/doctrees docs build/docs/html
+	$(if $(filter 0,$(LIVE)),,$(BIN)/python -m tools.docs_live build/docs/html/live)
 
 extended: build  ## What takes too long for every change, and a summary of what ran and what could not
 	JOBS=$(JOBS) .ci/run extended

@@ -24,7 +24,8 @@ copyright = author
 release = version = samara.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-exclude_patterns = ["_templates"]
+exclude_patterns = ["_templates", "_live"]
+html_extra_path = ["_live"]  # pages that run models; tools/docs_live.py puts the models beside them
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 5

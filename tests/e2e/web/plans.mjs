@@ -44,3 +44,28 @@ export async function networks({ found, cases, argument }) {
     await page.close();
   }
 }
+
+// The live pages of the site: a drawn 1, a recording (argument), and times.
+export async function live({ found, open, argument }) {
+  const until = (page, pattern) => page.evaluate(async (wanted) => {
+    const said = document.getElementById('said');
+    while (!new RegExp(wanted).test(said.textContent)) await new Promise((done) => { setTimeout(done, 20); });
+    return said.textContent;
+  }, pattern);
+  const digits = await open('/digits.html');
+  found.ready = await until(digits, 'ready');
+  const { x, y } = await (await digits.$('#paper')).boundingBox();
+  await digits.mouse.move(x + 160, y + 60);
+  await digits.mouse.down();
+  await digits.mouse.move(x + 160, y + 260, { steps: 20 });
+  await digits.mouse.up();
+  found.digit = await until(digits, '%');
+  const keywords = await open('/keywords.html');
+  await until(keywords, 'ready');
+  await (await keywords.$('#sound')).setInputFiles(argument);
+  found.words = await until(keywords, 'no [01]|no word|rror');
+  const faces = await open('/faces.html');
+  found.faces = await until(faces, 'ready|choose a file');
+  const latency = await open('/latency.html');
+  found.latency = await until(latency, 'keywords.samara: .*threads: [2-9]|rror');
+}
