@@ -4,21 +4,19 @@
 const PLACES = [['isolated', '/cases.html'], ['plain', '/plain/cases.html']];
 const WAYS = [{ threads: 1 }, { threads: 2 }, { threads: 2, worker: true }];
 
-// The two small nets: answers, failures, pictures, many models, no network, the package's own page.
-export async function small({ found, open, cases }) {
+// The two small nets: answers, failures, pictures, no network, the policy of pages, the package's own page.
+export async function small({ found, open, cases, ask, leave }) {
   for (const [place, path] of PLACES) {
-    const page = await cases(path);
     for (const name of ['float32', 'int8']) {
       for (const options of WAYS) {
-        found[`${name} ${place} ${JSON.stringify(options)}`] =
-          await page.evaluate(([net, given]) => cases.answers(net, given), [name, options]);
+        found[`${name} ${place} ${JSON.stringify(options)}`] = await ask(path, 'answers', name, options);
       }
     }
     if (place === 'isolated') {
-      found.offline = await page.evaluate(() => cases.offline());
-      found.media = await page.evaluate(() => cases.media());
+      found.offline = await ask(path, 'offline');
+      found.media = await ask(path, 'media');
     }
-    await page.close();
+    await leave(path);
   }
   const strict = await cases('/cases.html?strings', false);
   found.strings = await strict.evaluate(() => cases.strings);
@@ -32,15 +30,13 @@ export async function small({ found, open, cases }) {
 }
 
 // Real networks: the outputs of their recorded inputs.
-export async function networks({ found, cases, argument }) {
+export async function networks({ found, ask, leave, argument }) {
   for (const [place, path] of PLACES) {
-    const page = await cases(path);
     for (const options of place === 'isolated' ? WAYS : [{ threads: 2 }]) {
       for (const name of argument.split(',')) {
-        found[`${name} ${place} ${JSON.stringify(options)}`] =
-          await page.evaluate(([net, given]) => cases.network(net, given), [name, options]);
+        found[`${name} ${place} ${JSON.stringify(options)}`] = await ask(path, 'network', name, options);
       }
     }
-    await page.close();
+    await leave(path);
   }
 }
