@@ -161,6 +161,8 @@ export class Core {
       return [i, asTensor(own.inputs[i], value)];
     });
     this.resize(own, [...given, ...shapes]);
+    const unknown = own.inputs.find((spec, i) => !own.shapes[i] && spec.shape.some((dim) => !(dim >= 0)));
+    if (unknown) throw new ShapeError(`input '${unknown.name}' has no value yet`, `give elements of [${unknown.shape}]`);
     for (const [i, { data, shape }] of given) {
       const at = this.c.input(own.at, i);
       if (!at) this.fail();
@@ -309,7 +311,7 @@ function asTensor(spec, value) {
     throw new ShapeError(`input '${spec.name}' is ${data?.constructor?.name}, expected ${Elements.name}`,
       `convert it: ${spec.dtype} is a ${Elements.name}`);
   }
-  const shape = whole ? [...value.shape] : inferred(spec, data.length);
+  const shape = whole ? Array.from(value.shape ?? []) : inferred(spec, data.length);
   const packed = spec.dtype.endsWith('int4');
   if (shape.length !== spec.shape.length || (!packed && volume(shape) !== data.length)
       || !shape.every((dim) => Number.isInteger(dim) && dim >= 0) || spec.shape.some((dim, k) => dim >= 0 && dim !== shape[k])) {
