@@ -5,12 +5,12 @@ import { launch } from './launch.mjs';
 import * as plans from './plans.mjs';
 import { serve } from './serve.mjs';
 
-const SECONDS = Number(process.env.PLAN_SECONDS ?? 300);
 const [name, program, folder, plan, argument] = process.argv.slice(2);
 const server = await serve(folder);
 const base = `http://127.0.0.1:${server.address().port}`;
 const { context, close } = await launch(name, program);
 const found = {};
+const SECONDS = plans[plan].seconds ?? 300;
 
 // A page of the folder; what it throws and does not catch, or Firefox refuses it, ends in found.error if it is heeded.
 async function open(path, heeded = true) {
