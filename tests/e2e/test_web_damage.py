@@ -7,6 +7,7 @@ import json
 import random
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +79,7 @@ def test_damage(net: str, web: Path, need_tool: Callable[[str, str], str], tmp_p
         ends.append(ends[-1] + len(each))
     (tmp_path / "files").write_bytes(b"".join(files))
     index = tmp_path / "index.json"
-    index.write_text(json.dumps([*zip(ends, ends[1:], strict=False)]), encoding="utf-8")
+    index.write_text(json.dumps([*pairwise(ends)]), encoding="utf-8")
     found = json.loads(output_of("node", _DAMAGE, web, net, tmp_path / "files", index))
     native = [_native(net, each) for each in files]
     # A selective runtime names a strange operator before it reads the rest of the node, and has no use of
