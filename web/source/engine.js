@@ -109,6 +109,8 @@ export const openEngine = async ({ wasm, memory, workers = [], canWait }) => {
       return [i, asTensor(own.inputs[i], value)];
     });
     resize(own, [...given, ...shapes]);
+    const open = own.inputs.find((_, i) => !own.shapes[i].every((dim) => dim >= 0));
+    if (open) throw new ShapeError(`input '${open.name}' has no value yet`, `give elements of [${open.shape}]`);
     for (const [i, { data, shape }] of given) {
       const at = must(c.input(own.at, i)) >> 2, bytes = i32()[at + 4] >>> 0;
       if (bytes !== data.byteLength) {

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // What tests do in a browser; see browser.mjs. Each fills `found`.
 
+import { readFileSync, readdirSync } from 'node:fs';
+
 const PLACES = [['isolated', '/cases.html'], ['plain', '/plain/cases.html']];
 const WAYS = [{ threads: 1 }, { threads: 2 }, { threads: 2, worker: true }];
 
-// The two small nets: answers, failures, pictures, many models, no network, the package's own page.
-export async function small({ found, open, cases }) {
+// The two small nets: answers, failures, pictures, no network, the policy of pages, the package's own page.
+export async function small({ found, open, cases, ask, leave }) {
   for (const [place, path] of PLACES) {
-    const page = await cases(path);
     for (const name of ['float32', 'int8']) {
       for (const options of WAYS) {
-        found[`${name} ${place} ${JSON.stringify(options)}`] =
-          await page.evaluate(([net, given]) => cases.answers(net, given), [name, options]);
+        found[`${name} ${place} ${JSON.stringify(options)}`] = await ask(path, 'answers', name, options);
       }
     }
     if (place === 'isolated') {
-      found.offline = await page.evaluate(() => cases.offline());
-      found.media = await page.evaluate(() => cases.media());
+      found.offline = await ask(path, 'offline');
+      found.media = await ask(path, 'media');
     }
-    await page.close();
+    await leave(path);
   }
   const strict = await cases('/cases.html?strings', false);
   found.strings = await strict.evaluate(() => cases.strings);
@@ -32,17 +32,86 @@ export async function small({ found, open, cases }) {
 }
 
 // Real networks: the outputs of their recorded inputs.
-export async function networks({ found, cases, argument }) {
+export async function networks({ found, ask, leave, argument }) {
   for (const [place, path] of PLACES) {
-    const page = await cases(path);
     for (const options of place === 'isolated' ? WAYS : [{ threads: 2 }]) {
       for (const name of argument.split(',')) {
-        found[`${name} ${place} ${JSON.stringify(options)}`] =
-          await page.evaluate(([net, given]) => cases.network(net, given), [name, options]);
+        found[`${name} ${place} ${JSON.stringify(options)}`] = await ask(path, 'network', name, options);
       }
     }
-    await page.close();
+    await leave(path);
   }
+}
+
+// ---- memory ----
+
+const MIB = 2 ** 20;
+const LOADS = [{ threads: 1 }, { threads: 2 }, { threads: 1, worker: true }];
+const rest = (seconds) => new Promise((done) => { setTimeout(done, seconds * 1000); });
+
+// A tab opened 500 times; a model is loaded and run in it, and closed in every other one, the tab in all.
+export async function tabs({ found, cases }) {
+  found.resident = [];
+  for (let i = 1; i <= 500; i++) {
+    const page = await cases('/cases.html');
+    await page.evaluate(([keep, options]) => cases.cycles('heavy', 1, { keep, ...options }), [i % 2, LOADS[i % 3]]);
+    await page.close();
+    if (i % 25 === 0) {
+      await rest(1);  // processes of closed tabs end
+      found.resident.push([i, resident() / MIB]);
+    }
+  }
+}
+tabs.seconds = 3000;
+
+// Models loaded, run and closed in one page, `argument` of them.
+export async function models({ found, cases, context, argument }) {
+  const page = await cases('/cases.html');
+  const tools = await context.newCDPSession?.(page);
+  found.resident = [];
+  const step = Number(argument) / 10;
+  for (let i = 1; i <= 10; i++) {
+    await page.evaluate(([count, options]) => cases.cycles('heavy', count, options), [step, LOADS[i % 3]]);
+    await tools?.send('HeapProfiler.collectGarbage');
+    found.resident.push([i * step, resident() / MIB]);
+  }
+  if (!tools) return;
+  found.memories = await memories(tools);
+  found.heap = await tools.send('Runtime.getHeapUsage');
+  // The same numbers where models stay open.
+  await page.evaluate(() => cases.cycles('heavy', 20, { threads: 1, keep: 20 }));
+  found.kept = await memories(tools);
+  found.resident.push(['kept', resident() / MIB]);
+}
+
+// How many objects WebAssembly.Memory the page still holds, after a garbage collection.
+async function memories(tools) {
+  const { result } = await tools.send('Runtime.evaluate', { expression: 'WebAssembly.Memory.prototype' });
+  const { objects } = await tools.send('Runtime.queryObjects', { prototypeObjectId: result.objectId });
+  const count = await tools.send('Runtime.callFunctionOn',
+    { objectId: objects.objectId, functionDeclaration: 'function () { return this.length; }', returnByValue: true });
+  await tools.send('Runtime.releaseObject', { objectId: objects.objectId });
+  return count.result.value;
+}
+
+// Resident bytes of all processes of the browser: those that this one started, and theirs.
+function resident() {
+  const parents = new Map();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'latin1');
+      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 4).split(' ')[0]));
+    } catch { /* it has ended */ }
+  }
+  const isOwn = (id) => parents.has(id) && (parents.get(id) === process.pid || isOwn(parents.get(id)));
+  let pages = 0;
+  for (const id of parents.keys()) {
+    try {
+      if (isOwn(id)) pages += Number(readFileSync(`/proc/${id}/statm`, 'latin1').split(' ')[1]);
+    } catch { /* the same */ }
+  }
+  return pages * 4096;
 }
 
 // The live pages of the site: a drawn 1, a recording (argument), and times.

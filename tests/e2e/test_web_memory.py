@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of browsers: it stays where it is while tabs and models are opened and closed hundreds of times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+InBrowser = Callable[..., dict[str, Any]]
+
+# MiB of growth for each model or tab, over the later half. A model that stays takes 2 MiB and more.
+_MOST_MIB = 0.5
+
+
+def _slope(samples: Sequence[tuple[float, float]]) -> float:
+    """MiB for each, where caches and pools are full: over the later half of the samples."""
+    later = np.array(samples[len(samples) // 2 :], np.float64)
+    return float(np.polyfit(later[:, 0], later[:, 1], 1)[0])
+
+
+def _check_models(found: dict[str, Any], *, counted: bool) -> None:
+    samples = [each for each in found["resident"] if each[0] != "kept"]
+    assert len(samples) == 10
+    if counted:
+        assert found["memories"] == 0, "memories of closed models are still there"
+        assert found["kept"] == 20, "open models are counted"
+        assert found["heap"]["usedSize"] < 8 << 20
+        assert found["heap"]["backingStorageSize"] < 1 << 20
+
+
+def test_models(web: Path, in_browser: InBrowser) -> None:
+    found = in_browser(web, "models", "60")
+    _check_models(found, counted="memories" in found)
+
+
+@pytest.mark.extended
+def test_500_models(web: Path, in_browser: InBrowser) -> None:
+    found = in_browser(web, "models", "500")
+    _check_models(found, counted="memories" in found)
+    samples = [each for each in found["resident"] if each[0] != "kept"]
+    print(found)
+    assert _slope(samples) < _MOST_MIB
+
+
+@pytest.mark.extended
+def test_500_tabs(web: Path, in_browser: InBrowser) -> None:
+    """Half of the tabs are closed with an open model."""
+    found = in_browser(web, "tabs")
+    print(found)
+    assert found["resident"][-1][0] == 500
+    assert _slope(found["resident"]) < _MOST_MIB
