@@ -28,7 +28,7 @@ export const asTensor = (spec, value) => {
   const known = spec.shape.filter((dim) => dim >= 0);
   shape = shape ? Array.from(shape) : known.length + 1 < spec.shape.length ? spec.shape
     : spec.shape.map((dim) => dim >= 0 ? dim : data.length / known.reduce((product, one) => product * one, 1) | 0);
-  if (shape.length !== spec.shape.length || !shape.every((dim) => dim >= 0)) {
+  if (shape.length !== spec.shape.length || !shape.every((dim) => Number.isInteger(dim) && dim >= 0)) {
     throw new ShapeError(`input '${spec.name}' has shape [${shape}], expected [${spec.shape}]`, 'give {data, shape}');
   }
   return { data, shape };
