@@ -71,7 +71,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   try {
     answer = { value: await commands[name](command) };
   } catch (error) {
-    answer = { error: `${problem || ''} ${error.message}`.trim().split('\n')[0] };
+    answer = { error: `${error.message.split('\n')[0]} ${problem}`.trim() };
   }
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }
