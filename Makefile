@@ -19,7 +19,7 @@ BRIDGE_LIBRARY := pybridge/samara/pybridge/$(LIBRARY_NAME)
 C_FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h' '*.hpp')
 
 .PHONY: help setup build library test demo ctest unity pytest check fmt lint types gen size \
-        asan tsan fuzz fuzz-long bits bench bench-ops bench-train bench-distributed onnx-score tflite-score docs extended new-op test-op clean
+        asan tsan fuzz fuzz-long bits bench bench-ops bench-web bench-train bench-distributed onnx-score tflite-score docs extended new-op test-op clean
 
 help:  ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -134,6 +134,11 @@ bench: build  ## Side by side with the peers, which it installs in build/bench: 
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -m benchmarks.call_overhead
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -W ignore -m benchmarks.run $(BENCH_ARGS)
 	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -W ignore -m benchmarks.tflite_nets
+
+bench-web: build  ## In Chromium beside onnxruntime-web and LiteRT.js, which it installs by npm: make bench-web BENCH_ARGS="--help"
+	cd runtime_c && cmake --preset release --log-level=WARNING
+	cmake --build build/release --parallel $(JOBS)
+	SAMARA_LIBRARY=$(CURDIR)/build/release/$(LIBRARY_NAME) $(BIN)/python -W ignore -m benchmarks.web $(BENCH_ARGS)
 
 bench-ops: build  ## Each operator beside ONNX Runtime, into docs/internals/operator-speed.md; import and export by stage
 	cd runtime_c && cmake --preset release --log-level=WARNING

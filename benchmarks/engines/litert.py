@@ -22,11 +22,18 @@ FORMS: dict[str, Form | str] = {
         ".tflite",
         source="litert.float32.tflite",
     ),
+    # LiteRT.js has no tensors of int8.
+    "int8_float_io": Form(
+        "ai-edge-quantizer static_wi8_ai8; float32 in and out",
+        QUANTIZER,
+        ".tflite",
+        source="litert.float32.tflite",
+    ),
 }
 
 
 def convert(job: Job) -> None:
-    if job.form == "int8":
+    if job.form != "float32":
         _quantize(job)
         return
     import onnx
@@ -50,6 +57,8 @@ def convert(job: Job) -> None:
 def _quantize(job: Job) -> None:
     from ai_edge_litert.interpreter import Interpreter
     from ai_edge_quantizer import quantizer, recipe
+    from ai_edge_quantizer.algorithm_manager import AlgorithmName
+    from ai_edge_quantizer.qtyping import TFLOperationName
 
     net = Interpreter(model_path=str(job.source))
     ((key, signature),) = net.get_signature_list().items()
@@ -58,6 +67,9 @@ def _quantize(job: Job) -> None:
     samples = [{name: as_fed(x, shape)} for x in np.load(job.calibration)]
     made = quantizer.Quantizer(str(job.source))
     made.load_quantization_recipe(recipe.static_wi8_ai8())
+    if job.form == "int8_float_io":
+        for end in (TFLOperationName.INPUT, TFLOperationName.OUTPUT):
+            made.update_quantization_recipe(".*", end, algorithm_key=AlgorithmName.NO_QUANTIZE)
     made.quantize(made.calibrate({key: samples})).export_model(str(job.target), overwrite=True)
 
 

@@ -157,7 +157,7 @@ def test_page_says_what_it_leaves_out(report: Report) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_engines_say_how_their_files_are_made(name: str) -> None:
     found = engine(name)
-    assert set(found.FORMS) == {"float32", "int8"}
+    assert {"float32", "int8"} <= set(found.FORMS)
     for form in found.FORMS.values():
         assert (form.converter if isinstance(form, Form) else form) != ""
     assert all("==" in p or p == "numpy" for p in found.ENVIRONMENT.packages), (
