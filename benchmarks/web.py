@@ -45,7 +45,7 @@ ENGINES = ("samara", "onnxruntime", "litert")
 FORMS = {("litert", "int8"): "int8_float_io"}
 PACKAGES = ("onnxruntime-web@1.30.0", "@litertjs/core@2.5.3", "playwright-core@1.65.1")
 HOME = FOLDER / "web"
-PAGES = Path(__file__).with_name("web")
+PAGES = Path(__file__).with_name("web_pages")
 _PAUSE_SECONDS = 0.01  # until the threads of an engine sleep
 
 Ask = Callable[[int, int], list[float]]
