@@ -77,7 +77,7 @@ def make(out: Path, exported: Callable[[str], Path], models: Path | None) -> Non
         assert models is not None
         runs = [_feeds(case, out / f"{stem(name)}.samara") for case in cases_of(models, name)]
         _write(out / f"{stem(name)}.json", runs)
-    (out / "picture.png").write_bytes(_png(picture()))
+    (out / "picture.png").write_bytes(png(picture()))
 
 
 def images() -> Array:
@@ -163,7 +163,7 @@ def _write(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value), encoding="utf-8")
 
 
-def _png(pixels: Array) -> bytes:
+def png(pixels: Array) -> bytes:
     """RGB pixels as a PNG file, without loss."""
     height, width, _ = pixels.shape
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)

@@ -138,3 +138,27 @@ export async function live({ found, open, argument }) {
   const latency = await open('/latency.html');
   found.latency = await until(latency, 'keywords.samara: .*threads: [2-9]|rror');
 }
+
+// ---- the examples ----
+
+// Pages that classify pictures: `argument` is {pages, pictures} as JSON. Gives what each says of each picture.
+export async function pictures({ found, open, argument }) {
+  const { pages, pictures: files } = JSON.parse(argument);
+  for (const path of pages) {
+    found[path] = [];
+    for (const file of files) {
+      const page = await open(path);
+      await page.evaluate(async () => {
+        while (!document.querySelector('#picture:enabled')) await new Promise((done) => { setTimeout(done, 5); });
+      });
+      const picker = await page.$('#picture');
+      await (picker.setInputFiles ?? picker.uploadFile).call(picker, file);
+      found[path].push(await page.evaluate(async () => {
+        const said = document.getElementById('said');
+        while (!said.textContent) await new Promise((done) => { setTimeout(done, 5); });
+        return said.textContent;
+      }));
+      await page.close();
+    }
+  }
+}
