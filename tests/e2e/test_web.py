@@ -126,7 +126,7 @@ def _check_failures(failures: dict[str, str]) -> None:
     )
     assert failures["shape"].startswith("ShapeError: ")
     assert "image" in failures["shape"]
-    assert failures["elements"].startswith("ShapeError: input 'image' has 400 bytes, expected 256")
+    assert failures["elements"].startswith("ShapeError: input 'image' has 100 elements in [")
     assert failures["damaged"].startswith("ModelFormatError: ")
     assert "404" in failures["absent"]
     assert failures["absent"].startswith("FileError: ")

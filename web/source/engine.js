@@ -88,7 +88,7 @@ export const openEngine = async ({ wasm, memory, workers = [], canWait }) => {
 
   const of = (id) => {
     const own = sessions.get(id);
-    if (!own) throw new SamaraError('the session is closed', 'make another one');
+    if (!own) throw new SamaraError('the session is closed', 'make another');
     return own;
   };
   // shapes: of each given input, its index and shape.
@@ -111,12 +111,10 @@ export const openEngine = async ({ wasm, memory, workers = [], canWait }) => {
     resize(own, [...given, ...shapes]);
     const open = own.inputs.find((_, i) => !own.shapes[i].every((dim) => dim >= 0));
     if (open) throw new ShapeError(`input '${open.name}' has no value yet`, `give elements of [${open.shape}]`);
-    for (const [i, { data, shape }] of given) {
+    for (const [i, { data }] of given) {
       const at = must(c.input(own.at, i)) >> 2, bytes = i32()[at + 4] >>> 0;
-      if (bytes !== data.byteLength) {
-        throw new ShapeError(`input '${own.inputs[i].name}' has ${data.byteLength} bytes, expected ${bytes}`,
-          `give the elements of [${shape}]`);
-      }
+      // Only packed elements can still be too many or too few.
+      if (bytes !== data.byteLength) throw new ShapeError(`input '${own.inputs[i].name}' has ${data.byteLength} bytes, expected ${bytes}`);
       u8().set(bytesOf(data), i32()[at + 3] >>> 0);
     }
   };

@@ -15,8 +15,7 @@ export const QINT8 = 4;
 export const bytesOf = (data) => data instanceof ArrayBuffer ? new Uint8Array(data)
   : ArrayBuffer.isView(data) ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : undefined;
 
-// What an input is given, as {data, shape}. Without a shape, one dim of the input may be symbolic. The session checks the dims
-// and the number of elements.
+// What an input is given, as {data, shape}. Without a shape, one dim of the input may be symbolic. The session checks the dims.
 export const asTensor = (spec, value) => {
   const Elements = ELEMENTS[spec.dtype];
   let { data = value, shape } = value?.shape ? value : {};
@@ -25,11 +24,12 @@ export const asTensor = (spec, value) => {
     throw new ShapeError(`input '${spec.name}' is ${data?.constructor?.name}, expected ${Elements.name}`,
       `convert it: ${spec.dtype} is a ${Elements.name}`);
   }
-  const known = spec.shape.filter((dim) => dim >= 0);
+  const volume = (dims) => dims.reduce((product, dim) => product * dim, 1), known = spec.shape.filter((dim) => dim >= 0);
   shape = shape ? Array.from(shape) : known.length + 1 < spec.shape.length ? spec.shape
-    : spec.shape.map((dim) => dim >= 0 ? dim : data.length / known.reduce((product, one) => product * one, 1) | 0);
-  if (shape.length !== spec.shape.length || !shape.every((dim) => Number.isInteger(dim) && dim >= 0)) {
-    throw new ShapeError(`input '${spec.name}' has shape [${shape}], expected [${spec.shape}]`, 'give {data, shape}');
+    : spec.shape.map((dim) => dim >= 0 ? dim : data.length / volume(known));
+  if (shape.length !== spec.shape.length || !shape.every((dim) => Number.isInteger(dim) && dim >= 0)
+      || (volume(shape) !== data.length && !/int4/.test(spec.dtype))) {
+    throw new ShapeError(`input '${spec.name}' has ${data.length} elements in [${shape}], expected [${spec.shape}]`, 'give {data, shape}');
   }
   return { data, shape };
 };
