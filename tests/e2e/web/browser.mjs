@@ -31,7 +31,7 @@ const pages = new Map();
 // What a function of cases.js gives in the page at `path`, which stays open.
 //
 // Firefox 153 that WebDriver drives stops for ever in one of about a hundred `new Worker` that a worker calls. By
-// itself it did not in 2,400. So what has not come after SLOW seconds is asked once more, in a fresh page.
+// itself it did not in 800 cases. So what has not come after SLOW seconds is asked once more, in a fresh page.
 const SLOW = 30;
 async function ask(path, what, ...args) {
   for (let attempts = name === 'firefox' ? 4 : 1; ; attempts--) {
