@@ -32,13 +32,18 @@ async function show(name, source) {
       say(`a run takes ${((performance.now() - start) / 10).toFixed(2)} ms`);
     }
     picker.parentElement.hidden = !session.inputs.some((input) => input.image);
-    picker.onchange = () => session.predict(picker.files[0]).then((answer) => say(JSON.stringify(answer, undefined, 1)), fail);
+    picker.onchange = () => {
+      if (picker.files.length) session.predict(picker.files[0]).then((answer) => say(JSON.stringify(answer, undefined, 1)), fail);
+    };
   } catch (error) {
     fail(error);
   }
 }
 
-chooser.onchange = async () => show(chooser.files[0].name, await chooser.files[0].arrayBuffer());
+chooser.onchange = async () => {
+  const [file] = chooser.files;
+  if (file) await show(file.name, await file.arrayBuffer());
+};
 const [first] = (await (await fetch('./package.json')).json()).samara.models;
 if (first) await show(first, `./${first}`);
 else say('choose a file');

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draw a digit: after every stroke the model classifies what lies around the ink.
 
-import { fail, say, withModel } from './live.js';
+import { expect, fail, say, withModel } from './live.js';
 
 const paper = document.getElementById('paper'), context = paper.getContext('2d', { willReadFrequently: true });
-const INK = 30;  // width of a stroke, about a twelfth of the paper
+const INK = 30;  // width of a stroke, about a tenth of the paper
 let last, session;
 
 function clear() {
@@ -32,7 +32,7 @@ function square() {
 async function read() {
   const ink = square();
   if (!ink || !session) return;
-  const { classes } = await session.predict(ink);
+  const { classes } = expect('classes', await session.predict(ink));
   say(classes.slice(0, 3).map(({ label, score }) => `${label}  ${(100 * score).toFixed(1)} %`).join('\n'));
 }
 
@@ -52,7 +52,4 @@ globalThis.onpointerup = () => {
 };
 document.getElementById('clear').onclick = clear;
 clear();
-await withModel('digits.samara', (opened, { info }) => {
-  session = opened;
-  say(`ready: ${info.variant}, threads: ${info.threads}`);
-});
+await withModel('digits.samara', (opened) => { session = opened; });

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hear words in the microphone's sound, or in a recording.
 
-import { fail, say, withModel } from './live.js';
+import { expect, fail, onFile, say, withModel } from './live.js';
 
 const OTHER = 'other';
 let session, last = OTHER, heard = [];
 
 // Answers of the next portion: a word counts once, when it begins.
 function hear(answers) {
-  for (const { classes: [{ label, score }] } of answers) {
+  for (const answer of answers) {
+    const [{ label, score }] = expect('classes', answer).classes;
     if (label !== OTHER && label !== last) heard.push(`${label} ${score.toFixed(2)}`);
     last = label;
   }
@@ -29,15 +30,19 @@ async function listen() {
 
 async function recording(file) {
   const audio = new AudioContext();
-  heard = [];
+  [last, heard] = [OTHER, []];
   hear(await session.predict(await audio.decodeAudioData(await file.arrayBuffer())));
   if (!heard.length) say('no word was heard');
+  await audio.close();
 }
 
-document.getElementById('listen').onclick = () => session && listen().catch(fail);
-const sound = document.getElementById('sound');
-sound.onchange = () => session && recording(sound.files[0]).catch(fail);
-await withModel('keywords.samara', (opened, { info }) => {
-  session = opened;
-  say(`ready: ${info.variant}, threads: ${info.threads}`);
-});
+const button = document.getElementById('listen');
+button.onclick = () => {
+  button.disabled = true;  // one microphone is enough
+  listen().catch((error) => {
+    button.disabled = false;
+    fail(error);
+  });
+};
+onFile('sound', recording);
+await withModel('keywords.samara', (opened) => { session = opened; });

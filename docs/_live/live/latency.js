@@ -2,10 +2,9 @@
 // Time runs on zeros: the median of as many as fit into two seconds.
 
 import { Model, Session } from './samara/samara.js';
-import { fail, say } from './live.js';
+import { fail, onFile, say } from './live.js';
 
 const MODELS = ['digits.samara', 'keywords.samara', 'faces.samara'];
-const chooser = document.getElementById('model');
 let lines = [];
 
 async function measure(name, source, threads) {
@@ -46,5 +45,5 @@ async function again() {
 }
 
 document.getElementById('again').onclick = () => again().catch(fail);
-chooser.onchange = async () => all(chooser.files[0].name, await chooser.files[0].arrayBuffer()).catch(fail);
+onFile('model', async (file) => all(file.name, await file.arrayBuffer()));
 await again().catch(fail);
