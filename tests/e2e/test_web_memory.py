@@ -32,6 +32,8 @@ def _check_models(found: dict[str, Any], *, counted: bool) -> None:
         assert found["heap"]["backingStorageSize"] < 1 << 20
 
 
+# Firefox does not count memories, and sixty models are too few for a slope.
+@pytest.mark.parametrize("in_browser", ["chromium"], indirect=True)
 def test_models(web: Path, in_browser: InBrowser) -> None:
     found = in_browser(web, "models", "60")
     _check_models(found, counted="memories" in found)
@@ -42,7 +44,6 @@ def test_500_models(web: Path, in_browser: InBrowser) -> None:
     found = in_browser(web, "models", "500")
     _check_models(found, counted="memories" in found)
     samples = [each for each in found["resident"] if each[0] != "kept"]
-    print(found)
     assert _slope(samples) < _MOST_MIB
 
 
@@ -50,6 +51,5 @@ def test_500_models(web: Path, in_browser: InBrowser) -> None:
 def test_500_tabs(web: Path, in_browser: InBrowser) -> None:
     """Half of the tabs are closed with an open model."""
     found = in_browser(web, "tabs")
-    print(found)
     assert found["resident"][-1][0] == 500
     assert _slope(found["resident"]) < _MOST_MIB
