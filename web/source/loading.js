@@ -16,7 +16,7 @@ const threadsReason = () => typeof Worker === 'undefined' ? 'there are no worker
   : globalThis.crossOriginIsolated && typeof SharedArrayBuffer !== 'undefined' ? undefined
   : 'the page is not cross-origin isolated (Cross-Origin-Opener-Policy, Cross-Origin-Embedder-Policy)';
 
-const unfetched = (url, why) => new FileError(`${url} cannot be fetched: ${why}`, 'check address and network');
+const unfetched = (url, why) => new FileError(`${url} cannot be fetched: ${why}`, 'check the network');
 const fetched = async (url, signal) => {
   const response = await fetch(url, { signal }).catch((error) => {
     throw error.name === 'AbortError' ? error : unfetched(url, error.message);

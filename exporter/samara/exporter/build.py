@@ -390,6 +390,7 @@ def write_web(
             given.models,
             Path(out),
             wanted=features or (),
+            others=full or any(_list_text(Path(path)) is not None for path in models),
             opt=opt,
             say=progress,
         )

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+import samara
 from samara.exporter.build import write_web
 from samara.exporter.package import web
 from samara.exporter.package.selection import Selection
+from samara.exporter.package.toolchain import Toolchain
 from samara.pybridge import BackendError, UnsupportedError
 
 
@@ -27,6 +29,28 @@ def test_package_json_names_the_models() -> None:
     package = json.loads(web._package_json("kws", ["kws.samara"], "1.2.3"))
     assert (package["name"], package["version"]) == ("kws", "1.2.3")
     assert package["samara"] == {"models": ["kws.samara"]}
+
+
+def test_only_a_package_for_other_models_has_every_kind_of_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = samara.trace(samara.nn.Linear(4, 3), (samara.zeros(1, 4),), output_names=["scores"])
+    model, listed = tmp_path / "m.samara", tmp_path / "ops.txt"
+    samara.export(program, model, postprocess="classify scores softmax")
+    listed.write_text(Selection().text(), encoding="utf-8")
+    monkeypatch.setattr(web, "_link", lambda *_args: None)
+    monkeypatch.setattr(
+        web, "find_toolchain", lambda target: Toolchain(target, ("true",), ("true",))
+    )
+    kinds = {}
+    for name, models, full in (
+        ("own", [model], False),
+        ("full", [model], True),
+        ("listed", [model, listed], False),
+    ):
+        write_web(models, out=tmp_path / name, full=full)
+        kinds[name] = "keypoints" in (tmp_path / name / "samara.js").read_text("utf-8")
+    assert kinds == {"own": False, "full": True, "listed": True}
 
 
 def test_unknown_feature_is_refused(tmp_path: Path) -> None:

@@ -93,12 +93,14 @@ def write(
     out: Path,
     *,
     wanted: Sequence[str] = (),
+    others: bool = False,
     opt: str = "s",
     say: Callable[[str], None] = lambda _text: None,
 ) -> WebPackage:
     """Write an npm package with the operators of `selection` and the models into the folder `out`.
 
-    wanted: features in addition to those that the models need. opt: `s` small or `2` fast. say: called with
+    wanted: features in addition to those that the models need. others: whether the package shall run other
+    models, too, so that its scripts know every kind of answer. opt: `s` small or `2` fast. say: called with
     every step. The folder appears as a whole or not at all. UnsupportedError for a feature that is none of
     FEATURES; BackendError if the compiler is missing or fails.
     """
@@ -118,7 +120,7 @@ def write(
             tools = replace(find_toolchain(variant.target), say=say)
             whole = for_target(needed, tools.target, wanted=(*features, *variant.features))
             _link(whole, variant, tools, opt, web / "native", folder)
-        parts = parts_of(features, models)
+        parts = parts_of(features, () if others else models)
         for name in _SCRIPTS:
             put(folder / name, cut((web / "package" / name).read_text("utf-8"), parts))
         for name in _BESIDE:
