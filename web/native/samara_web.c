@@ -267,6 +267,14 @@ uint32_t web_takes_audio(const samara_model *model, const char *function, size_t
   samara_audio_record record = {.struct_size = sizeof record};
   return samara_model_audio_record(model, function, index, &record) ? 0 : record.rate;
 }
+/* Dim `axis` of the tensors that the record of input `index` makes, if it is symbolic: one tensor
+ * at a time, of the record's frames. */
+WEB(audio_dim)
+uint32_t web_audio_dim(const samara_model *model, const char *function, size_t index, size_t axis) {
+  samara_audio_record record = {.struct_size = sizeof record};
+  if (samara_model_audio_record(model, function, index, &record)) return 0;
+  return axis < sizeof record.layout && record.layout[axis] == 't' ? record.frames : 1;
+}
 /* Read `count` float samples; 1 if the input has a new tensor, 0 if all samples were read, -1 on
  * failure. web_taken() is the number of samples read. */
 WEB(push)

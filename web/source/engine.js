@@ -100,8 +100,8 @@ export const openEngine = async ({ wasm, memory, workers = [], canWait }) => {
     check(lend(bytesOf(words), (at) => c.resize(own.at, at, own.inputs.length)));
     for (const [i, { shape }] of shapes) own.shapes[i] = shape;
   };
-  // Set inputs. shapes: of inputs that get their elements otherwise. made: the input that sound will make.
-  const feed = (own, feeds = {}, shapes = [], made) => {
+  // Set inputs. shapes: of inputs that get their elements otherwise.
+  const feed = (own, feeds = {}, shapes = []) => {
     const given = Object.entries(feeds).map(([name, value]) => {
       const i = own.inputs.findIndex((spec) => spec.name === name);
       if (i < 0) {
@@ -110,7 +110,7 @@ export const openEngine = async ({ wasm, memory, workers = [], canWait }) => {
       return [i, asTensor(own.inputs[i], value)];
     });
     resize(own, [...given, ...shapes]);
-    const open = own.inputs.find((_, i) => i !== made && !own.shapes[i].every((dim) => dim >= 0));
+    const open = own.inputs.find((_, i) => !own.shapes[i].every((dim) => dim >= 0));
     if (open) throw new ShapeError(`input '${open.name}' has no value yet`, `give elements of [${open.shape}]`);
     for (const [i, { data }] of given) {
       const at = must(c.input(own.at, i)) >> 2, bytes = i32()[at + 4] >>> 0;
@@ -179,7 +179,9 @@ export const openEngine = async ({ wasm, memory, workers = [], canWait }) => {
       run(own);
       results.push(own.answer ? answerOf(own) : outputs(own));
     };
-    feed(own, feeds, [], i);
+    // Symbolic dims are those of the tensor that the record makes.
+    const shape = named(own.function, (fn) => own.inputs[i].shape.map((dim, k) => dim >= 0 ? dim : c.audio_dim(model, fn, i, k)));
+    feed(own, feeds, [[i, { shape }]]);
     lend(bytesOf(samples), (at) => {
       for (let done = 0; isReady(c.push(own.at, i, at + 4 * done, samples.length - done, rate)); next()) done += c.taken();
     });
