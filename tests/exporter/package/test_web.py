@@ -53,6 +53,15 @@ def test_only_a_package_for_other_models_has_every_kind_of_answer(
     assert kinds == {"own": False, "full": True, "listed": True}
 
 
+@pytest.mark.parametrize("found", [None, "/bin/wasm-opt"])
+def test_a_missing_optimizer_is_said(
+    found: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda _name: found)
+    report = web.WebPackage(out=tmp_path, selection=Selection(), files={}, compiler="clang")
+    assert ("wasm-opt (Debian: binaryen)" in report.text()) == (found is None)
+
+
 def test_unknown_feature_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match="no use of the feature 'files'") as caught:
         web.write(Selection(), [], tmp_path / "out", wanted=["files"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from samara.exporter.package.selection import Selection
 from samara.exporter.package.targets import Target
 from samara.exporter.package.toolchain import Toolchain, find_toolchain
 from samara.exporter.package.web_script import cut, parts_of
-from samara.exporter.package.webassembly import link_module
+from samara.exporter.package.webassembly import OPTIMIZER, link_module
 from samara.exporter.types import UnsupportedError
 from samara.pybridge import sources, web_sources
 from samara.pybridge.atomic import put
@@ -84,7 +85,12 @@ class WebPackage(PackageReport):
         ]
 
     def advice(self) -> list[str]:
-        return [f"  try it: python -m http.server -d {self.out}, then open index.html there"]
+        lines = [f"  try it: python -m http.server -d {self.out}, then open index.html there"]
+        if shutil.which(OPTIMIZER) is None:
+            lines.append(
+                f"  {OPTIMIZER} (Debian: binaryen) would make the modules some percent smaller"
+            )
+        return lines
 
 
 def write(

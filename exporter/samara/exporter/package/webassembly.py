@@ -11,6 +11,8 @@ from pathlib import Path
 
 from samara.exporter.package.toolchain import Toolchain
 
+OPTIMIZER = "wasm-opt"
+"""A program of Binaryen."""
 # What browsers with vectors have; wasm-opt may use everything that it is allowed to.
 _OPTIMIZER_FEATURES = (
     *("--enable-simd", "--enable-bulk-memory", "--enable-nontrapping-float-to-int"),
@@ -44,7 +46,7 @@ def link_module(
     if again is not None:
         linker = (sys.executable, "-m", "ziglang", *again, "--compress-relocations")
         tools.call(linker, f"linking {out.name}", out)
-    optimizer = shutil.which("wasm-opt")
+    optimizer = shutil.which(OPTIMIZER)
     if optimizer is not None:
         level = "-Oz" if opt == "s" else "-O2"
         command = (optimizer, level, *_OPTIMIZER_FEATURES, str(out), "-o", str(out))
