@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from tests.exporter.frontend.checks import grad_of, in_threads
 
 import samara
+from samara import nn
 from samara.exporter.frontend import engine
 from samara.exporter.frontend.tensor import Tensor
 from samara.nn import functional as F
@@ -27,6 +28,109 @@ def test_gradients_accumulate() -> None:
     (x * x).sum().backward()
     assert grad_of(x).tolist() == [5, 7]
     assert x.grad is held
+
+
+def placed(*shape: int) -> tuple[nn.Parameter, Any]:
+    """A parameter whose gradient is wanted at a place, which is not zero."""
+    param = nn.Parameter(samara.randn(*shape))
+    param.grad_place = np.full(shape, 7, np.float32)
+    return param, param.grad_place
+
+
+def plain(*params: nn.Parameter) -> list[nn.Parameter]:
+    return [nn.Parameter(p.detach().clone()) for p in params]
+
+
+def test_the_gradient_of_a_parameter_is_made_where_it_is_wanted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weight, place = placed(256, 64)
+    kernel, kernel_place = placed(64, 64, 3, 3)
+    x, image = samara.randn(5, 64), samara.randn(2, 64, 6, 6)
+    like, like_kernel = plain(weight, kernel)
+    copied: list[Any] = []
+
+    def copyto(out: Any, *args: Any, **options: Any) -> None:
+        copied.append(out)
+        real(out, *args, **options)
+
+    real = np.copyto
+    monkeypatch.setattr(np, "copyto", copyto)
+    for _ in range(2):
+        for w, k in ((weight, kernel), (like, like_kernel)):
+            F.linear(x, w).square().sum().backward()
+            F.conv2d(image, k).square().sum().backward()
+        for param, wanted in ((weight, place), (kernel, kernel_place)):
+            assert param.grad is not None
+            assert param.grad._data is wanted
+        assert np.array_equal(place, grad_of(like))
+        assert np.array_equal(kernel_place, grad_of(like_kernel))
+    # The product writes to its place; a convolution's gradient is put in order there.
+    assert not any(out is place for out in copied)
+    assert sum(out is kernel_place for out in copied) == 1
+
+
+def test_what_is_like_the_wanted_gradient_does_not_stay_in_its_place() -> None:
+    weight, place = placed(128, 128)
+    x = samara.randn(128, 128, requires_grad=True)
+    (like,), y = plain(weight), x.detach().clone().requires_grad_()
+    for a, w in ((x, weight), (y, like)):
+        (F.linear(a * 2, w) * a).sum().backward()
+        (a * w).sum().backward()
+    assert np.array_equal(grad_of(weight), grad_of(like))
+    assert np.array_equal(place, grad_of(like))
+    assert np.array_equal(grad_of(x), grad_of(y))
+    assert not np.shares_memory(grad_of(x), place)
+
+
+@pytest.mark.parametrize("how", ["twice", "hook", "grad", "graph", "custom", "other type"])
+def test_a_wanted_place_is_left_alone_where_others_may_read_it(how: str) -> None:
+    weight, place = placed(128, 128)
+    (like,) = plain(weight)
+    x = samara.randn(9, 128)
+    held: list[Any] = []
+
+    def run(w: nn.Parameter) -> Any:
+        y = F.linear(x, w)
+        if how == "twice":
+            y = F.linear(y, w)
+        if how == "custom":
+            return _Held.apply(w).square().sum()
+        return y.square().sum()
+
+    if how == "hook":
+        weight.register_hook(held.append)
+    if how == "other type":
+        weight.grad_place = np.full((128, 128), 7, np.float64)
+    if how == "grad":
+        held += samara.autograd.grad(run(weight), [weight])
+        assert (place == 7).all()
+        (expected,) = samara.autograd.grad(run(like), [like])
+        assert expected is not None
+        assert np.array_equal(held[0].numpy(), expected.numpy())
+        return
+    run(weight).backward(create_graph=how == "graph")
+    run(like).backward()
+    assert weight.grad is not None
+    assert like.grad is not None
+    assert np.array_equal(weight.grad._data, like.grad._data)
+    assert (weight.grad._data is place) == (how not in ("graph", "other type"))
+    for other in [*held, *_Held.seen]:
+        assert not np.shares_memory(other._data, place)
+    _Held.seen.clear()
+
+
+class _Held(samara.autograd.Function):
+    seen: ClassVar[list[Tensor]] = []
+
+    @staticmethod
+    def forward(ctx: Any, w: Tensor) -> Tensor:
+        return w * 2
+
+    @staticmethod
+    def backward(ctx: Any, dy: Tensor) -> Tensor:
+        _Held.seen.append(dy * 2)
+        return _Held.seen[-1]
 
 
 def test_a_tensor_used_many_times() -> None:

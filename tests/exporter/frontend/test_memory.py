@@ -30,6 +30,22 @@ def address(array: Any) -> int:
     return int(array.__array_interface__["data"][0])
 
 
+def test_memory_that_is_offered_is_given_once_and_only_within_the_block() -> None:
+    f4 = np.dtype("f4")
+    wanted, other = np.zeros(BIG, f4), np.zeros(BIG, f4)
+    with memory.offering([wanted, other]):
+        assert memory.empty(BIG[::-1], f4) is not wanted
+        assert memory.empty(BIG, np.dtype("i4")) is not wanted
+        with memory.offering([]):
+            assert memory.empty(BIG, f4) is not wanted
+        assert memory.empty(list(BIG), f4) is wanted
+        assert memory.empty(BIG, f4) is other
+        assert memory.empty(BIG, f4) is not wanted
+    with memory.offering([wanted]):
+        pass
+    assert memory.empty(BIG, f4) is not wanted
+
+
 def test_a_freed_block_is_used_again() -> None:
     a = memory.empty(BIG, np.dtype("f4"))
     at = address(a)

@@ -176,7 +176,13 @@ class _Pass:
             self.owned.pop(id(dy), None)
         self._at_node(node, dys)
         edges = node.edges if self.needed is None else self._useful(node.edges)
-        grads = node.backward(dys, self.create_graph, edges)
+        places = self._places_of(node, edges)
+        if places:
+            with memory.offering(places):
+                grads = node.backward(dys, self.create_graph, edges)
+            grads = _moved_from(places, edges, grads)
+        else:
+            grads = node.backward(dys, self.create_graph, edges)
         if tape.MODE.anomaly:
             _refuse_nan(node, grads)
         if node.foreign:
@@ -196,6 +202,26 @@ class _Pass:
             self._use_leaf(edge)
         if not self.retain_graph:
             node.release()
+
+    def _places_of(self, node: Node, edges: Sequence[tape.Edge | None]) -> list[Array]:
+        """Where the gradients of leaves are wanted that this node alone makes, and nothing else reads."""
+        places: list[Array] = []
+        if self.create_graph or type(node) is not Node:
+            return places
+        for edge in edges:
+            if edge is None or isinstance(edge[0], Node):
+                continue
+            leaf = edge[0]
+            place = _place_of(leaf)
+            if (
+                place is not None
+                and leaf._grad is None
+                and not leaf._hooks
+                and self.leaf_uses[id(leaf)] == 1
+                and (self.only is None or id(leaf) in self.only)
+            ):
+                places.append(place)
+        return places
 
     def _reached(self, roots: Iterable[Node]) -> list[Node]:
         """All nodes reachable from the roots, last recorded first. Also counts the uses of leaves."""
@@ -341,6 +367,11 @@ class _Pass:
     def _own(self, g: Tensor, leaf: Tensor) -> Tensor:
         """The gradient in row-major memory that nothing else refers to."""
         array = g._data
+        place = _place_of(leaf)
+        if place is not None:
+            if array is not place:
+                np.copyto(place, array, casting="same_kind")
+            return tape.wrap(place)
         own = array.base is None or type(array.base) is bytearray  # a block of the allocator
         dense = array.flags.c_contiguous and array.dtype == leaf._data.dtype
         if own and dense and id(array) not in self.shared:
@@ -349,6 +380,29 @@ class _Pass:
         copy = memory.empty(array.shape, leaf._data.dtype)
         np.copyto(copy, array, casting="same_kind")
         return tape.wrap(copy)
+
+
+def _place_of(leaf: Tensor) -> Array | None:
+    """Where somebody wants the gradient of a parameter, as long as it has that type."""
+    place: Array | None = getattr(leaf, "grad_place", None)
+    if place is None or place.shape != leaf._data.shape or place.dtype != leaf._data.dtype:
+        return None
+    return place
+
+
+def _moved_from(
+    places: Sequence[Array], edges: Sequence[tape.Edge | None], grads: Sequence[Any]
+) -> Sequence[Any]:
+    """The gradients; what was made at a place, but is not the one wanted there, as a copy."""
+    roots = {id(_root(place)) for place in places}
+    moved = list(grads)
+    for at, (edge, g) in enumerate(zip(edges, grads, strict=False)):
+        if edge is None or g is None or id(_root(g._data)) not in roots:
+            continue
+        leaf = edge[0]
+        if isinstance(leaf, Node) or g._data is not _place_of(leaf):
+            moved[at] = tape.wrap(g._data.copy())
+    return moved
 
 
 _QUIET = functools.partial(np.errstate, all="ignore")

@@ -7,11 +7,12 @@ faults for every large array. SAMARA_ALLOC=system turns the cache off.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -60,10 +61,11 @@ class _Pool:
 
 
 class _Local(threading.local):
-    """The calling thread's pool."""
+    """The calling thread's pool, and memory of others that its next arrays may take."""
 
     def __init__(self) -> None:
         self.pool = _Pool()
+        self.offered: list[np.ndarray[Any, Any]] = []
 
 
 def _fold(key: int, counts: dict[str, int]) -> None:
@@ -113,6 +115,9 @@ def empty(shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     size = math.prod(shape) * dtype.itemsize
     if size < SMALL or _SYSTEM:
         return np.empty(shape, dtype)
+    for index, offer in enumerate(_local.offered):
+        if offer.shape == tuple(shape) and offer.dtype == dtype:
+            return _local.offered.pop(index)
     pool = _local.pool
     block = pool.take(_rounded(size))
     array: np.ndarray[Any, Any] = np.ndarray(shape, dtype, block, block[0])
@@ -135,6 +140,20 @@ def empty_like(
     order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
     dense = empty([array.shape[axis] for axis in order], kind)
     return dense.transpose(np.argsort(order))
+
+
+@contextlib.contextmanager
+def offering(arrays: Sequence[np.ndarray[Any, Any]]) -> Iterator[None]:
+    """Within the block, `empty` of the calling thread gives each of `arrays` once, if its type is asked for.
+
+    So a result can be made where somebody wants it. Arrays below `SMALL` bytes are never taken.
+    """
+    before = _local.offered
+    _local.offered = list(arrays)
+    try:
+        yield
+    finally:
+        _local.offered = before
 
 
 def stats() -> dict[str, int]:

@@ -22,9 +22,13 @@ class Parameter(Tensor):
     True
     """
 
-    __slots__ = ()
+    __slots__ = ("grad_place",)
+
+    grad_place: np.ndarray[Any, Any] | None
+    """Where backward puts the first gradient; None: in memory of its own."""
 
     def __init__(self, data: Any, requires_grad: bool = True) -> None:
+        self.grad_place = None
         array = data.detach()._data if isinstance(data, Tensor) else np.asarray(data)
         self._begin(array)
         self._traced = None  # it is the module's, even where a trace is at work

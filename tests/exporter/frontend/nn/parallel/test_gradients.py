@@ -26,36 +26,10 @@ def test_layout_and_views() -> None:
     memory.take(0, params[0])
     assert params[0].grad is memory.views[0]
     assert memory.of(layout.buckets[2]).sum() == 42
-    assert not any(b.alone for b in layout.buckets)
-
-
-def test_a_large_gradient_is_a_bucket_and_stays_where_it_is() -> None:
-    large = 1 << 19
-    params = [nn.Parameter(samara.ones(n)) for n in (3, large, large - 1)]
-    layout = Layout(params, [2, 1, 0], first=64, rest=8 << 20)
-    assert [(b.members, b.alone) for b in layout.buckets] == [
-        ([2], False),
-        ([1], True),
-        ([0], False),
-    ]
-    latent = Layout(params, [2, 1, 0], first=4 << 20, rest=16 << 20)
-    assert [(b.members, b.alone) for b in latent.buckets] == [([2, 1], False), ([0], False)]
-
-    memory = Gradients(layout, params)
-    for index, param in enumerate(params):
-        param.grad = gradient = samara.ones(*param.shape) * (index + 1)
-        memory.take(index, param)
-        assert param.grad is memory.views[index]
-        assert (param.grad is gradient) == (index == 1)
-    assert [float(memory.of(b).max()) for b in layout.buckets] == [3, 2, 1]
-
-    read_only = samara.ones(large)
-    read_only._data.flags.writeable = False
-    for given in (samara.ones(large).double(), samara.ones(2 * large)[::2], read_only):
-        params[1].grad = given
-        memory.take(1, params[1])
-        assert params[1].grad is memory.views[1] is not given
-        assert (memory.of(layout.buckets[1]) == 1).all()
+    memory.place(params)
+    for param, view in zip(params, memory.views, strict=True):
+        assert param.grad_place is view._data
+        assert np.shares_memory(view._data, memory.flat[np.dtype(view.numpy().dtype)])
 
 
 def test_a_bucket_has_as_many_parameters_as_its_header_has_bits() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where gradients of parameters lie: small ones in one flat array per dtype, cut into buckets, large ones alone."""
+"""Where gradients of parameters lie: in one flat array per dtype, cut into buckets."""
 
 from __future__ import annotations
 
@@ -16,23 +16,17 @@ from samara.exporter.frontend.tensor import Tensor, wrap
 Array = np.ndarray[Any, Any]
 
 _ALIGN: Final = 64  # bytes: kernels read whole vectors
-_ALONE: Final = 2 << 20  # bytes that are copied in the time of one more bucket, 0.45 ms
 _MOST: Final = 8 * INLINE  # parameters of a bucket: its header has one bit for each
 
 
 @dataclass(slots=True)
 class Bucket:
-    """Parameters whose gradients are reduced together: a slice of the flat array of their dtype.
-
-    alone: the bucket is one large gradient, which stays where backward has made it: copying it would
-    take longer than one more bucket.
-    """
+    """Parameters whose gradients are reduced together: a slice of the flat array of their dtype."""
 
     dtype: np.dtype[Any]
     start: int
     stop: int
     members: list[int] = field(default_factory=list)
-    alone: bool = False
 
 
 class Layout:
@@ -43,8 +37,7 @@ class Layout:
     ) -> None:
         """`order`: the indices of `params` in the order in which their gradients will be complete.
 
-        first, rest: bytes of the first bucket, after which a new one begins, and of the others. A
-        gradient of at least `first` bytes and 2 MB is a bucket by itself.
+        first, rest: bytes of the first bucket, after which a new one begins, and of the others.
         """
         self.order = list(order)
         self.places: list[tuple[np.dtype[Any], int, int]] = [(np.dtype("f4"), 0, 0)] * len(params)
@@ -54,10 +47,6 @@ class Layout:
         open_buckets: dict[np.dtype[Any], Bucket] = {}
         for index in order:
             array = params[index]._data
-            if array.nbytes >= max(first, _ALONE):
-                self.places[index] = (array.dtype, 0, array.size)
-                self.buckets.append(Bucket(array.dtype, 0, array.size, [index], alone=True))
-                continue
             dtype, start = array.dtype, self.sizes.get(array.dtype, 0)
             self.places[index] = (dtype, start, start + array.size)
             step = _ALIGN // dtype.itemsize
@@ -83,40 +72,28 @@ class Layout:
 
 
 class Gradients:
-    """The gradients of all parameters, by a layout.
-
-    `views` are tensors over their memory. That of a large gradient is replaced by the gradient itself.
-    """
+    """The gradients of all parameters: `views` of one flat array per dtype."""
 
     def __init__(self, layout: Layout, params: Sequence[Parameter]) -> None:
         self.flat = {dtype: np.zeros(size, dtype) for dtype, size in layout.sizes.items()}
-        self.alone = {bucket.members[0] for bucket in layout.buckets if bucket.alone}
         self.views: list[Tensor] = []
-        for index, (param, place) in enumerate(zip(params, layout.places, strict=True)):
-            dtype, start, stop = place
-            memory = np.zeros(stop, dtype) if index in self.alone else self.flat[dtype]
-            self.views.append(wrap(memory[start:stop].reshape(param._data.shape)))
+        for param, (dtype, start, stop) in zip(params, layout.places, strict=True):
+            self.views.append(wrap(self.flat[dtype][start:stop].reshape(param._data.shape)))
 
     def of(self, bucket: Bucket) -> Array:
         """The flat gradients of a bucket."""
-        if bucket.alone:
-            return self.views[bucket.members[0]]._data.reshape(-1)
         return self.flat[bucket.dtype][bucket.start : bucket.stop]
+
+    def place(self, params: Sequence[Parameter]) -> None:
+        """Let backward make the gradients here, where it can, instead of in memory of its own."""
+        for param, view in zip(params, self.views, strict=True):
+            param.grad_place = view._data
 
     def take(self, index: int, param: Parameter) -> None:
         """Make the gradient of a parameter the one here, to which the next ones are added."""
         view, gradient = self.views[index], param._grad
         if gradient is None or gradient is view:
             return
-        if index in self.alone and _is_plain(gradient, view):
-            self.views[index] = gradient
-            return
-        np.copyto(view._data, gradient._data)
+        if gradient._data is not view._data:
+            np.copyto(view._data, gradient._data)
         param._grad = view
-
-
-def _is_plain(gradient: Tensor, like: Tensor) -> bool:
-    """Whether a gradient can be reduced in place, as the memory of `like` can."""
-    array = gradient._data
-    dense = array.flags.c_contiguous and array.flags.writeable and array.dtype == like._data.dtype
-    return dense and not gradient._requires_grad

@@ -68,6 +68,7 @@ class Reducer:
         """Lay out the gradients in this order of completion."""
         self.layout = Layout(self.params, order, *self.sizes)
         self.gradients = Gradients(self.layout, self.params)
+        self.gradients.place(self.params)
         for index, param in enumerate(self.params):
             self.gradients.take(index, param)
 

@@ -139,6 +139,8 @@ class Shards:
         reducer.shards = f"{self.count} shards"
         reducer.reduce = self._reduce
         reducer.take = self._take
+        for param in reducer.params:
+            param.grad_place = None  # each shard's gradient has memory of its own
         self._parts = []
         self._summed.clear()
         self._once = True
@@ -230,6 +232,7 @@ class Shards:
         reducer.reduces = True
         reducer.reduce = reducer.average
         reducer.take = None
+        reducer.gradients.place(reducer.params)
         self._parts = []
         for param, view, old in zip(reducer.params, reducer.gradients.views, before, strict=True):
             if param._grad is not view:

@@ -31,9 +31,8 @@ class DistributedDataParallel(Module):
 
     When it is made, rank 0's parameters and buffers are copied to all ranks. In backward the gradients
     are averaged over the ranks, bucket by bucket while it still runs, so that all optimisers make the
-    same step. Large gradients are averaged where backward has made them; small ones are copied, and
-    their `grad` is a view of one flat array. Unused and frozen parameters need no option. The state has
-    the keys of `module` behind "module.".
+    same step. Each `grad` is a view of one flat array, whose content the next step replaces. Unused and
+    frozen parameters need no option. The state has the keys of `module` behind "module.".
 
     A plain loop is PyTorch's: its results repeat for one rank count. `shards` is the loop whose
     results are equal to the bit for every rank count that divides `shards`; see there.
