@@ -6,7 +6,7 @@ import * as plans from './plans.mjs';
 import { serve } from './serve.mjs';
 
 const [name, program, folder, plan, argument] = process.argv.slice(2);
-const server = await serve(folder);
+const server = await serve(folder, plans[plan].policy);
 const base = `http://127.0.0.1:${server.address().port}`;
 const { context, close } = await launch(name, program);
 const found = {};

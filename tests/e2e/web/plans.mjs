@@ -139,6 +139,31 @@ export async function live({ found, open, argument }) {
   found.latency = await until(latency, 'keywords.samara: .*threads: [2-9]|rror');
 }
 
+// Perfetto's interface, which opens the traces of `argument`, a list of paths as JSON. For each: the slices of every
+// process and thread by what Perfetto's own tables say, and what it found wrong.
+export async function traces({ found, base, open, argument }) {
+  for (const path of JSON.parse(argument)) {
+    const page = await open(`/plain/index.html#!/?url=${base}${path}`, false);
+    found[path] = await page.evaluate(async () => {
+      const rows = async (text, columns) => {
+        const found = [];
+        const row = (await globalThis.app.trace.engine.query(text)).iter(columns);
+        for (; row.valid(); row.next()) found.push(Object.keys(columns).map((name) => row[name]));
+        return found;
+      };
+      while (!globalThis.app?.trace) await new Promise((done) => { setTimeout(done, 50); });
+      const slices = await rows(
+        "select ifnull(process.name, '') as process, ifnull(thread.name, '') as thread, count(1) as slices from slice "
+        + 'join thread_track on track_id = thread_track.id join thread using (utid) join process using (upid) group by 1, 2',
+        { process: 'str', thread: 'str', slices: 0 },
+      );
+      return { slices, wrong: await rows("select name from stats where value > 0 and severity in ('error', 'data_loss')", { name: 'str' }) };
+    });
+    await page.close();
+  }
+}
+traces.policy = ''; // pages of others
+
 // ---- the examples ----
 
 // Pages that classify pictures: `argument` is {pages, pictures} as JSON. Gives what each says of each picture.

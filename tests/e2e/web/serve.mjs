@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server of one folder; paths below /plain/ come without the headers that isolate a page.
+// A server of one folder. Paths below /plain/ come without the headers that isolate a page. `policy`: what a page may load.
 
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -8,7 +8,9 @@ import { extname } from 'node:path';
 const TYPES = { '.js': 'text/javascript', '.html': 'text/html', '.wasm': 'application/wasm', '.json': 'application/json' };
 const ISOLATED = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
 
-export function serve(folder) {
+const POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'";
+
+export function serve(folder, policy = POLICY) {
   const server = createServer(async (request, response) => {
     const path = new URL(request.url, 'http://host').pathname, plain = path.startsWith('/plain/');
     try {
@@ -16,7 +18,7 @@ export function serve(folder) {
       response.writeHead(200, {
         'content-type': TYPES[extname(path)] ?? 'application/octet-stream',
         'content-length': body.length,
-        'content-security-policy': "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'",
+        'content-security-policy': policy,
         ...(plain ? {} : ISOLATED),
       });
       response.end(body);
