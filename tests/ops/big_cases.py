@@ -293,14 +293,17 @@ def _tops() -> Iterator[Case]:
 
 def _attention(grad: bool) -> Iterator[Case]:
     def case(
-        b: int, h: int, s: int, t: int, d: int, dv: int, turn: bool, causal: bool, *mask: int
-    ) -> Case:
-        def shape(rows: int, n: int) -> Shape:
-            return (b, rows, h, n) if turn else (b, h, rows, n)
+        b: int, h: int, s: int, t: int, d: int, dv: int, turn: bool, causal: bool, *mask: int,
+        **attrs: Any,
+    ) -> Case:  # fmt: skip
+        def shape(rows: int, n: int, share: int = 1) -> Shape:
+            return (b, rows, h // share, n) if turn else (b, h // share, rows, n)
 
-        shapes: list[Shape] = [shape(s, d), shape(t, d), shape(t, dv)]
+        share = attrs.get("groups", 1)
+        shapes: list[Shape] = [shape(s, d), shape(t, d, share), shape(t, dv, share)]
         shapes += ([shape(s, dv)] if grad else []) + ([mask] if mask else [])
-        return _of("f32", *shapes, scale=0.75, causal=causal, layout="bshd" if turn else "bhsd")
+        layout = "bshd" if turn else "bhsd"
+        return _of("f32", *shapes, scale=0.75, causal=causal, layout=layout, **attrs)
 
     rows = (0, 1, 15, 16, 17, 63, 64, 65, 130) if grad else (1, 2, 15, 16, 17, 47, 48, 49, 97)
     sizes = (0, 1, 5, 16, 33)
@@ -314,6 +317,11 @@ def _attention(grad: bool) -> Iterator[Case]:
                  (20,), (1,)):  # fmt: skip
         for form in range(4):
             yield case(2, 3, 70, 20, 6, 7, form % 2 > 0, form > 1, *mask)
+    for i, (s, t) in enumerate(((1, 300), (17, 130), (97, 97), (50, 20), (130, 64), (65, 200))):
+        for j, window in enumerate((0, 1, 16, 33, 500)):
+            share, align = (1, 2, 6)[(i + j) % 3], ("end", "start")[i == 2 and j > 2]
+            yield case(1, 6, s, t, 5, 17, j % 2 > 0, True, align=align, window=window, groups=share)
+    yield case(2, 6, 9, 40, 8, 5, True, False, 6, 9, 40, groups=3)
     half = [(1, 1, 5, 7), (1, 1, 18, 7), (1, 1, 18, 9), (1, 1, 5, 9)]
     yield _of("f16", *half[: 3 + grad], scale=0.5, causal=True)
 

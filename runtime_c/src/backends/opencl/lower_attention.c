@@ -62,7 +62,12 @@ static void cl_attention_lower(const struct smr_cl_node *node, struct smr_cl_lau
   cl_attention_strides(y, rows_first, &p[14], &p[15], &s[0]);
   s[1] = (int32_t)smr_cl_int(node, "causal");
   s[2] = mask != NULL;
+  s[3] = smr_cl_int(node, "align") == 1 ? p[1] - p[0] : 0;
   s[9] = (int32_t)(q->rank > 3 ? q->shape[q->rank - 4] : 1);
+  const int64_t window = smr_cl_int(node, "window");
+  s[10] = window > 0 && window < INT32_MAX ? (int32_t)window : INT32_MAX;
+  const int64_t groups = smr_cl_int(node, "groups");
+  s[11] = groups > 0 ? (int32_t)groups : 1;
   if (mask != NULL) {
     int64_t strides[5];
     smr_cl_strides(mask, 5, strides);

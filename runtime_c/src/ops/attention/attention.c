@@ -32,7 +32,8 @@ static struct smr_attention_rows attention_rows_of(const struct smr_tensor *x, b
   const size_t n = (size_t)x->dims[x->rank - 1];
   const size_t heads = x->rank > 2 ? (size_t)x->dims[x->rank - (rows_first ? 2 : 3)] : 1;
   const size_t rows = (size_t)x->dims[x->rank - (rows_first ? 3 : 2)];
-  return (struct smr_attention_rows){.batch_stride = heads * rows * n,
+  return (struct smr_attention_rows){.heads = heads,
+                                     .batch_stride = heads * rows * n,
                                      .head_stride = rows_first ? n : rows * n,
                                      .row_stride = rows_first ? heads * n : n};
 }
@@ -71,6 +72,8 @@ void smr_attention_read(const struct smr_job *job, struct smr_attention *all,
       .mask_input = mask_input,
       .scale = SMR_ATTR(job, attention, scale)->f,
       .causal = SMR_ATTR(job, attention, causal)->i != 0,
+      .groups = (size_t)SMR_ATTR(job, attention, groups)->i,
+      .window = (size_t)SMR_ATTR(job, attention, window)->i,
       .gemm = smr_linear_config(job),
       .softmax = smr_f32_softmax_config(job->isa)->row[0],
       .add = smr_f32_vbinary_kernel(job->isa, SMR_F32_VBINARY_ADD),
@@ -79,7 +82,11 @@ void smr_attention_read(const struct smr_job *job, struct smr_attention *all,
   for (uint32_t i = 0; i + 1 < rank; i++)
     if (i != rows) all->lead[all->leading++] = (size_t)q->dims[i];
   for (uint32_t i = 0; i < all->leading; i++) all->products *= all->lead[i];
-  all->heads = all->leading ? all->lead[all->leading - 1] : 1;
+  if (SMR_ATTR(job, attention, align)->i == SMR_ATTENTION_ALIGN_END) {
+    all->ahead = all->t > all->s ? all->t - all->s : 0;
+    all->behind = all->s > all->t ? all->s - all->t : 0;
+  }
+  if (all->window == 0) all->window = SIZE_MAX;
   if (mask != NULL) attention_mask(mask, all);
 }
 
@@ -119,10 +126,10 @@ samara_status smr_attention_take_scratch(struct smr_job *job, struct smr_attenti
   return smr_thread_scratch_take(job, scores, sizeof(float), &s->scores_offset);
 }
 
-float *smr_attention_head(const struct smr_attention *s, const struct smr_tensor *x,
-                          const struct smr_attention_rows *rows, size_t product) {
-  return (float *)x->data + product / s->heads * rows->batch_stride +
-         product % s->heads * rows->head_stride;
+float *smr_attention_head(const struct smr_tensor *x, const struct smr_attention_rows *rows,
+                          size_t head) {
+  return (float *)x->data + head / rows->heads * rows->batch_stride +
+         head % rows->heads * rows->head_stride;
 }
 
 void smr_attention_pack(const struct smr_job *job, const float *head,
@@ -141,12 +148,21 @@ void smr_attention_pack(const struct smr_job *job, const float *head,
   smr_pack_f32(&args, job->isa, 0, smr_panels(args.n));
 }
 
-size_t smr_attention_keys(const struct smr_attention *all, size_t first, size_t rows) {
-  return all->causal && first + rows < all->t ? first + rows : all->t;
+struct smr_attention_span smr_attention_seen(const struct smr_attention *all, size_t row) {
+  if (!all->causal) return (struct smr_attention_span){.end = all->t};
+  size_t end = row + 1 + all->ahead;
+  end = end > all->behind ? end - all->behind : 0;
+  const size_t begin = end > all->window ? end - all->window : 0;
+  return (struct smr_attention_span){.begin = begin < all->t ? begin : all->t,
+                                     .end = end < all->t ? end : all->t};
 }
 
-size_t smr_attention_seen(const struct smr_attention *all, size_t row, size_t keys) {
-  return all->causal && row + 1 < keys ? row + 1 : keys;
+struct smr_attention_span smr_attention_keys(const struct smr_attention *all, size_t first,
+                                             size_t rows, size_t origin) {
+  struct smr_attention_span keys = {smr_attention_seen(all, first).begin,
+                                    smr_attention_seen(all, first + rows - 1).end};
+  keys.begin -= (keys.begin - origin) % SMR_PANEL;
+  return keys;
 }
 
 // Row `row` of the mask of a head.
@@ -169,25 +185,28 @@ samara_status smr_attention_multiply(struct smr_deadline_watch *watch,
   return smr_linear_multiply(watch, &plan, &args, 0, plan.units);
 }
 
-// scale * q kᵀ + mask, for `rows` rows from `first` on and `keys` columns.
+// scale * q kᵀ + mask, for `rows` rows from `first` on and the columns of `keys`.
 static samara_status attention_scores(struct smr_deadline_watch *watch,
                                       const struct smr_attention *s, size_t product, size_t first,
-                                      size_t rows, size_t keys, char *scratch) {
+                                      size_t rows, struct smr_attention_span keys, size_t origin,
+                                      char *scratch) {
   const struct smr_job *job = watch->job;
   float *queries = (float *)(void *)(scratch + s->queries_offset);
   float *scores = (float *)(void *)(scratch + s->scores_offset);
-  const float *q = smr_attention_head(s, job->inputs[0], &s->q, product) + first * s->q.row_stride;
+  const float *q = smr_attention_head(job->inputs[0], &s->q, product) + first * s->q.row_stride;
   for (size_t i = 0; i < rows; i++)
     s->mul(s->d, q + i * s->q.row_stride, 1, &s->scale, 0, queries + i * s->d);
   const struct smr_tensor *mask = smr_optional_input(job, s->mask_input);
-  const float *added = mask != NULL ? attention_mask_row(s, mask, product, first) : NULL;
+  const float *added = NULL;
+  if (mask != NULL)
+    added = attention_mask_row(s, mask, product, first) + keys.begin * s->mask_column;
   const struct smr_f32_gemm_args args = {
       .m = rows,
-      .n = keys,
+      .n = keys.end - keys.begin,
       .k = s->d,
       .a = queries,
       .a_stride = s->d,
-      .w = scratch + s->keys.offset,
+      .w = scratch + s->keys.offset + (keys.begin - origin) / SMR_PANEL * s->keys.stride_bytes,
       .panel_stride_bytes = s->keys.stride_bytes,
       .out = scores,
       .out_stride = s->score_stride,
@@ -198,22 +217,24 @@ static samara_status attention_scores(struct smr_deadline_watch *watch,
   if (added == NULL || s->mask_column) return SAMARA_OK;
   for (size_t i = 0; i < rows; i++) {  // one value per row
     float *row = scores + i * s->score_stride;
-    s->add(keys, row, 1, added + i * s->mask_row, 0, row);
+    s->add(keys.end - keys.begin, row, 1, added + i * s->mask_row, 0, row);
   }
   return SAMARA_OK;
 }
 
 samara_status smr_attention_weights(struct smr_deadline_watch *watch,
                                     const struct smr_attention *all, size_t product, size_t first,
-                                    size_t rows, char *scratch) {
-  const size_t keys = smr_attention_keys(all, first, rows);
+                                    size_t rows, struct smr_attention_span keys, size_t origin,
+                                    char *scratch) {
   float *scores = (float *)(void *)(scratch + all->scores_offset);
-  SMR_TRY(attention_scores(watch, all, product, first, rows, keys, scratch));
-  for (size_t i = 0; i < rows && keys > 0; i++) {
-    const size_t seen = smr_attention_seen(all, first + i, keys);
-    float *row = scores + i * all->score_stride;
-    all->softmax(seen, row, row);
-    memset(row + seen, 0, (keys - seen) * sizeof *row);
+  SMR_TRY(attention_scores(watch, all, product, first, rows, keys, origin, scratch));
+  for (size_t i = 0; i < rows && keys.end > keys.begin; i++) {
+    const struct smr_attention_span seen = smr_attention_seen(all, first + i);
+    float *row = scores + i * all->score_stride, *at = row + (seen.begin - keys.begin);
+    const size_t count = seen.end - seen.begin;
+    memset(row, 0, (seen.begin - keys.begin) * sizeof *row);
+    if (count > 0) all->softmax(count, at, at);
+    memset(at + count, 0, (keys.end - seen.end) * sizeof *row);
   }
   return SAMARA_OK;
 }

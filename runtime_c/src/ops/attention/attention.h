@@ -14,9 +14,14 @@
 #include "ops/deadline.h"
 #include "ops/op.h"
 
-/// Strides of the rows of an operand, in elements.
+/// Heads of a batch entry, and strides of the rows of an operand in elements.
 struct smr_attention_rows {
-  size_t batch_stride, head_stride, row_stride;
+  size_t heads, batch_stride, head_stride, row_stride;
+};
+
+/// Keys [begin, end).
+struct smr_attention_span {
+  size_t begin, end;
 };
 
 /// An operand packed into panels, in thread scratch.
@@ -25,7 +30,8 @@ struct smr_attention_panels {
 };
 
 struct smr_attention {
-  size_t heads, products;  // heads of one batch entry; heads of all batch entries
+  size_t products;  // heads of q in all batch entries
+  size_t groups;    // heads of q that share one of k and v
   size_t s, t, d, dv;
   struct smr_attention_rows q, k, v, y;
   uint32_t mask_input;
@@ -38,6 +44,8 @@ struct smr_attention {
   size_t queries_offset, scores_offset, score_stride;
   float scale;
   bool causal;
+  size_t ahead, behind;  // row i, if causal, is key i + ahead - behind; one of them is 0
+  size_t window;         // most keys of a row, if causal
   const struct smr_f32_gemm_config *gemm;
   smr_f32_softmax_row softmax;
   smr_f32_vbinary_ukernel add, mul;
@@ -60,25 +68,30 @@ samara_status smr_attention_need(struct smr_job *job, const struct smr_attention
 samara_status smr_attention_take_panels(struct smr_job *job, size_t rows, size_t columns,
                                         struct smr_attention_panels *panels);
 
-/// Head number `product` of an operand.
-float *smr_attention_head(const struct smr_attention *all, const struct smr_tensor *x,
-                          const struct smr_attention_rows *rows, size_t product);
+/// Head number `head` of an operand, over all batch entries. That of k and v for a product is
+/// product / groups.
+float *smr_attention_head(const struct smr_tensor *x, const struct smr_attention_rows *rows,
+                          size_t head);
 
-/// Pack rows [0, n) of a head into `panels` in `scratch`, plain or transposed.
+/// Pack n rows from `head` on into `panels` in `scratch`, plain or transposed.
 void smr_attention_pack(const struct smr_job *job, const float *head,
                         const struct smr_attention_rows *rows, size_t n, size_t width,
                         bool transposed, const struct smr_attention_panels *panels, char *scratch);
 
-/// Number of keys visible to a block of rows.
-size_t smr_attention_keys(const struct smr_attention *all, size_t first, size_t rows);
-/// Number of keys visible to row `first + i` of the block; `keys` as above.
-size_t smr_attention_seen(const struct smr_attention *all, size_t row, size_t keys);
+/// Keys visible to a row.
+struct smr_attention_span smr_attention_seen(const struct smr_attention *all, size_t row);
+/// Keys visible to any of a block of rows. If they are packed from key `origin` on, the span begins
+/// at a panel of them.
+struct smr_attention_span smr_attention_keys(const struct smr_attention *all, size_t first,
+                                             size_t rows, size_t origin);
 
-/// Compute the weights of `rows` rows from `first` on at scores_offset in `scratch`; 0 for keys
-/// that are not visible. Writes q * scale at queries_offset. The keys must be packed.
+/// Compute the weights of `rows` rows from `first` on for `keys` at scores_offset in `scratch`; 0
+/// for keys that are not visible. Writes q * scale at queries_offset. The keys must be packed from
+/// key `origin` on.
 samara_status smr_attention_weights(struct smr_deadline_watch *watch,
                                     const struct smr_attention *all, size_t product, size_t first,
-                                    size_t rows, char *scratch);
+                                    size_t rows, struct smr_attention_span keys, size_t origin,
+                                    char *scratch);
 
 /// Compute a product of the unpacked sizes in `args`. Sets lo and hi.
 samara_status smr_attention_multiply(struct smr_deadline_watch *watch,

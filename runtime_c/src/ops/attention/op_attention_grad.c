@@ -7,8 +7,8 @@
 //   dP = dy vᵀ    dS = P (dP - row sums of P dP)    dq = scale dS k
 //   dv = sum over blocks of Pᵀ dy                   dk = sum over blocks of dSᵀ (scale q)
 //
-// (Dao et al., FlashAttention, 2022, without its blocks over keys.) A tile is a head, so the order
-// of the sums over its blocks is fixed. The sums are kept transposed, dvᵀ = dyᵀ P, so that P and dS
+// (Dao et al., FlashAttention, 2022, without its blocks over keys.) A tile is a head of k and v, with
+// all heads of q that share it, so the order of the sums over its blocks is fixed. The sums are kept transposed, dvᵀ = dyᵀ P, so that P and dS
 // are right operands of the products: packing those copies whole lines, and only small matrices are
 // transposed.
 #include "base/fp.h"
@@ -64,7 +64,7 @@ static samara_status attention_grad_prepare(struct smr_job *job) {
   size_t elements = 0;
   for (uint32_t i = 0; i < job->output_count; i++) elements |= (size_t)smr_numel(job->outputs[i]);
   if (elements == 0) return SAMARA_OK;
-  job->tiles = all->products;
+  job->tiles = all->products / all->groups;
   all->score_stride = SMR_PANEL;
   if (all->s != 0) {
     SMR_TRY(smr_attention_take_scratch(job, all, ATTENTION_GRAD_MOST_ROWS));
@@ -89,20 +89,22 @@ static float *attention_grad_at(char *scratch, size_t offset) {
   return (float *)(void *)(scratch + offset);
 }
 
-// side's sum += leftᵀ of `rows` rows, times the block [rows][keys] at `right`.
+// side's sum of `keys` += leftᵀ of `rows` rows, times the block [rows][keys] at `right`.
 static samara_status attention_grad_add(struct smr_deadline_watch *watch,
                                         const struct attention_grad_state *s,
                                         const struct attention_grad_side *side, size_t width,
                                         const float *left, size_t row_stride, const float *right,
-                                        size_t rows, size_t keys, char *scratch) {
+                                        size_t rows, struct smr_attention_span keys,
+                                        char *scratch) {
   const struct smr_attention_rows block = {.row_stride = s->all.score_stride};
-  smr_attention_pack(watch->job, right, &block, rows, keys, false, &s->block, scratch);
+  const size_t count = keys.end - keys.begin;
+  smr_attention_pack(watch->job, right, &block, rows, count, false, &s->block, scratch);
   float *turned = attention_grad_at(scratch, side->left_offset);
   smr_transpose_f32(rows, width, left, row_stride, turned, s->left_stride, watch->job->isa);
-  float *sum = attention_grad_at(scratch, side->sum_offset);
+  float *sum = attention_grad_at(scratch, side->sum_offset) + keys.begin;
   const struct smr_f32_gemm_args args = {
       .m = width,
-      .n = keys,
+      .n = count,
       .k = rows,
       .a = turned,
       .a_stride = s->left_stride,
@@ -119,27 +121,30 @@ static samara_status attention_grad_add(struct smr_deadline_watch *watch,
 // Compute dS of a block at slopes_offset. `dy` points to the block's rows.
 static samara_status attention_grad_slopes(struct smr_deadline_watch *watch,
                                            const struct attention_grad_state *s, const float *dy,
-                                           size_t first, size_t rows, size_t keys, char *scratch) {
+                                           size_t first, size_t rows,
+                                           struct smr_attention_span keys, char *scratch) {
   const struct smr_attention *all = &s->all;
   float *slopes = attention_grad_at(scratch, s->slopes_offset);
   const float *weights = attention_grad_at(scratch, all->scores_offset);
   const struct smr_f32_gemm_args args = {
       .m = rows,
-      .n = keys,
+      .n = keys.end - keys.begin,
       .k = all->dv,
       .a = dy,
       .a_stride = all->y.row_stride,
-      .w = scratch + s->values.offset,
+      .w = scratch + s->values.offset + keys.begin / SMR_PANEL * s->values.stride_bytes,
       .panel_stride_bytes = s->values.stride_bytes,
       .out = slopes,
       .out_stride = all->score_stride,
   };
   SMR_TRY(smr_attention_multiply(watch, all, args));
-  for (size_t i = 0; i < rows && keys > 0; i++) {
-    const size_t seen = smr_attention_seen(all, first + i, keys);
-    float *row = slopes + i * all->score_stride;
-    s->softmax_grad(seen, row, weights + i * all->score_stride, row);
-    memset(row + seen, 0, (keys - seen) * sizeof *row);
+  for (size_t i = 0; i < rows && keys.end > keys.begin; i++) {
+    const struct smr_attention_span seen = smr_attention_seen(all, first + i);
+    const size_t skipped = seen.begin - keys.begin, count = seen.end - seen.begin;
+    float *row = slopes + i * all->score_stride, *at = row + skipped;
+    memset(row, 0, skipped * sizeof *row);
+    if (count > 0) s->softmax_grad(count, at, weights + i * all->score_stride + skipped, at);
+    memset(at + count, 0, (keys.end - seen.end) * sizeof *row);
   }
   return SAMARA_OK;
 }
@@ -149,10 +154,10 @@ static samara_status attention_grad_block(struct smr_deadline_watch *watch,
                                           size_t first, size_t rows, char *scratch) {
   const struct smr_attention *all = &s->all;
   const struct smr_job *job = watch->job;
-  const size_t keys = smr_attention_keys(all, first, rows);
-  const float *dy = smr_attention_head(all, job->inputs[ATTENTION_GRAD_DY], &all->y, product) +
+  const struct smr_attention_span keys = smr_attention_keys(all, first, rows, 0);
+  const float *dy = smr_attention_head(job->inputs[ATTENTION_GRAD_DY], &all->y, product) +
                     first * all->y.row_stride;
-  SMR_TRY(smr_attention_weights(watch, all, product, first, rows, scratch));
+  SMR_TRY(smr_attention_weights(watch, all, product, first, rows, keys, 0, scratch));
   SMR_TRY(attention_grad_add(watch, s, &s->v, all->dv, dy, all->y.row_stride,
                              attention_grad_at(scratch, all->scores_offset), rows, keys, scratch));
   SMR_TRY(attention_grad_slopes(watch, s, dy, first, rows, keys, scratch));
@@ -160,15 +165,14 @@ static samara_status attention_grad_block(struct smr_deadline_watch *watch,
   SMR_TRY(attention_grad_add(watch, s, &s->k, all->d,
                              attention_grad_at(scratch, all->queries_offset), all->d, slopes, rows,
                              keys, scratch));
-  float *dq =
-      smr_attention_head(all, job->outputs[0], &all->q, product) + first * all->q.row_stride;
+  float *dq = smr_attention_head(job->outputs[0], &all->q, product) + first * all->q.row_stride;
   const struct smr_f32_gemm_args args = {
       .m = rows,
       .n = all->d,
-      .k = keys,
+      .k = keys.end - keys.begin,
       .a = slopes,
       .a_stride = all->score_stride,
-      .w = scratch + s->keys.offset,
+      .w = scratch + s->keys.offset + keys.begin * SMR_PANEL * sizeof(float),
       .panel_stride_bytes = s->keys.stride_bytes,
       .out = dq,
       .out_stride = all->q.row_stride,
@@ -201,36 +205,38 @@ static void attention_grad_finish(const struct smr_job *job, const struct attent
     memset(head + i * rows->row_stride, 0, width * sizeof *head);
 }
 
-static samara_status attention_grad_product(struct smr_deadline_watch *watch,
-                                            const struct attention_grad_state *s, size_t product,
-                                            char *scratch) {
+static samara_status attention_grad_head(struct smr_deadline_watch *watch,
+                                         const struct attention_grad_state *s, size_t head,
+                                         char *scratch) {
   const struct smr_attention *all = &s->all;
   const struct smr_job *job = watch->job;
   if (all->s != 0) {
-    const float *k = smr_attention_head(all, job->inputs[1], &all->k, product);
-    const float *v = smr_attention_head(all, job->inputs[2], &all->v, product);
+    const float *k = smr_attention_head(job->inputs[1], &all->k, head);
+    const float *v = smr_attention_head(job->inputs[2], &all->v, head);
     smr_attention_pack(job, k, &all->k, all->t, all->d, true, &all->keys, scratch);
     smr_attention_pack(job, k, &all->k, all->t, all->d, false, &s->keys, scratch);
     smr_attention_pack(job, v, &all->v, all->t, all->dv, true, &s->values, scratch);
     attention_grad_clear(s, &s->k, all->d, scratch);
     attention_grad_clear(s, &s->v, all->dv, scratch);
   }
-  for (size_t first = 0; first < all->s; first += all->block_rows) {
-    const size_t rows = all->s - first < all->block_rows ? all->s - first : all->block_rows;
-    SMR_TRY(attention_grad_block(watch, s, product, first, rows, scratch));
+  for (size_t i = 0; i < all->groups; i++) {
+    for (size_t first = 0; first < all->s; first += all->block_rows) {
+      const size_t rows = all->s - first < all->block_rows ? all->s - first : all->block_rows;
+      SMR_TRY(attention_grad_block(watch, s, head * all->groups + i, first, rows, scratch));
+    }
   }
   attention_grad_finish(job, s, &s->k, all->d, &all->k,
-                        smr_attention_head(all, job->outputs[1], &all->k, product), scratch);
+                        smr_attention_head(job->outputs[1], &all->k, head), scratch);
   attention_grad_finish(job, s, &s->v, all->dv, &all->v,
-                        smr_attention_head(all, job->outputs[2], &all->v, product), scratch);
+                        smr_attention_head(job->outputs[2], &all->v, head), scratch);
   return SAMARA_OK;
 }
 
 static samara_status attention_grad_run(const struct smr_job *job, size_t begin, size_t end,
                                         void *thread_scratch) {
   struct smr_deadline_watch watch = {.job = job};
-  for (size_t product = begin; product < end; product++)
-    SMR_TRY(attention_grad_product(&watch, job->state, product, thread_scratch));
+  for (size_t head = begin; head < end; head++)
+    SMR_TRY(attention_grad_head(&watch, job->state, head, thread_scratch));
   return SAMARA_OK;
 }
 

@@ -450,11 +450,19 @@ struct smr_attrs_attention {
   struct smr_attr scale;   // f32: .f
   struct smr_attr causal;  // bool: .i
   struct smr_attr layout;  // enum: .i
+  struct smr_attr align;   // enum: .i
+  struct smr_attr window;  // int: .i
+  struct smr_attr groups;  // int: .i
 };
 
 enum {
   SMR_ATTENTION_LAYOUT_BHSD = 0,
   SMR_ATTENTION_LAYOUT_BSHD = 1,
+};
+
+enum {
+  SMR_ATTENTION_ALIGN_START = 0,
+  SMR_ATTENTION_ALIGN_END = 1,
 };
 
 struct smr_attrs_reduce_sum {
@@ -1178,11 +1186,19 @@ struct smr_attrs_attention_grad {
   struct smr_attr scale;   // f32: .f
   struct smr_attr causal;  // bool: .i
   struct smr_attr layout;  // enum: .i
+  struct smr_attr align;   // enum: .i
+  struct smr_attr window;  // int: .i
+  struct smr_attr groups;  // int: .i
 };
 
 enum {
   SMR_ATTENTION_GRAD_LAYOUT_BHSD = 0,
   SMR_ATTENTION_GRAD_LAYOUT_BSHD = 1,
+};
+
+enum {
+  SMR_ATTENTION_GRAD_ALIGN_START = 0,
+  SMR_ATTENTION_GRAD_ALIGN_END = 1,
 };
 
 struct smr_attrs_lstm_grad {

@@ -44,15 +44,41 @@ SMR_TEST(sizes_beyond_memory_are_refused) {
   }
 }
 
+static void check_seen(const struct smr_attention *all, size_t row, size_t begin, size_t end) {
+  const struct smr_attention_span seen = smr_attention_seen(all, row);
+  CHECK_EQ_INT(seen.begin, begin);
+  CHECK_EQ_INT(seen.end, end);
+}
+
+static void check_keys(const struct smr_attention *all, size_t first, size_t rows, size_t origin,
+                       size_t begin, size_t end) {
+  const struct smr_attention_span keys = smr_attention_keys(all, first, rows, origin);
+  CHECK_EQ_INT(keys.begin, begin);
+  CHECK_EQ_INT(keys.end, end);
+}
+
 SMR_TEST(keys_that_are_seen) {
-  struct smr_attention all = {.t = 10};
-  CHECK_EQ_INT(smr_attention_keys(&all, 2, 3), 10);
-  CHECK_EQ_INT(smr_attention_seen(&all, 2, 10), 10);
+  struct smr_attention all = {.t = 10, .window = SIZE_MAX};
+  check_keys(&all, 2, 3, 0, 0, 10);
+  check_seen(&all, 2, 0, 10);
   all.causal = true;
-  CHECK_EQ_INT(smr_attention_keys(&all, 2, 3), 5);
-  CHECK_EQ_INT(smr_attention_keys(&all, 8, 8), 10);
-  CHECK_EQ_INT(smr_attention_seen(&all, 2, 5), 3);
-  CHECK_EQ_INT(smr_attention_seen(&all, 12, 10), 10);
+  check_keys(&all, 2, 3, 0, 0, 5);
+  check_keys(&all, 8, 8, 0, 0, 10);
+  check_seen(&all, 2, 0, 3);
+  check_seen(&all, 12, 0, 10);
+  all.window = 2;
+  check_seen(&all, 0, 0, 1);
+  check_seen(&all, 2, 1, 3);
+  check_seen(&all, 11, 10, 10);
+  all.behind = 4;
+  check_seen(&all, 3, 0, 0);
+  check_seen(&all, 4, 0, 1);
+  check_seen(&all, 8, 3, 5);
+  all = (struct smr_attention){.t = 100, .window = 20, .causal = true, .ahead = 90};
+  check_seen(&all, 9, 80, 100);
+  // Where panels are packed from key 65 on, a block begins at one of them.
+  check_keys(&all, 7, 2, 65, 65, 99);
+  check_keys(&all, 9, 1, 61, 77, 100);
 }
 
 SMR_TEST_MAIN(RUN(all_scores_never_exist); RUN(sizes_beyond_memory_are_refused);

@@ -28,6 +28,8 @@ def _composed(ctx: GradContext, q: Any, k: Any, v: Any, mask: Any) -> Any:
     """attention in simple operators."""
     if ctx.layout == "bshd":
         q, k, v = _turned(q), _turned(k), _turned(v)
+    if ctx.groups != 1:
+        k, v = _repeated(k, ctx.groups), _repeated(v, ctx.groups)
     scores = ops.add(ops.mul(ops.matmul(q, k, transpose_w=True), ctx.scale), mask)
     if ctx.causal:
         scores = ops.where(_seen(ctx, scores), scores, float("-inf"))
@@ -42,7 +44,22 @@ def _turned(x: Any) -> Any:
     return ops.transpose(x, perm=tuple(perm))
 
 
+def _repeated(x: Any, groups: int) -> Any:
+    """[..., H, T, D] with every head `groups` times."""
+    *lead, heads, rows, size = shape_of(x)
+    x = ops.reshape(x, shape=(*lead, heads, 1, rows, size))
+    x = ops.expand(x, shape=(*lead, heads, groups, rows, size))
+    return ops.reshape(x, shape=(*lead, heads * groups, rows, size))
+
+
 def _seen(ctx: GradContext, scores: Any) -> Any:
-    """[S, T]: row i sees the keys 0 to i."""
-    rows, keys = (beside(ctx.q, ops.iota, length=n, dtype=DType.I32) for n in shape_of(scores)[-2:])
-    return ops.le(keys, ops.reshape(rows, shape=(shape_of(scores)[-2], 1)))
+    """[S, T]: which keys each row sees."""
+    rows, keys = shape_of(scores)[-2:]
+    key = beside(ctx.q, ops.iota, length=keys, dtype=DType.I32)
+    start = keys - rows if ctx.align == "end" else 0
+    own = beside(ctx.q, ops.iota, length=rows, start=start, dtype=DType.I32)
+    own = ops.reshape(own, shape=(rows, 1))
+    seen = ops.le(key, own)
+    if not ctx.window:
+        return seen
+    return ops.logical_and(seen, ops.lt(ops.sub(own, ctx.window), key))

@@ -39,12 +39,22 @@ def _check_operands(ctx: InferContext, mask_input: int) -> tuple[Dim, ...]:
     ctx.require(k.rank == q.rank == v.rank, f"ranks of q, k, v are {q.rank}, {k.rank}, {v.rank}")
     # Axes of rows: all others but the last are batch and heads.
     rows = q.rank - least
+    heads = q.rank - (3 if ctx.layout == "bhsd" else 2)
+    ctx.require(
+        ctx.groups == 1 or (ctx.groups > 1 and heads >= 0),
+        f"q {q} has no groups of {ctx.groups} heads",
+    )
     for axis in range(q.rank - 1):
         if axis != rows:
+            share = ctx.groups if axis == heads else 1
             for name, t in (("k", k), ("v", v)):
-                ctx.require_eq(q.shape[axis], t.shape[axis], f"axis {axis} of q and {name} differ")
+                text = f"axis {axis} of q and {name} differ"
+                if share != 1:
+                    text = f"{name} {t} has no head for each {share} of q {q}"
+                ctx.require_eq(q.shape[axis], t.shape[axis] * share, text)
     ctx.require_eq(q.shape[-1], k.shape[-1], "q and k must have rows of one length")
     ctx.require_eq(k.shape[rows], v.shape[rows], "k and v must have as many rows")
+    ctx.require(ctx.window >= 0, f"window {ctx.window} is negative")
     mask = ctx.optional(mask_input)
     if mask is not None:
         require_broadcasts_to(ctx, mask.shape, _scores_shape(q, k, ctx.layout))
@@ -65,20 +75,24 @@ def _turned(x: Array, layout: str) -> Array:
     return x.swapaxes(-3, -2) if layout == "bshd" else x
 
 
-def _weights(
-    q: Array, k: Array, mask: Array | None, scale: float, causal: bool
-) -> tuple[Array, Array | None]:
-    """softmax(scale * q @ kᵀ + mask), 0 for hidden keys, and which keys are hidden."""
+def _unseen(rows: int, keys: int, align: str, window: int) -> Array:
+    """[S, T]: which keys a causal row does not see."""
+    own = np.arange(rows)[:, None] + (keys - rows if align == "end" else 0)
+    key = np.arange(keys)
+    hidden = key > own
+    return hidden | (key <= own - window) if window else hidden
+
+
+def _weights(q: Array, k: Array, mask: Array | None, scale: float, unseen: Array | None) -> Array:
+    """softmax(scale * q @ kᵀ + mask), 0 for the keys that are `unseen`."""
     scores = np.float32(scale) * np.matmul(q, k.swapaxes(-1, -2))
     if mask is not None:
         scores = scores + mask
-    unseen = None
-    if causal:
-        unseen = np.triu(np.ones(scores.shape[-2:], np.bool_), 1)
+    if unseen is not None:
         scores = np.where(unseen, -np.inf, scores)
     e = np.exp(scores - scores.max(axis=-1, keepdims=True, initial=-np.inf))
     weights = e / e.sum(axis=-1, keepdims=True)
-    return weights if unseen is None else np.where(unseen, 0, weights), unseen
+    return weights if unseen is None else np.where(unseen, 0, weights)
 
 
 def _attention(
@@ -90,9 +104,14 @@ def _attention(
     scale: float,
     causal: bool,
     layout: str,
+    align: str,
+    window: int,
+    groups: int,
 ) -> Array:
     a, b, c = (_turned(x.astype(np.float64), layout) for x in (q, k, v))
-    y = np.matmul(_weights(a, b, mask, scale, causal)[0], c)
+    b, c = (np.repeat(x, groups, -3) if groups != 1 else x for x in (b, c))
+    unseen = _unseen(a.shape[-2], b.shape[-2], align, window) if causal else None
+    y = np.matmul(_weights(a, b, mask, scale, unseen), c)
     return np.ascontiguousarray(_turned(y, layout)).astype(q.dtype)
 
 
@@ -106,9 +125,14 @@ def _attention_grad(
     scale: float,
     causal: bool,
     layout: str,
+    align: str,
+    window: int,
+    groups: int,
 ) -> tuple[Array, ...]:
     a, b, c, d = (_turned(x.astype(np.float64), layout) for x in (q, k, v, dy))
-    weights, unseen = _weights(a, b, mask, scale, causal)
+    b, c = (np.repeat(x, groups, -3) if groups != 1 else x for x in (b, c))
+    unseen = _unseen(a.shape[-2], b.shape[-2], align, window) if causal else None
+    weights = _weights(a, b, mask, scale, unseen)
     slopes = np.matmul(d, c.swapaxes(-1, -2))
     if unseen is not None:
         slopes = np.where(unseen, 0, slopes)
@@ -118,6 +142,11 @@ def _attention_grad(
     dq = np.float32(scale) * np.matmul(slopes, b)
     dk = np.float32(scale) * np.matmul(slopes.swapaxes(-1, -2), a)
     dv = np.matmul(weights.swapaxes(-1, -2), d)
+    if groups != 1:
+        dk, dv = (
+            x.reshape((*x.shape[:-3], x.shape[-3] // groups, groups, *x.shape[-2:])).sum(-3)
+            for x in (dk, dv)
+        )
     return tuple(np.ascontiguousarray(_turned(x, layout)).astype(q.dtype) for x in (dq, dk, dv))
 
 
@@ -160,8 +189,9 @@ def _case(
     back: bool = False,
     **attrs: Any,
 ) -> Case:
-    """`lead` are batch and heads; `back`: of the gradient."""
-    shapes = [(*lead, s, d), (*lead, t, d), (*lead, t, dv), *([(*lead, s, dv)] if back else [])]
+    """`lead` are batch and heads of q; `back`: of the gradient."""
+    less = lead if "groups" not in attrs else (*lead[:-1], lead[-1] // attrs["groups"])
+    shapes = [(*lead, s, d), (*less, t, d), (*less, t, dv), *([(*lead, s, dv)] if back else [])]
     if attrs.get("layout") == "bshd":
         shapes = [(*x[:-3], x[-2], x[-3], x[-1]) for x in shapes]
     inputs: list[Any] = [(dtype, x) for x in shapes]
@@ -191,6 +221,28 @@ _ATTRS = (
         ("bhsd", "bshd"),
         "bshd: q, k, v and y have their rows before the heads, [..., S, H, D]",
     ),
+    Attr(
+        "align",
+        "enum",
+        "start",
+        ("start", "end"),
+        "end: if causal, row i sees the keys 0 to T - S + i",
+        since="0.16.0",
+    ),
+    Attr(
+        "window",
+        "int",
+        0,
+        doc="if causal and not 0, a row sees the last `window` of its keys",
+        since="0.16.0",
+    ),
+    Attr(
+        "groups",
+        "int",
+        1,
+        doc="heads of q that share one head of k and v, which have H / groups heads",
+        since="0.16.0",
+    ),
 )
 
 attention = define(
@@ -203,8 +255,8 @@ attention = define(
         reference=in_f32(_attention),
         doc="y = softmax(scale * q @ kᵀ + mask) @ v: q is [..., S, D], k [..., T, D],"
         " v [..., T, Dv], y [..., S, Dv] with equal batch and head axes in front; mask broadcasts"
-        " to [..., S, T]. A row of scores that is -inf throughout gives NaN, as softmax does; a sum"
-        " over T = 0 keys is 0",
+        " to [..., S, T]. A row of scores that is -inf throughout gives NaN, as softmax does; a row"
+        " without keys gives 0",
         dtypes=FLOATS,
         check="attention",
         attrs=_ATTRS,
@@ -241,6 +293,19 @@ attention = define(
             _case((2, 3), 9, 17, 8, 7, (2, 3, 9, 17), layout="bshd"),
             _case((2, 2), 5, 17, 8, 9, dtype="f16"),
             _case((2, 2), 5, 17, 8, 9, (1, 17), dtype="f16", layout="bshd"),
+            _case((2, 3), 5, 17, 8, 7, causal=True, align="end"),
+            _case((2,), 33, 90, 16, 5, causal=True, align="end", window=20),
+            _case((), 70, 60, 8, 3, causal=True, align="end"),
+            _case((), 70, 60, 8, 3, causal=True, window=1),
+            _case((2,), 60, 150, 8, 3, (60, 150), causal=True, align="end", window=17),
+            _case((2,), 60, 90, 8, 3, (60, 1), causal=True, align="end", window=40),
+            _case((2, 6), 1, 40, 8, 8, groups=3),
+            _case((2, 6), 9, 40, 8, 5, (6, 9, 40), groups=2, layout="bshd"),
+            _case(
+                (4,), 60, 75, 16, 8, groups=4, causal=True, align="end", window=30, layout="bshd"
+            ),
+            _case((2, 0), 3, 4, 5, 6, groups=2),
+            _case((2, 4), 5, 17, 8, 9, dtype="f16", groups=2, causal=True, align="end"),
         ),
         kind=Kind.PRODUCT,
         tolerance=Tolerance(1e-05, 1e-05),
@@ -284,6 +349,14 @@ attention_grad = define(
             _case((2, 3), 33, 17, 8, 16, back=True, layout="bshd"),
             _case((3,), 50, 60, 16, 7, back=True, layout="bshd", causal=True),
             _case((2, 2), 5, 17, 8, 9, (1, 17), back=True, dtype="f16", layout="bshd"),
+            _case((2, 3), 5, 17, 8, 7, back=True, causal=True, align="end"),
+            _case((2,), 133, 190, 16, 5, back=True, causal=True, align="end", window=20),
+            _case((), 70, 60, 8, 3, back=True, causal=True, align="end"),
+            _case((), 70, 60, 8, 3, back=True, causal=True, window=3),
+            _case((2, 6), 9, 40, 8, 5, (6, 9, 40), back=True, groups=2, layout="bshd"),
+            _case((4,), 60, 75, 16, 8, back=True, groups=4, causal=True, align="end", window=30),
+            _case((2, 4), 0, 4, 5, 6, back=True, groups=2),
+            _case((2, 4), 5, 17, 8, 9, back=True, dtype="f16", groups=4),
         ),
         kind=Kind.PRODUCT,
         tolerance=Tolerance(1e-05, 1e-05),

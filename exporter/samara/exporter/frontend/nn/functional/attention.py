@@ -31,8 +31,8 @@ def scaled_dot_product_attention(
     A bool mask shows what may be attended to; a float one is added. The scale is 1 / sqrt(D)
     unless stated. Without dropout it runs as one operator (Vaswani et al. 2017, arXiv:1706.03762).
 
-    enable_gqa: heads, the third axis from the end, of key and value are repeated to as many as query
-    has (grouped-query attention, Ainslie et al. 2023, arXiv:2305.13245). ShapeError unless the heads
+    enable_gqa: each head, along the third axis from the end, of key and value serves equally many of
+    query (grouped-query attention, Ainslie et al. 2023, arXiv:2305.13245). ShapeError unless the heads
     of query are a multiple of them.
 
     PyTorch: `torch.nn.functional.scaled_dot_product_attention`.
@@ -41,8 +41,10 @@ def scaled_dot_product_attention(
     >>> nn.functional.scaled_dot_product_attention(q, kv, kv, enable_gqa=True).shape
     (1, 8, 5, 4)
     """
-    if enable_gqa:
-        key, value = (_repeated_heads(query, t, n) for t, n in ((key, "key"), (value, "value")))
+    groups = _groups(query, key, value) if enable_gqa else 1
+    if enable_gqa and (dropout_p > 0 or key.shape[-3] != value.shape[-3]):
+        key, value = (_repeated_heads(query, t) for t in (key, value))
+        groups = 1
     depth = query.shape[-1]
     factor = 1.0 / math.sqrt(int(depth)) if scale is None else scale
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
@@ -54,8 +56,10 @@ def scaled_dot_product_attention(
     mask = _additive(attn_mask, query.dtype)
     if dropout_p == 0:
         lead = tuple(query.shape[:-2])
+        if groups > 1:
+            lead = (*lead[:-1], key.shape[-3])
         key, value = (_expanded(t, lead) for t in (key, value))
-        return ops.attention(query, key, value, mask, scale=factor, causal=is_causal)
+        return ops.attention(query, key, value, mask, scale=factor, causal=is_causal, groups=groups)
     scores = query.matmul(key.transpose(-2, -1)) * factor
     if is_causal:
         causal = _causal_mask(int(query.shape[-2]), int(key.shape[-2]), query.dtype)
@@ -65,19 +69,26 @@ def scaled_dot_product_attention(
     return dropout(scores.softmax(-1), dropout_p).matmul(value)
 
 
-def _repeated_heads(query: Any, t: Any, name: str) -> Any:
+def _groups(query: Any, key: Any, value: Any) -> int:
+    """How many heads of `query` share one head of `key`."""
+    for t, name in ((key, "key"), (value, "value")):
+        if query.ndim < 3 or t.ndim < 3:
+            raise ShapeError(
+                f"enable_gqa needs heads: query {list(query.shape)}, {name} {list(t.shape)}",
+                fix="pass tensors [..., heads, rows, size]",
+            )
+        wanted, heads = int(query.shape[-3]), int(t.shape[-3])
+        if heads == 0 or wanted % heads:
+            raise ShapeError(
+                f"{wanted} heads of query are no multiple of the {heads} heads of {name}",
+                fix="with enable_gqa each head of key and value serves equally many of query",
+            )
+    return int(query.shape[-3]) // int(key.shape[-3])
+
+
+def _repeated_heads(query: Any, t: Any) -> Any:
     """`t` [..., H, T, D] with each of its heads repeated, so that it has the heads of `query`."""
-    if query.ndim < 3 or t.ndim < 3:
-        raise ShapeError(
-            f"enable_gqa needs heads: query {list(query.shape)}, {name} {list(t.shape)}",
-            fix="pass tensors [..., heads, rows, size]",
-        )
     wanted, heads = int(query.shape[-3]), int(t.shape[-3])
-    if heads == 0 or wanted % heads:
-        raise ShapeError(
-            f"{wanted} heads of query are no multiple of the {heads} heads of {name}",
-            fix="with enable_gqa each head of key and value serves equally many of query",
-        )
     return t if heads == wanted else t.repeat_interleave(wanted // heads, -3)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention with caches, all kinds of masks, windows, grouped heads, soft cap and its scores as output.
 
-Grouped heads: the query heads that share keys become rows of one head, so that neither keys nor values
-are copied.
+Grouped heads are the operator's own. Where their number is symbolic, the query heads that share keys
+become rows of one head, so that neither keys nor values are copied.
 """
 
 from __future__ import annotations
@@ -66,16 +66,15 @@ def attention(n: NodeContext) -> Any:
         scale = 1 / math.sqrt(given.q.type.shape[-1].as_int())
     wants_scores = len(n.node.output) > 3 and bool(n.node.output[3])
     cap = float(n.attr("softcap", 0.0))
-    causal = _causal_alone(n, given)
-    bias = None if causal else _bias(n, given)
     scores = None
     if cap or wants_scores:
-        if causal:
-            bias = _bias(n, given)
+        bias = _bias(n, given)
         given = _heads_first(n, given)
         y, scores = _composed(n, given, bias, float(scale), cap)
     else:
-        y = _by_row(n, given, bias, float(scale), causal)
+        causal = _causal_alone(n)
+        bias = None if causal else _bias(n, given)
+        y = _by_row(n, given, bias, {"scale": float(scale), **causal})
     batch = y.type.shape[0]
     if flat:
         _, rows, heads, size = y.type.shape
@@ -137,16 +136,13 @@ def _windows(n: NodeContext) -> tuple[int, int]:
     return left, right
 
 
-def _causal_alone(n: NodeContext, given: _Operands) -> bool:
-    """Whether the operator's own causal mask is sufficient: no cache, nothing else hidden, no groups."""
-    return (
-        bool(n.attr("is_causal", 0))
-        and not n.has(3)
-        and not n.has(6)
-        and _windows(n) == (-1, -1)
-        and given.past == as_dim(0)
-        and compare(given.heads, given.groups) is Tri.YES
-    )
+def _causal_alone(n: NodeContext) -> dict[str, Any]:
+    """The attributes with which the operator itself hides all that is hidden; empty if it cannot."""
+    if not n.attr("is_causal", 0) or n.has(3) or n.has(6):
+        return {}
+    left, _ = _windows(n)
+    align = "end" if n.has(4) else "start"
+    return {"causal": True, "align": align, "window": left + 1}
 
 
 def _bias(n: NodeContext, given: _Operands) -> Value | None:
@@ -231,17 +227,18 @@ def _hidden_rows(n: NodeContext, given: _Operands, bias: Value | None) -> Value 
 # ---- the product
 
 
-def _by_row(
-    n: NodeContext, given: _Operands, bias: Value | None, scale: float, causal: bool
-) -> Value:
+def _by_row(n: NodeContext, given: _Operands, bias: Value | None, attrs: dict[str, Any]) -> Value:
     """y in the node's layout. A row that sees no key is NaN after softmax, but 0 in ONNX."""
     flat = n.value(0).type.rank == 3
     hidden = _hidden_rows(n, given, bias)
-    attrs = {"scale": scale, "causal": causal}
     y: Value
-    if compare(given.heads, given.groups) is Tri.YES:
-        y = n.emit("attention", given.q, given.k, given.v, bias, layout=given.layout, **attrs)
+    per = _heads_of_group(n, given)
+    if per.is_static:
+        attrs |= {"layout": given.layout, "groups": per.as_int()}
+        y = n.emit("attention", given.q, given.k, given.v, bias, **attrs)
     else:
+        if attrs.get("causal"):  # rows of all heads of a group are rows of one head
+            bias, attrs = _bias(n, given), {"scale": attrs["scale"]}
         given = _heads_first(n, given)
         q, mask = _grouped(n, given, bias)
         y = n.emit("attention", q, given.k, given.v, mask, layout="bhsd", **attrs)
@@ -256,13 +253,20 @@ def _by_row(
     return y
 
 
+def _heads_of_group(n: NodeContext, given: _Operands) -> Dim:
+    """Heads of queries that share one head of keys."""
+    heads, groups = given.heads, given.groups
+    if compare(heads, groups) is Tri.YES:
+        return as_dim(1)
+    if heads.is_static and groups.is_static and heads.as_int() % max(groups.as_int(), 1):
+        raise n.wrong(f"{heads} heads of queries do not share {groups} heads of keys evenly")
+    return floordiv(heads, groups)
+
+
 def _grouped(n: NodeContext, given: _Operands, bias: Value | None) -> tuple[Value, Value | None]:
     """q as [B, groups, heads per group * S, D], and the bias for it."""
-    batch, heads, rows, size = given.q.type.shape
-    groups = given.groups
-    if heads.is_static and groups.is_static and heads.as_int() % groups.as_int():
-        raise n.wrong(f"{heads} heads of queries do not share {groups} heads of keys evenly")
-    per = floordiv(heads, groups)
+    batch, _, rows, size = given.q.type.shape
+    groups, per = given.groups, _heads_of_group(n, given)
     q = n.emit("reshape", given.q, shape=(batch, groups, per * rows, size))
     if bias is None:
         return q, None

@@ -98,28 +98,20 @@ def attended(
     mask: Value | None,
     causal: bool,
     scale: float | None,
+    groups: int = 1,
 ) -> Value:
-    """softmax(scale * q @ kᵀ + mask) @ v of [B, N, …], as the node's result [B, S, N * H]. If causal, row i of S
-    sees the keys up to T - S + i.
+    """softmax(scale * q @ kᵀ + mask) @ v of q [B, N, …], k and v [B, N / groups, …], as the node's result
+    [B, S, N * H]. If causal, row i of S sees the keys up to T - S + i.
     """
-    rows, keys = q.type.shape[2], k.type.shape[2]
     if not scale:
         if not q.type.shape[-1].is_static:
             raise n.unsupported("heads of a symbolic size", "give the attribute scale")
         scale = 1 / math.sqrt(q.type.shape[-1].as_int())
-    plain = causal and rows == keys and mask is None
-    if causal and not plain:
-        last = places(n, rows, (-1, 1))
-        if rows != keys:
-            last = n.emit(
-                "add", last, n.emit("dims", values=[keys - rows], dtype=DType.I64, scalar=True)
-            )
-        seen = n.emit("le", places(n, keys, (1, -1)), last)
-        mask = added(n, mask, scores(n, seen, float(np.finfo(np.float32).min)))
     if mask is not None and mask.type.dtype is not q.type.dtype:
         mask = n.emit("cast", mask, to=q.type.dtype)
-    y = n.emit("attention", q, k, v, mask, scale=scale, causal=plain)
-    batch, heads, _, size = y.type.shape
+    align = "end" if causal else "start"
+    y = n.emit("attention", q, k, v, mask, scale=scale, causal=causal, align=align, groups=groups)
+    batch, heads, rows, size = y.type.shape
     y = n.emit("transpose", y, perm=(0, 2, 1, 3))
     made: Value = n.final("reshape", y, shape=(batch, rows, heads * size))
     return made

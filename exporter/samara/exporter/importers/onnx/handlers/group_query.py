@@ -80,17 +80,6 @@ def _rows(n: NodeContext, past: Value, new: Value, seen: Value, length: Dim) -> 
     return made
 
 
-def _all_heads(n: NodeContext, x: Value, heads: int, kv_heads: int) -> Value:
-    """Keys or values repeated for each query head of their group."""
-    if heads == kv_heads:
-        return x
-    batch, _, rows, size = x.type.shape
-    split = n.emit("reshape", x, shape=(batch, kv_heads, 1, rows, size))
-    wide = n.emit("expand", split, shape=(batch, kv_heads, heads // kv_heads, rows, size))
-    made: Value = n.emit("reshape", wide, shape=(batch, heads, rows, size))
-    return made
-
-
 @onnx_op("GroupQueryAttention", domain=MICROSOFT)
 def group_query_attention(n: NodeContext) -> Any:
     """Inputs: query, key?, value?, past_key?, past_value?, seqlens_k (keys of each sequence less 1),
@@ -121,8 +110,7 @@ def group_query_attention(n: NodeContext) -> Any:
     k, v = _present(n, past_k, k, rows), _present(n, past_v, v, rows)
     mask = _seen(n, behind, batch, step, length)
     bias = n.optional(10)
-    keys, values = (_all_heads(n, x, heads, kv_heads) for x in (k, v))
-    y = attended(n, q, keys, values, added(n, mask, bias), False, n.attr("scale"))
+    y = attended(n, q, k, v, added(n, mask, bias), False, n.attr("scale"), heads // kv_heads)
     return [y, k, v][: len(n.node.output)]
 
 
