@@ -95,11 +95,13 @@ def attention(x: Inputs, a: Attrs) -> Array:
     if len(x) > 3:
         mask = np.ascontiguousarray(np.broadcast_to(x[3], scores)).reshape(1, -1, *scores[-2:])
     rows, keys = scores[-2:]
-    causal, unseen = a["causal"], np.zeros((rows, keys), np.bool_)
+    causal = a["causal"]
+    unseen: Array = np.zeros((rows, keys), np.bool_)
     if causal and (a["align"] == "end" or a["window"]):  # ONNX's reference has neither
         own = np.arange(rows)[:, None] + (keys - rows) * (a["align"] == "end")
         apart = own - np.arange(keys)
-        causal, unseen = False, (apart < 0) | (apart >= (a["window"] or keys + rows))
+        causal = False
+        unseen = (apart < 0) | (apart >= (a["window"] or keys + rows))
         hidden = np.where(unseen, -np.inf, 0).astype(q.dtype)
         mask = np.broadcast_to(hidden, scores).reshape(1, -1, rows, keys) + (
             0 if mask is None else mask
@@ -107,7 +109,8 @@ def attention(x: Inputs, a: Attrs) -> Array:
     sign = np.float32(np.copysign(1, a["scale"]))  # ONNX spreads the scale as its square root
     flat[0] = flat[0] * sign
     y = run("Attention", *flat, mask, scale=abs(a["scale"]), is_causal=int(causal))
-    y = np.where(unseen.all(-1)[:, None], 0, y) if keys else np.asarray(y)
+    blind: Array = unseen.all(-1, keepdims=True)
+    y = np.where(blind, 0, y) if keys else np.asarray(y)
     y = y.astype(q.dtype).reshape(*q.shape[:-1], v.shape[-1])
     return y.swapaxes(-3, -2) if a["layout"] == "bshd" else y
 
