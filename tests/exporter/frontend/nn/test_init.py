@@ -99,3 +99,15 @@ def test_parameters_are_filled_outside_the_tape() -> None:
     init.ones_(p)
     assert p.tolist() == [1, 1, 1]
     assert p.is_leaf
+
+
+def test_layers_that_await_weights_draw_nothing() -> None:
+    samara.manual_seed(3)
+    want = samara.randn(2)
+    samara.manual_seed(3)
+    with init.skipped():
+        layer = samara.nn.Linear(3, 2)
+        samara.nn.Embedding(3, 2)
+    assert layer.weight.shape == (2, 3)
+    assert samara.randn(2).tolist() == want.tolist()
+    assert samara.nn.Linear(3, 2).weight.tolist() != layer.weight.tolist()

@@ -19,6 +19,14 @@ OTHERS = {
     "nn.PoissonNLLLoss.forward": "PyTorch calls the input log_input there",
     "nn.utils.rnn.PackedSequence": "PyTorch has a default there that it refuses",
     "nn.RMSNorm.forward": "PyTorch calls the input x there",
+    **dict.fromkeys(
+        [
+            f"nn.{name}{part}"
+            for name in ("GroupedQueryAttention", "RotaryEmbedding", "SwiGLU")
+            for part in ("", ".forward")
+        ],
+        "PyTorch has no such layer",
+    ),
 }
 # Further arguments of ours, all after PyTorch's or by keyword.
 MORE = {"generator", "output_padding", "value", "divisor_override"}

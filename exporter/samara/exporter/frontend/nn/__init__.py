@@ -48,6 +48,9 @@ from samara.exporter.frontend.nn.containers import ModuleList as ModuleList
 from samara.exporter.frontend.nn.containers import ParameterDict as ParameterDict
 from samara.exporter.frontend.nn.containers import ParameterList as ParameterList
 from samara.exporter.frontend.nn.containers import Sequential as Sequential
+from samara.exporter.frontend.nn.decoder import GroupedQueryAttention as GroupedQueryAttention
+from samara.exporter.frontend.nn.decoder import RotaryEmbedding as RotaryEmbedding
+from samara.exporter.frontend.nn.decoder import SwiGLU as SwiGLU
 from samara.exporter.frontend.nn.embeddings import Embedding as Embedding
 from samara.exporter.frontend.nn.embeddings import EmbeddingBag as EmbeddingBag
 from samara.exporter.frontend.nn.images import Fold as Fold
@@ -199,6 +202,7 @@ __all__ = [
     "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
+    "GroupedQueryAttention",
     "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
@@ -250,6 +254,7 @@ __all__ = [
     "ReplicationPad1d",
     "ReplicationPad2d",
     "ReplicationPad3d",
+    "RotaryEmbedding",
     "Sequential",
     "SiLU",
     "Sigmoid",
@@ -260,6 +265,7 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SwiGLU",
     "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -32,6 +35,23 @@ __all__ = [
 _GAINS = {"tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
 
 
+class _Skipping(threading.local):
+    on = False
+
+
+_skipping = _Skipping()
+
+
+@contextlib.contextmanager
+def skipped() -> Iterator[None]:
+    """Within the block no numbers are drawn in this thread: new layers await weights from elsewhere."""
+    before, _skipping.on = _skipping.on, True
+    try:
+        yield
+    finally:
+        _skipping.on = before
+
+
 def _fill(tensor: Tensor, array: Any) -> Tensor:
     with tape.no_grad():
         return tensor.copy_(np.asarray(array))
@@ -41,6 +61,8 @@ def uniform_(
     tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Uniform numbers of [a, b)."""
+    if _skipping.on:
+        return tensor
     return _fill(tensor, generator_of(generator).uniform(tensor.shape, a, b))
 
 
@@ -48,6 +70,8 @@ def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Normal numbers."""
+    if _skipping.on:
+        return tensor
     return _fill(tensor, generator_of(generator).normal(tensor.shape, mean, std))
 
 
