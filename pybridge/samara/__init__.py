@@ -66,6 +66,7 @@ _HOMES = {
     "samara.exporter.importers.onnx_model": ("import_onnx",),
     "samara.exporter.importers.tflite_model": ("import_tflite",),
     "samara.exporter.importers.torch": ("from_torch",),
+    "samara.exporter.frontend.pretrained": ("from_pretrained",),
     "samara.exporter.ops.custom.rows": ("CustomOp", "OperandType", "UpTo", "register_op"),
     "samara.exporter.ir": ("Program", "open_program"),
     "samara.exporter.export": ("export", "ExportReport"),
@@ -249,6 +250,7 @@ if TYPE_CHECKING:
     from samara.exporter.frontend.einsum import *
     from samara.exporter.frontend.functions import *
     from samara.exporter.frontend.graph import FrozenBranchWarning as FrozenBranchWarning
+    from samara.exporter.frontend.pretrained import from_pretrained as from_pretrained
     from samara.exporter.frontend.qat import quantize_aware as quantize_aware
     from samara.exporter.frontend.random import *
     from samara.exporter.frontend.script import script as script

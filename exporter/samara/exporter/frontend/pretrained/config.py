@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""config.json of a folder, whose values are checked where they are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from samara.exporter.types import ModelFormatError, UnsupportedError
+from samara.pybridge.files import reading
+
+
+class Config:
+    """The settings of a model. Every error names the file and the setting."""
+
+    def __init__(self, values: Mapping[str, Any], where: str) -> None:
+        self.values = values
+        self.where = where
+
+    @classmethod
+    def read(cls, path: Path) -> Config:
+        """Raises ModelFormatError unless the file is a JSON object, FileError if it cannot be read."""
+        with reading(path):
+            text = path.read_bytes()
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ModelFormatError(f"{path} is not JSON: {error}") from None
+        if not isinstance(values, dict):
+            raise ModelFormatError(f"{path} is a JSON {type(values).__name__}, not an object")
+        return cls(values, str(path))
+
+    def _wrong(self, name: str, wanted: str) -> ModelFormatError:
+        got = json.dumps(self.values.get(name))
+        return ModelFormatError(f"{self.where}: {name} is {got}, expected {wanted}")
+
+    def count(self, name: str, default: int | None = None) -> int:
+        """A positive integer; `default` if it is absent or null."""
+        value = self.values.get(name)
+        value = default if value is None else value
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 31:
+            raise self._wrong(name, "a positive integer")
+        return value
+
+    def number(self, name: str, default: float) -> float:
+        """A positive number; `default` if it is absent or null."""
+        value = self.values.get(name)
+        value = default if value is None else value
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e30:
+            raise self._wrong(name, "a positive number")
+        return float(value)
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        value = self.values.get(name, default)
+        if not isinstance(value, bool):
+            raise self._wrong(name, "true or false")
+        return value
+
+    def table(self, name: str) -> Mapping[str, Any]:
+        """An object; an empty one if it is absent or null."""
+        value = self.values.get(name)
+        if value is not None and not isinstance(value, dict):
+            raise self._wrong(name, "an object")
+        return value or {}
+
+    def entries(self, name: str, count: int) -> list[Any] | None:
+        """A list with one entry per layer; None if it is absent or null."""
+        value = self.values.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, list) or len(value) != count:
+            raise self._wrong(name, f"a list of {count} entries")
+        return value
+
+    def text(self, name: str) -> str:
+        value = self.values.get(name)
+        if not isinstance(value, str):
+            raise self._wrong(name, "a text")
+        return value
+
+    def only(self, name: str, *known: Any) -> None:
+        """Refuse a setting that is there and has none of these values, with UnsupportedError."""
+        value = self.values.get(name)
+        if value is None or value in known:
+            return
+        shown = " or ".join(json.dumps(k) for k in known)
+        raise UnsupportedError(
+            f"{self.where}: {name} is {json.dumps(value)}, and only {shown} is supported"
+        )

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings are checked where they are read, and errors name them."""
+
+from __future__ import annotations
+
+import pytest
+
+from samara.exporter.frontend.pretrained.config import Config
+from samara.pybridge.errors import ModelFormatError, UnsupportedError
+
+
+def test_values_and_defaults() -> None:
+    config = Config({"a": 3, "b": None, "c": 1e-6, "d": True, "e": {"x": 1}, "f": [1, 2]}, "here")
+    assert config.count("a") == 3
+    assert config.count("b", 7) == config.count("absent", 7) == 7
+    assert config.number("c", 1.0) == 1e-6
+    assert config.number("b", 1.5) == 1.5
+    assert config.flag("d")
+    assert not config.flag("absent")
+    assert config.table("e") == {"x": 1}
+    assert config.table("b") == config.table("absent") == {}
+    assert config.entries("f", 2) == [1, 2]
+    assert config.entries("b", 2) is None
+    config.only("a", 3, 4)
+    config.only("b", 3)
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, True, "2", None, [], 1 << 40])
+def test_counts(value: object) -> None:
+    with pytest.raises(ModelFormatError, match=r"here: a is .*, expected a positive integer"):
+        Config({"a": value}, "here").count("a")
+
+
+@pytest.mark.parametrize("value", [0, -1.0, True, "2", float("inf"), float("nan")])
+def test_numbers(value: object) -> None:
+    with pytest.raises(ModelFormatError, match="expected a positive number"):
+        Config({"a": value}, "here").number("a", 1.0)
+
+
+def test_other_kinds() -> None:
+    config = Config({"a": 3}, "here")
+    with pytest.raises(ModelFormatError, match="a is 3, expected true or false"):
+        config.flag("a")
+    with pytest.raises(ModelFormatError, match="a is 3, expected an object"):
+        config.table("a")
+    with pytest.raises(ModelFormatError, match="a is 3, expected a list of 2 entries"):
+        config.entries("a", 2)
+    with pytest.raises(ModelFormatError, match="a is 3, expected a text"):
+        config.text("a")
+    with pytest.raises(UnsupportedError, match="a is 3, and only 4 or 5 is supported"):
+        config.only("a", 4, 5)
