@@ -109,7 +109,7 @@ def attention(x: Inputs, a: Attrs) -> Array:
     sign = np.float32(np.copysign(1, a["scale"]))  # ONNX spreads the scale as its square root
     flat[0] = flat[0] * sign
     y = run("Attention", *flat, mask, scale=abs(a["scale"]), is_causal=int(causal))
-    blind: Array = unseen.all(-1, keepdims=True)
+    blind: Array = np.asarray(unseen.all(-1, keepdims=True))
     y = np.where(blind, 0, y) if keys else np.asarray(y)
     y = y.astype(q.dtype).reshape(*q.shape[:-1], v.shape[-1])
     return y.swapaxes(-3, -2) if a["layout"] == "bshd" else y
