@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The kernels in vectors of 128 bits (simd/v128_begin.h), by their own C tests: as WebAssembly with
-SIMD under node, for RISC-V with V under qemu.
+SIMD and with relaxed SIMD under node, for RISC-V with V under qemu.
 """
 
 from __future__ import annotations
@@ -39,21 +39,27 @@ class Machine:
     runner: Sequence[str]
 
 
-@pytest.fixture(scope="module", params=["wasm", "riscv64"])
+@pytest.fixture(scope="module", params=["wasm", "wasm-relaxed", "riscv64"])
 def machine(
     request: pytest.FixtureRequest,
     need_tool: Tool,
     missing: Missing,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Machine:
-    if request.param == "wasm":
+    if request.param != "riscv64":
         if importlib.util.find_spec("ziglang") is None:
             missing("zig", "vectors of 128 bits as WebAssembly: ziglang is not installed")
         script = tmp_path_factory.mktemp("wasi") / "run.mjs"
         script.write_text(_WASI)
         cc = [sys.executable, "-m", "ziglang", "cc", "-target", "wasm32-wasi"]
-        runner = [need_tool("node", "node"), "--no-warnings", str(script)]
-        return Machine([*cc, "-mcpu=generic+simd128"], (), runner)
+        runner = [need_tool("node", "node"), "--no-warnings"]
+        if request.param == "wasm":
+            return Machine([*cc, "-mcpu=generic+simd128"], (), [*runner, str(script)])
+        # The scalar kernels stay scalar: clang would choose instructions that may lose NaN.
+        cc += ["-mcpu=generic+simd128+relaxed_simd", "-fno-vectorize", "-fno-slp-vectorize"]
+        if "--experimental-wasm-relaxed-simd" in _shown(runner[0], "--v8-options"):
+            runner.append("--experimental-wasm-relaxed-simd")
+        return Machine(cc, (), [*runner, str(script)])
     need_tool("riscv64", "riscv64-linux-gnu-gcc")  # for its C library
     cc = [need_tool("clang", "clang-19"), "--target=riscv64-linux-gnu", "-march=rv64gcv"]
     cc += ["-mabi=lp64d", "-isystem", "/usr/riscv64-linux-gnu/include"]
@@ -63,6 +69,10 @@ def machine(
     cpu = "rv64,v=true,vlen=128,vext_spec=v1.0"
     runner = [need_tool("qemu", "qemu-riscv64"), "-cpu", cpu]
     return Machine(cc, ("-static", "-fuse-ld=lld", "-lm"), runner)
+
+
+def _shown(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def _do(command: Sequence[str | Path]) -> str:

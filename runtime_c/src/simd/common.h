@@ -19,6 +19,7 @@
 //   floats     zero set1(x) load(p) store(p,v)
 //              load_n(p,n) store_n(p,v,n): n <= VF lanes; load_n fills the others with 0
 //              add sub mul div neg abs sqrt floor ceil trunc rint (half to even)
+//              SMR_LITERAL(x) is set1 of a literal
 //              fma(a,b,c) a*b+c, rounded once where the ISA can (scalar: twice)
 //              min(a,b) max(a,b): b if either is NaN on all ISAs but NEON, NaN there if either is;
 //              so NaN in b always comes out.   clamp(x,lo,hi): NaN in x comes out
@@ -95,6 +96,20 @@
 // Hides the origin of a pointer. Accesses then use offsets relative to it, which several such
 // pointers share, instead of one precomputed address each.
 #define SMR_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+
+// A vector of a literal. Engines of WebAssembly make a constant vector by three instructions each
+// time it is used, and it takes 18 bytes of a module; a load takes one, and 12 bytes.
+#if defined(__wasm_simd128__)
+#define SMR_LITERAL(x)                    \
+  N(set1)(__extension__({                 \
+    static const float literal_ = (x);    \
+    const float *literal_at_ = &literal_; \
+    __asm__("" : "+r"(literal_at_));      \
+    *literal_at_;                         \
+  }))
+#else
+#define SMR_LITERAL(x) N(set1)(x)
+#endif
 
 /// memcpy of a few bytes in hot code. For size GCC would emit `rep movs`, whose start-up takes
 /// longer than most copies.

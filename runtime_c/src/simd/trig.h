@@ -64,13 +64,13 @@ static inline __attribute__((unused)) float N(trig_far)(float x, int32_t *n) {
 
 // x = n pi / 2 + r with |r| <= pi / 4; only the last two bits of n matter.
 SMR_INLINE N(vf) N(trig_reduce)(N(vf) x, N(vi) * n) {
-  const N(vf) limit = N(set1)(8192.0f);
-  const N(vf) whole = N(rint)(N(mul)(x, N(set1)(0x1.45f306p-1f)));
+  const N(vf) limit = SMR_LITERAL(8192.0f);
+  const N(vf) whole = N(rint)(N(mul)(x, SMR_LITERAL(0x1.45f306p-1f)));
   *n = N(to_int)(whole);
   // pi / 2 in three parts; products of the first two are exact up to the limit.
-  N(vf) r = N(fma)(whole, N(set1)(-0x1.92p+0f), x);
-  r = N(fma)(whole, N(set1)(-0x1.fb4p-12f), r);
-  r = N(fma)(whole, N(set1)(-0x1.4442d2p-24f), r);
+  N(vf) r = N(fma)(whole, SMR_LITERAL(-0x1.92p+0f), x);
+  r = N(fma)(whole, SMR_LITERAL(-0x1.fb4p-12f), r);
+  r = N(fma)(whole, SMR_LITERAL(-0x1.4442d2p-24f), r);
   if (N(any)(N(ge)(N(abs)(x), limit))) {
     float xs[VF], rs[VF];
     int32_t ns[VF];
@@ -87,16 +87,16 @@ SMR_INLINE N(vf) N(trig_reduce)(N(vf) x, N(vi) * n) {
 
 SMR_INLINE N(vf) N(trig_sin_near)(N(vf) r) {
   const N(vf) z = N(mul)(r, r);
-  N(vf) p = N(fma)(N(set1)(-0x1.994e34p-13f), z, N(set1)(0x1.11076ep-7f));
-  p = N(fma)(p, z, N(set1)(-0x1.555546p-3f));
+  N(vf) p = N(fma)(SMR_LITERAL(-0x1.994e34p-13f), z, SMR_LITERAL(0x1.11076ep-7f));
+  p = N(fma)(p, z, SMR_LITERAL(-0x1.555546p-3f));
   return N(fma)(N(mul)(r, z), p, r);
 }
 
 SMR_INLINE N(vf) N(trig_cos_near)(N(vf) r) {
   const N(vf) z = N(mul)(r, r);
-  N(vf) p = N(fma)(N(set1)(0x1.99e0e4p-16f), z, N(set1)(-0x1.6c0c1ap-10f));
-  p = N(fma)(p, z, N(set1)(0x1.55554ap-5f));
-  return N(fma)(N(mul)(z, z), p, N(fma)(N(set1)(-0.5f), z, N(set1)(1.0f)));
+  N(vf) p = N(fma)(SMR_LITERAL(0x1.99e0e4p-16f), z, SMR_LITERAL(-0x1.6c0c1ap-10f));
+  p = N(fma)(p, z, SMR_LITERAL(0x1.55554ap-5f));
+  return N(fma)(N(mul)(z, z), p, N(fma)(SMR_LITERAL(-0.5f), z, SMR_LITERAL(1.0f)));
 }
 
 // sin(r + n pi / 2)
@@ -128,18 +128,18 @@ SMR_INLINE N(vf) N(tan)(N(vf) x) {
 
 // asin(s) for 0 <= s <= 1/2 and z = s^2.
 SMR_INLINE N(vf) N(trig_asin_near)(N(vf) s, N(vf) z) {
-  N(vf) p = N(fma)(N(set1)(0x1.59daa8p-5f), z, N(set1)(0x1.8ba79ep-6f));
-  p = N(fma)(p, z, N(set1)(0x1.748b32p-5f));
-  p = N(fma)(p, z, N(set1)(0x1.330164p-4f));
-  p = N(fma)(p, z, N(set1)(0x1.5555cap-3f));
+  N(vf) p = N(fma)(SMR_LITERAL(0x1.59daa8p-5f), z, SMR_LITERAL(0x1.8ba79ep-6f));
+  p = N(fma)(p, z, SMR_LITERAL(0x1.748b32p-5f));
+  p = N(fma)(p, z, SMR_LITERAL(0x1.330164p-4f));
+  p = N(fma)(p, z, SMR_LITERAL(0x1.5555cap-3f));
   return N(fma)(N(mul)(s, z), p, s);
 }
 
 // asin(|x|), or, if *far, pi / 2 - asin(|x|) = 2 asin(sqrt((1 - |x|) / 2)).
 SMR_INLINE N(vf) N(trig_asin_split)(N(vf) x, N(vm) * far) {
-  const N(vf) a = N(abs)(x), half = N(set1)(0.5f);
+  const N(vf) a = N(abs)(x), half = SMR_LITERAL(0.5f);
   *far = N(gt)(a, half);
-  const N(vf) z = N(select)(*far, N(mul)(half, N(sub)(N(set1)(1.0f), a)), N(mul)(a, a));
+  const N(vf) z = N(select)(*far, N(mul)(half, N(sub)(SMR_LITERAL(1.0f), a)), N(mul)(a, a));
   const N(vf) y = N(trig_asin_near)(N(select)(*far, N(sqrt)(z), a), z);
   return N(select)(*far, N(add)(y, y), y);
 }
@@ -147,12 +147,12 @@ SMR_INLINE N(vf) N(trig_asin_split)(N(vf) x, N(vm) * far) {
 SMR_INLINE N(vf) N(asin)(N(vf) x) {
   N(vm) far;
   const N(vf) y = N(trig_asin_split)(x, &far);
-  return N(trig_signed)(N(select)(far, N(sub)(N(set1)(0x1.921fb6p+0f), y), y), x);
+  return N(trig_signed)(N(select)(far, N(sub)(SMR_LITERAL(0x1.921fb6p+0f), y), y), x);
 }
 
 SMR_INLINE N(vf) N(acos)(N(vf) x) {
   N(vm) far;
-  const N(vf) y = N(trig_asin_split)(x, &far), quarter = N(set1)(0x1.921fb6p+0f);
+  const N(vf) y = N(trig_asin_split)(x, &far), quarter = SMR_LITERAL(0x1.921fb6p+0f);
   const N(vm) below = N(lt)(x, N(zero)());
   const N(vf) near = N(sub)(quarter, N(trig_signed)(y, x));
   const N(vf) rest = N(select)(below, N(sub)(N(add)(quarter, quarter), y), y);
@@ -160,40 +160,40 @@ SMR_INLINE N(vf) N(acos)(N(vf) x) {
 }
 
 SMR_INLINE N(vf) N(atan)(N(vf) x) {
-  const N(vf) a = N(abs)(x), one = N(set1)(1.0f);
+  const N(vf) a = N(abs)(x), one = SMR_LITERAL(1.0f);
   const N(vm) far = N(gt)(a, one);
   const N(vf) t = N(select)(far, N(div)(one, a), a), z = N(mul)(t, t);
-  N(vf) p = N(fma)(N(set1)(-0x1.d5581ap-10f), z, N(set1)(0x1.652948p-7f));
-  p = N(fma)(p, z, N(set1)(-0x1.fe581cp-6f));
-  p = N(fma)(p, z, N(set1)(0x1.da8a34p-5f));
-  p = N(fma)(p, z, N(set1)(-0x1.5820f8p-4f));
-  p = N(fma)(p, z, N(set1)(0x1.c092dep-4f));
-  p = N(fma)(p, z, N(set1)(-0x1.2420fap-3f));
-  p = N(fma)(p, z, N(set1)(0x1.9991eap-3f));
-  p = N(fma)(p, z, N(set1)(-0x1.55553ep-2f));
+  N(vf) p = N(fma)(SMR_LITERAL(-0x1.d5581ap-10f), z, SMR_LITERAL(0x1.652948p-7f));
+  p = N(fma)(p, z, SMR_LITERAL(-0x1.fe581cp-6f));
+  p = N(fma)(p, z, SMR_LITERAL(0x1.da8a34p-5f));
+  p = N(fma)(p, z, SMR_LITERAL(-0x1.5820f8p-4f));
+  p = N(fma)(p, z, SMR_LITERAL(0x1.c092dep-4f));
+  p = N(fma)(p, z, SMR_LITERAL(-0x1.2420fap-3f));
+  p = N(fma)(p, z, SMR_LITERAL(0x1.9991eap-3f));
+  p = N(fma)(p, z, SMR_LITERAL(-0x1.55553ep-2f));
   const N(vf) y = N(fma)(N(mul)(t, z), p, t);
-  return N(trig_signed)(N(select)(far, N(sub)(N(set1)(0x1.921fb6p+0f), y), y), x);
+  return N(trig_signed)(N(select)(far, N(sub)(SMR_LITERAL(0x1.921fb6p+0f), y), y), x);
 }
 
 // e^|x| / 2, as a square of e^(|x| / 2), so that it does not overflow before the results do.
 SMR_INLINE N(vf) N(trig_half_power)(N(vf) x) {
-  const N(vf) half = N(set1)(0.5f), root = N(exp)(N(mul)(half, N(abs)(x)));
+  const N(vf) half = SMR_LITERAL(0.5f), root = N(exp)(N(mul)(half, N(abs)(x)));
   return N(mul)(N(mul)(half, root), root);
 }
 
 SMR_INLINE N(vf) N(sinh)(N(vf) x) {
   const N(vf) z = N(mul)(x, x), power = N(trig_half_power)(x);
-  const N(vf) far = N(sub)(power, N(div)(N(set1)(0.25f), power));
-  N(vf) p = N(fma)(N(set1)(0x1.75a6fp-19f), z, N(set1)(0x1.a02156p-13f));
-  p = N(fma)(p, z, N(set1)(0x1.1110e2p-7f));
-  p = N(fma)(p, z, N(set1)(0x1.555556p-3f));
+  const N(vf) far = N(sub)(power, N(div)(SMR_LITERAL(0.25f), power));
+  N(vf) p = N(fma)(SMR_LITERAL(0x1.75a6fp-19f), z, SMR_LITERAL(0x1.a02156p-13f));
+  p = N(fma)(p, z, SMR_LITERAL(0x1.1110e2p-7f));
+  p = N(fma)(p, z, SMR_LITERAL(0x1.555556p-3f));
   const N(vf) near = N(fma)(N(mul)(x, z), p, x);
-  return N(select)(N(le)(N(abs)(x), N(set1)(1.0f)), near, N(trig_signed)(far, x));
+  return N(select)(N(le)(N(abs)(x), SMR_LITERAL(1.0f)), near, N(trig_signed)(far, x));
 }
 
 SMR_INLINE N(vf) N(cosh)(N(vf) x) {
   const N(vf) power = N(trig_half_power)(x);
-  return N(add)(power, N(div)(N(set1)(0.25f), power));
+  return N(add)(power, N(div)(SMR_LITERAL(0.25f), power));
 }
 
 // log(1 + t) for t >= 0; NaN for t < -1.
@@ -203,27 +203,29 @@ SMR_INLINE N(vf) N(trig_log1p)(N(vf) t) {
 }
 
 // log(2 x), for x so large that the root equals x.
-SMR_INLINE N(vf) N(trig_log_twice)(N(vf) x) { return N(add)(N(log)(x), N(set1)(0x1.62e43p-1f)); }
+SMR_INLINE N(vf) N(trig_log_twice)(N(vf) x) {
+  return N(add)(N(log)(x), SMR_LITERAL(0x1.62e43p-1f));
+}
 
 SMR_INLINE N(vf) N(asinh)(N(vf) x) {
-  const N(vf) a = N(abs)(x), one = N(set1)(1.0f), square = N(mul)(a, a);
+  const N(vf) a = N(abs)(x), one = SMR_LITERAL(1.0f), square = N(mul)(a, a);
   // a + sqrt(1 + a^2) - 1, without the cancellation.
   const N(vf) t = N(add)(a, N(div)(square, N(add)(one, N(sqrt)(N(add)(one, square)))));
-  const N(vm) far = N(gt)(a, N(set1)(8192.0f));
+  const N(vm) far = N(gt)(a, SMR_LITERAL(8192.0f));
   return N(trig_signed)(N(select)(far, N(trig_log_twice)(a), N(log1p_unit)(t)), x);
 }
 
 SMR_INLINE N(vf) N(acosh)(N(vf) x) {
-  const N(vf) one = N(set1)(1.0f), t = N(sub)(x, one);
-  const N(vf) root = N(sqrt)(N(mul)(t, N(add)(t, N(set1)(2.0f))));
-  const N(vm) far = N(gt)(x, N(set1)(8192.0f));
+  const N(vf) one = SMR_LITERAL(1.0f), t = N(sub)(x, one);
+  const N(vf) root = N(sqrt)(N(mul)(t, N(add)(t, SMR_LITERAL(2.0f))));
+  const N(vm) far = N(gt)(x, SMR_LITERAL(8192.0f));
   const N(vf) y = N(select)(far, N(trig_log_twice)(x), N(log1p_unit)(N(add)(t, root)));
   return N(select)(N(lt)(x, one), N(from_bits)(N(iset1)(0x7fc00000)), y);
 }
 
 SMR_INLINE N(vf) N(atanh)(N(vf) x) {
-  const N(vf) a = N(abs)(x), t = N(div)(N(add)(a, a), N(sub)(N(set1)(1.0f), a));
-  return N(trig_signed)(N(mul)(N(set1)(0.5f), N(trig_log1p)(t)), x);
+  const N(vf) a = N(abs)(x), t = N(div)(N(add)(a, a), N(sub)(SMR_LITERAL(1.0f), a));
+  return N(trig_signed)(N(mul)(SMR_LITERAL(0.5f), N(trig_log1p)(t)), x);
 }
 
 #endif

@@ -16,6 +16,9 @@
 #define SMR_SIMD_V128
 #if SMR_ARCH_WASM_SIMD
 #define SMR_SIMD_WASM
+#if defined(__wasm_relaxed_simd__)
+#define SMR_SIMD_RELAXED
+#endif
 #endif
 #define N(name) SMR_PASTE(smr_, name, SMR_SIMD_SUFFIX)
 #define VF 4

@@ -59,15 +59,23 @@ V128_END void N(store_f16_n)(uint16_t *p, N(vf) v, size_t n) {
   N(store_f16)(lanes, v);
   for (size_t i = 0; i < n; i++) p[i] = lanes[i];
 }
+// Lane by lane: compilers make a loop a call of memcpy.
 V128_END N(vf) N(load_n)(const float *p, size_t n) {
-  float lanes[4] = {0};
-  for (size_t i = 0; i < n; i++) lanes[i] = p[i];
-  return N(load)(lanes);
+  N(vf) v = N(zero)();
+  if (n == VF) return N(load)(p);
+  if (n > 0) v[0] = p[0];
+  if (n > 1) v[1] = p[1];
+  if (n > 2) v[2] = p[2];
+  return v;
 }
 V128_END void N(store_n)(float *p, N(vf) v, size_t n) {
-  float lanes[4];
-  N(store)(lanes, v);
-  for (size_t i = 0; i < n; i++) p[i] = lanes[i];
+  if (n == VF) {
+    N(store)(p, v);
+    return;
+  }
+  if (n > 0) p[0] = v[0];
+  if (n > 1) p[1] = v[1];
+  if (n > 2) p[2] = v[2];
 }
 #undef V128_END
 
@@ -85,11 +93,21 @@ SMR_INLINE N(vf) N(mul)(N(vf) a, N(vf) b) { return a * b; }
 SMR_INLINE N(vf) N(div)(N(vf) a, N(vf) b) { return a / b; }
 #if SMR_ARCH_RVV && __has_builtin(__builtin_elementwise_fma)
 SMR_INLINE N(vf) N(fma)(N(vf) a, N(vf) b, N(vf) c) { return __builtin_elementwise_fma(a, b, c); }
+#elif defined(SMR_SIMD_RELAXED)
+SMR_INLINE N(vf) N(fma)(N(vf) a, N(vf) b, N(vf) c) {
+  return __builtin_wasm_relaxed_madd_f32x4(a, b, c);
+}
 #else
 SMR_INLINE N(vf) N(fma)(N(vf) a, N(vf) b, N(vf) c) { return a * b + c; }
 #endif
+#if defined(SMR_SIMD_WASM)
+// Not an expression: with relaxed SIMD, clang would choose instructions that may lose NaN.
+SMR_INLINE N(vf) N(min)(N(vf) a, N(vf) b) { return __builtin_wasm_pmin_f32x4(b, a); }
+SMR_INLINE N(vf) N(max)(N(vf) a, N(vf) b) { return __builtin_wasm_pmax_f32x4(b, a); }
+#else
 SMR_INLINE N(vf) N(min)(N(vf) a, N(vf) b) { return N(select)(a < b, a, b); }
 SMR_INLINE N(vf) N(max)(N(vf) a, N(vf) b) { return N(select)(a > b, a, b); }
+#endif
 SMR_INLINE N(vf) N(clamp)(N(vf) x, N(vf) lo, N(vf) hi) { return N(min)(hi, N(max)(lo, x)); }
 SMR_INLINE N(vf) N(neg)(N(vf) a) { return -a; }
 SMR_INLINE N(vf) N(abs)(N(vf) a) { return (N(vf))((N(vi))a & N(iset1)(INT32_MAX)); }
@@ -120,8 +138,13 @@ SMR_INLINE N(vm) N(ne)(N(vf) a, N(vf) b) { return a != b; }
 SMR_INLINE N(vm) N(mand)(N(vm) a, N(vm) b) { return a & b; }
 SMR_INLINE N(vm) N(mor)(N(vm) a, N(vm) b) { return a | b; }
 SMR_INLINE N(vm) N(mnot)(N(vm) a) { return ~a; }
+#if defined(SMR_SIMD_WASM)
+SMR_INLINE int N(any)(N(vm) m) { return __builtin_wasm_any_true_v128(m); }
+SMR_INLINE int N(all)(N(vm) m) { return __builtin_wasm_all_true_i32x4(m); }
+#else
 SMR_INLINE int N(any)(N(vm) m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 SMR_INLINE int N(all)(N(vm) m) { return (m[0] & m[1] & m[2] & m[3]) != 0; }
+#endif
 
 SMR_INLINE N(vi) N(izero)(void) { return N(iset1)(0); }
 SMR_INLINE N(vi) N(iload_i8)(const int8_t *p) {
@@ -161,11 +184,17 @@ SMR_INLINE N(vi) N(isrl)(N(vi) a, int n) { return (N(vi))((N(vu))a >> n); }
 SMR_INLINE N(vm) N(igt)(N(vi) a, N(vi) b) { return a > b; }
 SMR_INLINE N(vm) N(ieq)(N(vi) a, N(vi) b) { return a == b; }
 
+#if defined(SMR_SIMD_RELAXED)
+SMR_INLINE N(vi) N(to_int_trunc)(N(vf) v) {
+  return (N(vi))__builtin_wasm_relaxed_trunc_s_i32x4_f32x4(v);
+}
+#else
 SMR_INLINE N(vi) N(to_int_trunc)(N(vf) v) { return __builtin_convertvector(v, N(vi)); }
+#endif
 SMR_INLINE N(vi) N(to_int)(N(vf) v) { return N(to_int_trunc)(N(rint)(v)); }
 SMR_INLINE N(vf) N(to_float)(N(vi) i) { return __builtin_convertvector(i, N(vf)); }
 SMR_INLINE N(vf) N(scale2)(N(vf) v, N(vi) i) {
-  return v * N(from_bits)(N(ishl)(N(iadd)(i, N(iset1)(127)), 23));
+  return v * N(from_bits)(N(iadd)(N(ishl)(i, 23), (N(vi))SMR_LITERAL(1.0f)));
 }
 
 // Neighbours first, as in other instruction sets of this width.

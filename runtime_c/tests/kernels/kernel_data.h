@@ -71,7 +71,11 @@ static inline void kernel_fill_panels(void *w, size_t n, size_t k, size_t panel_
 
 /// Whether the float kernels of an instruction set round a product and a sum once.
 static inline int kernel_fused(uint32_t isa) {
+#if defined(__wasm_relaxed_simd__)
+  return isa != SMR_ISA_NONE;
+#else
   return isa != SMR_ISA_NONE && isa != SMR_ISA_WASM_SIMD;
+#endif
 }
 
 static inline int kernel_same_bits(float a, float b) {

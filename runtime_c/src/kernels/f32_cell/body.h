@@ -31,7 +31,7 @@ SMR_INLINE void N(f32_cell_lstm_block)(size_t at, size_t lanes, const float *gat
     f = N(fma)(N(f32_cell_get)(peepholes + 2 * n + at, lanes), state, f);
   }
   i = N(sigmoid)(N(f32_cell_clip)(i, clip));
-  f = options->input_forget ? N(sub)(N(set1)(1.0f), i) : N(sigmoid)(N(f32_cell_clip)(f, clip));
+  f = options->input_forget ? N(sub)(SMR_LITERAL(1.0f), i) : N(sigmoid)(N(f32_cell_clip)(f, clip));
   g = N(tanh)(N(f32_cell_clip)(g, clip));
   state = N(fma)(i, g, N(mul)(f, state));
   if (peepholes) o = N(fma)(N(f32_cell_get)(peepholes + n + at, lanes), state, o);
@@ -76,7 +76,7 @@ SMR_INLINE void N(f32_cell_gru_block)(size_t n, size_t at, size_t lanes, float c
   if (fresh) N(f32_cell_put)(fresh + at, x, lanes);
   const N(vf) z = N(f32_cell_get)(zr + at, lanes), old = N(f32_cell_get)(h + at, lanes);
   const N(vf) kept = N(mul)(z, old);
-  N(f32_cell_put)(h + at, N(fma)(N(sub)(N(set1)(1.0f), z), x, kept), lanes);
+  N(f32_cell_put)(h + at, N(fma)(N(sub)(SMR_LITERAL(1.0f), z), x, kept), lanes);
 }
 
 static void N(f32_cell_gru)(size_t n, float clip, const float *zr, const float *input,
@@ -103,7 +103,7 @@ SMR_INLINE struct N(f32_cell_ends) N(f32_cell_ends_of)(float clip) {
 
 // d s (1 - s).
 SMR_INLINE N(vf) N(f32_cell_sigmoid_grad)(N(vf) d, N(vf) s, const struct N(f32_cell_ends) * ends) {
-  const N(vf) slope = N(mul)(s, N(sub)(N(set1)(1.0f), s)), out = N(mul)(d, slope);
+  const N(vf) slope = N(mul)(s, N(sub)(SMR_LITERAL(1.0f), s)), out = N(mul)(d, slope);
   if (!ends->cut) return out;
   const N(vm) at_end = N(mor)(N(le)(s, ends->sigmoid_low), N(ge)(s, ends->sigmoid_high));
   return N(select)(at_end, N(zero)(), out);
@@ -111,7 +111,7 @@ SMR_INLINE N(vf) N(f32_cell_sigmoid_grad)(N(vf) d, N(vf) s, const struct N(f32_c
 
 // d (1 - t t).
 SMR_INLINE N(vf) N(f32_cell_tanh_grad)(N(vf) d, N(vf) t, const struct N(f32_cell_ends) * ends) {
-  const N(vf) out = N(mul)(d, N(fma)(N(neg)(t), t, N(set1)(1.0f)));
+  const N(vf) out = N(mul)(d, N(fma)(N(neg)(t), t, SMR_LITERAL(1.0f)));
   if (!ends->cut) return out;
   return N(select)(N(ge)(N(abs)(t), ends->tanh_high), N(zero)(), out);
 }
@@ -135,7 +135,7 @@ SMR_INLINE void N(f32_cell_lstm_grad_block)(size_t at, size_t lanes, const float
   const N(vf) old = N(f32_cell_get)(before + at, lanes), d = N(f32_cell_dh)(at, lanes, dy, dh);
   const N(vf) t = N(tanh)(N(fma)(i, g, N(mul)(f, old)));
   const N(vf) go = N(f32_cell_sigmoid_grad)(N(mul)(d, t), o, ends);
-  const N(vf) slope = N(fma)(N(neg)(t), t, N(set1)(1.0f));
+  const N(vf) slope = N(fma)(N(neg)(t), t, SMR_LITERAL(1.0f));
   N(vf) state = N(fma)(N(mul)(d, o), slope, N(f32_cell_get)(dc + at, lanes));
   if (peepholes) state = N(fma)(go, N(f32_cell_get)(peepholes + n + at, lanes), state);
   N(vf) di = N(mul)(state, g), df = N(mul)(state, old);
@@ -179,7 +179,7 @@ SMR_INLINE void N(f32_cell_gru_grad_block)(size_t n, size_t at, size_t lanes,
   const N(vf) d = N(f32_cell_dh)(at, lanes, dy, dh);
   const N(vf) dz = N(mul)(d, N(sub)(N(f32_cell_get)(before + at, lanes), fresh));
   const N(vf) gz = N(f32_cell_sigmoid_grad)(dz, z, ends);
-  const N(vf) gn = N(f32_cell_tanh_grad)(N(mul)(d, N(sub)(N(set1)(1.0f), z)), fresh, ends);
+  const N(vf) gn = N(f32_cell_tanh_grad)(N(mul)(d, N(sub)(SMR_LITERAL(1.0f), z)), fresh, ends);
   N(f32_cell_put)(dx + at, gz, lanes);
   N(f32_cell_put)(dx + 2 * n + at, gn, lanes);
   N(f32_cell_put)(dh + at, N(mul)(d, z), lanes);

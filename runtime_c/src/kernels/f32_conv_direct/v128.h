@@ -5,7 +5,7 @@
 #define GEMM_NAME(name) N(f32_conv_direct_##name)
 #include "kernels/f32_gemm/core.h"
 
-#if defined(SMR_SIMD_WASM)
+#if defined(SMR_SIMD_WASM) && !defined(SMR_SIMD_RELAXED)
 #define CONV_DIRECT_MR 4
 #else
 #define CONV_DIRECT_MR 6
@@ -42,7 +42,7 @@ static void N(f32_conv_direct_f16w)(size_t rows, size_t columns, const float *co
   N(f32_conv_direct_panel)(1, rows, columns, rows_a, offsets, w, bias, out, residual, params);
 }
 
-#if defined(SMR_SIMD_WASM)
+#if defined(SMR_SIMD_WASM) && !defined(SMR_SIMD_RELAXED)
 CONV_DIRECT_CONFIG(4, 16);
 #else
 CONV_DIRECT_CONFIG(6, 16);

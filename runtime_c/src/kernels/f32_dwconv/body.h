@@ -6,9 +6,14 @@
 // output. Narrow areas (borders) are processed pixel by pixel, four vectors of channels together,
 // which hides the latency of the sums.
 
-#define DW_REGISTERS (VF == 16 || VF == 4 ? 32 : 16)  // vector registers
-#define DW_PIXELS 4                                   // pixels together
-#define DW_MAX_TAPS_W 5                               // widest row of taps that is unrolled
+// Vector registers. WebAssembly's engines have no more than x86 has.
+#if defined(SMR_SIMD_WASM)
+#define DW_REGISTERS 15
+#else
+#define DW_REGISTERS (VF == 16 || VF == 4 ? 32 : 16)
+#endif
+#define DW_PIXELS 4        // pixels together
+#define DW_MAX_TAPS_W 5    // widest row of taps that is unrolled
 #define DW_STAGED_TAPS 49  // largest kernel whose float16 weights are widened once per area
 
 // Byte offset of the first weight of the vector of channels from c on, in a tap of a panel.

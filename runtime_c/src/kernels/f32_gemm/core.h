@@ -15,6 +15,16 @@
 #define GEMM_STRIDED \
   2  // computed rows only, one pointer per three rows: for tiles with more rows than registers
 
+// For WebAssembly: whole tiles add a residual in registers, and the rows of a step come one after
+// the other (f32_gemm/v128.h). clang would first load the elements of all rows.
+#if defined(SMR_SIMD_WASM)
+#define GEMM_ADDS 1
+#define GEMM_IN_ORDER(sums) __asm__ volatile("" : "+r"((sums)[0]), "+r"((sums)[1]) : : "memory")
+#else
+#define GEMM_ADDS 0
+#define GEMM_IN_ORDER(sums)
+#endif
+
 #define GEMM_MAX_MR 14
 #define GEMM_MAX_NV 3
 #define GEMM_PANEL_VECTORS (SMR_PANEL / VF)
@@ -32,11 +42,17 @@ SMR_INLINE void GEMM_NAME(tile_end)(const size_t mr, const size_t nv, const int 
                                     const struct smr_f32_gemm_params *params) {
   // A whole tile is stored directly; other tiles are finished from a copy of the sums.
   const size_t width = nv * VF + (half ? VF / 2 : 0);
-  const int whole =
-      !residual && params->out_type == SMR_GEMM_F32 && columns == width && (exact || rows == mr);
+  const int whole = (GEMM_ADDS || !residual) && params->out_type == SMR_GEMM_F32 &&
+                    columns == width && (exact || rows == mr);
   float sums[GEMM_MAX_MR * GEMM_MAX_NV * VF + VF];
   float *p = whole ? (float *)out : sums;
   const size_t out_stride = whole ? params->out_stride : width;
+  if (GEMM_ADDS && whole && residual) {
+    const float *r = (const float *)residual;
+    SMR_UNROLL for (size_t i = 0; i < mr; i++, r += params->residual_stride) {
+      SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(add)(acc[i][j], N(load)(r + j * VF));
+    }
+  }
   // Skip infinite limits: on some cores min and max compete with the multiply-adds.
   if (whole && params->lo != -INFINITY) {
     const N(vf) lo = N(set1)(params->lo);
@@ -122,6 +138,7 @@ SMR_INLINE void GEMM_NAME(tile)(const size_t mr, const size_t nv, const int half
         const N(vf) x = N(set1)(mode == GEMM_STRIDED ? base[i / 3][i % 3 * a_stride] : row[i][at]);
         SMR_UNROLL for (size_t j = 0; j < nv; j++) acc[i][j] = N(fma)(x, b[j], acc[i][j]);
         if (half) acc_half[i] = N(hfma)(N(hlow)(x), b_half, acc_half[i]);
+        GEMM_IN_ORDER(acc[i]);
         if (mode == GEMM_STRIDED && (i % 3 == 2 || i + 1 == mr)) base[i / 3]++;
       }
     }

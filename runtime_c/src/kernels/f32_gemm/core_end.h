@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Undefines the macros of core.h.
+#undef GEMM_ADDS
+#undef GEMM_IN_ORDER
 #undef GEMM_ROWS
 #undef GEMM_OFFSETS
 #undef GEMM_STRIDED

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Float product for 128-bit vectors: tiles on half panels, up to 6x8, and matrix-vector.
 //
-// WebAssembly's engines have 15 registers on x86, and a product needs one beside its sum: 4x8 is
-// 1.4 times as fast as 6x8, whose sums spill. Its tiles of many rows have three or four, so that
-// three do not count as few there.
+// WebAssembly's engines have 15 registers on x86. 6x8 needs all of them, if the rows of a step come
+// one after the other and the multiply-adds are fused; without fused ones a product needs one
+// beside its sum, and 4x8 is 1.4 times as fast as 6x8, whose sums spill. Its tiles of many rows
+// have three or four, so that three do not count as few there.
+
+#if defined(SMR_SIMD_WASM) && !defined(SMR_SIMD_RELAXED)
+#define V128_SMALL
+#endif
 
 #define GEMM_NAME(name) N(f32_gemm_##name)
 #include "kernels/f32_gemm/core.h"
@@ -18,14 +23,14 @@ GEMM_TILE(tile_4x8, 4, 2, 0, 0, 1)
 // float16 weights: fewer instances; missing rows repeat the last one.
 GEMM_TILE(tile_2x8h, 2, 2, 0, 1, 0)
 GEMM_TILE(tile_4x8h, 4, 2, 0, 1, 0)
-#if !defined(SMR_SIMD_WASM)
+#if !defined(V128_SMALL)
 GEMM_TILE(tile_5x8, 5, 2, 0, 0, 1)
 GEMM_TILE(tile_6x8, 6, 2, 0, 0, 1)
 GEMM_TILE(tile_6x8h, 6, 2, 0, 1, 0)
 #endif
 
 #define V128_IN(part, tile) SMR_HAS(part) ? N(f32_gemm_tile_##tile) : NULL
-#if defined(SMR_SIMD_WASM)
+#if defined(V128_SMALL)
 #define V128_THREE f32_gemm
 #define V128_TALL(part, tile)
 #else
@@ -86,13 +91,14 @@ static void N(f32_gemm_gemv_kernel_f16w)(size_t rows, size_t columns, const floa
   N(f32_gemm_gemv)(1, columns, a, w, bias, out, residual, params);
 }
 
-#if defined(SMR_SIMD_WASM)
+#if defined(V128_SMALL)
 GEMM_CONFIG(4, 16, .tall_mr = 0);
 #else
 GEMM_CONFIG(6, 16, .tall_mr = 0);
 #endif
 
 #undef V128_IN
+#undef V128_SMALL
 #undef V128_TALL
 #undef V128_THREE
 #include "kernels/f32_gemm/core_end.h"

@@ -31,6 +31,13 @@ SMR_INLINE void I8_NAME(madd)(N(vi) * acc, const int16_t *p, const N(vi) * b) {
 }
 #endif
 
+// In WebAssembly, addresses whose origin is hidden become constant offsets of loads.
+#if defined(SMR_SIMD_WASM)
+#define I8_HIDDEN(pointer) SMR_OPAQUE(pointer)
+#else
+#define I8_HIDDEN(pointer)
+#endif
+
 // mr rows by nv vectors of weights, nv * VF / 2 columns.
 SMR_INLINE void I8_NAME(tile)(const size_t mr, const size_t nv, const struct smr_i8_gemm_rows *at) {
   const int8_t *w = at->w;
@@ -41,6 +48,8 @@ SMR_INLINE void I8_NAME(tile)(const size_t mr, const size_t nv, const struct smr
   }
   for (size_t g = at->groups; g > 0; g--) {
     N(vi) b[8];
+    I8_HIDDEN(w);
+    I8_HIDDEN(staged);
     SMR_UNROLL for (size_t j = 0; j < nv; j++) b[j] = I8_NAME(widen)(w + j * 2 * VF);
     SMR_UNROLL for (size_t i = 0; i < mr; i++) {
       SMR_UNROLL for (size_t j = 0; j < nv; j += 2) {
