@@ -41,12 +41,28 @@ def _check(package: Path, net: str, score: list[float]) -> None:
 
 @pytest.mark.emulated
 @pytest.mark.parametrize("net", _NETS)
-def test_in_node(net: str, web: Path, need_tool: Tool) -> None:
-    need_tool("node", "node")
-    found = _node(_HERE / "node.mjs", web, net)
+@pytest.mark.parametrize("flag", ["", "--experimental-wasm-relaxed-simd"])
+def test_in_node(net: str, flag: str, web: Path, need_tool: Tool) -> None:
+    """With relaxed SIMD too, which node has from version 21 on, and before with the flag."""
+    node = need_tool("node", "node")
+    flags = [flag] if flag and flag in output_of(node, "--v8-options") else []
+    found = _node(*flags, _HERE / "node.mjs", web, net)
     _check(web, net, found["score"])
     assert {each["module"] for each in found["imports"]} == {"samara"}, "no WASI"
-    assert found["info"] == {"variant": "simd", "threads": 1, "reason": "there are no workers here"}
+    variant, why = ("relaxed", "") if found["relaxed"] else ("simd", "; no relaxed SIMD")
+    assert found["relaxed"] or not flags
+    reason = f"there are no workers here{why}"
+    assert found["info"] == {"variant": variant, "threads": 1, "reason": reason}
+
+
+@pytest.mark.emulated
+def test_modules_keep_nan(web: Path) -> None:
+    """Of relaxed SIMD they use what every engine computes alike but for rounding: no minimum or maximum."""
+    relaxed = (web / "samara.relaxed.wasm").read_bytes()
+    assert b"\xfd\x85\x02" in relaxed, "multiply-adds"
+    for opcode in (b"\xfd\x8d\x02", b"\xfd\x8e\x02"):
+        assert opcode not in relaxed
+    assert b"\xfd\x85\x02" not in (web / "samara.simd.wasm").read_bytes()
 
 
 @pytest.mark.emulated
@@ -89,7 +105,8 @@ def test_in_browser(web: Path, in_browser: InBrowser) -> None:
         _check_answers(web, net, found)
     assert found["strings"] == "EvalError", "the pages have a content security policy"
     assert found["offline"] == ["forward"]
-    assert "float32.samara: threads, threads: " in found["page"]
+    variant = "relaxed_threads" if found["relaxed"] else "threads"
+    assert f"float32.samara: {variant}, threads: " in found["page"]
     for worker in ("", " worker"):
         for net in _NETS:
             _check_pictures(web, net, found["media"][net + worker])
@@ -106,7 +123,11 @@ def _check_answers(web: Path, net: str, found: dict[str, Any]) -> None:
             assert case["shape"] == [2, 10]
             assert case["progress"] == 1
             two = "2" in options and shared
-            assert case["info"]["variant"] == ("threads" if two else "simd")
+            twin = "relaxed_threads" if two else "relaxed"
+            assert case["info"]["variant"] == (
+                twin if found["relaxed"] else "threads" if two else "simd"
+            )
+            assert ("no relaxed SIMD" in case["info"].get("reason", "")) != found["relaxed"]
             assert case["info"]["threads"] == (2 if two else 1)
             if "2" in options and not shared:
                 why = "the page is not cross-origin isolated"

@@ -45,11 +45,13 @@ export interface Tensor {
 export type Feed = Elements | number | readonly unknown[] | { data: Elements | readonly unknown[]; shape: readonly number[] };
 export type Feeds = { readonly [input: string]: Feed };
 
+export type Variant = 'simd' | 'threads' | 'relaxed' | 'relaxed_threads';
+
 export interface Info {
-  /** The module in use: with vectors, or with vectors and threads. */
-  readonly variant: 'simd' | 'threads';
+  /** The module in use: with vectors, with threads, with relaxed SIMD (fused multiply-adds for floats), or both. */
+  readonly variant: Variant;
   readonly threads: number;
-  /** Why there is one thread only. */
+  /** Why there is one thread only, or a module without relaxed SIMD where the package has one with it. */
   readonly reason?: string;
 }
 
@@ -66,8 +68,9 @@ export interface LoadOptions {
   threads?: number;
   /** With threads: the most bytes the memory may grow to, which the browser reserves. Default: 1 GiB. */
   maxMemory?: number;
-  /** Where the modules are, or the compiled modules; default: beside samara.js. */
-  wasm?: { simd?: string | URL | WebAssembly.Module; threads?: string | URL | WebAssembly.Module };
+  /** Where the modules are, or the compiled modules; default: beside samara.js. A module without relaxed SIMD alone
+   * is used in every engine. */
+  wasm?: { readonly [variant in Variant]?: string | URL | WebAssembly.Module };
 }
 
 /** A model, verified, in a memory of its own. */

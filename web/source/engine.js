@@ -3,14 +3,14 @@
 // openEngine is synchronous. The page calls it, or samara-worker.js in a worker.
 
 import { KINDS, LimitError, SamaraError, ShapeError, UnknownNameError } from './errors.js';
-import { DTYPES, ELEMENTS, QINT8, asTensor, bytesOf } from './tensors.js';
+import { Bytes, DTYPES, ELEMENTS, QINT8, Words, asTensor, bytesOf } from './tensors.js';
 
 const decoder = new TextDecoder(), encoder = new TextEncoder();
 
 // What the module imports. workers: taken in order by the threads of its pool. canWait: whether this thread may block.
 export const imports = (memoryOf, canWait, workers = []) => {
   let started = 0;
-  const words = () => new Int32Array(memoryOf().buffer);
+  const words = () => new Words(memoryOf().buffer);
   return {
     env: { memory: memoryOf() },
     samara: {
@@ -35,8 +35,8 @@ export const openEngine = async ({ wasm, memory, workers = [], canWait }) => {
 
   // ---- memory: every use makes its view, because a view goes stale when the memory grows ----
 
-  const u8 = () => new Uint8Array(memory.buffer);
-  const i32 = () => new Int32Array(memory.buffer);
+  const u8 = () => new Bytes(memory.buffer);
+  const i32 = () => new Words(memory.buffer);
   const f32 = () => new Float32Array(memory.buffer);
   const text = (at) => at ? decoder.decode(u8().slice(at, u8().indexOf(0, at))) : undefined;
   const take = (bytes) => {
@@ -95,7 +95,7 @@ export const openEngine = async ({ wasm, memory, workers = [], canWait }) => {
   // shapes: of each given input, its index and shape.
   const resize = (own, shapes) => {
     if (shapes.every(([i, { shape }]) => `${shape}` === `${own.shapes[i]}`)) return;
-    const words = new Int32Array(9 * own.inputs.length).fill(-1);
+    const words = new Words(9 * own.inputs.length).fill(-1);
     for (const [i, { shape }] of shapes) words.set([shape.length, ...shape], 9 * i);
     check(lend(bytesOf(words), (at) => c.resize(own.at, at, own.inputs.length)));
     for (const [i, { shape }] of shapes) own.shapes[i] = shape;

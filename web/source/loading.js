@@ -3,18 +3,15 @@
 
 import { openEngine } from './engine.js';
 import { FileError, UnsupportedError } from './errors.js';
-import { bytesOf } from './tensors.js';
+import { Bytes, bytesOf } from './tensors.js';
 
+const { Memory, Module, compile: compileModule, validate } = globalThis.WebAssembly ?? {};
 const PAGE_BYTES = 65536, FIRST_PAGES = 16;  // of the shared memory: samara build links the module so
-const WASM = {
-  simd: () => new URL('./samara.simd.wasm', import.meta.url),
-  threads: () => new URL('./samara.threads.wasm', import.meta.url),
-};
 
 // Why there cannot be threads; undefined where there can.
-const threadsReason = () => typeof Worker === 'undefined' ? 'there are no workers here'
-  : globalThis.crossOriginIsolated && typeof SharedArrayBuffer !== 'undefined' ? undefined
-  : 'the page is not cross-origin isolated (Cross-Origin-Opener-Policy, Cross-Origin-Embedder-Policy)';
+export const noWorkers = typeof Worker === 'undefined' && 'there are no workers here';
+const threadsReason = () => noWorkers || (globalThis.crossOriginIsolated ? undefined
+  : 'the page is not cross-origin isolated (COOP, COEP)');
 
 const unfetched = (url, why) => new FileError(`${url} cannot be fetched: ${why}`, 'check the network');
 const fetched = async (url, signal) => {
@@ -22,18 +19,17 @@ const fetched = async (url, signal) => {
     throw error.name === 'AbortError' ? error : unfetched(url, error.message);
   });
   if (response.ok) return response;
-  throw unfetched(url, `${response.status} ${response.statusText}`);
+  throw unfetched(url, response.status);
 };
 
 const compiled = {};
-const compile = (name, given) => {
-  if (given instanceof WebAssembly.Module) return given;
-  const key = `${given ?? name}`;
-  return compiled[key] ??= fetched(given ?? WASM[name]())
+const compile = (given) => {
+  if (given instanceof Module) return given;
+  return compiled[given] ??= fetched(given)
     .then((response) => response.arrayBuffer())
-    .then(WebAssembly.compile)
+    .then(compileModule)
     .catch((error) => {
-      delete compiled[key];
+      delete compiled[given];
       throw error.name === 'CompileError'
         ? new UnsupportedError(`${error.message}: is WebAssembly SIMD missing?`, 'use a newer browser') : error;
     });
@@ -44,7 +40,7 @@ const receive = async (engine, response, { onprogress, signal }) => {
   const { headers, body } = response;
   const total = headers.get('content-encoding') || !body ? 0 : +headers.get('content-length');
   if (!total) {
-    const bytes = new Uint8Array(await response.arrayBuffer());
+    const bytes = new Bytes(await response.arrayBuffer());
     engine.take(bytes);
     return onprogress?.({ loaded: bytes.length, total: bytes.length });
   }
@@ -65,18 +61,33 @@ const threadOf = (newWorker, message) => new Promise((resolve, reject) => {
   const worker = newWorker();
   worker.onmessage = () => resolve(worker);
   worker.onerror = (event) => reject(new UnsupportedError(`a worker did not start: ${event.message ?? 'refused'}`,
-    'serve samara-worker.js beside samara.js, from the origin of the page'));
+    'serve samara-worker.js beside samara.js'));
   worker.postMessage(message);
 });
 
 const start = async ({ threads, wasm: given = {}, maxMemory = 1 << 30 }, newWorker, canWait) => {
   const asked = threads ?? Math.min(4, globalThis.navigator?.hardwareConcurrency ?? 1);
   const reason = asked > 1 ? threadsReason() : threads ? 'one thread was asked for' : 'the machine has one core';
-  const variant = reason ? 'simd' : 'threads', wasm = await compile(variant, given[variant]);
-  const info = { variant, threads: reason ? 1 : asked, reason };
-  if (reason) return [await openEngine({ wasm, canWait }), info];
-  const memory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum: Math.ceil(maxMemory / PAGE_BYTES), shared: true });
-  const workers = await Promise.all(Array.from({ length: asked - 1 }, () => threadOf(newWorker, { wasm, memory })));
+  const info = { variant: reason ? 'simd' : 'threads', threads: reason ? 1 : asked, reason };
+  let url = () => reason ? new URL('./samara.simd.wasm', import.meta.url) : new URL('./samara.threads.wasm', import.meta.url);
+  /*! part relaxed */
+  // The module with relaxed SIMD, unless the caller gave another, or the engine refuses a function
+  // of i32x4.relaxed_trunc.
+  const twin = reason ? 'relaxed' : 'relaxed_threads';
+  if (!given[info.variant] || given[twin]) {
+    if (validate(Bytes.of(
+      0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 9, 1, 7, 0, 0, 253, 129, 2, 0, 11))) {
+      info.variant = twin;
+      url = () => reason ? new URL('./samara.relaxed.wasm', import.meta.url) : new URL('./samara.relaxed_threads.wasm', import.meta.url);
+    } else info.reason = (reason ? reason + '; ' : '') + 'no relaxed SIMD';
+  }
+  /*! end */
+  const wasm = await compile(given[info.variant] ?? url());
+  let memory, workers;
+  if (!reason) {
+    memory = new Memory({ initial: FIRST_PAGES, maximum: Math.ceil(maxMemory / PAGE_BYTES), shared: true });
+    workers = await Promise.all(Array.from({ length: asked - 1 }, () => threadOf(newWorker, { wasm, memory })));
+  }
   return [await openEngine({ wasm, memory, workers, canWait }), info];
 };
 

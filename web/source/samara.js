@@ -2,7 +2,7 @@
 // samara in the browser: load a model, make a session, run it. samara.d.ts documents every name.
 
 import { SamaraError, UnknownNameError, UnsupportedError, errors } from './errors.js';
-import { openHere } from './loading.js';
+import { noWorkers, openHere } from './loading.js';
 import { pixelsOf, samplesOf } from './media.js';
 import { bytesOf } from './tensors.js';
 
@@ -10,7 +10,7 @@ export { FileError, LimitError, ModelFormatError, SamaraError, ShapeError, Unkno
   from './errors.js';
 
 const newWorker = () => {
-  if (typeof Worker === 'undefined') throw new UnsupportedError('there are no workers here', 'leave out worker: true');
+  if (noWorkers) throw new UnsupportedError(noWorkers, 'leave out worker: true');
   return new Worker(new URL('./samara-worker.js', import.meta.url), { type: 'module' });
 };
 const gone = () => new SamaraError('the model is disposed', 'load it again');

@@ -3,17 +3,20 @@
 
 import { ShapeError } from './errors.js';
 
+// Long names that are said often: minifiers leave names of the browser.
+export const Bytes = Uint8Array, Words = Int32Array;
+
 // In the order of samara_dtype, which begins at 1.
 export const ELEMENTS = { float32: Float32Array, float16: Uint16Array, int8: Int8Array, qint8: Int8Array,
-  uint8: Uint8Array, int32: Int32Array, int64: BigInt64Array, bool: Uint8Array, float64: Float64Array,
+  uint8: Bytes, int32: Words, int64: BigInt64Array, bool: Bytes, float64: Float64Array,
   bfloat16: Uint16Array, int16: Int16Array, uint16: Uint16Array, uint32: Uint32Array,
-  uint64: BigUint64Array, int4: Uint8Array, uint4: Uint8Array };
+  uint64: BigUint64Array, int4: Bytes, uint4: Bytes };
 export const DTYPES = [, ...Object.keys(ELEMENTS)];
 export const QINT8 = 4;
 
 // The bytes of an ArrayBuffer or of a view; undefined for anything else.
-export const bytesOf = (data) => data instanceof ArrayBuffer ? new Uint8Array(data)
-  : ArrayBuffer.isView(data) ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength) : undefined;
+export const bytesOf = (data) => data instanceof ArrayBuffer ? new Bytes(data)
+  : ArrayBuffer.isView(data) ? new Bytes(data.buffer, data.byteOffset, data.byteLength) : undefined;
 
 // What an input is given, as {data, shape}. Without a shape, one dim of the input may be symbolic. The session checks the dims.
 export const asTensor = (spec, value) => {

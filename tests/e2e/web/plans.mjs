@@ -5,6 +5,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 
 const PLACES = [['isolated', '/cases.html'], ['plain', '/plain/cases.html']];
 const WAYS = [{ threads: 1 }, { threads: 2 }, { threads: 2, worker: true }];
+// Modules without relaxed SIMD, in every engine.
+const PLAIN = { simd: 'samara.simd.wasm', threads: 'samara.threads.wasm' };
 
 // The two small nets: answers, failures, pictures, no network, the policy of pages, the package's own page.
 export async function small({ found, open, cases, ask, leave }) {
@@ -14,6 +16,7 @@ export async function small({ found, open, cases, ask, leave }) {
         found[`${name} ${place} ${JSON.stringify(options)}`] = await ask(path, 'answers', name, options);
       }
     }
+    found.relaxed = await ask(path, 'relaxed');
     if (place === 'isolated') {
       found.offline = await ask(path, 'offline');
       found.media = await ask(path, 'media');
@@ -34,7 +37,9 @@ export async function small({ found, open, cases, ask, leave }) {
 // Real networks: the outputs of their recorded inputs.
 export async function networks({ found, ask, leave, argument }) {
   for (const [place, path] of PLACES) {
-    for (const options of place === 'isolated' ? WAYS : [{ threads: 2 }]) {
+    found.relaxed = await ask(path, 'relaxed');
+    const plain = [1, 2].map((threads) => ({ threads, wasm: PLAIN }));
+    for (const options of place === 'isolated' ? [...WAYS, ...plain] : [{ threads: 2 }]) {
       for (const name of argument.split(',')) {
         found[`${name} ${place} ${JSON.stringify(options)}`] = await ask(path, 'network', name, options);
       }

@@ -53,6 +53,33 @@ def test_only_a_package_for_other_models_has_every_kind_of_answer(
     assert kinds == {"own": False, "full": True, "listed": True}
 
 
+def test_only_products_of_floats_get_modules_with_relaxed_simd(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    linked: list[tuple[str, tuple[str, ...]]] = []
+    monkeypatch.setattr(
+        web, "_link", lambda _, each, *_args: linked.append((each.name, each.flags))
+    )
+    monkeypatch.setattr(
+        web, "find_toolchain", lambda target: Toolchain(target, ("true",), ("true",))
+    )
+    for name, net, relaxed in (
+        ("product", samara.nn.Linear(4, 3), True),
+        ("function", samara.nn.Sigmoid(), False),
+    ):
+        program = samara.trace(net, (samara.zeros(1, 4),), output_names=["scores"])
+        samara.export(program, tmp_path / f"{name}.samara")
+        linked.clear()
+        report = write_web([tmp_path / f"{name}.samara"], out=tmp_path / name)
+        wanted = {"simd", "threads"} | ({"relaxed", "relaxed_threads"} if relaxed else set())
+        assert {each for each, _ in linked} == wanted
+        for each, flags in linked:
+            assert any("relaxed_simd" in flag for flag in flags) == each.startswith("relaxed")
+        script = (tmp_path / name / "samara.js").read_text("utf-8")
+        assert ("samara.relaxed_threads.wasm" in script) == relaxed
+        assert ("relaxed" in report.text()) == relaxed
+
+
 @pytest.mark.parametrize("found", [None, "/bin/wasm-opt"])
 def test_a_missing_optimizer_is_said(
     found: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

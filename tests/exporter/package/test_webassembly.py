@@ -10,6 +10,7 @@ import pytest
 from samara.exporter.package import webassembly
 from samara.exporter.package.targets import host_target
 from samara.exporter.package.toolchain import Toolchain
+from samara.pybridge import BackendError
 
 
 def test_linker_command_keeps_folders_with_spaces() -> None:
@@ -47,3 +48,24 @@ def test_optimizer_runs_where_it_is_installed(
     assert (command[:2], command[-3:]) == (["/bin/wasm-opt", level], [str(out), "-o", str(out)])
     # Nothing that engines of 2023 lack, such as typed references.
     assert "--all-features" not in command
+
+
+def test_an_old_optimizer_leaves_relaxed_simd_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    def fail(*_args: object) -> None:
+        raise BackendError("invalid code after SIMD prefix: 261")
+
+    monkeypatch.setattr(Toolchain, "compile", lambda *_args: None)
+    monkeypatch.setattr(Toolchain, "link_program", lambda *_args: "")
+    monkeypatch.setattr(Toolchain, "call", fail)
+    monkeypatch.setattr("shutil.which", lambda _name: "/bin/wasm-opt")
+    tools = Toolchain(host_target(), ("cc",), ("ar",), say=said.append)
+    source, out = tmp_path / "m.c", tmp_path / "m.wasm"
+    with pytest.raises(BackendError):
+        webassembly.link_module(tools, source, out, opt="s", flags=[], link_flags=[])
+    flags = ["-mcpu=generic+relaxed_simd"]
+    webassembly.link_module(tools, source, out, opt="s", flags=flags, link_flags=[])
+    assert said == ["m.wasm stays as it is: this wasm-opt does not know relaxed SIMD"]

@@ -10,13 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from samara.exporter.package.toolchain import Toolchain
+from samara.pybridge import BackendError
 
 OPTIMIZER = "wasm-opt"
 """A program of Binaryen."""
-# What browsers with vectors have; wasm-opt may use everything that it is allowed to.
+# What browsers with vectors have, and relaxed SIMD, which it finds in modules for it only; wasm-opt may use
+# everything that it is allowed to.
 _OPTIMIZER_FEATURES = (
     *("--enable-simd", "--enable-bulk-memory", "--enable-nontrapping-float-to-int"),
     *("--enable-sign-ext", "--enable-mutable-globals", "--enable-threads"),
+    "--enable-relaxed-simd",
 )
 # A word of the linker's command: a file, whose folder may have spaces, or anything else.
 _WORD = re.compile(r"(?:/|[A-Za-z]:[\\/]).*?\.(?:[oa]|wasm)(?= |$)|\S+")
@@ -35,8 +38,8 @@ def link_module(
 
     opt: `s` small or `2` fast. The linker leaves five bytes for every address of its input, which it shortens
     only if it is asked to; zig does not pass that on, so its last command is repeated with the request. A
-    program wasm-opt (of Binaryen), where it is installed, makes the module some percent smaller. BackendError
-    if a tool fails.
+    program wasm-opt (of Binaryen), where it is installed, makes the module some percent smaller; old versions do
+    not read relaxed SIMD, and leave such a module as it is. BackendError if a tool fails.
     """
     code = source.with_suffix(".o")
     compile_flags = tools.compile_flags(opt)
@@ -46,11 +49,17 @@ def link_module(
     if again is not None:
         linker = (sys.executable, "-m", "ziglang", *again, "--compress-relocations")
         tools.call(linker, f"linking {out.name}", out)
+    relaxed = any("relaxed_simd" in flag for flag in flags)
     optimizer = shutil.which(OPTIMIZER)
     if optimizer is not None:
         level = "-Oz" if opt == "s" else "-O2"
         command = (optimizer, level, *_OPTIMIZER_FEATURES, str(out), "-o", str(out))
-        tools.call(command, f"making {out.name} smaller", out)
+        try:
+            tools.call(command, f"making {out.name} smaller", out)
+        except BackendError:
+            if not relaxed:
+                raise
+            tools.say(f"{out.name} stays as it is: this {OPTIMIZER} does not know relaxed SIMD")
 
 
 def linker_command(shown: str) -> list[str] | None:
