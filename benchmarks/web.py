@@ -227,7 +227,7 @@ class Contest:
             answer = HOME / f"{name}.npy"
             words = [str(model), str(given), str(answer), "1"]
             with isa(ceiling):
-                worker = Worker(Path(sys.executable), "samara", words, HOME / f"{name}.log")
+                worker = Worker(Path(sys.executable), "samara_copying", words, HOME / f"{name}.log")
             stack.callback(worker.close)
             worker.ask("load")
             worker.ask("first")

@@ -44,7 +44,7 @@ class Session:
         (spec,), (shape,) = session.outputs, session.output_shapes
         assert shape is not None
         self._out = np.empty(shape, np.float32)
-        self.run = session.bind({session.inputs[0].name: array}, {spec.name: self._out})
+        self.run = session.bind({session.inputs[0].name: array}, {spec.name: self._out})  # type: ignore[method-assign]
 
     def run(self) -> None:
         raise RuntimeError("feed first")

@@ -12,6 +12,7 @@ import numpy as np
 import onnx
 import pytest
 from benchmarks import reference, web
+from benchmarks.engines import samara_copying
 from benchmarks.web_layers import LAYERS
 from benchmarks.web_page import BEGIN, Results, Row, ratio, results_from, tables, update
 
@@ -95,6 +96,20 @@ def test_ceiling_of_native_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> Non
     with web.isa("avx2"):
         assert os.environ["SAMARA_ISA"] == "avx2"
     assert os.environ["SAMARA_ISA"] == "scalar"
+
+
+def test_native_copies_as_a_page_does(tmp_path: Path) -> None:
+    program = samara.trace(samara.nn.ReLU(), (samara.zeros(3),))
+    samara.export(program, tmp_path / "m.samara")
+    session = samara_copying.Session(tmp_path / "m.samara", 1)
+    given = np.array([1, -2, 3], np.float32)
+    session.feed(given)
+    session.run()
+    first = session.output()
+    given[:] = 5
+    session.run()
+    np.testing.assert_array_equal(first, [1, 0, 3])
+    np.testing.assert_array_equal(session.output(), [5, 5, 5])
 
 
 def test_packed_bytes(tmp_path: Path) -> None:
