@@ -333,7 +333,7 @@ size_t samara_model_output_count(const samara_model *model, const char *function
 // The symbol of an expression, or of an equal INPUT_DIM.
 static const char *model_dim_name(const struct smr_function *f, uint32_t expr) {
   const struct smr_expr *e = &f->exprs[expr];
-  if (e->op != SMR_EXPR_INPUT_DIM) return NULL;
+  if (!SMR_HAS(symbolic) || e->op != SMR_EXPR_INPUT_DIM) return NULL;
   for (uint32_t i = 0; i < f->symbol_count; i++) {
     const struct smr_expr *s = &f->exprs[f->symbols[i].expr];
     if (s->a == e->a && s->b == e->b) return f->symbols[i].name;

@@ -280,6 +280,7 @@ static samara_status build_nodes(struct smr_frame *frame) {
 
 // Parts that the function's dims need.
 static samara_status build_needs(samara_session *session, const struct smr_function *f) {
+  if (f->guard_count != 0) SMR_NEED_IN(&session->common.parts, &session->error, symbolic);
   for (uint32_t i = 0; i < f->expr_count; i++) {
     const uint32_t op = f->exprs[i].op;
     if (op == SMR_EXPR_READ || op == SMR_EXPR_BORN)

@@ -85,7 +85,7 @@ samara_status smr_session_shape(samara_session *session) {
 
 static samara_status api_check_symbols(samara_session *session) {
   const struct smr_function *f = session->function;
-  for (uint32_t i = 0; i < f->symbol_count; i++) {
+  for (uint32_t i = 0; SMR_HAS(symbolic) && i < f->symbol_count; i++) {
     const struct smr_symbol *s = &f->symbols[i];
     const struct smr_expr *e = &f->exprs[s->expr];
     const int64_t dim = session->inputs[e->a].dims[e->b];
@@ -119,6 +119,28 @@ static samara_status api_take_shapes(samara_session *session, const int64_t *con
   return smr_session_shape(session);
 }
 
+// A resize where no dim is symbolic: the shapes are those that creation planned for, or it fails.
+static samara_status api_keep_shapes(samara_session *session, const int64_t *const *shapes,
+                                     size_t count) {
+  const struct smr_function *f = session->function;
+  for (size_t i = 0; i < count; i++) {
+    const struct smr_session_input *input = &session->inputs[f->user_inputs[i]];
+    const struct smr_value *v = &f->values[f->inputs[f->user_inputs[i]]];
+    for (uint32_t axis = 0; shapes[i] != NULL && axis < v->rank; axis++)
+      if (shapes[i][axis] != input->dims[axis])
+        SMR_FRAME_FAIL(session->entry, BAD_SHAPE,
+                       "axis %u of %s '%s' is %" PRId64 ", expected %" PRId64, (unsigned)axis,
+                       "input", v->name, shapes[i][axis], input->dims[axis]);
+  }
+  session->ran = false;
+  if (SMR_HAS(bind)) smr_bind_clear(session);
+  for (uint32_t i = 0; i < f->user_input_count; i++) {
+    struct smr_session_input *input = &session->inputs[f->user_inputs[i]];
+    input->data = input->own.data;
+  }
+  return SAMARA_OK;
+}
+
 samara_status samara_session_resize(samara_session *session, const int64_t *const *shapes,
                                     size_t count) {
   if (session == NULL) return SAMARA_BAD_ARGUMENT;
@@ -128,6 +150,7 @@ samara_status samara_session_resize(samara_session *session, const int64_t *cons
              (unsigned)f->user_input_count);
   if (SMR_HAS(backends)) SMR_TRY(smr_away_fetch(session));
   if (SMR_HAS(backends)) SMR_TRY(smr_session_go_on(session));
+  if (!SMR_HAS(symbolic) && !SMR_HAS(backends)) return api_keep_shapes(session, shapes, count);
   const bool was_ready = session->ready;
   for (uint32_t i = 0; i < f->input_count; i++) {
     struct smr_session_input *input = &session->inputs[i];

@@ -119,7 +119,9 @@ static samara_status frame_set_dims(struct smr_frame *frame, uint32_t stage) {
     else
       SMR_TRY(smr_value_known_dims(frame, id, stage));
   }
-  for (uint32_t i = 0; stage == 0 && i < f->input_count; i++)
+  // Without symbolic dims only a caller can give others.
+  const bool compares = stage == 0 && (SMR_HAS(symbolic) || SMR_HAS_CONTROL);
+  for (uint32_t i = 0; compares && i < f->input_count; i++)
     SMR_TRY(frame_compare_dims(frame, f->inputs[i], frame->input_dims[i], 0, "input"));
   return SAMARA_OK;
 }
@@ -240,7 +242,7 @@ static samara_status frame_prepare_stage(struct smr_frame *frame, uint32_t stage
   const struct smr_function *f = frame->function;
   frame->attached = 0;
   memset(frame->stage_valid + stage, 0, smr_stage_count(f) - stage);
-  SMR_TRY(frame_check_guards(frame, stage));
+  if (SMR_HAS(symbolic)) SMR_TRY(frame_check_guards(frame, stage));
   SMR_TRY(frame_set_dims(frame, stage));
   for (uint32_t i = 0; i < f->value_count; i++)
     if (f->values[i].constant < 0) frame->values[i].tensor.data = NULL;
