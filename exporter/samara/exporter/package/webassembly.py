@@ -21,6 +21,11 @@ _OPTIMIZER_FEATURES = (
     *("--enable-sign-ext", "--enable-mutable-globals", "--enable-threads"),
     "--enable-relaxed-simd",
 )
+# No module has anything in its first 1,024 bytes, where the stack ends: offsets of fields can be folded into loads.
+_OPTIMIZER_PASSES = ("--low-memory-unused", "--converge")
+# LLVM's rewriting of addresses in loops to running pointers costs bytes here and gives no speed: engines choose
+# addresses themselves.
+_NO_LOOP_POINTERS = ("-mllvm", "-disable-lsr")
 # A word of the linker's command: a file, whose folder may have spaces, or anything else.
 _WORD = re.compile(r"(?:/|[A-Za-z]:[\\/]).*?\.(?:[oa]|wasm)(?= |$)|\S+")
 
@@ -43,7 +48,7 @@ def link_module(
     """
     code = source.with_suffix(".o")
     compile_flags = tools.compile_flags(opt)
-    tools.compile(source, code, [*compile_flags, *flags])
+    tools.compile(source, code, [*compile_flags, *_NO_LOOP_POINTERS, *flags])
     shown = tools.link_program([code], out, ["-v", *compile_flags, *link_flags], [])
     again = linker_command(shown)
     if again is not None:
@@ -53,7 +58,8 @@ def link_module(
     optimizer = shutil.which(OPTIMIZER)
     if optimizer is not None:
         level = "-Oz" if opt == "s" else "-O2"
-        command = (optimizer, level, *_OPTIMIZER_FEATURES, str(out), "-o", str(out))
+        passes = (level, *_OPTIMIZER_PASSES, *_OPTIMIZER_FEATURES)
+        command = (optimizer, *passes, str(out), "-o", str(out))
         try:
             tools.call(command, f"making {out.name} smaller", out)
         except BackendError:
