@@ -78,6 +78,8 @@ def test_sound_labels_and_state(web: Path, need_tool: Tool) -> None:
         _check_words(answers, native)
     assert found["refused"].startswith("ShapeError: samples are no Float32Array")
     assert found["sums"] == [2, 4, 6, 2]
+    # JavaScript prints the numbers in texts of the module.
+    assert found["range"].endswith("range: from 0.5 to 1e-7 by 0 is not a range")
     assert "maybe" in found["metadata"]["labels"]
 
 
@@ -85,13 +87,14 @@ def test_sound_labels_and_state(web: Path, need_tool: Tool) -> None:
 def test_a_package_without_pictures_sound_and_answers(
     missing: Missing, need_tool: Tool, tmp_path: Path
 ) -> None:
-    """What its JavaScript calls is optional in the module: here nothing but state is there."""
+    """What its JavaScript calls is optional in the module: here nothing but state is there, and one shape."""
     web_package.require(missing)
     need_tool("node", "node")
     samara.export(samara.script(web_package.Sum(), (samara.zeros(2),)), tmp_path / "counter.samara")
     write_web([tmp_path / "counter.samara"], out=tmp_path / "out")
     assert _node(_HERE / "counter.mjs", tmp_path / "out") == {
-        "sums": [2, 4, 6, 2],
+        "sums": [2, 4, 6, 2, 4],
+        "longer": "ShapeError: function 'forward': axis 0 of input 'x' is 3, expected 2",
         "picture": "UnsupportedError: no input takes a picture\n"
         "  fix: export with preprocess=, or call run",
         "sound": "UnsupportedError: no input takes sound\n"

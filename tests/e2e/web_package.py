@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from onnx import TensorProto, helper
 from tests.e2e.models import NAMES, QUANTIZED, Recorded, recorded
 
 import samara
@@ -73,7 +74,8 @@ def make(out: Path, exported: Callable[[str], Path], models: Path | None) -> Non
     """Write the package `out`; models: the folder of the real networks, if there is one."""
     scratch = out.with_name(f"{out.name}-files")
     scratch.mkdir()
-    files = [*_small(scratch), _words(scratch), _heavy(scratch), scratch / "counter.samara"]
+    files = [*_small(scratch), _words(scratch), _heavy(scratch), _steps(scratch)]
+    files.append(scratch / "counter.samara")
     samara.export(samara.script(Sum(), (samara.zeros(2),)), files[-1])
     for name in NETWORKS if models else ():
         files.append(Path(shutil.copy(exported(name), scratch / f"{stem(name)}.samara")))
@@ -157,6 +159,20 @@ def _heavy(folder: Path) -> Path:
     net = nn.Sequential(nn.Linear(512, 1024), nn.ReLU())
     samara.export(samara.trace(net, (samara.zeros(1, 512),)), folder / "heavy.samara")
     return folder / "heavy.samara"
+
+
+def _steps(folder: Path) -> Path:
+    """Numbers from `a` to `b` by `c`, which refuses steps of 0 by a message with these numbers."""
+    names = ("a", "b", "c")
+    graph = helper.make_graph(
+        [helper.make_node("Range", names, ["y"])],
+        "steps",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, []) for name in names],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n"])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    samara.export(samara.import_onnx(model), folder / "steps.samara", check=False)
+    return folder / "steps.samara"
 
 
 def _feeds(case: Recorded, file: Path) -> dict[str, dict[str, Any]]:

@@ -15,12 +15,13 @@ export const imports = (memoryOf, canWait, workers = []) => {
     env: { memory: memoryOf() },
     samara: {
       now: () => performance.now(),
+      number: (at, value, digits) => encoder.encodeInto(+value.toPrecision(digits) + '\0', new Uint8Array(memoryOf().buffer, at)),
       spawn: (thread, stack) => {
         workers[started]?.postMessage({ thread, stack });
         return started++ < workers.length;
       },
-      wait: (at, value) => { if (canWait) Atomics.wait(words(), at >> 2, value); },
-      notify: (at) => { Atomics.notify(words(), at >> 2); },
+      wait: (at, value) => canWait && Atomics.wait(words(), at >> 2, value),
+      notify: (at) => Atomics.notify(words(), at >> 2),
     },
   };
 };

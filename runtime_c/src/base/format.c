@@ -76,6 +76,24 @@ static void format_string(struct format_out *out, const struct format_spec *spec
 
 // ---- floats ----
 
+// Number of digits of %g.
+static size_t format_precision(const struct format_spec *spec) {
+  if (spec->precision == SIZE_MAX) return FORMAT_DEFAULT_DIGITS;
+  if (spec->precision == 0) return 1;
+  return spec->precision < FORMAT_MAX_DIGITS ? spec->precision : FORMAT_MAX_DIGITS;
+}
+
+#if SMR_OS_USE_WEB
+
+static void format_double(struct format_out *out, const struct format_spec *spec, double value) {
+  char text[SMR_OS_NUMBER_BYTES];
+  const struct format_spec plain = {.precision = SIZE_MAX};
+  smr_os_format_number(text, value, format_precision(spec));
+  format_string(out, &plain, text);
+}
+
+#else
+
 static void format_normalize(uint64_t *m, int *e) {
   while (*m >> 63 == 0) {
     *m <<= 1;
@@ -146,15 +164,15 @@ static void format_double(struct format_out *out, const struct format_spec *spec
   } else if (exponent == 0 && m == 0) {
     format_put(out, '0');
   } else {
-    size_t count = spec->precision == SIZE_MAX ? FORMAT_DEFAULT_DIGITS : spec->precision;
-    if (count == 0) count = 1;
-    if (count > FORMAT_MAX_DIGITS) count = FORMAT_MAX_DIGITS;
+    const size_t count = format_precision(spec);
     if (exponent != 0) m |= UINT64_C(1) << 52;
     int decimal;
     const uint32_t whole = format_scale(m, (exponent != 0 ? exponent : 1) - 1075, count, &decimal);
     format_decimal(out, whole, count, decimal + (int)count - 1);
   }
 }
+
+#endif
 
 // ---- the format ----
 

@@ -24,6 +24,8 @@
 
 // Milliseconds of a monotonic clock.
 SMR_IMPORT double smr_web_now(void) WEB_NAMED(now);
+// Write `value`, rounded to `digits` digits, and a NUL to `text`.
+SMR_IMPORT void smr_web_number(char *text, double value, size_t digits) WEB_NAMED(number);
 #if SMR_OS_USE_WEB_THREADS
 // Start `smr_web_thread(thread)` in another worker, with a stack that ends at `stack_end`. 0 if
 // there is no worker left.
@@ -138,6 +140,12 @@ void smr_os_release(void *pointer) {
 // ---- clock ----
 
 uint64_t smr_os_now_ns(void) { return (uint64_t)(smr_web_now() * 1e6); }
+
+// ---- numbers ----
+
+void smr_os_format_number(char *text, double value, size_t digits) {
+  smr_web_number(text, value, digits);
+}
 
 // ---- threads ----
 

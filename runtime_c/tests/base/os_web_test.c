@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layer for web pages, compiled into this test and tried here: the heap over a memory that
-// grows in pages, and locks and threads over functions that JavaScript would bring.
+// grows in pages, and numbers, locks and threads over functions that JavaScript would bring.
 #define SMR_OS_WEB 1
+#include "base/format.c"
 #include "base/os_none.c"
 #include "base/os_web.c"
 
@@ -23,6 +24,9 @@ bool web_memory_grow(size_t more) {
   return true;
 }
 double smr_web_now(void) { return 1.5; }
+void smr_web_number(char *text, double value, size_t digits) {
+  (void)snprintf(text, SMR_OS_NUMBER_BYTES, "%.*g", (int)digits, value);
+}
 // A worker that has ended before the call returns.
 int smr_web_spawn(struct smr_os_thread *thread, void *stack_end) {
   CHECK((uintptr_t)stack_end % 16 == 0);
@@ -79,6 +83,12 @@ SMR_TEST(blocks_do_not_overlap_and_join) {
   CHECK_EQ_INT(pages, 4);
 }
 
+SMR_TEST(numbers_are_printed_by_the_engine) {
+  char text[80];
+  (void)smr_format(text, sizeof text, "%g, %.3g, %.0g and %.99g of %d", 0.5, 1.23456, 7.0, 1.5, -2);
+  CHECK_STR(text, "0.5, 1.23, 7 and 1.5 of -2");
+}
+
 static void set(void *argument) { *(int *)argument = 7; }
 
 SMR_TEST(threads_and_locks) {
@@ -107,4 +117,4 @@ SMR_TEST(threads_and_locks) {
 }
 
 SMR_TEST_MAIN(RUN(memory_grows_by_what_is_missing); RUN(blocks_do_not_overlap_and_join);
-              RUN(threads_and_locks))
+              RUN(numbers_are_printed_by_the_engine); RUN(threads_and_locks))

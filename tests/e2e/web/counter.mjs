@@ -16,6 +16,9 @@ const failure = (error) => `${error.name}: ${error.message}`;
 for (let i = 0; i < 3; i++) await add();
 await counter.reset();
 await add();
+// A shape that is not the model's, then its own again.
+const longer = await counter.run({ [input.name]: { data: new Float32Array(3), shape: [3] } }).catch(failure);
+await add();
 const picture = await counter.predict({ data: new Uint8Array(4), width: 1, height: 1 }).catch(failure);
 const sound = await counter.listen({ samples: new Float32Array(4) }).catch(failure);
-console.log(JSON.stringify({ sums, picture, sound }));
+console.log(JSON.stringify({ sums, longer, picture, sound }));

@@ -25,4 +25,7 @@ const add = async (x) => sums.push((await counter.run({ [input.name]: x }))[outp
 for (let i = 0; i < 3; i++) await add([1, 2]);
 await counter.reset();
 await add(new Float32Array([1, 2]));
-console.log(JSON.stringify({ whole, portions, refused, sums, metadata: words.metadata }));
+
+const steps = new Session(await open('steps'));
+const range = await steps.run({ a: 0.5, b: 1e-7, c: 0 }).catch((error) => error.message);
+console.log(JSON.stringify({ whole, portions, refused, sums, range, metadata: words.metadata }));
