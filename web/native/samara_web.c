@@ -26,6 +26,13 @@
 #define WEB(name)
 #endif
 
+/* Of model/model.h and session/session.h: opening and creating without copies of the options. */
+samara_status smr_model_open_memory(const void *data, size_t size_bytes,
+                                    const samara_model_options *options, samara_model **out,
+                                    samara_error *error);
+samara_status smr_session_create(const samara_model *model, const samara_session_options *options,
+                                 samara_session **out, samara_error *error);
+
 /* ---- memory and errors ---- */
 
 /* Of base/os.h: blocks of the module's heap, and running a thread in a worker. */
@@ -65,10 +72,9 @@ static samara_status web_no_memory(void) {
 /* Open a model of `size_bytes` bytes at `data`, which must stay until it is closed. All of it is
  * compared with its checksums. */
 WEB(open) samara_model *web_open(const void *data, size_t size_bytes) {
-  const samara_model_options options = {.struct_size = sizeof options,
-                                        .verify = SAMARA_VERIFY_ALWAYS};
+  const samara_model_options options = {.verify = SAMARA_VERIFY_ALWAYS};
   samara_model *model = NULL;
-  (void)samara_model_open_memory(data, size_bytes, &options, &model, &web_last);
+  (void)smr_model_open_memory(data, size_bytes, &options, &model, &web_last);
   return model;
 }
 
@@ -142,14 +148,13 @@ WEB(thread) void web_thread(struct smr_os_thread *thread) { smr_web_thread(threa
 WEB(session)
 samara_session *web_session(const samara_model *model, const char *function, samara_pool *pool,
                             int strict, uint32_t max_arena_mib, uint32_t deadline_ms) {
-  const samara_session_options options = {.struct_size = sizeof options,
-                                          .function = function,
+  const samara_session_options options = {.function = function,
                                           .pool = pool,
                                           .strict_accuracy = strict != 0,
                                           .max_arena_bytes = (uint64_t)max_arena_mib << 20,
                                           .deadline_us = (uint64_t)deadline_ms * 1000};
   samara_session *session = NULL;
-  (void)samara_session_create(model, &options, &session, &web_last);
+  (void)smr_session_create(model, &options, &session, &web_last);
   return session;
 }
 

@@ -42,8 +42,11 @@ struct smr_model_private {
   void *memory;              // decoded arrays
   struct smr_os_mutex lock;
   struct model_derived *derived;
-  // Not read: this reference makes linkers keep the manifest in an app that opens models.
+  // Not read: this reference makes linkers keep the manifest in an app that opens models. A web
+  // package has it as a file, ops.txt.
+#if !SMR_OS_USE_WEB
   const char *manifest;
+#endif
 };
 
 // ---- the header ----
@@ -155,15 +158,21 @@ struct model_block {
   struct smr_model_private private_;
 };
 
+// Read the caller's options. *out, if given, is NULL afterwards.
+static samara_status model_options(const samara_model_options *given, samara_model_options *options,
+                                   samara_model **out, samara_error *error) {
+  if (out != NULL) *out = NULL;
+  return smr_options_read(given, options, sizeof *options, "model options", error);
+}
+
 // Create an empty model. `what` is the source to open, called `name` in messages. On failure *out,
 // if given, is NULL.
 static samara_status model_create(const void *what, const char *name,
-                                  const samara_model_options *given, samara_model_options *options,
-                                  samara_model **out, samara_error *error) {
+                                  const samara_model_options *options, samara_model **out,
+                                  samara_error *error) {
   if (out != NULL) *out = NULL;
   if (out == NULL || what == NULL)
     SMR_FAIL(error, BAD_ARGUMENT, "expected %s and a place for the model", name);
-  SMR_TRY(smr_options_read(given, options, sizeof *options, "model options", error));
   if (options->verify > SAMARA_VERIFY_NEVER)
     SMR_FAIL(error, BAD_ARGUMENT, "verify is %zu, expected a samara_verify", options->verify);
   const samara_allocator allocator = smr_allocator(options->allocator);
@@ -177,7 +186,9 @@ static samara_status model_create(const void *what, const char *name,
   model->log = options->log;
   model->log_user = options->log_user;
   model->private_ = &block->private_;
+#if !SMR_OS_USE_WEB
   model->private_->manifest = samara_manifest();
+#endif
   *out = model;
   return SAMARA_OK;
 }
@@ -220,7 +231,8 @@ static samara_status model_load_file(samara_model *model, samara_status status,
 samara_status samara_model_open_path(const char *path, const samara_model_options *given,
                                      samara_model **out, samara_error *error) {
   samara_model_options options;
-  SMR_TRY(model_create(path, "a path", given, &options, out, error));
+  SMR_TRY(model_options(given, &options, out, error));
+  SMR_TRY(model_create(path, "a path", &options, out, error));
   samara_model *model = *out;
   samara_status status =
       smr_os_open_path(path, options.copy, &model->allocator, &model->private_->file, error);
@@ -234,7 +246,8 @@ samara_status samara_model_open_fd(int fd, uint64_t offset, uint64_t size_bytes,
                                    samara_error *error) {
   const bool good = fd >= 0 && offset % 4 == 0;
   samara_model_options options;
-  SMR_TRY(model_create(good ? &fd : NULL, "a descriptor, an offset that is a multiple of 4", given,
+  SMR_TRY(model_options(given, &options, out, error));
+  SMR_TRY(model_create(good ? &fd : NULL, "a descriptor, an offset that is a multiple of 4",
                        &options, out, error));
   samara_model *model = *out;
   const samara_status status = smr_os_open_fd(fd, offset, size_bytes, options.copy,
@@ -251,23 +264,29 @@ void smr_model_prefetch(const samara_model *model) {
   for (size_t i = 0; file->mapped && i < file->size_bytes; i += step) (void)bytes[i];
 }
 
-samara_status samara_model_open_memory(const void *data, size_t size_bytes,
-                                       const samara_model_options *given, samara_model **out,
-                                       samara_error *error) {
+samara_status smr_model_open_memory(const void *data, size_t size_bytes,
+                                    const samara_model_options *options, samara_model **out,
+                                    samara_error *error) {
   const bool good = (uintptr_t)data % 4 == 0;
-  samara_model_options options;
-  SMR_TRY(model_create(good ? data : NULL, "data at a multiple of 4 bytes", given, &options, out,
-                       error));
+  SMR_TRY(model_create(good ? data : NULL, "data at a multiple of 4 bytes", options, out, error));
   samara_model *model = *out;
-  if (options.copy) {
+  if (options->copy) {
     struct smr_model_private *private_ = model->private_;
     private_->copy = smr_allocate(&model->allocator, size_bytes);
     if (private_->copy == NULL) return model_finish(smr_no_memory(error, size_bytes), out);
     data = memcpy(private_->copy, data, size_bytes);
   }
   // The program part has vectors of 8-byte elements: its copy is aligned to them.
-  const bool own = options.copy || (options.constant && (uintptr_t)data % 8 == 0);
-  return model_finish(model_load(model, data, size_bytes, own, &options, error), out);
+  const bool own = options->copy || (options->constant && (uintptr_t)data % 8 == 0);
+  return model_finish(model_load(model, data, size_bytes, own, options, error), out);
+}
+
+samara_status samara_model_open_memory(const void *data, size_t size_bytes,
+                                       const samara_model_options *given, samara_model **out,
+                                       samara_error *error) {
+  samara_model_options options;
+  SMR_TRY(model_options(given, &options, out, error));
+  return smr_model_open_memory(data, size_bytes, &options, out, error);
 }
 
 static samara_status model_read_all(samara_model *model, const samara_reader *reader,
@@ -290,7 +309,8 @@ samara_status samara_model_open_callbacks(const samara_reader *reader,
                                           samara_error *error) {
   const bool good = reader != NULL && reader->read != NULL;
   samara_model_options options;
-  SMR_TRY(model_create(good ? reader : NULL, "a reader", given, &options, out, error));
+  SMR_TRY(model_options(given, &options, out, error));
+  SMR_TRY(model_create(good ? reader : NULL, "a reader", &options, out, error));
   samara_model *model = *out;
   samara_status status = model_read_all(model, reader, error);
   if (status == SAMARA_OK) {

@@ -251,6 +251,11 @@ struct samara_model {
   uint64_t checksum;                   // of the program part
 };
 
+/// samara_model_open_memory with a complete options struct (see smr_session_create).
+samara_status smr_model_open_memory(const void *data, size_t size_bytes,
+                                    const samara_model_options *options, samara_model **out,
+                                    samara_error *error);
+
 /// The entry of that name (NULL: the first), or NULL.
 const struct smr_function *smr_model_entry(const samara_model *model, const char *name);
 

@@ -163,24 +163,18 @@ samara_status smr_session_twin(const samara_session *of, samara_session **out,
   return status;
 }
 
-samara_status samara_session_create(const samara_model *model,
-                                    const samara_session_options *options, samara_session **out,
-                                    samara_error *error) {
-  if (out != NULL) *out = NULL;
-  if (model == NULL || out == NULL)
-    SMR_FAIL(error, BAD_ARGUMENT, "samara_session_create: model or out is NULL");
-  samara_session_options own;
-  SMR_TRY(smr_options_read(options, &own, sizeof own, "session options", error));
-  if (own.backend_count != 0) SMR_NEED_IN(NULL, error, backends);
-  const struct smr_function *function = smr_model_entry(model, own.function);
+samara_status smr_session_create(const samara_model *model, const samara_session_options *options,
+                                 samara_session **out, samara_error *error) {
+  if (options->backend_count != 0) SMR_NEED_IN(NULL, error, backends);
+  const struct smr_function *function = smr_model_entry(model, options->function);
   if (function == NULL)
     SMR_FAIL(error, NOT_FOUND, "the model has no function '%s'",
-             own.function != NULL ? own.function : "(first)");
+             options->function != NULL ? options->function : "(first)");
   const samara_allocator allocator =
-      own.allocator != NULL ? smr_allocator(own.allocator) : model->allocator;
+      options->allocator != NULL ? smr_allocator(options->allocator) : model->allocator;
   samara_session *session = create_blank(model, function, &allocator);
   if (session == NULL) SMR_FAIL(error, OUT_OF_MEMORY, "no memory for a session");
-  samara_status status = create_options(session, &own);
+  samara_status status = create_options(session, options);
   if (status == SAMARA_OK) status = create_build(session);
   if (status == SAMARA_OK) {
     *out = session;
@@ -189,6 +183,17 @@ samara_status samara_session_create(const samara_model *model,
   smr_fail(error, status, "%s", session->error.text);
   samara_session_destroy(session);
   return status;
+}
+
+samara_status samara_session_create(const samara_model *model,
+                                    const samara_session_options *options, samara_session **out,
+                                    samara_error *error) {
+  if (out != NULL) *out = NULL;
+  if (model == NULL || out == NULL)
+    SMR_FAIL(error, BAD_ARGUMENT, "samara_session_create: model or out is NULL");
+  samara_session_options own;
+  SMR_TRY(smr_options_read(options, &own, sizeof own, "session options", error));
+  return smr_session_create(model, &own, out, error);
 }
 
 void samara_session_destroy(samara_session *session) {

@@ -81,6 +81,10 @@ struct samara_session {
 
 /* ---- create.c ---- */
 
+/// samara_session_create with a complete options struct, which a web page's C layer has: a compiler
+/// then drops what no option asks for. `*out` is only written on success.
+samara_status smr_session_create(const samara_model *model, const samara_session_options *options,
+                                 samara_session **out, samara_error *error);
 /// Create a session for the same model, function, options and dims, on the CPU only. It shares the
 /// pool, so only one of both may run at a time.
 samara_status smr_session_twin(const samara_session *of, samara_session **out, samara_error *error);
