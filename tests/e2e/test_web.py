@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from tests.e2e.commands import output_of
 
 import samara
 from samara.exporter.build import write_web
+from samara.exporter.package.webassembly import OPTIMIZER
 
 Tool = Callable[[str, str], str]
 Missing = Callable[[str, str], None]
@@ -22,6 +24,8 @@ InBrowser = Callable[..., dict[str, Any]]
 
 _HERE = Path(__file__).parent / "web"
 _NETS = ("float32", "int8")
+# Bytes of its modules, with wasm-opt and without.
+_KEYWORD_NET = {"simd": (68_557, 71_840), "threads": (72_926, 76_270)}
 
 
 def _node(*arguments: str | Path) -> dict[str, Any]:
@@ -100,6 +104,21 @@ def test_a_package_without_pictures_sound_and_answers(
         "sound": "UnsupportedError: no input takes sound\n"
         "  fix: export with preprocess=, or call run",
     }
+
+
+@pytest.mark.emulated
+def test_size_of_the_keyword_net(missing: Missing, models: Path, tmp_path: Path) -> None:
+    """The bytes of docs/guides/web.md and 2 % more; wasm-opt makes a module smaller where it is installed."""
+    web_package.require(missing)
+    source = models / "micro_kws_m_qdq" / "model.onnx"
+    net = samara.import_onnx(source, shapes={"serving_default_input:0": [1, 1960]})
+    samara.export(net, tmp_path / "words.samara", check=False)
+    write_web([tmp_path / "words.samara"], out=tmp_path / "out")
+    optimized = shutil.which(OPTIMIZER) is not None
+    for variant, (best, plain) in _KEYWORD_NET.items():
+        size = (tmp_path / "out" / f"samara.{variant}.wasm").stat().st_size
+        assert size <= 1.02 * (best if optimized else plain), variant
+    assert (tmp_path / "out" / "samara.js").stat().st_size <= 9400
 
 
 def test_in_browser(web: Path, in_browser: InBrowser) -> None:
