@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 HEADERS = ROOT / "runtime_c" / "include" / "samara"
-STABLE = ("samara_media.h", "samara.h")
+STABLE = ("samara_media.h", "samara_text.h", "samara.h")
 ABI = ROOT / "runtime_c" / "abi.txt"
 RELEASED = ROOT / "runtime_c" / "abi_released.txt"
 

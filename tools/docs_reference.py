@@ -31,6 +31,7 @@ LICENSE: Final = "<!-- SPDX-License-Identifier: Apache-2.0 -->"
 HEADERS: Final = (
     "samara.h",
     "samara_media.h",
+    "samara_text.h",
     "samara_backend.h",
     "samara_experimental.h",
     "samara.hpp",

@@ -16,7 +16,13 @@ from pathlib import Path
 import cffi
 
 ROOT = Path(__file__).resolve().parent.parent
-HEADERS = ("samara.h", "samara_media.h", "samara_experimental.h", "samara_backend.h")
+HEADERS = (
+    "samara.h",
+    "samara_media.h",
+    "samara_text.h",
+    "samara_experimental.h",
+    "samara_backend.h",
+)
 OUTPUT = ROOT / "pybridge/samara/pybridge/_cdef.py"
 
 

@@ -41,18 +41,23 @@ def media(repo: Path) -> str:
     return (repo / "runtime_c/include/samara/samara_media.h").read_text(encoding="utf-8")
 
 
+@pytest.fixture(scope="module")
+def text(repo: Path) -> str:
+    return (repo / "runtime_c/include/samara/samara_text.h").read_text(encoding="utf-8")
+
+
 def declared(header: str) -> list[str]:
     return re.findall(r"^SAMARA_API [^;]*?\b(samara_\w+)\(", header, re.MULTILINE)
 
 
 def test_every_public_function_is_in_one_feature(
-    header: str, experimental: str, backend: str, media: str
+    header: str, experimental: str, backend: str, media: str, text: str
 ) -> None:
     listed = Counter(name for feature in FEATURES.values() for name in feature.functions)
     unsettled = set(FEATURES["choices"].functions)  # the others serve tools, with the full library
     assert unsettled <= set(declared(experimental))
     assert listed - Counter(unsettled) == Counter(
-        declared(header) + declared(backend) + declared(media)
+        declared(header) + declared(backend) + declared(media) + declared(text)
     )
 
 

@@ -25,7 +25,7 @@ _LICENCE = "// SPDX-License-Identifier: Apache-2.0"
 _CPLUSPLUS = re.compile(r"^#ifdef __cplusplus\n(?:(?!#).*\n)*#endif\n", re.MULTILINE)
 # Parts with separate sources, which builds without them do not contain.
 _WITH_SOURCES = frozenset(
-    {"backends", "backends_auto", "backend_opencl", "async", "image", "audio", "answer"}
+    {"backends", "backends_auto", "backend_opencl", "async", "image", "audio", "answer", "text"}
 )
 _PART = re.compile(r"^SMR_PART\((\w+), 0\)", re.MULTILINE)
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
@@ -46,7 +46,10 @@ _SMALL = "#pragma clang attribute push(__attribute__((minsize)), apply_to = func
 _AS_FLAGS_SAY = "#pragma clang attribute pop"
 
 
-PUBLIC_HEADERS = ("samara.h", "samara_media.h", "samara_backend.h", "samara_experimental.h")
+PUBLIC_HEADERS = (
+    *("samara.h", "samara_media.h", "samara_text.h", "samara_backend.h"),
+    "samara_experimental.h",
+)
 
 
 @dataclass(frozen=True, slots=True)

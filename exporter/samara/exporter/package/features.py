@@ -102,6 +102,12 @@ FEATURES = MappingProxyType(
             _named("", "session_answer model_answer_kind model_label"),
             ("answer",),
         ),
+        "text": Feature(
+            "tokenizers of language models (samara_text.h)",
+            _named("tokenizer_", "open close encode decode normalize vocabulary token id")
+            + _named("text_stream_", "create push finish destroy"),
+            ("text",),
+        ),
         "backends": Feature(
             "devices beside the CPU (samara_backend.h)",
             _named("backend_", "open close device")

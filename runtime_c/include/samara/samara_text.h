@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text of language models: tokenizers.
+ *
+ * A tokenizer is a table that Python makes of a tokenizer.json (docs/guides/text.md). Then
+ *
+ *   samara_tokenizer *tokenizer;
+ *   if (samara_tokenizer_open(table, table_bytes, NULL, &tokenizer, &error)) ...
+ *   int32_t ids[512];
+ *   size_t count;
+ *   if (samara_tokenizer_encode(tokenizer, text, strlen(text), SAMARA_TEXT_ADD_SPECIAL, ids, 512,
+ *                               &count, &error)) ...
+ *
+ * gives the ids that PyPI's `tokenizers` gives for the file, and a samara_text_stream makes text of
+ * ids one at a time. Chat templates are the caller's business: encode takes rendered text.
+ */
+#ifndef SAMARA_SAMARA_TEXT_H_
+#define SAMARA_SAMARA_TEXT_H_
+
+#include <samara/samara.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A verified table. Immutable: any number of threads may use it. */
+typedef struct samara_tokenizer samara_tokenizer;
+/* Text that comes one token at a time. Belongs to one thread at a time. */
+typedef struct samara_text_stream samara_text_stream;
+
+/* Choices of a call, added up. Values never change. */
+typedef enum samara_text_flags {
+  SAMARA_TEXT_PLAIN = 0,
+  SAMARA_TEXT_ADD_SPECIAL = 1,  /* encode: add what the file's post-processor adds */
+  SAMARA_TEXT_SKIP_SPECIAL = 2, /* decode: leave out special tokens */
+  SAMARA_TEXT_NO_SPECIAL = 4    /* encode: special tokens in the text are plain text, so that text
+                                   of a stranger cannot end a turn of a chat */
+} samara_text_flags;
+
+/* Open `size_bytes` bytes at `table`, which must be 4-aligned; the tokenizer borrows them until it
+ * is closed. Every byte is verified: SAMARA_BAD_MODEL for a damaged or hostile table, and
+ * SAMARA_BAD_VERSION for one of a later version. Copies `allocator` (NULL: malloc), which is also
+ * used for the temporary memory of the calls below and must then be thread-safe if they come from
+ * several threads. Any thread. */
+SAMARA_API samara_status samara_tokenizer_open(const void *table, size_t size_bytes,
+                                               const samara_allocator *allocator,
+                                               samara_tokenizer **out, samara_error *error);
+/* Close. No stream of the tokenizer may be alive. NULL is a no-op. */
+SAMARA_API void samara_tokenizer_close(samara_tokenizer *tokenizer);
+
+/* The ids of `text_bytes` bytes of UTF-8. Sets *count to their number and writes the first `room`
+ * of them to `ids` (may be NULL if room is 0); nothing is written behind them. `flags` are of
+ * samara_text_flags. Allocates temporary memory, some 30 bytes per byte of the longest word. Takes
+ * time in proportion to n log n for n bytes. Any thread.
+ *
+ * SAMARA_BAD_ARGUMENT if the text is not UTF-8. SAMARA_BAD_DATA if the tokenizer has no token for a
+ * character and no unknown token. SAMARA_LIMIT if an expression of the table reads the text very
+ * often, or a step makes very much of it: tables made from files in use do neither. */
+SAMARA_API samara_status samara_tokenizer_encode(const samara_tokenizer *tokenizer,
+                                                 const char *text, size_t text_bytes,
+                                                 uint32_t flags, int32_t *ids, size_t room,
+                                                 size_t *count, samara_error *error);
+
+/* The text of `count` ids. Sets *text_bytes to its length and writes the first `room` bytes of it
+ * to `text` (may be NULL if room is 0), which is not NUL-terminated. The whole text is UTF-8: bytes
+ * that are none become U+FFFD. Ids that have no token are left out. Allocates temporary memory. Any
+ * thread. */
+SAMARA_API samara_status samara_tokenizer_decode(const samara_tokenizer *tokenizer,
+                                                 const int32_t *ids, size_t count, uint32_t flags,
+                                                 char *text, size_t room, size_t *text_bytes,
+                                                 samara_error *error);
+
+/* A text behind the file's normalizer, as added tokens and words are searched in it. *normal_bytes
+ * and `room` as for samara_tokenizer_decode, errors as for samara_tokenizer_encode. Any thread. */
+SAMARA_API samara_status samara_tokenizer_normalize(const samara_tokenizer *tokenizer,
+                                                    const char *text, size_t text_bytes,
+                                                    char *normal, size_t room, size_t *normal_bytes,
+                                                    samara_error *error);
+
+/* Ids are below this number; some may have no token. Any thread. */
+SAMARA_API size_t samara_tokenizer_vocabulary(const samara_tokenizer *tokenizer);
+/* The token of an id as the file spells it; NULL if it has none. *bytes (may be NULL) is its
+ * length: it is not NUL-terminated. Lives as long as the table. Any thread. */
+SAMARA_API const char *samara_tokenizer_token(const samara_tokenizer *tokenizer, int32_t id,
+                                              size_t *bytes);
+/* The id of a token as the file spells it; -1 if there is none. Any thread. */
+SAMARA_API int32_t samara_tokenizer_id(const samara_tokenizer *tokenizer, const char *token,
+                                       size_t token_bytes);
+
+/* Begin a text. Borrows `tokenizer` until destroy. `flags`: SAMARA_TEXT_SKIP_SPECIAL or 0. */
+SAMARA_API samara_status samara_text_stream_create(const samara_tokenizer *tokenizer,
+                                                   uint32_t flags, samara_text_stream **out,
+                                                   samara_error *error);
+/* Add a token. *text and *text_bytes are the text that is now certain: whole characters, and none
+ * that a later token can still change; often none. Borrowed until the next call with the stream.
+ * All parts together are what samara_tokenizer_decode makes of all ids. Allocates if more memory is
+ * needed than before. On failure the stream can only be destroyed. */
+SAMARA_API samara_status samara_text_stream_push(samara_text_stream *stream, int32_t id,
+                                                 const char **text, size_t *text_bytes,
+                                                 samara_error *error);
+/* End the text: the rest of it, as above. The stream then begins the next one. */
+SAMARA_API samara_status samara_text_stream_finish(samara_text_stream *stream, const char **text,
+                                                   size_t *text_bytes, samara_error *error);
+/* NULL is a no-op. */
+SAMARA_API void samara_text_stream_destroy(samara_text_stream *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SAMARA_SAMARA_TEXT_H_ */
