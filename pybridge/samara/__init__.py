@@ -65,6 +65,8 @@ _HOMES = {
     "samara.pybridge.preprocess": ("preprocess",),
     "samara.exporter.importers.onnx_model": ("import_onnx",),
     "samara.exporter.importers.tflite_model": ("import_tflite",),
+    "samara.exporter.text.tokenizer": ("Tokenizer",),
+    "samara.pybridge.tokenizer": ("TextStream",),
     "samara.exporter.importers.torch": ("from_torch",),
     "samara.exporter.frontend.pretrained": ("from_pretrained",),
     "samara.exporter.ops.custom.rows": ("CustomOp", "OperandType", "UpTo", "register_op"),
@@ -273,6 +275,7 @@ if TYPE_CHECKING:
     from samara.exporter.ops.custom.rows import register_op as register_op
     from samara.exporter.quantize.quantize import QuantizedProgram as QuantizedProgram
     from samara.exporter.quantize.quantize import quantize as quantize
+    from samara.exporter.text.tokenizer import Tokenizer as Tokenizer
     from samara.pybridge import ArgumentError as ArgumentError
     from samara.pybridge import Backend as Backend
     from samara.pybridge import BackendError as BackendError
@@ -319,6 +322,7 @@ if TYPE_CHECKING:
     from samara.pybridge.op import get_num_threads as get_num_threads
     from samara.pybridge.op import set_num_threads as set_num_threads
     from samara.pybridge.preprocess import preprocess as preprocess
+    from samara.pybridge.tokenizer import TextStream as TextStream
 
     bool = _dtypes.bool_
     double = _dtypes.float64

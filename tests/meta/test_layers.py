@@ -37,6 +37,7 @@ EXPORTER_KNOWS = {
     "frontend": _IR | {"quantize", "launcher"},
     "launcher": set(),
     "package": _IR,
+    "text": set(),
     # The references of input records may import only the bridge.
     "reference_image": set(),
     "testing_images": set(),
