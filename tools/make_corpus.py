@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write seeds of the fuzzers: for every operator without one its smallest program of one node; one for each
 weight layout; one program with all dtypes; one with image records and one with audio records; files with
-wrong checksums; and pictures.
+wrong checksums; pictures; and tokenizers.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import struct
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,10 +26,12 @@ from samara.exporter.ir.file_write import rows_of  # noqa: E402
 from samara.exporter.ir.records import with_records  # noqa: E402
 from samara.exporter.ops import OpSpec, all_ops, get_op  # noqa: E402
 from samara.exporter.testing import case_inputs, case_types  # noqa: E402
+from samara.exporter.text.tokenizer import compile_tokenizer  # noqa: E402
 from samara.exporter.types import DType, ShapeError  # noqa: E402
 
 CORPUS = ROOT / "runtime_c" / "fuzz" / "corpus" / "run"
 IMAGES = CORPUS.parent / "image"
+TEXTS = CORPUS.parent / "text"
 # The forms with the most content; the fuzzer can change symbolic sizes.
 FORMS: tuple[Form, ...] = ("symbols", "static")
 
@@ -308,6 +311,49 @@ def missing(folder: Path) -> list[OpSpec]:
     ]
 
 
+def texts() -> dict[str, bytes]:
+    """Inputs of text_fuzz.c: flags, the length of a text, the text, and a tokenizer's table."""
+    vocab = {"?": 0, "a": 1, "b": 2, "ab": 3, "##b": 4, "<0x63>": 5, "_": 6, "a_": 7}
+    unigrams = [[token, -1.0 - 0.25 * i] for token, i in vocab.items()]
+    split = {"type": "Split", "pattern": {"Regex": "a+|[b ]"}, "behavior": "Contiguous"}
+    space = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious"}
+    meta = {"type": "Metaspace", "replacement": "_", "prepend_scheme": "first"}
+    replace = {"type": "Replace", "pattern": {"String": "b"}, "content": "_"}
+    strip = {"type": "Strip", "content": "a", "start": 1, "stop": 1}
+    stages = [replace, {"type": "ByteFallback"}, {"type": "Fuse"}, strip]
+    files: dict[str, dict[str, Any]] = {
+        "bpe": {
+            "model": {"type": "BPE", "vocab": vocab, "merges": ["a b"], "byte_fallback": True},
+            "pre_tokenizer": split,
+            "decoder": {"type": "Sequence", "decoders": stages},
+        },
+        "unigram": {
+            "model": {"type": "Unigram", "vocab": unigrams, "unk_id": 0},
+            "normalizer": {"type": "Sequence", "normalizers": [replace, {"type": "Strip"}]},
+            "pre_tokenizer": meta,
+            "decoder": meta,
+            "added_tokens": [{"content": "<b>", "normalized": True, "lstrip": True}],
+        },
+        "wordpiece": {
+            "model": {"type": "WordPiece", "vocab": vocab, "unk_token": "?"},
+            "pre_tokenizer": space,
+            "decoder": {"type": "WordPiece"},
+            "added_tokens": [{"content": "<x>", "special": True, "normalized": False}],
+        },
+        "bytes": {
+            "model": {"type": "WordLevel", "vocab": vocab, "unk_token": "?"},
+            "normalizer": {"type": "Prepend", "prepend": "_"},
+            "pre_tokenizer": {"type": "ByteLevel", "use_regex": False},
+            "decoder": {"type": "ByteLevel"},
+        },
+    }
+    text = "ab c<x> <b>_aéb\u0301 ??".encode()
+    return {
+        name: bytes([flags, len(text)]) + text + compile_tokenizer(file)
+        for flags, (name, file) in enumerate(files.items())
+    }
+
+
 def main() -> int:
     """Returns 0: every operator has a seed now; 1: some have no suitable case."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else CORPUS
@@ -344,6 +390,11 @@ def main() -> int:
             IMAGES.mkdir(exist_ok=True)
             (IMAGES / name).write_bytes(data)
             print(f"wrote image/{name}, {len(data)} bytes")
+    for name, data in texts().items():
+        if not (TEXTS / name).exists() and folder == CORPUS:
+            TEXTS.mkdir(exist_ok=True)
+            (TEXTS / name).write_bytes(data)
+            print(f"wrote text/{name}, {len(data)} bytes")
     if bare:
         print(f"no case makes a seed: {', '.join(bare)}", file=sys.stderr)
     return 1 if bare else 0

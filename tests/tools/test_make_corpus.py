@@ -15,6 +15,7 @@ from samara.exporter.ir.records import records_of
 from samara.exporter.ops import get_op
 from samara.pybridge.audio_record import AudioRecord
 from samara.pybridge.audio_text import KINDS
+from samara.pybridge.tokenizer import CompiledTokenizer
 
 
 def test_every_operator_has_a_seed() -> None:
@@ -31,6 +32,13 @@ def test_seeds_open(tmp_path: Path, name: str) -> None:
     assert function
     assert name not in [op.name for op in corpus.missing(tmp_path)]
     assert "mul" in [op.name for op in corpus.missing(tmp_path)]
+
+
+def test_tokenizers_open() -> None:
+    for name, data in corpus.texts().items():
+        assert (corpus.TEXTS / name).read_bytes() == data
+        tokenizer = CompiledTokenizer(data[2 + data[1] :])
+        assert tokenizer.encode(data[2 : 2 + data[1]].decode())
 
 
 def test_seeds_hold_weights_as_their_names_say() -> None:
