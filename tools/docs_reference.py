@@ -50,19 +50,20 @@ PAGES: Final = {
         "Import, trace, optimise, quantize and export programs.",
         (
             *("samara.exporter.importers.onnx_model", "samara.exporter.importers.tflite_model"),
-            "samara.exporter.importers.torch",
+            *("samara.exporter.importers.torch", f"{_ROOM}.pretrained"),
             *(f"{_ROOM}.trace", f"{_ROOM}.script", f"{_ROOM}.graph", "samara.exporter.ir"),
             *("samara.exporter.export", "samara.exporter.quantize.quantize", f"{_ROOM}.qat"),
             *("samara.exporter.ops.custom.rows", "samara.pybridge.custom"),
         ),
     ),
     "media": (
-        "Pictures, sound and answers",
-        "Records that say how pictures and sound become inputs, and what outputs mean.",
+        "Pictures, sound, text and answers",
+        "Records that say how pictures and sound become inputs and what outputs mean, and tokenizers.",
         (
             *("samara.pybridge.image", "samara.pybridge.image_record", "samara.pybridge.audio"),
             *("samara.pybridge.audio_record", "samara.pybridge.preprocess"),
             *("samara.pybridge.answer_record", "samara.pybridge.answers"),
+            *("samara.pybridge.tokenizer", "samara.exporter.text.tokenizer"),
         ),
     ),
     "tensors": (

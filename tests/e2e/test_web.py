@@ -55,7 +55,7 @@ def test_in_node(net: str, flag: str, web: Path, need_tool: Tool) -> None:
     assert {each["module"] for each in found["imports"]} == {"samara"}, "no WASI"
     variant, why = ("relaxed", "") if found["relaxed"] else ("simd", "; no relaxed SIMD")
     assert found["relaxed"] or not flags
-    reason = f"there are no workers here{why}"
+    reason = f"there are no workers{why}"
     assert found["info"] == {"variant": variant, "threads": 1, "reason": reason}
 
 

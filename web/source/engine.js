@@ -15,7 +15,7 @@ export const imports = (memoryOf, canWait, workers = []) => {
     env: { memory: memoryOf() },
     samara: {
       now: () => performance.now(),
-      number: (at, value, digits) => encoder.encodeInto(+value.toPrecision(digits) + '\0', new Uint8Array(memoryOf().buffer, at)),
+      number: (at, value, digits) => encoder.encodeInto(+value.toPrecision(digits) + '\0', new Bytes(memoryOf().buffer, at)),
       spawn: (thread, stack) => {
         workers[started]?.postMessage({ thread, stack });
         return started++ < workers.length;
@@ -42,7 +42,7 @@ export const openEngine = async ({ wasm, memory, workers = [], canWait }) => {
   const text = (at) => at ? decoder.decode(u8().slice(at, u8().indexOf(0, at))) : undefined;
   const take = (bytes) => {
     const at = c.allocate(bytes) >>> 0;
-    if (!at) throw new LimitError(`no memory for ${bytes} bytes`, 'close other models');
+    if (!at) throw new LimitError(`no memory for ${bytes} bytes`, 'close a model');
     return at;
   };
   // The address of bytes that the callee reads, for the time of the call.

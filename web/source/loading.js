@@ -9,8 +9,8 @@ const { Memory, Module, compile: compileModule, validate } = globalThis.WebAssem
 const PAGE_BYTES = 65536, FIRST_PAGES = 16;  // of the shared memory: samara build links the module so
 
 // Why there cannot be threads; undefined where there can.
-export const noWorkers = typeof Worker === 'undefined' && 'there are no workers here';
-const threadsReason = () => noWorkers || (globalThis.crossOriginIsolated ? undefined
+export const noWorkers = typeof Worker === 'undefined' && 'there are no workers';
+const threadsReason = () => noWorkers || (self.crossOriginIsolated ? undefined
   : 'the page is not cross-origin isolated (COOP, COEP)');
 
 const unfetched = (url, why) => new FileError(`${url} cannot be fetched: ${why}`, 'check the network');
@@ -31,7 +31,7 @@ const compile = (given) => {
     .catch((error) => {
       delete compiled[given];
       throw error.name === 'CompileError'
-        ? new UnsupportedError(`${error.message}: is WebAssembly SIMD missing?`, 'use a newer browser') : error;
+        ? new UnsupportedError(`${error.message}: no WebAssembly SIMD?`, 'update the browser') : error;
     });
 };
 
@@ -54,20 +54,20 @@ const receive = async (engine, response, { onprogress, signal }) => {
     engine.put(part.value, loaded - part.value.length);
     onprogress?.({ loaded, total });
   }
-  if (loaded !== total) throw new FileError(`the download ended after ${loaded} of ${total} bytes`, 'load it again');
+  if (loaded !== total) throw new FileError(`the download has ${loaded} of ${total} bytes`, 'load it again');
 };
 
 const threadOf = (newWorker, message) => new Promise((resolve, reject) => {
   const worker = newWorker();
   worker.onmessage = () => resolve(worker);
-  worker.onerror = (event) => reject(new UnsupportedError(`a worker did not start: ${event.message ?? 'refused'}`,
-    'serve samara-worker.js beside samara.js'));
+  worker.onerror = (event) => reject(new UnsupportedError(`no worker starts: ${event.message ?? 'refused'}`,
+    'serve samara-worker.js beside it'));
   worker.postMessage(message);
 });
 
 const start = async ({ threads, wasm: given = {}, maxMemory = 1 << 30 }, newWorker, canWait) => {
   const asked = threads ?? Math.min(4, globalThis.navigator?.hardwareConcurrency ?? 1);
-  const reason = asked > 1 ? threadsReason() : threads ? 'one thread was asked for' : 'the machine has one core';
+  const reason = asked > 1 ? threadsReason() : threads ? 'threads is 1' : 'there is one core';
   const info = { variant: reason ? 'simd' : 'threads', threads: reason ? 1 : asked, reason };
   let url = () => reason ? new URL('./samara.simd.wasm', import.meta.url) : new URL('./samara.threads.wasm', import.meta.url);
   /*! part relaxed */

@@ -10,7 +10,7 @@ export { FileError, LimitError, ModelFormatError, SamaraError, ShapeError, Unkno
   from './errors.js';
 
 const newWorker = () => {
-  if (noWorkers) throw new UnsupportedError(noWorkers, 'leave out worker: true');
+  if (noWorkers) throw new UnsupportedError(noWorkers, 'leave worker out');
   return new Worker(new URL('./samara-worker.js', import.meta.url), { type: 'module' });
 };
 const gone = () => new SamaraError('the model is disposed', 'load it again');

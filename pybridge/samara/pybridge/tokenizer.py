@@ -162,7 +162,7 @@ def _utf8(text: str) -> bytes:
     except UnicodeEncodeError as error:
         raise ArgumentError(
             f"character {error.start} is half of a surrogate pair, which is not Unicode text",
-            fix="decode the text with errors='replace'",
+            fix="replace such characters where the text is decoded",
         ) from None
 
 

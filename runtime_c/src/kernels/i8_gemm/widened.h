@@ -95,3 +95,5 @@ static const struct smr_i8_gemm_tile_kernel I8_NAME(tiles)[] = {
 #endif
     {1, 1, I8_NAME(rows_1)},
 };
+
+#undef I8_HIDDEN
