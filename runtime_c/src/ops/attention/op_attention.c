@@ -108,8 +108,8 @@ static samara_status attention_run(const struct smr_job *job, size_t begin, size
                    thread_scratch);
     for (size_t first = block * s->block_rows; first < row_end; first += s->block_rows) {
       const size_t rows = row_end - first < s->block_rows ? row_end - first : s->block_rows;
-      SMR_TRY(attention_block(&watch, state, product, first, rows, packed.keys.begin,
-                              thread_scratch));
+      SMR_TRY(
+          attention_block(&watch, state, product, first, rows, packed.keys.begin, thread_scratch));
     }
     begin += count;
   }

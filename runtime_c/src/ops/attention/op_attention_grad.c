@@ -7,10 +7,10 @@
 //   dP = dy vᵀ    dS = P (dP - row sums of P dP)    dq = scale dS k
 //   dv = sum over blocks of Pᵀ dy                   dk = sum over blocks of dSᵀ (scale q)
 //
-// (Dao et al., FlashAttention, 2022, without its blocks over keys.) A tile is a head of k and v, with
-// all heads of q that share it, so the order of the sums over its blocks is fixed. The sums are kept transposed, dvᵀ = dyᵀ P, so that P and dS
-// are right operands of the products: packing those copies whole lines, and only small matrices are
-// transposed.
+// (Dao et al., FlashAttention, 2022, without its blocks over keys.) A tile is a head of k and v,
+// with all heads of q that share it, so the order of the sums over its blocks is fixed. The sums
+// are kept transposed, dvᵀ = dyᵀ P, so that P and dS are right operands of the products: packing
+// those copies whole lines, and only small matrices are transposed.
 #include "base/fp.h"
 
 #include "kernels/f32_softmax_grad/f32_softmax_grad.h"

@@ -33,8 +33,8 @@ samara_status smr_check_attention(const struct smr_job *job) {
     const uint32_t heads = q->rank - (layout == SMR_ATTENTION_LAYOUT_BSHD ? 2u : 3u);
     if (groups < 1 || q->rank < 3 || dims[heads] % groups != 0) {
       const struct smr_dims_text text = smr_dims_text(q->dims, q->rank);
-      SMR_FAIL(job->error, BAD_SHAPE, "%s: q %s has no groups of %" PRId64 " heads",
-               job->op->name, text.text, groups);
+      SMR_FAIL(job->error, BAD_SHAPE, "%s: q %s has no groups of %" PRId64 " heads", job->op->name,
+               text.text, groups);
     }
     dims[heads] /= groups;
   }
