@@ -30,6 +30,11 @@ def address(array: Any) -> int:
     return int(array.__array_interface__["data"][0])
 
 
+def test_more_than_there_are_addresses() -> None:
+    with pytest.raises(MemoryError, match="more than there are addresses"):
+        memory.empty((1 << 31, 1 << 31), np.dtype("f4"))
+
+
 def test_memory_that_is_offered_is_given_once_and_only_within_the_block() -> None:
     f4 = np.dtype("f4")
     wanted, other = np.zeros(BIG, f4), np.zeros(BIG, f4)

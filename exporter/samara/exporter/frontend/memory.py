@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import sys
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
@@ -77,6 +78,8 @@ def _fold(key: int, counts: dict[str, int]) -> None:
 
 def _new_block(size: int) -> bytearray:
     """A block whose byte 0 holds the offset of its first aligned byte."""
+    if size > sys.maxsize - _ALIGN:  # of which bytearray says OverflowError
+        raise MemoryError(f"{size} bytes are more than there are addresses")
     block = bytearray(size + _ALIGN)
     address = np.frombuffer(block, np.uint8, 1).__array_interface__["data"][0]
     block[0] = _ALIGN - address % _ALIGN

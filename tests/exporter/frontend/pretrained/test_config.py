@@ -19,6 +19,13 @@ def test_values_and_defaults() -> None:
     assert not config.flag("absent")
     assert config.table("e") == {"x": 1}
     assert config.table("b") == config.table("absent") == {}
+    assert config.index("a", 0) == 3
+    assert config.index("b", 0) == config.index("absent", 0) == 0
+    assert config.inside("e").count("x") == 1
+    with pytest.raises(ModelFormatError, match="here: e: x is 1, expected true or false"):
+        config.inside("e").flag("x")
+    with pytest.raises(ModelFormatError, match="c is 1e-06, expected an integer of at least 0"):
+        config.index("c", 0)
     assert config.entries("f", 2) == [1, 2]
     assert config.entries("b", 2) is None
     config.only("a", 3, 4)

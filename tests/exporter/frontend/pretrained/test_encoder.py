@@ -10,7 +10,7 @@ import pytest
 
 import samara
 from samara.exporter.frontend.pretrained import TextEncoder
-from samara.pybridge.errors import ModelFormatError, UnsupportedError
+from samara.pybridge.errors import ModelFormatError, ShapeError, UnsupportedError
 
 SIZES = {"vocab_size": 20, "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2}
 
@@ -31,6 +31,11 @@ def test_padding_does_not_matter() -> None:
     np.testing.assert_array_equal(made(ids[:, :3], None, kinds).detach().numpy(), short)
     nothing = made.embed(ids, samara.zeros(1, 5)).detach().numpy()
     assert np.isfinite(nothing).all()
+
+
+def test_a_text_that_is_too_long() -> None:
+    with pytest.raises(ShapeError, match="a text of 9 tokens, and the model knows 8 positions"):
+        net(max_position_embeddings=8)(samara.tensor([[3] * 9]))
 
 
 def test_settings_that_do_not_fit() -> None:

@@ -14,7 +14,7 @@ from tests.exporter.frontend.pretrained.weights import weight
 import samara
 from samara.exporter.frontend.pretrained import CausalLM, TextEncoder
 from samara.exporter.frontend.tensor_file import write_tensors
-from samara.pybridge.errors import FileError, ModelFormatError, UnsupportedError
+from samara.pybridge.errors import FileError, LimitError, ModelFormatError, UnsupportedError
 
 RECORDS = json.loads(Path(__file__).with_name("records.json").read_text())
 NETS = [name for name in RECORDS if name != "made by"]
@@ -124,6 +124,10 @@ def test_a_folder_can_be_trained(tmp_path: Path) -> None:
         ("llama", {"model_type": None}, ModelFormatError, "model_type is null, expected a text"),
         ("llama", {"hidden_size": 0}, ModelFormatError, "hidden_size is 0, expected a positive"),
         ("llama", {"hidden_size": 28}, ModelFormatError, "asks for float32"),
+        ("llama", {"num_hidden_layers": 1 << 30}, ModelFormatError, "and the files have 30 tensors"),
+        ("llama", {"vocab_size": (1 << 31) - 1, "hidden_size": 1 << 30}, LimitError, "no memory for"),
+        ("llama", {"rope_parameters": {"rope_theta": "x"}}, ModelFormatError, 'rope_theta is "x"'),
+        ("qwen2", {"layer_types": None, "max_window_layers": "x"}, ModelFormatError, 'layers is "x"'),
         ("llama", {"num_hidden_layers": 4}, ModelFormatError, "lack model.layers.3.input_layernorm"),
         ("llama", {"num_hidden_layers": 2}, ModelFormatError, "also have model.layers.2"),
         ("llama", {"num_key_value_heads": 3}, ModelFormatError, "is no multiple of num_key_value"),

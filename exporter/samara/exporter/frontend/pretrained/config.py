@@ -6,8 +6,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from samara.exporter.frontend.nn.module import Module
 from samara.exporter.types import ModelFormatError, UnsupportedError
 from samara.pybridge.files import reading
 
@@ -80,6 +81,18 @@ class Config:
             raise self._wrong(name, "a text")
         return value
 
+    def index(self, name: str, default: int) -> int:
+        """An integer of at least 0; `default` if it is absent or null."""
+        value = self.values.get(name)
+        value = default if value is None else value
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise self._wrong(name, "an integer of at least 0")
+        return value
+
+    def inside(self, name: str) -> Config:
+        """The settings of an object; none if it is absent or null."""
+        return Config(self.table(name), f"{self.where}: {name}")
+
     def only(self, name: str, *known: Any) -> None:
         """Refuse a setting that is there and has none of these values, with UnsupportedError."""
         value = self.values.get(name)
@@ -89,3 +102,18 @@ class Config:
         raise UnsupportedError(
             f"{self.where}: {name} is {json.dumps(value)}, and only {shown} is supported"
         )
+
+
+class ConfiguredModule(Module):
+    """A module whose sizes are those of a config.json."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> Self:
+        """A net with random weights; `config` has the keys of config.json.
+
+        Raises ModelFormatError and UnsupportedError as from_pretrained does.
+        """
+        return cls(Config(config, "config"))

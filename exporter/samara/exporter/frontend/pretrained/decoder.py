@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from samara.exporter.frontend import creation
 from samara.exporter.frontend.nn.containers import ModuleList
@@ -13,7 +13,7 @@ from samara.exporter.frontend.nn.embeddings import Embedding
 from samara.exporter.frontend.nn.layers import Linear
 from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.nn.norms import RMSNorm
-from samara.exporter.frontend.pretrained.config import Config
+from samara.exporter.frontend.pretrained.config import Config, ConfiguredModule
 from samara.exporter.frontend.tensor import Tensor
 from samara.exporter.types import ModelFormatError, SamaraError
 
@@ -76,7 +76,7 @@ def _rotary(config: Config, size: int, base: float) -> RotaryEmbedding:
     try:
         return RotaryEmbedding(size, base, scaling)
     except SamaraError as error:
-        raise type(error)(f"{config.where}: {error.args[0]}") from error
+        raise type(error)(f"{config.where}: {error.message}", fix=error.fix) from None
 
 
 def _is_turned(config: Config, index: int) -> bool:
@@ -99,8 +99,8 @@ def _window(config: Config, family: _Family, index: int) -> int | None:
             )
         return size if kind == "sliding_attention" else None
     if "use_sliding_window" in config.values or not family.windowed:
-        first = config.values.get("max_window_layers", 0)
-        windowed = config.flag("use_sliding_window") and index >= (first or 0)
+        first = config.index("max_window_layers", 0)
+        windowed = config.flag("use_sliding_window") and index >= first
         return size if windowed else None
     return size
 
@@ -108,8 +108,8 @@ def _window(config: Config, family: _Family, index: int) -> int | None:
 class _Body(Module):
     def __init__(self, config: Config, family: _Family) -> None:
         super().__init__()
-        base = config.table("rope_parameters").get("rope_theta")
-        base = config.number("rope_theta", 10000.0) if base is None else float(base)
+        inside = config.inside("rope_parameters")
+        base = inside.number("rope_theta", config.number("rope_theta", 10000.0))
         self.embed_tokens = Embedding(config.count("vocab_size"), config.count("hidden_size"))
         count = config.count("num_hidden_layers")
         self.layers = ModuleList([_Layer(config, family, i, base) for i in range(count)])
@@ -125,7 +125,7 @@ class _Body(Module):
         return out
 
 
-class CausalLM(Module):
+class CausalLM(ConfiguredModule):
     """A decoder: the logits of the next token after each token.
 
     Parameters have the names of Hugging Face's files. `from_pretrained` makes it; `CausalLM.of(config)`
@@ -140,7 +140,7 @@ class CausalLM(Module):
     """
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
+        super().__init__(config)
         family = FAMILIES[config.text("model_type")]
         config.only("hidden_act", "silu", "swish")
         config.only("partial_rotary_factor", 1.0)
@@ -149,11 +149,6 @@ class CausalLM(Module):
         self.is_tied = config.flag("tie_word_embeddings")
         if self.is_tied:
             self.lm_head.weight = self.model.embed_tokens.weight
-
-    @classmethod
-    def of(cls, config: dict[str, Any]) -> CausalLM:
-        """A net with random weights. Raises ModelFormatError and UnsupportedError as from_pretrained does."""
-        return cls(Config(config, "config"))
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """Token numbers [B, S] give logits [B, S, vocab_size]."""

@@ -16,9 +16,9 @@ from samara.exporter.frontend.nn.layers import Linear
 from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.nn.norms import LayerNorm
 from samara.exporter.frontend.operands import as_tensor
-from samara.exporter.frontend.pretrained.config import Config
+from samara.exporter.frontend.pretrained.config import Config, ConfiguredModule
 from samara.exporter.frontend.tensor import Tensor
-from samara.exporter.types import ModelFormatError
+from samara.exporter.types import ModelFormatError, ShapeError
 
 FAMILIES: Final = ("bert",)
 
@@ -74,7 +74,7 @@ def _closed(part: Any, x: Tensor, residual: Tensor) -> Tensor:
     return out
 
 
-class TextEncoder(Module):
+class TextEncoder(ConfiguredModule):
     """An encoder: a vector for each token, and by `embed` one for each text.
 
     Parameters have the names of Hugging Face's files. `from_pretrained` makes it; `TextEncoder.of(config)`
@@ -89,7 +89,7 @@ class TextEncoder(Module):
     """
 
     def __init__(self, config: Config) -> None:
-        super().__init__()
+        super().__init__(config)
         config.only("hidden_act", "gelu")
         config.only("position_embedding_type", "absolute")
         width, eps = config.count("hidden_size"), config.number("layer_norm_eps", 1e-12)
@@ -102,11 +102,6 @@ class TextEncoder(Module):
         layers = [_Layer(config) for _ in range(config.count("num_hidden_layers"))]
         self.encoder = _Part(layer=ModuleList(layers))
 
-    @classmethod
-    def of(cls, config: dict[str, Any]) -> TextEncoder:
-        """A net with random weights. Raises ModelFormatError and UnsupportedError as from_pretrained does."""
-        return cls(Config(config, "config"))
-
     def forward(
         self,
         input_ids: Tensor,
@@ -115,7 +110,12 @@ class TextEncoder(Module):
     ) -> Tensor:
         """Token numbers [B, S] give [B, S, hidden_size]. attention_mask [B, S]: 0 where a text has ended."""
         parts: Any = self.embeddings
-        rows = input_ids.shape[1]
+        rows, most = input_ids.shape[1], parts.position_embeddings.num_embeddings
+        if not hasattr(rows, "sole_atom") and rows > most:
+            raise ShapeError(
+                f"a text of {rows} tokens, and the model knows {most} positions",
+                fix=f"cut texts to {most} tokens",
+            )
         x = parts.word_embeddings(input_ids)
         x = x + parts.position_embeddings.weight[:rows]
         if token_type_ids is None:

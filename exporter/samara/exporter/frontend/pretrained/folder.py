@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from samara.exporter.frontend.nn.module import Module
 from samara.exporter.frontend.pretrained import decoder, encoder
 from samara.exporter.frontend.pretrained.config import Config
 from samara.exporter.frontend.tensor_file import read_tensors
-from samara.exporter.types import ModelFormatError, UnsupportedError
+from samara.exporter.types import LimitError, ModelFormatError, UnsupportedError
 from samara.pybridge.files import path_of, reading
 
 __all__ = ["from_pretrained"]
@@ -36,7 +36,8 @@ def from_pretrained(folder: str | os.PathLike[str]) -> Module:
     float32. The module is in eval mode; it can be trained, traced and exported as any other.
 
     Raises FileError if a file is missing, ModelFormatError for a damaged one or weights that do not fit
-    config.json, UnsupportedError for another `model_type` or a setting that is not known.
+    config.json, UnsupportedError for another `model_type` or a setting that is not known, LimitError
+    if memory does not suffice.
 
     >>> net = samara.from_pretrained("SmolLM2-135M")  # doctest: +SKIP
     >>> ids = samara.tensor([[504, 3575, 282, 4649, 314]])  # doctest: +SKIP
@@ -50,21 +51,33 @@ def from_pretrained(folder: str | os.PathLike[str]) -> Module:
             f"{config.where}: model_type is {kind!r}, and known are {', '.join(sorted(_MAKERS))}",
             fix="export the model to ONNX, and import that",
         )
-    with init.skipped():
-        net = _MAKERS[kind](config)
-    _load(net, root)
+    files = [(path, read_tensors(path, mapped=True).arrays) for path in _files(root)]
+    layers, stored = config.count("num_hidden_layers"), sum(len(arrays) for _, arrays in files)
+    if layers > stored:  # before memory is taken for all of them
+        raise ModelFormatError(
+            f"{config.where}: num_hidden_layers is {layers}, and the files have {stored} tensors"
+        )
+    try:
+        with init.skipped():
+            net = _MAKERS[kind](config)
+    except MemoryError:
+        raise LimitError(
+            f"{config.where}: there is no memory for a model of these sizes",
+            fix="use a smaller model, or a machine with more memory",
+        ) from None
+    _load(net, root, files)
     return net.eval()
 
 
-def _load(net: Module, root: Path) -> None:
+def _load(net: Module, root: Path, files: Sequence[tuple[Path, Mapping[str, Any]]]) -> None:
     """Copy the weights of the files into a module, which needs all of its own."""
     own = net.state_dict()
     missing = set(own)
     if isinstance(net, decoder.CausalLM) and net.is_tied:
         missing.discard("lm_head.weight")
     unknown = []
-    for path in _files(root):
-        for stored, array in read_tensors(path, mapped=True).arrays.items():
+    for path, arrays in files:
+        for stored, array in arrays.items():
             name = _name(stored)
             if name not in own:
                 if not any(part in name for part in _UNUSED):
