@@ -17,7 +17,7 @@ from samara.exporter.testing import case_attrs, case_types, infer_case
 RANKS = set(range(6))
 SIZES = {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33}
 # Cheap enough that every op suite can run all of them.
-MOST_CASES = 2800
+MOST_CASES = 2900
 
 
 def _values(op: OpSpec, attr: Attr) -> set[Any]:

@@ -187,6 +187,18 @@ def test_grouped_keys_are_not_copied() -> None:
     assert heads == [3 * H, H]
 
 
+@pytest.mark.parametrize("left", [-1, 2])
+def test_positions_behind_a_cache_count_from_its_end(left: int) -> None:
+    """With more new keys than rows, the last row is not the last key."""
+    pick = {**PLAIN, "past": "cache", "attrs": {"is_causal": 1, "left_window_size": left}}
+    feeds, attrs = form(np.random.default_rng(3), **pick)
+    made = model(feeds, 3, 25, **attrs)
+    want = ReferenceEvaluator(made).run(None, feeds)
+    program = import_onnx(made)
+    for got in (program.run(feeds), *native(program, feeds)):
+        assert_close(got["y0"], want[0], "model")
+
+
 def test_a_step_behind_the_cache_needs_no_mask() -> None:
     """The last query sees every key."""
     rng = np.random.default_rng(0)

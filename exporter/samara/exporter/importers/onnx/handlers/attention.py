@@ -72,7 +72,7 @@ def attention(n: NodeContext) -> Any:
         given = _heads_first(n, given)
         y, scores = _composed(n, given, bias, float(scale), cap)
     else:
-        causal = _causal_alone(n)
+        causal = _causal_alone(n, given)
         bias = None if causal else _bias(n, given)
         y = _by_row(n, given, bias, {"scale": float(scale), **causal})
     batch = y.type.shape[0]
@@ -136,9 +136,12 @@ def _windows(n: NodeContext) -> tuple[int, int]:
     return left, right
 
 
-def _causal_alone(n: NodeContext) -> dict[str, Any]:
+def _causal_alone(n: NodeContext, given: _Operands) -> dict[str, Any]:
     """The attributes with which the operator itself hides all that is hidden; empty if it cannot."""
     if not n.attr("is_causal", 0) or n.has(3) or n.has(6):
+        return {}
+    # Behind a cache row i is key past + i, which is counted from the end only if each new key has its row.
+    if n.has(4) and compare(given.keys, given.past + given.rows) is not Tri.YES:
         return {}
     left, _ = _windows(n)
     align = "end" if n.has(4) else "start"
