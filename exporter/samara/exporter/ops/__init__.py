@@ -7,6 +7,9 @@ A folder per family holds `rows*.py` (the declarations), `grad*.py` (the gradien
 
 from samara.exporter.ops.attention.rows import attention as attention
 from samara.exporter.ops.attention.rows import attention_grad as attention_grad
+from samara.exporter.ops.attention.rows_cached import attention_cached as attention_cached
+from samara.exporter.ops.attention.rows_cached import rotary as rotary
+from samara.exporter.ops.attention.rows_cached import write_rows as write_rows
 from samara.exporter.ops.autodiff import NO_GRAD as NO_GRAD
 from samara.exporter.ops.autodiff import GradContext as GradContext
 from samara.exporter.ops.autodiff import Rule as Rule

@@ -176,6 +176,9 @@ enum smr_op_code {
   SMR_CODE_SGD = 230,
   SMR_CODE_ADAM = 231,
   SMR_CODE_RMSPROP = 232,
+  SMR_CODE_WRITE_ROWS = 233,
+  SMR_CODE_ATTENTION_CACHED = 234,
+  SMR_CODE_ROTARY = 235,
 };
 
 // What operators have in common, as one member of their structs.
@@ -1377,6 +1380,16 @@ struct smr_attrs_rmsprop {
   struct smr_attr momentum;      // f32: .f
   struct smr_attr centered;      // bool: .i
   struct smr_attr maximize;      // bool: .i
+};
+
+struct smr_attrs_write_rows {
+  struct smr_attr ring;  // bool: .i
+};
+
+struct smr_attrs_attention_cached {
+  struct smr_attr scale;   // f32: .f
+  struct smr_attr window;  // int: .i
+  struct smr_attr ring;    // bool: .i
 };
 
 #endif

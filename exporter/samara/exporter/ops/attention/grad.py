@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from samara.exporter import ops
 from samara.exporter.ops.autodiff import GradContext, Rule, beside, once, shape_of
-from samara.exporter.ops.grad_tools import Grads
+from samara.exporter.ops.grad_tools import Grads, zeros
 from samara.exporter.ops.reverse_pass import vjp
 from samara.exporter.types import DType
 
@@ -63,3 +63,32 @@ def _seen(ctx: GradContext, scores: Any) -> Any:
     if not ctx.window:
         return seen
     return ops.logical_and(seen, ops.lt(ops.sub(own, ctx.window), key))
+
+
+def write_rows(ctx: GradContext) -> Grads:
+    """The gradient of x is 0 where rows were written, that of the rows is taken from there."""
+    shape = ctx.shape(1)
+    at = beside(ctx.dy, ops.iota, length=shape[1], dtype=DType.I64)
+    at = ops.add(at, ctx.start)
+    if ctx.ring:
+        at = ops.mod(at, beside(ctx.dy, ops.dims, values=(ctx.shape(0)[1],), dtype=DType.I64))
+    dx = ops.write_rows(ctx.dy, zeros(shape, ctx.dy), ctx.start, ring=ctx.ring)
+    return (dx, ops.gather(ctx.dy, at, axis=1), None)
+
+
+def rotary(ctx: GradContext) -> Grads:
+    """Turned back; the angles' from the pairs, over batch and heads."""
+    low, high = _halves(ctx.x)
+    d, e = _halves(ctx.dy)
+
+    def summed(one: Any, other: Any) -> Any:
+        return ops.reduce_sum(ops.add(one, other), axes=(0, 2), keepdims=False)
+
+    dc = summed(ops.mul(d, low), ops.mul(e, high)) if ctx.needs(1) else None
+    ds = summed(ops.mul(e, low), ops.neg(ops.mul(d, high))) if ctx.needs(2) else None
+    return (ops.rotary(ctx.dy, ctx.cosines, ops.neg(ctx.sines)), dc, ds)
+
+
+def _halves(x: Any) -> Any:
+    half = shape_of(x)[-1] // 2
+    return ops.split(x, axis=3, sizes=(half, half))
