@@ -36,6 +36,13 @@ void *smr_allocate_zeroed(const samara_allocator *allocator, size_t count, size_
   return pointer;
 }
 
+void *smr_allocate_lazily(const samara_allocator *allocator, size_t size_bytes) {
+#if defined(SMR_OS_USE_POSIX)
+  if (allocator->allocate == alloc_default_allocate) return smr_os_allocate_lazily(size_bytes);
+#endif
+  return smr_allocate_zeroed(allocator, 1, size_bytes);
+}
+
 void smr_release(const samara_allocator *allocator, void *pointer) {
   if (pointer != NULL) allocator->release(allocator->user, pointer);
 }

@@ -26,6 +26,9 @@ samara_allocator smr_allocator(const samara_allocator *given);
 void *smr_allocate(const samara_allocator *allocator, size_t size_bytes);
 /// `count * size_bytes` zeroed bytes; NULL if there is no memory or the product overflows.
 void *smr_allocate_zeroed(const samara_allocator *allocator, size_t count, size_t size_bytes);
+/// `size_bytes` zeroed bytes, or NULL. From the default allocator on POSIX systems, memory that is
+/// not written costs nothing; it is aligned as malloc's.
+void *smr_allocate_lazily(const samara_allocator *allocator, size_t size_bytes);
 /// NULL is a no-op.
 void smr_release(const samara_allocator *allocator, void *pointer);
 

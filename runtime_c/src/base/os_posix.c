@@ -59,6 +59,19 @@ void *smr_os_allocate(size_t size_bytes) {
   return posix_memalign(&pointer, SMR_ALIGNMENT, size_bytes) == 0 ? pointer : NULL;
 }
 
+void *smr_os_allocate_lazily(size_t size_bytes) {
+  // Large blocks come fresh from the system, so calloc does not touch them.
+  uint8_t *pointer = calloc(1, size_bytes);
+#if defined(MADV_NOHUGEPAGE)
+  enum { OS_PAGE_BYTES = 4096 };
+  if (pointer == NULL || size_bytes < OS_HUGE_PAGE_BYTES) return pointer;
+  const size_t skipped = (OS_PAGE_BYTES - (uintptr_t)pointer % OS_PAGE_BYTES) % OS_PAGE_BYTES;
+  const size_t pages = (size_bytes - skipped) / OS_PAGE_BYTES * OS_PAGE_BYTES;
+  (void)madvise(pointer + skipped, pages, MADV_NOHUGEPAGE);
+#endif
+  return pointer;
+}
+
 void smr_os_release(void *pointer) { free(pointer); }
 
 void smr_os_map_stack(void) {

@@ -162,11 +162,13 @@ samara_status smr_decode_quant(const struct smr_decoder *d, const struct smr_qua
 
 static samara_status decode_variable(struct smr_decoder *d, struct smr_variable *v) {
   const struct smr_constant *c = &d->walk.model->constants[v->initial];
+  if (smr_grows(v)) v->initial = -1;
   if (!smr_dims_bytes(v->dtype, v->rank, v->dims, &v->size_bytes)) return decode_bad_dims(d);
   if (smr_dtype_packed(v->dtype)) {
     SMR_FAIL(d->walk.error, UNSUPPORTED, "none can have dtype %s", smr_dtype_name(v->dtype));
   }
-  if (c->layout != SMR_LAYOUT_PLAIN || !smr_decode_same_type(c, v->dtype, v->rank, v->dims)) {
+  if (!smr_grows(v) &&
+      (c->layout != SMR_LAYOUT_PLAIN || !smr_decode_same_type(c, v->dtype, v->rank, v->dims))) {
     return smr_decode_refuse(d, "its initial constant differs in type");
   }
   return smr_decode_quant(d, v->quant, v->dtype, v->rank, v->dims);
@@ -228,6 +230,20 @@ samara_status smr_decode_part(struct smr_fb_walk *walk, enum smr_fb_table table,
   return SAMARA_OK;
 }
 
+// One that grows has one batch entry, so that its rows follow each other, and an integer that
+// counts.
+static samara_status decode_length(struct smr_decoder *d, const struct smr_variable *v) {
+  struct smr_variable *length = (struct smr_variable *)&d->walk.model->variables[v->length];
+  if (v->rank < 2 || v->dims[0] != 1 || length->rank != 0 || length->dtype != SAMARA_INT64 ||
+      smr_grows(length)) {
+    return smr_fb_where(&d->walk,
+                        smr_decode_refuse(d, "it cannot grow, or its length is no integer"),
+                        SMR_FB_VARIABLE, v->name);
+  }
+  length->counts = true;
+  return SAMARA_OK;
+}
+
 // Checks that need the whole model.
 static samara_status decode_whole(struct smr_decoder *d) {
   samara_model *model = d->walk.model;
@@ -235,6 +251,8 @@ static samara_status decode_whole(struct smr_decoder *d) {
   for (uint32_t i = 0; i < model->entry_count; i++) {
     ((struct smr_function *)model->functions)[model->entries[i]].is_entry = true;
   }
+  for (uint32_t i = 0; SMR_HAS(variables) && i < model->variable_count; i++)
+    if (smr_grows(&model->variables[i])) SMR_TRY(decode_length(d, &model->variables[i]));
   SMR_TRY(smr_decode_calls(d));
   for (uint32_t i = 0; SMR_HAS(selftest) && i < model->golden_count; i++) {
     const samara_status status = decode_golden(d, &model->goldens[i]);

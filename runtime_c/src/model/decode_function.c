@@ -209,6 +209,23 @@ static samara_status function_check_bindings(const struct smr_decoder *d,
   return SAMARA_OK;
 }
 
+// A function that binds a variable that grows also reads how far it has grown.
+static samara_status function_check_lengths(const struct smr_decoder *d,
+                                            const struct smr_function *f) {
+  const struct smr_variable *variables = d->walk.model->variables;
+  for (uint32_t i = 0; SMR_HAS(variables) && i < f->read_count + f->write_count; i++) {
+    const struct smr_binding *b = i < f->read_count ? &f->reads[i] : &f->writes[i - f->read_count];
+    const int32_t length = variables[b->variable].length;
+    bool known = length < 0;
+    for (uint32_t k = 0; k < f->read_count; k++)
+      known = known || (int32_t)f->reads[k].variable == length;
+    if (!known)
+      return smr_decode_bad(d, "variable %d is bound without its length, variable %d",
+                            (int)b->variable, (int)length);
+  }
+  return SAMARA_OK;
+}
+
 static samara_status function_check_symbols(const struct smr_decoder *d,
                                             const struct smr_function *f) {
   for (uint32_t i = 0; i < f->symbol_count; i++) {
@@ -280,6 +297,7 @@ samara_status smr_decode_function(struct smr_decoder *d, struct smr_function *f)
                                   &f->user_input_count));
   SMR_TRY(function_check_bindings(d, f, f->writes, f->write_count, f->outputs, f->output_count,
                                   inputs + f->input_count, &f->user_output_count));
+  SMR_TRY(function_check_lengths(d, f));
   if (SMR_HAS(image) || SMR_HAS(audio) || SMR_HAS(answer))
     SMR_TRY(smr_records_check(f, &d->walk.model->parts, d->walk.error));
   d->function_index++;

@@ -175,10 +175,17 @@ struct smr_variable {
   int64_t dims[SAMARA_MAX_RANK];
   const struct smr_quant *quant;
   size_t size_bytes;
-  int32_t initial;      // constant
+  int32_t initial;      // constant; -1: none, and zeros where nothing was written
+  int32_t length;       // of one that grows along axis 1: the variable that counts; else -1
   uint32_t written_by;  // while decoding: 1 + the last function that writes it
   uint8_t dtype, rank;
+  bool counts;  // the length of another one
 };
+
+/// Whether a variable has rows that are not in use.
+static inline bool smr_grows(const struct smr_variable *variable) {
+  return SMR_HAS(variables) && variable->length >= 0;
+}
 
 struct smr_constant {
   const char *name;

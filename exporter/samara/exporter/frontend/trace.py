@@ -163,10 +163,21 @@ class Capture:
         )
         tracer.program.functions[function.name] = function
         by_id = {id(t): t for t in tracer.reads.values()}
-        stored = [
-            Variable(n, tracer.lifted[i][1].type, by_id[i]._data.copy())
-            for i, n in variable_of.items()
-        ]
+        lengths = _lengths(self.f)
+        stored = []
+        for i, n in variable_of.items():
+            kind = tracer.lifted[i][1].type
+            if i not in lengths:
+                stored.append(Variable(n, kind, by_id[i]._data.copy()))
+                continue
+            length = lengths[i]
+            if id(length) not in variable_of or length._data:
+                raise ScriptError(
+                    f"buffer '{n}' grows by a tensor that is {length._data} and that the function "
+                    f"{'reads' if id(length) in variable_of else 'does not read'}",
+                    fix="begin with a length of 0, and write rows by it",
+                )
+            stored.append(Variable.growing(n, kind, variable_of[id(length)]))
         program = tracer.program.finish([function.name], stored, tracer.metadata)
         return with_trained(program, {n: seen for n, (_, seen) in tracer.input_records.items()})
 
@@ -319,6 +330,16 @@ def _referenced(f: Any) -> dict[str, Any]:
         n: v
         for n, v in found.items()
         if not isinstance(v, type) and (hasattr(v, "named_modules") or hasattr(v, "param_groups"))
+    }
+
+
+def _lengths(f: Any) -> dict[int, Tensor]:
+    """By the id of a buffer that grows: what counts its rows."""
+    return {
+        id(m._buffers[name]): length
+        for _, used in _modules(_referenced(f))
+        for m in used.modules()
+        for name, length in m.__dict__["_lengths"].items()
     }
 
 

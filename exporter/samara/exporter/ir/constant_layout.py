@@ -109,7 +109,8 @@ def _uses(program: Program) -> tuple[dict[int, _Key], dict[_Key, Array], dict[_K
             if v.constant is not None:
                 note(v.constant, PLAIN)
     for variable in program.variables:
-        note(variable.initial, PLAIN)
+        if not variable.length:
+            note(variable.initial, PLAIN)
     forms = {identity: _form(array) for identity, (array, _) in found.items()}
     counts = Counter(forms.values())
     keys: dict[int, _Key] = {}

@@ -210,14 +210,18 @@ def _program(model: flat.Row, tables: FileTables) -> Program:
     return Program(
         functions,
         tuple(names[i] for i in entries),
-        tuple(_variable(r, tables.constants) for r in model["variables"]),
+        tuple(_variable(r, model["variables"], tables.constants) for r in model["variables"]),
         metadata,
     )
 
 
-def _variable(row: flat.Row, constants: Constants) -> Variable:
+def _variable(row: flat.Row, rows: Sequence[flat.Row], constants: Constants) -> Variable:
     dtype = dtype_of(row["dtype"], f"variable '{row['name']}'")
     kind = TensorType.of(dtype, row["dims"], quant_of(row["quant"]))
+    if row["length"] >= len(rows):
+        raise ModelFormatError(f"variable '{row['name']}' grows by variable {row['length']}")
+    if row["length"] >= 0:
+        return Variable.growing(row["name"], kind, rows[row["length"]]["name"])
     return Variable(row["name"], kind, constants.array(row["initial"]))
 
 

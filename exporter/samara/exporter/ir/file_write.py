@@ -174,7 +174,7 @@ class _Writer:
     def model(self, goldens: Sequence[Golden]) -> dict[str, Any]:
         p = self.program
         functions = [self._function(f) for f in p.functions.values()]
-        variables = [self._variable(v) for v in p.variables]
+        variables = self._variable_rows()
         golden_rows = [self._golden(g) for g in goldens]
         self.segments = [s for s in (self.weights, self.golden) if s.parts]
         numbers = {id(s): i for i, s in enumerate(self.segments)}
@@ -315,14 +315,25 @@ class _Writer:
     def _source(self, source: Source | None) -> int:
         return -1 if source is None else self._sources.setdefault(source, len(self._sources))
 
-    def _variable(self, v: Any) -> dict[str, Any]:
-        return {
-            "name": v.name,
-            "dtype": int(v.type.dtype),
-            "dims": list(v.type.static_shape()),
-            "initial": self._constant(v.name, v.type.dtype, v.initial, self.weights),
-            "quant": _quant(v.type.quant),
+    def _variable_rows(self) -> list[dict[str, Any]]:
+        variables = self.program.variables
+        initial = {
+            v.name: self._constant(v.name, v.type.dtype, v.initial, self.weights)
+            for v in variables
+            if not v.length
         }
+        # One that grows has no initial rows; its length's constant stands where an index must.
+        return [
+            {
+                "name": v.name,
+                "dtype": int(v.type.dtype),
+                "dims": list(v.type.static_shape()),
+                "initial": initial[v.length or v.name],
+                "quant": _quant(v.type.quant),
+                "length": self._variables[v.length] if v.length else -1,
+            }
+            for v in variables
+        ]
 
     def _constant(self, name: str, dtype: DType, array: Array, segment: Segment) -> int:
         packed = self._layouts.pack(array) if segment is self.weights else pack_plain(array)
@@ -422,6 +433,8 @@ def needs_of(program: Program, runtime: tuple[int, ...] | None = None) -> list[t
             found.update(_newer_forms(n, runtime))
             dtypes.update(v.type.dtype for v in (*n.inputs, *n.outputs) if v is not None)
     found.update((d.since, d.public_name) for d in dtypes)
+    if any(v.length for v in program.variables):
+        found.add(("0.16.0", "a variable that grows"))
     if any(getattr(record, "quant", None) for record in answers_of(program).values()):
         found.add(("0.12.0", "an answer of plain integers with quant"))
     return sorted(found)

@@ -29,7 +29,8 @@ def merge(programs: Mapping[str, Program]) -> Program:
             functions[renamed[f.name]] = replace(f, name=renamed[f.name], nodes=nodes)
         for v in p.variables:
             known = variables.setdefault(v.name, v)
-            if known.type != v.type or not np.array_equal(known.initial, v.initial):
+            same = known.type == v.type and known.length == v.length
+            if not same or not (v.length or np.array_equal(known.initial, v.initial)):
                 raise ShapeError(
                     f"variable {v.name!r} differs between the programs",
                     fix="give them equal types and initial values",

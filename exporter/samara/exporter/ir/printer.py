@@ -13,7 +13,10 @@ from samara.exporter.ir.schema import is_required
 
 def print_program(program: Program) -> str:
     """Every function of the program, one node per line."""
-    parts = [f"variable {v.name}: {v.type}" for v in program.variables]
+    parts = [
+        f"variable {v.name}: {v.type}" + (f", grows by {v.length}" if v.length else "")
+        for v in program.variables
+    ]
     for name, f in program.functions.items():
         role = "entry" if name in program.entries else "function"
         parts.append(f"{role} {print_function(f)}")

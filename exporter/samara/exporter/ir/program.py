@@ -111,11 +111,22 @@ def place_of(node: Node | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A named tensor that lives in a session. `initial` has the static shape of `type`."""
+    """A named tensor that lives in a session. `initial` has the static shape of `type`.
+
+    length: of one that grows along axis 1, the name of the variable, int64 [], with the number of rows in use, or
+    of positions that a ring has seen; other rows have no meaning. `initial` is then zeros.
+    """
 
     name: str
     type: TensorType
     initial: Array
+    length: str = ""
+
+    @staticmethod
+    def growing(name: str, kind: TensorType, length: str) -> Variable:
+        """One that grows; its zeros take no memory."""
+        zero = np.zeros((), kind.dtype.numpy)
+        return Variable(name, kind, np.broadcast_to(zero, kind.static_shape()), length)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

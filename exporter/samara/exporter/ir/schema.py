@@ -313,8 +313,15 @@ STRUCTURE: Final = (
             _f("name", Kind.STRING, required=True),
             _f("dtype", Kind.U8, fbs_type="DType"),
             _f("dims", Kind.VEC_I64),
-            _f("initial", Kind.I32, doc="index into constants"),
+            _f("initial", Kind.I32, doc="index into constants; not read where there is a length"),
             _f("quant", Kind.TABLE, "Quant"),
+            _f(
+                "length",
+                Kind.I32,
+                default=-1,
+                doc="of one that grows along axis 1: the variable, int64 [], with the number of rows in use, or of"
+                " positions that a ring has seen; -1: all of it is in use",
+            ),
         ),
         "A named tensor that lives in a session.",
     ),

@@ -100,6 +100,25 @@ def _variables(program: Program) -> None:
                 f"variable '{v.name}' has dtype {v.type.dtype}, which variables cannot have"
             )
         _data(f"variable '{v.name}'", v.type, v.initial)
+    by_name = {v.name: v for v in program.variables}
+    for v in program.variables:
+        if v.length:
+            _growth(v, by_name.get(v.length))
+
+
+def _growth(v: Variable, length: Variable | None) -> None:
+    if length is None or length.length or length.type != TensorType.of(DType.I64, ()):
+        raise ModelFormatError(
+            f"variable '{v.name}' grows by '{v.length}', which is no variable of type int64 []"
+        )
+    if length.initial != 0:
+        raise ModelFormatError(
+            f"variable '{v.name}' has no rows, but its length '{v.length}' begins at {length.initial}"
+        )
+    if v.type.rank < 2 or v.type.shape[0] != 1:
+        raise ModelFormatError(
+            f"variable '{v.name}' of type {v.type} cannot grow, which takes a batch of 1 and rows"
+        )
 
 
 def _data(what: str, t: TensorType, array: Any) -> None:
@@ -345,6 +364,10 @@ class _FunctionCheck:
             if not 0 <= position < len(f.outputs):
                 raise ModelFormatError(f"variable '{variable}' is bound to output {position}")
             self._binding(f.outputs[position], self._variable(variable))
+        for name in (*f.reads.values(), *f.writes.values()):
+            length = self._variable(name).length
+            if length and length not in f.reads.values():
+                raise ModelFormatError(f"variable '{name}' is bound without its length '{length}'")
         if len(set(f.writes.values())) != len(f.writes):
             raise ModelFormatError("a variable is assigned twice")
 

@@ -77,6 +77,9 @@ void *smr_session_take(struct smr_common *common, size_t count, size_t size_byte
     (pointer) = smr_session_take((common), (count), (size_bytes)); \
     if ((pointer) == NULL) return SAMARA_OUT_OF_MEMORY;            \
   } while (0)
+/// The same for `size_bytes` bytes of which few may be used: with the default allocator the system
+/// gives their pages when they are written.
+samara_status smr_session_take_lazily(struct smr_common *common, size_t size_bytes, void **out);
 /// Free all blocks, then all regions.
 void smr_session_release(struct smr_common *common);
 /// Make `block` at least `size_bytes` large. Keeps the first `keep_bytes` bytes. LIMIT beyond

@@ -64,6 +64,22 @@ no_memory:
   return NULL;
 }
 
+samara_status smr_session_take_lazily(struct smr_common *common, size_t size_bytes, void **out) {
+  struct smr_memory *memory = &common->memory;
+  struct smr_block *block;
+  size_t room;
+  SMR_TAKE(common, block, 1);
+  uint8_t *data = smr_add_size(size_bytes, SMR_ALIGNMENT, &room)
+                      ? smr_allocate_lazily(&memory->allocator, room)
+                      : NULL;
+  if (data == NULL) SMR_FAIL(common->error, OUT_OF_MEMORY, "no memory for %zu bytes", size_bytes);
+  *block = (struct smr_block){.data = data, .size_bytes = room, .next = memory->blocks};
+  memory->blocks = block;
+  memory->total_bytes += room;
+  *out = data + (SMR_ALIGNMENT - (uintptr_t)data % SMR_ALIGNMENT) % SMR_ALIGNMENT;
+  return SAMARA_OK;
+}
+
 void smr_session_release(struct smr_common *common) {
   const struct smr_memory *memory = &common->memory;
   // Blocks may lie in regions.

@@ -21,7 +21,8 @@ static bool resident_fits(const struct smr_frame *frame, uint32_t id,
     if (dim->op != SMR_EXPR_CONST || dim->k < 0 || !smr_mul_size(bytes, (size_t)dim->k, &bytes))
       return false;
   }
-  return value->dtype == variable->dtype && bytes == variable->size_bytes && bytes != 0;
+  return value->dtype == variable->dtype && bytes == variable->size_bytes && bytes != 0 &&
+         !smr_grows(variable) && !variable->counts;
 }
 
 // The common space of all nodes that read an input; 0 if the host reads it, or nobody does.

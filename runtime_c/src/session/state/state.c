@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables of a session. Those that the function writes have two buffers, swapped after a run.
+// Variables of a session. Those that the function writes have two buffers, swapped after a run. One
+// that grows and whose rows are only added has one: its length is swapped, so rows that a failed
+// run has added are not in use.
 #include "base/fp.h"
 
+#include "session/plan/plan.h"
 #include "session/session.h"
 
 #include <string.h>
@@ -17,11 +20,20 @@ struct smr_tensor smr_state_tensor(const struct smr_session_variable *v) {
                          .dtype = v->variable->dtype,
                          .rank = v->variable->rank};
   memcpy(t.dims, v->variable->dims, sizeof t.dims);
+  if (v->length == NULL) return t;
+  t.dims[1] = smr_state_rows(v->variable, *(const int64_t *)v->length->data);
+  (void)smr_dims_bytes(t.dtype, t.rank, t.dims, &t.size_bytes);
   return t;
+}
+
+int64_t smr_state_rows(const struct smr_variable *variable, int64_t length) {
+  const int64_t most = variable->dims[1];
+  return length < 0 ? 0 : length < most ? length : most;
 }
 
 static samara_status state_set_initial(const samara_session *session,
                                        const struct smr_session_variable *v) {
+  if (smr_grows(v->variable)) return SAMARA_OK;  // no rows: its length is reset, too
   const struct smr_tensor t = smr_state_tensor(v);
   const int32_t initial = v->variable->initial;
   return smr_value_write(&session->common, &t,
@@ -38,8 +50,16 @@ static samara_status state_buffer(samara_session *session, const struct smr_vari
              "variable '%s' makes %zu bytes of state; max_arena_bytes is %llu", variable->name,
              total, (unsigned long long)session->common.memory.max_arena_bytes);
   session->state.bytes = total;
+  if (smr_grows(variable))
+    return smr_session_take_lazily(&session->common, variable->size_bytes, out);
   SMR_TAKE_BYTES(&session->common, *out, 1, variable->size_bytes);
   return SAMARA_OK;
+}
+
+static bool state_adds_rows(const samara_session *session, const struct smr_binding *write) {
+  const struct smr_function *f = session->function;
+  const int32_t maker = f->values[f->outputs[write->position]].producer;
+  return maker >= 0 && smr_views_adds_rows(f, session->common.model->variables, &f->nodes[maker]);
 }
 
 // The session's variable for a variable of the model; created at the first call.
@@ -62,6 +82,7 @@ static samara_status state_take(samara_session *session, uint32_t index, bool wr
 // The file reader checked types, and that nothing is bound twice.
 samara_status smr_state_create(samara_session *session) {
   const struct smr_function *f = session->function;
+  const samara_model *model = session->common.model;
   SMR_TAKE(&session->common, session->state.variables, (size_t)f->read_count + f->write_count);
   for (uint32_t i = 0; i < f->read_count; i++) {
     struct smr_session_input *input = &session->inputs[f->reads[i].position];
@@ -72,8 +93,14 @@ samara_status smr_state_create(samara_session *session) {
     input->known = true;
   }
   for (uint32_t i = 0; i < f->write_count; i++)
-    SMR_TRY(state_take(session, f->writes[i].variable, true,
+    SMR_TRY(state_take(session, f->writes[i].variable, !state_adds_rows(session, &f->writes[i]),
                        &session->outputs[f->writes[i].position].variable));
+  for (uint32_t i = 0; i < session->state.count; i++) {
+    struct smr_session_variable *v = &session->state.variables[i];
+    for (uint32_t k = 0; smr_grows(v->variable) && k < session->state.count; k++)
+      if (session->state.variables[k].variable == model->variables + v->variable->length)
+        v->length = &session->state.variables[k];
+  }
   return SAMARA_OK;
 }
 
@@ -88,13 +115,13 @@ samara_status smr_state_commit(samara_session *session) {
     if (memcmp(t->dims, v->variable->dims, t->rank * sizeof *t->dims) != 0)
       SMR_FAIL(&session->error, BAD_SHAPE, "variable '%s' cannot change its dims",
                v->variable->name);
-    if (!smr_leaves(v)) SMR_TRY(smr_value_copy(frame->common, t, v->spare));
+    if (v->spare != NULL && !smr_leaves(v)) SMR_TRY(smr_value_copy(frame->common, t, v->spare));
   }
   if (SMR_HAS(backends)) SMR_TRY(smr_away_commit(session));
   for (uint32_t i = 0; i < f->write_count; i++) {
     struct smr_session_variable *v =
         &session->state.variables[session->outputs[f->writes[i].position].variable];
-    if (!smr_leaves(v)) smr_state_swap(v);
+    if (v->spare != NULL && !smr_leaves(v)) smr_state_swap(v);
   }
   return SAMARA_OK;
 }
@@ -120,9 +147,10 @@ static samara_status state_check_size(const samara_session *session,
   samara_error *error = &((samara_session *)(uintptr_t)session)->error;
   if (data == NULL && size_bytes != 0)
     SMR_FAIL(error, BAD_ARGUMENT, "variable '%s': no buffer", v->variable->name);
-  if (size_bytes != v->variable->size_bytes)
+  const size_t bytes = smr_state_tensor(v).size_bytes;
+  if (size_bytes != bytes)
     SMR_FAIL(error, BAD_SHAPE, "variable '%s' has %zu bytes, the buffer %zu", v->variable->name,
-             v->variable->size_bytes, size_bytes);
+             bytes, size_bytes);
   return SAMARA_OK;
 }
 
@@ -148,6 +176,25 @@ samara_status samara_session_state_info(const samara_session *session, const cha
   return SAMARA_OK;
 }
 
+// A length can only be made less: there are no other rows. Of a ring that has gone round, the rows
+// before are gone.
+static samara_status state_check_length(samara_session *session,
+                                        const struct smr_session_variable *v, const void *data) {
+  int64_t given = 0, now = 0;
+  if (!v->variable->counts) return SAMARA_OK;
+  memcpy(&given, data, sizeof given);
+  memcpy(&now, v->data, sizeof now);
+  for (uint32_t i = 0; i < session->state.count; i++) {
+    const struct smr_session_variable *grown = &session->state.variables[i];
+    if (grown->length != v || given == 0 || given == now) continue;
+    if (given < 0 || given > now || now > grown->variable->dims[1])
+      SMR_FAIL(&session->error, LIMIT,
+               "variable '%s' is %lld and cannot become %lld: '%s' has no such rows",
+               v->variable->name, (long long)now, (long long)given, grown->variable->name);
+  }
+  return SAMARA_OK;
+}
+
 samara_status samara_session_state_read(const samara_session *session, const char *name,
                                         void *buffer, size_t size_bytes) {
   if (session == NULL) return SAMARA_BAD_ARGUMENT;
@@ -166,6 +213,7 @@ samara_status samara_session_state_write(samara_session *session, const char *na
   if (v == NULL) return state_refuse(session, name);
   SMR_TRY(state_check_size(session, v, data, size_bytes));
   SMR_TRY(smr_state_fetch(session));
+  SMR_TRY(state_check_length(session, v, data));
   if (SMR_HAS(backends)) smr_away_overwrite(session, v);
   const struct smr_tensor t = smr_state_tensor(v);
   return smr_value_write(&session->common, &t, data);

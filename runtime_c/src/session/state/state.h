@@ -9,8 +9,9 @@
 struct smr_session_variable {
   const struct smr_variable *variable;
   void *data;
-  void *spare;  // NULL unless the function writes it
-  bool leaves;  // stays on a device: a run leaves its new value there
+  void *spare;                                // NULL unless the function writes it anew
+  const struct smr_session_variable *length;  // of one that grows: what counts its rows; else NULL
+  bool leaves;                                // stays on a device: a run leaves its new value there
 };
 
 /// Variables whose newest values are only on a device. The host has the values of some runs ago and
@@ -45,8 +46,10 @@ static inline void smr_state_swap(struct smr_session_variable *v) {
 
 /// Buffers of the variables that the entry function binds, with their initial values.
 samara_status smr_state_create(samara_session *session);
-/// The value of a variable, for smr_value_read.
+/// The value of a variable, for smr_value_read. Of one that grows, the rows in use.
 struct smr_tensor smr_state_tensor(const struct smr_session_variable *v);
+/// The rows in use where its length is `length`, of a variable that grows.
+int64_t smr_state_rows(const struct smr_variable *variable, int64_t length);
 /// Make the values computed by the run the values of the variables, all or none.
 samara_status smr_state_commit(samara_session *session);
 

@@ -16,6 +16,7 @@ struct load_place {
   uint64_t begin, end;
   struct smr_session_variable *bound;  // NULL: only other functions of the model use it
   uint8_t *target;                     // where its bytes are read to, until all have been read
+  int64_t rows;                        // in the file, of one that grows
   uint32_t variable;
   bool seen;
 };
@@ -26,7 +27,8 @@ struct load_work {
   char *text;  // text of the header
   size_t text_bytes;
   struct load_place *places;
-  uint32_t hint;  // the variable after the last one found: files usually have the model's order
+  uint8_t *staging;  // bytes of variables without a second buffer
+  uint32_t hint;     // the variable after the last one found: files usually have the model's order
 };
 
 static samara_status load_read(const struct load_work *w, uint64_t offset, void *buffer,
@@ -60,40 +62,58 @@ static samara_status load_prefix(struct load_work *w) {
   return SAMARA_OK;
 }
 
-// One block: positions, bytes of variables without a second buffer, the header. The size of the
-// header comes from the file, so max_arena_bytes limits the block.
-static samara_status load_allocate(struct load_work *w, uint8_t **block) {
+// A block for the time of the call. Sizes come from the file, so max_arena_bytes limits it.
+static samara_status load_block(const struct load_work *w, size_t size_bytes, uint8_t **block) {
+  samara_session *session = w->session;
+  const uint64_t most = session->common.memory.max_arena_bytes;
+  if (most != 0 && size_bytes > most)
+    SMR_FAIL(&session->error, LIMIT, "state: loading takes %zu bytes; max_arena_bytes is %llu",
+             size_bytes, (unsigned long long)most);
+  *block = smr_allocate(&session->common.memory.allocator, size_bytes);
+  if (*block == NULL)
+    SMR_FAIL(&session->error, OUT_OF_MEMORY, "state: loading needs %zu bytes", size_bytes);
+  return SAMARA_OK;
+}
+
+// Room for positions and the header.
+static samara_status load_begin(struct load_work *w) {
   samara_session *session = w->session;
   const samara_model *model = session->common.model;
   size_t places, total;
-  bool fits = smr_mul_size(model->variable_count, sizeof *w->places, &places);
-  total = fits ? smr_align64(places) : SIZE_MAX;
-  for (uint32_t i = 0; i < session->state.count; i++)
-    if (session->state.variables[i].spare == NULL)
-      fits =
-          fits && smr_add_size(total, smr_align64(session->state.variables[i].variable->size_bytes),
-                               &total);
-  const size_t text_at = total;
-  fits = fits && smr_add_size(total, w->text_bytes, &total);
-  if (!fits) SMR_FAIL(&session->error, OUT_OF_MEMORY, "state: too large for this machine");
-  if (session->common.memory.max_arena_bytes != 0 && total > session->common.memory.max_arena_bytes)
-    SMR_FAIL(&session->error, LIMIT, "state: loading takes %zu bytes; max_arena_bytes is %llu",
-             total, (unsigned long long)session->common.memory.max_arena_bytes);
-  *block = smr_allocate(&session->common.memory.allocator, total);
-  if (*block == NULL)
-    SMR_FAIL(&session->error, OUT_OF_MEMORY, "state: loading needs %zu bytes", total);
-  w->places = (struct load_place *)(void *)*block;
+  uint8_t *block;
+  if (!smr_mul_size(model->variable_count, sizeof *w->places, &places) ||
+      !smr_add_size(places, w->text_bytes, &total))
+    SMR_FAIL(&session->error, OUT_OF_MEMORY, "state: too large for this machine");
+  SMR_TRY(load_block(w, total, &block));
+  w->places = (struct load_place *)(void *)block;
+  w->text = (char *)block + places;
   for (uint32_t i = 0; i < model->variable_count; i++)
     w->places[i] = (struct load_place){.variable = i};
-  uint8_t *staging = *block + smr_align64(places);
   for (uint32_t i = 0; i < session->state.count; i++) {
     struct smr_session_variable *v = &session->state.variables[i];
-    struct load_place *p = &w->places[v->variable - model->variables];
-    p->bound = v;
-    p->target = v->spare != NULL ? v->spare : staging;
-    if (v->spare == NULL) staging += smr_align64(v->variable->size_bytes);
+    w->places[v->variable - model->variables].bound = v;
   }
-  w->text = (char *)*block + text_at;
+  return SAMARA_OK;
+}
+
+// Room for the bytes of variables without a second buffer, once the header says how many they are.
+static samara_status load_stage(struct load_work *w) {
+  const samara_model *model = w->session->common.model;
+  size_t total = 0;
+  for (uint32_t i = 0; i < model->variable_count; i++) {
+    const struct load_place *p = &w->places[i];
+    if (p->bound != NULL && p->bound->spare == NULL &&
+        !smr_add_size(total, smr_align64((size_t)(p->end - p->begin)), &total))
+      SMR_FAIL(&w->session->error, OUT_OF_MEMORY, "state: too large for this machine");
+  }
+  if (total != 0) SMR_TRY(load_block(w, total, &w->staging));
+  uint8_t *staging = w->staging;
+  for (uint32_t i = 0; i < model->variable_count; i++) {
+    struct load_place *p = &w->places[i];
+    if (p->bound == NULL) continue;
+    p->target = p->bound->spare != NULL ? p->bound->spare : staging;
+    if (p->bound->spare == NULL) staging += smr_align64((size_t)(p->end - p->begin));
+  }
   return SAMARA_OK;
 }
 
@@ -119,8 +139,10 @@ static samara_status load_row(struct load_work *w, const struct smr_header_row *
   if (p->seen) SMR_FAIL(error, BAD_MODEL, "state header: tensor '%s' occurs twice", row->name);
   const struct smr_variable *v = &w->session->common.model->variables[p->variable];
   const uint8_t stored = v->dtype == SAMARA_QINT8 ? SAMARA_INT8 : v->dtype;
-  if (row->dtype != stored || row->rank != v->rank || row->end - row->begin != v->size_bytes ||
-      memcmp(row->dims, v->dims, v->rank * sizeof *v->dims) != 0) {
+  bool fits = row->dtype == stored && row->rank == v->rank;
+  for (uint32_t i = 0; fits && i < v->rank; i++)
+    fits = row->dims[i] == v->dims[i] || (smr_grows(v) && i == 1 && row->dims[i] < v->dims[i]);
+  if (!fits) {
     const struct smr_dims_text want = smr_dims_text(v->dims, v->rank);
     const struct smr_dims_text got = smr_dims_text(row->dims, row->rank);
     SMR_FAIL(error, BAD_SHAPE, "state: variable '%s' is %s %s, the file holds %s %s", v->name,
@@ -128,6 +150,7 @@ static samara_status load_row(struct load_work *w, const struct smr_header_row *
   }
   p->begin = row->begin;
   p->end = row->end;
+  p->rows = row->dims[1];
   p->seen = true;
   return SAMARA_OK;
 }
@@ -211,8 +234,9 @@ static samara_status load_data(const struct load_work *w) {
     const struct load_place *p = &w->places[i];
     if (p->bound == NULL) continue;
     const struct smr_variable *v = &model->variables[p->variable];
-    SMR_TRY(load_read(w, start + p->begin, p->target, v->size_bytes));
-    for (size_t k = 0; v->dtype == SAMARA_BOOL && k < v->size_bytes; k++)
+    const size_t bytes = (size_t)(p->end - p->begin);
+    SMR_TRY(load_read(w, start + p->begin, p->target, bytes));
+    for (size_t k = 0; v->dtype == SAMARA_BOOL && k < bytes; k++)
       if (p->target[k] > 1)
         SMR_FAIL(&w->session->error, BAD_MODEL, "state: element %zu of bool variable '%s' is %u", k,
                  v->name, (unsigned)p->target[k]);
@@ -220,17 +244,42 @@ static samara_status load_data(const struct load_work *w) {
   return SAMARA_OK;
 }
 
+// Every variable that grows has as many rows in the file as its length there says.
+static samara_status load_check_rows(const struct load_work *w) {
+  const samara_model *model = w->session->common.model;
+  for (uint32_t i = 0; i < model->variable_count; i++) {
+    const struct load_place *p = &w->places[i];
+    int64_t length = 0;
+    if (p->bound == NULL || p->bound->length == NULL) continue;
+    for (uint32_t k = 0; k < model->variable_count; k++)
+      if (w->places[k].bound == p->bound->length)
+        memcpy(&length, w->places[k].target, sizeof length);
+    if (length < 0 || smr_state_rows(p->bound->variable, length) != p->rows)
+      SMR_FAIL(&w->session->error, BAD_MODEL,
+               "state: variable '%s' has %lld rows, its length is %lld", p->bound->variable->name,
+               (long long)p->rows, (long long)length);
+  }
+  return SAMARA_OK;
+}
+
 static samara_status load_commit(const struct load_work *w) {
   if (SMR_HAS(backends)) smr_away_overwrite(w->session, NULL);
+  // Lengths first: they say how many rows the others take.
   for (uint32_t i = 0; i < w->session->common.model->variable_count; i++) {
     struct smr_session_variable *v = w->places[i].bound;
-    if (v == NULL) continue;
-    if (v->spare == NULL) {
-      const struct smr_tensor t = smr_state_tensor(v);
-      SMR_TRY(smr_value_write(&w->session->common, &t, w->places[i].target));
-      continue;
-    }
-    smr_state_swap(v);
+    if (v != NULL && v->spare != NULL) smr_state_swap(v);
+  }
+  for (uint32_t i = 0; i < w->session->common.model->variable_count; i++) {
+    struct smr_session_variable *v = w->places[i].bound;
+    if (v == NULL || v->spare != NULL || v->length != NULL) continue;
+    const struct smr_tensor t = smr_state_tensor(v);
+    SMR_TRY(smr_value_write(&w->session->common, &t, w->places[i].target));
+  }
+  for (uint32_t i = 0; i < w->session->common.model->variable_count; i++) {
+    struct smr_session_variable *v = w->places[i].bound;
+    if (v == NULL || v->spare != NULL || v->length == NULL) continue;
+    const struct smr_tensor t = smr_state_tensor(v);
+    SMR_TRY(smr_value_write(&w->session->common, &t, w->places[i].target));
   }
   return SAMARA_OK;
 }
@@ -240,13 +289,15 @@ samara_status samara_session_state_load(samara_session *session, const samara_re
   if (reader == NULL || reader->read == NULL)
     SMR_FAIL(&session->error, BAD_ARGUMENT, "state: no reader");
   struct load_work w = {.session = session, .reader = reader};
-  uint8_t *block = NULL;
   SMR_TRY(load_prefix(&w));
-  SMR_TRY(load_allocate(&w, &block));
+  SMR_TRY(load_begin(&w));
   samara_status status = load_header(&w);
+  if (status == SAMARA_OK) status = load_stage(&w);
   if (status == SAMARA_OK) status = load_data(&w);
+  if (status == SAMARA_OK) status = load_check_rows(&w);
   if (status == SAMARA_OK) status = load_commit(&w);
-  smr_release(&session->common.memory.allocator, block);
+  smr_release(&session->common.memory.allocator, w.staging);
+  smr_release(&session->common.memory.allocator, w.places);
   return status;
 }
 

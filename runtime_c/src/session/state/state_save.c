@@ -69,7 +69,7 @@ static samara_status save_string(struct save_stream *s, const char *text) {
   return save_text(s, "\"");
 }
 
-static samara_status save_row(struct save_stream *s, const struct smr_variable *v, uint64_t begin) {
+static samara_status save_row(struct save_stream *s, const struct smr_tensor *v, uint64_t begin) {
   SMR_TRY(save_text(s, ","));
   SMR_TRY(save_string(s, v->name));
   SMR_TRY(save_text(s, ":{\"dtype\":\""));
@@ -106,8 +106,9 @@ static samara_status save_header(struct save_stream *s, const samara_session *se
   SMR_TRY(save_string(s, session->entry->function->name));
   SMR_TRY(save_text(s, "}"));
   while ((v = save_next(session, &width, &at)) != NULL) {
-    SMR_TRY(save_row(s, v->variable, begin));
-    begin += v->variable->size_bytes;
+    const struct smr_tensor value = smr_state_tensor(v);
+    SMR_TRY(save_row(s, &value, begin));
+    begin += value.size_bytes;
   }
   SMR_TRY(save_text(s, "}"));
   while (s->bytes % 8 != 0) SMR_TRY(save_text(s, " "));
@@ -132,8 +133,8 @@ static samara_status save_all(struct save_stream *s, const samara_session *sessi
   size_t width = 8;
   uint32_t at = 0;
   while ((v = save_next(session, &width, &at)) != NULL) {
-    s->bytes += v->variable->size_bytes;
     const struct smr_tensor value = smr_state_tensor(v);
+    s->bytes += value.size_bytes;
     const void *data;
     SMR_TRY(smr_value_read(&session->common, &value, &data));
     SMR_TRY(save_piece(s, data, value.size_bytes));

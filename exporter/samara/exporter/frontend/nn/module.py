@@ -106,6 +106,7 @@ class Module:
             _buffers={},
             _modules={},
             _not_stored=set(),
+            _lengths={},
             _forward_hooks={},
             _forward_pre_hooks={},
             _backward_hooks={},
@@ -219,14 +220,28 @@ class Module:
         _check_kind(name, param, Parameter, "a Parameter")
         self._parameters[name] = param
 
-    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is state but not learned; not in `state_dict` unless `persistent`."""
+    def register_buffer(
+        self,
+        name: str,
+        tensor: Tensor | None,
+        persistent: bool = True,
+        *,
+        length: Tensor | None = None,
+    ) -> None:
+        """Add a tensor that is state but not learned; not in `state_dict` unless `persistent`.
+
+        length: of a buffer [1, rows, ...] of which only the first rows are in use: the tensor, int64 [], that counts
+        them. A session of the exported model then takes memory for the rows as they come, and a run that fails
+        leaves the state by leaving the length (`nn.KeyValueCache`).
+        """
         check_name(name)
         _check_kind(name, tensor, Tensor, "a Tensor")
         self._forget(name, self._buffers)
         self._buffers[name] = tensor
         if not persistent:
             self.__dict__["_not_stored"].add(name)
+        if length is not None:
+            self.__dict__["_lengths"][name] = length
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Add a sub-module under any name."""
