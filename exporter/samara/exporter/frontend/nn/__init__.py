@@ -49,6 +49,7 @@ from samara.exporter.frontend.nn.containers import ParameterDict as ParameterDic
 from samara.exporter.frontend.nn.containers import ParameterList as ParameterList
 from samara.exporter.frontend.nn.containers import Sequential as Sequential
 from samara.exporter.frontend.nn.decoder import GroupedQueryAttention as GroupedQueryAttention
+from samara.exporter.frontend.nn.decoder import KeyValueCache as KeyValueCache
 from samara.exporter.frontend.nn.decoder import RotaryEmbedding as RotaryEmbedding
 from samara.exporter.frontend.nn.decoder import SwiGLU as SwiGLU
 from samara.exporter.frontend.nn.embeddings import Embedding as Embedding
@@ -214,6 +215,7 @@ __all__ = [
     "InstanceNorm2d",
     "InstanceNorm3d",
     "KLDivLoss",
+    "KeyValueCache",
     "L1Loss",
     "LSTMCell",
     "LayerNorm",

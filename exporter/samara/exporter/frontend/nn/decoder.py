@@ -106,6 +106,50 @@ def _number(scaling: Mapping[str, Any], name: str) -> float:
     return float(value)
 
 
+class KeyValueCache(Module):
+    """The keys and values of the tokens so far, [1, room, heads, size] each, of which the first rows are in use.
+
+    length: int64 [], the number of tokens so far, which caches of several layers share. Its owner adds to it when
+    all caches have taken their rows. ring: rows are used again from the first on, so that the newest `room` tokens
+    are there; else more than `room` tokens are an error.
+
+    In a session of an exported model, memory is taken for the rows that are in use, and rows are written where
+    they stay.
+
+    >>> length = samara.zeros((), dtype=samara.int64)
+    >>> cache = nn.KeyValueCache(length, 100, 2, 8)
+    >>> keys, values = cache.add(samara.ones(1, 3, 2, 8), samara.ones(1, 3, 2, 8))
+    >>> keys.shape
+    (1, 100, 2, 8)
+    """
+
+    def __init__(
+        self, length: Tensor, room: int, heads: int, size: int, *, ring: bool = False
+    ) -> None:
+        super().__init__()
+        if min(room, heads, size) <= 0:
+            raise ShapeError(f"a cache of {room} rows with {heads} heads of {size} elements")
+        self.__dict__["_count"] = length
+        self.room, self.ring = room, ring
+        for name in ("keys", "values"):
+            rows = creation.zeros(1, room, heads, size)
+            self.register_buffer(name, rows, persistent=False, length=length)
+
+    def add(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """The cache with these rows, [1, S, heads, size], behind those in use; the length is still as before.
+
+        Raises the error of `ops.write_rows` where they do not fit.
+        """
+        start = self.__dict__["_count"]
+        for name, rows in (("keys", keys), ("values", values)):
+            held = getattr(self, name)
+            held.copy_(ops.write_rows(held, rows, start, ring=self.ring))
+        return self.keys, self.values
+
+    def extra_repr(self) -> str:
+        return f"room={self.room}, ring={self.ring}"
+
+
 class GroupedQueryAttention(Module):
     """Causal self-attention in which several query heads share keys (arXiv:2305.13245).
 
@@ -162,9 +206,16 @@ class GroupedQueryAttention(Module):
         self.normed = norm_eps is not None
         self.rotary = rotary
 
-    def forward(self, input: Tensor, angles: tuple[Tensor, Tensor] | None = None) -> Tensor:
+    def forward(
+        self,
+        input: Tensor,
+        angles: tuple[Tensor, Tensor] | None = None,
+        cache: KeyValueCache | None = None,
+        length: Tensor | None = None,
+    ) -> Tensor:
         """input [B, S, embed_dim]. angles: of `RotaryEmbedding.angles`, where layers share them; by
-        default those of the positions 0 to S - 1.
+        default those of the positions 0 to S - 1. cache: takes the keys of these tokens and holds those before
+        them; B is then 1, length the number of tokens with these, and angles are [S, head_dim / 2].
         """
         batch, rows = input.shape[0], input.shape[1]
         q = self.q_proj(input).reshape(batch, rows, self.heads, self.head_dim)
@@ -177,11 +228,18 @@ class GroupedQueryAttention(Module):
         if self.rotary is not None:
             if angles is None:
                 angles = self.rotary.angles(creation.arange(rows))
-            q, k = rotated(q, *angles), rotated(k, *angles)
-        y = ops.attention(
-            q, k, v, scale=1.0 / math.sqrt(self.head_dim), causal=True, layout="bshd", align="end",
-            window=self.window or 0, groups=self.heads // self.kv_heads,
-        )  # fmt: skip
+            turn = rotated if cache is None else ops.rotary
+            q, k = turn(q, *angles), turn(k, *angles)
+        scale, window = 1.0 / math.sqrt(self.head_dim), self.window or 0
+        if cache is not None:
+            y = ops.attention_cached(
+                q, *cache.add(k, v), length, scale=scale, window=window, ring=cache.ring
+            )
+        else:
+            y = ops.attention(
+                q, k, v, scale=scale, causal=True, layout="bshd", align="end", window=window,
+                groups=self.heads // self.kv_heads,
+            )  # fmt: skip
         out: Tensor = self.o_proj(y.reshape(batch, rows, self.heads * self.head_dim))
         return out
 

@@ -8,7 +8,12 @@ from typing import Final
 
 from samara.exporter.frontend import creation
 from samara.exporter.frontend.nn.containers import ModuleList
-from samara.exporter.frontend.nn.decoder import GroupedQueryAttention, RotaryEmbedding, SwiGLU
+from samara.exporter.frontend.nn.decoder import (
+    GroupedQueryAttention,
+    KeyValueCache,
+    RotaryEmbedding,
+    SwiGLU,
+)
 from samara.exporter.frontend.nn.embeddings import Embedding
 from samara.exporter.frontend.nn.layers import Linear
 from samara.exporter.frontend.nn.module import Module
@@ -65,8 +70,14 @@ class _Layer(Module):
         self.input_layernorm = RMSNorm(width, eps)
         self.post_attention_layernorm = RMSNorm(width, eps)
 
-    def forward(self, x: Tensor, angles: Angles | None) -> Tensor:
-        x = x + self.self_attn(self.input_layernorm(x), angles)
+    def forward(
+        self,
+        x: Tensor,
+        angles: Angles | None,
+        cache: KeyValueCache | None = None,
+        length: Tensor | None = None,
+    ) -> Tensor:
+        x = x + self.self_attn(self.input_layernorm(x), angles, cache, length)
         out: Tensor = x + self.mlp(self.post_attention_layernorm(x))
         return out
 
@@ -115,10 +126,16 @@ class _Body(Module):
         self.layers = ModuleList([_Layer(config, family, i, base) for i in range(count)])
         self.norm = RMSNorm(config.count("hidden_size"), config.number("rms_norm_eps", 1e-6))
 
+    @property
+    def rotary(self) -> RotaryEmbedding | None:
+        """That of all layers which have one."""
+        turned = (layer.self_attn.rotary for layer in self.layers)
+        return next((r for r in turned if r is not None), None)
+
     def forward(self, input_ids: Tensor) -> Tensor:
         x = self.embed_tokens(input_ids)
-        turned = [layer.self_attn.rotary for layer in self.layers if layer.self_attn.rotary]
-        angles = turned[0].angles(creation.arange(input_ids.shape[1])) if turned else None
+        rotary = self.rotary
+        angles = rotary.angles(creation.arange(input_ids.shape[1])) if rotary else None
         for layer in self.layers:
             x = layer(x, angles)
         out: Tensor = self.norm(x)
