@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write seeds of the fuzzers: for every operator without one its smallest program of one node; one for each
 weight layout; one program with all dtypes; one with image records and one with audio records; files with
-wrong checksums; pictures; and tokenizers.
+wrong checksums; pictures; tokenizers; and a file with a tokenizer.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from samara.exporter.types import DType, ShapeError  # noqa: E402
 CORPUS = ROOT / "runtime_c" / "fuzz" / "corpus" / "run"
 IMAGES = CORPUS.parent / "image"
 TEXTS = CORPUS.parent / "text"
+OPEN = CORPUS.parent / "open"
 # The forms with the most content; the fuzzer can change symbolic sizes.
 FORMS: tuple[Form, ...] = ("symbols", "static")
 
@@ -318,9 +319,9 @@ def texts() -> dict[str, bytes]:
     split = {"type": "Split", "pattern": {"Regex": "a+|[b ]"}, "behavior": "Contiguous"}
     space = {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious"}
     meta = {"type": "Metaspace", "replacement": "_", "prepend_scheme": "first"}
-    replace = {"type": "Replace", "pattern": {"String": "b"}, "content": "_"}
+    other = {"type": "Replace", "pattern": {"String": "b"}, "content": "_"}
     strip = {"type": "Strip", "content": "a", "start": 1, "stop": 1}
-    stages = [replace, {"type": "ByteFallback"}, {"type": "Fuse"}, strip]
+    stages = [other, {"type": "ByteFallback"}, {"type": "Fuse"}, strip]
     files: dict[str, dict[str, Any]] = {
         "bpe": {
             "model": {"type": "BPE", "vocab": vocab, "merges": ["a b"], "byte_fallback": True},
@@ -329,7 +330,7 @@ def texts() -> dict[str, bytes]:
         },
         "unigram": {
             "model": {"type": "Unigram", "vocab": unigrams, "unk_id": 0},
-            "normalizer": {"type": "Sequence", "normalizers": [replace, {"type": "Strip"}]},
+            "normalizer": {"type": "Sequence", "normalizers": [other, {"type": "Strip"}]},
             "pre_tokenizer": meta,
             "decoder": meta,
             "added_tokens": [{"content": "<b>", "normalized": True, "lstrip": True}],
@@ -352,6 +353,16 @@ def texts() -> dict[str, bytes]:
         name: bytes([flags, len(text)]) + text + compile_tokenizer(file)
         for flags, (name, file) in enumerate(files.items())
     }
+
+
+def with_tokenizer() -> bytes:
+    """A file with the first tokenizer of `texts`."""
+    pb = ProgramBuilder()
+    b = pb.function("main")
+    b.finish([b.op("neg", b.input("x", "f32", [2]))], ["y"])
+    data = next(iter(texts().values()))
+    program = replace(pb.finish(["main"]), tokenizer=data[2 + data[1] :])
+    return b"".join(assemble(*rows_of(program)))
 
 
 def main() -> int:
@@ -395,6 +406,9 @@ def main() -> int:
             TEXTS.mkdir(exist_ok=True)
             (TEXTS / name).write_bytes(data)
             print(f"wrote text/{name}, {len(data)} bytes")
+    if not (OPEN / "tokenizer").exists() and folder == CORPUS:
+        (OPEN / "tokenizer").write_bytes(with_tokenizer())
+        print("wrote open/tokenizer")
     if bare:
         print(f"no case makes a seed: {', '.join(bare)}", file=sys.stderr)
     return 1 if bare else 0

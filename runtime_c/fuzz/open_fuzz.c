@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuzz target: open any bytes as a model, then read everything that describes the model.
+// Fuzz target: open any bytes as a model, then read everything that describes the model, and use
+// its tokenizer.
 //
 // The header's sizes and checksum are corrected first, with and without checksums of data, so that
 // inputs reach the checks after them.
@@ -13,6 +14,7 @@
 #include "prepare.h"
 
 #include <samara/samara_media.h>
+#include <samara/samara_text.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -79,6 +81,23 @@ static uint64_t open_touch(const samara_model *model) {
   return sum;
 }
 
+static uint64_t open_touch_tokenizer(const samara_model *model) {
+  static const char text[] = "ab c<x> <b>_a ??";
+  samara_tokenizer *tokenizer = NULL;
+  samara_error error = {SAMARA_OK, ""};
+  const samara_status status = samara_tokenizer_of_model(model, &tokenizer, &error);
+  if ((status == SAMARA_OK) != (tokenizer != NULL)) abort();
+  if (status != SAMARA_OK) return error.text[0] == 0;
+  int32_t ids[64];
+  size_t count = 0, bytes = 0;
+  if (samara_tokenizer_encode(tokenizer, text, sizeof text - 1, SAMARA_TEXT_ADD_SPECIAL, ids, 64,
+                              &count, &error) == SAMARA_OK)
+    (void)samara_tokenizer_decode(tokenizer, ids, count < 64 ? count : 64, 0, NULL, 0, &bytes,
+                                  &error);
+  samara_tokenizer_close(tokenizer);
+  return count + bytes;
+}
+
 static void open_one(const uint8_t *data, size_t size, bool sealed) {
   uint8_t *bytes = fuzz_prepare(data, size, sealed);
   if (bytes == NULL) return;
@@ -88,9 +107,8 @@ static void open_one(const uint8_t *data, size_t size, bool sealed) {
                                         .verify = SAMARA_VERIFY_NEVER};
   const samara_status status = samara_model_open_memory(bytes, size, &options, &model, &error);
   if ((status == SAMARA_OK) != (model != NULL)) abort();
-  if (model != NULL && open_touch(model) == UINT64_MAX)
-    abort();  // use the sum, so that it is
-              // computed
+  // Use the sums, so that they are computed.
+  if (model != NULL && open_touch(model) + open_touch_tokenizer(model) == UINT64_MAX) abort();
   if (model != NULL && samara_model_verify(model, &error) == SAMARA_OK && !sealed) abort();
   samara_model_close(model);
   free(bytes);

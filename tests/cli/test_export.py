@@ -253,3 +253,18 @@ def test_consts_and_names_that_cannot_be(
     result = samara("export", tmp_path / "m.onnx", "-o", tmp_path / "m.samara", *arguments)
     assert result.exit_code == code, result.output
     assert message in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_the_tokenizer_is_part_of_the_file(samara: Samara, onnx_path: Path, tmp_path: Path) -> None:
+    words = {"model": {"type": "WordLevel", "vocab": {"?": 0, "maple": 1}, "unk_token": "?"}}
+    listed, out = tmp_path / "tokenizer.json", tmp_path / "m.samara"
+    listed.write_text(json.dumps(words))
+    assert samara("export", onnx_path, "-o", out, "--tokenizer", listed).exit_code == 0
+    tokenizer = Model(out).tokenizer
+    assert tokenizer is not None
+    assert tokenizer.encode("maple") == [1]
+    shown = samara("inspect", out).stdout
+    assert "tokenizer: WordLevel, 2 ids, 4" in shown
+    absent = samara("export", onnx_path, "-o", out, "--tokenizer", tmp_path / "none.json")
+    assert absent.exit_code == 1
+    assert "give the path of a tokenizer.json" in absent.stderr

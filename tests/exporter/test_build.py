@@ -316,3 +316,35 @@ def test_a_build_with_a_backend(tmp_path: Path) -> None:
     assert not (tmp_path / "plain/include/samara/samara_backend.h").exists()
     assert "smr_cl_" not in (tmp_path / "plain/src/samara.c").read_text()
     assert plain.bill.counted < report.bill.counted
+
+
+def test_a_model_with_a_tokenizer_brings_the_feature(small: Path, tmp_path: Path) -> None:
+    words = {"model": {"type": "WordLevel", "vocab": {"?": 0, "maple": 1}, "unk_token": "?"}}
+    path = tmp_path / "words.samara"
+    export(samara.open_program(small), path, tokenizer=samara.Tokenizer.from_json(words))
+    assert model_features(path) == ("text",)
+    report = build(
+        [path], out=tmp_path / "dist", isa=["scalar"], features=["files"], programs=False
+    )
+    assert report.selection.features == ("files", "text")
+    (tmp_path / "main.c").write_text(
+        "#include <samara/samara_text.h>\n#include <stdio.h>\n"
+        "int main(int argc, char **argv) {\n"
+        "  samara_model *model;\n  samara_tokenizer *tokenizer;\n  samara_error error;\n"
+        "  int32_t ids[4];\n  size_t count = 0;\n"
+        "  if (argc != 2 || samara_model_open_path(argv[1], NULL, &model, &error) ||\n"
+        "      samara_tokenizer_of_model(model, &tokenizer, &error) ||\n"
+        '      samara_tokenizer_encode(tokenizer, "maple", 5, 0, ids, 4, &count, &error))\n'
+        "    return 1;\n"
+        '  printf("%d %d\\n", (int)count, (int)ids[0]);\n'
+        "  samara_tokenizer_close(tokenizer);\n  samara_model_close(model);\n  return 0;\n}\n"
+    )
+    library = next((tmp_path / "dist/lib").glob("*.a"))
+    sources: list[str | Path] = ["-I", tmp_path / "dist/include", tmp_path / "main.c", library]
+    subprocess.run(
+        ["cc", "-Werror", *sources, "-o", tmp_path / "main", "-lm", "-lpthread"], check=True
+    )
+    done = subprocess.run([tmp_path / "main", path], capture_output=True, text=True, check=True)
+    assert done.stdout == "1 1\n"
+    with gathered([tmp_path / "dist/ops.txt"]) as listed:
+        assert "text" in (listed.selection.features or ())

@@ -148,3 +148,42 @@ def test_a_failed_export_leaves_the_old_file(tmp_path: Path) -> None:
         export(small(), path, disable=["no such pass"])
     assert path.read_bytes() == b"before"
     assert [p.name for p in tmp_path.iterdir()] == ["m.samara"]
+
+
+_WORDS = {"model": {"type": "WordLevel", "vocab": {"?": 0, "maple": 1}, "unk_token": "?"}}
+
+
+def test_the_tokenizer_becomes_part_of_the_file(tmp_path: Path) -> None:
+    tokenizer = samara.Tokenizer.from_json(_WORDS)
+    listed = tmp_path / "tokenizer.json"
+    listed.write_text(json.dumps(_WORDS))
+    for given in (tokenizer, listed, str(listed)):
+        path = tmp_path / "m.samara"
+        export(small(), path, tokenizer=given)
+        found = samara.Model(path).tokenizer
+        assert found is not None
+        assert found.table == tokenizer.table
+        assert [name for name, *_ in read_file(path).segments] == ["weights", "tokenizer"]
+        assert read_file(path).min_runtime == (
+            0,
+            1,
+            0,
+        )  # runtimes skip segments that they do not know
+    # What is opened and written again keeps it.
+    again = tmp_path / "again.samara"
+    export(open_program(path), again, golden={"x": normal(1, 4, 4, 2)}, prepack=["scalar"])
+    kept = samara.Model(again, verify=True)
+    assert kept.tokenizer is not None
+    assert kept.tokenizer.table == tokenizer.table
+    kept.selftest()
+    quantized = samara.quantize(open_program(again), scheme="int8-weights")
+    export(quantized, again)
+    assert open_program(again).tokenizer == tokenizer.table
+
+
+def test_what_is_no_tokenizer(tmp_path: Path) -> None:
+    with pytest.raises(samara.FileError, match=r"none\.json"):
+        export(small(), tmp_path / "m.samara", tokenizer=tmp_path / "none.json")
+    with pytest.raises(samara.ArgumentError, match="tokenizer is a dict"):
+        export(small(), tmp_path / "m.samara", tokenizer=_WORDS)  # type: ignore[arg-type]
+    assert not list(tmp_path.iterdir())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from tests.pybridge.conftest import affine
 
+import samara
 from samara.exporter.ir import ProgramBuilder, save_program
 from samara.pybridge import (
     FileError,
@@ -169,3 +171,34 @@ def test_a_copy_outlives_its_file(files: dict[str, Path], tmp_path: Path) -> Non
     for given in options:
         with pytest.raises(SamaraError, match="this model is open"):
             Session(session.model, **given)
+
+
+_WORDS = {"model": {"type": "WordLevel", "vocab": {"?": 0, "maple": 1}, "unk_token": "?"}}
+
+
+def test_the_tokenizer_outlives_the_model(files: dict[str, Path], tmp_path: Path) -> None:
+    assert Model(files["static"]).tokenizer is None
+    table = samara.Tokenizer.from_json(_WORDS).table
+    path = tmp_path / "m.samara"
+    save_program(replace(samara.open_program(files["static"]), tokenizer=table), path)
+    for source in (path, path.read_bytes()):
+        model = Model(source)
+        tokenizer = model.tokenizer
+        assert tokenizer is not None
+        assert model.tokenizer is tokenizer
+        assert tokenizer.kind == "WordLevel"
+        del model, source
+        gc.collect()
+        assert tokenizer.encode("maple") == [1]
+        assert tokenizer.table == table
+
+
+def test_a_damaged_tokenizer_is_refused_where_it_is_opened(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "m.samara"
+    save_program(replace(samara.open_program(files["static"]), tokenizer=bytes(200)), path)
+    model = Model(path)
+    with pytest.raises(ModelFormatError, match="tokenizer table"):
+        _ = model.tokenizer
+    assert Session(model).run({"x": np.ones((2, 4), np.float32)})["y"].shape == (2, 3)

@@ -41,6 +41,14 @@ def test_tokenizers_open() -> None:
         assert tokenizer.encode(data[2 : 2 + data[1]].decode())
 
 
+def test_the_file_with_a_tokenizer_opens() -> None:
+    data = (corpus.OPEN / "tokenizer").read_bytes()
+    assert data == corpus.with_tokenizer()
+    tokenizer = samara.Model(data).tokenizer
+    assert tokenizer is not None
+    assert tokenizer.kind == "BPE"
+
+
 def test_seeds_hold_weights_as_their_names_say() -> None:
     for name, (op, dtypes, forms) in corpus.WEIGHTS.items():
         (node,) = open_program(corpus.CORPUS / f"{name}.samara").functions["main"].nodes

@@ -71,6 +71,14 @@ def export(
     labels: opt.Labels = None,
     preprocess: opt.Preprocess = None,
     postprocess: opt.Postprocess = None,
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(
+            "--tokenizer",
+            metavar="FILE",
+            help="Put the tokenizer of this tokenizer.json into the file (docs/guides/text.md).",
+        ),
+    ] = None,
     target_runtime: Annotated[
         str | None,
         typer.Option(
@@ -133,6 +141,7 @@ def export(
     samara export model.onnx --rename input.1=image   (name inputs and outputs in the file)
     samara export model.tflite --exact                (the integers of TFLite's reference kernels)
     samara export model.onnx --golden in.npz --labels classes.txt
+    samara export decoder.onnx --tokenizer tokenizer.json
     samara export model.onnx --preprocess "image: rgb float32 nchw resize=224x224 scale=0.00392157"
     """
     from samara.exporter import export as exporter
@@ -185,6 +194,7 @@ def export(
             rename=renames or None,
             preprocess=records or None,
             postprocess=postprocess,
+            tokenizer=tokenizer,
         )
     if as_json:
         print_json(report.to_json())

@@ -133,7 +133,8 @@ def _read_in_place(path: Path, folder: Path) -> Path:
 
 
 def model_features(path: Path) -> tuple[str, ...]:
-    """The features that the model makes use of: by its variables, golden data, labels and records."""
+    """The features that the model makes use of: by its variables, golden data, labels, records and
+    tokenizer."""
     file = read_file(path)
     kinds = {type(record) for record in records_of(file.program).values()}
     has = {
@@ -143,6 +144,7 @@ def model_features(path: Path) -> tuple[str, ...]:
         "images": ImageRecord in kinds,
         "audio": AudioRecord in kinds,
         "answers": ANSWERS in file.program.metadata,
+        "text": file.program.tokenizer is not None,
     }
     return tuple(name for name, there in has.items() if there)
 

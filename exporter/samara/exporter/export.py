@@ -45,6 +45,7 @@ from samara.pybridge.files import kind_of, path_of, read_text
 from samara.pybridge.input_record import parse_record
 from samara.pybridge.memory_use import DerivedLayout
 from samara.pybridge.notebook import html_report, html_table
+from samara.pybridge.tokenizer import CompiledTokenizer
 
 _log = logging.getLogger("samara.export")
 # How far golden outputs may differ on a device: the design limits of a float model.
@@ -184,6 +185,7 @@ def export(
     rename: Mapping[str, str] | None = None,
     preprocess: Records | Literal[""] | None = None,
     postprocess: Answers | None = None,
+    tokenizer: CompiledTokenizer | str | os.PathLike[str] | None = None,
 ) -> ExportReport:
     """Optimize a Program and write it to a .samara file, as a whole or not at all.
 
@@ -211,6 +213,8 @@ def export(
     "" all of them.
     postprocess: the meaning of the outputs, as an AnswerRecord or its text (docs/guides/postprocessing.md), for the
     first function, or {function: record}. Session.predict then returns typed answers, with the labels.
+    tokenizer: a samara.Tokenizer, or the path of a tokenizer.json, that becomes part of the file
+    (Model.tokenizer, docs/guides/text.md). A program that was opened from a file with a tokenizer keeps it.
 
     Raises SamaraError when a pass changes an answer under check="strict", UnknownNameError for names
     that are not there, ArgumentError for another kind of argument, FileError if the file cannot be
@@ -267,6 +271,8 @@ def export(
         merged = replace(
             merged, metadata={**merged.metadata, "labels": json.dumps(labels_from(labels))}
         )
+    if tokenizer is not None:
+        merged = replace(merged, tokenizer=_table_of(tokenizer))
     report = OptimizeReport()
     feeds = [_feeds(merged, g) for g in _as_list(golden)]
     if optimize:
@@ -322,6 +328,20 @@ def export(
         untaken=untaken,
         prepacked=None if prepack is None else sum(len(d.data) for d in derived),
     )
+
+
+def _table_of(tokenizer: CompiledTokenizer | str | os.PathLike[str]) -> bytes:
+    """The table of a tokenizer, or of a tokenizer.json."""
+    if isinstance(tokenizer, CompiledTokenizer):
+        return tokenizer.table
+    if not isinstance(tokenizer, (str, os.PathLike)):
+        raise ArgumentError(
+            f"tokenizer is {kind_of(tokenizer)}",
+            fix="give a samara.Tokenizer, or the path of a tokenizer.json",
+        )
+    from samara.exporter.text.tokenizer import Tokenizer  # tables of Unicode
+
+    return Tokenizer.from_file(tokenizer).table
 
 
 def _check_target(program: Program, target: str | None) -> tuple[int, ...] | None:

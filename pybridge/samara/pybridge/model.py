@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -15,7 +16,7 @@ import numpy as np
 
 from samara.pybridge import dtypes
 from samara.pybridge._native import check, ffi, function_in, library, new_error, text
-from samara.pybridge.errors import ArgumentError, ModelFormatError, SamaraError
+from samara.pybridge.errors import ArgumentError, ModelFormatError, SamaraError, UnknownNameError
 from samara.pybridge.files import kind_of, path_of
 from samara.pybridge.foreign import HEAD_BYTES, head_of, refuse_foreign
 from samara.pybridge.names import is_one_of, unknown
@@ -23,6 +24,7 @@ from samara.pybridge.names import is_one_of, unknown
 if TYPE_CHECKING:
     from samara.pybridge.audio_record import AudioRecord
     from samara.pybridge.image_record import ImageRecord
+    from samara.pybridge.tokenizer import CompiledTokenizer
 
 _MAGIC = b"SMRA"
 
@@ -173,6 +175,20 @@ class Model:
         except ValueError:
             return ()
         return tuple(map(str, labels)) if isinstance(labels, list) else ()
+
+    @functools.cached_property
+    def tokenizer(self) -> CompiledTokenizer | None:
+        """The tokenizer in the file; None if it has none. Threads may share it, and it may outlive the model
+        object. ModelFormatError for a damaged one.
+
+        >>> samara.Model("model.samara").tokenizer is None
+        True
+        """
+        from samara.pybridge.tokenizer import CompiledTokenizer
+
+        with contextlib.suppress(UnknownNameError):
+            return CompiledTokenizer.of_model(self.handle)
+        return None
 
     def selftest(self) -> None:
         """Run the golden inputs stored in the file. SamaraError says which output differs, or that the

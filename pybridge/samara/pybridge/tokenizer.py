@@ -11,6 +11,7 @@ import numpy as np
 from samara.pybridge._native import NULL, check, ffi, function_in, library, new_error
 from samara.pybridge.errors import ArgumentError, UnsupportedError
 
+_KINDS = ("BPE", "Unigram", "WordPiece", "WordLevel")  # word 4 of the table, from 1
 _ADD_SPECIAL, _SKIP_SPECIAL, _NO_SPECIAL = 1, 2, 4
 
 
@@ -18,24 +19,45 @@ class CompiledTokenizer:
     """A tokenizer of a table's bytes (samara_text.h). Immutable: threads may share it."""
 
     def __init__(self, table: bytes) -> None:
-        lib = library()
-        if function_in(lib, "samara_tokenizer_open") is None:
+        table = bytes(table)
+        # A copy that is aligned, which the bytes of other objects need not be.
+        memory = ffi.new("uint64_t[]", len(table) // 8 + 1)
+        ffi.memmove(memory, table, len(table))
+        self._open("samara_tokenizer_open", memory, len(table), NULL)
+
+    @classmethod
+    def of_model(cls, handle: Any) -> CompiledTokenizer:
+        """The tokenizer in the file of a C model, read where it lies. UnknownNameError if there is none."""
+        made = CompiledTokenizer.__new__(CompiledTokenizer)
+        made._open("samara_tokenizer_of_model", handle)
+        return made
+
+    def _open(self, function: str, *arguments: Any) -> None:
+        """Open by a function of samara_text.h; what it reads from stays alive as long as the tokenizer."""
+        self._lib = library()
+        call = function_in(self._lib, function)
+        if call is None:
             raise UnsupportedError(
                 "this build of the runtime has no tokenizers", fix="build it with --features text"
             )
-        self._lib = lib
-        self._table = bytes(table)
-        # A copy that is aligned, which the bytes of other objects need not be.
-        self._memory = ffi.new("uint64_t[]", len(self._table) // 8 + 1)
-        ffi.memmove(self._memory, self._table, len(self._table))
         out, error = ffi.new("samara_tokenizer **"), new_error()
-        check(lib.samara_tokenizer_open(self._memory, len(self._table), NULL, out, error), error)
-        self._native = ffi.gc(out[0], lib.samara_tokenizer_close)
+        check(call(*arguments, out, error), error)
+        self._native = ffi.gc(out[0], _Closer(self._lib, arguments))
 
     @property
     def table(self) -> bytes:
         """The bytes that samara_tokenizer_open takes on a device."""
-        return self._table
+        return bytes(self._table())
+
+    def _table(self) -> Any:
+        size = ffi.new("size_t *")
+        table = self._lib.samara_tokenizer_table(self._native, size)
+        return ffi.buffer(table, size[0])
+
+    @property
+    def kind(self) -> str:
+        """The kind of its model: BPE, Unigram, WordPiece or WordLevel."""
+        return _KINDS[int.from_bytes(self._table()[16:20], "little") - 1]
 
     @property
     def vocab_size(self) -> int:
@@ -119,6 +141,18 @@ class CompiledTokenizer:
     def stream(self, *, skip_special_tokens: bool = True) -> TextStream:
         """Begin a text that comes one token at a time."""
         return TextStream(self, skip_special_tokens)
+
+
+class _Closer:
+    """Closes the C tokenizer when the last reference to its handle goes, and keeps what it reads from until then."""
+
+    def __init__(self, lib: Any, kept: Any) -> None:
+        self._close = lib.samara_tokenizer_close
+        self._kept = kept
+
+    def __call__(self, handle: Any) -> None:
+        self._close(handle)
+        self._kept = None
 
 
 class TextStream:

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text of language models: tokenizers.
  *
- * A tokenizer is a table that Python makes of a tokenizer.json (docs/guides/text.md). Then
+ * A tokenizer is a table that Python makes of a tokenizer.json (docs/guides/text.md); it is in the
+ * model's file, or a file of its own. Then
  *
  *   samara_tokenizer *tokenizer;
- *   if (samara_tokenizer_open(table, table_bytes, NULL, &tokenizer, &error)) ...
+ *   if (samara_tokenizer_of_model(model, &tokenizer, &error)) ...
  *   int32_t ids[512];
  *   size_t count;
  *   if (samara_tokenizer_encode(tokenizer, text, strlen(text), SAMARA_TEXT_ADD_SPECIAL, ids, 512,
@@ -44,6 +45,15 @@ typedef enum samara_text_flags {
 SAMARA_API samara_status samara_tokenizer_open(const void *table, size_t size_bytes,
                                                const samara_allocator *allocator,
                                                samara_tokenizer **out, samara_error *error);
+/* Open the tokenizer in a model's file. The table is verified as above and then read where it lies:
+ * `model` must outlive the tokenizer, and a mapped file must not change. Uses the model's
+ * allocator. Any thread. SAMARA_NOT_FOUND if the file has no tokenizer. */
+SAMARA_API samara_status samara_tokenizer_of_model(const samara_model *model,
+                                                   samara_tokenizer **out, samara_error *error);
+/* The table, and its length: those given to samara_tokenizer_open, or in the model's file. Any
+ * thread. */
+SAMARA_API const void *samara_tokenizer_table(const samara_tokenizer *tokenizer,
+                                              size_t *size_bytes);
 /* Close. No stream of the tokenizer may be alive. NULL is a no-op. */
 SAMARA_API void samara_tokenizer_close(samara_tokenizer *tokenizer);
 

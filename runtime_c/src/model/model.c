@@ -331,6 +331,10 @@ const struct smr_function *smr_model_entry(const samara_model *model, const char
   return NULL;
 }
 
+const void *smr_model_segment(const samara_model *model, const struct smr_segment *segment) {
+  return model->private_->image.data + segment->offset;
+}
+
 size_t samara_model_function_count(const samara_model *model) {
   return model != NULL ? model->entry_count : 0;
 }

@@ -197,7 +197,10 @@ struct smr_constant {
   uint8_t dtype, rank, layout;
 };
 
-/// A part of the file that holds constants.
+/// Name of the segment with the table of a tokenizer (samara_text.h).
+#define SMR_TOKENIZER_SEGMENT "tokenizer"
+
+/// A part of the file that holds constants, or a tokenizer.
 struct smr_segment {
   uint64_t offset, size;
   const char *name;
@@ -265,6 +268,9 @@ samara_status smr_model_open_memory(const void *data, size_t size_bytes,
 
 /// The entry of that name (NULL: the first), or NULL.
 const struct smr_function *smr_model_entry(const samara_model *model, const char *name);
+
+/// The bytes of one of `model->segments`, in the image.
+const void *smr_model_segment(const samara_model *model, const struct smr_segment *segment);
 
 /// Touch the pages of a mapped file, and read all of a small one into the caches, so that the first
 /// run of a session does not wait for this.

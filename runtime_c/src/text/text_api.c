@@ -100,6 +100,11 @@ samara_status samara_tokenizer_normalize(const samara_tokenizer *tokenizer, cons
   return status;
 }
 
+const void *samara_tokenizer_table(const samara_tokenizer *tokenizer, size_t *size_bytes) {
+  *size_bytes = smr_text_word_of(&tokenizer->table, SMR_TEXT_SIZE);
+  return tokenizer->table.words;
+}
+
 size_t samara_tokenizer_vocabulary(const samara_tokenizer *tokenizer) {
   return smr_text_word_of(&tokenizer->table, SMR_TEXT_VOCABULARY);
 }

@@ -144,6 +144,7 @@ struct mb_segment {
   uint64_t offset, size;  // offset from the start of the segments' area until written
   bool absolute;          // offset is what the file says
   int32_t more_sums;      // extra checksums of a sealed file
+  const char *name;       // NULL: "weights" or "more" in a sealed file, else none
 };
 
 struct mb_model {
@@ -593,13 +594,15 @@ static inline void mb_write_segments(struct fbb *b, size_t root, const struct mb
   const size_t first = fbb_offsets(b, root, SMR_FB_MODEL_segments, m->segment_count);
   for (uint32_t i = 0; i < m->segment_count; i++) {
     const uint64_t size = i == 0 && m->segments[0].size == 0 ? m->data.size : m->segments[i].size;
-    const size_t at = fbb_table(b, m->sealed ? "llrr" : "ll");
+    const char *name = m->segments[i].name;
+    if (name == NULL && m->sealed) name = i == 0 ? "weights" : "more";
+    const size_t at = fbb_table(b, m->sealed ? "llrr" : name != NULL ? "llr" : "ll");
     fbb_u64(b, at, SMR_FB_SEGMENT_size, size);
     fbb_link(b, first + 4 * (size_t)i, at);
     places[i].offset = fbb_field(b, at, SMR_FB_SEGMENT_offset);
     places[i].size = size;
+    if (name != NULL) fbb_text(b, at, SMR_FB_SEGMENT_name, name);
     if (!m->sealed) continue;
-    fbb_text(b, at, SMR_FB_SEGMENT_name, i == 0 ? "weights" : "more");
     const size_t sums = (size_t)(size + SMR_SUM_CHUNK - 1) / SMR_SUM_CHUNK;
     const uint32_t count = (uint32_t)((int32_t)sums + m->segments[i].more_sums);
     fbb_list(b, at, SMR_FB_SEGMENT_sums, NULL, count, 8, 8);

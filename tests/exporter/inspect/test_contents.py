@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from samara.exporter.inspect.contents import family_of, inspect
-from samara.exporter.ir import ProgramBuilder, save_program
+from samara.exporter.inspect.contents import TokenizerRow, family_of, inspect
+from samara.exporter.inspect.html import html_page
+from samara.exporter.ir import ProgramBuilder, open_program, save_program
 from samara.exporter.ops import all_ops
+from samara.exporter.text.tokenizer import compile_tokenizer
 from samara.exporter.types import ModelFormatError, Quant, ShapeError
 from samara.pybridge import Session
 
@@ -164,3 +167,20 @@ def test_wrong_inputs_are_refused(steered_path: Path) -> None:
         inspect(steered_path, inputs={"rat": 1})
     with pytest.raises(ShapeError, match="that int64 cannot represent"):
         inspect(steered_path, inputs={"rate": "0.5"})
+
+
+def test_the_tokenizer_is_told(samara_path: Path, tmp_path: Path) -> None:
+    assert inspect(samara_path, run=False).tokenizer is None
+    words = {"type": "WordLevel", "vocab": {"?": 0, "maple": 1}, "unk_token": "?"}
+    table = compile_tokenizer({"model": words})
+    path = tmp_path / "m.samara"
+    program = open_program(samara_path)
+    save_program(replace(program, tokenizer=table), path)
+    report = inspect(path, run=False)
+    assert report.tokenizer == TokenizerRow("WordLevel", 2, len(table))
+    assert "tokenizer: WordLevel, 2 ids" in report.text()
+    assert "WordLevel, 2 ids" in html_page(report)
+    assert report.to_json()["tokenizer"]["size_bytes"] == len(table)
+    assert report.memory.weights_bytes < report.size_bytes - len(table)
+    save_program(replace(program, tokenizer=bytes(64)), path)
+    assert "tokenizer: 64 B, damaged: " in inspect(path, run=False).text()

@@ -28,6 +28,8 @@ from samara.exporter.ir import (
     schema,
     to_bytes,
 )
+from samara.exporter.ir.file_assemble import Segment, assemble
+from samara.exporter.ir.file_write import rows_of
 from samara.exporter.ir.fnv import fnv1a
 from samara.exporter.ops import Case, OpSpec, all_ops, get_op
 from samara.exporter.types import Dim, DType, ModelFormatError, Quant, Sym, TensorType
@@ -299,3 +301,19 @@ def test_flipped_bytes_raise_nothing_else(rng: np.random.Generator) -> None:
         except ModelFormatError:
             refused += 1
     assert refused > 200
+
+
+def test_the_tokenizer_comes_back() -> None:
+    with_one = replace(_program(), tokenizer=bytes(range(100)))
+    assert from_bytes(to_bytes(with_one)).program.tokenizer == bytes(range(100))
+    assert from_bytes(to_bytes(_program())).program.tokenizer is None
+
+
+def test_two_tokenizers_are_refused() -> None:
+    row, segments = rows_of(replace(_program(), tokenizer=bytes(100)))
+    other = Segment("tokenizer")
+    other.add(b"other")
+    segments.append(other)
+    row["segments"].append(other.row())
+    with pytest.raises(ModelFormatError, match="two tokenizers"):
+        from_bytes(b"".join(assemble(row, segments)))

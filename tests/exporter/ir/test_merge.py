@@ -27,3 +27,12 @@ def test_variables_of_equal_name_are_one() -> None:
     assert len(merge({"a": _with_state(0), "b": _with_state(0)}).variables) == 1
     with pytest.raises(samara.ShapeError, match="variable 's' differs"):
         merge({"a": _with_state(0), "b": _with_state(1)})
+
+
+def test_one_tokenizer_is_left() -> None:
+    plain, words = _with_state(0), replace(_with_state(0), tokenizer=b"words")
+    assert merge({"a": plain, "b": words}).tokenizer == b"words"
+    assert merge({"a": words, "b": words}).tokenizer == b"words"
+    assert merge({"a": plain, "b": plain}).tokenizer is None
+    with pytest.raises(samara.ArgumentError, match="tokenizers of the programs differ"):
+        merge({"a": words, "b": replace(plain, tokenizer=b"others")})

@@ -39,6 +39,7 @@ from samara.exporter.ir.answer_records import ANSWERS, answers_of
 from samara.exporter.ir.bounds import is_growing
 from samara.exporter.ir.records import RECORDS, records_of
 from samara.exporter.ir.relayout import TransposeLeft, transposes_left
+from samara.exporter.ir.schema import TOKENIZER
 from samara.exporter.measure.costs import flops_of, symbol_sizes
 from samara.exporter.measure.feeds import Given, choose_feeds, read_feeds
 from samara.exporter.measure.inside import Inside, functions_inside
@@ -50,6 +51,7 @@ from samara.exporter.types import SamaraError
 from samara.exporter.types.text import byte_text, count_text, plain, table
 from samara.pybridge import Model, ProfileRow, Session
 from samara.pybridge.memory_use import instruction_sets
+from samara.pybridge.tokenizer import CompiledTokenizer
 from samara.pybridge.tuned import NodeChoice
 
 # Number of timed runs, and the time after which no more are started.
@@ -135,6 +137,24 @@ class FunctionReport:
 
 
 @dataclass(frozen=True, slots=True)
+class TokenizerRow:
+    """The tokenizer in a file: its kind, as tokenizer.json spells it, the number of ids, and the size of its
+    table. `fault` says why the runtime refuses the table; its kind is then empty.
+    """
+
+    kind: str
+    vocabulary: int
+    size_bytes: int
+    fault: str = ""
+
+    def __str__(self) -> str:
+        size = byte_text(self.size_bytes)
+        if self.fault:
+            return f"{size}, damaged: {self.fault}"
+        return f"{self.kind}, {self.vocabulary:,} ids, {size}"
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The report of `samara inspect`.
 
@@ -158,6 +178,7 @@ class Report:
     checksums: bool = False
     records: Mapping[str, str] = field(default_factory=dict)  # texts, by input
     answers: Mapping[str, str] = field(default_factory=dict)  # texts, by function
+    tokenizer: TokenizerRow | None = None
 
     @property
     def main(self) -> FunctionReport:
@@ -303,7 +324,7 @@ def _static_report(file: ModelFile, path: str, size: int) -> Report:
     inside = functions_inside(program, program.main.name, {})
     segments = {name: length for name, _, length in file.segments}
     memory = MemoryReport(
-        weights_bytes=sum(n for name, n in segments.items() if name != "golden"),
+        weights_bytes=sum(n for name, n in segments.items() if name not in ("golden", TOKENIZER)),
         golden_bytes=segments.get("golden", 0),
         program_bytes=file.program_bytes,
         arena_bytes=None,
@@ -342,7 +363,18 @@ def _static_report(file: ModelFile, path: str, size: int) -> Report:
         golden=len(file.golden),
         memory=memory,
         checksums=file.sums,
+        tokenizer=_tokenizer_row(program.tokenizer),
     )
+
+
+def _tokenizer_row(table: bytes | None) -> TokenizerRow | None:
+    if table is None:
+        return None
+    try:
+        tokenizer = CompiledTokenizer(table)
+    except SamaraError as error:
+        return TokenizerRow("", 0, len(table), error.message)
+    return TokenizerRow(tokenizer.kind, tokenizer.vocab_size, len(table))
 
 
 def _function_report(
@@ -458,6 +490,8 @@ def _head_text(report: Report) -> str:
         lines.append(f"  pre-processing of {name}: {record}")
     for name, record in report.answers.items():
         lines.append(f"  answer of {name}: {record}")
+    if report.tokenizer is not None:
+        lines.append(f"  tokenizer: {report.tokenizer}")
     for key, value in report.metadata.items():
         short = value if len(value) <= 70 else value[:67] + "..."
         lines.append(f"  {key}: {short}")

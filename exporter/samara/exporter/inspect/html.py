@@ -71,6 +71,8 @@ def _summary(report: Report) -> str:
         facts.append(("not run here", report.not_run))
     facts += [(f"pre-processing of {name}", record) for name, record in report.records.items()]
     facts += [(f"answer of {name}", record) for name, record in report.answers.items()]
+    if report.tokenizer is not None:
+        facts.append(("tokenizer", str(report.tokenizer)))
     facts += list(report.metadata.items())
     return f"<h1>{escape(report.path)}</h1>{html_facts({k: _short(v, 400) for k, v in facts})}"
 

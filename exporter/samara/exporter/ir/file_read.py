@@ -106,7 +106,7 @@ def _read(data: bytes, checked: bool) -> ModelFile:
         for damage in data_damages(data, program_bytes, model["segments"], model["constants"]):
             raise damaged(damage)
     tables = _tables(model, Constants(data, model["constants"], segments))
-    program = _program(model, tables)
+    program = _program(model, tables, _tokenizer(data, segments))
     if checked:
         verify(program)
     return ModelFile(
@@ -171,6 +171,14 @@ def _segments(
     return segments
 
 
+def _tokenizer(data: bytes, segments: Sequence[tuple[str, int, int]]) -> bytes | None:
+    """The table of the tokenizer, unverified: samara_text.h does that where it is opened."""
+    found = [(offset, size) for name, offset, size in segments if name == schema.TOKENIZER]
+    if len(found) > 1:
+        raise ModelFormatError("the file has two tokenizers")
+    return data[found[0][0] : sum(found[0])] if found else None
+
+
 def _tables(model: flat.Row, constants: Constants) -> FileTables:
     functions = [r["name"] for r in model["functions"]]
     if len(set(functions)) != len(functions):
@@ -184,7 +192,7 @@ def _tables(model: flat.Row, constants: Constants) -> FileTables:
     )
 
 
-def _program(model: flat.Row, tables: FileTables) -> Program:
+def _program(model: flat.Row, tables: FileTables, tokenizer: bytes | None) -> Program:
     readers = [FunctionReader(tables, r) for r in model["functions"]]
     demands: dict[int, set[Demand]] = {}
     for f in readers:
@@ -212,6 +220,7 @@ def _program(model: flat.Row, tables: FileTables) -> Program:
         tuple(names[i] for i in entries),
         tuple(_variable(r, model["variables"], tables.constants) for r in model["variables"]),
         metadata,
+        tokenizer,
     )
 
 

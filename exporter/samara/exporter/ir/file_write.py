@@ -176,7 +176,10 @@ class _Writer:
         functions = [self._function(f) for f in p.functions.values()]
         variables = self._variable_rows()
         golden_rows = [self._golden(g) for g in goldens]
-        self.segments = [s for s in (self.weights, self.golden) if s.parts]
+        tokenizer = Segment(schema.TOKENIZER)
+        if p.tokenizer is not None:
+            tokenizer.add(p.tokenizer)
+        self.segments = [s for s in (self.weights, tokenizer, self.golden) if s.parts]
         numbers = {id(s): i for i, s in enumerate(self.segments)}
         for row in self.constants:
             row["segment"] = numbers[id(row.pop("_segment"))]

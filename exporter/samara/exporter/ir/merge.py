@@ -13,7 +13,7 @@ from samara.exporter.ir.answer_records import ANSWERS, joined_answers
 from samara.exporter.ir.program import Function, Node, Program, Variable
 from samara.exporter.ir.records import joined_records
 from samara.exporter.ir.trained_records import joined_trained
-from samara.exporter.types import ShapeError
+from samara.exporter.types import ArgumentError, ShapeError
 
 
 def merge(programs: Mapping[str, Program]) -> Program:
@@ -22,6 +22,12 @@ def merge(programs: Mapping[str, Program]) -> Program:
     variables: dict[str, Variable] = {}
     metadata: dict[str, str] = {}
     answers: dict[str, str] = {}
+    tokenizers = {p.tokenizer for p in programs.values() if p.tokenizer is not None}
+    if len(tokenizers) > 1:
+        raise ArgumentError(
+            "the tokenizers of the programs differ, and a file has one",
+            fix="give tokenizer= of the programs that have no other, or export them apart",
+        )
     for name, p in programs.items():
         renamed = {f: name if f == p.entries[0] else f"{name}/{f}" for f in p.functions}
         for f in p.functions.values():
@@ -40,7 +46,13 @@ def merge(programs: Mapping[str, Program]) -> Program:
         metadata |= joined_trained(p.metadata, metadata)
     if answers:
         metadata[ANSWERS] = json.dumps(answers)
-    return Program(functions, tuple(programs), tuple(variables.values()), metadata)
+    return Program(
+        functions,
+        tuple(programs),
+        tuple(variables.values()),
+        metadata,
+        next(iter(tokenizers), None),
+    )
 
 
 def _renamed_node(node: Node, names: Mapping[str, str]) -> Node:

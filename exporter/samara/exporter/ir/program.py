@@ -171,7 +171,8 @@ class Program:
 
     `entries` are the functions a user calls, the first being the default; the others are bodies.
 
-    `metadata` maps text to text (producer, licence, preprocessing, labels as JSON …).
+    `metadata` maps text to text (producer, licence, preprocessing, labels as JSON …). `tokenizer` is the table of
+    a language model's tokenizer (samara.Tokenizer.table).
 
     >>> program = samara.import_onnx("model.onnx")
     >>> program.entries
@@ -182,6 +183,7 @@ class Program:
     entries: tuple[str, ...]
     variables: tuple[Variable, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
+    tokenizer: bytes | None = field(default=None, repr=False)
 
     @property
     def main(self) -> Function:

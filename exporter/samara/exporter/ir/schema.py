@@ -24,6 +24,7 @@ SEGMENT_ALIGNMENT: Final = 16384
 SMALL_FILE: Final = 1 << 20  # bytes; in smaller files segments are aligned as tensors are
 TENSOR_ALIGNMENT: Final = 64
 MAX_PROGRAM_BYTES: Final = 256 << 20
+TOKENIZER: Final = "tokenizer"  # name of the segment with the table of a tokenizer
 SUM_BYTES: Final = 1 << 20  # of a segment per checksum
 SEAL_BYTES: Final = 16  # of the header's copy at the end of the program part
 UNION_MEMBERS: Final = 250  # per union: stock flatc stores the type in a byte

@@ -104,7 +104,8 @@ FEATURES = MappingProxyType(
         ),
         "text": Feature(
             "tokenizers of language models (samara_text.h)",
-            _named("tokenizer_", "open close encode decode normalize vocabulary token id")
+            _named("tokenizer_", "open of_model table close")
+            + _named("tokenizer_", "encode decode normalize vocabulary token id")
             + _named("text_stream_", "create push finish destroy"),
             ("text",),
         ),

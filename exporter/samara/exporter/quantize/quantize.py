@@ -106,6 +106,7 @@ def quantize(
         made.entries,
         made.variables,
         made.metadata,
+        program.tokenizer,
         said,
         said.recipe,
     )
