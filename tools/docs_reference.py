@@ -58,12 +58,16 @@ PAGES: Final = {
     ),
     "media": (
         "Pictures, sound, text and answers",
-        "Records that say how pictures and sound become inputs and what outputs mean, and tokenizers.",
+        "Records that say how pictures and sound become inputs and what outputs mean, tokenizers and samplers.",
         (
             *("samara.pybridge.image", "samara.pybridge.image_record", "samara.pybridge.audio"),
             *("samara.pybridge.audio_record", "samara.pybridge.preprocess"),
             *("samara.pybridge.answer_record", "samara.pybridge.answers"),
-            *("samara.pybridge.tokenizer", "samara.exporter.text.tokenizer"),
+            *(
+                "samara.pybridge.tokenizer",
+                "samara.exporter.text.tokenizer",
+                "samara.pybridge.sampler",
+            ),
         ),
     ),
     "tensors": (

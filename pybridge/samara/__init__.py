@@ -67,6 +67,7 @@ _HOMES = {
     "samara.exporter.importers.tflite_model": ("import_tflite",),
     "samara.exporter.text.tokenizer": ("Tokenizer",),
     "samara.pybridge.tokenizer": ("TextStream",),
+    "samara.pybridge.sampler": ("Sampler",),
     "samara.exporter.importers.torch": ("from_torch",),
     "samara.exporter.frontend.pretrained": ("from_pretrained",),
     "samara.exporter.ops.custom.rows": ("CustomOp", "OperandType", "UpTo", "register_op"),
@@ -322,6 +323,7 @@ if TYPE_CHECKING:
     from samara.pybridge.op import get_num_threads as get_num_threads
     from samara.pybridge.op import set_num_threads as set_num_threads
     from samara.pybridge.preprocess import preprocess as preprocess
+    from samara.pybridge.sampler import Sampler as Sampler
     from samara.pybridge.tokenizer import TextStream as TextStream
 
     bool = _dtypes.bool_

@@ -69,6 +69,7 @@ _STRUCTS = (
     "samara_box",
     "samara_point",
     "samara_answer",
+    "samara_sampler_options",
 )
 
 _ERRORS: dict[int, type[SamaraError]] = {

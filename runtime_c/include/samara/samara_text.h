@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text of language models: tokenizers.
+/* Text of language models: tokenizers, and samplers, which choose tokens by logits.
  *
  * A tokenizer is a table that Python makes of a tokenizer.json (docs/guides/text.md); it is in the
  * model's file, or a file of its own. Then
@@ -27,6 +27,8 @@ extern "C" {
 typedef struct samara_tokenizer samara_tokenizer;
 /* Text that comes one token at a time. Belongs to one thread at a time. */
 typedef struct samara_text_stream samara_text_stream;
+/* Chooses tokens. Belongs to one thread at a time. */
+typedef struct samara_sampler samara_sampler;
 
 /* Choices of a call, added up. Values never change. */
 typedef enum samara_text_flags {
@@ -112,6 +114,49 @@ SAMARA_API samara_status samara_text_stream_finish(samara_text_stream *stream, c
                                                    size_t *text_bytes, samara_error *error);
 /* NULL is a no-op. */
 SAMARA_API void samara_text_stream_destroy(samara_text_stream *stream);
+
+/* How a sampler chooses. The steps come in the order of the fields and mean what the parameters of
+ * these names mean in Hugging Face's transformers, but for what docs/guides/text.md lists. Zero:
+ * always the highest logit. */
+typedef struct samara_sampler_options {
+  size_t struct_size;
+  /* Logits of tokens that were there before are divided by it, those below 0 multiplied; above 0.
+   * 0, 1: no penalty. */
+  float repetition_penalty;
+  /* Logits are divided by it, not below 0. 0: take the highest logit, without the steps below. */
+  float temperature;
+  /* Keep the most likely tokens until their probabilities add up to this; at most 1. 0, 1: all. */
+  float top_p;
+  /* Then keep tokens with at least this share of the highest probability; at most 1. */
+  float min_p;
+  /* Before top_p: keep so many of the most likely tokens. 0: all. */
+  size_t top_k;
+  /* The penalty is for the last so many tokens. 0: all since the sampler was created or reset. */
+  size_t repetition_window;
+  /* The same seed, logits and calls give the same tokens on every machine. */
+  uint64_t seed;
+} samara_sampler_options;
+
+/* Create a sampler for so many logits, at most 2^23. `options`: NULL is like zeros. Copies
+ * `allocator` (NULL: malloc); takes at most 12 bytes per token of the vocabulary and 4 per token of
+ * the window. Any thread. SAMARA_BAD_ARGUMENT for options out of range. */
+SAMARA_API samara_status samara_sampler_create(const samara_sampler_options *options,
+                                               size_t vocabulary, const samara_allocator *allocator,
+                                               samara_sampler **out, samara_error *error);
+/* Choose a token by its `count` logits, which must be as many as the vocabulary, and remember it
+ * for the penalty. Allocates nothing, and takes time in proportion to the vocabulary.
+ * SAMARA_BAD_DATA if a logit is NaN or +infinity, or all are -infinity: the sampler is then as
+ * before. */
+SAMARA_API samara_status samara_sampler_next(samara_sampler *sampler, const float *logits,
+                                             size_t count, int32_t *token, samara_error *error);
+/* Remember a token that the sampler did not choose, such as one of the prompt. Does not change the
+ * random numbers. */
+SAMARA_API samara_status samara_sampler_accept(samara_sampler *sampler, int32_t token,
+                                               samara_error *error);
+/* As after create: no token is remembered, and the random numbers begin again. NULL is a no-op. */
+SAMARA_API void samara_sampler_reset(samara_sampler *sampler);
+/* NULL is a no-op. */
+SAMARA_API void samara_sampler_destroy(samara_sampler *sampler);
 
 #ifdef __cplusplus
 }

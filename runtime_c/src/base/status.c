@@ -10,6 +10,7 @@
 #include <samara/samara_backend.h>
 #include <samara/samara_experimental.h>
 #include <samara/samara_media.h>
+#include <samara/samara_text.h>
 
 // All texts in one block; the last one is for unknown codes.
 static const char status_texts[] =
@@ -77,6 +78,7 @@ size_t samara_abi(size_t *sizes, size_t capacity) {
       ABI_SIZE(samara_box),
       ABI_SIZE(samara_point),
       ABI_SIZE(samara_answer),
+      ABI_SIZE(samara_sampler_options),
   };
 #undef ABI_SIZE
   const size_t count = sizeof all / sizeof all[0];

@@ -3,6 +3,7 @@
 #include <samara/samara_backend.h>
 #include <samara/samara_experimental.h>
 #include <samara/samara_media.h>
+#include <samara/samara_text.h>
 
 #include "harness.h"
 
@@ -61,6 +62,7 @@ SMR_TEST(abi_lists_every_struct) {
       sizeof(samara_box),
       sizeof(samara_point),
       sizeof(samara_answer),
+      sizeof(samara_sampler_options),
   };
   enum { STRUCTS = sizeof expected / sizeof expected[0] };
   size_t sizes[STRUCTS + 1] = {0};

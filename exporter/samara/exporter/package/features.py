@@ -103,10 +103,11 @@ FEATURES = MappingProxyType(
             ("answer",),
         ),
         "text": Feature(
-            "tokenizers of language models (samara_text.h)",
+            "tokenizers and samplers of language models (samara_text.h)",
             _named("tokenizer_", "open of_model table close")
             + _named("tokenizer_", "encode decode normalize vocabulary token id")
-            + _named("text_stream_", "create push finish destroy"),
+            + _named("text_stream_", "create push finish destroy")
+            + _named("sampler_", "create next accept reset destroy"),
             ("text",),
         ),
         "backends": Feature(
