@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiles exact float routines for every instruction set, and chooses.
+#include "base/fp.h"
+
+#include "kernels/f32_exact/f32_exact.h"
+
+#include "base/isa.h"
+#include "base/parts.h"
+#include "kernels/rows.h"
+
+#include <math.h>
+
+#define SMR_SIMD_HOT
+#define SMR_SIMD_BODY "kernels/f32_exact/body.h"
+#include "kernels/float.inc"
+#undef SMR_SIMD_BODY
+#undef SMR_SIMD_HOT
+
+static const struct smr_kernel_row f32_exact_rows[] = {
+#define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_exact_kernels_##suffix},
+#include "kernels/float.inc"
+#undef SMR_UKERNEL
+};
+
+const struct smr_f32_exact *smr_f32_exact_config(uint32_t isa) {
+  return smr_best_row(f32_exact_rows, isa)->kernels;
+}
