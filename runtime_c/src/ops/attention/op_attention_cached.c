@@ -6,16 +6,19 @@
 // how many rows a run has.
 #include "base/fp.h"
 
+#include "kernels/f32_exact/f32_exact.h"
 #include "ops/check/check.h"
 #include "ops/matmul/linear.h"
 #include "ops/table/attrs.h"
 #include "ops/table/opattrs.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
+enum { CACHED_BLOCK_ROWS = 64 };
+
 struct cached_state {
+  const struct smr_f32_exact *exact;
   size_t rows, room, heads, shared, group;  // group: heads of q to one of k
   size_t d, e;
   size_t window;      // most positions of a row
@@ -43,7 +46,11 @@ static samara_status cached_prepare(struct smr_job *job) {
   struct cached_state *s = job->state;
   const struct smr_tensor *q = job->inputs[0], *k = job->inputs[1], *v = job->inputs[2];
   const size_t window = (size_t)SMR_ATTR(job, attention_cached, window)->i;
-  *s = (struct cached_state){.rows = (size_t)q->dims[1],
+  SMR_NEED(job, f32_exact_dot);
+  SMR_NEED(job, f32_exact_add);
+  SMR_NEED(job, f32_exact_softmax);
+  *s = (struct cached_state){.exact = smr_f32_exact_config(job->isa),
+                             .rows = (size_t)q->dims[1],
                              .room = (size_t)k->dims[1],
                              .heads = (size_t)q->dims[2],
                              .shared = (size_t)k->dims[2],
@@ -61,41 +68,6 @@ static samara_status cached_prepare(struct smr_job *job) {
   SMR_TRY(smr_thread_scratch_take(job, scores, sizeof(float), &s->scores_offset));
   job->tiles = (size_t)q->dims[0] * s->rows * s->shared;
   return SAMARA_OK;
-}
-
-struct smr_f32_exact {
-  float (*dot)(size_t n, const float *a, const float *b);
-  float (*softmax_terms)(size_t n, const float *x, float *y);
-  void (*scale_add)(size_t n, float w, const float *x, float *y);
-  void (*scale)(size_t n, float w, const float *x, float *y);
-};
-static float exact_tree(float *p) {
-  for (size_t half = 8; half > 0; half /= 2)
-    for (size_t i = 0; i < half; i++) p[i] += p[i + half];
-  return p[0];
-}
-static float exact_dot(size_t n, const float *a, const float *b) {
-  float p[16] = {0};
-  for (size_t i = 0; i < n; i++) p[i % 16] += a[i] * b[i];
-  return exact_tree(p);
-}
-static float exact_terms(size_t n, const float *x, float *y) {
-  float p[16] = {0}, best = -INFINITY;
-  for (size_t i = 0; i < n; i++) best = x[i] > best ? x[i] : best;
-  for (size_t i = 0; i < n; i++) p[i % 16] += y[i] = expf(x[i] - best);
-  return exact_tree(p);
-}
-static void exact_scale_add(size_t n, float w, const float *x, float *y) {
-  for (size_t i = 0; i < n; i++) y[i] += w * x[i];
-}
-static void exact_scale(size_t n, float w, const float *x, float *y) {
-  for (size_t i = 0; i < n; i++) y[i] = w * x[i];
-}
-static const struct smr_f32_exact exact_all = {exact_dot, exact_terms, exact_scale_add,
-                                               exact_scale};
-static const struct smr_f32_exact *smr_f32_exact_config(uint32_t isa) {
-  (void)isa;
-  return &exact_all;
 }
 
 // Rows of one head of k or v: position p is at base + row * stride.
@@ -130,32 +102,45 @@ static samara_status cached_length(const struct smr_job *job, size_t *length) {
   return SAMARA_OK;
 }
 
+// The next part of positions [at, end): rows that follow each other in the cache, few enough to
+// stay in it for all heads of a group.
+static size_t cached_part(const struct cached_state *s, size_t at, size_t end) {
+  const size_t room = s->room - at % s->room, left = end - at;
+  const size_t most = room < CACHED_BLOCK_ROWS ? room : CACHED_BLOCK_ROWS;
+  return left < most ? left : most;
+}
+
 static void cached_tile(const struct smr_job *job, size_t tile, size_t length, float *scores) {
   const struct cached_state *s = job->state;
-  const struct smr_f32_exact *exact = smr_f32_exact_config(job->isa);
+  const struct smr_f32_exact *exact = s->exact;
   const float scale = SMR_ATTR(job, attention_cached, scale)->f;
   const size_t head = tile % s->shared, row = tile / s->shared % s->rows;
   const size_t batch = tile / s->shared / s->rows;
   const size_t end = length - s->rows + row + 1, begin = end > s->window ? end - s->window : 0;
-  const size_t n = end - begin, first_head = head * s->group;
-  const size_t at = (batch * s->rows + row) * s->heads + first_head;
-  const float *q = (const float *)job->inputs[0]->data + at * s->d;
-  float *y = (float *)job->outputs[0]->data + at * s->e;
+  const size_t first = (batch * s->rows + row) * s->heads + head * s->group;
+  const float *q = (const float *)job->inputs[0]->data + first * s->d;
+  float *y = (float *)job->outputs[0]->data + first * s->e;
   const struct cached_rows k = cached_head(s, job->inputs[1], batch, head, s->d);
   const struct cached_rows v = cached_head(s, job->inputs[2], batch, head, s->e);
-  for (size_t i = 0, at_row = begin % s->room; i < n;
-       i++, at_row = at_row + 1 < s->room ? at_row + 1 : 0)
+  for (size_t at = begin, n; at < end; at += n) {
+    n = cached_part(s, at, end);
     for (size_t j = 0; j < s->group; j++)
-      scores[j * s->score_room + i] =
-          exact->dot(s->d, q + j * s->d, k.base + at_row * k.stride) * scale;
+      exact->dots(n, s->d, q + j * s->d, k.base + at % s->room * k.stride, k.stride,
+                  scores + j * s->score_room + (at - begin));
+  }
   for (size_t j = 0; j < s->group; j++) {
-    float *weights = scores + j * s->score_room, *out = y + j * s->e;
-    const float sum = exact->softmax_terms(n, weights, weights);
-    memset(out, 0, s->e * sizeof *out);
-    for (size_t i = 0, at_row = begin % s->room; i < n;
-         i++, at_row = at_row + 1 < s->room ? at_row + 1 : 0)
-      exact->scale_add(s->e, weights[i], v.base + at_row * v.stride, out);
-    exact->scale(s->e, 1.0f / sum, out, out);
+    float *weights = scores + j * s->score_room;
+    exact->scale(end - begin, scale, weights, weights);
+    const float sum =
+        exact->exp_sum(end - begin, weights, exact->max(end - begin, weights), weights);
+    exact->scale(end - begin, 1.0f / sum, weights, weights);
+  }
+  memset(y, 0, s->group * s->e * sizeof *y);
+  for (size_t at = begin, n; at < end; at += n) {
+    n = cached_part(s, at, end);
+    for (size_t j = 0; j < s->group; j++)
+      exact->scale_add_rows(n, s->e, scores + j * s->score_room + (at - begin),
+                            v.base + at % s->room * v.stride, v.stride, y + j * s->e);
   }
 }
 

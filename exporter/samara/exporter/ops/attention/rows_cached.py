@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from samara.exporter.ops import integer
+from samara.exporter.ops import exact_float, integer
 from samara.exporter.ops.attention import grad as _grad
 from samara.exporter.ops.autodiff import inference_only
-from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Eager, Ends, Kind, Tolerance
+from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Eager, Ends, Kind
 from samara.exporter.ops.numeric import Array, DataError
 from samara.exporter.ops.shape_rules import WHOLE, require_dtype, require_rank, require_shape
 from samara.exporter.ops.spec import Attr, Case, InferContext, OpSpec, bytes_of, define
@@ -198,21 +198,27 @@ def _cached(
             f"the last {rows} of {count} positions cannot see theirs in {room} rows",
             op="attention_cached",
         )
-    positions = np.arange(least, count)
-    keys, values = (
-        np.repeat(x[:, positions % max(room, 1)], q.shape[2] // x.shape[2], 2).astype(np.float64)
-        for x in (k, v)
-    )
-    own = np.arange(count - rows, count)[:, None]
-    unseen = positions > own
-    if window:
-        unseen |= positions <= own - window
-    scores = np.einsum("bshd,bthd->bhst", q.astype(np.float64), keys) * np.float32(scale)
-    scores = np.where(unseen, -np.inf, scores)
-    e = np.exp(scores - scores.max(axis=-1, keepdims=True, initial=-np.inf))
-    weights = e / e.sum(axis=-1, keepdims=True)
-    y = np.einsum("bhst,bthe->bshe", weights, values)
-    return np.ascontiguousarray(y).astype(np.float32)
+    group = q.shape[2] // k.shape[2]
+    y = np.empty(shape, np.float32)
+    for row in range(rows):
+        end = count - rows + row + 1
+        begin = max(0, end - window) if window else 0
+        slots = np.arange(begin, end) % room
+        for head in range(q.shape[2]):
+            keys, values = k[:, slots, head // group], v[:, slots, head // group]
+            scores = exact_float.dot(q[:, row, head, None], keys) * np.float32(scale)
+            y[:, row, head] = _mixed(scores, values)
+    return y
+
+
+def _mixed(scores: Array, values: Array) -> Array:
+    """softmax(scores [B, T]) @ values [B, T, E], every operation rounded and T in order."""
+    weights = exact_float.exp(scores - exact_float.largest(scores)[:, None])
+    weights = weights * (np.float32(1) / exact_float.total(weights))[:, None]
+    y = np.zeros((values.shape[0], values.shape[2]), np.float32)
+    for t in range(values.shape[1]):
+        y = y + weights[:, t, None] * values[:, t]
+    return y
 
 
 def _cached_cost(
@@ -249,9 +255,10 @@ attention_cached = define(
         outputs=("y",),
         infer=_cached_type,
         reference=_cached,
-        doc="y = softmax(scale * q @ kᵀ) @ v over a cache: q is [B, S, H, D], k [B, T, G, D], v [B, T, G, E], y [B, S, H,"
-        " E], with H / G heads of q to one of k and v. The first `length` rows of k and v are in use; row i of q is"
-        " position length - S + i and sees the positions up to its own",
+        doc="y = softmax(scale * q @ kᵀ) @ v over a cache: q is [B, S, H, D], k [B, T, G, D], v [B, T, G, E], y [B, S,"
+        " H, E], with H / G heads of q to one of k and v. The first `length` rows of k and v are in use; row i of q is"
+        " position length - S + i and sees the positions up to its own. The arithmetic is that of exact models"
+        " (docs/reference/numerics.md): the same bits on every machine, for any split of a text into calls",
         dtypes=("f32",),
         check="q [B S H D] k [B T G D] v [B T G E] length [] -> y [B S H E]",
         attrs=(
@@ -276,7 +283,8 @@ attention_cached = define(
             _cached_case(0, 2, 2, 1, 8, 5, 8, 8),
         ),
         kind=Kind.PRODUCT,
-        tolerance=Tolerance(1e-05, 1e-05),
+        tolerance=ROUNDED,
+        settled=True,
         eager=Eager.KERNEL,
         ends=Ends.ALWAYS,
         onnx="attention with a cache and positions has no twin: Attention's mask says what counts",
