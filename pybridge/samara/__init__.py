@@ -68,11 +68,13 @@ _HOMES = {
     "samara.exporter.text.tokenizer": ("Tokenizer",),
     "samara.pybridge.tokenizer": ("TextStream",),
     "samara.pybridge.sampler": ("Sampler",),
+    "samara.pybridge.text_model": ("GeneratedText", "TextModel"),
     "samara.exporter.importers.torch": ("from_torch",),
     "samara.exporter.frontend.pretrained": ("from_pretrained",),
     "samara.exporter.ops.custom.rows": ("CustomOp", "OperandType", "UpTo", "register_op"),
     "samara.exporter.ir": ("Program", "open_program"),
     "samara.exporter.export": ("export", "ExportReport"),
+    "samara.exporter.export_text": ("export_text",),
     "samara.exporter.quantize.quantize": ("quantize", "QuantizedProgram"),
     "samara.exporter.frontend.checkpoint": ("load", "save"),
     "samara.exporter.frontend.graph": ("FrozenBranchWarning",),
@@ -241,6 +243,7 @@ if TYPE_CHECKING:
     from samara import xpu as xpu
     from samara.exporter.export import ExportReport as ExportReport
     from samara.exporter.export import export as export
+    from samara.exporter.export_text import export_text as export_text
     from samara.exporter.frontend import dtypes as _dtypes
     from samara.exporter.frontend.amp import autocast as autocast
     from samara.exporter.frontend.amp import is_autocast_enabled as is_autocast_enabled
@@ -324,6 +327,8 @@ if TYPE_CHECKING:
     from samara.pybridge.op import set_num_threads as set_num_threads
     from samara.pybridge.preprocess import preprocess as preprocess
     from samara.pybridge.sampler import Sampler as Sampler
+    from samara.pybridge.text_model import GeneratedText as GeneratedText
+    from samara.pybridge.text_model import TextModel as TextModel
     from samara.pybridge.tokenizer import TextStream as TextStream
 
     bool = _dtypes.bool_

@@ -70,6 +70,7 @@ _STRUCTS = (
     "samara_point",
     "samara_answer",
     "samara_sampler_options",
+    "samara_text_options",
 )
 
 _ERRORS: dict[int, type[SamaraError]] = {

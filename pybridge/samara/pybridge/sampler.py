@@ -48,15 +48,10 @@ class Sampler:
             raise UnsupportedError(
                 "this build of the runtime has no samplers", fix="build it with --features text"
             )
-        options = ffi.new("samara_sampler_options *")
-        options.struct_size = ffi.sizeof("samara_sampler_options")
-        options.temperature = _above("temperature", temperature, zero=True)
-        options.top_p = _above("top_p", top_p, most=1.0)
-        options.min_p = _above("min_p", min_p, most=1.0, zero=True)
-        options.repetition_penalty = _above("repetition_penalty", repetition_penalty)
-        options.top_k = _whole("top_k", top_k)
-        options.repetition_window = _whole("repetition_window", repetition_window)
-        options.seed = _whole("seed", seed)
+        options = sampler_options(
+            temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p,
+            repetition_penalty=repetition_penalty, repetition_window=repetition_window, seed=seed,
+        )  # fmt: skip
         self._size = _whole("vocab_size", vocab_size)
         out, error = ffi.new("samara_sampler **"), new_error()
         check(self._lib.samara_sampler_create(options, self._size, NULL, out, error), error)
@@ -95,6 +90,29 @@ class Sampler:
     def reset(self) -> None:
         """As after creation: no token is remembered, and the random numbers begin again."""
         self._lib.samara_sampler_reset(self._native)
+
+
+def sampler_options(
+    *,
+    temperature: float = 0.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    min_p: float = 0.0,
+    repetition_penalty: float = 1.0,
+    repetition_window: int = 0,
+    seed: int = 0,
+) -> Any:
+    """A samara_sampler_options; ArgumentError for values out of range."""
+    options = ffi.new("samara_sampler_options *")
+    options.struct_size = ffi.sizeof("samara_sampler_options")
+    options.temperature = _above("temperature", temperature, zero=True)
+    options.top_p = _above("top_p", top_p, most=1.0)
+    options.min_p = _above("min_p", min_p, most=1.0, zero=True)
+    options.repetition_penalty = _above("repetition_penalty", repetition_penalty)
+    options.top_k = _whole("top_k", top_k)
+    options.repetition_window = _whole("repetition_window", repetition_window)
+    options.seed = _whole("seed", seed)
+    return options
 
 
 def _above(name: str, value: Any, *, most: float = float("inf"), zero: bool = False) -> float:

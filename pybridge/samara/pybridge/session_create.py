@@ -68,7 +68,7 @@ def create_session(
     strings: list[Any] = []  # kept alive: the options point at them
     limits = {} if limits is None else limits
     ceiling = isa_list(isa)
-    options = _options(function, threads, ceiling, keep, accuracy, limits, strings)
+    options = native_options(function, threads, ceiling, keep, accuracy, limits, strings)
     measured = tuned_text(model, tuned, ceiling)
     if measured is not None:
         strings.append(ffi.new("char[]", measured))
@@ -107,7 +107,7 @@ class _Destroyer:
         self._model = self._borrowed = None
 
 
-def _options(
+def native_options(
     function: str,
     threads: int | None,
     isa: str | None,

@@ -158,6 +158,113 @@ SAMARA_API void samara_sampler_reset(samara_sampler *sampler);
 /* NULL is a no-op. */
 SAMARA_API void samara_sampler_destroy(samara_sampler *sampler);
 
+/* ---- text models ----
+ *
+ * A model whose function takes the next token numbers, int64 [1, S], and gives the logits of the
+ * token after them, float32 [1, V]; its variables hold the tokens before. samara.export_text makes
+ * its file. One text model holds one text:
+ *
+ *   samara_text_model *m;
+ *   if (samara_text_model_create(model, NULL, &m, &error)) ...
+ *   if (samara_text_model_prompt(m, "Once", 4, SAMARA_TEXT_ADD_SPECIAL, NULL)) ...
+ *   if (samara_text_model_begin(m, &(samara_text_options){.struct_size = sizeof(samara_text_options),
+ *                                                         .max_tokens = 100})) ...
+ *   do {
+ *     if (samara_text_model_step(m, &token, &text, &text_bytes, &end)) ...
+ *     fwrite(text, 1, text_bytes, stdout);
+ *   } while (end == SAMARA_TEXT_GOING);
+ *
+ * It belongs to one thread at a time, but for samara_text_model_cancel. Failures keep their message
+ * in it: samara_text_model_error. */
+typedef struct samara_text_model samara_text_model;
+
+/* Create one. Borrows `model`, and the pool of `options` (NULL: defaults), until destroy.
+ * SAMARA_UNSUPPORTED for a model of another form. Any thread. */
+SAMARA_API samara_status samara_text_model_create(const samara_model *model,
+                                                  const samara_session_options *options,
+                                                  samara_text_model **out, samara_error *error);
+/* NULL is a no-op. */
+SAMARA_API void samara_text_model_destroy(samara_text_model *model);
+/* Text of the last failure; "" if none. Valid until the next call. */
+SAMARA_API const char *samara_text_model_error(const samara_text_model *model);
+/* The most tokens of a text; 0: any number, because every layer has a window. */
+SAMARA_API size_t samara_text_model_context(const samara_text_model *model);
+/* The tokenizer of the file, NULL if it has none; and the session that runs it, for profiles and
+ * reports: whoever runs or resizes it, or changes its variables, must reset and put the text anew.
+ * Both belong to the text model. */
+SAMARA_API const samara_tokenizer *samara_text_model_tokenizer(const samara_text_model *model);
+SAMARA_API samara_session *samara_text_model_session(samara_text_model *model);
+
+/* Make the text exactly these tokens, and run those that are not in the cache: the longest common
+ * beginning with the text before is kept. *reused (may be NULL) is how many were. Ends what is being
+ * made. Allocates only where the text is longer than any before, and for new shapes.
+ * SAMARA_LIMIT if the model takes fewer tokens; the text is then as before. If a run fails, for
+ * example cancelled, the text is these tokens, and the next call runs those that are missing. */
+SAMARA_API samara_status samara_text_model_put(samara_text_model *model, const int32_t *ids,
+                                               size_t count, size_t *reused);
+/* The same for the tokens of a text, with flags of samara_text_flags. SAMARA_NOT_FOUND if the file
+ * has no tokenizer. */
+SAMARA_API samara_status samara_text_model_prompt(samara_text_model *model, const char *text,
+                                                  size_t text_bytes, uint32_t flags,
+                                                  size_t *reused);
+/* The tokens of the text, those that were made too. Valid until the next call. *count may be NULL. */
+SAMARA_API const int32_t *samara_text_model_tokens(const samara_text_model *model, size_t *count);
+/* The logits of the token after the text, of which there are *count (may be NULL). Runs tokens that
+ * have not run. Valid until the next call. */
+SAMARA_API samara_status samara_text_model_logits(samara_text_model *model, const float **logits,
+                                                  size_t *count);
+
+/* Why a text ends. Values never change. */
+typedef enum samara_text_end {
+  SAMARA_TEXT_GOING = 0,
+  SAMARA_TEXT_END_TOKEN = 1,   /* the model made a token that ends a text */
+  SAMARA_TEXT_STOP = 2,        /* one of the stops; the text ends before it */
+  SAMARA_TEXT_MOST_TOKENS = 3, /* max_tokens were made */
+  SAMARA_TEXT_FULL = 4         /* the model takes no more */
+} samara_text_end;
+
+/* How a text is made. */
+typedef struct samara_text_options {
+  size_t struct_size;
+  /* NULL: always the likeliest token. Read by begin only, as is all that follows. */
+  const samara_sampler_options *sampler;
+  /* 0: no limit. */
+  size_t max_tokens;
+  /* NUL-terminated texts that end it. They need the file's tokenizer. */
+  const char *const *stops;
+  size_t stop_count;
+  /* Tokens that end it, in place of those that the file names. */
+  const int32_t *end_tokens;
+  size_t end_token_count;
+  /* Go on behind tokens that end a text. */
+  bool ignore_end_tokens;
+} samara_text_options;
+
+/* Begin to make text behind the present one, which must have a token. The sampler remembers all of
+ * its tokens. SAMARA_BAD_ARGUMENT for options out of range. */
+SAMARA_API samara_status samara_text_model_begin(samara_text_model *model,
+                                                 const samara_text_options *options);
+/* Make the next token. *text is what is now certain of the text: whole characters, nothing that may
+ * begin a stop; often nothing. Valid until the next call. *token is -1 if none was made. Once *end
+ * is not SAMARA_TEXT_GOING, begin comes next. On failure, such as SAMARA_CANCELLED, the text is as
+ * before the call, and the call can be repeated. */
+SAMARA_API samara_status samara_text_model_step(samara_text_model *model, int32_t *token,
+                                                const char **text, size_t *text_bytes,
+                                                samara_text_end *end);
+/* Ask a run in another thread to stop, as samara_session_cancel. Any thread. */
+SAMARA_API void samara_text_model_cancel(samara_text_model *model);
+
+/* Write the tokens that have run and the cache to one file with a checksum
+ * (docs/reference/format.md). To never leave an incomplete file, write to another name, sync, and
+ * rename after SAMARA_OK. Takes 1 MiB of temporary memory. */
+SAMARA_API samara_status samara_text_state_save(samara_text_model *model,
+                                                const samara_writer *writer);
+/* Make the text that of a file, and end what is being made. The whole file is checked first:
+ * SAMARA_BAD_ARGUMENT if another model made it, SAMARA_BAD_MODEL or SAMARA_BAD_CHECKSUM if it is
+ * damaged. On failure the text is as before, or empty if the file contradicts itself. */
+SAMARA_API samara_status samara_text_state_load(samara_text_model *model,
+                                                const samara_reader *reader);
+
 #ifdef __cplusplus
 }
 #endif

@@ -79,6 +79,7 @@ size_t samara_abi(size_t *sizes, size_t capacity) {
       ABI_SIZE(samara_point),
       ABI_SIZE(samara_answer),
       ABI_SIZE(samara_sampler_options),
+      ABI_SIZE(samara_text_options),
   };
 #undef ABI_SIZE
   const size_t count = sizeof all / sizeof all[0];

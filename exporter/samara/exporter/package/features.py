@@ -107,7 +107,10 @@ FEATURES = MappingProxyType(
             _named("tokenizer_", "open of_model table close")
             + _named("tokenizer_", "encode decode normalize vocabulary token id")
             + _named("text_stream_", "create push finish destroy")
-            + _named("sampler_", "create next accept reset destroy"),
+            + _named("sampler_", "create next accept reset destroy")
+            + _named("text_model_", "create destroy error context tokenizer session put prompt tokens")
+            + _named("text_model_", "logits begin step cancel")
+            + _named("text_state_", "save load"),
             ("text",),
         ),
         "backends": Feature(
