@@ -68,7 +68,8 @@ def default_f32(attr: Attr) -> str:
 
 
 def _flags(op: OpSpec) -> str:
-    packed = set() if op.weight_form(1) in (None, WeightForm.BIAS) else {"packed_in"}
+    plain = (None, WeightForm.BIAS, WeightForm.TABLE)
+    packed = set() if op.weight_form(1) in plain else {"packed_in"}
     copies = {"copies"} if op.copies else set()
     terms = [f"SMR_OP_{n.upper()}" for n in sorted(op.flags | packed | copies)]
     if op.strided:

@@ -208,6 +208,9 @@ struct smr_op_funcs {
   /// refused before the check class runs, so that an operator written for the first eight dtypes
   /// never sees a newer one. `check` decides which input takes which dtype.
   uint32_t more_dtypes;
+  /// A bit per input that may be in a packed layout, besides input 1 of rows with
+  /// SMR_OP_PACKED_IN. `check` tests their sizes.
+  uint32_t packed_inputs;
 };
 
 /// End of the phase that starts at tile `begin`.

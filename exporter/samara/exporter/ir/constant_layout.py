@@ -25,10 +25,15 @@ from samara.exporter.ir.program import Array, Node, Program, Value
 from samara.exporter.ops import WeightForm
 from samara.exporter.types import DType
 
-# How a use reads a constant: (CONV, groups), (MATMUL, transposed), (BLOCKS,), (BIAS,) or (None,), row-major.
+# How a use reads a constant: (CONV, groups), (MATMUL, transposed), (BLOCKS,), (BIAS,) or (None,), row-major. A
+# third or second member says how panels are shared with tables of rows: SHARES, by a product whose panels a table
+# may read; TABLE, by such a table, which reads rows as well.
 Demand = tuple[Any, ...]
+SHARES: Final = "shares"
+TABLE: Final = "table"
 PLAIN: Final[Demand] = (None,)
 _BIAS: Final[Demand] = (WeightForm.BIAS,)
+_OF_BLOCKS: Final = (WeightForm.BLOCKS, WeightForm.SCALES, WeightForm.TABLE)
 PANEL_DTYPES: Final = (DType.F32, DType.F16, DType.QS8)  # dtypes of weights in panels
 PADDED_BIAS: Final = 16
 # Share of the constants' bytes that the padding of panels may add to a file.
@@ -42,8 +47,13 @@ def demand_of(node: Node, index: int, value: Value) -> Demand:
         return (form,)
     if t.numel() == 0:
         return PLAIN
-    if form is WeightForm.BLOCKS:
-        return (form,) if t.dtype.is_packed else (WeightForm.MATMUL, True)
+    if form in _OF_BLOCKS:
+        panels = (WeightForm.BLOCKS,) if t.dtype.is_packed else (WeightForm.MATMUL, True)
+        if form is WeightForm.TABLE:
+            return (*panels, TABLE)
+        if node.attrs["activations"] == "int8":
+            return (*panels, SHARES)
+        return panels if form is WeightForm.BLOCKS else PLAIN
     if t.dtype not in PANEL_DTYPES:
         return PLAIN
     if form is WeightForm.CONV:
@@ -54,7 +64,10 @@ def demand_of(node: Node, index: int, value: Value) -> Demand:
 def layout_demand(demands: Iterable[Demand]) -> Demand:
     """The panel layout if all uses demand the same one, else plain."""
     wanted = [d for d in set(demands) if d != _BIAS]
-    return wanted[0] if len(wanted) == 1 else PLAIN
+    products = [d for d in wanted if d[-1] != TABLE]
+    if len(products) != 1 or (len(products) < len(wanted) and products[0][-1] != SHARES):
+        return PLAIN
+    return products[0]
 
 
 class ConstantLayouts:

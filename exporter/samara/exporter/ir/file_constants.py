@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from samara.exporter.ir import flat
-from samara.exporter.ir.constant_layout import PANEL_DTYPES, PLAIN, Demand
+from samara.exporter.ir.constant_layout import PANEL_DTYPES, PLAIN, SHARES, TABLE, Demand
 from samara.exporter.ir.file_rows import dtype_of
 from samara.exporter.ir.panels import (
     PANEL_CHANNELS,
@@ -96,7 +96,8 @@ class Constants:
         if not 0 <= index < len(self.infos):
             raise ModelFormatError(f"there is no constant {index}")
         info = self.infos[index]
-        key = (index, PLAIN if info.layout is Layout.PLAIN else demand)
+        read = tuple(d for d in demand if d not in (SHARES, TABLE))
+        key = (index, PLAIN if info.layout is Layout.PLAIN else read)
         found = self._arrays.get(key)
         if found is None:
             found = self._unpack(info, demand)

@@ -71,12 +71,17 @@ class WeightForm(enum.Enum):
     CONV: panels of [O, k..., C / groups], `groups` being the operator's attribute.
     MATMUL: panels of [K, N], or of [N, K] if the attribute `transpose_w` is set.
     BLOCKS: panels of 4-bit [N, K]; of 8 bits as MATMUL of [N, K].
+    SCALES: with the attribute activations=int8 as MATMUL of [N, K], otherwise row-major.
+    TABLE: a table of rows, 4-bit or 8-bit values and scales: row-major, but in panels where a product with
+    activations=int8 has the same weights.
     BIAS: row-major, padded so that kernels may read past its end.
     """
 
     CONV = enum.auto()
     MATMUL = enum.auto()
     BLOCKS = enum.auto()
+    SCALES = enum.auto()
+    TABLE = enum.auto()
     BIAS = enum.auto()
 
 

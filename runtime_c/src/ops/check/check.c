@@ -164,7 +164,9 @@ static samara_status op_check_tensors(const struct smr_job *job, bool is_input) 
       if (!SMR_HAS(eager) || (is_input && i >= least && most != 255)) continue;
       status = smr_fail(job->error, SAMARA_BAD_SHAPE, "is required");
     } else if (is_input || op->funcs == NULL || op->funcs->measure == NULL) {
-      const bool packed = is_input && i == 1 && (op->flags & SMR_OP_PACKED_IN) != 0;
+      const uint32_t inputs = ((op->flags & SMR_OP_PACKED_IN) != 0 ? 1u << 1 : 0u) |
+                              (op->funcs != NULL ? op->funcs->packed_inputs : 0u);
+      const bool packed = is_input && i < 32 && (inputs >> i & 1u) != 0;
       status = op_check_tensor(job, tensors[i], packed);
     }
     if (status != SAMARA_OK)

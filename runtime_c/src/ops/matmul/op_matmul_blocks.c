@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul_blocks: x @ ((w - zero_points) * scales)^T, with weights kept at 4 or 8 bits.
 //
-// Weights, scales and zero points come in panels (kernels/f32_narrow) or are packed to panels:
-// constants once per model, others before the tiles.
+// Weights and scales come in panels (kernels/f32_narrow) or are packed to panels, as zero points
+// are: constants once per model, others before the tiles.
+//
+// With activations=int8, rows of x are first quantized, each with its own scale: few elements
+// before the tiles, otherwise in a phase of their own.
 #include "base/fp.h"
 
+#include "base/cut.h"
+#include "kernels/i8_blocks/i8_blocks.h"
+#include "kernels/i8_dynamic/i8_dynamic.h"
 #include "ops/check/check.h"
 #include "ops/matmul/linear.h"
 #include "ops/quantize/block_weights.h"
@@ -19,17 +25,34 @@ enum {
   BLOCKS_ZEROS = 3,
   BLOCKS_PARTS = 4,  // number of part indices
   BLOCKS_ROWS = 4,   // most rows of x for which weights are used without unfolding
+  // activations=int8: panels and rows of x of a tile; elements that a tile quantizes, at most as
+  // many before the tiles
+  BLOCKS_INT8_PANELS = 4,
+  BLOCKS_INT8_ROWS = 64,
+  BLOCKS_INT8_PIECE = 16 * 1024,
+};
+
+// Rows of x as int8, in scratch.
+struct blocks_int8 {
+  const struct smr_i8_blocks_config *kernels;
+  size_t stride;  // of rows
+  size_t q_offset, sums_offset, scale_offset;
+  size_t rows, pieces;  // rows per tile of the first phase; number of such tiles, 0: quantized
+                        // before the tiles
+  size_t groups;        // of panels
 };
 
 struct blocks_state {
   struct smr_linear linear;
   smr_narrow_type type;
   size_t m, count, block;  // rows of x; blocks per row of w; their size
-  size_t part_bytes[BLOCKS_PARTS];
+  size_t part_bytes[BLOCKS_PARTS], part_stride[BLOCKS_PARTS];  // of a panel
   enum smr_linear_source from[BLOCKS_PARTS];
   uint32_t derived[BLOCKS_PARTS];
   size_t offset[BLOCKS_PARTS];
   struct smr_f32_gemm_plan plan;
+  bool rounds;  // activations=int8
+  struct blocks_int8 int8;
 };
 
 // Context of the callbacks: the state, and the addresses of this run's panels.
@@ -54,17 +77,17 @@ static const void *blocks_part(const struct smr_job *job, const struct blocks_st
 static struct smr_f32_narrow_panel blocks_panel(const struct blocks_panels *p, const void *w,
                                                 size_t column) {
   const struct blocks_state *s = p->s;
-  const size_t at = column / SMR_PANEL * s->count * SMR_PANEL;
+  const size_t at = column / SMR_PANEL;
   const char *scales = blocks_part(p->job, s, BLOCKS_SCALES);
-  const uint16_t *zeros = blocks_part(p->job, s, BLOCKS_ZEROS);
-  const bool half = p->job->inputs[BLOCKS_SCALES]->dtype == SAMARA_FLOAT16;
+  const char *zeros = blocks_part(p->job, s, BLOCKS_ZEROS);
+  if (zeros != NULL) zeros += at * s->part_stride[BLOCKS_ZEROS];
   return (struct smr_f32_narrow_panel){
       .w = w,
       .rows = s->linear.k,
       .block = s->block,
-      .scales = scales + at * (half ? sizeof(uint16_t) : sizeof(float)),
-      .zeros = zeros != NULL ? zeros + at : NULL,
-      .scales_are_f16 = half,
+      .scales = scales + at * s->part_stride[BLOCKS_SCALES],
+      .zeros = (const uint16_t *)(const void *)zeros,
+      .scales_are_f16 = p->job->inputs[BLOCKS_SCALES]->dtype == SAMARA_FLOAT16,
   };
 }
 
@@ -95,11 +118,14 @@ static samara_status blocks_place(struct smr_job *job, struct blocks_state *s, i
   const struct smr_tensor *t = smr_optional_input(job, (uint32_t)part);
   s->from[part] = SMR_LINEAR_ABSENT;
   if (t == NULL) return SAMARA_OK;
+  const bool direct = t->layout != SMR_LAYOUT_PLAIN;
+  if (direct) panel_bytes = (panel_bytes + 63) / 64 * 64;
+  s->part_stride[part] = panel_bytes;
   size_t bytes;
   if (!smr_mul_size(panel_bytes, smr_panels(s->linear.n), &bytes) || bytes > PTRDIFF_MAX - 63)
     SMR_FAIL(job->error, LIMIT, "matmul_blocks: weights are too large to pack");
   s->part_bytes[part] = bytes;
-  if (t->layout != SMR_LAYOUT_PLAIN) {
+  if (direct) {
     s->from[part] = SMR_LINEAR_DIRECT;
     return SAMARA_OK;
   }
@@ -112,6 +138,48 @@ static samara_status blocks_place(struct smr_job *job, struct blocks_state *s, i
   }
   s->from[part] = SMR_LINEAR_SCRATCH;
   return smr_scratch_take(job, bytes, 1, &s->offset[part]);
+}
+
+static samara_status blocks_prepare_float32(struct smr_job *job, struct blocks_state *s) {
+  SMR_NEED(job, blocks_float32);
+  if (!SMR_HAS(blocks_float32)) return SAMARA_OK;
+  s->linear.narrow = smr_f32_narrow_config(job->isa);
+  s->linear.w_type = SMR_GEMM_F32;
+  s->linear.panel_stride_bytes = s->part_stride[BLOCKS_W];
+  s->linear.source =
+      (struct smr_f32_gemm_source){.expand = blocks_expand, .row = blocks_row, .rows = BLOCKS_ROWS};
+  const struct smr_f32_gemm_args args = {.batch = 1,
+                                         .m = s->m,
+                                         .n = s->linear.n,
+                                         .k = s->linear.k,
+                                         .taps = 1,
+                                         .a_stride = s->linear.k,
+                                         .source = s->linear.source};
+  SMR_TRY(smr_linear_plan(job, &args, &s->plan));
+  job->kernel = s->type == SMR_NARROW_I8 ? "f32_narrow_8" : "f32_narrow_4";
+  job->tiles = s->plan.units;
+  return smr_linear_take_unfolded(job, &s->linear);
+}
+
+static samara_status blocks_prepare_int8(struct smr_job *job, struct blocks_state *s) {
+  SMR_NEED(job, blocks_int8);
+  if (!SMR_HAS(blocks_int8)) return SAMARA_OK;
+  struct blocks_int8 *r = &s->int8;
+  const size_t k = s->linear.k, panels = smr_panels(s->linear.n);
+  r->kernels = smr_i8_blocks_config(job->isa);
+  r->stride = smr_ceil_div(k, SMR_I8_BLOCKS_ALIGN) * SMR_I8_BLOCKS_ALIGN;
+  SMR_TRY(smr_scratch_take(job, s->m, r->stride, &r->q_offset));
+  SMR_TRY(smr_scratch_take(job, s->m, s->count * sizeof(int32_t), &r->sums_offset));
+  SMR_TRY(smr_scratch_take(job, s->m, sizeof(float), &r->scale_offset));
+  r->rows = k < BLOCKS_INT8_PIECE ? BLOCKS_INT8_PIECE / (k != 0 ? k : 1) : 1;
+  r->pieces = s->m <= r->rows ? 0 : smr_ceil_div(s->m, r->rows);
+  r->groups = smr_ceil_div(panels, BLOCKS_INT8_PANELS);
+  job->kernel = r->kernels->names[s->type == SMR_NARROW_I8];
+  job->tiles = r->groups * smr_ceil_div(s->m, BLOCKS_INT8_ROWS);
+  if (job->tiles == 0 || r->pieces == 0) return SAMARA_OK;
+  job->barriers[0] = r->pieces;
+  job->tiles += r->pieces;
+  return SAMARA_OK;
 }
 
 static samara_status blocks_prepare(struct smr_job *job) {
@@ -128,28 +196,13 @@ static samara_status blocks_prepare(struct smr_job *job) {
                                   .k = (size_t)w->dims[1],
                                   .bias_input = SMR_BLOCKS_BIAS};
   SMR_TRY(smr_linear_prepare_end(job, SMR_ATTR_GROUP(job, matmul_blocks, epilogue), &s->linear));
-  s->linear.narrow = smr_f32_narrow_config(job->isa);
   s->count = s->linear.k / s->block + (s->linear.k % s->block != 0);
-  const size_t w_stride = smr_narrow_panel_bytes(s->type, s->linear.k);
   const size_t scale = smr_dtype_bytes(job->inputs[BLOCKS_SCALES]->dtype);
-  SMR_TRY(blocks_place(job, s, BLOCKS_W, w_stride));
+  SMR_TRY(blocks_place(job, s, BLOCKS_W, smr_narrow_panel_bytes(s->type, s->linear.k)));
   SMR_TRY(blocks_place(job, s, BLOCKS_SCALES, s->count * SMR_PANEL * scale));
   SMR_TRY(blocks_place(job, s, BLOCKS_ZEROS, s->count * SMR_PANEL * sizeof(uint16_t)));
-  s->linear.w_type = SMR_GEMM_F32;
-  s->linear.panel_stride_bytes = w_stride;
-  s->linear.source =
-      (struct smr_f32_gemm_source){.expand = blocks_expand, .row = blocks_row, .rows = BLOCKS_ROWS};
-  const struct smr_f32_gemm_args args = {.batch = 1,
-                                         .m = s->m,
-                                         .n = s->linear.n,
-                                         .k = s->linear.k,
-                                         .taps = 1,
-                                         .a_stride = s->linear.k,
-                                         .source = s->linear.source};
-  SMR_TRY(smr_linear_plan(job, &args, &s->plan));
-  job->kernel = s->type == SMR_NARROW_I8 ? "f32_narrow_8" : "f32_narrow_4";
-  job->tiles = s->plan.units;
-  return smr_linear_take_unfolded(job, &s->linear);
+  s->rounds = SMR_ATTR(job, matmul_blocks, activations)->i != 0;
+  return s->rounds ? blocks_prepare_int8(job, s) : blocks_prepare_float32(job, s);
 }
 
 // ---- panels ----
@@ -157,7 +210,7 @@ static samara_status blocks_prepare(struct smr_job *job) {
 static void blocks_pack_weights(const struct smr_job *job, const struct blocks_state *s,
                                 uint8_t *out) {
   const struct smr_tensor *w = job->inputs[BLOCKS_W];
-  const size_t stride = s->linear.panel_stride_bytes, depth = s->linear.k;
+  const size_t stride = s->part_stride[BLOCKS_W], depth = s->linear.k;
   memset(out, 0, s->part_bytes[BLOCKS_W]);
   for (size_t n = 0; n < s->linear.n; n++) {
     uint8_t *panel = out + n / SMR_PANEL * stride;
@@ -214,16 +267,77 @@ static samara_status blocks_pack(const struct smr_job *job, const struct smr_der
 
 // ---- running ----
 
-static samara_status blocks_run(const struct smr_job *job, size_t begin, size_t end,
-                                void *thread_scratch) {
-  const struct blocks_state *s = job->state;
-  if (begin == end) {  // alone, before the tiles
-    smr_linear_prologue(job, &s->linear);
-    for (int part = BLOCKS_W; part < BLOCKS_PARTS; part++)
-      if (s->from[part] == SMR_LINEAR_SCRATCH)
-        blocks_pack_part(job, s, part, (char *)job->scratch + s->offset[part]);
-    return SAMARA_OK;
+static void *blocks_scratch(const struct smr_job *job, size_t offset) {
+  return (char *)job->scratch + offset;
+}
+
+// Quantizes rows [first, last) of x.
+static void blocks_quantize(const struct smr_job *job, const struct blocks_state *s, size_t first,
+                            size_t last) {
+  const struct smr_i8_dynamic_kernels *kernels = smr_i8_dynamic_kernels(job->isa);
+  const struct blocks_int8 *r = &s->int8;
+  const size_t k = s->linear.k;
+  for (size_t i = first; i < last; i++) {
+    const float *x = (const float *)job->inputs[0]->data + i * k;
+    int8_t *q = (int8_t *)blocks_scratch(job, r->q_offset) + i * r->stride;
+    const struct smr_i8_dynamic_scale found = smr_i8_dynamic_scale(kernels->peak(k, x));
+    smr_i8_dynamic_row(kernels, k, x, found.inv, q);
+    if (r->stride != k) memset(q + k, 0, r->stride - k);
+    smr_i8_blocks_sums(k, s->block, q,
+                       (int32_t *)blocks_scratch(job, r->sums_offset) + i * s->count);
+    ((float *)blocks_scratch(job, r->scale_offset))[i] = found.scale;
   }
+}
+
+// A group of panels times a block of rows.
+static void blocks_unit(const struct smr_job *job, const struct blocks_state *s, size_t unit) {
+  const struct smr_linear *l = &s->linear;
+  const struct blocks_int8 *r = &s->int8;
+  const struct blocks_panels panels = {s, job};
+  const size_t row = unit / r->groups * BLOCKS_INT8_ROWS;
+  const size_t rows = s->m - row < BLOCKS_INT8_ROWS ? s->m - row : BLOCKS_INT8_ROWS;
+  const size_t first = unit % r->groups * BLOCKS_INT8_PANELS * SMR_PANEL;
+  const size_t most = BLOCKS_INT8_PANELS * SMR_PANEL;
+  const size_t end = l->n - first < most ? l->n : first + most;
+  const char *w = blocks_part(job, s, BLOCKS_W);
+  const float *bias = smr_linear_bias(job, l);
+  float *out = (float *)job->outputs[0]->data + row * l->n;
+  for (size_t column = first; column < end; column += SMR_PANEL) {
+    const size_t panel = column / SMR_PANEL;
+    const struct smr_i8_blocks_call call = {
+        .panel = blocks_panel(&panels, w + panel * s->part_stride[BLOCKS_W], column),
+        .type = s->type,
+        .x = (const int8_t *)blocks_scratch(job, r->q_offset) + row * r->stride,
+        .x_stride = r->stride,
+        .x_sums = (const int32_t *)blocks_scratch(job, r->sums_offset) + row * s->count,
+        .sums_stride = s->count,
+        .row_scale = (const float *)blocks_scratch(job, r->scale_offset) + row,
+        .bias = bias != NULL ? bias + column : NULL,
+        .lo = l->lo,
+        .hi = l->hi,
+        .out = out + column,
+        .out_stride = l->n,
+        .columns = end - column < SMR_PANEL ? end - column : SMR_PANEL,
+    };
+    r->kernels->rows[s->type == SMR_NARROW_I8](&call, rows);
+  }
+  if (SMR_HAS(linear_post) && l->post.function != NULL)
+    smr_linear_post((void *)(uintptr_t)&l->post, out + first, rows, end - first, l->n,
+                    SMR_GEMM_F32);
+}
+
+static void blocks_run_int8(const struct smr_job *job, const struct blocks_state *s, size_t begin,
+                            size_t end) {
+  const struct blocks_int8 *r = &s->int8;
+  for (; begin < end && begin < r->pieces; begin++) {
+    const size_t first = begin * r->rows;
+    blocks_quantize(job, s, first, first + r->rows < s->m ? first + r->rows : s->m);
+  }
+  for (; begin < end; begin++) blocks_unit(job, s, begin - r->pieces);
+}
+
+static void blocks_run_float32(const struct smr_job *job, const struct blocks_state *s,
+                               size_t begin, size_t end, void *thread_scratch) {
   const struct blocks_panels panels = {s, job};
   struct smr_f32_gemm_args args = {.m = s->m, .k = s->linear.k, .taps = 1, .a_stride = s->linear.k};
   smr_linear_args(job, &s->linear, thread_scratch, &args);
@@ -234,6 +348,24 @@ static samara_status blocks_run(const struct smr_job *job, size_t begin, size_t 
   args.out = job->outputs[0]->data;
   args.out_stride = s->linear.n;
   smr_f32_gemm_run(&s->plan, &args, begin, end);
+}
+
+static samara_status blocks_run(const struct smr_job *job, size_t begin, size_t end,
+                                void *thread_scratch) {
+  const struct blocks_state *s = job->state;
+  if (begin == end) {  // alone, before the tiles
+    smr_linear_prologue(job, &s->linear);
+    for (int part = BLOCKS_W; part < BLOCKS_PARTS; part++)
+      if (s->from[part] == SMR_LINEAR_SCRATCH)
+        blocks_pack_part(job, s, part, (char *)job->scratch + s->offset[part]);
+    if (SMR_HAS(blocks_int8) && s->rounds && job->tiles != 0 && s->int8.pieces == 0)
+      blocks_quantize(job, s, 0, s->m);
+    return SAMARA_OK;
+  }
+  if (SMR_HAS(blocks_int8) && s->rounds)
+    blocks_run_int8(job, s, begin, end);
+  else if (SMR_HAS(blocks_float32))
+    blocks_run_float32(job, s, begin, end, thread_scratch);
   return SAMARA_OK;
 }
 
@@ -244,11 +376,7 @@ static samara_status blocks_check(const struct smr_job *job) {
   SMR_TRY(smr_blocks_check(job, w, job->inputs[2], smr_optional_input(job, 3)));
   if (bias != NULL) SMR_TRY(smr_expect_dtype(job, bias, "bias", SMR_DTYPE_F32));
   SMR_TRY(smr_expect_same_dtype(job, x, job->outputs[0], "x and output"));
-  if (w->layout == SMR_LAYOUT_PLAIN) return SAMARA_OK;
-  if (w->layout != SMR_LAYOUT_PANEL)
-    SMR_FAIL(job->error, BAD_SHAPE, "%s: weights are in layout %u", job->op->name,
-             (unsigned)w->layout);
-  return smr_check_panels(job, w, (w->dims[0] + SMR_PANEL - 1) / SMR_PANEL, w->dims[1]);
+  return smr_blocks_check_layouts(job, w, job->inputs[2]);
 }
 
 const struct smr_op_funcs smr_op_matmul_blocks_funcs = {.check = blocks_check,
@@ -256,4 +384,5 @@ const struct smr_op_funcs smr_op_matmul_blocks_funcs = {.check = blocks_check,
                                                         .pack = blocks_pack,
                                                         .run = blocks_run,
                                                         .state_bytes = sizeof(struct blocks_state),
-                                                        .more_dtypes = SMR_DTYPES_PACKED};
+                                                        .more_dtypes = SMR_DTYPES_PACKED,
+                                                        .packed_inputs = 1u << BLOCKS_SCALES};

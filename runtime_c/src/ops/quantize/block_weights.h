@@ -17,6 +17,10 @@ enum {
 samara_status smr_blocks_check(const struct smr_job *job, const struct smr_tensor *w,
                                const struct smr_tensor *scales, const struct smr_tensor *zeros);
 
+/// After smr_blocks_check: fail unless w and scales are row-major, or in panels that they fill.
+samara_status smr_blocks_check_layouts(const struct smr_job *job, const struct smr_tensor *w,
+                                       const struct smr_tensor *scales);
+
 /// Element `i` of a dense tensor of 4 or 8 bits.
 static inline int32_t smr_blocks_at(const struct smr_tensor *t, size_t i) {
   if (t->dtype == SAMARA_INT8) return ((const int8_t *)t->data)[i];

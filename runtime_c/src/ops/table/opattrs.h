@@ -1054,6 +1054,7 @@ struct smr_attrs_matmul_blocks {
       struct smr_attr post_beta;   // f32: .f
     };
   };
+  struct smr_attr activations;  // enum: .i
 };
 
 enum {
@@ -1067,6 +1068,11 @@ enum {
   SMR_MATMUL_BLOCKS_POST_GELU_TANH = 7,
   SMR_MATMUL_BLOCKS_POST_LEAKY_RELU = 8,
   SMR_MATMUL_BLOCKS_POST_ELU = 9,
+};
+
+enum {
+  SMR_MATMUL_BLOCKS_ACTIVATIONS_FLOAT32 = 0,
+  SMR_MATMUL_BLOCKS_ACTIVATIONS_INT8 = 1,
 };
 
 struct smr_attrs_gather_blocks {

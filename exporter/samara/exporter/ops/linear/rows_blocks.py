@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from samara.exporter.ops.autodiff import inference_only
 from samara.exporter.ops.facts import Epilogue, Kind, Tolerance, WeightForm
 from samara.exporter.ops.indexing.rows import WRAP
 from samara.exporter.ops.linear.epilogue import EPILOGUE, POST_CASES, epilogue
+from samara.exporter.ops.linear.rows_dynamic import dynamically_quantized, rows_of_every_kind
 from samara.exporter.ops.numeric import Array, require_indices
+from samara.exporter.ops.quantization.arithmetic import wrapped
 from samara.exporter.ops.shape_rules import (
     FLOATS,
     INDICES,
@@ -27,6 +29,15 @@ from samara.exporter.types import MAX_RANK, Dim, DType, TensorType, as_dim, ceil
 LEAST_BLOCK = 16
 _BLOCK = Attr(
     "block", "int", doc="how many neighbouring elements along w's last axis share a scale"
+)
+_ACTIVATIONS = Attr(
+    "activations",
+    "enum",
+    "float32",
+    ("float32", "int8"),
+    since="0.16.0",
+    doc="how x is multiplied; int8: every row is rounded to int8 with a scale of its own, sums of"
+    " blocks are integers",
 )
 _NO_TRAINING = inference_only("a product with weights in blocks")
 _ZEROS = (DType.I8, DType.U8, DType.I4, DType.U4)
@@ -81,9 +92,30 @@ def _matmul(
     bias: Array | None = None,
     *,
     block: int,
+    activations: str,
     **tail: Any,
 ) -> Array:
+    if activations == "int8":
+        y = _matmul_of_bytes(x, w, scales, zero_points, block)
+        return epilogue(y, bias, None, **tail)
     return epilogue(x @ unblocked(w, scales, zero_points, block).T, bias, None, **tail)
+
+
+def _matmul_of_bytes(
+    x: Array, w: Array, scales: Array, zero_points: Array | None, block: int
+) -> Array:
+    """The product of int8 rows: exact sums per block, then one float32 product and sum per block, in order."""
+    q, scale = dynamically_quantized(x, (x.ndim - 1,))
+    acc = np.zeros((*x.shape[:-1], w.shape[0]), np.float32)
+    with np.errstate(all="ignore"):  # inf and NaN are answers
+        for b in range(scales.shape[1]):
+            part = slice(b * block, (b + 1) * block)
+            whole = w[:, part].astype(np.float64)
+            if zero_points is not None:
+                whole = whole - zero_points[:, b : b + 1].astype(np.float64)
+            total = wrapped(q[..., part].astype(np.float64) @ whole.T)
+            acc = acc + total.astype(np.float32) * scales[:, b].astype(np.float32)
+        return np.asarray(acc * scale)
 
 
 def _matmul_cost(
@@ -122,6 +154,29 @@ def _mm(
     return Case(tuple(given), {"block": block, **attrs})
 
 
+def _int8_cases() -> Iterator[Case]:
+    int8: dict[str, Any] = {"activations": "int8"}
+    yield _mm((1, 32), 16, 16, **int8)
+    yield _mm((1, 70), 33, 16, zeros="i4", **int8)
+    yield _mm((2, 41), 7, 16, "u4", zeros="u4", half=False, **int8)
+    yield _mm((1, 64), 48, 32, "u4", zeros="u8", bias=True, **int8)
+    yield _mm((5, 96), 100, 32, half=False, **int8)
+    yield _mm((9, 128), 17, 64, bias=True, lo=0.0, **int8)
+    yield _mm((3, 50), 18, 16, "i8", zeros="i8", **int8)
+    yield _mm((7, 33), 31, 32, "i8", **int8)
+    yield _mm((1, 130), 5, 128, "i8", half=False, bias=True, **int8)
+    yield _mm((2, 3, 40), 20, 64, "u4", **int8)
+    yield _mm((70, 300), 90, 32, bias=True, **int8)  # more than one tile of rows and of columns
+    yield _mm((4, 1), 1, 16, **int8)
+    yield _mm((0, 32), 16, 16, **int8)
+    yield _mm((2, 32), 0, 32, **int8)
+    yield _mm((2, 0), 3, 16, bias=True, **int8)
+    for a in POST_CASES:
+        yield _mm((3, 32), 18, 16, bias=True, **a, **int8)
+    given = _of_rows(5, 9, 16, "i4")
+    yield Case((rows_of_every_kind(), *given[:2]), {"block": 16, **int8})
+
+
 matmul_blocks = define(
     OpSpec(
         name="matmul_blocks",
@@ -132,10 +187,14 @@ matmul_blocks = define(
         infer=_matmul_type,
         reference=_matmul,
         doc="y = post(clamp(x @ ((w - zero_points) * scales)ᵀ + bias)), w [N, K] of 4 or 8 bits,"
-        " scales and zero points [N, ceil(K / block)]; x and y float32",
+        " scales and zero points [N, ceil(K / block)]; x and y float32. activations=int8:"
+        " q = round(clamp(x * (127 / peak), -127, 127)) with the peak max |x| of each row, acc = 0, then"
+        " for every block in order acc = acc + float32(sum of q * (w - z_w)) * s_w, each step rounded;"
+        " y = post(clamp(acc * (peak / 127) + bias)); a row with inf or NaN gives NaN, one of zeros the"
+        " bias",
         dtypes=("f32",),
         check=("x [A* M K] w [N K] scales [N B] zero_points [N B] bias [N] -> y [A* M N]"),
-        attrs=(_BLOCK, *EPILOGUE),
+        attrs=(_BLOCK, *EPILOGUE, _ACTIVATIONS),
         cost=_matmul_cost,
         grad=_NO_TRAINING,
         flags=frozenset({"serial_prologue"}),
@@ -156,10 +215,11 @@ matmul_blocks = define(
             _mm((2, 0), 3, 16),
             _mm((6, 80), 19, 16, "u4", zeros="u4"),
             *(_mm((3, 32), 18, 16, bias=True, **a) for a in POST_CASES),
+            *_int8_cases(),
         ),
         kind=Kind.PRODUCT,
         tolerance=Tolerance(3e-05, 1e-05),
-        weights={"w": WeightForm.BLOCKS, "bias": WeightForm.BIAS},
+        weights={"w": WeightForm.BLOCKS, "scales": WeightForm.SCALES, "bias": WeightForm.BIAS},
         epilogue=Epilogue.CLAMP | Epilogue.ACTIVATION,
     )
 )
@@ -235,5 +295,6 @@ gather_blocks = define(
         ),
         kind=Kind.MOVING,
         settled=True,
+        weights={"w": WeightForm.TABLE, "scales": WeightForm.TABLE},
     )
 )

@@ -138,7 +138,8 @@ def _mm(
     return Case((*given, ("f32", (w[axis],))) if bias else given, attrs)
 
 
-def _rows_of_every_kind() -> Array:
+def rows_of_every_kind() -> Array:
+    """Rows of 9 elements for cases: zeros, NaN, inf, tiny and huge ones, and one element."""
     x = np.linspace(-3, 3, 8 * 9, dtype=np.float32).reshape(8, 9)
     x[1] = 0
     x[2, 3] = np.nan
@@ -179,12 +180,12 @@ matmul_dynamic = define(
             _mm((0, 4), (4, 3)),
             _mm((3, 0), (0, 4), bias=True),
             _mm((3, 4), (4, 0)),
-            Case((_rows_of_every_kind(), narrow_weights((9, 5), 1), ("f32", (5,)))),
+            Case((rows_of_every_kind(), narrow_weights((9, 5), 1), ("f32", (5,)))),
             *(_mm((3, 8), (8, 18), bias=True, **a) for a in POST_CASES),
             _mm((2, 3, 33), (33, 18), zero=9, bias=True, range="tensor", lo=-1.0),
             _mm((40, 600), (600, 20), bias=True, range="tensor"),
             Case((np.zeros((2, 5), np.float32), narrow_weights((5, 4), 1)), {"range": "tensor"}),
-            Case((_rows_of_every_kind(), narrow_weights((9, 5), 1)), {"range": "tensor"}),
+            Case((rows_of_every_kind(), narrow_weights((9, 5), 1)), {"range": "tensor"}),
         ),
         kind=Kind.PRODUCT,
         int8_sums=True,

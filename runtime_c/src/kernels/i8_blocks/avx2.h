@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products in blocks for AVX2.
+//
+// Products of an unsigned and a signed byte are added in pairs to int16, with saturation. With
+// 4 bits, eight pairs are at most 8 * 2 * 15 * 127 = 30480: 32 rows are added without overflow.
+// With 8 bits, a pair of products of |w| <= 128 with x, negated where w is negative, is at most 2 *
+// 128 * 127 = 32512.
+
+#define BLOCKS_ROWS 4
+#define BLOCKS_VECTORS 1
+#define BLOCKS_SHIFT_8 0
+
+SMR_INLINE __m256i N(blocks_load)(const char *w) {
+  return _mm256_loadu_si256((const __m256i *)(const void *)w);
+}
+
+// acc += pairs of products of the bytes u with the four bytes at x, in int16. In assembly, because
+// GCC 12 computes all products of a tile before it adds them, and runs out of registers.
+SMR_INLINE void N(blocks_pairs)(__m256i *acc, __m256i u, const int8_t *x) {
+  const int8_t (*four)[4] = (const int8_t (*)[4])(const void *)x;
+  __m256i t;
+  __asm__("vpbroadcastd %2, %1\n\tvpmaddubsw %1, %3, %1\n\tvpaddw %1, %0, %0"
+          : "+x"(*acc), "=&x"(t)
+          : "m"(*four), "x"(u));
+}
+
+SMR_INLINE void N(blocks_sum_4)(const size_t mr, const size_t nv,
+                                const struct N(blocks_masks) * masks, const char *w,
+                                const int8_t *x, size_t stride, __m256i (*sums)[BLOCKS_V]) {
+  __m256i acc[BLOCKS_ROWS][BLOCKS_V];
+  SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+    SMR_UNROLL for (size_t v = 0; v < nv; v++) acc[i][v] = N(izero)();
+  }
+  SMR_UNROLL for (size_t j = 0; j < 4; j++) {
+    SMR_UNROLL for (size_t v = 0; v < nv; v++) {
+      const __m256i q = N(ixor)(N(blocks_load)(w + j * BLOCKS_GROUP_BYTES + v * 32), masks->flip);
+      const __m256i low = N(iand)(q, masks->low), high = N(iand)(N(isrl)(q, 4), masks->high);
+      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+        N(blocks_pairs)(&acc[i][v], low, x + i * stride + 4 * j);
+        N(blocks_pairs)(&acc[i][v], high, x + i * stride + 16 + 4 * j);
+      }
+    }
+  }
+  const __m256i ones = _mm256_set1_epi16(1);
+  SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+    SMR_UNROLL for (size_t v = 0; v < nv; v++) {
+      sums[i][v] = N(iadd)(sums[i][v], _mm256_madd_epi16(acc[i][v], ones));
+    }
+  }
+}
+
+SMR_INLINE void N(blocks_sum_8)(const size_t mr, const size_t nv, size_t groups, const char *w,
+                                const int8_t *x, size_t stride, __m256i (*sums)[BLOCKS_V]) {
+  const __m256i ones = _mm256_set1_epi16(1);
+  for (; groups > 0; groups--, w += BLOCKS_GROUP_BYTES, x += SMR_NARROW_ROWS_8) {
+    SMR_UNROLL for (size_t v = 0; v < nv; v++) {
+      const __m256i q = N(blocks_load)(w + v * 32), size = _mm256_abs_epi8(q);
+      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+        const int8_t (*four)[4] = (const int8_t (*)[4])(const void *)(x + i * stride);
+        __m256i t;
+        __asm__(
+            "vpbroadcastd %2, %1\n\tvpsignb %3, %1, %1\n\tvpmaddubsw %1, %4, %1\n\t"
+            "vpmaddwd %5, %1, %1\n\tvpaddd %1, %0, %0"
+            : "+x"(sums[i][v]), "=&x"(t)
+            : "m"(*four), "x"(q), "x"(size), "x"(ones));
+      }
+    }
+  }
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The products in blocks, once over the vocabulary. An instruction set's file defines
+//
+//   BLOCKS_ROWS, BLOCKS_VECTORS   rows and vectors of columns of a tile of several rows; a single
+//                                 row is multiplied by the whole panel, so that the weights are
+//                                 read as one stream
+//   BLOCKS_SHIFT_8                what it adds to weights of 8 bits: 0 or 128
+//   N(blocks_sum_4)(mr, nv, masks, w, x, stride, sums)
+//                                 adds 32 rows of a panel of 4 bits to sums[mr][nv]; `w` and `x`
+//                                 are the first of them
+//   N(blocks_sum_8)(mr, nv, groups, w, x, stride, sums)
+//                                 adds `groups` groups of four rows of a panel of 8 bits
+
+#define BLOCKS_V (SMR_NARROW_COLUMNS / VF)
+#define BLOCKS_GROUP_BYTES 64     // [16][4]
+#define BLOCKS_GROUP_4_BYTES 256  // 32 rows
+
+// Bits of weights of 4 bits: those flipped before they are read as numbers from 0 to 15, and those
+// used of either half of a byte.
+struct N(blocks_masks) {
+  N(vi) flip, low, high;
+};
+
+#if defined(SMR_SIMD_AVX512VNNI)
+#include "kernels/i8_blocks/avx512vnni.h"
+#elif defined(SMR_SIMD_AVX2)
+#include "kernels/i8_blocks/avx2.h"
+#elif defined(SMR_SIMD_NEON_I8MM)
+#include "kernels/i8_blocks/neon_i8mm.h"
+#elif defined(SMR_SIMD_NEON_DOT)
+#include "kernels/i8_blocks/neon_dot.h"
+#elif defined(SMR_SIMD_NEON)
+#include "kernels/i8_blocks/neon.h"
+#elif defined(SMR_SIMD_V128)
+#include "kernels/i8_blocks/v128.h"
+#else
+#include "kernels/i8_blocks/scalar.h"
+#endif
+
+SMR_INLINE N(vf) N(blocks_scale)(const struct smr_f32_narrow_panel *p, size_t at) {
+  return p->scales_are_f16 ? N(load_f16)((const uint16_t *)p->scales + at)
+                           : N(load)((const float *)p->scales + at);
+}
+
+// The sums of block `block` of a panel, before the shift is subtracted.
+SMR_INLINE void N(blocks_sums)(const int bits, const size_t mr, const size_t nv,
+                               const struct smr_i8_blocks_call *call, size_t block, size_t v0,
+                               const int8_t *x, N(vi) (*sums)[BLOCKS_V]) {
+  const struct smr_f32_narrow_panel *p = &call->panel;
+  const char *w = (const char *)p->w + v0 * VF * 4;
+  const size_t first = block * p->block;
+  const size_t end = p->rows - first < p->block ? p->rows : first + p->block;
+  if (bits == 8) {
+    const size_t groups = (end - first + SMR_NARROW_ROWS_8 - 1) / SMR_NARROW_ROWS_8;
+    N(blocks_sum_8)(mr, nv, groups, w + first / SMR_NARROW_ROWS_8 * BLOCKS_GROUP_BYTES, x + first,
+                    call->x_stride, sums);
+    return;
+  }
+  // Blocks of 16 rows are one half of the bytes of 32 rows.
+  const int32_t nibbles = 0x0f0f0f0f;
+  const bool halved = p->block < SMR_NARROW_ROWS_4;
+  const struct N(blocks_masks) masks = {
+      N(iset1)(call->type == SMR_NARROW_I4 ? (int32_t)0x88888888 : 0),
+      N(iset1)(halved && block % 2 != 0 ? 0 : nibbles),
+      N(iset1)(halved && block % 2 == 0 ? 0 : nibbles),
+  };
+  for (size_t row = first / SMR_NARROW_ROWS_4 * SMR_NARROW_ROWS_4; row < end;
+       row += SMR_NARROW_ROWS_4) {
+    N(blocks_sum_4)(mr, nv, &masks, w + row / SMR_NARROW_ROWS_4 * BLOCKS_GROUP_4_BYTES, x + row,
+                    call->x_stride, sums);
+  }
+}
+
+// mr rows by nv vectors of columns from v0 on.
+SMR_INLINE void N(blocks_tile)(const int bits, const size_t mr, const size_t nv,
+                               const struct smr_i8_blocks_call *call, size_t row, size_t v0) {
+  const struct smr_f32_narrow_panel *p = &call->panel;
+  const int8_t *x = call->x + row * call->x_stride;
+  const int32_t *x_sums = call->x_sums + row * call->sums_stride;
+  const int32_t shift = bits == 8 ? BLOCKS_SHIFT_8 : call->type == SMR_NARROW_I4 ? 8 : 0;
+  const size_t blocks = (p->rows + p->block - 1) / p->block;
+  N(vf) total[BLOCKS_ROWS][BLOCKS_V];
+  SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+    SMR_UNROLL for (size_t v = 0; v < nv; v++) total[i][v] = N(zero)();
+  }
+  for (size_t b = 0; b < blocks; b++) {
+    N(vi) sums[BLOCKS_ROWS][BLOCKS_V], less[BLOCKS_V];
+    SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+      SMR_UNROLL for (size_t v = 0; v < nv; v++) sums[i][v] = N(izero)();
+    }
+    N(blocks_sums)(bits, mr, nv, call, b, v0, x, sums);
+    const size_t at = b * SMR_NARROW_COLUMNS + v0 * VF;
+    if (p->zeros != NULL) {
+      SMR_UNROLL for (size_t v = 0; v < nv; v++) {
+        less[v] = N(iadd)(N(to_int)(N(load_f16)(p->zeros + at + v * VF)), N(iset1)(shift));
+      }
+      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+        const N(vi) sum = N(iset1)(x_sums[i * call->sums_stride + b]);
+        SMR_UNROLL for (size_t v = 0; v < nv; v++) {
+          sums[i][v] = N(isub)(sums[i][v], N(imul)(sum, less[v]));
+        }
+      }
+    } else if (bits != 8 || BLOCKS_SHIFT_8 != 0) {
+      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+        const uint32_t sum = (uint32_t)x_sums[i * call->sums_stride + b] * (uint32_t)shift;
+        SMR_UNROLL for (size_t v = 0; v < nv; v++) {
+          sums[i][v] = N(isub)(sums[i][v], N(iset1)((int32_t)sum));
+        }
+      }
+    }
+    SMR_UNROLL for (size_t v = 0; v < nv; v++) {
+      const N(vf) scale = N(blocks_scale)(p, at + v * VF);
+      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+        total[i][v] = N(add)(total[i][v], N(mul)(N(to_float)(sums[i][v]), scale));
+      }
+    }
+  }
+  SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+    SMR_UNROLL for (size_t v = 0; v < nv; v++) {
+      const size_t column = (v0 + v) * VF;
+      if (column >= call->columns) break;
+      const size_t left = call->columns - column;
+      N(vf) y = N(mul)(total[i][v], N(set1)(call->row_scale[row + i]));
+      // Without a bias, do not add 0: that would turn -0 into 0.
+      if (call->bias != NULL) y = N(add)(y, N(load)(call->bias + column));
+      y = N(clamp)(y, N(set1)(call->lo), N(set1)(call->hi));
+      float *out = call->out + (row + i) * call->out_stride + column;
+      if (left < VF)
+        N(store_n)(out, y, left);
+      else
+        N(store)(out, y);
+    }
+  }
+}
+
+SMR_INLINE void N(blocks_rows)(const int bits, const struct smr_i8_blocks_call *call, size_t rows) {
+  size_t row = 0;
+  for (; row + BLOCKS_ROWS <= rows; row += BLOCKS_ROWS) {
+    for (size_t v = 0; v * VF < call->columns; v += BLOCKS_VECTORS)
+      N(blocks_tile)(bits, BLOCKS_ROWS, BLOCKS_VECTORS, call, row, v);
+  }
+  for (; row < rows; row++) N(blocks_tile)(bits, 1, BLOCKS_V, call, row, 0);
+}
+
+static void N(blocks_rows_4)(const struct smr_i8_blocks_call *call, size_t rows) {
+  N(blocks_rows)(4, call, rows);
+}
+static void N(blocks_rows_8)(const struct smr_i8_blocks_call *call, size_t rows) {
+  N(blocks_rows)(8, call, rows);
+}
+
+static const struct smr_i8_blocks_config N(i8_blocks_kernels) = {
+    {"i8_blocks_4__" SMR_SIMD_NAME, "i8_blocks_8__" SMR_SIMD_NAME},
+    {N(blocks_rows_4), N(blocks_rows_8)}};
+
+#undef BLOCKS_V
+#undef BLOCKS_GROUP_BYTES
+#undef BLOCKS_GROUP_4_BYTES
+#undef BLOCKS_ROWS
+#undef BLOCKS_VECTORS
+#undef BLOCKS_SHIFT_8
