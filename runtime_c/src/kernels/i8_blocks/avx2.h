@@ -9,6 +9,7 @@
 #define BLOCKS_ROWS 4
 #define BLOCKS_VECTORS 1
 #define BLOCKS_SHIFT_8 0
+#define BLOCKS_AHEAD 4096  // bytes to prefetch for a single row: the hardware stops at page ends
 
 SMR_INLINE __m256i N(blocks_load)(const char *w) {
   return _mm256_loadu_si256((const __m256i *)(const void *)w);
@@ -24,9 +25,36 @@ SMR_INLINE void N(blocks_pairs)(__m256i *acc, __m256i u, const int8_t *x) {
           : "m"(*four), "x"(u));
 }
 
+// A single row: every four bytes of x serve all columns.
+SMR_INLINE void N(blocks_row_4)(const struct N(blocks_masks) * masks, const char *w,
+                                const int8_t *x, __m256i *sums) {
+  __m256i acc[2];
+  SMR_UNROLL for (size_t j = 0; j < 4; j++) {
+    _mm_prefetch(w + BLOCKS_AHEAD + j * BLOCKS_GROUP_BYTES, _MM_HINT_T0);
+    int32_t four[2];
+    memcpy(&four[0], x + 4 * j, 4);
+    memcpy(&four[1], x + 16 + 4 * j, 4);
+    const __m256i a = N(iset1)(four[0]), b = N(iset1)(four[1]);
+    SMR_UNROLL for (size_t v = 0; v < 2; v++) {
+      const __m256i q = N(ixor)(N(blocks_load)(w + j * BLOCKS_GROUP_BYTES + v * 32), masks->flip);
+      const __m256i low = N(iand)(q, masks->low), high = N(iand)(N(isrl)(q, 4), masks->high);
+      const __m256i pairs =
+          _mm256_add_epi16(_mm256_maddubs_epi16(low, a), _mm256_maddubs_epi16(high, b));
+      acc[v] = j == 0 ? pairs : _mm256_add_epi16(acc[v], pairs);
+    }
+  }
+  const __m256i ones = _mm256_set1_epi16(1);
+  sums[0] = N(iadd)(sums[0], _mm256_madd_epi16(acc[0], ones));
+  sums[1] = N(iadd)(sums[1], _mm256_madd_epi16(acc[1], ones));
+}
+
 SMR_INLINE void N(blocks_sum_4)(const size_t mr, const size_t nv,
                                 const struct N(blocks_masks) * masks, const char *w,
                                 const int8_t *x, size_t stride, __m256i (*sums)[BLOCKS_V]) {
+  if (mr == 1) {
+    N(blocks_row_4)(masks, w, x, sums[0]);
+    return;
+  }
   __m256i acc[BLOCKS_ROWS][BLOCKS_V];
   SMR_UNROLL for (size_t i = 0; i < mr; i++) {
     SMR_UNROLL for (size_t v = 0; v < nv; v++) acc[i][v] = N(izero)();
@@ -53,6 +81,7 @@ SMR_INLINE void N(blocks_sum_8)(const size_t mr, const size_t nv, size_t groups,
                                 const int8_t *x, size_t stride, __m256i (*sums)[BLOCKS_V]) {
   const __m256i ones = _mm256_set1_epi16(1);
   for (; groups > 0; groups--, w += BLOCKS_GROUP_BYTES, x += SMR_NARROW_ROWS_8) {
+    if (mr == 1) _mm_prefetch(w + BLOCKS_AHEAD, _MM_HINT_T0);
     SMR_UNROLL for (size_t v = 0; v < nv; v++) {
       const __m256i q = N(blocks_load)(w + v * 32), size = _mm256_abs_epi8(q);
       SMR_UNROLL for (size_t i = 0; i < mr; i++) {
@@ -67,3 +96,4 @@ SMR_INLINE void N(blocks_sum_8)(const size_t mr, const size_t nv, size_t groups,
     }
   }
 }
+#undef BLOCKS_AHEAD

@@ -4,6 +4,7 @@
 #define BLOCKS_ROWS 8
 #define BLOCKS_VECTORS 1
 #define BLOCKS_SHIFT_8 128
+#define BLOCKS_AHEAD 4096  // bytes to prefetch for a single row: the hardware stops at page ends
 
 // acc += dot products of the unsigned bytes u with the four bytes at x.
 SMR_INLINE void N(blocks_dot)(__m512i *acc, __m512i u, const int8_t *x) {
@@ -19,6 +20,7 @@ SMR_INLINE void N(blocks_sum_4)(const size_t mr, const size_t nv,
   __m512i other[BLOCKS_ROWS];  // a second chain hides latency
   SMR_UNROLL for (size_t i = 0; i < mr; i++) other[i] = N(izero)();
   SMR_UNROLL for (size_t j = 0; j < 4; j++) {
+    if (mr == 1) _mm_prefetch(w + BLOCKS_AHEAD + j * BLOCKS_GROUP_BYTES, _MM_HINT_T0);
     const __m512i q = N(ixor)(_mm512_loadu_si512(w + j * BLOCKS_GROUP_BYTES), masks->flip);
     const __m512i low = N(iand)(q, masks->low), high = N(iand)(N(isrl)(q, 4), masks->high);
     SMR_UNROLL for (size_t i = 0; i < mr; i++) {
@@ -34,7 +36,9 @@ SMR_INLINE void N(blocks_sum_8)(const size_t mr, const size_t nv, size_t groups,
   (void)nv;
   const __m512i flip = N(iset1)((int32_t)0x80808080);
   for (; groups > 0; groups--, w += BLOCKS_GROUP_BYTES, x += SMR_NARROW_ROWS_8) {
+    if (mr == 1) _mm_prefetch(w + BLOCKS_AHEAD, _MM_HINT_T0);
     const __m512i u = N(ixor)(_mm512_loadu_si512(w), flip);
     SMR_UNROLL for (size_t i = 0; i < mr; i++) N(blocks_dot)(&sums[i][0], u, x + i * stride);
   }
 }
+#undef BLOCKS_AHEAD

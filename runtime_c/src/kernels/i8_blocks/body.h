@@ -42,70 +42,56 @@ SMR_INLINE N(vf) N(blocks_scale)(const struct smr_f32_narrow_panel *p, size_t at
                            : N(load)((const float *)p->scales + at);
 }
 
-// The sums of block `block` of a panel, before the shift is subtracted.
-SMR_INLINE void N(blocks_sums)(const int bits, const size_t mr, const size_t nv,
-                               const struct smr_i8_blocks_call *call, size_t block, size_t v0,
-                               const int8_t *x, N(vi) (*sums)[BLOCKS_V]) {
-  const struct smr_f32_narrow_panel *p = &call->panel;
-  const char *w = (const char *)p->w + v0 * VF * 4;
-  const size_t first = block * p->block;
-  const size_t end = p->rows - first < p->block ? p->rows : first + p->block;
-  if (bits == 8) {
-    const size_t groups = (end - first + SMR_NARROW_ROWS_8 - 1) / SMR_NARROW_ROWS_8;
-    N(blocks_sum_8)(mr, nv, groups, w + first / SMR_NARROW_ROWS_8 * BLOCKS_GROUP_BYTES, x + first,
-                    call->x_stride, sums);
-    return;
-  }
-  // Blocks of 16 rows are one half of the bytes of 32 rows.
-  const int32_t nibbles = 0x0f0f0f0f;
-  const bool halved = p->block < SMR_NARROW_ROWS_4;
-  const struct N(blocks_masks) masks = {
-      N(iset1)(call->type == SMR_NARROW_I4 ? (int32_t)0x88888888 : 0),
-      N(iset1)(halved && block % 2 != 0 ? 0 : nibbles),
-      N(iset1)(halved && block % 2 == 0 ? 0 : nibbles),
-  };
-  for (size_t row = first / SMR_NARROW_ROWS_4 * SMR_NARROW_ROWS_4; row < end;
-       row += SMR_NARROW_ROWS_4) {
-    N(blocks_sum_4)(mr, nv, &masks, w + row / SMR_NARROW_ROWS_4 * BLOCKS_GROUP_4_BYTES, x + row,
-                    call->x_stride, sums);
-  }
-}
-
 // mr rows by nv vectors of columns from v0 on.
 SMR_INLINE void N(blocks_tile)(const int bits, const size_t mr, const size_t nv,
                                const struct smr_i8_blocks_call *call, size_t row, size_t v0) {
   const struct smr_f32_narrow_panel *p = &call->panel;
-  const int8_t *x = call->x + row * call->x_stride;
-  const int32_t *x_sums = call->x_sums + row * call->sums_stride;
-  const int32_t shift = bits == 8 ? BLOCKS_SHIFT_8 : call->type == SMR_NARROW_I4 ? 8 : 0;
-  const size_t blocks = (p->rows + p->block - 1) / p->block;
+  const size_t stride = call->x_stride, block = p->block;
+  const int8_t *x = call->x + row * stride;
+  const int32_t *less = call->x_less + row * call->less_stride;
+  const char *w = (const char *)p->w + v0 * VF * 4;
+  size_t at = v0 * VF;  // in scales and zero points
+  // Blocks of 16 rows are the halves of the bytes of 32 rows.
+  const bool halved = bits == 4 && block < SMR_NARROW_ROWS_4;
+  const int32_t flip = call->type == SMR_NARROW_I4 ? (int32_t)0x88888888 : 0;
+  const N(vi) nibbles = N(iset1)(0x0f0f0f0f);
+  struct N(blocks_masks) masks = {N(iset1)(flip), nibbles, halved ? N(izero)() : nibbles};
+  bool second = false;  // half
   N(vf) total[BLOCKS_ROWS][BLOCKS_V];
   SMR_UNROLL for (size_t i = 0; i < mr; i++) {
     SMR_UNROLL for (size_t v = 0; v < nv; v++) total[i][v] = N(zero)();
   }
-  for (size_t b = 0; b < blocks; b++) {
-    N(vi) sums[BLOCKS_ROWS][BLOCKS_V], less[BLOCKS_V];
+  for (size_t left = p->rows; left > 0; at += SMR_NARROW_COLUMNS, less++) {
+    const size_t rows = left < block ? left : block;
+    left -= rows;
+    N(vi) sums[BLOCKS_ROWS][BLOCKS_V];
     SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-      SMR_UNROLL for (size_t v = 0; v < nv; v++) sums[i][v] = N(izero)();
-    }
-    N(blocks_sums)(bits, mr, nv, call, b, v0, x, sums);
-    const size_t at = b * SMR_NARROW_COLUMNS + v0 * VF;
-    if (p->zeros != NULL) {
+      const N(vi) start = N(iset1)(less[i * call->less_stride]);
       SMR_UNROLL for (size_t v = 0; v < nv; v++) {
-        less[v] = N(iadd)(N(to_int)(N(load_f16)(p->zeros + at + v * VF)), N(iset1)(shift));
+        sums[i][v] = start;
+        if (p->zeros == NULL) continue;
+        const N(vi) zero = N(to_int)(N(load_f16)(p->zeros + at + v * VF));
+        sums[i][v] = N(imul)(start, N(iadd)(zero, N(iset1)(call->shift)));
       }
-      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-        const N(vi) sum = N(iset1)(x_sums[i * call->sums_stride + b]);
-        SMR_UNROLL for (size_t v = 0; v < nv; v++) {
-          sums[i][v] = N(isub)(sums[i][v], N(imul)(sum, less[v]));
-        }
+    }
+    if (bits == 8) {
+      const size_t groups = (rows + SMR_NARROW_ROWS_8 - 1) / SMR_NARROW_ROWS_8;
+      N(blocks_sum_8)(mr, nv, groups, w, x, stride, sums);
+      w += groups * BLOCKS_GROUP_BYTES;
+      x += rows;
+    } else {
+      for (size_t r = 0; r < rows; r += SMR_NARROW_ROWS_4) {
+        N(blocks_sum_4)(mr, nv, &masks, w, x, stride, sums);
+        w += BLOCKS_GROUP_4_BYTES;
+        x += SMR_NARROW_ROWS_4;
       }
-    } else if (bits != 8 || BLOCKS_SHIFT_8 != 0) {
-      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-        const uint32_t sum = (uint32_t)x_sums[i * call->sums_stride + b] * (uint32_t)shift;
-        SMR_UNROLL for (size_t v = 0; v < nv; v++) {
-          sums[i][v] = N(isub)(sums[i][v], N(iset1)((int32_t)sum));
-        }
+      if (halved) {
+        w -= second ? 0 : BLOCKS_GROUP_4_BYTES;
+        x -= second ? 0 : SMR_NARROW_ROWS_4;
+        second = !second;
+        const N(vi) low = masks.low;
+        masks.low = masks.high;
+        masks.high = low;
       }
     }
     SMR_UNROLL for (size_t v = 0; v < nv; v++) {
@@ -151,6 +137,7 @@ static void N(blocks_rows_8)(const struct smr_i8_blocks_call *call, size_t rows)
 
 static const struct smr_i8_blocks_config N(i8_blocks_kernels) = {
     {"i8_blocks_4__" SMR_SIMD_NAME, "i8_blocks_8__" SMR_SIMD_NAME},
+    {BLOCKS_SHIFT_8, 8, 0},
     {N(blocks_rows_4), N(blocks_rows_8)}};
 
 #undef BLOCKS_V

@@ -34,7 +34,9 @@ SMR_HOT_VECTORIZED static int32_t i8_blocks_sum(size_t n, const int8_t *x) {
   return sum;
 }
 
-void smr_i8_blocks_sums(size_t n, size_t block, const int8_t *x, int32_t *sums) {
-  for (size_t i = 0; i < n; i += block)
-    *sums++ = i8_blocks_sum(n - i < block ? n - i : block, x + i);
+void smr_i8_blocks_less(size_t n, size_t block, const int8_t *x, int32_t factor, int32_t *less) {
+  for (size_t i = 0; i < n; i += block) {
+    const uint32_t sum = (uint32_t)i8_blocks_sum(n - i < block ? n - i : block, x + i);
+    *less++ = (int32_t)(0u - (uint32_t)factor * sum);
+  }
 }

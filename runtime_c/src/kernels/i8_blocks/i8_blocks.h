@@ -12,8 +12,8 @@
 // depend on the other rows.
 //
 // Weights are panels as in f32_narrow.h, and all kernels read them in place. Kernels multiply
-// w + shift, which is not negative for weights of 4 bits, and subtract shift times the block's sum
-// of x.
+// w + shift, which is not negative for weights of 4 bits. So sums start with the block's sum of x
+// times -(shift + zero).
 #ifndef SMR_KERNELS_I8_BLOCKS_H
 #define SMR_KERNELS_I8_BLOCKS_H
 
@@ -29,8 +29,9 @@ struct smr_i8_blocks_call {
   smr_narrow_type type;
   const int8_t *x;        ///< in [-127, 127]
   size_t x_stride;        ///< a multiple of SMR_I8_BLOCKS_ALIGN; zeros behind the panel's rows
-  const int32_t *x_sums;  ///< [blocks] for every row: sums of x
-  size_t sums_stride;
+  const int32_t *x_less;  ///< [blocks] for every row: what starts the sums, by smr_i8_blocks_less
+  size_t less_stride;
+  int32_t shift;  ///< of the weights' type
   const float *row_scale;
   const float *bias;  ///< [16], or NULL
   float lo, hi;       ///< NaN propagates
@@ -44,13 +45,15 @@ typedef void (*smr_i8_blocks_rows)(const struct smr_i8_blocks_call *call, size_t
 /// The kernels of one ISA: for panels of 4 bits, and of 8 bits.
 struct smr_i8_blocks_config {
   const char *names[2];  ///< for profiles: 4 bits, 8 bits
+  int32_t shift[3];      ///< that kernels add to weights, by smr_narrow_type
   smr_i8_blocks_rows rows[2];
 };
 
 /// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.
 const struct smr_i8_blocks_config *smr_i8_blocks_config(uint32_t isa);
 
-/// The sums of blocks of x, for x_sums.
-void smr_i8_blocks_sums(size_t n, size_t block, const int8_t *x, int32_t *sums);
+/// x_less of a row: -factor times the sums of its blocks. The factor is 1 if the panel has zero
+/// points, otherwise the shift of the weights.
+void smr_i8_blocks_less(size_t n, size_t block, const int8_t *x, int32_t factor, int32_t *less);
 
 #endif

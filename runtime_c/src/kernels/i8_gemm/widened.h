@@ -38,6 +38,15 @@ SMR_INLINE void I8_NAME(madd)(N(vi) * acc, const int16_t *p, const N(vi) * b) {
 #define I8_HIDDEN(pointer)
 #endif
 
+// A single row waits for its weights, which come from L3 or memory: the hardware prefetcher stops
+// at the end of a page.
+#if VF > 4
+#define I8_AHEAD(mr, w) \
+  if ((mr) == 1) _mm_prefetch((const char *)(w) + 4096, _MM_HINT_T0)
+#else
+#define I8_AHEAD(mr, w) (void)0
+#endif
+
 // mr rows by nv vectors of weights, nv * VF / 2 columns.
 SMR_INLINE void I8_NAME(tile)(const size_t mr, const size_t nv, const struct smr_i8_gemm_rows *at) {
   const int8_t *w = at->w;
@@ -50,6 +59,7 @@ SMR_INLINE void I8_NAME(tile)(const size_t mr, const size_t nv, const struct smr
     N(vi) b[8];
     I8_HIDDEN(w);
     I8_HIDDEN(staged);
+    I8_AHEAD(mr, w);
     SMR_UNROLL for (size_t j = 0; j < nv; j++) b[j] = I8_NAME(widen)(w + j * 2 * VF);
     SMR_UNROLL for (size_t i = 0; i < mr; i++) {
       SMR_UNROLL for (size_t j = 0; j < nv; j += 2) {
@@ -97,3 +107,4 @@ static const struct smr_i8_gemm_tile_kernel I8_NAME(tiles)[] = {
 };
 
 #undef I8_HIDDEN
+#undef I8_AHEAD

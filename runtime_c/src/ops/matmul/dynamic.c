@@ -5,6 +5,9 @@
 #include "ops/matmul/dynamic.h"
 
 #include "ops/check/check.h"
+#include "simd/common.h"
+
+#include <string.h>
 
 static size_t dynamic_columns(const struct smr_linear *l) {
   return l->groups * smr_panels(l->n) * SMR_PANEL;
@@ -54,27 +57,46 @@ static const int32_t *dynamic_sums(const struct smr_job *job, const struct smr_d
                                             : job->derived[d->sums_derived].data;
 }
 
+// The scales of the file are the multipliers of whole panels.
+static bool dynamic_scales_fit(const struct smr_job *job, const struct smr_linear *l) {
+  return job->inputs[1]->quant->axis >= 0 && l->n % SMR_PANEL == 0;
+}
+
+SMR_HOT_VECTORIZED static void dynamic_start(size_t n, uint32_t offset, uint32_t rows,
+                                             const int32_t *restrict sums,
+                                             const int32_t *restrict zeros,
+                                             int32_t *restrict start) {
+  for (size_t i = 0; i < n; i++)
+    start[i] = (int32_t)(offset * (rows * (uint32_t)zeros[i] - (uint32_t)sums[i]));
+}
+
 void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *d) {
   const struct smr_linear *l = &d->linear;
   const struct smr_quant *quant = job->inputs[1]->quant;
   const uint32_t offset = (uint32_t)smr_i8_gemm_config(job->isa)->a_offset;
-  const uint32_t rows = (uint32_t)(l->taps * l->k);
+  const size_t columns = dynamic_columns(l), padded = smr_panels(l->n) * SMR_PANEL;
   smr_linear_prologue(job, l);
   if (d->sums_from == SMR_LINEAR_SCRATCH)
     smr_linear_sums(job, l, dynamic_scratch(job, d->sums_offset));
-  const int32_t *sums = dynamic_sums(job, d);
   int32_t *start = dynamic_scratch(job, d->start_offset);
   int32_t *zeros = dynamic_scratch(job, d->zero_offset);
   float *multiplier = dynamic_scratch(job, d->multiplier_offset);
-  const size_t padded = smr_panels(l->n) * SMR_PANEL;
-  for (size_t i = 0; i < dynamic_columns(l); i++) {
-    const size_t column = i % padded, at = quant->axis < 0 ? 0 : i / padded * l->n + column;
-    const bool used = column < l->n;
-    zeros[i] = used ? quant->zero_points[at] : 0;
-    multiplier[i] = used ? quant->scales[at] : 0.0f;
-    // Subtract what the offset adds to the sum of (q + offset) * w. The kernel handles zero points.
-    start[i] = (int32_t)(offset * (rows * (uint32_t)zeros[i] - (uint32_t)sums[i]));
+  for (size_t g = 0; g < l->groups; g++) {
+    float *m = multiplier + g * padded;
+    int32_t *z = zeros + g * padded;
+    const size_t at = quant->axis < 0 ? 0 : g * l->n, step = quant->axis < 0 ? 0 : 1;
+    if (!dynamic_scales_fit(job, l)) {
+      for (size_t i = 0; i < padded; i++) m[i] = i < l->n ? quant->scales[at + i * step] : 0.0f;
+    }
+    for (size_t i = 0; d->shifted && i < padded; i++)
+      z[i] = i < l->n ? quant->zero_points[at + i * step] : 0;
   }
+  if (!d->shifted) memset(zeros, 0, columns * sizeof *zeros);
+  // Subtract what the offset adds to the sum of (q + offset) * w. The kernel handles zero points.
+  if (offset == 0)
+    memset(start, 0, columns * sizeof *start);
+  else
+    dynamic_start(columns, offset, (uint32_t)(l->taps * l->k), dynamic_sums(job, d), zeros, start);
 }
 
 // -zero * sum of (w - z_w) of a column.
@@ -120,7 +142,8 @@ void smr_dynamic_args(const struct smr_job *job, const struct smr_dynamic *d,
   args->columns = (struct smr_i8_gemm_columns){
       .start = dynamic_scratch(job, d->start_offset),
       .w_zero = d->shifted ? dynamic_scratch(job, d->zero_offset) : NULL,
-      .multiplier = dynamic_scratch(job, d->multiplier_offset),
+      .multiplier = dynamic_scales_fit(job, l) ? job->inputs[1]->quant->scales
+                                               : dynamic_scratch(job, d->multiplier_offset),
       .bias = smr_linear_bias(job, l),
   };
 }

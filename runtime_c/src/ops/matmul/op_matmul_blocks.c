@@ -36,7 +36,7 @@ enum {
 struct blocks_int8 {
   const struct smr_i8_blocks_config *kernels;
   size_t stride;  // of rows
-  size_t q_offset, sums_offset, scale_offset;
+  size_t q_offset, less_offset, scale_offset;
   size_t rows, pieces;  // rows per tile of the first phase; number of such tiles, 0: quantized
                         // before the tiles
   size_t groups;        // of panels
@@ -169,7 +169,7 @@ static samara_status blocks_prepare_int8(struct smr_job *job, struct blocks_stat
   r->kernels = smr_i8_blocks_config(job->isa);
   r->stride = smr_ceil_div(k, SMR_I8_BLOCKS_ALIGN) * SMR_I8_BLOCKS_ALIGN;
   SMR_TRY(smr_scratch_take(job, s->m, r->stride, &r->q_offset));
-  SMR_TRY(smr_scratch_take(job, s->m, s->count * sizeof(int32_t), &r->sums_offset));
+  SMR_TRY(smr_scratch_take(job, s->m, s->count * sizeof(int32_t), &r->less_offset));
   SMR_TRY(smr_scratch_take(job, s->m, sizeof(float), &r->scale_offset));
   r->rows = k < BLOCKS_INT8_PIECE ? BLOCKS_INT8_PIECE / (k != 0 ? k : 1) : 1;
   r->pieces = s->m <= r->rows ? 0 : smr_ceil_div(s->m, r->rows);
@@ -277,14 +277,16 @@ static void blocks_quantize(const struct smr_job *job, const struct blocks_state
   const struct smr_i8_dynamic_kernels *kernels = smr_i8_dynamic_kernels(job->isa);
   const struct blocks_int8 *r = &s->int8;
   const size_t k = s->linear.k;
+  const bool shifted = s->from[BLOCKS_ZEROS] != SMR_LINEAR_ABSENT;
+  const int32_t factor = shifted ? 1 : r->kernels->shift[s->type];
   for (size_t i = first; i < last; i++) {
     const float *x = (const float *)job->inputs[0]->data + i * k;
     int8_t *q = (int8_t *)blocks_scratch(job, r->q_offset) + i * r->stride;
     const struct smr_i8_dynamic_scale found = smr_i8_dynamic_scale(kernels->peak(k, x));
     smr_i8_dynamic_row(kernels, k, x, found.inv, q);
     if (r->stride != k) memset(q + k, 0, r->stride - k);
-    smr_i8_blocks_sums(k, s->block, q,
-                       (int32_t *)blocks_scratch(job, r->sums_offset) + i * s->count);
+    smr_i8_blocks_less(k, s->block, q, factor,
+                       (int32_t *)blocks_scratch(job, r->less_offset) + i * s->count);
     ((float *)blocks_scratch(job, r->scale_offset))[i] = found.scale;
   }
 }
@@ -309,8 +311,9 @@ static void blocks_unit(const struct smr_job *job, const struct blocks_state *s,
         .type = s->type,
         .x = (const int8_t *)blocks_scratch(job, r->q_offset) + row * r->stride,
         .x_stride = r->stride,
-        .x_sums = (const int32_t *)blocks_scratch(job, r->sums_offset) + row * s->count,
-        .sums_stride = s->count,
+        .x_less = (const int32_t *)blocks_scratch(job, r->less_offset) + row * s->count,
+        .less_stride = s->count,
+        .shift = r->kernels->shift[s->type],
         .row_scale = (const float *)blocks_scratch(job, r->scale_offset) + row,
         .bias = bias != NULL ? bias + column : NULL,
         .lo = l->lo,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // matmul_dynamic: products of float32 rows by quantized weights. Rows are quantized at run time.
 //
-// Two phases: quantize rows, each with its own scale; multiply. With one scale for all of x, the
-// phase before them finds its range.
+// Two phases: quantize rows, each with its own scale; multiply. Few rows are quantized before the
+// tiles. With one scale for all of x, the phase before them finds its range.
 #include "base/fp.h"
 
 #include "base/cut.h"
@@ -19,7 +19,8 @@ enum {
 struct matmul_dynamic_state {
   struct smr_dynamic dynamic;
   size_t m, k;
-  size_t rows, pieces;            // rows of x per tile of the first phase; number of such tiles
+  size_t rows, pieces;            // rows of x per tile of the first phase; number of such tiles,
+                                  // 0: quantized before the tiles
   size_t q_offset, scale_offset;  // in scratch
   size_t range_offset;            // ranges of pieces
   bool whole;                     // all of x has one scale and a zero point
@@ -66,6 +67,7 @@ static samara_status matmul_dynamic_prepare(struct smr_job *job) {
   s->rows = s->k < MATMUL_DYNAMIC_PIECE ? MATMUL_DYNAMIC_PIECE / (s->k != 0 ? s->k : 1) : 1;
   s->pieces = smr_ceil_div(s->m, s->rows);
   s->whole = SMR_ATTR(job, matmul_dynamic, range)->i != 0;
+  if (!s->whole && s->pieces == 1) s->pieces = 0;
   if (s->whole)
     SMR_TRY(
         smr_scratch_take(job, s->pieces, sizeof(struct smr_i8_dynamic_range), &s->range_offset));
@@ -74,7 +76,7 @@ static samara_status matmul_dynamic_prepare(struct smr_job *job) {
   job->kernel = s->plan.kernel;
   job->tiles = 0;
   if (s->plan.units == 0) return SAMARA_OK;
-  job->barriers[0] = s->pieces;
+  if (s->pieces != 0) job->barriers[0] = s->pieces;
   job->tiles = s->pieces + s->plan.units;
   if (s->whole) {
     job->barriers[1] = 2 * s->pieces;
@@ -123,11 +125,10 @@ static void matmul_dynamic_place(const struct smr_job *job, const struct matmul_
 }
 
 static void matmul_dynamic_quantize(const struct smr_job *job, const struct matmul_dynamic_state *s,
-                                    size_t piece) {
+                                    size_t first, size_t last) {
   const struct smr_i8_dynamic_kernels *kernels = smr_i8_dynamic_kernels(job->isa);
   int8_t *q = (int8_t *)job->scratch + s->q_offset;
   float *scale = (float *)(void *)((char *)job->scratch + s->scale_offset);
-  const size_t first = piece * s->rows, last = first + s->rows < s->m ? first + s->rows : s->m;
   for (size_t i = first; i < last; i++) {
     const float *x = (const float *)job->inputs[0]->data + i * s->k;
     const struct smr_i8_dynamic_scale found = smr_i8_dynamic_scale(kernels->peak(s->k, x));
@@ -141,16 +142,21 @@ static samara_status matmul_dynamic_run(const struct smr_job *job, size_t begin,
   (void)thread_scratch;
   const struct matmul_dynamic_state *s = job->state;
   if (begin == end) {  // alone, before the tiles
-    if (job->tiles != 0) smr_dynamic_prologue(job, &s->dynamic);
+    if (job->tiles == 0) return SAMARA_OK;
+    smr_dynamic_prologue(job, &s->dynamic);
+    if (s->pieces == 0) matmul_dynamic_quantize(job, s, 0, s->m);
     return SAMARA_OK;
   }
   const size_t found = s->whole ? s->pieces : 0, first = found + s->pieces;
   for (; begin < end && begin < found; begin++) matmul_dynamic_find(job, s, begin);
   for (; begin < end && begin < first; begin++) {
-    if (s->whole)
+    if (s->whole) {
       matmul_dynamic_place(job, s, begin - found);
-    else
-      matmul_dynamic_quantize(job, s, begin);
+      continue;
+    }
+    size_t row;
+    const size_t last = matmul_dynamic_rows(s, begin, &row);
+    matmul_dynamic_quantize(job, s, row, last);
   }
   if (begin == end) return SAMARA_OK;
   const struct smr_i8_gemm_args args = matmul_dynamic_args(job, s);

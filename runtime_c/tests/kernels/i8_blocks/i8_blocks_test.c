@@ -21,7 +21,7 @@ struct product {
   float *scales;
   uint16_t *half_scales, *zeros;
   int8_t *x;      // [MOST_ROWS][stride]
-  int32_t *sums;  // [MOST_ROWS][blocks]
+  int32_t *less;  // [MOST_ROWS][blocks]
   float row_scale[MOST_ROWS], bias[16];
 };
 
@@ -76,7 +76,7 @@ static struct product product_make(smr_narrow_type type, size_t rows, size_t blo
   }
   product_pack(&p);
   p.x = (int8_t *)kernel_alloc(MOST_ROWS * p.stride, 1);
-  p.sums = (int32_t *)kernel_alloc(MOST_ROWS * p.blocks * sizeof *p.sums, 4);
+  p.less = (int32_t *)kernel_alloc(MOST_ROWS * p.blocks * sizeof *p.less, 4);
   memset(p.x, 0, MOST_ROWS * p.stride);
   for (size_t i = 0; i < MOST_ROWS; i++) {
     int8_t *x = p.x + i * p.stride;
@@ -84,7 +84,6 @@ static struct product product_make(smr_narrow_type type, size_t rows, size_t blo
       x[r] = (int8_t)((int32_t)(kernel_random(&seed) >> 8) % 255 - 127);
       if (extreme) x[r] = i % 3 == 0 ? 127 : i % 3 == 1 ? -127 : (r & 2) != 0 ? -127 : 127;
     }
-    smr_i8_blocks_sums(rows, block, x, p.sums + i * p.blocks);
     p.row_scale[i] = 0.003f + 0.01f * (float)i;
   }
   p.row_scale[MOST_ROWS - 1] = NAN;
@@ -99,7 +98,7 @@ static void product_free(struct product *p) {
   kernel_free(p->half_scales, 2);
   kernel_free(p->zeros, 2);
   kernel_free(p->x, 1);
-  kernel_free(p->sums, 4);
+  kernel_free(p->less, 4);
 }
 
 static float expected(const struct product *p, size_t i, size_t n, bool shifted, bool biased,
@@ -124,6 +123,9 @@ static void check_product(const struct smr_i8_blocks_config *k, const struct pro
   const bool biased = rows % 2 != 0;
   const float lo = columns == 16 ? -INFINITY : -4.0f, hi = columns == 16 ? INFINITY : 5.0f;
   const size_t out_stride = columns + 3;
+  for (size_t i = 0; i < MOST_ROWS; i++)
+    smr_i8_blocks_less(p->rows, p->block, p->x + i * p->stride, shifted ? 1 : k->shift[p->type],
+                       p->less + i * p->blocks);
   float *out = (float *)kernel_alloc(rows * out_stride * sizeof *out, 4);
   for (size_t i = 0; i < rows * out_stride; i++) out[i] = 77.0f;
   const struct smr_i8_blocks_call call = {
@@ -136,8 +138,9 @@ static void check_product(const struct smr_i8_blocks_config *k, const struct pro
       .type = p->type,
       .x = p->x + (MOST_ROWS - rows) * p->stride,
       .x_stride = p->stride,
-      .x_sums = p->sums + (MOST_ROWS - rows) * p->blocks,
-      .sums_stride = p->blocks,
+      .x_less = p->less + (MOST_ROWS - rows) * p->blocks,
+      .less_stride = p->blocks,
+      .shift = k->shift[p->type],
       .row_scale = p->row_scale + (MOST_ROWS - rows),
       .bias = biased ? p->bias : NULL,
       .lo = lo,
@@ -187,12 +190,12 @@ SMR_TEST(bits) {
 
 SMR_TEST(sums_of_blocks) {
   int8_t x[70];
-  int32_t sums[5] = {9, 9, 9, 9, 9};
+  int32_t less[5] = {9, 9, 9, 9, 9};
   for (int i = 0; i < 70; i++) x[i] = (int8_t)(i - 40);
-  smr_i8_blocks_sums(70, 32, x, sums);
-  CHECK(sums[0] == -784 && sums[1] == 240 && sums[2] == 159 && sums[3] == 9);
-  smr_i8_blocks_sums(0, 32, x, sums);
-  CHECK(sums[0] == -784);
+  smr_i8_blocks_less(70, 32, x, 2, less);
+  CHECK(less[0] == 1568 && less[1] == -480 && less[2] == -318 && less[3] == 9);
+  smr_i8_blocks_less(0, 32, x, 2, less);
+  CHECK(less[0] == 1568);
 }
 
 SMR_TEST_MAIN(RUN(bits); RUN(sums_of_blocks))
