@@ -56,7 +56,15 @@ def _product(b: Builder, kind: str, x: Value, rng: np.random.Generator) -> Any:
         return b.op("matmul" if kind == "int8-weights" else "matmul_dynamic", x, w)
     q = rng.integers(-8, 8, (SIZE, SIZE), np.int8).astype(DType.I4.numpy)
     scales = np.full((SIZE, SIZE // BLOCK), 0.01, np.float16)
-    return b.op("matmul_blocks", x, b.const(q, "w", DType.I4), b.const(scales), block=BLOCK)
+    how = "int8" if kind == "int4-dynamic" else "float32"
+    return b.op(
+        "matmul_blocks",
+        x,
+        b.const(q, "w", DType.I4),
+        b.const(scales),
+        block=BLOCK,
+        activations=how,
+    )
 
 
 def _save(kind: str, path: Path) -> None:
@@ -79,7 +87,13 @@ def _growth(path: Path, rows: int) -> int:
 
 @pytest.mark.parametrize(
     ("kind", "share"),
-    [("float32", None), ("int8-weights", 0.35), ("int8-dynamic", 0.35), ("int4", 0.25)],
+    [
+        ("float32", None),
+        ("int8-weights", 0.35),
+        ("int8-dynamic", 0.35),
+        ("int4", 0.25),
+        ("int4-dynamic", 0.155),
+    ],  # of which 0.141 are weights and scales: no copy of either
 )
 def test_peak_memory(kind: str, share: float | None, tmp_path: Path) -> None:
     """`share`: of the bytes that the weights take as float32. They are read in place, from the mapped

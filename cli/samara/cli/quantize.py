@@ -36,7 +36,8 @@ def quantize(
     scheme: Annotated[
         str | None,
         typer.Option(
-            "--scheme", help="int8 (default), int8-dynamic, int8-weights, int4-weights, fp16."
+            "--scheme",
+            help="int8 (default), int8-dynamic, int8-weights, int4-weights, int4-dynamic, fp16.",
         ),
     ] = None,
     recipe: Annotated[

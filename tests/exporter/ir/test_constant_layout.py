@@ -16,6 +16,7 @@ from samara.exporter.ir.constant_layout import ConstantLayouts
 from samara.exporter.ir.schema import Layout
 from samara.exporter.ops import Case, OpSpec, WeightForm, all_ops
 from samara.exporter.testing import case_id
+from samara.exporter.types import DType
 
 
 def _net(channels: tuple[int, ...], rng: np.random.Generator) -> Program:
@@ -62,6 +63,40 @@ def test_equal_arrays_count_once(rng: np.random.Generator) -> None:
 def test_unused_arrays_are_row_major(rng: np.random.Generator) -> None:
     layouts = ConstantLayouts(_net((16,), rng), math.inf)
     assert layouts.pack(np.ones((16, 16), np.float32)).layout is Layout.PLAIN
+
+
+def _tied(kind: DType, activations: str, rng: np.random.Generator) -> Program:
+    """A table of rows that is also the weights of a product, in blocks; `q` and `scales`."""
+    pb = ProgramBuilder()
+    b = pb.function("main")
+    ids = b.input("ids", "i64", ["n"])
+    numbers = rng.integers(-8, 8, (40, 80), np.int8).astype(kind.numpy)
+    q = b.const(numbers, "q", kind)
+    scales = b.const(rng.uniform(0.01, 0.1, (40, 5)).astype(np.float16), "scales")
+    x = b.op("gather_blocks", q, scales, ids, block=16)
+    y = b.op("matmul_blocks", x, q, scales, block=16, activations=activations)
+    b.finish([x, y], ["x", "y"])
+    return pb.finish(["main"])
+
+
+@pytest.mark.parametrize("kind", [DType.I4, DType.U4, DType.I8])
+def test_a_table_shares_the_panels_of_a_product(kind: DType, rng: np.random.Generator) -> None:
+    program = _tied(kind, "int8", rng)
+    assert _layouts(program, math.inf) == {"q": Layout.PANEL, "scales": Layout.PANEL}
+    again = from_bytes(to_bytes(program, padding=math.inf)).program
+    feeds = {"ids": np.array([0, 39, 17, -1, 16])}
+    want = program.run(feeds)
+    for padding in (math.inf, None):
+        session = Session(Model(to_bytes(program, padding=padding)))
+        for got in (session.run(feeds), again.run(feeds)):
+            np.testing.assert_array_equal(got["x"], want["x"])
+            np.testing.assert_array_equal(got["y"], want["y"])
+
+
+def test_a_table_alone_or_beside_float_products_is_row_major(rng: np.random.Generator) -> None:
+    """Older runtimes read these files."""
+    program = _tied(DType.I4, "float32", rng)
+    assert set(_layouts(program, math.inf).values()) == {Layout.PLAIN}
 
 
 def _weighted() -> list[Any]:

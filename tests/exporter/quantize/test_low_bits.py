@@ -16,7 +16,7 @@ from samara.exporter.quantize._layers import Applied
 from samara.exporter.quantize.recipe import Recipe
 
 X = [1, 6, 6, 4]
-WEIGHTS = ("int8-dynamic", "int8-weights", "int4-weights", "fp16")
+WEIGHTS = ("int8-dynamic", "int8-weights", "int4-weights", "int4-dynamic", "fp16")
 
 
 def made(p: Program, scheme: str, **recipe: Any) -> Applied:
@@ -38,6 +38,7 @@ def dtypes(p: Program) -> list[str]:
         ("int8-dynamic", {"conv_dynamic": 2, "matmul_dynamic": 1}, 30),
         ("int8-weights", {"conv": 2, "matmul": 1}, 35),
         ("int4-weights", {"conv": 2, "matmul_blocks": 1}, 15),
+        ("int4-dynamic", {"conv_dynamic": 2, "matmul_blocks": 1}, 15),
         ("fp16", {"conv": 2, "matmul": 1}, 60),
     ],
 )
@@ -54,10 +55,22 @@ def test_weights_are_stored_in_the_scheme_s_type() -> None:
     assert dtypes(made(cnn(), "int8-weights").program) == ["qs8"] * 3
     assert dtypes(made(cnn(), "fp16").program) == ["f16"] * 3
     assert dtypes(made(cnn(), "int4-weights").program) == ["qs8", "qs8", "i4", "f16"]
+    assert dtypes(made(cnn(), "int4-dynamic").program) == ["qs8", "qs8", "i4", "f16"]
     assert dtypes(made(cnn(), "int4-weights", zero_points=True).program)[2] == "u4"
 
 
+def test_activations_are_rounded_by_the_dynamic_schemes() -> None:
+    for scheme, want in (("int4-weights", "float32"), ("int4-dynamic", "int8")):
+        done = made(cnn(), scheme)
+        (node,) = (n for n in done.program.main.nodes if n.op.name == "matmul_blocks")
+        assert node.attrs["activations"] == want
+        assert next(x for x in done.layers if x.op == "matmul").scheme == scheme
+
+
 def test_what_a_scheme_cannot_do_is_said() -> None:
+    conv = next(x for x in made(cnn(), "int4-dynamic").layers if x.op == "conv")
+    assert conv.scheme == "int8-dynamic"
+    assert "matrix products" in conv.reason
     first = next(x for x in made(cnn(), "int4-weights").layers if x.op == "conv")
     assert first.scheme == "int8-weights"
     assert "matrix products" in first.reason
@@ -98,9 +111,10 @@ def test_embeddings(scheme: str) -> None:
     done = applied(p, feeds if scheme == "int8" else None, Recipe(scheme=scheme))
     want = {"fp16": "gather"}.get(scheme, "gather_blocks")
     assert ops(done.program)[want] == 1
-    assert agreement(p, done.program, feeds) > (15 if scheme == "int4-weights" else 25)
+    assert agreement(p, done.program, feeds) > (15 if scheme.startswith("int4") else 25)
     record = next(x for x in done.layers if x.op == "gather")
-    assert record.scheme == ("int8-weights" if scheme in ("int8", "int8-dynamic") else scheme)
+    alone = {"int8": "int8-weights", "int8-dynamic": "int8-weights", "int4-dynamic": "int4-weights"}
+    assert record.scheme == alone.get(scheme, scheme)
 
 
 def test_computed_weights_and_residuals_stay_float() -> None:

@@ -37,7 +37,9 @@ def test_the_recipe_gives_the_same_program_again(tmp_path: Path) -> None:
     assert again.recipe == first.recipe
 
 
-@pytest.mark.parametrize("scheme", ["int8-dynamic", "int8-weights", "int4-weights", "fp16"])
+@pytest.mark.parametrize(
+    "scheme", ["int8-dynamic", "int8-weights", "int4-weights", "int4-dynamic", "fp16"]
+)
 def test_schemes_without_data(scheme: str) -> None:
     q = quantize(cnn(), scheme=scheme)
     assert agreement(cnn(), q, samples()) > 15
@@ -79,11 +81,13 @@ def accuracy(p: Program, images: Any, labels: Any) -> float:
     return float((Session(Model(to_bytes(p)))(images).argmax(1) == labels).mean())
 
 
-@pytest.mark.parametrize("scheme", ["int8", "int8-dynamic", "int8-weights", "int4-weights"])
+@pytest.mark.parametrize(
+    "scheme", ["int8", "int8-dynamic", "int8-weights", "int4-weights", "int4-dynamic"]
+)
 def test_the_digits_keep_their_accuracy(digits: tuple[Program, Any, Any, Any], scheme: str) -> None:
     p, train, test, labels = digits
     q = quantize(p, train[:64], scheme)
-    slack = 0.02 if scheme == "int4-weights" else 0.0056  # half a point, and one of 360 images
+    slack = 0.02 if scheme.startswith("int4") else 0.0056  # half a point, and one of 360 images
     assert accuracy(q, test, labels) >= accuracy(p, test, labels) - slack
     assert len(to_bytes(q)) < 0.5 * len(to_bytes(p))
 

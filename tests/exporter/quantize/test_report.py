@@ -54,7 +54,9 @@ def test_metrics_before_and_after() -> None:
     assert report.summary()["metric top1"].startswith("1.0000")
 
 
-@pytest.mark.parametrize("scheme", ["int8", "int8-dynamic", "int8-weights", "int4-weights", "fp16"])
+@pytest.mark.parametrize(
+    "scheme", ["int8", "int8-dynamic", "int8-weights", "int4-weights", "int4-dynamic", "fp16"]
+)
 def test_the_recipe_gives_the_same_program_again(scheme: str) -> None:
     data = samples(8)
     first = quantize(cnn(), data, scheme)

@@ -81,4 +81,6 @@ def test_only_float32_has_a_role(dtype: str) -> None:
 
 def test_schemes() -> None:
     assert set(SCHEMES) == {*PROGRAM_SCHEMES, "float"}
-    assert set(PROGRAM_SCHEMES) == {"int8", "int8-dynamic", "int8-weights", "int4-weights", "fp16"}
+    assert set(PROGRAM_SCHEMES) == {
+        "int8", "int8-dynamic", "int8-weights", "int4-weights", "int4-dynamic", "fp16"
+    }  # fmt: skip

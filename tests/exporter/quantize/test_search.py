@@ -101,12 +101,23 @@ def test_max_drop_asks_the_metric() -> None:
     assert f"the search evaluated {len(done.report.evaluations)} recipes" in str(done.report)
 
 
-def test_max_kb_takes_4_bit_weights() -> None:
+@pytest.mark.parametrize(
+    ("scheme", "narrow"), [("int8-weights", "int4-weights"), ("int8-dynamic", "int4-dynamic")]
+)
+def test_max_kb_takes_4_bit_weights(scheme: str, narrow: str) -> None:
     p, data = _chain({}, 3), _data()
-    whole = len(to_bytes(quantize(p, data, "int8-weights"), padding=PADDING)) / 1024
-    done = quantize(p, data, "int8-weights", max_kb=whole - 0.3)
+    whole = len(to_bytes(quantize(p, data, scheme), padding=PADDING)) / 1024
+    done = quantize(p, data, scheme, max_kb=whole - 0.3)
     assert len(to_bytes(done, padding=PADDING)) / 1024 <= whole - 0.3
-    assert any(x.scheme == "int4-weights" for x in done.report.layers)
+    assert any(x.scheme == narrow for x in done.report.layers)
+
+
+def test_min_sqnr_takes_8_bit_weights_first() -> None:
+    p, data = _chain({}, 3), _data()
+    plain = quantize(p, data, "int4-dynamic")
+    done = quantize(p, data, "int4-dynamic", min_sqnr=min(plain.report.outputs.values()) + 3)
+    schemes = {x.scheme for x in done.report.layers if x.op == "matmul"}
+    assert schemes == {"int4-dynamic", "int8-dynamic"}
 
 
 @pytest.mark.parametrize("limits", [Limits(max_kb=0.5), Limits(min_sqnr=40.0, max_kb=5.0)])

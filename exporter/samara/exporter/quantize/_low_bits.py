@@ -19,7 +19,9 @@ from samara.exporter.quantize._layers import TensorStats, WeightRecord
 from samara.exporter.quantize._shapes import channel_axis
 from samara.exporter.quantize.recipe import LayerRecipe
 from samara.exporter.quantize.scheme import (
+    FOUR_BITS,
     FP16,
+    INT4_DYNAMIC,
     INT4_WEIGHTS,
     INT8,
     INT8_DYNAMIC,
@@ -71,7 +73,7 @@ def _product(
     if layer.scheme == FP16:
         return _half(node, (1,), unique)
     reason = ""
-    if layer.scheme == INT4_WEIGHTS:
+    if layer.scheme in FOUR_BITS:
         if _is_plain_matmul(node):
             return _block_product(node, layer, unique, seen)
         reason = "4-bit weights are for matrix products of constant rank-2 weights and embeddings"
@@ -79,14 +81,14 @@ def _product(
     made = _weights.int8_weights(w, unique(f"{w.name}.q8"), axis)
     inputs = [node.inputs[0], made.value, *node.inputs[2:]]
     inputs = _with_bias(node, inputs, made.back, unique, seen)
-    if layer.scheme == INT8_DYNAMIC:
+    if layer.scheme in (INT8_DYNAMIC, INT4_DYNAMIC):
         rule = node.op.integer
         assert rule is not None
         fits = node.op is not ops.matmul or _is_plain_matmul(node)
         if rule.dynamic and fits and not _has_residual(node):
             done = _made(node, get_op(rule.dynamic), inputs)
             if done is not None:
-                return Narrowed((done,), INT8_DYNAMIC, (made.record,))
+                return Narrowed((done,), INT8_DYNAMIC, (made.record,), reason)
         reason = f"{node.op.name} with these operands has no dynamic form"
     done = _made(node, node.op, inputs)
     return None if done is None else Narrowed((done,), INT8_WEIGHTS, (made.record,), reason)
@@ -119,8 +121,9 @@ def _block_product(
         ops.matmul_blocks,
         [inputs[0], made.values, made.scales, made.zero_points, *inputs[2:]],
         block=_block(layer),
+        activations="int8" if layer.scheme == INT4_DYNAMIC else "float32",
     )
-    return None if done is None else Narrowed((done,), INT4_WEIGHTS, (made.record,))
+    return None if done is None else Narrowed((done,), layer.scheme or "", (made.record,))
 
 
 def _recurrent(node: Node, layer: LayerRecipe, unique: Unique) -> Narrowed | None:
@@ -147,7 +150,7 @@ def _recurrent(node: Node, layer: LayerRecipe, unique: Unique) -> Narrowed | Non
     reason = ""
     if layer.scheme == INT8:
         reason = "its state stays float: weights in int8, inputs rounded while running"
-    elif layer.scheme == INT4_WEIGHTS:
+    elif layer.scheme in FOUR_BITS:
         reason = "recurrent weights have no 4-bit form"
     return Narrowed((done,), scheme, tuple(records), reason)
 
@@ -161,7 +164,7 @@ def _embedding(node: Node, layer: LayerRecipe, unique: Unique) -> Narrowed | Non
         return None
     if layer.scheme == FP16:
         return _half_embedding(node, unique)
-    bits = 4 if layer.scheme == INT4_WEIGHTS else 8
+    bits = 4 if layer.scheme in FOUR_BITS else 8
     assert table.constant is not None
     made = _weights.block_weights(
         table,
@@ -174,7 +177,8 @@ def _embedding(node: Node, layer: LayerRecipe, unique: Unique) -> Narrowed | Non
     ready = [made.values, made.scales, indices, made.zero_points]
     done = _made(node, ops.gather_blocks, ready, block=_block(layer), wrap=node.attrs["wrap"])
     scheme = INT4_WEIGHTS if bits == 4 else INT8_WEIGHTS
-    reason = "" if layer.scheme == scheme else "an embedding has no arithmetic to speed up"
+    alone = layer.scheme in (scheme, INT4_DYNAMIC)
+    reason = "" if alone else "an embedding has no arithmetic to speed up"
     return None if done is None else Narrowed((done,), scheme, (made.record,), reason)
 
 

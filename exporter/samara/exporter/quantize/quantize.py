@@ -56,8 +56,8 @@ def quantize(
     calibration: typical inputs, iterated once: an iterable of {input: array} (or of tuples, or of arrays
     for a program with one input), an .npz, an .npy, or a folder of them. Schemes without integer
     activations do not need it, but use it to correct biases.
-    scheme: "int8", "int8-dynamic", "int8-weights", "int4-weights" or "fp16". recipe: a Recipe, a dict or a
-    TOML file with more settings, also per layer; its scheme takes precedence.
+    scheme: "int8", "int8-dynamic", "int8-weights", "int4-weights", "int4-dynamic" or "fp16". recipe: a
+    Recipe, a dict or a TOML file with more settings, also per layer; its scheme takes precedence.
     evaluate: a function of a Session on the program (larger results are better), or data for `metric`
     ("top1", or a function of the outputs and labels) with `labels` (an array, or its name in the .npz).
     max_drop, min_sqnr, max_kb: limits for which a mixed recipe is searched: the loss by `evaluate` ("0.5pt"

@@ -19,6 +19,8 @@ INT8: Final = "int8"
 INT8_DYNAMIC: Final = "int8-dynamic"
 INT8_WEIGHTS: Final = "int8-weights"
 INT4_WEIGHTS: Final = "int4-weights"
+INT4_DYNAMIC: Final = "int4-dynamic"
+FOUR_BITS: Final = (INT4_WEIGHTS, INT4_DYNAMIC)
 FP16: Final = "fp16"
 
 # One sentence per scheme, for users.
@@ -27,6 +29,7 @@ SCHEMES: Final[Mapping[str, str]] = {
     INT8_DYNAMIC: "int8 weights; activations are rounded to int8 while running, a scale per row",
     INT8_WEIGHTS: "int8 weights, float arithmetic",
     INT4_WEIGHTS: "4-bit weights in blocks for products and embeddings, int8 weights for the rest",
+    INT4_DYNAMIC: "the same weights; activations are rounded to int8 while running, a scale per row",
     FP16: "float16 weights, float32 arithmetic",
     FLOAT: "left alone",
 }

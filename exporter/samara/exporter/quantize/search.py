@@ -2,7 +2,8 @@
 """The cheapest mixed-precision recipe that keeps enough accuracy, or fits a size.
 
 Each layer with weights either follows the recipe or takes another step of a ladder: if accuracy is
-short, float arithmetic on int8 weights, or float; if space is short, 4-bit weights. The noise that a
+short, int8 instead of 4-bit weights, float arithmetic on int8 weights, or float; if space is short,
+4-bit weights. The noise that a
 layer adds to the outputs is measured with only that layer quantized. Noise of several layers adds up
 (it is nearly uncorrelated), which gives the order of the choices. Every recipe that is returned has
 been evaluated.
@@ -35,6 +36,8 @@ from samara.exporter.quantize.recipe import Recipe
 from samara.exporter.quantize.report import Evaluation
 from samara.exporter.quantize.scheme import (
     FLOAT,
+    FOUR_BITS,
+    INT4_DYNAMIC,
     INT4_WEIGHTS,
     INT8,
     INT8_DYNAMIC,
@@ -46,6 +49,12 @@ from samara.exporter.types import QuantizationError
 _CORE: Final = "neon-dot"
 _MOST_SUBSETS: Final = 10  # layers up to which the cost of every combination is computed
 _REFINEMENTS: Final = 40  # recipes measured after the first good one, to find cheaper ones
+_RUNGS: Final = {
+    INT8: (INT8_WEIGHTS, FLOAT),
+    INT8_DYNAMIC: (INT8_WEIGHTS, FLOAT),
+    INT4_DYNAMIC: (INT8_DYNAMIC, INT8_WEIGHTS, FLOAT),
+}
+_ROUNDING: Final = (INT8_DYNAMIC, INT4_DYNAMIC)  # schemes whose 4-bit layers round activations too
 _BETTER: Final = 0.995  # a candidate must cost less than this share of the present best
 
 
@@ -240,11 +249,12 @@ def _shrink(search: _Search, layers: Sequence[LayerRecord]) -> dict[str, str]:
     changes: dict[str, str] = {}
     if search._fits(search.evaluate(changes)[1].kilobytes):
         return changes
-    candidates = [r for r in layers if r.op in ("matmul", "gather") and r.scheme != INT4_WEIGHTS]
+    candidates = [r for r in layers if r.op in ("matmul", "gather") and r.scheme not in FOUR_BITS]
+    narrow = INT4_DYNAMIC if search.recipe.scheme in _ROUNDING else INT4_WEIGHTS
     # Large matrices save most, and average out the most noise.
     candidates.sort(key=lambda r: -sum(w.bytes_after for w in r.weights))
     for layer in candidates:
-        changes[layer.name] = INT4_WEIGHTS
+        changes[layer.name] = narrow
         if search._fits(search.evaluate(changes)[1].kilobytes):
             return changes
     smallest = min(search.rows, key=lambda e: e.kilobytes)
@@ -262,10 +272,11 @@ def _raise(search: _Search, names: Sequence[str], start: Mapping[str, str]) -> N
     float are not.
 
     Layers that computed in int8 are raised to float arithmetic on int8 weights, which costs no bytes, if
-    that is enough when all of them are raised; else to float.
+    that is enough when all of them are raised; else to float. Those with 4-bit weights and rounded activations are
+    first raised to int8 weights.
     """
-    whole = search.recipe.scheme in (INT8, INT8_DYNAMIC)
-    for search.rung in (INT8_WEIGHTS, FLOAT) if whole else (FLOAT,):
+    rungs = _RUNGS.get(search.recipe.scheme, (FLOAT,))
+    for search.rung in rungs:
         if search.evaluate(search.raised(names, start))[1].accepted:
             break
     else:

@@ -10,7 +10,7 @@ from typing import Final
 TERMS: Final[Mapping[str, str]] = {
     "layer": "A node of the float program, after its passes. A recipe's [layers] take this name.",
     "scheme": "How the layer computes: int8, int8-dynamic (rounds its inputs while running), int8-weights"
-    " (float arithmetic on int8 weights), int4-weights, fp16, or float.",
+    " (float arithmetic on int8 weights), int4-weights, int4-dynamic (4-bit weights, inputs rounded), fp16, or float.",
     "SQNR dB": "Signal to quantization noise: 10 log10 of the power of the float program's values over the"
     " power of their error. 6 dB are one bit. In a layer's line everything before the layer is quantized too, so"
     " look for a fall of 6 dB and more from one line to the next; an `output` line is what counts in the end."

@@ -77,11 +77,34 @@ SMR_INLINE void N(blocks_sum_4)(const size_t mr, const size_t nv,
   }
 }
 
+// The same for 8 bits: one group.
+SMR_INLINE void N(blocks_row_8)(const char *w, const int8_t *x, __m256i *sums) {
+  const __m256i ones = _mm256_set1_epi16(1);
+  int32_t four;
+  memcpy(&four, x, sizeof four);
+  _mm_prefetch(w + BLOCKS_AHEAD, _MM_HINT_T0);
+  SMR_UNROLL for (size_t v = 0; v < 2; v++) {
+    const __m256i q = N(blocks_load)(w + v * 32);
+    const __m256i pairs =
+        _mm256_maddubs_epi16(_mm256_abs_epi8(q), _mm256_sign_epi8(N(iset1)(four), q));
+    sums[v] = N(iadd)(sums[v], _mm256_madd_epi16(pairs, ones));
+  }
+}
+
 SMR_INLINE void N(blocks_sum_8)(const size_t mr, const size_t nv, size_t groups, const char *w,
                                 const int8_t *x, size_t stride, __m256i (*sums)[BLOCKS_V]) {
   const __m256i ones = _mm256_set1_epi16(1);
+  if (mr == 1) {
+    for (; groups >= 4; groups -= 4, w += 4 * BLOCKS_GROUP_BYTES, x += 4 * SMR_NARROW_ROWS_8) {
+      SMR_UNROLL for (size_t j = 0; j < 4; j++) {
+        N(blocks_row_8)(w + j * BLOCKS_GROUP_BYTES, x + j * SMR_NARROW_ROWS_8, sums[0]);
+      }
+    }
+    for (; groups > 0; groups--, w += BLOCKS_GROUP_BYTES, x += SMR_NARROW_ROWS_8)
+      N(blocks_row_8)(w, x, sums[0]);
+    return;
+  }
   for (; groups > 0; groups--, w += BLOCKS_GROUP_BYTES, x += SMR_NARROW_ROWS_8) {
-    if (mr == 1) _mm_prefetch(w + BLOCKS_AHEAD, _MM_HINT_T0);
     SMR_UNROLL for (size_t v = 0; v < nv; v++) {
       const __m256i q = N(blocks_load)(w + v * 32), size = _mm256_abs_epi8(q);
       SMR_UNROLL for (size_t i = 0; i < mr; i++) {

@@ -97,7 +97,10 @@ SMR_INLINE void N(blocks_tile)(const int bits, const size_t mr, const size_t nv,
     SMR_UNROLL for (size_t v = 0; v < nv; v++) {
       const N(vf) scale = N(blocks_scale)(p, at + v * VF);
       SMR_UNROLL for (size_t i = 0; i < mr; i++) {
-        total[i][v] = N(add)(total[i][v], N(mul)(N(to_float)(sums[i][v]), scale));
+        const N(vf) sum = N(to_float)(sums[i][v]);
+        // Without blocks there is nothing to add to; 0 would turn -0 into 0.
+        total[i][v] = call->whole ? N(mul)(sum, N(mul)(N(set1)(call->row_scale[row + i]), scale))
+                                  : N(add)(total[i][v], N(mul)(sum, scale));
       }
     }
   }
@@ -106,7 +109,8 @@ SMR_INLINE void N(blocks_tile)(const int bits, const size_t mr, const size_t nv,
       const size_t column = (v0 + v) * VF;
       if (column >= call->columns) break;
       const size_t left = call->columns - column;
-      N(vf) y = N(mul)(total[i][v], N(set1)(call->row_scale[row + i]));
+      N(vf) y = total[i][v];
+      if (!call->whole) y = N(mul)(y, N(set1)(call->row_scale[row + i]));
       // Without a bias, do not add 0: that would turn -0 into 0.
       if (call->bias != NULL) y = N(add)(y, N(load)(call->bias + column));
       y = N(clamp)(y, N(set1)(call->lo), N(set1)(call->hi));
@@ -138,7 +142,8 @@ static void N(blocks_rows_8)(const struct smr_i8_blocks_call *call, size_t rows)
 static const struct smr_i8_blocks_config N(i8_blocks_kernels) = {
     {"i8_blocks_4__" SMR_SIMD_NAME, "i8_blocks_8__" SMR_SIMD_NAME},
     {BLOCKS_SHIFT_8, 8, 0},
-    {N(blocks_rows_4), N(blocks_rows_8)}};
+    {SMR_HAS(i8_blocks_4) ? N(blocks_rows_4) : NULL,
+     SMR_HAS(i8_blocks_8) ? N(blocks_rows_8) : NULL}};
 
 #undef BLOCKS_V
 #undef BLOCKS_GROUP_BYTES

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/isa.h"
+#include "base/parts.h"
 #include "kernels/rows.h"
 #include "simd/common.h"
 #include "simd/half.h"

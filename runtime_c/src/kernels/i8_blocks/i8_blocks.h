@@ -7,6 +7,10 @@
 //   acc    = 0, then for every block b in ascending order: acc = acc + float(sum[b]) * scale[b][n]
 //   out    = clamp(acc * row_scale[i] + bias[n], lo, hi)
 //
+// or for weights with a scale per column (`whole`: one block)
+//
+//   out    = clamp(float(sum) * (row_scale[i] * scale[n]) + bias[n], lo, hi)
+//
 // float() rounds half to even, float16 is widened exactly, and every product and sum of floats is
 // rounded once (never fused). So all instruction sets give the same bits, and those of a row do not
 // depend on the other rows.
@@ -33,6 +37,7 @@ struct smr_i8_blocks_call {
   size_t less_stride;
   int32_t shift;  ///< of the weights' type
   const float *row_scale;
+  int whole;
   const float *bias;  ///< [16], or NULL
   float lo, hi;       ///< NaN propagates
   float *out;
@@ -44,9 +49,9 @@ typedef void (*smr_i8_blocks_rows)(const struct smr_i8_blocks_call *call, size_t
 
 /// The kernels of one ISA: for panels of 4 bits, and of 8 bits.
 struct smr_i8_blocks_config {
-  const char *names[2];  ///< for profiles: 4 bits, 8 bits
-  int32_t shift[3];      ///< that kernels add to weights, by smr_narrow_type
-  smr_i8_blocks_rows rows[2];
+  const char *names[2];        ///< for profiles: 4 bits, 8 bits
+  int32_t shift[3];            ///< that kernels add to weights, by smr_narrow_type
+  smr_i8_blocks_rows rows[2];  ///< NULL if the build lacks the part
 };
 
 /// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL.

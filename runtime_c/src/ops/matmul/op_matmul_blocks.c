@@ -30,6 +30,7 @@ enum {
   BLOCKS_INT8_PANELS = 4,
   BLOCKS_INT8_ROWS = 64,
   BLOCKS_INT8_PIECE = 16 * 1024,
+  BLOCKS_HAVE_INT8 = SMR_HAS(i8_blocks_4) || SMR_HAS(i8_blocks_8),
 };
 
 // Rows of x as int8, in scratch.
@@ -162,8 +163,11 @@ static samara_status blocks_prepare_float32(struct smr_job *job, struct blocks_s
 }
 
 static samara_status blocks_prepare_int8(struct smr_job *job, struct blocks_state *s) {
-  SMR_NEED(job, blocks_int8);
-  if (!SMR_HAS(blocks_int8)) return SAMARA_OK;
+  if (s->type == SMR_NARROW_I8)
+    SMR_NEED(job, i8_blocks_8);
+  else
+    SMR_NEED(job, i8_blocks_4);
+  if (!BLOCKS_HAVE_INT8) return SAMARA_OK;
   struct blocks_int8 *r = &s->int8;
   const size_t k = s->linear.k, panels = smr_panels(s->linear.n);
   r->kernels = smr_i8_blocks_config(job->isa);
@@ -361,11 +365,11 @@ static samara_status blocks_run(const struct smr_job *job, size_t begin, size_t 
     for (int part = BLOCKS_W; part < BLOCKS_PARTS; part++)
       if (s->from[part] == SMR_LINEAR_SCRATCH)
         blocks_pack_part(job, s, part, (char *)job->scratch + s->offset[part]);
-    if (SMR_HAS(blocks_int8) && s->rounds && job->tiles != 0 && s->int8.pieces == 0)
+    if (BLOCKS_HAVE_INT8 && s->rounds && job->tiles != 0 && s->int8.pieces == 0)
       blocks_quantize(job, s, 0, s->m);
     return SAMARA_OK;
   }
-  if (SMR_HAS(blocks_int8) && s->rounds)
+  if (BLOCKS_HAVE_INT8 && s->rounds)
     blocks_run_int8(job, s, begin, end);
   else if (SMR_HAS(blocks_float32))
     blocks_run_float32(job, s, begin, end, thread_scratch);

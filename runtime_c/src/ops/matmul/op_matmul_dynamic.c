@@ -2,10 +2,13 @@
 // matmul_dynamic: products of float32 rows by quantized weights. Rows are quantized at run time.
 //
 // Two phases: quantize rows, each with its own scale; multiply. Few rows are quantized before the
-// tiles. With one scale for all of x, the phase before them finds its range.
+// tiles. With one scale for all of x, the phase before them finds its range. A single row is
+// multiplied by the kernel that knows that x has no -128 (kernels/i8_blocks): it needs the fewest
+// instructions, and reads weights at the speed of memory.
 #include "base/fp.h"
 
 #include "base/cut.h"
+#include "kernels/i8_blocks/i8_blocks.h"
 #include "ops/check/check.h"
 #include "ops/matmul/dynamic.h"
 #include "ops/table/funcs.h"
@@ -14,6 +17,7 @@
 
 enum {
   MATMUL_DYNAMIC_PIECE = 16 * 1024,  // elements that a tile quantizes
+  MATMUL_DYNAMIC_PANELS = 4,         // that a tile multiplies by a single row
 };
 
 struct matmul_dynamic_state {
@@ -24,6 +28,7 @@ struct matmul_dynamic_state {
   size_t q_offset, scale_offset;  // in scratch
   size_t range_offset;            // ranges of pieces
   bool whole;                     // all of x has one scale and a zero point
+  const struct smr_i8_blocks_config *row;  // of a product with a single row, or NULL
   struct smr_i8_gemm_plan plan;
 };
 
@@ -62,7 +67,8 @@ static samara_status matmul_dynamic_prepare(struct smr_job *job) {
       .weight_key = SMR_LINEAR_KEY_MATMUL | (uint32_t)turned,
   };
   SMR_TRY(smr_dynamic_prepare(job, SMR_ATTR_GROUP(job, matmul_dynamic, epilogue), &s->dynamic));
-  SMR_TRY(smr_scratch_take(job, s->m * s->k, 1, &s->q_offset));
+  SMR_TRY(smr_scratch_take(job, smr_ceil_div(s->m * s->k, SMR_I8_BLOCKS_ALIGN), SMR_I8_BLOCKS_ALIGN,
+                           &s->q_offset));
   SMR_TRY(smr_scratch_take(job, s->m, sizeof(float), &s->scale_offset));
   s->rows = s->k < MATMUL_DYNAMIC_PIECE ? MATMUL_DYNAMIC_PIECE / (s->k != 0 ? s->k : 1) : 1;
   s->pieces = smr_ceil_div(s->m, s->rows);
@@ -76,6 +82,13 @@ static samara_status matmul_dynamic_prepare(struct smr_job *job) {
   job->kernel = s->plan.kernel;
   job->tiles = 0;
   if (s->plan.units == 0) return SAMARA_OK;
+  const bool may_row = !s->whole && !s->dynamic.shifted;
+  if (may_row && (s->m == 1 || job->dims_vary)) SMR_NEED(job, i8_blocks_8);
+  if (SMR_HAS(i8_blocks_8) && may_row && s->m == 1) {
+    s->row = smr_i8_blocks_config(job->isa);
+    s->plan.units = smr_ceil_div(smr_panels(n), MATMUL_DYNAMIC_PANELS);
+    job->kernel = s->row->names[1];
+  }
   if (s->pieces != 0) job->barriers[0] = s->pieces;
   job->tiles = s->pieces + s->plan.units;
   if (s->whole) {
@@ -135,6 +148,43 @@ static void matmul_dynamic_quantize(const struct smr_job *job, const struct matm
     smr_i8_dynamic_row(kernels, s->k, x, found.inv, q + i * s->k);
     scale[i] = found.scale;
   }
+  if (s->row != NULL) {  // its kernel reads whole groups
+    const size_t filled = smr_ceil_div(s->k, SMR_I8_BLOCKS_ALIGN) * SMR_I8_BLOCKS_ALIGN;
+    memset(q + s->k, 0, filled - s->k);
+  }
+}
+
+// One row times panels [first, last).
+static void matmul_dynamic_row(const struct smr_job *job, const struct matmul_dynamic_state *s,
+                               size_t first, size_t last) {
+  const struct smr_i8_gemm_args args = matmul_dynamic_args(job, s);
+  const size_t panels = smr_panels(args.n), end = last < panels ? last : panels;
+  int32_t less;
+  smr_i8_blocks_less(s->k, s->k, args.a, s->row->shift[SMR_NARROW_I8], &less);
+  for (size_t p = first; p < end; p++) {
+    const size_t column = p * SMR_PANEL, left = args.n - column;
+    const struct smr_i8_blocks_call call = {
+        .panel = {.w = args.w + p * args.panel_stride_bytes,
+                  .rows = s->k,
+                  .block = s->k,
+                  .scales = args.columns.multiplier + column},
+        .type = SMR_NARROW_I8,
+        .x = args.a,
+        .x_less = &less,
+        .shift = s->row->shift[SMR_NARROW_I8],
+        .row_scale = args.row_scale,
+        .whole = 1,
+        .bias = args.columns.bias != NULL ? args.columns.bias + column : NULL,
+        .lo = args.f32_lo,
+        .hi = args.f32_hi,
+        .out = (float *)args.out + column,
+        .columns = left < SMR_PANEL ? left : SMR_PANEL,
+    };
+    s->row->rows[1](&call, 1);
+  }
+  float *out = (float *)args.out + first * SMR_PANEL;
+  const size_t most = (end - first) * SMR_PANEL, left = args.n - first * SMR_PANEL;
+  if (args.post) args.post(args.post_context, out, 1, left < most ? left : most, args.out_stride);
 }
 
 static samara_status matmul_dynamic_run(const struct smr_job *job, size_t begin, size_t end,
@@ -159,6 +209,11 @@ static samara_status matmul_dynamic_run(const struct smr_job *job, size_t begin,
     matmul_dynamic_quantize(job, s, row, last);
   }
   if (begin == end) return SAMARA_OK;
+  if (SMR_HAS(i8_blocks_8) && s->row != NULL) {
+    matmul_dynamic_row(job, s, (begin - first) * MATMUL_DYNAMIC_PANELS,
+                       (end - first) * MATMUL_DYNAMIC_PANELS);
+    return SAMARA_OK;
+  }
   const struct smr_i8_gemm_args args = matmul_dynamic_args(job, s);
   smr_i8_gemm_run(&s->plan, &args, begin - first, end - first);
   return SAMARA_OK;

@@ -188,6 +188,54 @@ SMR_TEST(bits) {
 #undef SMR_UKERNEL
 }
 
+// One scale per column: the scale of the row is multiplied with it first, and a sum that rounds to
+// -0 stays -0.
+static void check_whole(const struct smr_i8_blocks_config *k, size_t rows) {
+  struct product p = product_make(SMR_NARROW_I8, rows, (size_t)1 << 30, false, 3);
+  p.scales[1] = 1e-45f;
+  p.scales[2] = 1e-39f;
+  float out[2 * 16];
+  int32_t less[MOST_ROWS];
+  for (size_t i = 0; i < 2; i++)
+    smr_i8_blocks_less(rows, rows, p.x + i * p.stride, k->shift[SMR_NARROW_I8], &less[i]);
+  const struct smr_i8_blocks_call call = {
+      .panel = {.w = p.panel, .rows = rows, .block = rows, .scales = p.scales},
+      .type = SMR_NARROW_I8,
+      .x = p.x,
+      .x_stride = p.stride,
+      .x_less = less,
+      .less_stride = 1,
+      .shift = k->shift[SMR_NARROW_I8],
+      .row_scale = p.row_scale,
+      .whole = 1,
+      .lo = -INFINITY,
+      .hi = INFINITY,
+      .out = out,
+      .out_stride = 16,
+      .columns = 16,
+  };
+  k->rows[1](&call, 2);
+  for (size_t i = 0; i < 2; i++)
+    for (size_t n = 0; n < 16; n++) {
+      int32_t sum = 0;
+      for (size_t r = 0; r < rows; r++) sum += p.x[i * p.stride + r] * p.q[r * 16 + n];
+      const float scale = p.row_scale[i] * p.scales[n], want = (float)sum * scale;
+      CHECK(memcmp(&want, &out[i * 16 + n], sizeof want) == 0);
+    }
+  product_free(&p);
+}
+
+SMR_TEST(scale_per_column) {
+#define SMR_UKERNEL(bit, suffix, lanes)           \
+  if (KERNEL_RUNS(bit, suffix)) {                 \
+    check_whole(smr_i8_blocks_config(bit), 37);   \
+    check_whole(smr_i8_blocks_config(bit), 1);    \
+    check_whole(smr_i8_blocks_config(bit), 4096); \
+  }
+#include "kernels/i8_blocks/kernels.inc"
+#undef SMR_UKERNEL
+}
+
 SMR_TEST(sums_of_blocks) {
   int8_t x[70];
   int32_t less[5] = {9, 9, 9, 9, 9};
@@ -198,4 +246,4 @@ SMR_TEST(sums_of_blocks) {
   CHECK(less[0] == 1568);
 }
 
-SMR_TEST_MAIN(RUN(bits); RUN(sums_of_blocks))
+SMR_TEST_MAIN(RUN(bits); RUN(scale_per_column); RUN(sums_of_blocks))
