@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`samara export`: an ONNX or TFLite model becomes a .samara file."""
+"""`samara export`: an ONNX or TFLite model, or a folder with a language model, becomes a .samara file."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from samara.cli._console import note, print_json, step
 from samara.cli._vocabulary import spoken
 
 if TYPE_CHECKING:
+    from samara.exporter.export import ExportReport
     from samara.exporter.ir import Program
 
 
 def export(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="An .onnx, .tflite or .samara file.")
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="An .onnx, .tflite or .samara file, or a folder with config.json and safetensors.",
+        ),
     ],
     output: Annotated[
         Path | None,
@@ -79,6 +84,16 @@ def export(
             help="Put the tokenizer of this tokenizer.json into the file (docs/guides/text.md).",
         ),
     ] = None,
+    scheme: Annotated[
+        str | None,
+        typer.Option(
+            "--scheme", metavar="int4-dynamic|…", help="Of a folder: quantize its weights."
+        ),
+    ] = None,
+    context: Annotated[
+        int | None,
+        typer.Option("--context", min=1, help="Of a folder: the most tokens of a text; 2048."),
+    ] = None,
     target_runtime: Annotated[
         str | None,
         typer.Option(
@@ -130,7 +145,7 @@ def export(
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Convert an ONNX or TFLite model to one .samara file.
+    """Convert an ONNX or TFLite model, or a folder with a language model, to one .samara file.
 
     \b
     samara export model.onnx -o model.samara
@@ -142,6 +157,7 @@ def export(
     samara export model.tflite --exact                (the integers of TFLite's reference kernels)
     samara export model.onnx --golden in.npz --labels classes.txt
     samara export decoder.onnx --tokenizer tokenizer.json
+    samara export SmolLM2-135M --scheme int4-dynamic  (a folder of Hugging Face; then: samara chat)
     samara export model.onnx --preprocess "image: rgb float32 nchw resize=224x224 scale=0.00392157"
     """
     from samara.exporter import export as exporter
@@ -160,20 +176,40 @@ def export(
     )
     records = opt.records(preprocess)
     consts, renames = opt.consts(const), opt.pairs(rename, "--rename")
+    wanted = {
+        "shapes": shapes,
+        "inputs": opt.names(inputs),
+        "outputs": opt.names(outputs),
+        "layout": layouts,
+        "state": states,
+        "consts": consts,
+        "signature": signature,
+        "exact": exact,
+    }
+    is_folder = Path(model).is_dir()
+    _check_kind(
+        model, is_folder, {**wanted, "rename": renames}, {"scheme": scheme, "context": context}
+    )
+    if is_folder:
+        from samara.exporter.export_text import export_text
+
+        with step(f"reading {model} and running passes"):
+            report = export_text(
+                model,
+                target,
+                scheme=scheme,
+                context=2048 if context is None else context,
+                tokenizer=tokenizer,
+                optimize=not no_optimize,
+                check="strict" if strict_check else not no_check,
+                bisect=bisect,
+                disable=disable or (),
+                target_runtime=target_runtime,
+            )
+        _print(report, target, as_json, "chat")
+        return
     with step(f"reading {model}") as say:
-        program = _read(
-            model,
-            {
-                "shapes": shapes,
-                "inputs": opt.names(inputs),
-                "outputs": opt.names(outputs),
-                "layout": layouts,
-                "state": states,
-                "consts": consts,
-                "signature": signature,
-                "exact": exact,
-            },
-        )
+        program = _read(model, wanted)
         if model.endswith((".onnx", ".pb")):
             consts, layouts = {}, {}  # done by the import
         say("running passes" if no_check else "running passes, each checked on sample inputs")
@@ -196,11 +232,26 @@ def export(
             postprocess=postprocess,
             tokenizer=tokenizer,
         )
+    _print(report, target, as_json, "inspect")
+
+
+def _print(report: ExportReport, target: Path, as_json: bool, following: str) -> None:
     if as_json:
         print_json(report.to_json())
     else:
         typer.echo(spoken(str(report)))
-        note(f"next: samara inspect {target}")
+        note(f"next: samara {following} {target}")
+
+
+def _check_kind(
+    model: str, is_folder: bool, of_files: Mapping[str, Any], of_folders: Mapping[str, Any]
+) -> None:
+    """BadParameter for options that a folder, or a file, does not have."""
+    strange = of_files if is_folder else of_folders
+    options = [_OPTIONS.get(name, f"--{name}") for name, value in strange.items() if value]
+    if options:
+        kind = "is a folder" if is_folder else "is no folder with a language model"
+        raise typer.BadParameter(f"{', '.join(options)}: {model} {kind}, which has no such option")
 
 
 # What the import of a kind of model understands; the rest is done to its Program, or is an error.

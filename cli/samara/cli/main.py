@@ -41,7 +41,7 @@ A first walk:
   samara tune model.samara                      the fastest algorithms for this machine
   samara build model.samara -o dist             a runtime that holds just what it needs
   samara devices                                what can run it, for --backend
-  samara generate text.samara "Once"            go on with a text; samara chat: talk to a model
+  samara generate text.samara "Once"            continue a text; samara chat: talk to a model
   samara launch -n 2 train.py                   train with samara.distributed in two processes
   samara explain conv                           what an operator, error, kernel or node is
 

@@ -167,12 +167,10 @@ SAMARA_API void samara_sampler_destroy(samara_sampler *sampler);
  *   samara_text_model *m;
  *   if (samara_text_model_create(model, NULL, &m, &error)) ...
  *   if (samara_text_model_prompt(m, "Once", 4, SAMARA_TEXT_ADD_SPECIAL, NULL)) ...
- *   if (samara_text_model_begin(m, &(samara_text_options){.struct_size = sizeof(samara_text_options),
- *                                                         .max_tokens = 100})) ...
- *   do {
- *     if (samara_text_model_step(m, &token, &text, &text_bytes, &end)) ...
- *     fwrite(text, 1, text_bytes, stdout);
- *   } while (end == SAMARA_TEXT_GOING);
+ *   if (samara_text_model_begin(m, &(samara_text_options){.struct_size =
+ * sizeof(samara_text_options), .max_tokens = 100})) ... do { if (samara_text_model_step(m, &token,
+ * &text, &text_bytes, &end)) ... fwrite(text, 1, text_bytes, stdout); } while (end ==
+ * SAMARA_TEXT_GOING);
  *
  * It belongs to one thread at a time, but for samara_text_model_cancel. Failures keep their message
  * in it: samara_text_model_error. */
@@ -190,14 +188,14 @@ SAMARA_API const char *samara_text_model_error(const samara_text_model *model);
 /* The most tokens of a text; 0: any number, because every layer has a window. */
 SAMARA_API size_t samara_text_model_context(const samara_text_model *model);
 /* The tokenizer of the file, NULL if it has none; and the session that runs it, for profiles and
- * reports: whoever runs or resizes it, or changes its variables, must reset and put the text anew.
- * Both belong to the text model. */
+ * reports: whoever runs or resizes it, or changes its variables, must reset it and put the text
+ * again. Both belong to the text model. */
 SAMARA_API const samara_tokenizer *samara_text_model_tokenizer(const samara_text_model *model);
 SAMARA_API samara_session *samara_text_model_session(samara_text_model *model);
 
 /* Make the text exactly these tokens, and run those that are not in the cache: the longest common
- * beginning with the text before is kept. *reused (may be NULL) is how many were. Ends what is being
- * made. Allocates only where the text is longer than any before, and for new shapes.
+ * beginning with the text before is kept. *reused (may be NULL) is how many were. Ends what is
+ * being made. Allocates only where the text is longer than any before, and for new shapes.
  * SAMARA_LIMIT if the model takes fewer tokens; the text is then as before. If a run fails, for
  * example cancelled, the text is these tokens, and the next call runs those that are missing. */
 SAMARA_API samara_status samara_text_model_put(samara_text_model *model, const int32_t *ids,
@@ -207,7 +205,8 @@ SAMARA_API samara_status samara_text_model_put(samara_text_model *model, const i
 SAMARA_API samara_status samara_text_model_prompt(samara_text_model *model, const char *text,
                                                   size_t text_bytes, uint32_t flags,
                                                   size_t *reused);
-/* The tokens of the text, those that were made too. Valid until the next call. *count may be NULL. */
+/* The tokens of the text, those that were made too. Valid until the next call. *count may be NULL.
+ */
 SAMARA_API const int32_t *samara_text_model_tokens(const samara_text_model *model, size_t *count);
 /* The logits of the token after the text, of which there are *count (may be NULL). Runs tokens that
  * have not run. Valid until the next call. */

@@ -9,7 +9,7 @@
 struct smr_session_variable {
   const struct smr_variable *variable;
   void *data;
-  void *spare;                                // NULL unless the function writes it anew
+  void *spare;                                // NULL unless the function writes all of it
   const struct smr_session_variable *length;  // of one that grows: what counts its rows; else NULL
   bool leaves;                                // stays on a device: a run leaves its new value there
 };

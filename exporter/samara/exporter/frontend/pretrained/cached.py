@@ -27,8 +27,8 @@ class CachedLM(Module):
     counts the tokens so far; `reset()` begins a new text.
 
     net: the decoder, whose parameters this module shares. context: the most tokens, where a layer sees all of
-    them. chunk: the most tokens of a call. Layers with a window keep `window + chunk - 1` tokens, so a model all of
-    whose layers have one has no most.
+    them. chunk: the most tokens of a call. Layers with a window keep `window + chunk - 1` tokens: where all layers
+    have one, a text may have any number.
 
     Angles of rotary positions come from two tables, whose turns are added, so that no cosine is computed in a run.
 
@@ -57,8 +57,9 @@ class CachedLM(Module):
         rotary = net.model.rotary
         if rotary is not None:
             most = context if self.is_bounded else 1 << 20
-            self.fine = _turns(rotary, np.arange(min(_TURN, most)))
-            self.coarse = _turns(rotary, np.arange(0, most, _TURN))
+            self.fine = _turns(rotary, np.arange(_TURN))
+            # One more, so that a text that is too long is an error of the cache, which says so.
+            self.coarse = _turns(rotary, np.arange(0, most + _TURN, _TURN))
         self.eval()
 
     def _cache(self, attention: Any) -> KeyValueCache:
