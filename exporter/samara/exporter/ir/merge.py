@@ -26,7 +26,7 @@ def merge(programs: Mapping[str, Program]) -> Program:
     if len(tokenizers) > 1:
         raise ArgumentError(
             "the tokenizers of the programs differ, and a file has one",
-            fix="give tokenizer= of the programs that have no other, or export them apart",
+            fix="give all of them the same one, or export them apart",
         )
     for name, p in programs.items():
         renamed = {f: name if f == p.entries[0] else f"{name}/{f}" for f in p.functions}
