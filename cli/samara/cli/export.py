@@ -262,7 +262,7 @@ _UNDERSTOOD = {
 }
 # What `samara export` itself does to a Program.
 _DONE_LATER = ("layout", "consts")
-_OPTIONS = {"shapes": "--shape"}
+_OPTIONS = {"shapes": "--shape", "consts": "--const"}
 
 
 def _read(model: str, wanted: Mapping[str, Any]) -> Program:

@@ -14,12 +14,14 @@ from typer.core import TyperGroup
 from samara.cli.backend import backend
 from samara.cli.bench import bench
 from samara.cli.build import build
+from samara.cli.chat import chat
 from samara.cli.compare import compare
 from samara.cli.demo import demo
 from samara.cli.devices import devices
 from samara.cli.doctor import doctor
 from samara.cli.explain import explain
 from samara.cli.export import export
+from samara.cli.generate import generate
 from samara.cli.inspect import inspect
 from samara.cli.launch import launch
 from samara.cli.ops import ops

@@ -31,7 +31,7 @@ def export_text(
     *,
     scheme: str | None = None,
     context: int = 2048,
-    chunk: int = CHUNK,
+    chunk: int | None = None,
     tokenizer: CompiledTokenizer | str | os.PathLike[str] | None = None,
     chat_template: str | None = None,
     end_tokens: Iterable[int] | None = None,
@@ -41,8 +41,8 @@ def export_text(
 
     model: a folder of Hugging Face with config.json and safetensors, or a decoder of `from_pretrained` or
     `CausalLM.of`. scheme: of `samara.quantize`, such as "int4-weights"; None: float32. context: the most tokens of a
-    text, for which a session reserves addresses, and memory as the text grows. chunk: the most tokens of a run; longer
-    prompts take several. options: further ones of `samara.export`.
+    text, for which a session reserves addresses, and memory as the text grows. chunk: the most tokens of a run, 128 if the
+    context has room; longer prompts take several. options: further ones of `samara.export`.
 
     A folder's tokenizer.json, chat template and end tokens become part of the file. tokenizer (a samara.Tokenizer or
     the path of a tokenizer.json), chat_template (Jinja) and end_tokens are given for other models, or take precedence.
@@ -70,6 +70,7 @@ def export_text(
             f"a text model is made of a decoder, not of {kind_of(net)}",
             fix="give the folder of a decoder; trace and export encoders as any module",
         )
+    chunk = min(CHUNK, context) if chunk is None else chunk
     cached = CachedLM(net, context, chunk)
     metadata["text.chunk"] = str(chunk)
     if cached.is_bounded:

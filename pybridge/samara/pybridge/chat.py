@@ -22,7 +22,7 @@ def render_chat(
     Templates run in Jinja's sandbox. Raises SamaraError if there is none, or if it fails or refuses the messages;
     UnsupportedError without jinja2, ArgumentError for messages that are no dicts with a role.
     """
-    if TEMPLATE not in metadata:
+    if not metadata.get(TEMPLATE):
         raise SamaraError(
             "the file has no chat template",
             fix="export the model from a folder with one, or give a prompt to generate",

@@ -83,6 +83,8 @@ class TextModel:
             )
         strings: list[Any] = []
         spec = self.model.function(None)
+        shape = spec.outputs[0].shape if spec.outputs else ()
+        self._vocabulary = next((n for n in shape[1:] if isinstance(n, int)), 0)
         options = native_options(
             spec.name,
             threads,
@@ -293,7 +295,7 @@ class TextModel:
                 self._native, data, len(data), flags, reused
             )
         else:
-            ids = _ids(prompt)
+            ids = _ids(prompt, self._vocabulary)
             status = self._lib.samara_text_model_put(
                 self._native, ffi.from_buffer("int32_t[]", ids), len(ids), reused
             )
@@ -317,7 +319,7 @@ class TextRun:
         options: dict[str, Any],
     ) -> None:
         self._kept: list[Any] = []  # what the options point at
-        self._options = _text_options(options, self._kept)
+        self._options = _text_options(options, self._kept, model._vocabulary)
         self.flags = flags
         self._parts = self._run(model, prompt, parse_special)
         self.tokens: list[int] = []
@@ -379,18 +381,23 @@ class _Destroyer:
         self._borrowed = ()
 
 
-def _ids(tokens: Iterable[int]) -> np.ndarray[Any, np.dtype[np.int32]]:
+def _ids(tokens: Iterable[int], vocabulary: int) -> np.ndarray[Any, np.dtype[np.int32]]:
     try:
-        wide = np.asarray([int(i) for i in tokens], np.int64)
+        wide = [int(i) for i in tokens]
     except (TypeError, ValueError):
         raise ArgumentError(
             f"tokens are {kind_of(tokens)}", fix="give a text, or token numbers"
         ) from None
-    # Numbers that 32 bits do not hold are no tokens either.
-    return np.clip(wide, -1, 2**31 - 1).astype(np.int32)
+    for i, token in enumerate(wide):
+        if not 0 <= token < vocabulary:
+            raise ArgumentError(
+                f"token {i} is {token}, the model has 0 to {vocabulary - 1}",
+                fix="give tokens of the model's tokenizer",
+            )
+    return np.array(wide, np.int32)
 
 
-def _text_options(options: dict[str, Any], kept: list[Any]) -> Any:
+def _text_options(options: dict[str, Any], kept: list[Any], vocabulary: int) -> Any:
     """A samara_text_options. Objects that it points at are added to `kept`."""
     given = ffi.new("samara_text_options *")
     given.struct_size = ffi.sizeof("samara_text_options")
@@ -408,7 +415,7 @@ def _text_options(options: dict[str, Any], kept: list[Any]) -> Any:
         given.stops, given.stop_count = kept[-1], len(stops)
     ends = options.pop("end_tokens", None)
     if ends is not None:
-        kept.append(ffi.new("int32_t[]", _ids(ends).tolist()))
+        kept.append(ffi.new("int32_t[]", _ids(ends, vocabulary).tolist()))
         given.end_tokens, given.end_token_count = kept[-1], len(kept[-1])
     given.ignore_end_tokens = bool(options.pop("ignore_end", False)) or ends == ()
     kept.append(sampler_options(**options))

@@ -76,7 +76,9 @@ def test_in_the_runtime(family: str, tmp_path: Path) -> None:
     made = net(family)
     want = whole(made)
     samara.export(
-        text_program(CachedLM(made, context=60, chunk=7)), tmp_path / "m.samara", bounds={"tokens": 7}
+        text_program(CachedLM(made, context=60, chunk=7)),
+        tmp_path / "m.samara",
+        bounds={"tokens": 7},
     )
     found = []
     for threads in (1, 2):
