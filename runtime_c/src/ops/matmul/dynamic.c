@@ -70,26 +70,33 @@ SMR_HOT_VECTORIZED static void dynamic_start(size_t n, uint32_t offset, uint32_t
     start[i] = (int32_t)(offset * (rows * (uint32_t)zeros[i] - (uint32_t)sums[i]));
 }
 
+void smr_dynamic_prologue_row(const struct smr_job *job, const struct smr_dynamic *d) {
+  const struct smr_linear *l = &d->linear;
+  const struct smr_quant *quant = job->inputs[1]->quant;
+  const size_t padded = smr_panels(l->n) * SMR_PANEL;
+  smr_linear_prologue(job, l);
+  if (dynamic_scales_fit(job, l)) return;
+  for (size_t g = 0; g < l->groups; g++) {
+    float *m = (float *)dynamic_scratch(job, d->multiplier_offset) + g * padded;
+    const size_t at = quant->axis < 0 ? 0 : g * l->n, step = quant->axis < 0 ? 0 : 1;
+    for (size_t i = 0; i < padded; i++) m[i] = i < l->n ? quant->scales[at + i * step] : 0.0f;
+  }
+}
+
 void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *d) {
   const struct smr_linear *l = &d->linear;
   const struct smr_quant *quant = job->inputs[1]->quant;
   const uint32_t offset = (uint32_t)smr_i8_gemm_config(job->isa)->a_offset;
   const size_t columns = dynamic_columns(l), padded = smr_panels(l->n) * SMR_PANEL;
-  smr_linear_prologue(job, l);
+  smr_dynamic_prologue_row(job, d);
   if (d->sums_from == SMR_LINEAR_SCRATCH)
     smr_linear_sums(job, l, dynamic_scratch(job, d->sums_offset));
   int32_t *start = dynamic_scratch(job, d->start_offset);
   int32_t *zeros = dynamic_scratch(job, d->zero_offset);
-  float *multiplier = dynamic_scratch(job, d->multiplier_offset);
-  for (size_t g = 0; g < l->groups; g++) {
-    float *m = multiplier + g * padded;
+  for (size_t g = 0; d->shifted && g < l->groups; g++) {
     int32_t *z = zeros + g * padded;
     const size_t at = quant->axis < 0 ? 0 : g * l->n, step = quant->axis < 0 ? 0 : 1;
-    if (!dynamic_scales_fit(job, l)) {
-      for (size_t i = 0; i < padded; i++) m[i] = i < l->n ? quant->scales[at + i * step] : 0.0f;
-    }
-    for (size_t i = 0; d->shifted && i < padded; i++)
-      z[i] = i < l->n ? quant->zero_points[at + i * step] : 0;
+    for (size_t i = 0; i < padded; i++) z[i] = i < l->n ? quant->zero_points[at + i * step] : 0;
   }
   if (!d->shifted) memset(zeros, 0, columns * sizeof *zeros);
   // Subtract what the offset adds to the sum of (q + offset) * w. The kernel handles zero points.

@@ -34,6 +34,8 @@ samara_status smr_dynamic_pack_to(const struct smr_job *job, const struct smr_dy
 
 /// Called alone, before the tiles.
 void smr_dynamic_prologue(const struct smr_job *job, const struct smr_dynamic *dynamic);
+/// The same for a product that needs only weights, bias and multipliers.
+void smr_dynamic_prologue_row(const struct smr_job *job, const struct smr_dynamic *dynamic);
 
 /// Subtract `zero`, the number that stands for 0 in q, from every q: it becomes known after the
 /// prologue.

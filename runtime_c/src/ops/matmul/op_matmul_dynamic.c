@@ -193,7 +193,10 @@ static samara_status matmul_dynamic_run(const struct smr_job *job, size_t begin,
   const struct matmul_dynamic_state *s = job->state;
   if (begin == end) {  // alone, before the tiles
     if (job->tiles == 0) return SAMARA_OK;
-    smr_dynamic_prologue(job, &s->dynamic);
+    if (s->row != NULL)
+      smr_dynamic_prologue_row(job, &s->dynamic);
+    else
+      smr_dynamic_prologue(job, &s->dynamic);
     if (s->pieces == 0) matmul_dynamic_quantize(job, s, 0, s->m);
     return SAMARA_OK;
   }
