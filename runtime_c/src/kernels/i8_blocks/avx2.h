@@ -8,6 +8,7 @@
 
 #define BLOCKS_ROWS 4
 #define BLOCKS_VECTORS 1
+#define BLOCKS_ROW_VECTORS BLOCKS_V
 #define BLOCKS_SHIFT_8 0
 #define BLOCKS_AHEAD 4096  // bytes to prefetch for a single row: the hardware stops at page ends
 

@@ -3,6 +3,7 @@
 
 #define BLOCKS_ROWS 8
 #define BLOCKS_VECTORS 1
+#define BLOCKS_ROW_VECTORS BLOCKS_V
 #define BLOCKS_SHIFT_8 128
 #define BLOCKS_AHEAD 4096  // bytes to prefetch for a single row: the hardware stops at page ends
 
@@ -19,7 +20,7 @@ SMR_INLINE void N(blocks_sum_4)(const size_t mr, const size_t nv,
   (void)nv;
   __m512i other[BLOCKS_ROWS];  // a second chain hides latency
   SMR_UNROLL for (size_t i = 0; i < mr; i++) other[i] = N(izero)();
-  SMR_UNROLL for (size_t j = 0; j < 4; j++) {
+  for (size_t j = 0; j < 4; j++) {
     if (mr == 1) _mm_prefetch(w + BLOCKS_AHEAD + j * BLOCKS_GROUP_BYTES, _MM_HINT_T0);
     const __m512i q = N(ixor)(_mm512_loadu_si512(w + j * BLOCKS_GROUP_BYTES), masks->flip);
     const __m512i low = N(iand)(q, masks->low), high = N(iand)(N(isrl)(q, 4), masks->high);

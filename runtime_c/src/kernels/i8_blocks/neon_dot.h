@@ -3,6 +3,7 @@
 
 #define BLOCKS_ROWS 4
 #define BLOCKS_VECTORS 2
+#define BLOCKS_ROW_VECTORS BLOCKS_V
 #define BLOCKS_SHIFT_8 0
 
 #include "kernels/i8_blocks/neon_halves.h"

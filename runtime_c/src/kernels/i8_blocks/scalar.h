@@ -3,6 +3,7 @@
 
 #define BLOCKS_ROWS 4
 #define BLOCKS_VECTORS 1
+#define BLOCKS_ROW_VECTORS 1
 #define BLOCKS_SHIFT_8 0
 
 // The dot product of four bytes of weights, from 0 to 15, with x.
@@ -19,7 +20,7 @@ SMR_INLINE void N(blocks_sum_4)(const size_t mr, const size_t nv,
       memcpy(&q, w + 4 * v, sizeof q);
       q ^= masks->flip;
       const int32_t low = q & masks->low, high = q >> 4 & masks->high;
-      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+      for (size_t i = 0; i < mr; i++) {
         const int8_t *at = x + i * stride;
         sums[i][v] = N(iadd)(sums[i][v], N(blocks_dot)(low, at) + N(blocks_dot)(high, at + 16));
       }
@@ -32,7 +33,7 @@ SMR_INLINE void N(blocks_sum_8)(const size_t mr, const size_t nv, size_t groups,
   const int8_t *q = (const int8_t *)w;
   for (; groups > 0; groups--, q += BLOCKS_GROUP_BYTES, x += SMR_NARROW_ROWS_8) {
     for (size_t v = 0; v < nv; v++) {
-      SMR_UNROLL for (size_t i = 0; i < mr; i++) {
+      for (size_t i = 0; i < mr; i++) {
         const int8_t *a = x + i * stride, *b = q + 4 * v;
         const int32_t dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
         sums[i][v] = N(iadd)(sums[i][v], dot);

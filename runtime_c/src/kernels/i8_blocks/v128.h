@@ -4,6 +4,7 @@
 
 #define BLOCKS_ROWS 4
 #define BLOCKS_VECTORS 1
+#define BLOCKS_ROW_VECTORS BLOCKS_V
 #define BLOCKS_SHIFT_8 0
 
 // Four bytes as int16, twice.

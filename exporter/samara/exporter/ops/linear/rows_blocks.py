@@ -163,16 +163,12 @@ def _int8_cases() -> Iterator[Case]:
     yield _mm((5, 96), 100, 32, half=False, **int8)
     yield _mm((9, 128), 17, 64, bias=True, lo=0.0, **int8)
     yield _mm((3, 50), 18, 16, "i8", zeros="i8", **int8)
-    yield _mm((7, 33), 31, 32, "i8", **int8)
     yield _mm((1, 130), 5, 128, "i8", half=False, bias=True, **int8)
     yield _mm((2, 3, 40), 20, 64, "u4", **int8)
     yield _mm((70, 300), 90, 32, bias=True, **int8)  # more than one tile of rows and of columns
-    yield _mm((4, 1), 1, 16, **int8)
     yield _mm((0, 32), 16, 16, **int8)
-    yield _mm((2, 32), 0, 32, **int8)
     yield _mm((2, 0), 3, 16, bias=True, **int8)
-    for a in POST_CASES:
-        yield _mm((3, 32), 18, 16, bias=True, **a, **int8)
+    yield _mm((3, 32), 18, 16, bias=True, post="gelu", **int8)
     given = _of_rows(5, 9, 16, "i4")
     yield Case((rows_of_every_kind(), *given[:2]), {"block": 16, **int8})
 
