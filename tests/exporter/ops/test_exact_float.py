@@ -77,6 +77,8 @@ def _rows() -> dict[str, int]:
             add("normalize", ((a - shift) * w) * b + a)
             for name, function in exact.FUNCTIONS.items():
                 add(name, np.append(function(a * np.float32(20)), function(wild)))
+            large = np.append(a * np.float32(20), wild)
+            add("clamp", exact.clamp(large, -0.5, 3.0))
     return {name: _digest(np.concatenate(parts)) for name, parts in found.items()}
 
 

@@ -95,7 +95,7 @@ def log(x: Array) -> Array:
     """The natural logarithm."""
     small = x < _F(2.0**-126)
     scaled = np.where(small, x * _F(2.0**23), x)
-    bits = np.ascontiguousarray(scaled).view(np.int32)
+    bits = np.asarray(scaled).view(np.int32)
     e = (bits - np.int32(0x3F3504F3)) >> 23
     f = (bits - (e << 23)).view(_F) - _F(1)
     n = np.where(small, e.astype(_F) - _F(23), e.astype(_F))
@@ -147,6 +147,17 @@ def gelu_tanh(x: Array) -> Array:
     return (x * _F(0.5)) * (tanh(u * _F(0.7978846)) + _F(1))
 
 
+def relu(x: Array) -> Array:
+    """0 if x < 0, else x."""
+    return np.where(x < _F(0), _F(0), x)
+
+
+def clamp(x: Array, lo: float, hi: float) -> Array:
+    """`lo` if x < lo, `hi` if x > hi, else x."""
+    low = np.where(x < _F(lo), _F(lo), x)
+    return np.where(low > _F(hi), _F(hi), low)
+
+
 def quiet(function: Callable[[Array], Array], x: Array) -> Array:
     """`function` of x, without numpy's warnings of overflow and invalid operations."""
     with np.errstate(all="ignore"):
@@ -162,8 +173,9 @@ FUNCTIONS: Final[dict[str, Callable[[Array], Array]]] = {
     "erf": erf,
     "gelu": gelu,
     "gelu_tanh": gelu_tanh,
+    "relu": relu,
 }
-"""In the order of `enum smr_f32_exact_function`."""
+"""In the order of `enum smr_f32_exact_function`, without `clamp`, the last."""
 
 
 # ---- rows ----

@@ -210,24 +210,29 @@ static void N(f32_exact_normalize)(size_t n, const float *x, float mean, float i
                n - i);
 }
 
-#define FUNCTION(name)                                                                            \
-  static void N(f32_exact_##name)(size_t n, const float *x, float *y) {                           \
-    for (; n >= VF; n -= VF, x += VF, y += VF) N(store)(y, N(f32_exact_##name##_of)(N(load)(x))); \
-    if (n) {                                                                                      \
-      float last[VF] = {0};                                                                       \
-      for (size_t i = 0; i < n; i++) last[i] = x[i];                                              \
-      N(store)(last, N(f32_exact_##name##_of)(N(load)(last)));                                    \
-      for (size_t i = 0; i < n; i++) y[i] = last[i];                                              \
-    }                                                                                             \
+#define FUNCTION(name, value)                                                                 \
+  static void N(f32_exact_##name)(size_t n, const float *px, float *y, const float *params) { \
+    (void)params;                                                                             \
+    while (n) {                                                                               \
+      const size_t lanes = n < VF ? n : VF;                                                   \
+      const N(vf) x = lanes == VF ? N(load)(px) : N(load_n)(px, lanes), v = value;            \
+      if (lanes == VF)                                                                        \
+        N(store)(y, v);                                                                       \
+      else                                                                                    \
+        N(store_n)(y, v, lanes);                                                              \
+      n -= lanes, px += lanes, y += lanes;                                                    \
+    }                                                                                         \
   }
-FUNCTION(exp)
-FUNCTION(log)
-FUNCTION(sigmoid)
-FUNCTION(silu)
-FUNCTION(tanh)
-FUNCTION(erf)
-FUNCTION(gelu)
-FUNCTION(gelu_tanh)
+FUNCTION(exp, N(f32_exact_exp_of)(x))
+FUNCTION(log, N(f32_exact_log_of)(x))
+FUNCTION(sigmoid, N(f32_exact_sigmoid_of)(x))
+FUNCTION(silu, N(f32_exact_silu_of)(x))
+FUNCTION(tanh, N(f32_exact_tanh_of)(x))
+FUNCTION(erf, N(f32_exact_erf_of)(x))
+FUNCTION(gelu, N(f32_exact_gelu_of)(x))
+FUNCTION(gelu_tanh, N(f32_exact_gelu_tanh_of)(x))
+FUNCTION(relu, N(select)(N(lt)(x, N(zero)()), N(zero)(), x))
+FUNCTION(clamp, N(f32_exact_clamp_of)(x, N(set1)(params[0]), N(set1)(params[1])))
 #undef FUNCTION
 
 #define EXACT_IN(part, name) SMR_HAS(f32_exact_##part) ? N(f32_exact_##name) : NULL
@@ -246,7 +251,8 @@ static const struct smr_f32_exact N(f32_exact_kernels) = {
     .normalize = EXACT_IN(normalize, normalize),
     .function = {EXACT_IN(exp, exp), EXACT_IN(log, log), EXACT_IN(sigmoid, sigmoid),
                  EXACT_IN(silu, silu), EXACT_IN(tanh, tanh), EXACT_IN(erf, erf),
-                 EXACT_IN(gelu, gelu), EXACT_IN(gelu_tanh, gelu_tanh)},
+                 EXACT_IN(gelu, gelu), EXACT_IN(gelu_tanh, gelu_tanh), EXACT_IN(relu, relu),
+                 EXACT_IN(clamp, clamp)},
 };
 #undef EXACT_IN
 #undef EACH

@@ -30,6 +30,8 @@
 #ifndef SMR_KERNELS_F32_EXACT_H
 #define SMR_KERNELS_F32_EXACT_H
 
+#include "kernels/f32_vunary/f32_vunary.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +47,8 @@ enum smr_f32_exact_function {
   SMR_F32_EXACT_ERF,
   SMR_F32_EXACT_GELU,       // (x * 0.5) * (erf(x * 0.70710677) + 1)
   SMR_F32_EXACT_GELU_TANH,  // the same with tanh
+  SMR_F32_EXACT_RELU,       // 0 if x < 0, else x: -0 stays
+  SMR_F32_EXACT_CLAMP,      // params[0] if x < params[0], params[1] if x > params[1], else x
   SMR_F32_EXACT_COUNT
 };
 
@@ -76,8 +80,8 @@ struct smr_f32_exact {
   void (*normalize)(size_t n, const float *x, float mean, float inverse, const float *scale,
                     const float *bias, float *y);
 
-  /// y[i] = f(x[i]).
-  void (*function[SMR_F32_EXACT_COUNT])(size_t n, const float *x, float *y);
+  /// y[i] = f(x[i]); `params` is read by CLAMP only.
+  smr_f32_vunary_ukernel function[SMR_F32_EXACT_COUNT];
 };
 
 /// The best kernels among the instruction sets `isa` (SMR_ISA_* bits); never NULL. All give the

@@ -103,3 +103,8 @@ SMR_INLINE N(vf) N(f32_exact_gelu_tanh_of)(N(vf) x) {
   const N(vf) t = N(f32_exact_tanh_of)(N(mul)(u, SMR_LITERAL(0.7978846f)));
   return N(mul)(N(mul)(x, SMR_LITERAL(0.5f)), N(add)(t, SMR_LITERAL(1.0f)));
 }
+
+SMR_INLINE N(vf) N(f32_exact_clamp_of)(N(vf) x, N(vf) lo, N(vf) hi) {
+  x = N(select)(N(lt)(x, lo), lo, x);
+  return N(select)(N(gt)(x, hi), hi, x);
+}
