@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check that every build of the runtime, on every instruction set, gives the reference's integers.
+"""Check that every build of the runtime, on every instruction set, gives the reference's bits.
 
         tools/bit_equality.py                    build, run the vectors, print the matrix
         tools/bit_equality.py --build NAME=PATH  also use this samara-run (qemu runs those for aarch64)
@@ -185,7 +185,7 @@ def matrix(found: Sequence[Build], files: Sequence[Path]) -> int:
     """Print the table; returns the number of wrong cells."""
     notes: list[str] = []
     wrong = 0
-    print(f"numpy's integers, {len(files)} files of vectors")
+    print(f"numpy's bits, {len(files)} files of vectors")
     for sets in dict.fromkeys(b.sets for b in found):
         width = max(len(b.name) for b in found)
         print(f"{'':{width}}  " + "  ".join(f"{isa:>11}" for isa in sets))

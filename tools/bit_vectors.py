@@ -8,6 +8,7 @@ Each file has many functions, each with inputs and the digest of the numpy refer
     layers      random convolutions, transposed ones and products, with computed and stored weights
     rounding    ties, products that a fused multiply-add would round elsewhere, sums beyond 2^24,
                 saturation, weights of -128, products of 1 to 70 terms
+    floats      every case of every operator with an exact form, special values and long rows, in an exact model
     models      whole networks: a trained net that was quantized, and ONNX files under SAMARA_MODELS
 """
 
@@ -15,16 +16,17 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from samara.exporter.ir import Golden, Program, save_program
+from samara.exporter.ir.accuracy import require_exact_forms, with_accuracy
 from samara.exporter.ir.builder import ProgramBuilder
 from samara.exporter.ir.program import Value
-from samara.exporter.ops import Case, OpSpec, get_op
+from samara.exporter.ops import Case, OpSpec, all_ops, get_op
 from samara.exporter.testing import (
     Array,
     case_inputs,
@@ -42,9 +44,10 @@ TIES = 256
 
 
 class Vectors:
-    """The functions of one file, with their expected outputs."""
+    """The functions of one file, with their expected outputs. exact: of an exact model."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, exact: bool = False) -> None:
+        self._exact = exact
         self._builder = ProgramBuilder()
         self._goldens: list[Golden] = []
 
@@ -69,7 +72,7 @@ class Vectors:
         outputs = got if isinstance(got, tuple) else (got,)
         builder.finish(outputs, output_names=[f"y{i}" for i in range(len(outputs))])
         attrs = op.complete(case.attrs)
-        answer = op.evaluate(arrays, attrs, quant_of(types))
+        answer = op.evaluate(arrays, attrs, quant_of(types), exact=self._exact)
         answers = answer if isinstance(answer, tuple) else (answer,)
         named = {f"y{i}": y for i, y in enumerate(answers)}
         self._goldens.append(Golden(name, feeds, named))
@@ -77,7 +80,11 @@ class Vectors:
     def save(self, path: Path) -> None:
         """Write the file."""
         names = [g.function for g in self._goldens]
-        save_program(self._builder.finish(names), path, golden=self._goldens)
+        program = self._builder.finish(names)
+        if self._exact:
+            program = with_accuracy(program, "exact")
+            require_exact_forms(program)
+        save_program(program, path, golden=self._goldens)
 
 
 def rows() -> Vectors:
@@ -283,6 +290,62 @@ def rounding() -> Vectors:
     return made
 
 
+# ---- floats of exact models ----
+
+_SPECIAL = (0, -0.0, 1, -1, 1e-45, -1e-45, 1e-38, 3e38, -3e38, 88.7, -87.2, 0.5, -0.5, 104, -104)
+_LONG: tuple[tuple[str, tuple[tuple[int, ...], ...], dict[str, Any]], ...] = (
+    ("matmul", ((7, 333), (333, 50)), {}),
+    ("matmul", ((1, 300), (300, 100)), {"post": "silu"}),
+    ("matmul", ((35, 70), (45, 70)), {"transpose_w": True, "lo": 0.0}),
+    ("softmax", ((5, 401),), {"axis": -1}),
+    ("softmax", ((3, 300, 7),), {"axis": 1}),
+    ("log_softmax", ((4, 133),), {"axis": -1}),
+    ("rms_norm", ((6, 576), (576,)), {}),
+    ("layer_norm", ((6, 333), (333,), (333,)), {}),
+    ("reduce_sum", ((9, 33, 70),), {"axes": (0, 2)}),
+    ("reduce_mean", ((9, 1033),), {"axes": (1,)}),
+)
+
+
+def _float_cases(op: OpSpec) -> Iterator[Case]:
+    """Cases of float32 and float16. Integers are under `rows`, and float64 has exact forms here and there only."""
+    for case in op.cases:
+        names = {t.dtype.short for t in case_types(case) if t is not None}
+        if names & {"f32", "f16"} and not names & {"f64", "bf16", "qs8", "i4", "u4"}:
+            yield case
+    if op.exact is not None and op.check == "same" and op.dtypes[0] == "f32":
+        given = {"clamp": {"lo": 0.0, "hi": 0.75}}.get(op.name, {})
+        if "to" not in op.attr_names:
+            yield Case((np.array(_SPECIAL, np.float32),), given, name="special")
+    for i, (name, shapes, attrs) in enumerate(_LONG):
+        if op.name == name:
+            yield Case(tuple(("f32", s) for s in shapes), attrs, name=f"long{i}")
+
+
+def floats() -> Vectors:
+    """Nodes of float32 and float16 with an exact form. Left out: answers with NaN, whose bits are not defined."""
+    made = Vectors(exact=True)
+    for op in all_ops():
+        if (op.exact is None and not op.copies and not op.settled) or "control" in op.flags:
+            continue
+        for case in _float_cases(op):
+            if case.functions or case.attrs.get("post") in ("hard_sigmoid", "hard_swish", "elu"):
+                continue
+            arrays = case_inputs(op, case)
+            answer = op.evaluate(
+                arrays, op.complete(case.attrs), quant_of(case_types(case)), exact=True
+            )
+            answers = answer if isinstance(answer, tuple) else (answer,)
+            if any(y.dtype.kind == "f" and np.isnan(y).any() for y in answers):
+                continue
+            for stored in (False, True):
+                if stored and sum(a is not None for a in arrays) < 2:
+                    continue
+                form = "stored" if stored else "computed"
+                made.add(f"{op.name}_{case.name}_{form}", op, case, stored, arrays)
+    return made
+
+
 # ---- whole models ----
 
 
@@ -341,7 +404,12 @@ def models(folder: Path, recorded: Path | None) -> list[str]:
     return [name for name, _, _ in made]
 
 
-GROUPS: dict[str, Callable[[], Vectors]] = {"rows": rows, "layers": layers, "rounding": rounding}
+GROUPS: dict[str, Callable[[], Vectors]] = {
+    "rows": rows,
+    "layers": layers,
+    "rounding": rounding,
+    "floats": floats,
+}
 
 
 def write(folder: Path, recorded: Path | None = None, with_models: bool = True) -> list[Path]:

@@ -71,7 +71,9 @@ def _flags(op: OpSpec) -> str:
     plain = (None, WeightForm.BIAS, WeightForm.TABLE)
     packed = set() if op.weight_form(1) in plain else {"packed_in"}
     copies = {"copies"} if op.copies else set()
-    terms = [f"SMR_OP_{n.upper()}" for n in sorted(op.flags | packed | copies)]
+    exact = set() if op.exact is None else {"settled"} if op.exact == "same" else {"exact"}
+    exact |= {"settled"} if op.settled else set()
+    terms = [f"SMR_OP_{n.upper()}" for n in sorted(op.flags | packed | copies | exact)]
     if op.strided:
         mask = sum(1 << i for i in range(STRIDED_INPUTS) if op.reads_strided(i))
         terms.append(f"SMR_OP_STRIDED({mask:#x}u)")
@@ -301,6 +303,8 @@ def docs(ops: Sequence[OpSpec]) -> str:
         notes = [f"code {op.code}", gen_checks.note(op), f"since {op.since}"]
         if op.measured:
             notes.append("output sizes are known only once it has run")
+        if op.exact is not None or op.settled:
+            notes.append("exact form")
         if op.flags:
             notes.append("flags " + ", ".join(sorted(op.flags)))
         if op.strided:

@@ -30,7 +30,7 @@ def test_rows_are_those_of_the_page(repo: Path, tmp_path: Path) -> None:
     assert {"qconv", "qmatmul", "qadd", "qsoftmax", "max_pool", "concat"} <= tested
 
 
-@pytest.mark.parametrize("group", ["rows", "layers", "rounding"])
+@pytest.mark.parametrize("group", ["rows", "layers", "rounding", "floats"])
 def test_this_machine_gives_them(group: str, tmp_path: Path) -> None:
     made = bit_vectors.GROUPS[group]()
     assert len(made) > 60

@@ -79,8 +79,9 @@ Accuracy = Annotated[
     str,
     typer.Option(
         "--accuracy",
-        metavar="default|strict|bfloat16|float16",
-        help="strict: no transformed algorithms; bfloat16: float products of rounded operands; "
+        metavar="default|exact|bounded|strict|bfloat16|float16",
+        help="exact: floats with the same bits on every CPU, the default of models exported so; bounded: not even "
+        "these; strict: no transformed algorithms; bfloat16: float products of rounded operands; "
         "float16: values of float32 are float16 on a --backend.",
     ),
 ]

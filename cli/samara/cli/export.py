@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -51,6 +51,14 @@ def export(
             "--state", metavar="OUTPUT=INPUT", help="Keep this pair in the session from run to run."
         ),
     ] = None,
+    accuracy: Annotated[
+        str,
+        typer.Option(
+            "--accuracy",
+            metavar="default|exact|bounded",
+            help="exact: floats with the same bits on every CPU; every operator must have an exact form.",
+        ),
+    ] = "default",
     const: Annotated[
         list[str] | None,
         typer.Option(
@@ -231,6 +239,7 @@ def export(
             preprocess=records or None,
             postprocess=postprocess,
             tokenizer=tokenizer,
+            accuracy=cast(Any, accuracy),
         )
     _print(report, target, as_json, "inspect")
 

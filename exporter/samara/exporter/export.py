@@ -16,6 +16,7 @@ import numpy as np
 from samara.exporter.answer_check import check_answers
 from samara.exporter.ir import PADDING, Golden, Memory, Program, count_ops, freeze, save_program
 from samara.exporter.ir import rename as renamed
+from samara.exporter.ir.accuracy import is_exact, require_exact_forms, with_accuracy
 from samara.exporter.ir.answer_records import Answers, renamed_answers, with_answers
 from samara.exporter.ir.arguments import as_names, as_program, as_table, check_known
 from samara.exporter.ir.bounds import is_growing, with_bounds
@@ -44,10 +45,12 @@ from samara.pybridge.audio_record import AudioRecord
 from samara.pybridge.files import kind_of, path_of, read_text
 from samara.pybridge.input_record import parse_record
 from samara.pybridge.memory_use import DerivedLayout
+from samara.pybridge.names import is_one_of, unknown
 from samara.pybridge.notebook import html_report, html_table
 from samara.pybridge.tokenizer import CompiledTokenizer
 
 _log = logging.getLogger("samara.export")
+_ACCURACIES = ("default", "exact", "bounded")
 # How far golden outputs may differ on a device: the design limits of a float model.
 _GOLDEN_TOLERANCE = (1e-4, 1e-3)
 
@@ -186,6 +189,7 @@ def export(
     preprocess: Records | Literal[""] | None = None,
     postprocess: Answers | None = None,
     tokenizer: CompiledTokenizer | str | os.PathLike[str] | None = None,
+    accuracy: Literal["default", "exact", "bounded"] = "default",
 ) -> ExportReport:
     """Optimize a Program and write it to a .samara file, as a whole or not at all.
 
@@ -216,10 +220,15 @@ def export(
     tokenizer: a samara.Tokenizer, or the path of a tokenizer.json, that becomes part of the file
     (Model.tokenizer, docs/guides/text.md). A program that was opened from a file with a tokenizer keeps it.
 
+    accuracy: "exact" makes a model whose floats are the same bits on every CPU, compiler and number of
+    threads (docs/reference/numerics.md); sessions then run it on the CPU. Every node must have an exact form:
+    `samara inspect` says which have. Runtimes before 0.16.0 load the file and give bounded results.
+    "bounded" undoes it, "default" keeps what the program says.
+
     Raises SamaraError when a pass changes an answer under check="strict", UnknownNameError for names
     that are not there, ArgumentError for another kind of argument, FileError if the file cannot be
     written (an existing one is then unchanged), UnsupportedError for what `target_runtime` or
-    `prepack` cannot have.
+    `prepack` cannot have, and for nodes without an exact form.
 
     >>> program = samara.script(nn.Linear(4, 2), samara.ones(1, 4))
     >>> report = samara.export(program, "linear.samara")
@@ -244,6 +253,9 @@ def export(
             for sample in (samples if isinstance(samples, (list, tuple)) else [samples])
         ]
     prepack = as_names(prepack, "prepack")
+    if not is_one_of(accuracy, _ACCURACIES):
+        raise unknown("there is no accuracy", accuracy, _ACCURACIES, "accuracies are")
+    merged = with_accuracy(merged, accuracy)
     check_known(
         disable, sorted({p.name for p in EXPORT}), "disable: there is no pass", "passes are"
     )
@@ -280,6 +292,8 @@ def export(
         merged, report = run_passes(
             merged, EXPORT, check=check, bisect=bisect, samples=given, disable=disable
         )
+    if is_exact(merged):
+        require_exact_forms(merged)
     goldens = [_golden(merged, f) for f in feeds]
     unmeasured: dict[str, str] = {}
     contract: list[Memory] = []

@@ -76,6 +76,9 @@ class Session:
     has instructions for that (avx512-bf16, neon-bf16); otherwise it changes nothing. "float16" stores
     float32 values on devices as float16 and accumulates in float32: this halves their memory and the bytes
     to copy. Numbers beyond 65504 become infinite. On the CPU it means "default".
+    "exact" computes floats with the same bits on every CPU, as models exported with accuracy="exact" do by
+    default; "bounded", "bfloat16" and "float16" turn that off for such a model. It excludes devices: only
+    backend="auto" is accepted, and stays on the CPU.
     limits: {"max_arena_bytes", "max_steps", "deadline_s"}; a run that exceeds one raises LimitError.
     tuned: choices that `samara tune` measured on this machine: a file of it, or its bytes; True for the
     file in the cache, if there is one; None for the file that the environment variable SAMARA_TUNED names;

@@ -25,7 +25,10 @@ from samara.pybridge.names import is_one_of, unknown
 from samara.pybridge.tuned import tuned_text
 
 _LIMITS = ("max_arena_bytes", "max_steps", "deadline_s")
-_ACCURACIES = ("default", "strict", "bfloat16", "float16")
+_ACCURACIES = ("default", "strict", "bfloat16", "float16", "exact", "bounded")
+# Values of samara_exactness. The other accuracies ask for what an exact model excludes.
+_EXACTNESS = {"default": 0, "strict": 0, "exact": 1}
+_NOT_EXACT = 2
 
 
 def busy() -> SamaraError:
@@ -139,6 +142,7 @@ def native_options(
         options.keep, options.keep_count = strings[-1], len(names)
     options.strict_accuracy = accuracy == "strict"
     options.bfloat16 = accuracy == "bfloat16"
+    options.exact = _EXACTNESS.get(accuracy, _NOT_EXACT)
     for key, value in limits.items():
         if key not in _LIMITS:
             raise unknown("there is no limit", key, _LIMITS, "limits are")

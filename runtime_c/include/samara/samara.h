@@ -330,6 +330,15 @@ typedef struct samara_custom_op samara_custom_op;
 /* A GPU or other device (samara_backend.h). */
 typedef struct samara_backend samara_backend;
 
+/* Whether results of floats are the same bits on every instruction set, compiler and number of
+ * threads (docs/reference/numerics.md). Such a session runs on the CPU only and ignores bfloat16
+ * and `tuned`; creating it fails with SAMARA_UNSUPPORTED if a node has no exact form. */
+typedef enum samara_exactness {
+  SAMARA_EXACT_AS_MODEL = 0, /* if the model was exported with accuracy="exact" */
+  SAMARA_EXACT_ON = 1,
+  SAMARA_EXACT_OFF = 2 /* results within the documented bounds, as fast as possible */
+} samara_exactness;
+
 struct samara_session_options {
   size_t struct_size;
   const char *function;              /* NULL: the first of the file */
@@ -366,6 +375,7 @@ struct samara_session_options {
                                    the CPU and compared; 0: 256, UINT64_MAX: never */
   bool backend_float16;         /* devices store float32 values as float16 where possible
                                    (docs/guides/backends.md). Ignored on the CPU and with strict_accuracy */
+  samara_exactness exact;       /* since 0.16.0 */
 };
 
 /* ---- sessions: shapes and inputs ---- */

@@ -300,6 +300,7 @@ samara_status smr_decode_function(struct smr_decoder *d, struct smr_function *f)
   SMR_TRY(function_check_lengths(d, f));
   if (SMR_HAS(image) || SMR_HAS(audio) || SMR_HAS(answer))
     SMR_TRY(smr_records_check(f, &d->walk.model->parts, d->walk.error));
+  if (d->walk.model->exact) SMR_NEED_IN(&d->walk.model->parts, d->walk.error, exact);
   d->function_index++;
   return SAMARA_OK;
 }

@@ -259,6 +259,7 @@ struct samara_model {
   struct smr_model_private *private_;  // image, decoded arrays, lock and derived copies: model.c
   struct smr_parts parts;              // parts that the model needs
   uint64_t checksum;                   // of the program part
+  bool exact;                          // exported with accuracy="exact"
 };
 
 /// samara_model_open_memory with a complete options struct (see smr_session_create).

@@ -19,7 +19,8 @@ static uint32_t choice_note(struct smr_job *job, const struct smr_candidate *can
                             uint32_t count, uint32_t best) {
   struct smr_choice *choice = &job->choice;
   *choice = (struct smr_choice){.count = 0};
-  for (uint32_t i = 0; i < count && job->tuned != NULL && !job->strict && !job->bfloat16; i++) {
+  for (uint32_t i = 0;
+       i < count && job->tuned != NULL && !job->strict && !job->bfloat16 && !job->exact; i++) {
     if (!choice_is(job->tuned, candidates[i].algorithm)) continue;
     best = i;
     choice->tuned = true;

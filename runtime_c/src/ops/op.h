@@ -124,6 +124,7 @@ struct smr_job {
   uint32_t threads;  // threads that may share the tiles; 0 and 1: single-threaded (ops/partition.h)
   bool strict;       // accuracy=strict
   bool bfloat16;     // accuracy=bfloat16: float32 products may round their operands
+  bool exact;        // accuracy=exact: float32 results must be those of the exact form
   /// A dim of the node's tensors or attributes is symbolic. prepare may choose another algorithm
   /// after a resize, so SMR_NEED must name every part that it could choose.
   bool dims_vary;
@@ -165,6 +166,8 @@ enum smr_op_flag {
   SMR_OP_PACKED_IN = 64,        // input 1 may be in a packed layout
   SMR_OP_COPIES = 128,          // float results are bit-exact copies of input elements
   SMR_OP_READS_BITS = 256,      // depends on the bits of a float, not only on its value
+  SMR_OP_SETTLED = 512,         // every float operation is specified: the same bits everywhere
+  SMR_OP_EXACT = 1024,  // float32 and float16 have an exact form, chosen if job->exact is set
 };
 enum { SMR_OP_STRIDED_SHIFT = 16, SMR_OP_STRIDED_LAST = 15 };
 /// Flags of a row: one bit per input whose pixel_stride need not be dense. The last bit covers all
@@ -255,10 +258,15 @@ static inline size_t smr_phase_end(const struct smr_job *job, size_t begin) {
     if ((has) && smr_is) statement;                                           \
   } while (0)
 
+/// Fail unless the checked job gives the same bits everywhere: its tensors have no floats, its
+/// operator moves elements or has only specified operations, or it has an exact form for them.
+samara_status smr_op_expect_exact(const struct smr_job *job);
+
 /// Prepare a checked job: fills the fields marked "set by prepare", and job->run.
 static inline samara_status smr_op_prepare(struct smr_job *job) {
   job->algorithm = NULL;
   job->run = job->op->funcs->run;
+  if (SMR_HAS(exact) && job->exact) SMR_TRY(smr_op_expect_exact(job));
   const samara_status status = job->op->funcs->prepare(job);
   assert(status != SAMARA_OK || job->run != NULL);
   return status;

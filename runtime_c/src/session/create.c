@@ -15,7 +15,11 @@ static samara_status create_options(samara_session *session,
   session->common.log_user =
       options->log != NULL ? options->log_user : session->common.model->log_user;
   session->common.strict = options->strict_accuracy;
-  session->common.bfloat16 = options->bfloat16 && !options->strict_accuracy;
+  session->common.exact = options->exact == SAMARA_EXACT_ON ||
+                          (options->exact == SAMARA_EXACT_AS_MODEL && session->common.model->exact);
+  if (session->common.exact) SMR_NEED_IN(NULL, error, exact);
+  session->common.bfloat16 =
+      options->bfloat16 && !options->strict_accuracy && !session->common.exact;
   session->common.memory.max_arena_bytes = options->max_arena_bytes;
   session->common.run.max_steps = options->max_steps;
   session->common.run.deadline.limit_ns =
@@ -42,7 +46,13 @@ static samara_status create_options(samara_session *session,
     session->custom.count = options->custom_op_count;
     SMR_TRY(smr_custom_check_options(&session->custom, error));
   }
-  if (SMR_HAS(backends) && options->backend_count != 0)
+  if (SMR_HAS(backends) && options->backend_count != 0 && session->common.exact &&
+      !options->backend_auto)
+    SMR_FAIL(error, UNSUPPORTED,
+             "an exact session runs on the CPU only, but %zu backends are given: their floats have "
+             "other bits. Leave them out, or set exact = SAMARA_EXACT_OFF",
+             options->backend_count);
+  if (SMR_HAS(backends) && options->backend_count != 0 && !session->common.exact)
     SMR_TRY(smr_session_take_devices(session, options));
   SMR_TRY(smr_isa_resolve(options->isa, &session->common.isa, error));
   if (options->tuned == NULL) return SAMARA_OK;
@@ -132,6 +142,7 @@ static samara_status create_like(samara_session *session, const samara_session *
   session->common.log_user = of->common.log_user;
   session->common.strict = of->common.strict;
   session->common.bfloat16 = of->common.bfloat16;
+  session->common.exact = of->common.exact;
   session->common.isa = of->common.isa;
   session->common.threads = of->common.threads;
   session->common.memory.max_arena_bytes = of->common.memory.max_arena_bytes;

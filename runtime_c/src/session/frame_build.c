@@ -228,6 +228,7 @@ static samara_status build_node(struct smr_frame *frame, struct smr_frame_node *
   job->threads = (uint32_t)session->common.threads;
   job->strict = session->common.strict;
   job->bfloat16 = session->common.bfloat16;
+  job->exact = session->common.exact;
   job->error = &session->error;
   job->kernel = op->name;
   if (SMR_HAS(choices) && session->choices != NULL)

@@ -35,6 +35,7 @@ from samara.exporter.ir import (
     print_node,
     read_file,
 )
+from samara.exporter.ir.accuracy import has_exact_form, is_exact
 from samara.exporter.ir.answer_records import ANSWERS, answers_of
 from samara.exporter.ir.bounds import is_growing
 from samara.exporter.ir.records import RECORDS, records_of
@@ -297,13 +298,15 @@ def _timed(session: Session, feeds: Mapping[str, Array]) -> tuple[list[ProfileRo
     return rows, statistics.median(run_time_us(p, session.function) for p in profiles)
 
 
-def promise_of(node: Node) -> str:
-    """ "exact" if all devices give the same bits: integers in and out, elements moved, or floats whose every
-    operation is specified (docs/reference/quantized-arithmetic.md); else "bounded".
+def promise_of(node: Node, *, exact: bool = False) -> str:
+    """ "exact" if all devices give the same bits: integers in and out, elements moved, floats whose every operation
+    is specified (docs/reference/quantized-arithmetic.md), or in an exact model (`exact`) an operator with an
+    exact form; else "bounded".
     """
     values = [v for v in (*node.inputs, *node.outputs) if v is not None]
     integral = all(not v.type.dtype.is_float for v in values)
-    return "exact" if integral or node.op.copies or node.op.settled else "bounded"
+    everywhere = integral or node.op.copies or node.op.settled
+    return "exact" if everywhere or (exact and has_exact_form(node)) else "bounded"
 
 
 @functools.cache
@@ -351,6 +354,7 @@ def _static_report(file: ModelFile, path: str, size: int) -> Report:
                 n in program.entries,
                 n in program.entries and is_growing(program, n),
                 inside.get(n),
+                is_exact(program),
             )
             for n, f in program.functions.items()
         ),
@@ -378,7 +382,7 @@ def _tokenizer_row(table: bytes | None) -> TokenizerRow | None:
 
 
 def _function_report(
-    f: Function, entry: bool, growing: bool, inside: Inside | None
+    f: Function, entry: bool, growing: bool, inside: Inside | None, exact: bool
 ) -> FunctionReport:
     names = f.output_names or tuple(v.name for v in f.outputs)
     rows = [replace(_tensor_row(v), name=n) for n, v in zip(names, f.outputs, strict=True)]
@@ -394,14 +398,14 @@ def _function_report(
         results=tuple(f.outputs[i].name for i in (*free, *f.writes)),
         growing=growing,
         nodes=tuple(
-            _node_row(n, n.name if inside is None else inside.place(n.name)) for n in f.nodes
+            _node_row(n, n.name if inside is None else inside.place(n.name), exact) for n in f.nodes
         ),
         path="" if inside is None else inside.path,
         holders=inside.holders if inside is not None and inside.path else 0,
     )
 
 
-def _node_row(node: Node, path: str) -> NodeRow:
+def _node_row(node: Node, path: str, exact: bool) -> NodeRow:
     source = node.source
     place = (
         ""
@@ -415,7 +419,7 @@ def _node_row(node: Node, path: str) -> NodeRow:
         inputs=tuple("" if v is None else v.name for v in node.inputs),
         outputs=tuple(_tensor_row(v) for v in node.outputs),
         text=print_node(node),
-        promise=promise_of(node),
+        promise=promise_of(node, exact=exact),
         source=place,
         absorbed=node.absorbed,
         flops=flops_of(node),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter.ir.accuracy import has_exact_form, is_float_node
 from samara.exporter.ir.infer import locate
 from samara.exporter.ir.program import Array, Node
 from samara.exporter.ops import Body, OpSpec
@@ -42,23 +43,30 @@ def concrete_attrs(
 
 
 def evaluate_node(
-    node: Node, arrays: Sequence[Array | None], attrs: Mapping[str, Any]
+    node: Node,
+    arrays: Sequence[Array | None],
+    attrs: Mapping[str, Any],
+    *,
+    exact: bool = False,
 ) -> tuple[Array, ...]:
-    """The outputs of a node for these inputs and concrete attributes.
+    """The outputs of a node for these inputs and concrete attributes. exact: in its exact form, if it has one.
 
     An exception of a reference about its data becomes a SamaraError that names the node.
     """
     extra: dict[str, Any] = {}
     named = sum(not name.endswith("*") for name in node.op.inputs)
     arrays = [*arrays, *[None] * (named - len(arrays))]
-    known = _keywords(node.op.reference)
+    reference = node.op.reference
+    if exact and callable(node.op.exact) and is_float_node(node) and has_exact_form(node):
+        reference = node.op.exact
+    known = _keywords(reference)
     if "q_in" in known:
         extra["q_in"] = [None if v is None else v.type.quant for v in node.inputs]
     if "q_out" in known:
         extra["q_out"] = [v.type.quant for v in node.outputs]
     try:
         with np.errstate(all="ignore"):
-            result = node.op.reference(*arrays, **attrs, **extra)
+            result = reference(*arrays, **attrs, **extra)
     except SamaraError as error:
         raise locate(error, node) from error.__cause__
     except (ArithmeticError, LookupError, ValueError) as error:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from samara.exporter import ops
 from samara.exporter.ir import schema
+from samara.exporter.ir.accuracy import is_exact
 from samara.exporter.ir.answer_records import ANSWERS, answer_row, answers_of, labels_of
 from samara.exporter.ir.constant_layout import ConstantLayouts
 from samara.exporter.ir.exprs import ExprWriter
@@ -200,6 +201,7 @@ class _Writer:
             ],
             "operators": operators_text(n for f in p.functions.values() for n in f.nodes),
             "labels": labels_of(p) if self._answers else [],
+            "exact": is_exact(p),
         }
 
     def _function(self, f: Function) -> dict[str, Any]:
@@ -438,6 +440,8 @@ def needs_of(program: Program, runtime: tuple[int, ...] | None = None) -> list[t
     found.update((d.since, d.public_name) for d in dtypes)
     if any(v.length for v in program.variables):
         found.add(("0.16.0", "a variable that grows"))
+    if is_exact(program):
+        found.add(("0.16.0", 'accuracy="exact"'))
     if any(getattr(record, "quant", None) for record in answers_of(program).values()):
         found.add(("0.12.0", "an answer of plain integers with quant"))
     return sorted(found)

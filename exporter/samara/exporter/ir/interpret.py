@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from samara.exporter.ir.accuracy import is_exact
 from samara.exporter.ir.arguments import as_names
 from samara.exporter.ir.evaluate import concrete_attrs, evaluate_node
 from samara.exporter.ir.infer import data_atoms, function_atoms, read_constant, signature_of
@@ -282,7 +283,7 @@ class _Frame:
             raise ShapeError(str(error), op=node.op.name, node=node.name) from error
         arrays = [None if v is None else self._array(v) for v in node.inputs]
         if self._evaluate is None:
-            results = evaluate_node(node, arrays, attrs)
+            results = evaluate_node(node, arrays, attrs, exact=is_exact(self.program))
         else:
             results = self._evaluate(node, arrays, attrs, self.dim)
         for v, array in zip(node.outputs, results, strict=True):

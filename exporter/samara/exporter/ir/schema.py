@@ -448,6 +448,12 @@ STRUCTURE: Final = (
                 " lacks one names it",
             ),
             _f("labels", Kind.VEC_STRING, doc="names of classes; metadata has them as JSON, too"),
+            _f(
+                "exact",
+                Kind.BOOL,
+                doc="floats have the same bits everywhere (docs/reference/numerics.md); runtimes before"
+                " 0.16.0 ignore it and give bounded results",
+            ),
         ),
     ),
 )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 from samara.exporter.ops.integer import Build, Integer
 from samara.exporter.types import DType, TensorType
@@ -226,6 +226,9 @@ class RowFacts:
     integer: its int8 form. build: how a node of an integer operator is made.
     copies: float results are elements of the inputs, bit by bit. settled: every float operation is fixed, so that
         all devices give the same bits.
+    exact: what exact models (accuracy="exact") compute, the same bits on every CPU: "same" if the reference has
+        them already, because every operation rounds once; else the reference of the exact form of float32 and
+        float16, with the keywords of `reference`. None: there is no exact form.
     masks: an infinity among its constants is a mask or a bound.
     ends: whether values can make it end the run. cheap: it costs little, so computing it again is fine.
     homogeneous: f(s * x) = s * f(x) for every channel and s > 0.
@@ -251,6 +254,7 @@ class RowFacts:
     parameters: tuple[str, ...] = ()
     copies: bool = False
     settled: bool = False
+    exact: Callable[..., Any] | Literal["same"] | None = None
     masks: bool = False
     ends: Ends = Ends.NEVER
     cheap: bool = False
@@ -278,6 +282,7 @@ class Facts(TypedDict, total=False):
     parameters: tuple[str, ...]
     copies: bool
     settled: bool
+    exact: Callable[..., Any] | Literal["same"] | None
     masks: bool
     ends: Ends
     cheap: bool

@@ -19,6 +19,7 @@ from samara.exporter.ops.formula import Formula
 from samara.exporter.ops.infer_context import Guard as Guard
 from samara.exporter.ops.infer_context import InferContext as InferContext
 from samara.exporter.ops.infer_context import Signature as Signature
+from samara.exporter.ops.numeric import in_f32
 from samara.exporter.types import (
     Dim,
     DType,
@@ -293,17 +294,21 @@ class OpSpec(RowFacts):
         inputs: Sequence[Any],
         attrs: Mapping[str, Any],
         q_in: Sequence[Quant | None] = (),
+        *,
+        exact: bool = False,
     ) -> Any:
-        """Run the numpy reference on arrays and complete attributes. Dims must be static.
+        """Run the numpy reference on arrays and complete attributes. Dims must be static. exact: in its exact form.
 
         Returns an array, or a tuple of arrays if the operator may have several outputs. q_in: the quantization
         parameters of the inputs, if some are qs8.
         """
         concrete = {a.name: _concrete(a, attrs[a.name]) for a in self.attrs}
-        if _wants_quant(self.reference):
+        floats = any(getattr(v, "dtype", None) in (np.float32, np.float16) for v in inputs)
+        reference = self.exact if exact and floats and callable(self.exact) else self.reference
+        if _wants_quant(reference):
             concrete["q_in"] = list(q_in) + [None] * (len(inputs) - len(q_in))
         arrays = [None if v is None else np.asarray(v) for v in inputs]
-        return self.reference(*arrays, **concrete)
+        return reference(*arrays, **concrete)
 
 
 @functools.cache
@@ -408,6 +413,7 @@ def define(spec: OpSpec) -> OpSpec:
         spec,
         infer=_checked(spec.infer),
         reference=_quiet(spec.reference),
+        exact=_exact(spec.exact) if callable(spec.exact) else spec.exact,
         cost=_moved if spec.cost is None else spec.cost,
         cases=tuple(
             c if c.name else dataclasses.replace(c, name=f"{i}") for i, c in enumerate(spec.cases)
@@ -424,6 +430,20 @@ def _checked(rule: Infer) -> Infer:
         return rule(ctx)
 
     return infer
+
+
+def _exact(reference: Reference) -> Reference:
+    """The exact form; of float16 operands in float32, rounded once."""
+    quiet = _quiet(reference)
+    half = in_f32(quiet)
+
+    @functools.wraps(reference)
+    def run(*inputs: Any, **attrs: Any) -> Any:
+        first = inputs[0] if inputs else None
+        form = half if first is not None and first.dtype == np.float16 else quiet
+        return form(*inputs, **attrs)
+
+    return run
 
 
 def _quiet(reference: Reference) -> Reference:

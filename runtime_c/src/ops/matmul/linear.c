@@ -8,6 +8,7 @@
 #include "base/cut.h"
 #include "kernels/pack/pack_f32.h"
 #include "ops/check/check.h"
+#include "ops/exact.h"
 #include "ops/partition.h"
 #include "simd/half.h"
 
@@ -77,6 +78,15 @@ samara_status smr_thread_scratch_take(struct smr_job *job, size_t count, size_t 
   return linear_take(job, &job->thread_scratch_bytes, count, bytes, offset);
 }
 
+static samara_status linear_exact_post(struct smr_job *job, enum smr_f32_vunary function,
+                                       const struct smr_attrs_epilogue *attrs,
+                                       struct smr_linear *linear) {
+  linear->post = (struct smr_linear_post){.widen = smr_f16_to_f32_kernel(job->isa),
+                                          .narrow = smr_f32_to_f16_kernel(job->isa),
+                                          .params = {attrs->post_alpha.f, attrs->post_beta.f}};
+  return smr_exact_function(job, function, &linear->post.function);
+}
+
 static samara_status linear_epilogue(struct smr_job *job, const struct smr_attrs_epilogue *attrs,
                                      struct smr_linear *linear) {
   // In the order of the attribute's choices.
@@ -94,6 +104,7 @@ static samara_status linear_epilogue(struct smr_job *job, const struct smr_attrs
     SMR_FAIL(job->error, BAD_SHAPE, "%s: unknown activation", job->op->name);
   if (post == 0) return SAMARA_OK;
   SMR_NEED(job, linear_post);
+  if (SMR_HAS(exact) && job->exact) return linear_exact_post(job, functions[post], attrs, linear);
   linear->post =
       (struct smr_linear_post){.function = smr_f32_vunary_kernel(job->isa, functions[post]),
                                .widen = smr_f16_to_f32_kernel(job->isa),
@@ -518,6 +529,13 @@ void smr_linear_args(const struct smr_job *job, const struct smr_linear *linear,
 
 samara_status smr_linear_need(struct smr_job *job, const struct smr_f32_gemm_args *args,
                               bool columns_vary) {
+  if (SMR_HAS(exact) && job->exact) {
+    if (args->w_type == SMR_GEMM_F16)
+      SMR_NEED(job, f32_gemm_exact_f16w);
+    else
+      SMR_NEED(job, f32_gemm_exact);
+    return SAMARA_OK;
+  }
   return smr_f32_gemm_need(args, job->dims_vary, columns_vary, job->parts, job->error);
 }
 

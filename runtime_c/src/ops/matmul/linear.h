@@ -15,6 +15,7 @@
 #include "kernels/bf16_gemm/bf16_gemm.h"
 #include "kernels/f16_convert/f16_convert.h"
 #include "kernels/f32_gemm/f32_gemm.h"
+#include "kernels/f32_gemm_exact/f32_gemm_exact.h"
 #include "kernels/f32_narrow/f32_narrow.h"
 #include "kernels/f32_vunary/f32_vunary.h"
 #include "ops/deadline.h"
@@ -40,6 +41,7 @@ samara_status smr_thread_scratch_take(struct smr_job *job, size_t count, size_t 
 /// The kernels of a job's products. Float16 arithmetic is used only for float16 weights beside
 /// float32 x: float16 x promises a float32 result, rounded once. accuracy=strict excludes it.
 static inline const struct smr_f32_gemm_config *smr_linear_config(const struct smr_job *job) {
+  if (SMR_HAS(exact) && job->exact) return smr_f32_gemm_exact_config(job->isa);
   const bool half = !job->strict && job->inputs[0]->dtype == SAMARA_FLOAT32;
   return smr_f32_gemm_config(half ? job->isa : job->isa & ~(uint32_t)SMR_ISA_NEON_FP16);
 }

@@ -341,7 +341,12 @@ static samara_status matmul_prepare(struct smr_job *job) {
   struct matmul_state *s = job->state;
   *s = (struct matmul_state){.products = 0};
   matmul_geometry(job, s);
-  const bool may_be_sum = MATMUL_SUMS && matmul_may_be_sum(job, s);
+  const bool exact = SMR_HAS(exact) && job->exact;
+  if (exact && w->dtype == SAMARA_QINT8)
+    SMR_FAIL(job->error, UNSUPPORTED,
+             "matmul: quantized weights beside float x have no exact form; export with scheme "
+             "int8-dynamic or int4-weights, or set exact = SAMARA_EXACT_OFF");
+  const bool may_be_sum = MATMUL_SUMS && !exact && matmul_may_be_sum(job, s);
   const bool is_sum = may_be_sum && matmul_is_sum(job, s);
   if (is_sum || (job->dims_vary && may_be_sum)) SMR_NEED(job, f32_reduce_columns_sum);
   SMR_WAY(job, matmul_outer, is_sum, may_be_sum, return matmul_prepare_sum(job, s));

@@ -2,6 +2,7 @@
 // layer_norm, rms_norm, instance_norm and lrn.
 #include "base/fp.h"
 
+#include "kernels/f32_exact/f32_exact.h"
 #include "kernels/f32_norm/f32_norm.h"
 #include "ops/check/check.h"
 #include "ops/pointwise/elementwise.h"
@@ -65,12 +66,60 @@ static samara_status rms_norm_run(const struct smr_job *job, size_t begin, size_
   return SAMARA_OK;
 }
 
+// The exact form: the mean is the sum over n; the variance the sum of squares over n; the inverse 1
+// over the root of variance + eps.
+static void norm_run_exact(const struct smr_job *job, size_t begin, size_t end, bool centred) {
+  const struct norm_state *s = job->state;
+  const struct smr_f32_exact *exact = smr_f32_exact_config(job->isa);
+  const struct smr_tensor *scale = smr_optional_input(job, 1), *bias = smr_optional_input(job, 2);
+  size_t last = end * s->tile_groups;
+  if (last > s->groups) last = s->groups;
+  for (size_t i = begin * s->tile_groups; i < last; i++) {
+    const float *x = (const float *)job->inputs[0]->data + i * s->n;
+    const float n = (float)s->n, mean = centred ? exact->sum(s->n, x) / n : 0.0f;
+    const float variance = exact->squares(s->n, x, mean) / n;
+    exact->normalize(s->n, x, mean, 1.0f / sqrtf(variance + s->eps),
+                     scale != NULL ? scale->data : NULL, bias != NULL ? bias->data : NULL,
+                     (float *)job->outputs[0]->data + i * s->n);
+  }
+}
+
+static samara_status layer_norm_exact_run(const struct smr_job *job, size_t begin, size_t end,
+                                          void *thread_scratch) {
+  (void)thread_scratch;
+  norm_run_exact(job, begin, end, true);
+  return SAMARA_OK;
+}
+
+static samara_status rms_norm_exact_run(const struct smr_job *job, size_t begin, size_t end,
+                                        void *thread_scratch) {
+  (void)thread_scratch;
+  norm_run_exact(job, begin, end, false);
+  return SAMARA_OK;
+}
+
+static samara_status norm_prepare_exact(struct smr_job *job) {
+  SMR_NEED(job, f32_exact_sum);
+  SMR_NEED(job, f32_exact_normalize);
+  SMR_TRY(norm_prepare_rows(job));
+  job->kernel = smr_f32_exact_config(job->isa)->name;
+  return SAMARA_OK;
+}
+
 static samara_status layer_norm_prepare(struct smr_job *job) {
+  if (SMR_HAS(exact) && job->exact) {
+    job->run = layer_norm_exact_run;
+    return norm_prepare_exact(job);
+  }
   SMR_NEED(job, f32_norm_centred_row);
   return norm_prepare_rows(job);
 }
 
 static samara_status rms_norm_prepare(struct smr_job *job) {
+  if (SMR_HAS(exact) && job->exact) {
+    job->run = rms_norm_exact_run;
+    return norm_prepare_exact(job);
+  }
   SMR_NEED(job, f32_norm_plain_row);
   return norm_prepare_rows(job);
 }

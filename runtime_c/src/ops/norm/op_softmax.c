@@ -2,7 +2,9 @@
 // softmax, log_softmax and hardmax along an axis.
 #include "base/fp.h"
 
+#include "kernels/f32_exact/f32_exact.h"
 #include "kernels/f32_softmax/f32_softmax.h"
+#include "base/checked.h"
 #include "ops/axis.h"
 #include "ops/check/check.h"
 #include "ops/reduce/arg_minmax.h"
@@ -86,6 +88,46 @@ static samara_status softmax_f64_run(const struct smr_job *job, size_t begin, si
   return smr_axis_run(job, job->state, begin, end, softmax_columns_f64);
 }
 
+// ---- the exact form ----
+
+// One group: e = exp(x - max), then e * (1 / sum), or (x - max) - log(sum).
+static void softmax_exact_row(const struct smr_f32_exact *exact, bool log, size_t n, const float *x,
+                              float *y, float *e) {
+  const float top = exact->max(n, x), sum = exact->exp_sum(n, x, top, e);
+  if (!log) {
+    exact->scale(n, 1.0f / sum, e, y);
+    return;
+  }
+  float tail;
+  exact->function[SMR_F32_EXACT_LOG](1, &sum, &tail, &sum);
+  exact->minus(n, x, top, tail, y);
+}
+
+// Elements that are not neighbours are copied to scratch: [n] of the group, [n] of the result.
+static samara_status softmax_exact_run(const struct smr_job *job, size_t begin, size_t end,
+                                       void *thread_scratch) {
+  const struct softmax_state *s = job->state;
+  const struct smr_f32_exact *exact = smr_f32_exact_config(job->isa);
+  const size_t n = s->axis.n, stride = s->axis.inner;
+  float *copy = thread_scratch, *e = copy + n;
+  struct smr_axis_walk walk = smr_axis_start(&s->axis, begin, end);
+  struct smr_axis_span span;
+  while (smr_axis_next(&s->axis, &walk, &span)) {
+    for (size_t j = span.offset; j < span.offset + span.count; j++) {
+      const float *x = (const float *)job->inputs[0]->data + j;
+      float *y = (float *)job->outputs[0]->data + j;
+      if (stride == 1) {
+        softmax_exact_row(exact, s->log != 0, n, x, y, s->log != 0 ? e : y);
+        continue;
+      }
+      for (size_t i = 0; i < n; i++) copy[i] = x[i * stride];
+      softmax_exact_row(exact, s->log != 0, n, copy, copy, e);
+      for (size_t i = 0; i < n; i++) y[i * stride] = copy[i];
+    }
+  }
+  return SAMARA_OK;
+}
+
 // ---- preparing ----
 
 // True if prepare is complete: float64 has a single way.
@@ -104,6 +146,20 @@ static bool softmax_begin(struct smr_job *job, size_t log) {
   return true;
 }
 
+static samara_status softmax_prepare_exact(struct smr_job *job) {
+  const struct softmax_state *s = job->state;
+  SMR_NEED(job, f32_exact_softmax);
+  if (s->log != 0) {
+    SMR_NEED(job, f32_exact_minus);
+    SMR_NEED(job, f32_exact_log);
+  }
+  job->kernel = smr_f32_exact_config(job->isa)->name;
+  job->run = softmax_exact_run;
+  if (!smr_mul_size(s->axis.n, 2 * sizeof(float), &job->thread_scratch_bytes))
+    SMR_FAIL(job->error, LIMIT, "%s: scratch does not fit memory", job->op->name);
+  return SAMARA_OK;
+}
+
 // Whether groups are contiguous: all dims after the axis are 1.
 static bool softmax_is_row(const struct smr_job *job) {
   return ((const struct softmax_state *)job->state)->axis.inner == 1;
@@ -111,6 +167,7 @@ static bool softmax_is_row(const struct smr_job *job) {
 
 static samara_status softmax_prepare(struct smr_job *job) {
   if (softmax_begin(job, 0)) return SAMARA_OK;
+  if (SMR_HAS(exact) && job->exact) return softmax_prepare_exact(job);
   SMR_WAY(job, f32_softmax_row, softmax_is_row(job), true, job->run = softmax_rows_run);
   SMR_WAY(job, f32_softmax_columns, !softmax_is_row(job), !softmax_is_last(job),
           job->run = softmax_columns_run);
@@ -119,6 +176,7 @@ static samara_status softmax_prepare(struct smr_job *job) {
 
 static samara_status log_softmax_prepare(struct smr_job *job) {
   if (softmax_begin(job, 1)) return SAMARA_OK;
+  if (SMR_HAS(exact) && job->exact) return softmax_prepare_exact(job);
   SMR_WAY(job, f32_softmax_log_row, softmax_is_row(job), true, job->run = softmax_rows_run);
   SMR_WAY(job, f32_softmax_log_columns, !softmax_is_row(job), !softmax_is_last(job),
           job->run = softmax_columns_run);

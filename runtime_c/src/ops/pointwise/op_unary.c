@@ -6,6 +6,7 @@
 #include "kernels/f64_vunary/f64_vunary.h"
 #include "kernels/vunary/vunary.h"
 #include "ops/check/check.h"
+#include "ops/exact.h"
 #include "ops/pointwise/elementwise.h"
 #include "ops/table/funcs.h"
 
@@ -64,6 +65,12 @@ static samara_status unary_prepare_f32(struct smr_job *job, enum smr_f32_vunary 
     return SAMARA_OK;
   }
   *s = (struct unary_state){.f32 = smr_f32_vunary_kernel(job->isa, function), .params = {a, b}};
+  if (SMR_HAS(exact) && job->exact) {
+    SMR_TRY(smr_exact_function(job, function, &s->f32));
+    job->kernel = smr_f32_exact_config(job->isa)->name;
+    unary_widen(job, s);
+    return SAMARA_OK;
+  }
   SMR_NEED_KERNEL(job, f32_vunary_neg, (int)function - SMR_F32_NEG, s->f32);
   job->kernel = smr_f32_vunary_kernel_name(job->isa, function);
   unary_widen(job, s);

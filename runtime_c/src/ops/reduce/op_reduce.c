@@ -2,6 +2,8 @@
 // reduce_sum, _mean, _max, _min, _prod and sum_to.
 #include "base/fp.h"
 
+#include "base/checked.h"
+#include "kernels/f32_exact/f32_exact.h"
 #include "kernels/f32_reduce/f32_reduce.h"
 #include "kernels/vreduce/vreduce.h"
 #include "ops/check/check.h"
@@ -276,6 +278,38 @@ static samara_status reduce_f32_run(const struct smr_job *job, size_t begin, siz
   return SAMARA_OK;
 }
 
+// The exact form of sums and means: the elements of an output in row-major order, copied to scratch
+// unless they are neighbours.
+static samara_status reduce_exact_run(const struct smr_job *job, size_t begin, size_t end,
+                                      void *thread_scratch) {
+  const struct reduce_state *s = job->state;
+  const struct smr_f32_exact *exact = smr_f32_exact_config(job->isa);
+  const bool together = s->folded.rank <= 1 && !s->columns;
+  float *copy = thread_scratch, *y = job->outputs[0]->data;
+  for (size_t at = begin; at < end; at++) {
+    const float *x =
+        (const float *)job->inputs[0]->data + reduce_offset(&s->kept, s->kept.rank, at);
+    for (size_t i = 0; i < s->count && !together; i++)
+      copy[i] = x[reduce_offset(&s->folded, s->folded.rank, i)];
+    const float sum = exact->sum(s->count, together ? x : copy);
+    y[at] = s->mean ? sum / (float)s->count : sum;
+  }
+  return SAMARA_OK;
+}
+
+static samara_status reduce_prepare_exact(struct smr_job *job) {
+  const struct reduce_state *s = job->state;
+  SMR_NEED(job, f32_exact_sum);
+  job->barriers[0] = 0;
+  job->scratch_bytes = 0;
+  job->tiles = s->outputs;
+  job->run = reduce_exact_run;
+  job->kernel = smr_f32_exact_config(job->isa)->name;
+  if (!smr_mul_size(s->count, sizeof(float), &job->thread_scratch_bytes))
+    SMR_FAIL(job->error, LIMIT, "%s: scratch does not fit memory", job->op->name);
+  return SAMARA_OK;
+}
+
 // ---- preparing ----
 
 static samara_status reduce_prepare_mask(struct smr_job *job, enum smr_f32_reduce_op op, bool mean,
@@ -303,6 +337,7 @@ static samara_status reduce_prepare_mask(struct smr_job *job, enum smr_f32_reduc
     job->kernel = "vreduce";
     return SAMARA_OK;
   }
+  if (SMR_HAS(exact) && job->exact) return reduce_prepare_exact(job);
   // Which axes are longer than 1 determines whether the last of them is reduced.
   SMR_WAY_KERNEL(job, REDUCE_ROWS, f32_reduce_row_sum, op, s->kernels->row[op], !s->columns, true,
                  s->fold = reduce_row_f32);

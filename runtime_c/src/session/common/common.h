@@ -56,6 +56,7 @@ struct smr_common {
   uint32_t isa;    // instruction sets that may be used
   bool strict;     // accuracy=strict
   bool bfloat16;   // accuracy=bfloat16
+  bool exact;      // accuracy=exact
   struct smr_run run;
   samara_log_fn log;
   void *log_user;

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from samara.exporter.ops import integer, windows
+from samara.exporter.ops import exact_float, integer, windows
 from samara.exporter.ops import numeric as num
 from samara.exporter.ops.facts import (
     QUANTIZED_WEIGHTS,
@@ -122,6 +122,36 @@ def _matmul(
     return np.asarray(acc)
 
 
+_EXACT_POSTS: Final[dict[str, Callable[[Array], Array]]] = {
+    name: exact_float.FUNCTIONS[name] for name in ("sigmoid", "tanh", "silu", "gelu", "gelu_tanh")
+}
+
+
+def _exact_matmul(
+    x: Array,
+    w: Array,
+    bias: Array | None = None,
+    residual: Array | None = None,
+    *,
+    transpose_x: bool,
+    transpose_w: bool,
+    lo: float,
+    hi: float,
+    post: str,
+    post_alpha: float,
+    post_beta: float,
+) -> Array:
+    y = exact_float.matmul(
+        x.swapaxes(-1, -2) if transpose_x else x, w.swapaxes(-1, -2) if transpose_w else w
+    )
+    for extra in (bias, residual):
+        y = y if extra is None else y + extra
+    y = exact_float.clamp(y, lo, hi)
+    if post in _EXACT_POSTS:
+        return exact_float.quiet(_EXACT_POSTS[post], y)
+    return np.where(y >= 0, y, y * np.float32(post_alpha)) if post == "leaky_relu" else y
+
+
 def matmul_cost(
     attrs: Mapping[str, Any], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
 ) -> tuple[Dim, Dim]:
@@ -173,6 +203,7 @@ matmul = define(
         outputs=("y",),
         infer=_matmul_type,
         reference=_of_floats(in_f32(_matmul)),
+        exact=_of_floats(_exact_matmul),
         doc="y = post(clamp(x @ w + bias + residual)); leading axes broadcast as in numpy.matmul",
         dtypes=SUMMED,
         check="matmul",

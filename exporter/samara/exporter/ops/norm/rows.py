@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from samara.exporter.ops import permute_rules
+from samara.exporter.ops import exact_float, permute_rules
 from samara.exporter.ops.autodiff import Rule
 from samara.exporter.ops.facts import UNCHANGED, Eager, Facts, Kind, Tolerance
 from samara.exporter.ops.grad_tools import flat
@@ -119,6 +119,14 @@ def _log_softmax(x: Array, *, axis: int) -> Array:
     return np.asarray((s - np.log(np.exp(s).sum(axis=axis, keepdims=True))).astype(x.dtype))
 
 
+def _exact_softmax(*, logarithm: bool) -> Callable[..., Array]:
+    def reference(x: Array, *, axis: int) -> Array:
+        rows = np.moveaxis(x, axis, -1)
+        return np.moveaxis(exact_float.softmax(rows, logarithm), -1, axis)
+
+    return reference
+
+
 def _hardmax(x: Array, *, axis: int) -> Array:
     y = np.zeros_like(x)
     if x.size:
@@ -151,6 +159,7 @@ softmax = _row(
     grad=rules.softmax,
     saves=("y",),
     permute=permute_rules.along_axis,
+    exact=_exact_softmax(logarithm=False),
     flops=12,
     dtypes=EVERY_FLOAT,
     eager=Eager.KERNEL,
@@ -168,6 +177,7 @@ log_softmax = _row(
     grad=rules.log_softmax,
     saves=("y",),
     permute=permute_rules.along_axis,
+    exact=_exact_softmax(logarithm=True),
     flops=14,
     dtypes=EVERY_FLOAT,
     eager=Eager.KERNEL,
@@ -200,6 +210,29 @@ def _rms_norm(x: Array, scale: Array | None = None, *, axis: int, eps: float) ->
     wide = x.astype(np.float64)
     y = wide / np.sqrt(mean_of(wide * wide, axes) + np.float32(eps))
     return np.asarray((y if scale is None else y * scale).astype(x.dtype))
+
+
+def _exact_rows(x: Array, axis: int, *parts: Array | None) -> list[Array | None]:
+    """The groups of a norm as rows, and its parameters as one row each."""
+    width = int(np.prod(x.shape[axis % x.ndim :]))
+    rows = (
+        x.reshape(-1, width) if x.size else x.reshape(int(np.prod(x.shape[: axis % x.ndim])), width)
+    )
+    return [rows, *(None if p is None else p.reshape(width) for p in parts)]
+
+
+def _exact_layer_norm(
+    x: Array, scale: Array | None = None, bias: Array | None = None, *, axis: int, eps: float
+) -> Array:
+    rows, scale, bias = _exact_rows(x, axis, scale, bias)
+    assert rows is not None
+    return exact_float.normalize(rows, scale, bias, eps, centred=True).reshape(x.shape)
+
+
+def _exact_rms_norm(x: Array, scale: Array | None = None, *, axis: int, eps: float) -> Array:
+    rows, scale = _exact_rows(x, axis, scale)
+    assert rows is not None
+    return exact_float.normalize(rows, scale, None, eps, centred=False).reshape(x.shape)
 
 
 def _norm_cases(extra: int) -> tuple[Case, ...]:
@@ -243,6 +276,7 @@ layer_norm = _row(
     eager=Eager.KERNEL,
     parameters=("scale", "bias"),
     integer=Integer(Role.COMPUTED, "qlayer_norm", fits=normalises, late=True),
+    exact=_exact_layer_norm,
 )
 
 
@@ -307,6 +341,7 @@ rms_norm = _row(
     eager=Eager.KERNEL,
     parameters=("scale",),
     integer=Integer(Role.COMPUTED, "qrms_norm", fits=normalises, late=True),
+    exact=_exact_rms_norm,
 )
 
 

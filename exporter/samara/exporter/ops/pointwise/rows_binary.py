@@ -170,6 +170,7 @@ add = _row(
     cheap=True,
     device_c={"words": "a+b"},
     onnx=Twin("Add"),
+    exact="same",
 )
 sub = _row(
     "sub",
@@ -185,6 +186,7 @@ sub = _row(
     cheap=True,
     device_c={"words": "a-b"},
     onnx=Twin("Sub"),
+    exact="same",
 )
 mul = _row(
     "mul",
@@ -200,6 +202,7 @@ mul = _row(
     cheap=True,
     device_c={"words": "a*b"},
     onnx=Twin("Mul"),
+    exact="same",
 )
 div = _row(
     "div",
@@ -218,6 +221,7 @@ div = _row(
     ),
     ends=Ends.INTEGERS,
     onnx=Twin("Div"),
+    exact="same",
 )
 mod = _row(
     "mod",
@@ -303,6 +307,7 @@ eq = _row(
     cheap=True,
     device_c={"numbers": "a==b"},
     onnx=Twin("Equal"),
+    exact="same",
 )
 lt = _row(
     "lt",
@@ -317,6 +322,7 @@ lt = _row(
     cheap=True,
     device_c={"numbers": "a<b"},
     onnx=Twin("Less"),
+    exact="same",
 )
 le = _row(
     "le",
@@ -331,6 +337,7 @@ le = _row(
     cheap=True,
     device_c={"numbers": "a<=b"},
     onnx=Twin("LessOrEqual"),
+    exact="same",
 )
 
 

@@ -98,6 +98,7 @@ cast = unary_row(
     is_view=True,
     masks=True,
     cheap=True,
+    exact="same",
 )
 
 

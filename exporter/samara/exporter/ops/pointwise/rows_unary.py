@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
+from samara.exporter.ops import exact_float, integer
 from samara.exporter.ops import formula as f
-from samara.exporter.ops import integer
 from samara.exporter.ops import numeric as num
 from samara.exporter.ops.autodiff import NO_GRAD
 from samara.exporter.ops.cases import few, unary
@@ -75,6 +75,7 @@ neg = unary_row(
     integer=integer.TABLE,
     cheap=True,
     onnx=Twin("Neg"),
+    exact="same",
 )
 abs_ = unary_row(
     "abs",
@@ -89,6 +90,7 @@ abs_ = unary_row(
     integer=integer.TABLE,
     cheap=True,
     onnx=Twin("Abs"),
+    exact="same",
 )
 sign = unary_row(
     "sign",
@@ -103,6 +105,7 @@ sign = unary_row(
     eager=Eager.LARGE,
     integer=integer.TABLE,
     onnx=Twin("Sign"),
+    exact=lambda x: np.where(x < 0, x.dtype.type(-1), np.where(x > 0, x.dtype.type(1), x)),
 )
 ceil = unary_row(
     "ceil",
@@ -114,6 +117,7 @@ ceil = unary_row(
     eager=Eager.NUMPY,
     integer=integer.TABLE,
     onnx=Twin("Ceil"),
+    exact="same",
 )
 floor = unary_row(
     "floor",
@@ -125,6 +129,7 @@ floor = unary_row(
     eager=Eager.NUMPY,
     integer=integer.TABLE,
     onnx=Twin("Floor"),
+    exact="same",
 )
 round_ = unary_row(
     "round",
@@ -140,6 +145,7 @@ round_ = unary_row(
     eager=Eager.LARGE,
     integer=integer.TABLE,
     onnx=Twin("Round"),
+    exact="same",
 )
 exp = unary_row(
     "exp",
@@ -152,6 +158,7 @@ exp = unary_row(
     eager=Eager.NUMPY,
     integer=integer.STEEP,
     onnx=Twin("Exp"),
+    exact=exact_float.exp,
 )
 log = unary_row(
     "log",
@@ -166,6 +173,7 @@ log = unary_row(
     eager=Eager.NUMPY,
     integer=integer.STEEP,
     onnx=Twin("Log"),
+    exact=exact_float.log,
 )
 sqrt = unary_row(
     "sqrt",
@@ -180,6 +188,7 @@ sqrt = unary_row(
     eager=Eager.NUMPY,
     integer=integer.TABLE,
     onnx=Twin("Sqrt"),
+    exact="same",
 )
 rsqrt = unary_row(
     "rsqrt",
@@ -193,6 +202,7 @@ rsqrt = unary_row(
     saves=("y",),
     eager=Eager.LARGE,
     integer=integer.STEEP,
+    exact="same",
 )
 reciprocal = unary_row(
     "reciprocal",
@@ -206,6 +216,7 @@ reciprocal = unary_row(
     eager=Eager.LARGE,
     integer=integer.STEEP,
     onnx=Twin("Reciprocal"),
+    exact="same",
 )
 sin = unary_row(
     "sin",
@@ -330,6 +341,7 @@ tanh = unary_row(
     posts=(Post("tanh"),),
     integer=integer.TABLE,
     onnx=Twin("Tanh"),
+    exact=exact_float.tanh,
 )
 asinh = unary_row(
     "asinh",
@@ -384,6 +396,7 @@ erf = unary_row(
     eager=Eager.LARGE,
     integer=integer.TABLE,
     onnx=Twin("Erf"),
+    exact=exact_float.erf,
 )
 sigmoid = unary_row(
     "sigmoid",
@@ -399,6 +412,7 @@ sigmoid = unary_row(
     posts=(Post("sigmoid"),),
     integer=integer.TABLE,
     onnx=Twin("Sigmoid"),
+    exact=exact_float.sigmoid,
 )
 relu = unary_row(
     "relu",
@@ -414,6 +428,7 @@ relu = unary_row(
     integer=integer.CLAMP,
     homogeneous=True,
     onnx=Twin("Relu"),
+    exact=exact_float.relu,
 )
 leaky_relu = unary_row(
     "leaky_relu",
@@ -429,6 +444,7 @@ leaky_relu = unary_row(
     integer=integer.TABLE,
     homogeneous=True,
     onnx=Twin("LeakyRelu", ("alpha",)),
+    exact="same",
 )
 elu = unary_row(
     "elu",
@@ -497,6 +513,9 @@ gelu = unary_row(
     posts=(Post("gelu", {"approximate": "none"}), Post("gelu_tanh", {"approximate": "tanh"})),
     integer=integer.TABLE,
     onnx=Twin("Gelu", ("approximate",)),
+    exact=lambda x, approximate: (
+        exact_float.gelu(x) if approximate == "none" else exact_float.gelu_tanh(x)
+    ),
 )
 hard_sigmoid = unary_row(
     "hard_sigmoid",
@@ -542,6 +561,7 @@ silu = unary_row(
     eager=Eager.LARGE,
     posts=(Post("silu"),),
     integer=integer.TABLE,
+    exact=exact_float.silu,
 )
 clamp = unary_row(
     "clamp",
@@ -566,6 +586,7 @@ clamp = unary_row(
     integer=integer.CLAMP,
     masks=True,
     cheap=True,
+    exact=lambda x, lo, hi, open: exact_float.clamp(x, lo, hi),
 )
 logical_not = unary_row(
     "logical_not",
@@ -613,6 +634,7 @@ isnan = unary_row(
     tolerance=UNCHANGED,
     cheap=True,
     onnx=Twin("IsNaN"),
+    exact="same",
 )
 isinf = unary_row(
     "isinf",
@@ -630,4 +652,5 @@ isinf = unary_row(
     flags=frozenset(),
     grad=NO_GRAD,
     tolerance=UNCHANGED,
+    exact="same",
 )

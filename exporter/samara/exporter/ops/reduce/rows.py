@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from samara.exporter.ops import integer, permute_rules
+from samara.exporter.ops import exact_float, integer, permute_rules
 from samara.exporter.ops.autodiff import NO_GRAD, Rule, inference_only
 from samara.exporter.ops.facts import UNCHANGED, Eager, Facts, Kind, Tolerance
 from samara.exporter.ops.integer import Integer, Role
@@ -64,6 +64,19 @@ def _mean(x: Array, *, axes: Ints, keepdims: bool) -> Array:
     if count == 0:
         return np.zeros_like(total, x.dtype)
     return np.asarray((np.sign(total) * (np.abs(total) // count)).astype(x.dtype))
+
+
+def _exact(*, mean: bool) -> Callable[..., Array]:
+    def reference(x: Array, *, axes: Ints, keepdims: bool) -> Array:
+        folded = sorted(a % x.ndim for a in axes)
+        kept = [a for a in range(x.ndim) if a not in folded]
+        count = int(np.prod([x.shape[a] for a in folded]))
+        rows = x.transpose(*kept, *folded).reshape(*(x.shape[a] for a in kept), count)
+        y = exact_float.total(rows)
+        y = np.asarray(y / np.float32(count) if mean else y)
+        return np.expand_dims(y, tuple(folded)) if keepdims else y
+
+    return reference
 
 
 def _extreme(pick: Callable[..., Any], largest: bool) -> Callable[..., Array]:
@@ -155,6 +168,7 @@ reduce_sum = _row(
     tolerance=Tolerance(1e-05, 1e-05),
     eager=Eager.NUMPY,
     cheap=True,
+    exact=_exact(mean=False),
 )
 reduce_mean = _row(
     "reduce_mean",
@@ -165,6 +179,7 @@ reduce_mean = _row(
     tolerance=Tolerance(2e-06, 1e-05),
     eager=Eager.NUMPY,
     integer=Integer(Role.COMPUTED, "qmean"),
+    exact=_exact(mean=True),
 )
 _FIRST = Attr(
     "first", "bool", False, doc="the first of equal elements gets the gradient, else all share it"
