@@ -123,6 +123,8 @@ struct mb_variable {
   uint32_t rank;
   int32_t initial;
   struct mb_quant quant;
+  bool grows;
+  int32_t length;  // of one that grows
 };
 
 struct mb_golden_tensor {
@@ -547,7 +549,8 @@ static inline size_t mb_write_constant(struct fbb *b, const struct mb_constant *
 
 static inline size_t mb_write_variable(struct fbb *b, const struct mb_variable *v) {
   const bool quantized = v->quant.count != 0;
-  const size_t t = fbb_table(b, quantized ? "rbrir" : "rbri");
+  const size_t t = fbb_table(b, v->grows ? "rbri-i" : quantized ? "rbrir" : "rbri");
+  if (v->grows) fbb_i32(b, t, SMR_FB_VARIABLE_length, v->length);
   fbb_u8(b, t, SMR_FB_VARIABLE_dtype, v->dtype);
   fbb_i32(b, t, SMR_FB_VARIABLE_initial, v->initial);
   fbb_text(b, t, SMR_FB_VARIABLE_name, v->name);

@@ -248,6 +248,7 @@ uint32_t literal_variable(struct literal *literal, const char *name, uint8_t dty
   *v = (struct smr_variable){.name = name,
                              .size_bytes = smr_dtype_bytes(dtype),
                              .initial = -1,
+                             .length = -1,
                              .dtype = dtype,
                              .rank = (uint8_t)rank};
   for (uint32_t i = 0; i < rank; i++) {
@@ -256,6 +257,11 @@ uint32_t literal_variable(struct literal *literal, const char *name, uint8_t dty
   }
   if (initial != NULL) v->initial = literal_add_constant(literal, name, dtype, initial, rank, dims);
   return index;
+}
+
+void literal_grow(struct literal *literal, uint32_t variable, uint32_t length) {
+  literal->variables[variable].length = (int32_t)length;
+  literal->variables[length].counts = true;
 }
 
 void literal_bind(struct literal_function *f, bool write, uint32_t position, uint32_t variable) {

@@ -91,6 +91,8 @@ void literal_attr_dims(struct literal_function *f, uint32_t node, const char *na
 /// A variable with an initial constant (or -1).
 uint32_t literal_variable(struct literal *literal, const char *name, uint8_t dtype,
                           const void *initial, uint32_t rank, const int64_t *dims);
+/// Make a variable grow by another one's count.
+void literal_grow(struct literal *literal, uint32_t variable, uint32_t length);
 void literal_bind(struct literal_function *f, bool write, uint32_t position, uint32_t variable);
 
 /// A session. Aborts, with the error printed, where there is none. Sets struct_size.
