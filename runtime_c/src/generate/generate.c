@@ -38,16 +38,16 @@ static samara_status generate_read_ends(samara_text_model *m) {
   if (text == NULL || *text == '\0') return SAMARA_OK;
   m->ends = smr_allocate_zeroed(&m->memory, count + 1, sizeof *m->ends);
   if (m->ends == NULL) return smr_no_memory(&m->error, (count + 1) * sizeof *m->ends);
-  int64_t value = 0;
+  int64_t value = -1;  // no digit yet
   for (const char *at = text;; at++) {
     if (*at >= '0' && *at <= '9' && value <= INT32_MAX) {
-      value = value * 10 + (*at - '0');
+      value = (value < 0 ? 0 : value * 10) + (*at - '0');
       continue;
     }
-    if ((*at != ',' && *at != '\0') || value > INT32_MAX)
+    if ((*at != ',' && *at != '\0') || value < 0 || value > INT32_MAX)
       SMR_FAIL(&m->error, BAD_MODEL, "the file's text.end_tokens is no list of tokens");
     m->ends[m->end_count++] = (int32_t)value;
-    value = 0;
+    value = -1;
     if (*at == '\0') return SAMARA_OK;
   }
 }
@@ -71,10 +71,12 @@ static samara_status generate_check_model(samara_text_model *m) {
   m->fixed = in.shape[1] > 0 ? (size_t)in.shape[1] : 0;
   m->context = generate_number(m->model, "text.context", 0);
   m->chunk = generate_number(m->model, "text.chunk", 1);
-  if (m->fixed != 0) m->chunk = m->fixed;
-  if (m->chunk == 0 || m->fixed > 1)
+  if (m->fixed > 1)
     SMR_FAIL(&m->error, UNSUPPORTED, "a text model takes 1 or any number of tokens, not %zu",
              m->fixed);
+  if (m->chunk == 0)
+    SMR_FAIL(&m->error, BAD_MODEL, "the file's text.chunk is 0: a run takes at least one token");
+  if (m->fixed != 0) m->chunk = m->fixed;
   return SAMARA_OK;
 }
 
@@ -83,6 +85,7 @@ static samara_status generate_open(samara_text_model *m, const samara_session_op
   SMR_TRY(generate_check_model(m));
   const samara_status status = samara_tokenizer_of_model(m->model, &m->tokenizer, &m->error);
   if (status != SAMARA_OK && status != SAMARA_NOT_FOUND) return status;
+  m->error = (samara_error){SAMARA_OK, ""};  // a file needs no tokenizer
   return generate_read_ends(m);
 }
 
@@ -275,6 +278,11 @@ samara_status samara_text_model_prompt(samara_text_model *m, const char *text, s
 samara_status samara_text_model_logits(samara_text_model *m, const float **logits, size_t *count) {
   samara_tensor out;
   if (m == NULL || logits == NULL) return SAMARA_BAD_ARGUMENT;
+  if (m->count != 0 && m->cached == m->count && !m->has_logits) {  // loaded from a file
+    const size_t all = m->count;
+    SMR_TRY(generate_rewind(m, all - 1));
+    m->count = all;
+  }
   SMR_TRY(generate_feed(m));
   if (!m->has_logits)
     SMR_FAIL(&m->error, BAD_STATE, "no token has run: put a text of at least one token first");
@@ -350,9 +358,10 @@ samara_status samara_text_model_begin(samara_text_model *m, const samara_text_op
   return status;
 }
 
-// The bytes at the end of the text that may become a stop; all bytes before them are final. If a
-// stop is there, *found is true and the result counts it and what follows.
-static size_t generate_open_end(const samara_text_model *m, bool *found) {
+// The bytes at the end of the text that may become a stop, unless it is the `last` part; all bytes
+// before them are final. If a stop is there, *found is true and the result counts it and what
+// follows.
+static size_t generate_open_end(const samara_text_model *m, bool last, bool *found) {
   const uint8_t *text = m->held.data;
   const size_t size = m->held.size;
   for (size_t at = m->given; at < size; at++) {
@@ -360,7 +369,7 @@ static size_t generate_open_end(const samara_text_model *m, bool *found) {
     for (size_t i = 0; i < m->stop_count; i++) {
       const struct smr_text_buffer *stop = &m->stops[i];
       const size_t n = size - at < stop->size ? size - at : stop->size;
-      if (memcmp(text + at, stop->data, n) != 0) continue;
+      if ((last && n < stop->size) || memcmp(text + at, stop->data, n) != 0) continue;
       begun = true;
       *found = *found || n == stop->size;
     }
@@ -372,12 +381,8 @@ static size_t generate_open_end(const samara_text_model *m, bool *found) {
 // Pass on what is final of the text, all of it if nothing follows.
 static void generate_pass(samara_text_model *m, bool last, const char **text, size_t *text_bytes) {
   bool found = false;
-  size_t open = m->stop_count != 0 ? generate_open_end(m, &found) : 0;
-  if (found) {
-    m->end = SAMARA_TEXT_STOP;
-  } else if (last) {
-    open = 0;
-  }
+  const size_t open = m->stop_count != 0 ? generate_open_end(m, last, &found) : 0;
+  if (found) m->end = SAMARA_TEXT_STOP;
   *text = m->held.data != NULL ? (const char *)m->held.data + m->given : "";
   *text_bytes = m->held.size - m->given - open;
   m->given += *text_bytes;
@@ -423,9 +428,17 @@ samara_status samara_text_model_step(samara_text_model *m, int32_t *token, const
     m->given = 0;
   }
   if (m->stream != NULL) {
-    SMR_TRY(last ? samara_text_stream_finish(m->stream, &part, &part_bytes, &m->error)
-                 : samara_text_stream_push(m->stream, chosen, &part, &part_bytes, &m->error));
-    SMR_TRY(smr_text_append(&m->held, part, part_bytes, &m->memory, &m->error));
+    samara_status status =
+        last ? samara_text_stream_finish(m->stream, &part, &part_bytes, &m->error)
+             : samara_text_stream_push(m->stream, chosen, &part, &part_bytes, &m->error);
+    if (status == SAMARA_OK)
+      status = smr_text_append(&m->held, part, part_bytes, &m->memory, &m->error);
+    if (status != SAMARA_OK) {
+      // The stream cannot go on.
+      if (chosen >= 0) m->count--;
+      smr_generate_end(m);
+      return status;
+    }
   }
   generate_pass(m, last, text, text_bytes);
   *token = chosen;

@@ -222,6 +222,9 @@ samara_status samara_text_state_load(samara_text_model *m, const samara_reader *
   if (m->context != 0 && tokens > m->context)
     SMR_FAIL(&m->error, BAD_MODEL, "the file of a text has %llu tokens, the model takes %zu",
              (unsigned long long)tokens, m->context);
+  if (tokens > SIZE_MAX / sizeof(int32_t))
+    SMR_FAIL(&m->error, LIMIT, "the file of a text has %llu tokens, too many for this machine",
+             (unsigned long long)tokens);
   const size_t bytes = (size_t)tokens * sizeof(int32_t);
   int32_t *ids = smr_allocate(&m->memory, bytes);
   uint8_t *piece = smr_allocate(&m->memory, STATE_PIECE_BYTES);
