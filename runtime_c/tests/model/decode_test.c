@@ -88,6 +88,68 @@ SMR_TEST(refuses_what_is_wrong) {
   REFUSED("has 2 inputs", golden->inputs[1] = golden->inputs[0]; golden->input_count = 2);
 }
 
+// ---- variables that grow ----
+
+// The sample with a cache [1, 6, 2] that grows by the int64 "count", both read by its function.
+static struct mb_model *growing_sample(void) {
+  static const int64_t zero = 0, dims[] = {1, 6, 2};
+  struct mb_model *m = mb_sample();
+  struct mb_function *f = m->functions[0];
+  const int32_t initial = mb_data(m, "count.initial", SAMARA_INT64, 0, NULL, &zero, 8);
+  m->variables[m->variable_count++] = (struct mb_variable){.name = "cache",
+                                                           .dtype = SAMARA_FLOAT32,
+                                                           .dims = {1, 6, 2},
+                                                           .rank = 3,
+                                                           .grows = true,
+                                                           .length = 2};
+  m->variables[m->variable_count++] =
+      (struct mb_variable){.name = "count", .dtype = SAMARA_INT64, .initial = initial};
+  mb_input(f, mb_static(f, "cache", SAMARA_FLOAT32, 3, dims));
+  mb_input(f, mb_static(f, "count", SAMARA_INT64, 0, NULL));
+  for (uint32_t i = 1; i < 3; i++)
+    f->reads[f->read_count++] = (struct smr_binding){.position = i + 1, .variable = i};
+  return m;
+}
+
+#define GROWING_REFUSED(part, change)                                    \
+  do {                                                                   \
+    struct mb_model *m = growing_sample();                               \
+    struct mb_variable *cache = &m->variables[1], *n = &m->variables[2]; \
+    (void)cache, (void)n;                                                \
+    change;                                                              \
+    CHECK_REFUSED(m, SAMARA_BAD_MODEL, part);                            \
+  } while (0)
+
+SMR_TEST(lengths_of_variables) {
+  const struct mb_file file = mb_accept(growing_sample());
+  const struct smr_variable *v = file.model->variables;
+  CHECK(!smr_grows(&v[0]) && smr_grows(&v[1]) && !smr_grows(&v[2]));
+  CHECK(!v[0].counts && !v[1].counts && v[2].counts);
+  CHECK_EQ_INT(v[1].length, 2);
+  CHECK_EQ_INT(v[1].initial, -1);
+  CHECK_EQ_INT(v[1].size_bytes, 48);
+  mb_close(&file);
+  GROWING_REFUSED("length is 3 of 3", cache->length = 3);
+  GROWING_REFUSED("length is -2 of 3", cache->length = -2);
+  GROWING_REFUSED("variable 'cache'", cache->length = INT32_MIN);
+  GROWING_REFUSED("'cache': it cannot grow, or its length is no integer", cache->length = 0);
+  GROWING_REFUSED("cannot grow", cache->length = 1);  // itself
+  GROWING_REFUSED("cannot grow", n->grows = true; n->length = 1);
+  GROWING_REFUSED("cannot grow", cache->rank = 1; cache->dims[0] = 1;
+                  m->functions[0]->values[8].rank = 1);
+  GROWING_REFUSED("variable 1 is bound without its length, variable 2",
+                  m->functions[0]->read_count = 2);
+}
+
+// Rows of another batch entry would lie between.
+SMR_TEST(one_that_grows_has_one_batch_entry) {
+  struct mb_model *m = growing_sample();
+  struct mb_function *f = m->functions[0];
+  m->variables[1].dims[0] = 2;
+  f->values[8].dims[0] = mb_const(f, 2);
+  CHECK_REFUSED(m, SAMARA_BAD_MODEL, "'cache': it cannot grow");
+}
+
 // ---- packed constants ----
 
 struct packed {
@@ -220,6 +282,7 @@ SMR_TEST(golden_inputs_stand_in_order) {
   CHECK_REFUSED(m, SAMARA_BAD_MODEL, "input 0, listed as number 1");
 }
 
-SMR_TEST_MAIN(RUN(golden_inputs_stand_in_order); RUN(decodes_the_sample);
+SMR_TEST_MAIN(RUN(lengths_of_variables); RUN(one_that_grows_has_one_batch_entry);
+              RUN(golden_inputs_stand_in_order); RUN(decodes_the_sample);
               RUN(refuses_what_is_wrong); RUN(packed_layouts); RUN(plain_constants_may_be_padded);
               RUN(copies_are_no_larger_than_the_file))

@@ -209,9 +209,14 @@ SMR_TEST(memory_is_bounded_and_given_back) {
   samara_session *s =
       literal_session(x.model, (samara_session_options){.allocator = &memory.allocator});
   const size_t calls = memory.calls, live = memory.live;
-  memory.fail_at = calls + 1;
-  CHECK_EQ_INT(state_file_load(s, &x.file), SAMARA_OUT_OF_MEMORY);
-  CHECK(state_is_initial(s));
+  for (size_t k = 1; k <= 2; k++) {  // the header, and variables without a second buffer
+    memory.calls = calls;
+    memory.fail_at = calls + k;
+    CHECK_EQ_INT(state_file_load(s, &x.file), SAMARA_OUT_OF_MEMORY);
+    CHECK(state_is_initial(s));
+    CHECK_EQ_INT(memory.live, live);
+  }
+  memory.calls = calls;
   memory.fail_at = 0;
   CHECK_EQ_INT(state_file_load(s, &x.file), SAMARA_OK);
   CHECK_EQ_INT(memory.calls, calls + 2);
@@ -290,7 +295,95 @@ SMR_TEST(mutations_are_survived) {
   finish(&x);
 }
 
-SMR_TEST_MAIN(RUN(what_was_saved_is_loaded_and_run_on);
+// ---- variables that grow ----
+
+static const float rising[] = {1, 2, 3, 4, 5, 6, 7, 8}, others[] = {-1, 0, 1, 2, 3, 4, 5, 6};
+
+SMR_TEST(rows_in_use_are_loaded) {
+  for (int kind = 0; kind < 3; kind++) {
+    for (int64_t saved = 0; saved <= 4; saved++) {
+      for (int64_t now = 0; now <= 4; now++) {
+        struct literal *l =
+            state_growing((struct state_growing){.ring = kind == 2, .twice = kind == 1});
+        samara_session *s = literal_open(l);
+        struct state_file file = {0};
+        const samara_writer writer = state_file_writer(&file);
+        if (saved != 0) CHECK_EQ_INT(state_growing_run(s, saved, 1), SAMARA_OK);
+        CHECK_EQ_INT(samara_session_state_save(s, &writer), SAMARA_OK);
+        CHECK_EQ_INT(samara_session_reset(s), SAMARA_OK);
+        if (now != 0) CHECK_EQ_INT(state_growing_run(s, now, -1), SAMARA_OK);
+        CHECK_EQ_INT(state_file_load(s, &file), SAMARA_OK);
+        CHECK(state_growing_has(s, saved, rising));
+        if (saved <= 2) {
+          CHECK_EQ_INT(state_growing_run(s, 2, (float)(2 * saved + 1)), SAMARA_OK);
+          CHECK(state_growing_has(s, saved + 2, rising));
+        }
+        state_file_free(&file);
+        literal_close(s, l);
+      }
+    }
+  }
+}
+
+static void make_grown(struct state_file *file, const char *dims, size_t bytes, int64_t length) {
+  char header[200];
+  snprintf(header, sizeof header,
+           "{\"length\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[0,8]},"
+           "\"cache\":{\"dtype\":\"F32\",\"shape\":%s,\"data_offsets\":[8,%zu]}}",
+           dims, 8 + bytes);
+  state_file_make(file, header, 0, 8 + bytes);
+  uint8_t *data = file->bytes + file->size_bytes - bytes - 8;
+  memcpy(data, &length, 8);
+  memcpy(data + 8, rising, bytes <= sizeof rising ? bytes : 0);
+}
+
+SMR_TEST(rows_are_as_many_as_the_length_says) {
+  static const struct {
+    const char *dims;
+    size_t bytes;
+    int64_t length;
+    int status;
+    const char *why;
+  } table[] = {
+      {"[1,2,2]", 16, 3, SAMARA_BAD_MODEL, "variable 'cache' has 2 rows, its length is 3"},
+      {"[1,2,2]", 16, 1, SAMARA_BAD_MODEL, "its length is 1"},
+      {"[1,0,2]", 0, 1, SAMARA_BAD_MODEL, "has 0 rows, its length is 1"},
+      {"[1,2,2]", 16, INT64_MAX, SAMARA_BAD_MODEL, "has 2 rows"},
+      {"[1,0,2]", 0, -1, SAMARA_BAD_MODEL, "has 0 rows, its length is -1"},
+      {"[1,0,2]", 0, INT64_MIN, SAMARA_BAD_MODEL, "its length is -9223372036854775808"},
+      {"[1,5,2]", 40, 5, SAMARA_BAD_SHAPE,
+       "is float32 [1, 4, 2], the file holds float32 [1, 5, 2]"},
+      {"[2,2,1]", 16, 2, SAMARA_BAD_SHAPE, "[2, 2, 1]"},
+      {"[1,4,1]", 16, 4, SAMARA_BAD_SHAPE, "[1, 4, 1]"},
+      {"[0,2,2]", 0, 2, SAMARA_BAD_SHAPE, "[0, 2, 2]"},
+      {"[2,2]", 16, 2, SAMARA_BAD_SHAPE, "[2, 2]"},
+  };
+  for (int kind = 0; kind < 3; kind++) {
+    struct literal *l =
+        state_growing((struct state_growing){.ring = kind == 2, .twice = kind == 1});
+    samara_session *s = literal_open(l);
+    CHECK_EQ_INT(state_growing_run(s, 3, -1), SAMARA_OK);
+    struct state_file file = {0};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+      make_grown(&file, table[i].dims, table[i].bytes, table[i].length);
+      if (!CHECK_EQ_INT(state_file_load(s, &file), table[i].status) ||
+          !CHECK_CONTAINS(samara_session_error(s), table[i].why) ||
+          !CHECK(state_growing_has(s, 3, others)))
+        fprintf(stderr, "  row %zu\n", i);
+    }
+    make_grown(&file, "[1,2,2]", 16, 2);
+    CHECK_EQ_INT(state_file_load(s, &file), SAMARA_OK);
+    CHECK(state_growing_has(s, 2, rising));
+    make_grown(&file, "[1,4,2]", 32, INT64_MAX);  // a ring that has gone round
+    CHECK_EQ_INT(state_file_load(s, &file), SAMARA_OK);
+    CHECK(state_growing_has(s, INT64_MAX, rising));
+    state_file_free(&file);
+    literal_close(s, l);
+  }
+}
+
+SMR_TEST_MAIN(RUN(rows_in_use_are_loaded); RUN(rows_are_as_many_as_the_length_says);
+              RUN(what_was_saved_is_loaded_and_run_on);
               RUN(variables_of_other_functions_are_passed_over); RUN(files_of_other_writers);
               RUN(files_that_do_not_fit_are_refused); RUN(prefixes_that_lie_are_refused);
               RUN(every_truncation_is_refused); RUN(a_reader_may_fail_at_any_call);

@@ -40,6 +40,64 @@ struct literal *state_sample(void) {
   return l;
 }
 
+struct literal *state_growing(struct state_growing options) {
+  struct literal *l = literal_new();
+  static const int64_t cache_dims[] = {1, 4, 2}, none = 0;
+  const uint32_t cache_variable = literal_variable(l, "cache", SAMARA_FLOAT32, NULL, 3, cache_dims);
+  const uint32_t length_variable = literal_variable(l, "length", SAMARA_INT64, &none, 0, NULL);
+  literal_grow(l, cache_variable, length_variable);
+  struct literal_function *f = literal_add(l, "main", true);
+  const uint32_t one = literal_int(f, 1), two = literal_int(f, 2), four = literal_int(f, 4);
+  const uint32_t s = literal_symbol(f, "rows", 0, 1, 4);
+  const uint32_t rows = literal_input(f, literal_value(f, "rows", SAMARA_FLOAT32, 3, one, s, two));
+  const uint32_t cache =
+      literal_input(f, literal_value(f, "cache", SAMARA_FLOAT32, 3, one, four, two));
+  const uint32_t step = literal_input(f, literal_value(f, "step", SAMARA_INT64, 0));
+  const uint32_t length = literal_input(f, literal_value(f, "length", SAMARA_INT64, 0));
+  const uint32_t next = literal_value(f, "next", SAMARA_FLOAT32, 3, one, four, two);
+  const uint32_t y = literal_value(f, "y", SAMARA_FLOAT32, 3, one, four, two);
+  const uint32_t longer = literal_value(f, "longer", SAMARA_INT64, 0);
+  const uint32_t write = literal_node(f, smr_op_find(SMR_CODE_WRITE_ROWS), "write",
+                                      LITERAL_LIST(cache, rows, length), LITERAL_LIST(next));
+  literal_attr(f, write, "ring", (struct smr_attr){.i = options.ring});
+  literal_node(f, smr_op_find(SMR_CODE_ADD), "sum",
+               LITERAL_LIST(options.twice ? cache : next, next), LITERAL_LIST(y));
+  literal_node(f, smr_op_find(SMR_CODE_ADD), "count", LITERAL_LIST(length, step),
+               LITERAL_LIST(longer));
+  literal_output(f, longer, "longer");
+  literal_output(f, y, "y");
+  literal_output(f, next, "next");
+  literal_bind(f, false, 1, cache_variable);
+  literal_bind(f, false, 3, length_variable);
+  literal_bind(f, true, 0, length_variable);
+  literal_bind(f, true, 2, cache_variable);
+  return l;
+}
+
+samara_status state_growing_run(samara_session *session, int64_t count, float first) {
+  const int64_t shape[] = {1, count, 2}, *const shapes[] = {shape, NULL};
+  float rows[8];
+  for (size_t i = 0; i < 8; i++) rows[i] = first + (float)i;
+  samara_status status = samara_session_resize(session, shapes, 2);
+  if (status == SAMARA_OK)
+    status = samara_session_set_input(session, 0, rows, (size_t)count * 2 * sizeof *rows);
+  if (status == SAMARA_OK) status = samara_session_set_input(session, 1, &count, sizeof count);
+  return status == SAMARA_OK ? samara_session_run(session) : status;
+}
+
+bool state_growing_has(samara_session *session, int64_t length, const float *rows) {
+  float got[8];
+  int64_t has = -1;
+  samara_tensor info;
+  const size_t bytes = (size_t)(length < 4 ? length : 4) * 2 * sizeof *got;
+  if (samara_session_state_read(session, "length", &has, sizeof has) != SAMARA_OK ||
+      has != length || samara_session_state_info(session, "cache", &info) != SAMARA_OK ||
+      info.size_bytes != bytes || info.rank != 3 || info.shape[1] != (length < 4 ? length : 4) ||
+      samara_session_state_read(session, "cache", got, bytes) != SAMARA_OK)
+    return false;
+  return bytes == 0 || memcmp(got, rows, bytes) == 0;
+}
+
 void state_file_free(struct state_file *file) {
   free(file->bytes);
   *file = (struct state_file){0};

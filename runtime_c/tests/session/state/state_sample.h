@@ -15,6 +15,20 @@
 /// "steps" (int64, 7), and only reads "mask" (bool [3], 1 0 1); `infer` reads "w" alone.
 struct literal *state_sample(void);
 
+/// What differs between models whose cache grows.
+struct state_growing {
+  bool ring;   // rows go round
+  bool twice;  // another node reads the cache before the rows are written, too
+};
+/// A model whose `main` takes rows [1, S, 2], S at most 4, and the number `step`. It writes the
+/// rows behind those of "cache" (float32 [1, 4, 2]), adds step to its "length", and gives "y", the
+/// sum of the new cache and the new (of `twice`, the old) cache.
+struct literal *state_growing(struct state_growing options);
+/// Run it with `count` rows of the numbers first, first + 1, ...
+samara_status state_growing_run(samara_session *session, int64_t count, float first);
+/// Whether the cache has `length` rows in use, or 4 of a ring: first, first + 1, ... in pairs.
+bool state_growing_has(samara_session *session, int64_t length, const float *rows);
+
 /// A file in memory that a writer fills and a reader gives back. Failing calls count from 1.
 struct state_file {
   uint8_t *bytes;

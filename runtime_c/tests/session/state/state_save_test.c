@@ -161,7 +161,33 @@ SMR_TEST(into_memory) {
   literal_close(s, l);
 }
 
-SMR_TEST_MAIN(RUN(the_file_is_a_header_and_the_data); RUN(what_a_run_wrote_is_saved);
-              RUN(a_writer_may_fail_at_any_call); RUN(writers_are_checked);
-              RUN(names_are_escaped_and_come_back); RUN(the_name_of_the_metadata_is_refused);
-              RUN(into_memory))
+// Rows that are not in use are not in the file.
+SMR_TEST(only_rows_in_use_are_saved) {
+  static const char *const shapes[] = {"\"shape\":[1,0,2]", "\"shape\":[1,1,2]",
+                                       "\"shape\":[1,2,2]", "\"shape\":[1,3,2]",
+                                       "\"shape\":[1,4,2]"};
+  for (int64_t rows = 0; rows <= 4; rows++) {
+    struct literal *l = state_growing((struct state_growing){.ring = false});
+    samara_session *s = literal_open(l);
+    struct state_file file = {0};
+    const samara_writer writer = state_file_writer(&file);
+    if (rows != 0) CHECK_EQ_INT(state_growing_run(s, rows, 1), SAMARA_OK);
+    CHECK_EQ_INT(samara_session_state_save(s, &writer), SAMARA_OK);
+    uint64_t header;
+    memcpy(&header, file.bytes, 8);
+    CHECK_EQ_INT(file.size_bytes - header, 8 + 8 + 8 * (uint64_t)rows);
+    char text[300] = {0};
+    memcpy(text, file.bytes + 8, header < 299 ? (size_t)header : 299);
+    CHECK_CONTAINS(text, shapes[rows]);
+    size_t needed = 0;
+    CHECK_EQ_INT(samara_session_state_save_memory(s, NULL, 0, &needed), SAMARA_OK);
+    CHECK_EQ_INT(needed, file.size_bytes);
+    state_file_free(&file);
+    literal_close(s, l);
+  }
+}
+
+SMR_TEST_MAIN(RUN(only_rows_in_use_are_saved); RUN(the_file_is_a_header_and_the_data);
+              RUN(what_a_run_wrote_is_saved); RUN(a_writer_may_fail_at_any_call);
+              RUN(writers_are_checked); RUN(names_are_escaped_and_come_back);
+              RUN(the_name_of_the_metadata_is_refused); RUN(into_memory))

@@ -6,6 +6,8 @@
 
 #include "ops/table/opattrs.h"
 #include "session/model_literal.h"
+#include "session/session.h"
+#include "session/state/state_sample.h"
 
 static const struct smr_op *op(uint16_t code) { return smr_op_find(code); }
 static const float start_a[] = {1, 2}, start_b[] = {10, 20};
@@ -132,7 +134,145 @@ SMR_TEST(state_obeys_the_arena_limit) {
   literal_free(l);
 }
 
-SMR_TEST_MAIN(RUN(reads_see_the_values_before_all_writes);
+// ---- variables that grow ----
+
+static const float rising[] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+// 0: written in place. 1: another node reads the old value, so there are two buffers. 2: a ring.
+static samara_session *growing(int kind, struct literal **l) {
+  *l = state_growing((struct state_growing){.ring = kind == 2, .twice = kind == 1});
+  return literal_open(*l);
+}
+
+static const struct smr_session_variable *cache_of(const samara_session *s) {
+  const struct smr_session_variable *v = &s->state.variables[0];
+  return strcmp(v->variable->name, "cache") == 0 ? v : NULL;
+}
+
+SMR_TEST(rows_in_use_are_the_value) {
+  for (int kind = 0; kind < 3; kind++) {
+    struct literal *l;
+    samara_session *s = growing(kind, &l);
+    samara_tensor y;
+    CHECK(state_growing_has(s, 0, NULL));
+    CHECK_EQ_INT(state_growing_run(s, 1, 1), SAMARA_OK);
+    CHECK(state_growing_has(s, 1, rising));
+    CHECK_EQ_INT(state_growing_run(s, 2, 3), SAMARA_OK);
+    CHECK(state_growing_has(s, 3, rising));
+    CHECK_EQ_INT(samara_session_output(s, 0, &y), SAMARA_OK);
+    for (size_t i = 0; i < 6; i++)
+      CHECK_EQ_INT(((const float *)y.data)[i], kind == 1 && i >= 2 ? rising[i] : 2 * rising[i]);
+    CHECK_EQ_INT(samara_session_reset(s), SAMARA_OK);
+    CHECK(state_growing_has(s, 0, NULL));
+    CHECK_EQ_INT(state_growing_run(s, 4, 1), SAMARA_OK);
+    CHECK(state_growing_has(s, 4, rising));
+    float buffer[8] = {0};
+    CHECK_EQ_INT(samara_session_state_write(s, "cache", buffer, sizeof buffer), SAMARA_OK);
+    CHECK(state_growing_has(s, 4, buffer));
+    CHECK_EQ_INT(samara_session_state_write(s, "cache", buffer, 8), SAMARA_BAD_SHAPE);
+    literal_close(s, l);
+  }
+}
+
+// One buffer, which the node writes: no byte of the cache is copied.
+SMR_TEST(rows_are_written_in_place) {
+  for (int kind = 0; kind < 3; kind++) {
+    struct literal *l;
+    samara_session *s = growing(kind, &l);
+    const struct smr_session_variable *v = cache_of(s);
+    REQUIRE(v != NULL);
+    void *first = v->data;
+    CHECK((v->spare == NULL) == (kind != 1));
+    for (int run = 0; run < 3; run++) {
+      CHECK_EQ_INT(state_growing_run(s, 1, (float)(2 * run + 1)), SAMARA_OK);
+      const struct smr_tensor *next = smr_frame_output(s->entry, 2);
+      if (kind != 1) CHECK(next->data == v->data);
+      CHECK((v->data == first) == (kind != 1 || run == 1));
+    }
+    CHECK(state_growing_has(s, 3, rising));
+    literal_close(s, l);
+  }
+}
+
+static int stop_at(void *user, const char *node, const char *const *names,
+                   const samara_tensor *tensors, size_t count) {
+  (void)names, (void)tensors, (void)count;
+  return strcmp(node, user) == 0;
+}
+
+SMR_TEST(a_failed_run_adds_no_rows) {
+  static const char *const nodes[] = {"write", "sum", "count"};
+  for (int kind = 0; kind < 3; kind++) {
+    struct literal *l;
+    samara_session *s = growing(kind, &l);
+    CHECK_EQ_INT(state_growing_run(s, 2, 1), SAMARA_OK);
+    for (size_t i = 0; i < 3; i++) {
+      samara_session_watch(s, stop_at, (void *)(uintptr_t)nodes[i]);
+      CHECK_EQ_INT(state_growing_run(s, 2, 77), SAMARA_CANCELLED);
+      CHECK(state_growing_has(s, 2, rising));
+    }
+    samara_session_watch(s, NULL, NULL);
+    if (kind != 2) {
+      CHECK_EQ_INT(state_growing_run(s, 3, 77), SAMARA_BAD_DATA);
+      CHECK_CONTAINS(samara_session_error(s), "3 are written, there are 4");
+    }
+    CHECK(state_growing_has(s, 2, rising));
+    CHECK_EQ_INT(state_growing_run(s, 2, 5), SAMARA_OK);
+    CHECK(state_growing_has(s, 4, rising));
+    literal_close(s, l);
+  }
+}
+
+static samara_status set_length(samara_session *s, int64_t length) {
+  return samara_session_state_write(s, "length", &length, sizeof length);
+}
+
+SMR_TEST(lengths_are_only_made_less) {
+  for (int kind = 0; kind < 3; kind++) {
+    struct literal *l;
+    samara_session *s = growing(kind, &l);
+    CHECK_EQ_INT(set_length(s, 1), SAMARA_LIMIT);
+    CHECK_EQ_INT(set_length(s, 0), SAMARA_OK);
+    CHECK_EQ_INT(state_growing_run(s, 3, 1), SAMARA_OK);
+    CHECK_EQ_INT(set_length(s, 4), SAMARA_LIMIT);
+    CHECK_CONTAINS(samara_session_error(s), "'length' is 3 and cannot become 4: 'cache' has no");
+    CHECK_EQ_INT(set_length(s, -1), SAMARA_LIMIT);
+    CHECK_EQ_INT(set_length(s, INT64_MIN), SAMARA_LIMIT);
+    CHECK_EQ_INT(set_length(s, INT64_MAX), SAMARA_LIMIT);
+    CHECK_EQ_INT(set_length(s, 3), SAMARA_OK);
+    CHECK(state_growing_has(s, 3, rising));
+    CHECK_EQ_INT(set_length(s, 1), SAMARA_OK);
+    CHECK(state_growing_has(s, 1, rising));
+    CHECK_EQ_INT(set_length(s, 2), SAMARA_LIMIT);
+    CHECK_EQ_INT(state_growing_run(s, 3, 3), SAMARA_OK);
+    CHECK(state_growing_has(s, 4, rising));
+    CHECK_EQ_INT(set_length(s, 0), SAMARA_OK);
+    CHECK(state_growing_has(s, 0, NULL));
+    literal_close(s, l);
+  }
+}
+
+// Earlier rows of a ring that has gone round are lost.
+SMR_TEST(rings_do_not_go_back) {
+  struct literal *l;
+  samara_session *s = growing(2, &l);
+  CHECK_EQ_INT(state_growing_run(s, 3, -1), SAMARA_OK);
+  CHECK_EQ_INT(state_growing_run(s, 3, 1), SAMARA_OK);
+  const float round[] = {3, 4, 5, 6, 3, 4, 1, 2};
+  CHECK(state_growing_has(s, 6, round));
+  CHECK_EQ_INT(set_length(s, 5), SAMARA_LIMIT);
+  CHECK_EQ_INT(set_length(s, 3), SAMARA_LIMIT);
+  CHECK_EQ_INT(set_length(s, 6), SAMARA_OK);
+  CHECK(state_growing_has(s, 6, round));
+  CHECK_EQ_INT(set_length(s, 0), SAMARA_OK);
+  CHECK_EQ_INT(state_growing_run(s, 1, 1), SAMARA_OK);
+  CHECK(state_growing_has(s, 1, rising));
+  literal_close(s, l);
+}
+
+SMR_TEST_MAIN(RUN(rows_in_use_are_the_value); RUN(rows_are_written_in_place);
+              RUN(a_failed_run_adds_no_rows); RUN(lengths_are_only_made_less);
+              RUN(rings_do_not_go_back); RUN(reads_see_the_values_before_all_writes);
               RUN(a_stopped_run_leaves_the_variables_alone);
               RUN(sessions_of_one_model_have_their_own_state);
               RUN(wrong_names_and_sizes_are_refused); RUN(state_obeys_the_arena_limit))
