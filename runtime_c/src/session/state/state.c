@@ -115,7 +115,9 @@ samara_status smr_state_commit(samara_session *session) {
     if (memcmp(t->dims, v->variable->dims, t->rank * sizeof *t->dims) != 0)
       SMR_FAIL(&session->error, BAD_SHAPE, "variable '%s' cannot change its dims",
                v->variable->name);
-    if (v->spare != NULL && !smr_leaves(v)) SMR_TRY(smr_value_copy(frame->common, t, v->spare));
+    // Rows that were added in place are there; those that a device has added are not.
+    if (!smr_leaves(v))
+      SMR_TRY(smr_value_copy(frame->common, t, v->spare != NULL ? v->spare : v->data));
   }
   if (SMR_HAS(backends)) SMR_TRY(smr_away_commit(session));
   for (uint32_t i = 0; i < f->write_count; i++) {

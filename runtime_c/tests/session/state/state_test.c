@@ -5,6 +5,7 @@
 #include "harness.h"
 
 #include "ops/table/opattrs.h"
+#include "session/device/device_rig.h"
 #include "session/model_literal.h"
 #include "session/session.h"
 #include "session/state/state_sample.h"
@@ -270,9 +271,29 @@ SMR_TEST(rings_do_not_go_back) {
   literal_close(s, l);
 }
 
-SMR_TEST_MAIN(RUN(rows_in_use_are_the_value); RUN(rows_are_written_in_place);
-              RUN(a_failed_run_adds_no_rows); RUN(lengths_are_only_made_less);
-              RUN(rings_do_not_go_back); RUN(reads_see_the_values_before_all_writes);
+// A device writes rows in its own memory.
+SMR_TEST(rows_come_back_from_a_device) {
+  for (int kind = 0; kind < 3; kind++) {
+    rig_reset();
+    struct literal *l =
+        state_growing((struct state_growing){.ring = kind == 2, .twice = kind == 1});
+    samara_backend *device = rig_open(0, NULL, NULL);
+    REQUIRE(device != NULL);
+    samara_session *s = rig_session(literal_finish(l), &device, 1, (samara_session_options){0});
+    CHECK_EQ_INT(state_growing_run(s, 1, 1), SAMARA_OK);
+    CHECK(state_growing_has(s, 1, rising));
+    CHECK_EQ_INT(state_growing_run(s, 2, 3), SAMARA_OK);
+    CHECK(state_growing_has(s, 3, rising));
+    CHECK(mirror_calls("node") > 0);
+    literal_close(s, l);
+    samara_backend_close(device);
+  }
+}
+
+SMR_TEST_MAIN(RUN(rows_come_back_from_a_device); RUN(rows_in_use_are_the_value);
+              RUN(rows_are_written_in_place); RUN(a_failed_run_adds_no_rows);
+              RUN(lengths_are_only_made_less); RUN(rings_do_not_go_back);
+              RUN(reads_see_the_values_before_all_writes);
               RUN(a_stopped_run_leaves_the_variables_alone);
               RUN(sessions_of_one_model_have_their_own_state);
               RUN(wrong_names_and_sizes_are_refused); RUN(state_obeys_the_arena_limit))
