@@ -60,16 +60,23 @@ void *smr_os_allocate(size_t size_bytes) {
 }
 
 void *smr_os_allocate_lazily(size_t size_bytes) {
-  // Large blocks come fresh from the system, so calloc does not touch them.
-  uint8_t *pointer = calloc(1, size_bytes);
-#if defined(MADV_NOHUGEPAGE)
-  enum { OS_PAGE_BYTES = 4096 };
-  if (pointer == NULL || size_bytes < OS_HUGE_PAGE_BYTES) return pointer;
-  const size_t skipped = (OS_PAGE_BYTES - (uintptr_t)pointer % OS_PAGE_BYTES) % OS_PAGE_BYTES;
-  const size_t pages = (size_bytes - skipped) / OS_PAGE_BYTES * OS_PAGE_BYTES;
-  (void)madvise(pointer + skipped, pages, MADV_NOHUGEPAGE);
+#if defined(__linux__) && defined(MADV_NOHUGEPAGE)
+  if (size_bytes >= OS_HUGE_PAGE_BYTES && size_bytes < SIZE_MAX / 2) {
+    // calloc would clear, and so touch, a block that malloc has had before. Dropped pages read as
+    // zeros; only the ends share theirs with other blocks.
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *pointer = malloc(size_bytes);
+    if (pointer == NULL) return NULL;
+    const size_t before = (page - (uintptr_t)pointer % page) % page;
+    const size_t pages = (size_bytes - before) / page * page;
+    (void)madvise(pointer + before, pages, MADV_NOHUGEPAGE);
+    if (madvise(pointer + before, pages, MADV_DONTNEED) != 0) memset(pointer + before, 0, pages);
+    memset(pointer, 0, before);
+    memset(pointer + before + pages, 0, size_bytes - before - pages);
+    return pointer;
+  }
 #endif
-  return pointer;
+  return calloc(1, size_bytes != 0 ? size_bytes : 1);  // large blocks are mostly fresh
 }
 
 void smr_os_release(void *pointer) { free(pointer); }

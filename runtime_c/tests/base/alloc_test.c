@@ -29,9 +29,24 @@ SMR_TEST(zeroed_blocks) {
   CHECK(smr_allocate_zeroed(&allocator, SIZE_MAX / 2, 3) == NULL);
 }
 
+SMR_TEST(lazy_blocks_are_zeroed) {
+  const samara_allocator allocator = smr_allocator(NULL);
+  for (size_t size = 1; size < 9000000; size = size * 5 + 3) {
+    unsigned char *p = smr_allocate_lazily(&allocator, size), sum = 0;
+    REQUIRE(p != NULL);
+    for (size_t i = 0; i < size; i++) sum |= p[i];
+    CHECK_EQ_INT(sum, 0);
+    memset(p, 1, size);
+    smr_release(&allocator, p);
+  }
+  CHECK(smr_allocate_lazily(&allocator, SIZE_MAX / 2) == NULL);
+}
+
 static void *counting_allocate(void *user, size_t size) {
   ++*(int *)user;
-  return aligned_alloc(64, (size + 63) / 64 * 64);
+  void *pointer = aligned_alloc(64, (size + 63) / 64 * 64);
+  if (pointer != NULL) memset(pointer, 0xa5, size);
+  return pointer;
 }
 static void counting_release(void *user, void *pointer) {
   --*(int *)user;
@@ -45,6 +60,14 @@ SMR_TEST(callers_allocator) {
   void *p = smr_allocate(&allocator, 0);
   CHECK_EQ_INT(live, 1);
   smr_release(&allocator, p);
+  CHECK_EQ_INT(live, 0);
+  // Lazy blocks come from it, too; what it gives need not be zero.
+  unsigned char *lazy = smr_allocate_lazily(&allocator, 777), sum = 0;
+  REQUIRE(lazy != NULL);
+  CHECK_EQ_INT(live, 1);
+  for (size_t i = 0; i < 777; i++) sum |= lazy[i];
+  CHECK_EQ_INT(sum, 0);
+  smr_release(&allocator, lazy);
   CHECK_EQ_INT(live, 0);
 }
 
@@ -117,5 +140,6 @@ SMR_TEST(fnv_vectors) {
   CHECK(smr_fnv(smr_fnv(SMR_FNV_START, "foo", 3), "bar", 3) == UINT64_C(0x85944171f73967e8));
 }
 
-SMR_TEST_MAIN(RUN(default_blocks_are_aligned); RUN(zeroed_blocks); RUN(callers_allocator);
-              RUN(options_of_any_size); RUN(bump_measures_and_fills); RUN(fnv_vectors))
+SMR_TEST_MAIN(RUN(default_blocks_are_aligned); RUN(zeroed_blocks); RUN(lazy_blocks_are_zeroed);
+              RUN(callers_allocator); RUN(options_of_any_size); RUN(bump_measures_and_fills);
+              RUN(fnv_vectors))

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -198,6 +199,43 @@ SMR_TEST(large_blocks) {
   }
 }
 
+#if defined(__linux__)
+// Pages of [p, p + size) that are in memory.
+static size_t resident_pages(unsigned char *p, size_t size) {
+  static unsigned char pages[16384];
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), first = (page - (uintptr_t)p % page) % page;
+  const size_t count = (size - first) / page;
+  size_t resident = 0;
+  if (count > sizeof pages || mincore(p + first, count * page, pages) != 0) return SIZE_MAX;
+  for (size_t i = 0; i < count; i++) resident += pages[i] & 1;
+  return resident;
+}
+#endif
+
+// Also where malloc gives memory again that was written before.
+SMR_TEST(lazy_memory) {
+  const size_t sizes[] = {0, 1, 100, 5000, 300000, 2 << 20, 5 << 20, 12345678, 12345678, 40 << 20};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    const size_t size = sizes[i];
+    size_t wrong = 0;
+    unsigned char *p = smr_os_allocate_lazily(size);
+    REQUIRE(p != NULL);
+#if defined(__linux__) && defined(__GLIBC__) && !defined(SMR_SANITIZED)
+    if (size >= 2 << 20) {
+      CHECK(resident_pages(p, size) <= 2);
+      p[size / 2] = 1;
+      CHECK(resident_pages(p, size) >= 1 && resident_pages(p, size) <= 3);
+      p[size / 2] = 0;
+    }
+#endif
+    for (size_t k = 0; k < size; k++) wrong += p[k] != 0;
+    CHECK_EQ_INT(wrong, 0);
+    if (size != 0) memset(p, 0x5a, size);
+    smr_os_release(p);
+  }
+  CHECK(smr_os_allocate_lazily(SIZE_MAX / 2) == NULL);
+}
+
 SMR_TEST(writes_and_reads_whole_files) {
   const samara_allocator allocator = smr_allocator(NULL);
   samara_error error;
@@ -264,7 +302,7 @@ SMR_TEST(maps_the_stack_of_a_thread) {
   CHECK_EQ_INT(mapped, STACK_PAGES);
 }
 
-SMR_TEST_MAIN(RUN(large_blocks); RUN(maps_the_stack_of_a_thread); RUN(maps_paths);
+SMR_TEST_MAIN(RUN(large_blocks); RUN(lazy_memory); RUN(maps_the_stack_of_a_thread); RUN(maps_paths);
               RUN(maps_parts_of_descriptors); RUN(reads_what_it_cannot_map); RUN(says_why_not);
               RUN(clock_and_process); RUN(writes_and_reads_whole_files); RUN(loads_libraries);
               RUN(sleeps); RUN(leaves_processors); RUN(threads_locks_and_signals))

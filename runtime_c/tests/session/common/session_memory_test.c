@@ -36,6 +36,37 @@ SMR_TEST(regions_are_zeroed_aligned_and_apart) {
   CHECK_EQ_INT(memory.live, 0);
 }
 
+SMR_TEST(lazy_memory_is_zeroed_aligned_and_counted) {
+  for (int own = 0; own < 2; own++) {  // a caller's allocator, and the default
+    struct literal_memory memory;
+    literal_memory_init(&memory);
+    samara_error error = {.status = SAMARA_OK};
+    struct smr_common s = {.error = &error};
+    s.memory.allocator = own != 0 ? smr_allocator(NULL) : memory.allocator;
+    size_t before = 0;
+    for (size_t size = 1; size < 9000000; size = size * 7 + 5) {
+      void *out = NULL;
+      REQUIRE(smr_session_take_lazily(&s, size, &out) == SAMARA_OK);
+      CHECK((uintptr_t)out % SMR_ALIGNMENT == 0);
+      uint8_t sum = 0;
+      for (size_t i = 0; i < size; i++) sum |= ((const uint8_t *)out)[i];
+      CHECK_EQ_INT(sum, 0);
+      memset(out, 0x77, size);
+      CHECK(s.memory.total_bytes >= before + size);
+      before = s.memory.total_bytes;
+    }
+    void *out = &s;
+    CHECK_EQ_INT(smr_session_take_lazily(&s, SIZE_MAX, &out), SAMARA_OUT_OF_MEMORY);
+    CHECK_EQ_INT(smr_session_take_lazily(&s, SIZE_MAX / 2, &out), SAMARA_OUT_OF_MEMORY);
+    CHECK_CONTAINS(error.text, "bytes");
+    if (own == 0) memory.fail_at = memory.calls + 1;
+    if (own == 0) CHECK_EQ_INT(smr_session_take_lazily(&s, 100000, &out), SAMARA_OUT_OF_MEMORY);
+    CHECK(out == &s);
+    smr_session_release(&s);
+    CHECK_EQ_INT(memory.live, 0);
+  }
+}
+
 SMR_TEST(blocks_grow_keep_and_obey_the_limit) {
   struct literal_memory memory;
   literal_memory_init(&memory);
@@ -94,4 +125,4 @@ SMR_TEST(blocks_are_freed_in_any_order) {
 }
 
 SMR_TEST_MAIN(RUN(regions_are_zeroed_aligned_and_apart); RUN(blocks_grow_keep_and_obey_the_limit);
-              RUN(blocks_are_freed_in_any_order))
+              RUN(blocks_are_freed_in_any_order); RUN(lazy_memory_is_zeroed_aligned_and_counted))
