@@ -21,8 +21,7 @@ static bool resident_fits(const struct smr_frame *frame, uint32_t id,
     if (dim->op != SMR_EXPR_CONST || dim->k < 0 || !smr_mul_size(bytes, (size_t)dim->k, &bytes))
       return false;
   }
-  return value->dtype == variable->dtype && bytes == variable->size_bytes && bytes != 0 &&
-         !smr_grows(variable) && !variable->counts;
+  return value->dtype == variable->dtype && bytes == variable->size_bytes && bytes != 0;
 }
 
 // The common space of all nodes that read an input; 0 if the host reads it, or nobody does.
@@ -82,6 +81,9 @@ samara_status smr_residents_find(struct smr_frame *frame) {
   const struct smr_function *f = frame->function;
   devices->residents = NULL;  // residents of earlier frames
   devices->turn = 0;
+  // Runs of a lost device are repeated from copies of variables, which have fixed sizes.
+  for (uint32_t i = 0; i < f->read_count; i++)
+    if (smr_grows(&frame->common->model->variables[f->reads[i].variable])) return SAMARA_OK;
   for (uint32_t i = 0; i < f->read_count; i++) {
     struct smr_resident decided, *resident;
     if (!resident_decide(frame, &f->reads[i], &decided)) continue;

@@ -285,6 +285,7 @@ SMR_TEST(rows_come_back_from_a_device) {
     CHECK_EQ_INT(state_growing_run(s, 2, 3), SAMARA_OK);
     CHECK(state_growing_has(s, 3, rising));
     CHECK(mirror_calls("node") > 0);
+    CHECK(s->common.devices->residents == NULL);  // not even the length
     literal_close(s, l);
     samara_backend_close(device);
   }
