@@ -13,6 +13,7 @@ import pytest
 from typer.testing import Result
 
 from samara.exporter.measure import peers
+from samara.exporter.testing_text import write_tiny_text_model
 
 Samara = Callable[..., Result]
 QUICK = ("--runs", "2", "--warmup", "1")
@@ -124,3 +125,21 @@ def test_a_baseline_knows_the_device(
     result = samara(*command, "--baseline", old)
     assert "samara threads=1: " in result.stdout
     assert "samara threads=1 device=mirror:0: " in result.stdout
+
+
+def test_decode(samara: Samara, samara_path: Path, tmp_path: Path) -> None:
+    path = write_tiny_text_model(tmp_path / "tiny.samara")
+    run = ("bench", path, "--decode", *QUICK, "--prompt", "9")
+    result = samara(*run, "--threads", "1")
+    assert result.exit_code == 0, result.output
+    assert "prompt and cache: 9 tokens" in result.stdout
+    facts = json.loads(samara(*run, "--json").stdout)
+    assert [r["threads"] for r in facts["rows"]] == [1, 2]
+    assert facts["prompt"] == 9
+    for words in (("--against", "onnxruntime"), ("--cold",), ("--input", "x=1"), ("--on", "ssh:h")):
+        refused = samara(*run, *words)
+        assert refused.exit_code == 2
+        assert f"{words[0]} says nothing about decoding" in refused.stderr.replace("\n", " ")
+    assert samara("bench", path, "--prompt", "9").exit_code == 2
+    assert samara(*run, "--prompt", "200").exit_code == 2
+    assert "no text model" in samara("bench", samara_path, "--decode").stderr

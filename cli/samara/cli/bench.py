@@ -23,8 +23,11 @@ def bench(
         ),
     ] = None,
     threads: Annotated[
-        str, typer.Option("--threads", metavar="1,2", help="Numbers of threads.")
-    ] = "1",
+        str | None,
+        typer.Option(
+            "--threads", metavar="1,2", help="Numbers of threads; default: 1, with --decode 1,2."
+        ),
+    ] = None,
     isa: Annotated[
         list[str] | None,
         typer.Option("--isa", help="A ceiling of instruction sets; repeat it to compare several."),
@@ -81,6 +84,19 @@ def bench(
         Path | None,
         typer.Option("--tool", metavar="FILE", help="With --on: a samara-bench for that machine."),
     ] = None,
+    decode: Annotated[
+        bool,
+        typer.Option(
+            "--decode",
+            help="Of a text model: tokens per second, and the share of memory bandwidth.",
+        ),
+    ] = False,
+    prompt: Annotated[
+        int | None,
+        typer.Option(
+            "--prompt", min=1, metavar="N", help="With --decode: tokens in the cache; default: 128."
+        ),
+    ] = None,
     backend: opt.Backends = None,
     tuned: opt.Tuned = None,
     accuracy: opt.Accuracy = "default",
@@ -104,7 +120,14 @@ def bench(
     samara bench model.samara --input sr=16000 --node If_0/then
     samara bench model.samara --backend opencl
     samara bench model.samara --on ssh:pi@raspberry --node conv
+    samara bench text.samara --decode --prompt 512
     """
+    if decode:
+        _bench_decode(locals())
+        return
+    if prompt is not None:
+        raise typer.BadParameter("--prompt is the cache of a text model: give --decode as well")
+    threads = threads or "1"
     if on is None and tool is not None:
         raise typer.BadParameter(
             "--tool names the samara-bench of another machine: give --on as well"
@@ -194,6 +217,37 @@ def bench(
             typer.echo(f"{html}: open it in a browser")
     if not report.answers_agree:
         raise typer.Exit(1)
+
+
+def _bench_decode(given: dict[str, Any]) -> None:
+    """`bench --decode`, from all arguments of the command."""
+    from samara.exporter.measure.decode import decode_bench
+
+    usual = {"decode": True, "accuracy": "default", "seed": 0, "runs": 50, "warmup": 3}
+    kept = ("model", "threads", "isa", "prompt", "as_json", *usual)
+    for name, value in given.items():
+        if name not in kept and value:
+            option = {"inputs": "input"}.get(name, name)
+            raise typer.BadParameter(
+                f"--{option} says nothing about decoding: leave it out with --decode"
+            )
+    isas = given["isa"] or [None]
+    if len(isas) > 1:
+        raise typer.BadParameter("--decode takes one --isa")
+    with opened_model(given["model"]) as file, bar("measuring") as progress:
+        report = decode_bench(
+            file.path,
+            name=file.given,
+            threads=opt.numbers(given["threads"] or "1,2", "--threads"),
+            isa=isas[0],
+            prompt=given["prompt"] or 128,
+            **{name: given[name] for name in ("runs", "warmup", "accuracy", "seed")},
+            progress=progress,
+        )
+    if given["as_json"]:
+        print_json(report.to_json())
+    else:
+        typer.echo(report.text())
 
 
 def _tool_arguments(given: dict[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +53,11 @@ def write_tiny_folder(folder: Path, **config: Any) -> Path:
     return folder
 
 
-def write_tiny_text_model(path: Path, **options: Any) -> Path:
+def write_tiny_text_model(
+    path: Path, *, config: Mapping[str, Any] | None = None, **options: Any
+) -> Path:
     """Its .samara file, with a context of 200 tokens in calls of 16; `options` are of `export_text`."""
-    folder = write_tiny_folder(path.with_suffix(".folder"))
+    folder = write_tiny_folder(path.with_suffix(".folder"), **(config or {}))
     export_text(folder, path, **{"context": 200, "chunk": 16, **options})
     return path
 

@@ -12,7 +12,12 @@ from pathlib import Path
 import pytest
 
 from samara.exporter.measure import machine as module
-from samara.exporter.measure.machine import interleave, peak_gflops, program_beside_library
+from samara.exporter.measure.machine import (
+    interleave,
+    peak_gflops,
+    program_beside_library,
+    read_gbs,
+)
 
 
 def test_engines_take_turns_and_the_first_changes() -> None:
@@ -54,3 +59,9 @@ def test_peak_comes_from_a_program_beside_the_library(
     assert peak_gflops() == 123.5
     program.write_text(f"#!{sys.executable}\nprint('nothing')\n")
     assert peak_gflops() is None
+
+
+def test_reads_from_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_READ_BYTES", 4_000_000)
+    for threads in (1, 2):
+        assert 0.01 < read_gbs(threads, 0.01) < 10_000

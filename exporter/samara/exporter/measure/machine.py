@@ -8,9 +8,12 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from samara.exporter.package.processes import run_text
 from samara.pybridge import library_path
@@ -21,6 +24,8 @@ _MAX_REPEATS = 1000
 _PEAK_SECONDS = 0.2
 # Size of the inner caches: larger tensors come from memory.
 _CACHED_BYTES = 1 << 20
+# Read to measure the memory: more than any cache holds.
+_READ_BYTES = 256_000_000
 
 Progress = Callable[[int, int], None]
 
@@ -78,6 +83,23 @@ def measure_roof(isa: str | None = None) -> Roof | None:
         return Roof.of(json.loads(done.stdout))
     except (OSError, subprocess.SubprocessError, ValueError, KeyError):
         return None
+
+
+def read_gbs(threads: int = 1, seconds: float = _PEAK_SECONDS) -> float:
+    """1e9 bytes per second that so many threads read together from memory: the best of rounds over 256 MB, with
+    NumPy's vectors, which release the interpreter's lock.
+    """
+    parts = np.array_split(np.ones(_READ_BYTES // 4, np.uint32), threads)
+    best = 0.0
+    with ThreadPoolExecutor(threads) as pool:
+        end = time.perf_counter() + seconds
+        rounds = 0
+        while rounds < 3 or time.perf_counter() < end:
+            start = time.perf_counter()
+            list(pool.map(np.max, parts))
+            best = max(best, _READ_BYTES / (time.perf_counter() - start) / 1e9)
+            rounds += 1
+    return best
 
 
 def program_beside_library(name: str) -> Path | None:
