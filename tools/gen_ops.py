@@ -266,6 +266,22 @@ def exact(ops: Sequence[OpSpec]) -> str:
             lines.append(
                 f"| [{op.name}](ops.md#{op.name}) | {count} | {op.doc.replace('|', '/')} |"
             )
+    same = ", ".join(f"`{op.name}`" for op in ops if op.exact == "same" or op.settled)
+    forms = ", ".join(f"`{op.name}`" for op in ops if callable(op.exact))
+    lines += [
+        "",
+        "## Floats of exact models",
+        "",
+        'In [exact models](numerics.md#exact-models) (`accuracy="exact"`) float32 and float16 have the same bits,'
+        " too. `tools/bit_equality.py` runs their cases on every build.",
+        "",
+        "| operators | what they compute |",
+        "|---|---|",
+        f"| {same} | the reference, because every operation rounds once |",
+        f"| {forms} | the exact form |",
+        "| those that move, compare or choose elements | the elements |",
+        "| any other | no exact form: `export` refuses the model |",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from samara.exporter.ir.program import Function, Node, Program
+from samara.exporter.ops import all_ops
 from samara.exporter.ops.facts import Kind
 from samara.exporter.types import DType, UnsupportedError
 
@@ -49,7 +50,7 @@ def has_exact_form(node: Node) -> bool:
         return True  # the nodes inside answer for themselves
     if op.exact is None or not floats <= set(_NARROW):
         return False
-    return _weights_are_floats(node) and _activation_is_exact(node)
+    return _weights_are_floats(node) and activation_is_exact(node.attrs.get("post", "none"))
 
 
 def _weights_are_floats(node: Node) -> bool:
@@ -59,9 +60,11 @@ def _weights_are_floats(node: Node) -> bool:
     )
 
 
-def _activation_is_exact(node: Node) -> bool:
-    """The activation that an epilogue ends with."""
-    return node.attrs.get("post", "none") not in ("hard_sigmoid", "hard_swish", "elu")
+def activation_is_exact(post: str) -> bool:
+    """Whether an epilogue's activation has an exact form: that of the operator that it replaces."""
+    return post == "none" or any(
+        op.exact is not None and any(p.name == post for p in op.posts) for op in all_ops()
+    )
 
 
 @dataclass(frozen=True, slots=True)
