@@ -114,12 +114,12 @@ def test_functions_are_accurate(name: str, formula: Callable[[float], float], ul
 def test_functions_of_cancelling_terms_are_accurate(name: str) -> None:
     x = np.linspace(-6, 6, 10_001, dtype=np.float32)
     root = math.sqrt(2 / math.pi)
-    formula = {
+    formulas: dict[str, Callable[[float], float]] = {
         "erf": math.erf,
         "gelu": lambda v: v / 2 * (1 + math.erf(v / math.sqrt(2))),
         "gelu_tanh": lambda v: v / 2 * (1 + math.tanh(root * (v + 0.044715 * v**3))),
-    }[name]
-    want = np.array([formula(float(v)) for v in x])
+    }
+    want = np.array([formulas[name](float(v)) for v in x])
     assert np.max(np.abs(exact.quiet(exact.FUNCTIONS[name], x) - want)) < 6e-7
 
 

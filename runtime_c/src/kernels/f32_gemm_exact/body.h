@@ -5,27 +5,32 @@
 
 #define PARTIALS 16
 #define SETS (SMR_PANEL / VF)
+#define MOST 8    // rows of a tile: 8 KB of sums
+#define PART 256  // terms of a part: 16 KB of a panel; a multiple of PARTIALS
 #define EACH(i, count) SMR_UNROLL for (size_t i = 0; i < (count); i++)
 
 SMR_INLINE N(vf) N(f32_gemm_exact_load)(const void *w, size_t at, const int f16) {
   return f16 ? N(load_f16)((const uint16_t *)w + at) : N(load)((const float *)w + at);
 }
 
-// Partials [first, first + count) of `rows` rows of A by one panel, into sums[row][partial][16].
-// `rows` and `count` are constants.
+// Terms [begin, end) of partials [first, first + count) of `rows` rows of A by one panel, added to
+// sums[row][partial][16]. `rows` and `count` are constants; `begin` is a multiple of 16.
 SMR_INLINE void N(f32_gemm_exact_partials)(const size_t rows, const size_t count, const int f16,
-                                           size_t first, size_t k, const float *a, size_t a_stride,
-                                           const void *w, float (*sums)[PARTIALS][SMR_PANEL]) {
+                                           size_t first, size_t begin, size_t end, const float *a,
+                                           size_t a_stride, const void *w,
+                                           float (*sums)[PARTIALS][SMR_PANEL]) {
   N(vf) acc[4][8][SETS];  // `rows` and `count` of them are used
-  EACH(r, rows) EACH(p, count) EACH(v, SETS) acc[r][p][v] = N(zero)();
-  size_t c = first;
-  for (; c + count <= k; c += PARTIALS) EACH(p, count) EACH(v, SETS) {
+  EACH(r, rows)
+  EACH(p, count) EACH(v, SETS) acc[r][p][v] =
+      begin ? N(load)(sums[r][first + p] + v * VF) : N(zero)();
+  size_t c = begin + first;
+  for (; c + count <= end; c += PARTIALS) EACH(p, count) EACH(v, SETS) {
       const N(vf) b = N(f32_gemm_exact_load)(w, (c + p) * SMR_PANEL + v * VF, f16);
       EACH(r, rows)
       acc[r][p][v] = N(add)(N(mul)(N(set1)(a[r * a_stride + c + p]), b), acc[r][p][v]);
     }
   EACH(p, count)  // the last terms, fewer than `count`
-  if (c + p < k) EACH(v, SETS) {
+  if (c + p < end) EACH(v, SETS) {
       const N(vf) b = N(f32_gemm_exact_load)(w, (c + p) * SMR_PANEL + v * VF, f16);
       EACH(r, rows)
       acc[r][p][v] = N(add)(N(mul)(N(set1)(a[r * a_stride + c + p]), b), acc[r][p][v]);
@@ -73,25 +78,24 @@ static __attribute__((noinline)) void N(f32_gemm_exact_finish)(
 #define ALONE 4
 #endif
 
-SMR_INLINE void N(f32_gemm_exact_rows)(const size_t rows, const size_t count, const int f16,
-                                       size_t columns, const float *a, const void *w,
-                                       const float *bias, void *out, const void *residual,
-                                       const struct smr_f32_gemm_params *params) {
-  const size_t out_bytes = params->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
-  for (size_t j = 0; j < columns; j += SMR_PANEL) {
-    float sums[ROWS][PARTIALS][SMR_PANEL];
-    const size_t n = columns - j < SMR_PANEL ? columns - j : SMR_PANEL;
-    const void *panel = (const char *)w + j / SMR_PANEL * params->panel_stride_bytes;
-    for (size_t first = 0; first < PARTIALS; first += count)
-      N(f32_gemm_exact_partials)(rows, count, f16, first, params->k, a, params->a_stride, panel,
-                                 sums);
-    for (size_t r = 0; r < rows; r++)
-      N(f32_gemm_exact_finish)(
-          sums[r], n, bias ? bias + j : NULL,
-          (char *)out + (r * params->out_stride + j) * out_bytes,
-          residual ? (const char *)residual + (r * params->residual_stride + j) * out_bytes : NULL,
-          params);
-  }
+// Up to MOST rows by one panel. All of them read a part of the panel while it is in L1.
+SMR_INLINE void N(f32_gemm_exact_panel)(const int f16, size_t rows, const float *a, size_t a_stride,
+                                        size_t k, const void *panel,
+                                        float (*sums)[PARTIALS][SMR_PANEL]) {
+  size_t begin = 0;
+  do {
+    const size_t end = k - begin < PART ? k : begin + PART;
+    size_t r = 0;
+    for (; ROWS > 1 && r + ROWS <= rows; r += ROWS)
+      for (size_t first = 0; first < PARTIALS; first += TOGETHER)
+        N(f32_gemm_exact_partials)(ROWS, TOGETHER, f16, first, begin, end, a + r * a_stride,
+                                   a_stride, panel, sums + r);
+    for (; r < rows; r++)
+      for (size_t first = 0; first < PARTIALS; first += ALONE)
+        N(f32_gemm_exact_partials)(1, ALONE, f16, first, begin, end, a + r * a_stride, a_stride,
+                                   panel, sums + r);
+    begin = end;
+  } while (begin < k);
 }
 
 SMR_INLINE void N(f32_gemm_exact_tile)(const int f16, size_t rows, size_t columns, const float *a,
@@ -99,15 +103,18 @@ SMR_INLINE void N(f32_gemm_exact_tile)(const int f16, size_t rows, size_t column
                                        const void *residual,
                                        const struct smr_f32_gemm_params *params) {
   const size_t out_bytes = params->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
-  if (ROWS > 1 && rows == ROWS) {
-    N(f32_gemm_exact_rows)(ROWS, TOGETHER, f16, columns, a, w, bias, out, residual, params);
-    return;
+  for (size_t j = 0; j < columns; j += SMR_PANEL) {
+    float sums[MOST][PARTIALS][SMR_PANEL];
+    const size_t n = columns - j < SMR_PANEL ? columns - j : SMR_PANEL;
+    const void *panel = (const char *)w + j / SMR_PANEL * params->panel_stride_bytes;
+    N(f32_gemm_exact_panel)(f16, rows, a, params->a_stride, params->k, panel, sums);
+    for (size_t r = 0; r < rows; r++)
+      N(f32_gemm_exact_finish)(
+          sums[r], n, bias ? bias + j : NULL,
+          (char *)out + (r * params->out_stride + j) * out_bytes,
+          residual ? (const char *)residual + (r * params->residual_stride + j) * out_bytes : NULL,
+          params);
   }
-  for (size_t r = 0; r < rows; r++)
-    N(f32_gemm_exact_rows)(
-        1, ALONE, f16, columns, a + r * params->a_stride, w, bias,
-        (char *)out + r * params->out_stride * out_bytes,
-        residual ? (const char *)residual + r * params->residual_stride * out_bytes : NULL, params);
 }
 
 static void N(f32_gemm_exact_kernel)(size_t rows, size_t columns, const float *a,
@@ -131,7 +138,7 @@ static void N(f32_gemm_exact_kernel_f16w)(size_t rows, size_t columns, const flo
    SMR_HAS(f32_gemm_exact_f16w) ? N(f32_gemm_exact_kernel_f16w) : NULL}
 static const struct smr_f32_gemm_config N(f32_gemm_exact_config) = {
     .isa = SMR_SIMD_NAME,
-    .mr = ROWS,
+    .mr = MOST,
     .nr = {SMR_PANEL, SMR_PANEL},
     .ukernel = EXACT_KERNELS,
     .gemv = EXACT_KERNELS,
@@ -145,5 +152,7 @@ static const struct smr_f32_gemm_config N(f32_gemm_exact_config) = {
 #undef TOGETHER
 #undef ROWS
 #undef EACH
+#undef PART
+#undef MOST
 #undef SETS
 #undef PARTIALS
