@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -23,6 +23,10 @@ from samara.pybridge.files import kind_of, path_of, reading
 from samara.pybridge.tokenizer import CompiledTokenizer
 
 CHUNK: Final = 128  # tokens of a run, of a long prompt
+_INEXACT: Final = (
+    "int4-weights",
+    "int8-weights",
+)  # schemes with products of floats by quantized weights
 
 
 def export_text(
@@ -35,14 +39,20 @@ def export_text(
     tokenizer: CompiledTokenizer | str | os.PathLike[str] | None = None,
     chat_template: str | None = None,
     end_tokens: Iterable[int] | None = None,
+    accuracy: Literal["exact", "bounded"] | None = None,
     **options: Any,
 ) -> ExportReport:
     """Write a decoder to a file that `samara.TextModel` and samara_text.h run.
 
     model: a folder of Hugging Face with config.json and safetensors, or a decoder of `from_pretrained` or
-    `CausalLM.of`. scheme: of `samara.quantize`, such as "int4-weights"; None: float32. context: the most tokens of a
-    text, for which a session reserves addresses, and memory as the text grows. chunk: the most tokens of a run, 128 if the
-    context has room; longer prompts take several. options: further ones of `samara.export`.
+    `CausalLM.of`. scheme: of `samara.quantize`: "int4-dynamic", "int8-dynamic", or another; None: float32.
+    context: the most tokens of a text, for which a session reserves addresses, and memory as the text grows. chunk: the
+    most tokens of a run, 128 if the context has room; longer prompts take several. options: further ones of
+    `samara.export`.
+
+    accuracy: "exact" gives the same logits, and so the same text, on every CPU, for any number of threads and any
+    split of a prompt; "bounded" may be faster. None: exact, but for schemes that multiply floats by quantized
+    weights ("int4-weights", "int8-weights"), which have no exact form.
 
     A folder's tokenizer.json, chat template and end tokens become part of the file. tokenizer (a samara.Tokenizer or
     the path of a tokenizer.json), chat_template (Jinja) and end_tokens are given for other models, or take precedence.
@@ -84,7 +94,9 @@ def export_text(
         program = quantize(program, scheme=scheme)
     program = replace(program, metadata={**program.metadata, **metadata})
     bounds = {"tokens": chunk, **options.pop("bounds", {})}
-    return export(program, path, bounds=bounds, tokenizer=tokenizer, **options)
+    if accuracy is None:
+        accuracy = "bounded" if scheme in _INEXACT else "exact"
+    return export(program, path, bounds=bounds, tokenizer=tokenizer, accuracy=accuracy, **options)
 
 
 def text_program(net: CachedLM) -> Program:

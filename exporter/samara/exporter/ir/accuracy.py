@@ -50,6 +50,8 @@ def has_exact_form(node: Node) -> bool:
         return True  # the nodes inside answer for themselves
     if op.exact is None or not floats <= set(_NARROW):
         return False
+    if any(node.attrs.get(name) != value for name, value in op.exact_with.items()):
+        return False
     return _weights_are_floats(node) and activation_is_exact(node.attrs.get("post", "none"))
 
 

@@ -228,7 +228,8 @@ class RowFacts:
         all devices give the same bits.
     exact: what exact models (accuracy="exact") compute, the same bits on every CPU: "same" if the reference has
         them already, because every operation rounds once; else the reference of the exact form of float32 and
-        float16, with the keywords of `reference`. None: there is no exact form.
+        float16, with the keywords of `reference`. None: there is no exact form. exact_with: attributes of the nodes
+        that have it.
     masks: an infinity among its constants is a mask or a bound.
     ends: whether values can make it end the run. cheap: it costs little, so computing it again is fine.
     homogeneous: f(s * x) = s * f(x) for every channel and s > 0.
@@ -255,6 +256,7 @@ class RowFacts:
     copies: bool = False
     settled: bool = False
     exact: Callable[..., Any] | Literal["same"] | None = None
+    exact_with: Mapping[str, Any] = field(default_factory=dict)
     masks: bool = False
     ends: Ends = Ends.NEVER
     cheap: bool = False
@@ -283,6 +285,7 @@ class Facts(TypedDict, total=False):
     copies: bool
     settled: bool
     exact: Callable[..., Any] | Literal["same"] | None
+    exact_with: Mapping[str, Any]
     masks: bool
     ends: Ends
     cheap: bool

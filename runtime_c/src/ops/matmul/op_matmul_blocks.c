@@ -142,6 +142,11 @@ static samara_status blocks_place(struct smr_job *job, struct blocks_state *s, i
 }
 
 static samara_status blocks_prepare_float32(struct smr_job *job, struct blocks_state *s) {
+  if (SMR_HAS(exact) && job->exact)
+    SMR_FAIL(job->error, UNSUPPORTED,
+             "%s: float activations have no exact form; use activations=int8 (scheme "
+             "int4-dynamic), or set exact = SAMARA_EXACT_OFF",
+             job->op->name);
   SMR_NEED(job, blocks_float32);
   if (!SMR_HAS(blocks_float32)) return SAMARA_OK;
   s->linear.narrow = smr_f32_narrow_config(job->isa);

@@ -99,6 +99,7 @@ write_rows = define(
         ),
         kind=Kind.MOVING,
         tolerance=UNCHANGED,
+        copies=True,
         eager=Eager.KERNEL,
         ends=Ends.ALWAYS,
         integer=integer.SCATTERED,

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
+from samara.exporter.ops import exact_float
 from samara.exporter.ops import numeric as num
 from samara.exporter.ops.numeric import Array
 from samara.exporter.ops.spec import Attr
@@ -75,3 +77,26 @@ POST_CASES: Final[tuple[dict[str, Any], ...]] = (
     {"post": "elu", "post_alpha": 0.7},
     *({"post": p} for p in ("sigmoid", "tanh", "hard_swish", "silu", "gelu", "gelu_tanh")),
 )
+
+
+_EXACT_POSTS: Final[dict[str, Callable[[Array], Array]]] = {
+    name: exact_float.FUNCTIONS[name] for name in ("sigmoid", "tanh", "silu", "gelu", "gelu_tanh")
+}
+
+
+def exact_post(y: Array, post: str, alpha: float) -> Array:
+    """The activation of an epilogue in exact models."""
+    if post in _EXACT_POSTS:
+        return exact_float.quiet(_EXACT_POSTS[post], y)
+    return np.where(y >= 0, y, y * np.float32(alpha)) if post == "leaky_relu" else y
+
+
+def exact_tail(reference: Callable[..., Any]) -> Callable[..., Any]:
+    """The exact form of a product whose sums are integers: only its activation differs."""
+
+    @functools.wraps(reference)
+    def run(*inputs: Array | None, post: str, post_alpha: float, **more: Any) -> Array:
+        y = reference(*inputs, post="none", post_alpha=post_alpha, **more)
+        return exact_post(y, post, post_alpha)
+
+    return run

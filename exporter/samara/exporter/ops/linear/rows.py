@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from samara.exporter.ops.facts import (
     WeightForm,
 )
 from samara.exporter.ops.linear import grad as grads
-from samara.exporter.ops.linear.epilogue import EPILOGUE, POST_CASES, epilogue
+from samara.exporter.ops.linear.epilogue import EPILOGUE, POST_CASES, epilogue, exact_post
 from samara.exporter.ops.numeric import Array, in_f32
 from samara.exporter.ops.shape_rules import (
     FLOATS,
@@ -122,11 +122,6 @@ def _matmul(
     return np.asarray(acc)
 
 
-_EXACT_POSTS: Final[dict[str, Callable[[Array], Array]]] = {
-    name: exact_float.FUNCTIONS[name] for name in ("sigmoid", "tanh", "silu", "gelu", "gelu_tanh")
-}
-
-
 def _exact_matmul(
     x: Array,
     w: Array,
@@ -146,10 +141,7 @@ def _exact_matmul(
     )
     for extra in (bias, residual):
         y = y if extra is None else y + extra
-    y = exact_float.clamp(y, lo, hi)
-    if post in _EXACT_POSTS:
-        return exact_float.quiet(_EXACT_POSTS[post], y)
-    return np.where(y >= 0, y, y * np.float32(post_alpha)) if post == "leaky_relu" else y
+    return exact_post(exact_float.clamp(y, lo, hi), post, post_alpha)
 
 
 def matmul_cost(

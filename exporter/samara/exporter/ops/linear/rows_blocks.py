@@ -11,7 +11,7 @@ import numpy as np
 from samara.exporter.ops.autodiff import inference_only
 from samara.exporter.ops.facts import Epilogue, Kind, Tolerance, WeightForm
 from samara.exporter.ops.indexing.rows import WRAP
-from samara.exporter.ops.linear.epilogue import EPILOGUE, POST_CASES, epilogue
+from samara.exporter.ops.linear.epilogue import EPILOGUE, POST_CASES, epilogue, exact_tail
 from samara.exporter.ops.linear.rows_dynamic import dynamically_quantized, rows_of_every_kind
 from samara.exporter.ops.numeric import Array, require_indices
 from samara.exporter.ops.quantization.arithmetic import wrapped
@@ -214,6 +214,8 @@ matmul_blocks = define(
             *_int8_cases(),
         ),
         kind=Kind.PRODUCT,
+        exact=exact_tail(_matmul),
+        exact_with={"activations": "int8"},
         tolerance=Tolerance(3e-05, 1e-05),
         weights={"w": WeightForm.BLOCKS, "scales": WeightForm.SCALES, "bias": WeightForm.BIAS},
         epilogue=Epilogue.CLAMP | Epilogue.ACTIVATION,

@@ -11,7 +11,7 @@ import numpy as np
 from samara.exporter.ops import windows
 from samara.exporter.ops.autodiff import inference_only
 from samara.exporter.ops.facts import Epilogue, Kind, WeightForm
-from samara.exporter.ops.linear.epilogue import EPILOGUE, POST_CASES, epilogue
+from samara.exporter.ops.linear.epilogue import EPILOGUE, POST_CASES, epilogue, exact_tail
 from samara.exporter.ops.linear.rows import (
     conv_shape,
     matmul_cost,
@@ -188,6 +188,7 @@ matmul_dynamic = define(
             Case((rows_of_every_kind(), narrow_weights((9, 5), 1)), {"range": "tensor"}),
         ),
         kind=Kind.PRODUCT,
+        exact=exact_tail(_matmul),
         int8_sums=True,
         weights={"w": WeightForm.MATMUL, "bias": WeightForm.BIAS},
         epilogue=Epilogue.CLAMP | Epilogue.ACTIVATION,
