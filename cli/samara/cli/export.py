@@ -213,6 +213,7 @@ def export(
                 bisect=bisect,
                 disable=disable or (),
                 target_runtime=target_runtime,
+                accuracy=None if accuracy == "default" else cast(Any, accuracy),
             )
         _print(report, target, as_json, "chat")
         return
