@@ -4,7 +4,11 @@
 
 #define PARTIALS SMR_F32_EXACT_PARTIALS
 #define SETS (PARTIALS / VF)
+#if VF == 1  // arrays in memory: unrolled, portable C would be large and no faster
+#define EACH(i, count) for (size_t i = 0; i < (count); i++)
+#else
 #define EACH(i, count) SMR_UNROLL for (size_t i = 0; i < (count); i++)
+#endif
 
 // Lanes of vector `i` of a block of which `n` elements are left.
 SMR_INLINE size_t N(f32_exact_lanes)(size_t n, size_t i) {
@@ -34,22 +38,31 @@ SMR_INLINE float N(f32_exact_tree)(const N(vf) * partial) {
 #endif
 }
 
+// The last n < 16 elements, and zeros.
+static __attribute__((noinline)) const float *N(f32_exact_last)(size_t n, const float *x,
+                                                                float *last) {
+  for (size_t i = 0; i < PARTIALS; i++) last[i] = i < n ? x[i] : 0.0f;
+  return last;
+}
+
 static float N(f32_exact_dot)(size_t n, const float *a, const float *b) {
   N(vf) s[SETS];
+  float last[2][PARTIALS];
   EACH(i, SETS) s[i] = N(zero)();
-  for (; n >= PARTIALS; n -= PARTIALS, a += PARTIALS, b += PARTIALS)
+  while (n) {
+    if (n < PARTIALS) {
+      a = N(f32_exact_last)(n, a, last[0]);
+      b = N(f32_exact_last)(n, b, last[1]);
+      n = PARTIALS;
+    }
     EACH(i, SETS) s[i] = TWICE(N(load)(a + i * VF), N(load)(b + i * VF), s[i]);
-  if (n) EACH(i, SETS)
-  s[i] = TWICE(N(f32_exact_load)(a, n, i), N(f32_exact_load)(b, n, i), s[i]);
+    n -= PARTIALS, a += PARTIALS, b += PARTIALS;
+  }
   return N(f32_exact_tree)(s);
 }
 
 // ROWS rows at once: as many chains of additions, and each vector of `a` is loaded once.
-#if VF == 16
-#define ROWS 4
-#else
 #define ROWS 2
-#endif
 SMR_INLINE void N(f32_exact_dot_rows)(size_t n, const float *a, const float *b, size_t stride,
                                       float *y) {
   N(vf) s[ROWS][SETS];
@@ -77,23 +90,27 @@ static void N(f32_exact_dots)(size_t rows, size_t n, const float *a, const float
 
 static float N(f32_exact_sum)(size_t n, const float *a) {
   N(vf) s[SETS];
+  float last[PARTIALS];
   EACH(i, SETS) s[i] = N(zero)();
-  for (; n >= PARTIALS; n -= PARTIALS, a += PARTIALS)
+  while (n) {
+    if (n < PARTIALS) a = N(f32_exact_last)(n, a, last), n = PARTIALS;
     EACH(i, SETS) s[i] = N(add)(s[i], N(load)(a + i * VF));
-  if (n) EACH(i, SETS) s[i] = N(add)(s[i], N(f32_exact_load)(a, n, i));
+    n -= PARTIALS, a += PARTIALS;
+  }
   return N(f32_exact_tree)(s);
 }
 
-// Missing differences are +0.
 static float N(f32_exact_squares)(size_t n, const float *a, float shift) {
   const N(vf) m = N(set1)(shift);
   N(vf) s[SETS];
   EACH(i, SETS) s[i] = N(zero)();
-  for (; n >= PARTIALS; n -= PARTIALS, a += PARTIALS) EACH(i, SETS) {
+  for (; n >= PARTIALS; n -= PARTIALS, a += PARTIALS) {
+    EACH(i, SETS) {
       const N(vf) v = N(sub)(N(load)(a + i * VF), m);
       s[i] = TWICE(v, v, s[i]);
     }
-  if (n) {
+  }
+  if (n) {  // missing differences are +0
     float last[PARTIALS] = {0};
     for (size_t i = 0; i < n; i++) last[i] = a[i] - shift;
     EACH(i, SETS) {
@@ -130,18 +147,16 @@ static float N(f32_exact_exp_sum)(size_t n, const float *x, float shift, float *
   const N(vf) m = N(set1)(shift);
   N(vf) s[SETS];
   EACH(i, SETS) s[i] = N(zero)();
-  for (; n >= PARTIALS; n -= PARTIALS, x += PARTIALS, y += PARTIALS) EACH(i, SETS) {
-      const N(vf) e = N(f32_exact_exp_of)(N(sub)(N(load)(x + i * VF), m));
-      s[i] = N(add)(s[i], e);
-      N(store)(y + i * VF, e);
-    }
-  if (n) {
+  for (; n; n -= n < PARTIALS ? n : PARTIALS, x += PARTIALS, y += PARTIALS) {
     float last[PARTIALS];
+    const float *from = n < PARTIALS ? N(f32_exact_last)(n, x, last) : x;
+    float *to = n < PARTIALS ? last : y;
     EACH(i, SETS)
-    N(store)(last + i * VF, N(f32_exact_exp_of)(N(sub)(N(f32_exact_load)(x, n, i), m)));
-    for (size_t i = 0; i < n; i++) y[i] = last[i];
-    for (size_t i = n; i < PARTIALS; i++) last[i] = 0.0f;
-    EACH(i, SETS) s[i] = N(add)(s[i], N(load)(last + i * VF));
+    N(store)(to + i * VF, N(f32_exact_exp_of)(N(sub)(N(load)(from + i * VF), m)));
+    for (size_t i = n; i < PARTIALS; i++) to[i] = 0.0f;
+    EACH(i, SETS) s[i] = N(add)(s[i], N(load)(to + i * VF));
+    for (size_t i = 0; to == last && i < n; i++) y[i] = last[i];
+    if (to == last) break;
   }
   return N(f32_exact_tree)(s);
 }

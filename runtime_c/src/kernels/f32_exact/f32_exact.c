@@ -12,13 +12,13 @@
 
 #define SMR_SIMD_HOT
 #define SMR_SIMD_BODY "kernels/f32_exact/body.h"
-#include "kernels/float.inc"
+#include "kernels/f32_exact/kernels.inc"
 #undef SMR_SIMD_BODY
 #undef SMR_SIMD_HOT
 
 static const struct smr_kernel_row f32_exact_rows[] = {
 #define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_exact_kernels_##suffix},
-#include "kernels/float.inc"
+#include "kernels/f32_exact/kernels.inc"
 #undef SMR_UKERNEL
 };
 

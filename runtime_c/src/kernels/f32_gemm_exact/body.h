@@ -5,36 +5,34 @@
 
 #define PARTIALS 16
 #define SETS (SMR_PANEL / VF)
-#define MOST 8    // rows of a tile: 8 KB of sums
-#define PART 256  // terms of a part: 16 KB of a panel; a multiple of PARTIALS
+#define MOST 8        // rows of a tile: 8 KB of sums
+#define PART 256      // terms of a part: 16 KB of a panel; a multiple of PARTIALS
+#define HALF_PART 64  // of float16
+#if VF == 1           // arrays in memory: unrolled, portable C would be large and no faster
+#define EACH(i, count) for (size_t i = 0; i < (count); i++)
+#else
 #define EACH(i, count) SMR_UNROLL for (size_t i = 0; i < (count); i++)
+#endif
 
-SMR_INLINE N(vf) N(f32_gemm_exact_load)(const void *w, size_t at, const int f16) {
-  return f16 ? N(load_f16)((const uint16_t *)w + at) : N(load)((const float *)w + at);
-}
-
-// Terms [begin, end) of partials [first, first + count) of `rows` rows of A by one panel, added to
-// sums[row][partial][16]. `rows` and `count` are constants; `begin` is a multiple of 16.
-SMR_INLINE void N(f32_gemm_exact_partials)(const size_t rows, const size_t count, const int f16,
-                                           size_t first, size_t begin, size_t end, const float *a,
-                                           size_t a_stride, const void *w,
-                                           float (*sums)[PARTIALS][SMR_PANEL]) {
-  N(vf) acc[4][8][SETS];  // `rows` and `count` of them are used
+// The first `n` terms of partials [first, first + count) of `rows` rows of A by a part of a panel,
+// in sums[row][partial][16]; `more`: added to what is there. `rows` and `count` are constants.
+SMR_INLINE void N(f32_gemm_exact_partials)(const size_t rows, const size_t count, size_t first,
+                                           int more, size_t n, const float *a, size_t a_stride,
+                                           const float *w, float (*sums)[PARTIALS][SMR_PANEL]) {
+  N(vf) acc[2][4][SETS];  // `rows` and `count` of them are used
   EACH(r, rows)
-  EACH(p, count) EACH(v, SETS) acc[r][p][v] =
-      begin ? N(load)(sums[r][first + p] + v * VF) : N(zero)();
-  size_t c = begin + first;
-  for (; c + count <= end; c += PARTIALS) EACH(p, count) EACH(v, SETS) {
-      const N(vf) b = N(f32_gemm_exact_load)(w, (c + p) * SMR_PANEL + v * VF, f16);
-      EACH(r, rows)
-      acc[r][p][v] = N(add)(N(mul)(N(set1)(a[r * a_stride + c + p]), b), acc[r][p][v]);
+  EACH(p, count)
+  EACH(v, SETS) acc[r][p][v] = more ? N(load)(sums[r][first + p] + v * VF) : N(zero)();
+  for (size_t c = first; c < n; c += PARTIALS) {
+    EACH(p, count) {
+      if (c + p >= n) break;  // the last terms, fewer than `count`
+      EACH(v, SETS) {
+        const N(vf) b = N(load)(w + (c + p) * SMR_PANEL + v * VF);
+        EACH(r, rows)
+        acc[r][p][v] = N(add)(N(mul)(N(set1)(a[r * a_stride + c + p]), b), acc[r][p][v]);
+      }
     }
-  EACH(p, count)  // the last terms, fewer than `count`
-  if (c + p < end) EACH(v, SETS) {
-      const N(vf) b = N(f32_gemm_exact_load)(w, (c + p) * SMR_PANEL + v * VF, f16);
-      EACH(r, rows)
-      acc[r][p][v] = N(add)(N(mul)(N(set1)(a[r * a_stride + c + p]), b), acc[r][p][v]);
-    }
+  }
   EACH(r, rows) EACH(p, count) EACH(v, SETS) N(store)(sums[r][first + p] + v * VF, acc[r][p][v]);
 }
 
@@ -64,11 +62,7 @@ static __attribute__((noinline)) void N(f32_gemm_exact_finish)(
 }
 
 // Rows and partial sums that registers hold together, and partial sums of a single row.
-#if VF == 16
-#define ROWS 4
-#define TOGETHER 4
-#define ALONE 8
-#elif VF == 1
+#if VF == 1
 #define ROWS 1
 #define TOGETHER 1
 #define ALONE 1
@@ -78,30 +72,38 @@ static __attribute__((noinline)) void N(f32_gemm_exact_finish)(
 #define ALONE 4
 #endif
 
-// Up to MOST rows by one panel. All of them read a part of the panel while it is in L1.
-SMR_INLINE void N(f32_gemm_exact_panel)(const int f16, size_t rows, const float *a, size_t a_stride,
+// Up to MOST rows by one panel. All of them read a part of the panel while it is in L1; float16 is
+// widened first.
+SMR_INLINE void N(f32_gemm_exact_panel)(int f16, size_t rows, const float *a, size_t a_stride,
                                         size_t k, const void *panel,
                                         float (*sums)[PARTIALS][SMR_PANEL]) {
+  float wide[HALF_PART * SMR_PANEL];
+  const size_t most = f16 ? HALF_PART : PART;
   size_t begin = 0;
   do {
-    const size_t end = k - begin < PART ? k : begin + PART;
+    const size_t n = k - begin < most ? k - begin : most;
+    const float *w = (const float *)panel + begin * SMR_PANEL;
+    if (f16) {
+      const uint16_t *half = (const uint16_t *)panel + begin * SMR_PANEL;
+      for (size_t i = 0; i < n * SMR_PANEL; i += VF) N(store)(wide + i, N(load_f16)(half + i));
+      w = wide;
+    }
     size_t r = 0;
     for (; ROWS > 1 && r + ROWS <= rows; r += ROWS)
       for (size_t first = 0; first < PARTIALS; first += TOGETHER)
-        N(f32_gemm_exact_partials)(ROWS, TOGETHER, f16, first, begin, end, a + r * a_stride,
-                                   a_stride, panel, sums + r);
+        N(f32_gemm_exact_partials)(ROWS, TOGETHER, first, begin > 0, n, a + r * a_stride + begin,
+                                   a_stride, w, sums + r);
     for (; r < rows; r++)
       for (size_t first = 0; first < PARTIALS; first += ALONE)
-        N(f32_gemm_exact_partials)(1, ALONE, f16, first, begin, end, a + r * a_stride, a_stride,
-                                   panel, sums + r);
-    begin = end;
+        N(f32_gemm_exact_partials)(1, ALONE, first, begin > 0, n, a + r * a_stride + begin,
+                                   a_stride, w, sums + r);
+    begin += n;
   } while (begin < k);
 }
 
-SMR_INLINE void N(f32_gemm_exact_tile)(const int f16, size_t rows, size_t columns, const float *a,
-                                       const void *w, const float *bias, void *out,
-                                       const void *residual,
-                                       const struct smr_f32_gemm_params *params) {
+static __attribute__((noinline)) void N(f32_gemm_exact_tile)(
+    int f16, size_t rows, size_t columns, const float *a, const void *w, const float *bias,
+    void *out, const void *residual, const struct smr_f32_gemm_params *params) {
   const size_t out_bytes = params->out_type == SMR_GEMM_F16 ? sizeof(uint16_t) : sizeof(float);
   for (size_t j = 0; j < columns; j += SMR_PANEL) {
     float sums[MOST][PARTIALS][SMR_PANEL];
@@ -152,6 +154,7 @@ static const struct smr_f32_gemm_config N(f32_gemm_exact_config) = {
 #undef TOGETHER
 #undef ROWS
 #undef EACH
+#undef HALF_PART
 #undef PART
 #undef MOST
 #undef SETS

@@ -10,13 +10,13 @@
 
 #define SMR_SIMD_HOT
 #define SMR_SIMD_BODY "kernels/f32_gemm_exact/body.h"
-#include "kernels/float.inc"
+#include "kernels/f32_gemm_exact/kernels.inc"
 #undef SMR_SIMD_BODY
 #undef SMR_SIMD_HOT
 
 static const struct smr_kernel_row f32_gemm_exact_rows[] = {
 #define SMR_UKERNEL(bit, suffix, lanes) {bit, &smr_f32_gemm_exact_config_##suffix},
-#include "kernels/float.inc"
+#include "kernels/f32_gemm_exact/kernels.inc"
 #undef SMR_UKERNEL
 };
 

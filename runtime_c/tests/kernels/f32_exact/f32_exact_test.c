@@ -120,7 +120,7 @@ static void check_bits(const struct smr_f32_exact *k) {
 SMR_TEST(bits_are_those_of_numpy) {
 #define SMR_UKERNEL(isa, suffix, lanes) \
   if (KERNEL_RUNS(isa, suffix)) check_bits(smr_f32_exact_config(isa));
-#include "kernels/float.inc"
+#include "kernels/f32_exact/kernels.inc"
 #undef SMR_UKERNEL
 }
 
@@ -144,7 +144,7 @@ static void check_special(const struct smr_f32_exact *k) {
 SMR_TEST(special_values) {
 #define SMR_UKERNEL(isa, suffix, lanes) \
   if (KERNEL_RUNS(isa, suffix)) check_special(smr_f32_exact_config(isa));
-#include "kernels/float.inc"
+#include "kernels/f32_exact/kernels.inc"
 #undef SMR_UKERNEL
 }
 
@@ -171,7 +171,7 @@ static void check_long(const struct smr_f32_exact *k) {
 SMR_TEST(long_sums) {
 #define SMR_UKERNEL(isa, suffix, lanes) \
   if (KERNEL_RUNS(isa, suffix)) check_long(smr_f32_exact_config(isa));
-#include "kernels/float.inc"
+#include "kernels/f32_exact/kernels.inc"
 #undef SMR_UKERNEL
 }
 

@@ -82,7 +82,7 @@ static void check_table(const struct smr_f32_gemm_config *config) {
 SMR_TEST(products_are_those_of_the_definition) {
 #define SMR_UKERNEL(isa, suffix, lanes) \
   if (KERNEL_RUNS(isa, suffix)) check_table(smr_f32_gemm_exact_config(isa));
-#include "kernels/float.inc"
+#include "kernels/f32_gemm_exact/kernels.inc"
 #undef SMR_UKERNEL
 }
 
