@@ -112,7 +112,9 @@ static samara_status load_stage(struct load_work *w) {
     struct load_place *p = &w->places[i];
     if (p->bound == NULL) continue;
     p->target = p->bound->spare != NULL ? p->bound->spare : staging;
-    if (p->bound->spare == NULL) staging += smr_align64((size_t)(p->end - p->begin));
+    // Without any bytes, there is no block.
+    if (p->bound->spare == NULL && staging != NULL)
+      staging += smr_align64((size_t)(p->end - p->begin));
   }
   return SAMARA_OK;
 }
