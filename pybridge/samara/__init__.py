@@ -75,6 +75,7 @@ _HOMES = {
     "samara.exporter.ir": ("Program", "open_program"),
     "samara.exporter.export": ("export", "ExportReport"),
     "samara.exporter.export_text": ("export_text",),
+    "samara.exporter.measure.perplexity": ("TextQuality", "perplexity"),
     "samara.exporter.quantize.quantize": ("quantize", "QuantizedProgram"),
     "samara.exporter.frontend.checkpoint": ("load", "save"),
     "samara.exporter.frontend.graph": ("FrozenBranchWarning",),
@@ -244,6 +245,8 @@ if TYPE_CHECKING:
     from samara.exporter.export import ExportReport as ExportReport
     from samara.exporter.export import export as export
     from samara.exporter.export_text import export_text as export_text
+    from samara.exporter.measure.perplexity import TextQuality as TextQuality
+    from samara.exporter.measure.perplexity import perplexity as perplexity
     from samara.exporter.frontend import dtypes as _dtypes
     from samara.exporter.frontend.amp import autocast as autocast
     from samara.exporter.frontend.amp import is_autocast_enabled as is_autocast_enabled

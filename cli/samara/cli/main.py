@@ -19,6 +19,7 @@ from samara.cli.compare import compare
 from samara.cli.demo import demo
 from samara.cli.devices import devices
 from samara.cli.doctor import doctor
+from samara.cli.evaluate import evaluate
 from samara.cli.explain import explain
 from samara.cli.export import export
 from samara.cli.generate import generate
@@ -44,6 +45,7 @@ A first walk:
   samara build model.samara -o dist             a runtime that holds just what it needs
   samara devices                                what can run it, for --backend
   samara generate text.samara "Once"            continue a text; samara chat: talk to a model
+  samara evaluate text.samara book.txt          how well it predicts texts
   samara launch -n 2 train.py                   train with samara.distributed in two processes
   samara explain conv                           what an operator, error, kernel or node is
 
@@ -143,7 +145,7 @@ def _app(
 
 for _command in (
     *(doctor, export, quantize, inspect, run, compare, bench, tune, build),
-    *(generate, chat, devices, ops, explain, demo),
+    *(generate, chat, evaluate, devices, ops, explain, demo),
 ):
     app.command()(_command)
 # All that follows the script belongs to it, options too.

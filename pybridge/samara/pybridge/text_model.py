@@ -383,6 +383,10 @@ class _Destroyer:
 
 def _ids(tokens: Iterable[int], vocabulary: int) -> np.ndarray[Any, np.dtype[np.int32]]:
     try:
+        # An array is checked as a whole: a text grows by a token at a time.
+        if isinstance(tokens, np.ndarray) and tokens.dtype.kind in "iu" and tokens.ndim == 1:
+            if not tokens.size or (0 <= tokens.min() and tokens.max() < vocabulary):
+                return tokens.astype(np.int32)
         wide = [int(i) for i in tokens]
     except (TypeError, ValueError):
         raise ArgumentError(

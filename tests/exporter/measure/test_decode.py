@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -78,6 +79,7 @@ def test_unknown_memory(text_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_failures(text_path: Path, conv_path: Path) -> None:
+    wrong: dict[str, Any]
     for wrong in ({"prompt": 200}, {"prompt": 0}, {"runs": 0}):
         with pytest.raises(ArgumentError, match="context of 200"):
             decode_bench(text_path, **wrong)
