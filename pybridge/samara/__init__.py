@@ -245,8 +245,6 @@ if TYPE_CHECKING:
     from samara.exporter.export import ExportReport as ExportReport
     from samara.exporter.export import export as export
     from samara.exporter.export_text import export_text as export_text
-    from samara.exporter.measure.perplexity import TextQuality as TextQuality
-    from samara.exporter.measure.perplexity import perplexity as perplexity
     from samara.exporter.frontend import dtypes as _dtypes
     from samara.exporter.frontend.amp import autocast as autocast
     from samara.exporter.frontend.amp import is_autocast_enabled as is_autocast_enabled
@@ -276,6 +274,8 @@ if TYPE_CHECKING:
     from samara.exporter.importers.torch import from_torch as from_torch
     from samara.exporter.ir import Program as Program
     from samara.exporter.ir import open_program as open_program
+    from samara.exporter.measure.perplexity import TextQuality as TextQuality
+    from samara.exporter.measure.perplexity import perplexity as perplexity
     from samara.exporter.ops.custom.rows import CustomOp as CustomOp
     from samara.exporter.ops.custom.rows import OperandType as OperandType
     from samara.exporter.ops.custom.rows import UpTo as UpTo

@@ -34,6 +34,10 @@ ALLOWED: dict[str, tuple[frozenset[str], str]] = {
         frozenset({"open", "replace"}),
         "notes for a running launcher, before numpy or the bridge may be imported",
     ),
+    "exporter/samara/exporter/testing_text.py": (
+        frozenset({"mkdir", "write_text"}),
+        "the folder of a tiny model, for tests",
+    ),
     "exporter/samara/exporter/package/java.py": (frozenset({"ZipFile"}), "an archive in memory"),
     "pybridge/samara/pybridge/array_files.py": (
         frozenset({"ZipFile", "open"}),

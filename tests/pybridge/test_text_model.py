@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +34,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def model(path: Path) -> Iterator[Any]:
-    yield samara.TextModel(path, threads=1)
+def model(path: Path) -> Any:
+    return samara.TextModel(path, threads=1)
 
 
 def test_greedy_is_the_likeliest_token_of_the_net(path: Path, model: Any) -> None:
@@ -83,7 +82,8 @@ def test_prompts_reuse_what_they_share(model: Any) -> None:
 def test_parts_are_whole_characters_and_no_part_of_a_stop(model: Any) -> None:
     whole = model.generate(PROMPT, max_tokens=60, ignore_end=True)
     parts = list(model.stream(PROMPT, max_tokens=60, ignore_end=True))
-    assert "".join(parts) == whole.text and len(parts) > 5
+    assert "".join(parts) == whole.text
+    assert len(parts) > 5
     for begin in range(2, len(whole.text) - 6, 5):
         stop = whole.text[begin : begin + 4]
         first = whole.text.index(stop)
@@ -114,7 +114,7 @@ def test_end_tokens(model: Any) -> None:
 def test_a_full_context(model: Any) -> None:
     assert model.context == 200
     made = model.generate("x" * 190, max_tokens=100, ignore_end=True)
-    assert made.end == "full" and len(made.tokens) == 11
+    assert (made.end, len(made.tokens)) == ("full", 11)
     with pytest.raises(LimitError, match="the text has 201 tokens, and the model takes 200"):
         model.put("x" * 201)
     assert model.put("x" * 200) > 0
@@ -189,7 +189,8 @@ def test_a_kill_leaves_the_old_file(path: Path, model: Any, tmp_path: Path) -> N
     new = None
     for _ in range(5):
         with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
-            assert child.stdout is not None and child.stdout.readline() == b"ready\n"
+            assert child.stdout is not None
+            assert child.stdout.readline() == b"ready\n"
             child.send_signal(signal.SIGKILL)
             child.wait()
         found = (tmp_path / "text").read_bytes()
@@ -253,9 +254,9 @@ def test_refusals(path: Path, model: Any, tmp_path: Path) -> None:
         silent.put("a")
     with pytest.raises(SamaraError, match="no tokenizer"):
         print(silent.tokenizer)
+    program = samara.trace(lambda x: x * 2, samara.ones(2))
+    samara.export(program, tmp_path / "double.samara")
     with pytest.raises(UnsupportedError, match="this is no text model"):
-        program = samara.trace(lambda x: x * 2, samara.ones(2))
-        samara.export(program, tmp_path / "double.samara")
         samara.TextModel(tmp_path / "double.samara")
 
 

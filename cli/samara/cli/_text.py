@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from samara.pybridge.text_model import TextModel
+    from samara.pybridge.text_model import TextModel, TextRun
 
 TextFile = Annotated[
     str, typer.Argument(metavar="MODEL.samara", help="A language model: samara export FOLDER.")
@@ -101,10 +101,14 @@ def kept_text(
         net.save(state)
 
 
-def timed(net: TextModel, asked: str | Sequence[Any], *, write: bool, **options: Any) -> TimedText:
+def timed(
+    net: TextModel, asked: str | list[dict[str, str]], *, write: bool, **options: Any
+) -> TimedText:
     """The text behind a prompt, or the answer to messages, written as it comes."""
     begin = time.perf_counter()
-    run = net.follow(asked, **options) if isinstance(asked, str) else net.answer(asked, **options)
+    run: TextRun = (
+        net.follow(asked, **options) if isinstance(asked, str) else net.answer(asked, **options)
+    )
     parts = []
     first = begin
     for part in run:

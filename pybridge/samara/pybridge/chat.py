@@ -28,7 +28,8 @@ def render_chat(
             fix="export the model from a folder with one, or give a prompt to generate",
         )
     for message in messages:
-        if not isinstance(message, Mapping) or "role" not in message:
+        given: Any = message
+        if not isinstance(given, Mapping) or "role" not in given:
             raise ArgumentError(
                 f"a message is {kind_of(message)}",
                 fix='give dicts such as {"role": "user", "content": "Hello"}',
@@ -36,8 +37,8 @@ def render_chat(
     special = {
         name: metadata.get(f"text.{name}", "") for name in ("bos_token", "eos_token", "pad_token")
     }
-    given = {"messages": [dict(m) for m in messages], **special, **variables}
-    return _rendered(metadata[TEMPLATE], given)
+    variables = {"messages": [dict(m) for m in messages], **special, **variables}
+    return _rendered(metadata[TEMPLATE], variables)
 
 
 def _rendered(template: str, variables: Mapping[str, Any]) -> str:

@@ -238,12 +238,12 @@ class TextModel:
         """
         pieces: list[bytes] = []
 
-        @ffi.callback("int(void *, const void *, size_t)")
         def write(_user: Any, data: Any, size: int) -> int:
             pieces.append(bytes(ffi.buffer(data, size)))
             return 0
 
-        writer = ffi.new("samara_writer *", {"write": write})
+        called = ffi.callback("int(void *, const void *, size_t)", write)
+        writer = ffi.new("samara_writer *", {"write": called})
         writer.struct_size = ffi.sizeof("samara_writer")
         with self._used():
             self._check(self._lib.samara_text_state_save(self._native, writer))
@@ -256,7 +256,6 @@ class TextModel:
         """
         data = memoryview(read_bytes(path_of(path, "path")))
 
-        @ffi.callback("int(void *, uint64_t, void *, size_t)")
         def read(_user: Any, offset: int, buffer: Any, size: int) -> int:
             part = data[offset : offset + size]
             if len(part) != size:
@@ -264,7 +263,8 @@ class TextModel:
             ffi.memmove(buffer, part, size)
             return 0
 
-        reader = ffi.new("samara_reader *", {"read": read, "size_bytes": len(data)})
+        called = ffi.callback("int(void *, uint64_t, void *, size_t)", read)
+        reader = ffi.new("samara_reader *", {"read": called, "size_bytes": len(data)})
         with self._used():
             self._run = None
             self._check(self._lib.samara_text_state_load(self._native, reader))
@@ -374,19 +374,23 @@ class _Destroyer:
 
     def __init__(self, lib: Any, model: Any, borrowed: Any) -> None:
         self._destroy = lib.samara_text_model_destroy
-        self._borrowed = (model, borrowed)
+        self._borrowed: Any = (model, borrowed)
 
     def __call__(self, handle: Any) -> None:
         self._destroy(handle)
-        self._borrowed = ()
+        self._borrowed = None
 
 
 def _ids(tokens: Iterable[int], vocabulary: int) -> np.ndarray[Any, np.dtype[np.int32]]:
     try:
         # An array is checked as a whole: a text grows by a token at a time.
-        if isinstance(tokens, np.ndarray) and tokens.dtype.kind in "iu" and tokens.ndim == 1:
-            if not tokens.size or (0 <= tokens.min() and tokens.max() < vocabulary):
-                return tokens.astype(np.int32)
+        if (
+            isinstance(tokens, np.ndarray)
+            and tokens.dtype.kind in "iu"
+            and tokens.ndim == 1
+            and (not tokens.size or (tokens.min() >= 0 and tokens.max() < vocabulary))
+        ):
+            return tokens.astype(np.int32)
         wide = [int(i) for i in tokens]
     except (TypeError, ValueError):
         raise ArgumentError(

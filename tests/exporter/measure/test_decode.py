@@ -79,8 +79,8 @@ def test_unknown_memory(text_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_failures(text_path: Path, conv_path: Path) -> None:
-    wrong: dict[str, Any]
-    for wrong in ({"prompt": 200}, {"prompt": 0}, {"runs": 0}):
+    refused: list[dict[str, Any]] = [{"prompt": 200}, {"prompt": 0}, {"runs": 0}]
+    for wrong in refused:
         with pytest.raises(ArgumentError, match="context of 200"):
             decode_bench(text_path, **wrong)
     with pytest.raises(UnsupportedError, match="no text model"):

@@ -98,6 +98,7 @@ def test_against_another_file(text_path: Path, int4_path: Path) -> None:
     true, other = logs
     divergence = (np.exp(true) * (true - other)).sum(axis=1).mean()
     assert found.divergence == pytest.approx(divergence, rel=1e-9)
+    assert found.divergence is not None
     assert found.divergence > 1e-6
     assert found.agreement == (true.argmax(axis=1) == other.argmax(axis=1)).mean()
     backwards = perplexity(text_path, TEXT, against=int4_path)
@@ -110,7 +111,8 @@ def test_against_another_file(text_path: Path, int4_path: Path) -> None:
 
 
 def test_failures(text_path: Path, tmp_path: Path) -> None:
-    for text in ("", "x", []):
+    nothing: list[Any] = ["", "x", []]
+    for text in nothing:
         with pytest.raises(ArgumentError, match="no two tokens"):
             perplexity(text_path, text)
     for window in (1, 201):

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from samara.exporter import ops
 from samara.exporter.ir import Function, Value, open_program
 from samara.exporter.measure.machine import Progress, read_gbs
 from samara.exporter.package.processes import run_text
@@ -227,7 +228,7 @@ def step_weights(f: Function) -> int:
     whole: dict[Value, int] = {}
     rows: dict[Value, int] = {}
     for node in f.nodes:
-        tables = 2 if node.op.name == "gather_blocks" else int(node.op.name == "gather")
+        tables = 2 if node.op is ops.gather_blocks else int(node.op is ops.gather)
         for i, v in enumerate(node.inputs):
             if v is None or v.constant is None:
                 continue
@@ -243,7 +244,7 @@ def step_cache(f: Function, tokens: int) -> int:
     """Bytes of the cache that a run of one token behind `tokens` others reads."""
     total = 0
     for node in f.nodes:
-        if node.op.name != "attention_cached":
+        if node.op is not ops.attention_cached:
             continue
         for v in node.inputs[1:3]:
             assert v is not None

@@ -88,8 +88,8 @@ def perplexity(
     but the first. Tokens are predicted one at a time, in the time that making them takes.
 
     against: another model with the same tokenizer, such as the float32 file that was quantized. Texts in the
-    models' caches are replaced. Raises ArgumentError for texts without two tokens, windows that the models do not take, and
-    models with different tokenizers.
+    models' caches are replaced. Raises ArgumentError for texts without two tokens, windows that the models do
+    not take, and models with different tokenizers.
 
     >>> quality = samara.perplexity("tiny.samara", "A maple's winged seed", against="tiny.samara")
     >>> quality.tokens, quality.agreement

@@ -16,7 +16,7 @@ from samara.exporter.frontend.pretrained import CachedLM, CausalLM
 from samara.pybridge.errors import ArgumentError, SamaraError
 
 SIZES = {"vocab_size": 40, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2}
-FAMILIES = {
+FAMILIES: dict[str, dict[str, Any]] = {
     "llama": {"num_key_value_heads": 2},
     "smollm3": {"no_rope_layers": [1, 0]},
     "qwen2": {"num_key_value_heads": 1},
