@@ -203,7 +203,7 @@ def test_distributed(run_example: Run, tmp_path: Path) -> None:
     assert "rows with shards: equal bits" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.extended
 def test_every_row_of_distributed(
     example: Callable[[str], Any], run_example: Run, tmp_path: Path
 ) -> None:

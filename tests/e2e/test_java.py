@@ -229,6 +229,7 @@ def test_lives(built: java.Built, models: Path) -> None:
     assert re.fullmatch(r"grown=-?\d+\n", printed)
 
 
+@pytest.mark.extended
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="NOT RUN: java (x86-64 alone)")
 def test_an_aar_gives_the_same(
     built: java.Built,

@@ -286,7 +286,9 @@ def test_c_files_are_read(target: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bare_metal", [None, "cortex-m4f"])
+@pytest.mark.parametrize(
+    "bare_metal", [None, pytest.param("cortex-m4f", marks=pytest.mark.extended)]
+)
 def test_builds_of_c_files_are_read(bare_metal: str | None, tmp_path: Path) -> None:
     net, other = two_files(tmp_path)
     write_source([net], out=tmp_path / "c", name="net", bare_metal=bare_metal, embed=True)
