@@ -245,9 +245,9 @@ SAMARA_API samara_status samara_text_model_begin(samara_text_model *model,
                                                  const samara_text_options *options);
 /* Make the next token. *text is what is now certain of the text: whole characters, nothing that may
  * begin a stop; often nothing. Valid until the next call. *token is -1 if none was made. Once *end
- * is not SAMARA_TEXT_GOING, begin comes next. On failure the text is as before the call. The call can
- * then be repeated, after SAMARA_CANCELLED for example; SAMARA_OUT_OF_MEMORY may end what is being
- * made: begin comes next if the repeated call says SAMARA_BAD_STATE. */
+ * is not SAMARA_TEXT_GOING, begin comes next. On failure the text is as before the call. The call
+ * can then be repeated, after SAMARA_CANCELLED for example; SAMARA_OUT_OF_MEMORY may end what is
+ * being made: begin comes next if the repeated call says SAMARA_BAD_STATE. */
 SAMARA_API samara_status samara_text_model_step(samara_text_model *model, int32_t *token,
                                                 const char **text, size_t *text_bytes,
                                                 samara_text_end *end);
