@@ -16,6 +16,7 @@ COMMANDS = {
     *("backend", "bench", "build", "compare", "demo", "devices", "doctor", "explain", "export"),
     *("inspect", "launch"),
     *("ops", "quantize", "run", "tune"),
+    *("chat", "evaluate", "generate"),
 }
 HEAVY = ("numpy", "onnx", "cffi", "samara.exporter", "samara.pybridge")
 

@@ -297,3 +297,15 @@ def test_a_window_keeps_memory_flat(tmp_path: Path) -> None:
     # The same as a text of its end alone: positions differ, so only the shape of the answer is compared.
     assert np.isfinite(model.logits()).all()
     assert model.put([*ids[:5], 7]) == 0  # the rows of its beginning are gone
+
+
+def test_tokens_as_an_array(model: samara.TextModel) -> None:
+    model.put([7, 3, 1])
+    for kind in (np.int64, np.uint8):
+        assert model.put(np.array([7, 3, 1], kind)) == 3
+    assert model.put(np.zeros(0, np.int64)) == 0
+    for wrong in (-1, 260, 2**40):
+        with pytest.raises(ArgumentError, match=f"token 1 is {wrong}"):
+            model.put(np.array([1, wrong], np.int64))
+    with pytest.raises(ArgumentError, match="tokens are"):
+        model.put(np.ones((1, 2), np.int64))
