@@ -63,6 +63,7 @@ SMR_TEST(abi_lists_every_struct) {
       sizeof(samara_point),
       sizeof(samara_answer),
       sizeof(samara_sampler_options),
+      sizeof(samara_text_options),
   };
   enum { STRUCTS = sizeof expected / sizeof expected[0] };
   size_t sizes[STRUCTS + 1] = {0};
