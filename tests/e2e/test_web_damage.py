@@ -82,6 +82,7 @@ def test_damage(net: str, web: Path, need_tool: Callable[[str, str], str], tmp_p
     index.write_text(json.dumps([*pairwise(ends)]), encoding="utf-8")
     found = json.loads(output_of("node", _DAMAGE, web, net, tmp_path / "files", index))
     native = [_native(net, each) for each in files]
+    # A session starts with zeros as inputs, as in C; only Python asks for all of them in every run.
     # A selective runtime names a strange operator before it reads the rest of the node, and has no use of
     # `derived`, data that some kernels of native find in a file.
     different = [
@@ -90,6 +91,7 @@ def test_damage(net: str, web: Path, need_tool: Callable[[str, str], str], tmp_p
         if name != want[0]
         and " is not in this build " not in text
         and not want[1].startswith("derived at byte ")
+        and not (name == "ok" and want[0] == "ArgumentError")
     ]
     assert not different, "\n".join(different)
     kinds = [name for name, _ in native]

@@ -17,6 +17,8 @@ from samara.exporter.ops import OpSpec, all_ops
 OPERATORS = [op for op in all_ops() if "control" not in op.flags]
 # Whose output dims depend on data, in some of their cases at least.
 MEASURED = {"nonzero", "range"}
+# Whose scales lie in panels in some cases, which no device reads.
+PANELS = {"matmul_blocks"}
 # What examples/backend_npu computes.
 NPU = {"max_pool", "qadd", "qavg_pool", "qconv", "requantize", "reshape"}
 
@@ -61,7 +63,7 @@ def _run(op: OpSpec, device: samara.Backend) -> Counter[str]:
 def test_the_mirror_has_the_bits_of_the_cpu(op: OpSpec, mirror: samara.Backend) -> None:
     placed = _run(op, mirror)
     assert placed["mirror:0"] > 0 or op.name in MEASURED
-    assert placed["cpu"] == 0 or op.name in MEASURED
+    assert placed["cpu"] == 0 or op.name in MEASURED | PANELS
 
 
 @pytest.mark.parametrize("op", [op for op in OPERATORS if op.name in NPU], ids=lambda op: op.name)

@@ -111,7 +111,7 @@ export const openEngine = async ({ wasm, memory, workers = [], canWait }) => {
       return [i, asTensor(own.inputs[i], value)];
     });
     resize(own, [...given, ...shapes]);
-    const open = own.inputs.find((_, i) => !own.shapes[i]);
+    const open = own.inputs.find((_, i) => !own.shapes[i].every((dim) => dim >= 0));
     if (open) throw new ShapeError(`input '${open.name}' has no value yet`, `give elements of [${open.shape}]`);
     for (const [i, { data }] of given) {
       const at = must(c.input(own.at, i)) >> 2, bytes = i32()[at + 4] >>> 0;
@@ -211,7 +211,8 @@ export const openEngine = async ({ wasm, memory, workers = [], canWait }) => {
     },
     session: (id, { function: name, strict, maxArenaBytes = 0, deadlineMs = 0 }) => named(name, (fn) => {
       const at = must(c.session(model, fn, pool, strict, Math.ceil(maxArenaBytes / 2 ** 20), deadlineMs));
-      sessions.set(id, { at, function: name, ...describe(fn), shapes: [] });
+      const own = { at, function: name, ...describe(fn) };
+      sessions.set(id, { ...own, shapes: own.inputs.map(({ shape }) => shape) });
     }),
     run: (id, feeds) => {
       const own = of(id);

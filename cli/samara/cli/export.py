@@ -165,7 +165,7 @@ def export(
     samara export model.tflite --exact                (the integers of TFLite's reference kernels)
     samara export model.onnx --golden in.npz --labels classes.txt
     samara export decoder.onnx --tokenizer tokenizer.json
-    samara export SmolLM2-135M --scheme int4-dynamic  (a folder of Hugging Face; then: samara chat)
+    samara export SmolLM2-135M --scheme int4-dynamic    (a folder of Hugging Face; then: samara chat)
     samara export model.onnx --preprocess "image: rgb float32 nchw resize=224x224 scale=0.00392157"
     """
     from samara.exporter import export as exporter

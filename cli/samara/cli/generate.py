@@ -52,8 +52,8 @@ def generate(
     \b
     samara generate model.samara "A maple's winged seed"
     samara generate model.samara "Once" --temperature 0.8 --top-p 0.95 --seed 7
-    samara generate model.samara - --stop "END" < prompt.txt
-    samara generate model.samara "A long text …" --state text.state     (its tokens run once)
+    samara generate model.samara - --stop "END"       (the prompt is standard input)
+    samara generate model.samara "A long text …" --state text.state       (its tokens run once)
     """
     text = sys.stdin.read() if prompt == "-" else prompt
     chosen = sampling(

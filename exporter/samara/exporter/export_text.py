@@ -22,7 +22,6 @@ from samara.exporter.types import ArgumentError, ModelFormatError, UnsupportedEr
 from samara.pybridge.files import kind_of, path_of, reading
 from samara.pybridge.tokenizer import CompiledTokenizer
 
-CHUNK: Final = 128  # tokens of a run, of a long prompt
 _INEXACT: Final = (
     "int4-weights",
     "int8-weights",
@@ -80,9 +79,8 @@ def export_text(
             f"a text model is made of a decoder, not of {kind_of(net)}",
             fix="give the folder of a decoder; trace and export encoders as any module",
         )
-    chunk = min(CHUNK, context) if chunk is None else chunk
     cached = CachedLM(net, context, chunk)
-    metadata["text.chunk"] = str(chunk)
+    metadata["text.chunk"] = str(cached.chunk)
     if cached.is_bounded:
         metadata["text.context"] = str(context)
     if chat_template is not None:
@@ -93,7 +91,7 @@ def export_text(
     if scheme is not None:
         program = quantize(program, scheme=scheme)
     program = replace(program, metadata={**program.metadata, **metadata})
-    bounds = {"tokens": chunk, **options.pop("bounds", {})}
+    bounds = {"tokens": cached.chunk, **options.pop("bounds", {})}
     if accuracy is None:
         accuracy = "bounded" if scheme in _INEXACT else "exact"
     return export(program, path, bounds=bounds, tokenizer=tokenizer, accuracy=accuracy, **options)

@@ -109,7 +109,7 @@ class TextModel:
         if found is None:
             raise SamaraError(
                 "the file has no tokenizer",
-                fix="export the model with tokenizer=, or give tokens instead of text",
+                fix="export the model with a tokenizer, or give tokens instead of text",
             )
         return found
 

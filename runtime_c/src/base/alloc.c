@@ -37,9 +37,7 @@ void *smr_allocate_zeroed(const samara_allocator *allocator, size_t count, size_
 }
 
 void *smr_allocate_lazily(const samara_allocator *allocator, size_t size_bytes) {
-#if defined(SMR_OS_USE_POSIX)
   if (allocator->allocate == alloc_default_allocate) return smr_os_allocate_lazily(size_bytes);
-#endif
   return smr_allocate_zeroed(allocator, 1, size_bytes);
 }
 

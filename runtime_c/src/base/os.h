@@ -35,7 +35,7 @@
 void *smr_os_allocate(size_t size_bytes);
 void smr_os_release(void *pointer);
 /// Zeroed memory, aligned as malloc's, whose small pages the system gives when they are written.
-/// For POSIX only; smr_os_release frees it.
+/// Systems without such pages take all of it. smr_os_release frees it.
 void *smr_os_allocate_lazily(size_t size_bytes);
 /// Map the pages of this thread's stack that runs may need, on systems that map them on request.
 /// Writes nothing; leaves smaller stacks alone.

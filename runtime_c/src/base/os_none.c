@@ -27,6 +27,10 @@ void *smr_os_allocate(size_t size_bytes) {
   (void)size_bytes;
   return NULL;
 }
+void *smr_os_allocate_lazily(size_t size_bytes) {
+  (void)size_bytes;
+  return NULL;
+}
 void smr_os_release(void *pointer) { (void)pointer; }
 
 #elif !SMR_OS_USE_WEB
@@ -40,6 +44,12 @@ void *smr_os_allocate(size_t size_bytes) {
   aligned += (SMR_ALIGNMENT - (uintptr_t)aligned % SMR_ALIGNMENT) % SMR_ALIGNMENT;
   memcpy(aligned - sizeof(void *), &block, sizeof block);  // the address to free
   return aligned;
+}
+
+void *smr_os_allocate_lazily(size_t size_bytes) {
+  void *pointer = smr_os_allocate(size_bytes);
+  if (pointer != NULL) memset(pointer, 0, size_bytes);
+  return pointer;
 }
 
 void smr_os_release(void *pointer) {

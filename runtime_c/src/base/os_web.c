@@ -137,6 +137,12 @@ void smr_os_release(void *pointer) {
   if (pointer != NULL) web_insert((struct web_block *)pointer - 1);
 }
 
+void *smr_os_allocate_lazily(size_t size_bytes) {
+  void *pointer = smr_os_allocate(size_bytes);
+  if (pointer != NULL) memset(pointer, 0, size_bytes);
+  return pointer;
+}
+
 // ---- clock ----
 
 uint64_t smr_os_now_ns(void) { return (uint64_t)(smr_web_now() * 1e6); }

@@ -24,6 +24,12 @@
 void *smr_os_allocate(size_t size_bytes) { return _aligned_malloc(size_bytes, SMR_ALIGNMENT); }
 void smr_os_release(void *pointer) { _aligned_free(pointer); }
 
+void *smr_os_allocate_lazily(size_t size_bytes) {
+  void *pointer = smr_os_allocate(size_bytes);
+  if (pointer != NULL) memset(pointer, 0, size_bytes);
+  return pointer;
+}
+
 void smr_os_map_stack(void) {}
 
 // ---- files ----

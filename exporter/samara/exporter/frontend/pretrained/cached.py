@@ -17,6 +17,7 @@ from samara.exporter.frontend.pretrained.decoder import Angles, CausalLM
 from samara.exporter.frontend.tensor import Tensor
 from samara.pybridge.errors import ArgumentError
 
+CHUNK: Final = 128  # tokens of a call, if the context has room
 _TURN: Final = 256  # positions of the finer table of angles
 
 
@@ -27,8 +28,8 @@ class CachedLM(Module):
     counts the tokens so far; `reset()` begins a new text.
 
     net: the decoder, whose parameters this module shares. context: the most tokens, where a layer sees all of
-    them. chunk: the most tokens of a call. Layers with a window keep `window + chunk - 1` tokens: where all layers
-    have one, a text may have any number.
+    them. chunk: the most tokens of a call, 128 if the context has room. Layers with a window keep
+    `window + chunk - 1` tokens: where all layers have one, a text may have any number.
 
     Angles of rotary positions come from two tables, whose turns are added, so that no cosine is computed in a run.
 
@@ -42,8 +43,9 @@ class CachedLM(Module):
     ((1, 50), (1, 50), 4)
     """
 
-    def __init__(self, net: CausalLM, context: int = 2048, chunk: int = 128) -> None:
+    def __init__(self, net: CausalLM, context: int = 2048, chunk: int | None = None) -> None:
         super().__init__()
+        chunk = min(CHUNK, context) if chunk is None else chunk
         if not 0 < chunk <= context:
             raise ArgumentError(
                 f"calls of {chunk} tokens in a context of {context}",

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from samara.exporter.ops import exact_float, integer
+from samara.exporter.ops import exact_float
 from samara.exporter.ops.attention import grad as _grad
 from samara.exporter.ops.autodiff import inference_only
 from samara.exporter.ops.facts import ROUNDED, UNCHANGED, Eager, Ends, Kind
@@ -102,7 +102,6 @@ write_rows = define(
         copies=True,
         eager=Eager.KERNEL,
         ends=Ends.ALWAYS,
-        integer=integer.SCATTERED,
         onnx="TensorScatter has a start for every batch entry, and is younger than the reference of the tests",
     )
 )
