@@ -222,7 +222,7 @@ def export(
 
     accuracy: "exact" makes a model whose floats are the same bits on every CPU, compiler and number of
     threads (docs/reference/numerics.md); sessions then run it on the CPU. Every node must have an exact form:
-    `samara inspect` says which have. Runtimes before 0.16.0 load the file and give bounded results.
+    `samara inspect` says which have. Runtimes before 0.16.0 refuse the file.
     "bounded" undoes it, "default" keeps what the program says.
 
     Raises SamaraError when a pass changes an answer under check="strict", UnknownNameError for names

@@ -5,8 +5,6 @@
 
 #include "generate/generate.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/checked.h"
@@ -251,7 +249,8 @@ samara_status samara_text_model_put(samara_text_model *m, const int32_t *ids, si
   smr_generate_end(m);
   SMR_TRY(generate_rewind(m, same));
   const size_t kept = m->cached;
-  if (count > same) memcpy(m->ids + same, ids + same, (count - same) * sizeof *ids);
+  // The caller may give tokens of samara_text_model_tokens.
+  if (count > same) memmove(m->ids + same, ids + same, (count - same) * sizeof *ids);
   m->count = count;
   if (reused != NULL) *reused = kept;
   return generate_feed(m);

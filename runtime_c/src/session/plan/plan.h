@@ -39,16 +39,19 @@ void smr_frame_widen_input(const struct smr_frame *frame, uint32_t value, struct
 samara_status smr_views_need(const struct smr_job *job);
 /// Note which values must be dense. Called before nodes are built.
 void smr_views_begin(struct smr_frame *frame);
-/// Whether the node only adds rows to a variable that grows: it reads the variable and makes its
-/// next value, nothing else reads the old one, and the rows come behind those in use. Both values
-/// are then the same bytes, and a run that fails is undone by the length alone.
-bool smr_views_adds_rows(const struct smr_function *f, const struct smr_variable *variables,
-                         const struct smr_node *node);
 /// If possible, make outputs of a reshape, split or slice views of its input. Called for nodes in
 /// order.
 void smr_views_of_input(struct smr_frame *frame, struct smr_frame_node *node);
 /// If possible, make inputs of concats parts of their outputs. Called after all nodes are built.
 samara_status smr_views_end(struct smr_frame *frame);
+
+/* ---- views_grow.c ---- */
+
+/// Whether the node only adds rows to a variable that grows: it reads the variable and makes its
+/// next value, nothing else reads the old one, and the rows come behind those in use. Both values
+/// are then the same bytes, and a run that fails is undone by the length alone.
+bool smr_views_adds_rows(const struct smr_function *f, const struct smr_variable *variables,
+                         const struct smr_node *node);
 
 /* ---- plan.c ---- */
 

@@ -192,45 +192,6 @@ static bool views_alias(struct smr_frame *frame, const struct smr_node *n) {
   return true;
 }
 
-// ---- variables that grow: the next value is the value, with more rows ----
-
-// The variable that an input of the function is bound to; -1 for other values.
-static int32_t views_variable_read(const struct smr_function *f, int32_t id) {
-  for (uint32_t i = 0; i < f->read_count; i++)
-    if ((int32_t)f->inputs[f->reads[i].position] == id) return (int32_t)f->reads[i].variable;
-  return -1;
-}
-
-static int32_t views_variable_written(const struct smr_function *f, uint32_t id) {
-  int32_t found = -1;
-  uint32_t outputs = 0;
-  for (uint32_t i = 0; i < f->output_count; i++) outputs += f->outputs[i] == id;
-  for (uint32_t i = 0; i < f->write_count; i++)
-    if (f->outputs[f->writes[i].position] == id) found = (int32_t)f->writes[i].variable;
-  return outputs == 1 ? found : -1;
-}
-
-static uint32_t views_uses(const struct smr_function *f, uint32_t id) {
-  uint32_t uses = 0;
-  for (uint32_t n = 0; n < f->node_count; n++)
-    for (uint32_t i = 0; i < f->nodes[n].input_count; i++)
-      uses += f->nodes[n].inputs[i] == (int32_t)id;
-  for (uint32_t i = 0; i < f->output_count; i++) uses += f->outputs[i] == id;
-  for (uint32_t i = 0; i < f->expr_count; i++)
-    uses += f->exprs[i].op == SMR_EXPR_READ && (uint32_t)f->exprs[i].a == id;
-  return uses;
-}
-
-bool smr_views_adds_rows(const struct smr_function *f, const struct smr_variable *variables,
-                         const struct smr_node *node) {
-  if (!SMR_HAS(variables) || node->op->code != SMR_CODE_WRITE_ROWS) return false;
-  const int32_t variable = views_variable_read(f, node->inputs[0]);
-  return variable >= 0 && smr_grows(&variables[variable]) &&
-         views_variable_written(f, node->outputs[0]) == variable &&
-         views_variable_read(f, node->inputs[2]) == variables[variable].length &&
-         views_uses(f, (uint32_t)node->inputs[0]) == 1;
-}
-
 samara_status smr_views_need(const struct smr_job *job) {
   const uint32_t code = job->op->code;
   const bool parts = code == SMR_CODE_CONCAT || code == SMR_CODE_SPLIT || code == SMR_CODE_SLICE;
