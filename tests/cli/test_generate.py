@@ -67,6 +67,7 @@ def test_a_folder_becomes_a_text_model(samara: Samara, tmp_path: Path) -> None:
     assert api.TextModel(out).context == 300
     for words, said in (
         ((net, "--const", "a=1", "--rename", "b=c"), "--const, --rename"),
+        ((net, "--labels", net / "config.json", "--bound", "n<=3"), "--bound, --labels"),
         ((out, "--context", "8"), "--context"),
     ):
         refused = samara("export", *words)

@@ -20,7 +20,7 @@ def test_speed() -> None:
     )
     alone = TimedText(**{**MADE, "tokens": (1,)}, reused_tokens=6, first_s=0.1, rest_s=0.0)
     assert speed(alone) == (
-        "7 tokens of the prompt, 6 of them in the cache; first token after 0.10 s; 1 tokens made; "
+        "7 tokens of the prompt, 6 of them in the cache; first token after 0.10 s; 1 token made; "
         "end: full"
     )
     assert made.to_json()["first_token_s"] == 0.5

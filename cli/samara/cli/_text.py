@@ -131,5 +131,5 @@ def speed(made: TimedText) -> str:
     rate = f", {made.tokens_per_s:.1f} per second" if made.tokens_per_s else ""
     return (
         f"{made.prompt_tokens} tokens of the prompt{reused}; first token after {made.first_s:.2f} s; "
-        f"{len(made.tokens)} tokens made{rate}; end: {made.end}"
+        f"{len(made.tokens)} token{'s' if len(made.tokens) != 1 else ''} made{rate}; end: {made.end}"
     )

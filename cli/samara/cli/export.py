@@ -195,9 +195,11 @@ def export(
         "exact": exact,
     }
     is_folder = Path(model).is_dir()
-    _check_kind(
-        model, is_folder, {**wanted, "rename": renames}, {"scheme": scheme, "context": context}
-    )
+    of_files = {
+        **wanted, "rename": renames, "bound": opt.bounds(bound), "golden": golden, "labels": labels,
+        "preprocess": records, "postprocess": postprocess, "prepack": opt.names(prepack),
+    }  # fmt: skip
+    _check_kind(model, is_folder, of_files, {"scheme": scheme, "context": context})
     if is_folder:
         from samara.exporter.export_text import export_text
 
