@@ -228,15 +228,14 @@ def step_weights(f: Function) -> int:
     whole: dict[Value, int] = {}
     rows: dict[Value, int] = {}
     for node in f.nodes:
-        tables = 2 if node.op is ops.gather_blocks else int(node.op is ops.gather)
         for i, v in enumerate(node.inputs):
             if v is None or v.constant is None:
                 continue
             size = v.type.dtype.bytes_of(v.constant.size)
-            if i >= tables:
-                whole[v] = size
-            else:
+            if node.op.input_name(i) in node.op.picked:
                 rows[v] = rows.get(v, 0) + size // max(1, v.constant.shape[0])
+            else:
+                whole[v] = size
     return sum(whole.values()) + sum(size for v, size in rows.items() if v not in whole)
 
 

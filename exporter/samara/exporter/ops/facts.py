@@ -223,6 +223,7 @@ class RowFacts:
     epilogue: steps that it can apply to its results before it writes them.
     posts: its names as the activation of an epilogue. clamps: the limits, if it is a clamp.
     parameters: inputs that are parameters, whose axes are not those of the data.
+    picked: inputs of which a run reads only the rows that indices name.
     integer: its int8 form. build: how a node of an integer operator is made.
     copies: float results are elements of the inputs, bit by bit. settled: every float operation is fixed, so that
         all devices give the same bits.
@@ -253,6 +254,7 @@ class RowFacts:
     posts: tuple[Post, ...] = ()
     clamps: Clamps | None = None
     parameters: tuple[str, ...] = ()
+    picked: tuple[str, ...] = ()
     copies: bool = False
     settled: bool = False
     exact: Callable[..., Any] | Literal["same"] | None = None
@@ -282,6 +284,7 @@ class Facts(TypedDict, total=False):
     posts: tuple[Post, ...]
     clamps: Clamps | None
     parameters: tuple[str, ...]
+    picked: tuple[str, ...]
     copies: bool
     settled: bool
     exact: Callable[..., Any] | Literal["same"] | None

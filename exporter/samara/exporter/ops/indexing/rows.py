@@ -72,7 +72,7 @@ def _gather(x: Array, indices: Array, *, axis: int, wrap: bool) -> Array:
 
 _INDEXED: Facts = {"tolerance": UNCHANGED, "eager": Eager.KERNEL, "ends": Ends.ALWAYS}
 _FETCHES: Facts = {**_INDEXED, "integer": integer.MOVED, "copies": True}
-_GATHER: Facts = {**_FETCHES, "parameters": ("indices",)}
+_GATHER: Facts = {**_FETCHES, "parameters": ("indices",), "picked": ("x",)}
 _SCATTERS: Facts = {**_INDEXED, "integer": integer.SCATTERED, "masks": True}
 
 gather = define(

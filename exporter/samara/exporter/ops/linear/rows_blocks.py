@@ -293,6 +293,7 @@ gather_blocks = define(
         ),
         kind=Kind.MOVING,
         settled=True,
+        picked=("w", "scales", "zero_points"),
         weights={"w": WeightForm.TABLE, "scales": WeightForm.TABLE},
     )
 )
