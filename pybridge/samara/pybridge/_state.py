@@ -72,12 +72,7 @@ class State(MutableMapping[str, Array]):
         The file is replaced atomically: a process that is killed leaves the old file or the new one.
         FileError if it cannot be written.
         """
-        needed = ffi.new("size_t *")
-        save = self._lib.samara_session_state_save_memory
-        self._check(save(self._handle, NULL, 0, needed))
-        data = np.empty(needed[0], np.uint8)
-        self._check(save(self._handle, ffi.from_buffer(data), data.nbytes, needed))
-        write_bytes(path, data.data)
+        write_bytes(path, self.to_bytes().data)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Set all variables from a file; on an error none of them changes.
@@ -88,7 +83,19 @@ class State(MutableMapping[str, Array]):
         foreign file, ShapeError for a dtype or shape, SamaraError for names, FileError if the file cannot
         be read.
         """
-        data = np.frombuffer(read_bytes(path_of(path, "path")), np.uint8)
+        self.from_bytes(np.frombuffer(read_bytes(path_of(path, "path")), np.uint8))
+
+    def to_bytes(self) -> Array:
+        """What `save` writes, uint8."""
+        needed = ffi.new("size_t *")
+        save = self._lib.samara_session_state_save_memory
+        self._check(save(self._handle, NULL, 0, needed))
+        data = np.empty(needed[0], np.uint8)
+        self._check(save(self._handle, ffi.from_buffer(data), data.nbytes, needed))
+        return data
+
+    def from_bytes(self, data: Array) -> None:
+        """Set all variables from what `to_bytes` gave, as `load` does."""
         self._check(
             self._lib.samara_session_state_load_memory(
                 self._handle, ffi.from_buffer(data), data.nbytes

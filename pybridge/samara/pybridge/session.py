@@ -545,12 +545,11 @@ class Session:
                 "the session has not run with its present shapes",
                 fix="run the session, then ask for the profile",
             )
-        before = dict(self.state)
+        before = self.state.to_bytes()
         self.set_profiling(True)
         self._tensors.bound.clear(self.handle)
         self._check(self._lib.samara_session_run_with(self.handle, self._tensors.repeat[0], NULL))
-        for name, value in before.items():
-            self.state[name] = value
+        self.state.from_bytes(before)
 
     def _run_for_answer(self) -> Answer:
         """Run on the inputs that `feed` has pointed at, for what the outputs mean."""
