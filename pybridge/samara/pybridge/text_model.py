@@ -13,7 +13,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from samara.pybridge._native import check, failure, ffi, function_in, library, new_error, text
-from samara.pybridge.atomic import write_bytes
+from samara.pybridge.atomic import replacing
 from samara.pybridge.chat import render_chat
 from samara.pybridge.errors import ArgumentError, SamaraError, UnsupportedError
 from samara.pybridge.feeds_and_results import isa_list, names_of
@@ -236,18 +236,23 @@ class TextModel:
 
         The file is replaced atomically: a process that is killed leaves the old file or the new one.
         """
-        pieces: list[bytes] = []
+        failed: list[OSError] = []
+        with self._used(), replacing(path) as file:
 
-        def write(_user: Any, data: Any, size: int) -> int:
-            pieces.append(bytes(ffi.buffer(data, size)))
-            return 0
+            def write(_user: Any, data: Any, size: int) -> int:
+                try:
+                    file.write(ffi.buffer(data, size))
+                except OSError as error:  # which must not leave a callback
+                    failed.append(error)
+                return len(failed)
 
-        called = ffi.callback("int(void *, const void *, size_t)", write)
-        writer = ffi.new("samara_writer *", {"write": called})
-        writer.struct_size = ffi.sizeof("samara_writer")
-        with self._used():
-            self._check(self._lib.samara_text_state_save(self._native, writer))
-        write_bytes(path, b"".join(pieces))
+            called = ffi.callback("int(void *, const void *, size_t)", write)
+            writer = ffi.new("samara_writer *", {"write": called})
+            writer.struct_size = ffi.sizeof("samara_writer")
+            status = self._lib.samara_text_state_save(self._native, writer)
+            if failed:
+                raise failed[0]
+            self._check(status)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Make the text that of a file; on an error it stays as it is, or is empty if the file contradicts itself.
