@@ -129,7 +129,7 @@ class KeyValueCache(Module):
         super().__init__()
         if min(room, heads, size) <= 0:
             raise ShapeError(f"a cache of {room} rows with {heads} heads of {size} elements")
-        self.__dict__["_count"] = length
+        self.__dict__["_count"] = length  # no buffer of this module: its owner has it
         self.room, self.ring = room, ring
         for name in ("keys", "values"):
             rows = creation.zeros(1, room, heads, size)
