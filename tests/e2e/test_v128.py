@@ -37,6 +37,8 @@ class Machine:
     cc: Sequence[str]
     link: Sequence[str]
     runner: Sequence[str]
+    layouts: Sequence[Sequence[str]] = ((),)
+    """Options of the linker, each of which puts code at other addresses."""
 
 
 @pytest.fixture(scope="module", params=["wasm", "wasm-relaxed", "riscv64"])
@@ -68,17 +70,27 @@ def machine(
     cc += ["-fno-vectorize", "-fno-slp-vectorize"]
     cpu = "rv64,v=true,vlen=128,vext_spec=v1.0"
     runner = [need_tool("qemu", "qemu-riscv64"), "-cpu", cpu]
-    return Machine(cc, ("-static", "-fuse-ld=lld", "-lm"), runner)
+    # One that comes before any other rounding in a page of code stops it in all of them, so a program
+    # that it cannot run gets other addresses (of 61 tried for one program, one stopped).
+    layouts = [(f"-Wl,-Ttext={0x1000000 + shift:#x}",) for shift in (0, 0x110, 0x220, 0x440)]
+    return Machine(cc, ("-static", "-fuse-ld=lld", "-lm"), runner, layouts)
 
 
 def _shown(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def _do(command: Sequence[str | Path]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stderr[-2000:]}"
+def _ended(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> str:
+    assert done.returncode == 0, f"{' '.join(map(str, done.args))}\n{done.stderr[-2000:]}"
     return done.stderr
+
+
+def _do(command: Sequence[str | Path]) -> str:
+    return _said(_ended(command))
 
 
 def _has_v128(source: Path) -> bool:
@@ -104,7 +116,12 @@ def test_kernels(machine: Machine, repo: Path, tmp_path: Path) -> None:
     tests += [root / "tests/kernels" / f.name / f"{f.name}_test.c" for f in families]
     for test in tests:
         program = tmp_path / f"{test.stem}.program"
-        _do([*machine.cc, *_FLAGS, "-O1", *include, test, library, *machine.link, "-o", program])
-        said = _do([*machine.runner, program])
+        for layout in machine.layouts:
+            link = [*machine.link, *layout]
+            _do([*machine.cc, *_FLAGS, "-O1", *include, test, library, *link, "-o", program])
+            done = _ended([*machine.runner, program])
+            if "decode_save_opc: Assertion" not in done.stderr:
+                break
+        said = _said(done)
         assert " 0 failed" in said, said[-2000:]
         assert f"NOT RUN: {test.parent.name} v128" not in said
