@@ -82,7 +82,12 @@ V128_END void N(store_n)(float *p, N(vf) v, size_t n) {
 SMR_INLINE N(vi) N(bits)(N(vf) v) { return (N(vi))v; }
 SMR_INLINE N(vf) N(from_bits)(N(vi) i) { return (N(vf))i; }
 SMR_INLINE N(vi) N(iset1)(int32_t x) { return (N(vi)){x, x, x, x}; }
+#if defined(SMR_SIMD_RELAXED)
+// Not an expression: of one with a comparison, clang makes instructions that may lose NaN and the sign of zero.
+SMR_INLINE N(vi) N(iselect)(N(vm) m, N(vi) a, N(vi) b) { return __builtin_wasm_bitselect(a, b, m); }
+#else
 SMR_INLINE N(vi) N(iselect)(N(vm) m, N(vi) a, N(vi) b) { return (m & a) | (~m & b); }
+#endif
 SMR_INLINE N(vf) N(select)(N(vm) m, N(vf) a, N(vf) b) {
   return (N(vf))N(iselect)(m, (N(vi))a, (N(vi))b);
 }
@@ -101,7 +106,7 @@ SMR_INLINE N(vf) N(fma)(N(vf) a, N(vf) b, N(vf) c) {
 SMR_INLINE N(vf) N(fma)(N(vf) a, N(vf) b, N(vf) c) { return a * b + c; }
 #endif
 #if defined(SMR_SIMD_WASM)
-// Not an expression: with relaxed SIMD, clang would choose instructions that may lose NaN.
+// Not an expression, as in iselect.
 SMR_INLINE N(vf) N(min)(N(vf) a, N(vf) b) { return __builtin_wasm_pmin_f32x4(b, a); }
 SMR_INLINE N(vf) N(max)(N(vf) a, N(vf) b) { return __builtin_wasm_pmax_f32x4(b, a); }
 #else
