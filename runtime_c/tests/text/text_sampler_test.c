@@ -62,7 +62,7 @@ SMR_TEST(weights_fall_and_are_powers_of_two) {
     rising += own >= before;
     before = own;
     if (depth % 64 != 0) continue;
-    const double exact = exp2(SMR_TEXT_UNIT - (double)depth / octave);
+    const double exact = exp2((int)SMR_TEXT_UNIT - (double)depth / octave);
     worst = fmax(worst, fabs((double)own - exact) / exact);
   }
   CHECK_EQ_INT(rising, 0);
@@ -127,7 +127,7 @@ static int32_t reference(const samara_sampler_options *o, const float *logits, s
       (float)fmin(1.4426950408889634 * 16777216 / (double)o->temperature, (double)FLT_MAX);
   for (size_t i = 0; i < n; i++) {
     const float depth = (scores[best] - scores[i]) * per;
-    rows[i].depth = depth < SMR_TEXT_DEPTHS ? (uint32_t)depth : SMR_TEXT_DEPTHS;
+    rows[i].depth = depth < (float)SMR_TEXT_DEPTHS ? (uint32_t)depth : SMR_TEXT_DEPTHS;
     rows[i].weight = smr_text_weight(rows[i].depth);
     rows[i].id = (uint32_t)i;
   }
