@@ -33,6 +33,21 @@ def test_answers_are_those_of_transformers(name: str, tmp_path: Path) -> None:
             np.testing.assert_allclose(got, want[row, count - 1], 0, 1e-5 * np.ptp(want))
 
 
+@pytest.mark.parametrize(("scheme", "bits"), [("int4-dynamic", 4), ("int8-dynamic", 8)])
+def test_a_tied_table_is_stored_once(scheme: str, bits: int, tmp_path: Path) -> None:
+    sizes = []
+    for tied in (True, False):
+        net = write_tiny_folder(
+            tmp_path / f"net{tied:d}", hidden_size=128, tie_word_embeddings=tied
+        )
+        path = tmp_path / f"{tied:d}.samara"
+        samara.export_text(net, path, scheme=scheme, context=64, chunk=5)
+        assert len(samara.TextModel(path).generate("ab", max_tokens=4).tokens) == 4
+        sizes.append(path.stat().st_size)
+    table = 260 * 128 * bits // 8
+    assert table <= sizes[1] - sizes[0] < 1.3 * table
+
+
 def metadata(path: Path) -> dict[str, str]:
     found = samara.Model(path).metadata
     return {k: v for k, v in found.items() if k.startswith("text.")}

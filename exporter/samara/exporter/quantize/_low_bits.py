@@ -5,7 +5,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,14 +47,19 @@ class Narrowed:
 
 
 def rewritten(
-    node: Node, layer: LayerRecipe, unique: Unique, seen: TensorStats | None
+    node: Node,
+    layer: LayerRecipe,
+    unique: Unique,
+    seen: TensorStats | None,
+    tables: Collection[Value | None] = (),
 ) -> Narrowed | None:
     """The node under its layer's scheme; None if the scheme does not apply to it.
 
-    seen: statistics of the node's first input, for the correction of its bias.
+    seen: statistics of the node's first input, for the correction of its bias. tables: the constants that embeddings
+    read; in int8-dynamic a product by one of them takes its form, so that the file has it once.
     """
     if is_product(node.op):
-        return _product(node, layer, unique, seen)
+        return _product(node, layer, unique, seen, node.inputs[1] in tables)
     if is_recurrent(node.op):
         return _recurrent(node, layer, unique)
     if node.op is ops.gather:
@@ -63,7 +68,7 @@ def rewritten(
 
 
 def _product(
-    node: Node, layer: LayerRecipe, unique: Unique, seen: TensorStats | None
+    node: Node, layer: LayerRecipe, unique: Unique, seen: TensorStats | None, is_table: bool
 ) -> Narrowed | None:
     x, w = node.inputs[0], node.inputs[1]
     if x is None or w is None or not _is_float_constant(w) or x.type.dtype is not DType.F32:
@@ -75,8 +80,10 @@ def _product(
     reason = ""
     if layer.scheme in FOUR_BITS:
         if _is_plain_matmul(node):
-            return _block_product(node, layer, unique, seen)
+            return _block_product(node, layer, unique, seen, 4)
         reason = "4-bit weights are for matrix products of constant rank-2 weights and embeddings"
+    elif is_table and layer.scheme == INT8_DYNAMIC and _reads_rows(node):
+        return _block_product(node, layer, unique, seen, 8)
     axis = channel_axis(node) if layer.granularity == "per-channel" else None
     made = _weights.int8_weights(w, unique(f"{w.name}.q8"), axis)
     inputs = [node.inputs[0], made.value, *node.inputs[2:]]
@@ -103,7 +110,7 @@ def _is_scale(node: Node) -> bool:
 
 
 def _block_product(
-    node: Node, layer: LayerRecipe, unique: Unique, seen: TensorStats | None
+    node: Node, layer: LayerRecipe, unique: Unique, seen: TensorStats | None, bits: int
 ) -> Narrowed | None:
     w = node.inputs[1]
     assert w is not None
@@ -111,7 +118,7 @@ def _block_product(
     turned = bool(node.attrs["transpose_w"])
     rows = w.constant if turned else w.constant.T
     made = _weights.block_weights(
-        w, rows, unique(f"{w.name}.q4"), _block(layer), 4, bool(layer.zero_points)
+        w, rows, unique(f"{w.name}.q{bits}"), _block(layer), bits, bool(layer.zero_points)
     )
     old = node.inputs[2] if len(node.inputs) > 2 else None
     back = made.back if turned else made.back.T
@@ -121,7 +128,7 @@ def _block_product(
         ops.matmul_blocks,
         [inputs[0], made.values, made.scales, made.zero_points, *inputs[2:]],
         block=_block(layer),
-        activations="int8" if layer.scheme == INT4_DYNAMIC else "float32",
+        activations="int8" if layer.scheme in (INT4_DYNAMIC, INT8_DYNAMIC) else "float32",
     )
     return None if done is None else Narrowed((done,), layer.scheme or "", (made.record,))
 
@@ -259,6 +266,10 @@ def _is_float_constant(v: Value) -> bool:
 
 def _has_residual(node: Node) -> bool:
     return len(node.inputs) > 3 and node.inputs[3] is not None
+
+
+def _reads_rows(node: Node) -> bool:
+    return _is_plain_matmul(node) and bool(node.attrs["transpose_w"])
 
 
 def _is_plain_matmul(node: Node) -> bool:

@@ -84,6 +84,7 @@ class _Inserter:
         recipe = recipe.settled(PLAIN)
         self.function, self.recipe, self.stats, self.layers = function, recipe, stats, layers
         self.plan: Plan = make_plan(function, recipe, layers, lambda v: _is_seen(stats, v.name))
+        self.tables = {n.inputs[0] for n in function.nodes if n.op is ops.gather}
         self.names = {v.name for v in function.values()}
         self.nodes: list[Node] = []
         self.current: dict[Value, Value] = {}  # value -> its replacement for all users
@@ -302,6 +303,7 @@ class _Inserter:
                 layer,
                 self._unique,
                 known if self.recipe.bias_correction else None,
+                self.tables,
             )
         elif layer.scheme == INT8 and node.op is ops.gather:
             done = rewritten(replace(node, inputs=tuple(inputs)), layer, self._unique, None)
