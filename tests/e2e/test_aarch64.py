@@ -23,6 +23,7 @@ from tests.ops.tiles import run_cases
 import samara
 from samara.exporter.build import build
 from samara.exporter.ops import OpSpec
+from samara.exporter.testing_text import write_tiny_text_model
 
 SYSROOT = "/usr/aarch64-linux-gnu"
 Tool = Callable[[str, str], str]
@@ -37,7 +38,7 @@ def qemu(need_tool: Tool) -> str:
 
 
 def configure(repo: Path, folder: Path) -> Path:
-    """samara-run (and beside it the example `minimal` and op_cases) for aarch64, built in `folder`."""
+    """samara-run (and beside it two examples and op_cases) for aarch64, built in `folder`."""
     toolchain = repo / "runtime_c" / "cmake" / "aarch64-linux-gnu.cmake"
     subprocess.run(
         ["cmake", "-S", repo / "runtime_c", "-B", folder, "-G", "Ninja", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}",
@@ -45,7 +46,7 @@ def configure(repo: Path, folder: Path) -> Path:
         check=True, capture_output=True,
     )  # fmt: skip
     subprocess.run(
-        ["cmake", "--build", folder, "--target", "samara-run", "minimal", "op_cases"],
+        ["cmake", "--build", folder, "--target", "samara-run", "minimal", "generate", "op_cases"],
         check=True,
         capture_output=True,
     )
@@ -86,6 +87,21 @@ def test_recorded_answer(name: str, models: Path, qemu: str, program: Path, tmp_
     for output, want in case.outputs.items():
         got = np.load(tmp_path / f"{file_name(output)}.npy")
         assert excess(name, got, want) <= 1.0, output
+
+
+@pytest.mark.parametrize("scheme", [None, "int4-dynamic", "int8-dynamic"])
+def test_texts_are_those_of_this_machine(
+    scheme: str | None, qemu: str, program: Path, tmp_path: Path
+) -> None:
+    """Token for token, with the dot products of i8mm, those of dot, and without either."""
+    path = write_tiny_text_model(tmp_path / "m.samara", scheme=scheme, chunk=7)
+    prompt, count = "a seed falls far from the tree", 40
+    model = samara.TextModel(path)
+    model.generate(prompt, max_tokens=count, temperature=0.8, top_k=40, seed=3)
+    arguments: list[str | Path] = [path, prompt, str(count), "3"]
+    for cpu in ("max", "neoverse-n1", "cortex-a53"):
+        said = emulate(qemu, program.parent / "generate", *arguments, options=("-cpu", cpu))
+        assert [int(t) for t in said.split("tokens:")[1].split()] == model.tokens
 
 
 def file_name(tensor: str) -> str:

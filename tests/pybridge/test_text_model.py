@@ -16,6 +16,7 @@ import pytest
 
 import samara
 from samara.exporter.testing_text import write_tiny_folder, write_tiny_text_model
+from samara.pybridge.device import host
 from samara.pybridge.errors import (
     ArgumentError,
     CancelledError,
@@ -24,6 +25,7 @@ from samara.pybridge.errors import (
     SamaraError,
     UnsupportedError,
 )
+from samara.pybridge.feeds_and_results import ISAS
 
 PROMPT = "A maple's winged seed flies far."
 
@@ -51,14 +53,18 @@ def test_greedy_is_the_likeliest_token_of_the_net(path: Path, model: Any) -> Non
     assert (made.prompt_tokens, made.reused_tokens, made.end) == (len(PROMPT), 0, "most tokens")
 
 
+@pytest.mark.parametrize("scheme", [None, "int4-dynamic", "int8-dynamic"])
 @pytest.mark.parametrize("options", [{}, {"temperature": 0.9, "top_k": 40, "seed": 4}])
-def test_one_text_however_it_is_run(path: Path, tmp_path: Path, options: dict[str, Any]) -> None:
+def test_one_text_however_it_is_run(
+    tmp_path: Path, options: dict[str, Any], scheme: str | None
+) -> None:
     """Threads, instruction sets, chunks of the prompt and parts of a prompt in the cache change nothing."""
     found = set()
+    every = {*host().description.replace(",", " ").split()} & {*ISAS} | {"scalar"}
     for chunk in (1, 7, 64):
-        other = write_tiny_text_model(tmp_path / f"{chunk}.samara", chunk=chunk)
+        other = write_tiny_text_model(tmp_path / f"{chunk}.samara", chunk=chunk, scheme=scheme)
         for threads in (1, 2):
-            for isa in (None, "scalar"):
+            for isa in every:
                 net = samara.TextModel(other, threads=threads, isa=isa)
                 for begun in ("", PROMPT[:9]):
                     if begun:
