@@ -22,6 +22,7 @@ public final class SessionOptions {
   private static final int FLOAT16 = 8;
   private static final int WAIT = 16;
   private static final int PROFILE = 32;
+  private static final int TEXT = 64; // of a text model, not set by users
 
   private String function;
   private int threads;
@@ -186,15 +187,32 @@ public final class SessionOptions {
 
   /** Creates the session in C, for a model and pool that the caller holds. */
   long create(long model, long pool, @NonNull String function, @Nullable ByteBuffer tunedText) {
+    return create(model, pool, Words.c(function, "the function's name"), tunedText, flags);
+  }
+
+  /** Creates a text model in C, of the default function. */
+  long createText(long model, long pool, @Nullable ByteBuffer tunedText) {
+    int others = flags & (KEEP_ALL | WAIT | PROFILE);
+    if (function != null || !keep.isEmpty() || !backends.isEmpty() || others != 0) {
+      throw new ArgumentException(
+          Status.BAD_ARGUMENT,
+          "a text model has no function, backend, kept tensors or profile to choose",
+          "give it threads, isa, accuracy, limits and tuned alone");
+    }
+    return create(model, pool, null, tunedText, flags | TEXT);
+  }
+
+  private long create(
+      long model, long pool, @Nullable byte[] name, @Nullable ByteBuffer tunedText, int given) {
     return Native.createSession(
         model,
         pool,
-        Words.c(function, "the function's name"),
+        name,
         isa,
         tunedText,
         keep.toArray(new byte[0][]),
         backends.toArray(new byte[0][]),
         limits,
-        flags);
+        given);
   }
 }
