@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -113,8 +113,7 @@ def texts(folder: Path) -> str:
     given: dict[str, Any] = {"ignore_end": True, "temperature": 1.0, "seed": 6}
     add("halves", [1, 2, 3], halves, max_tokens=400, **given)
     add("stopped", [1, 2, 3], halves, max_tokens=400, stop=["never", stop(folder)], **given)
-    parts = list(halves.stream([1, 2, 3], max_tokens=400, **given))
-    lines.append("parts=" + " ".join(part.encode().hex() for part in parts))
+    lines.append(_hex("parts", halves.stream([1, 2, 3], max_tokens=400, **given)))
     lines.append(f"template={model.model.metadata['text.chat_template'].encode().hex()}")
     return "\n".join([*lines, *_tokens(model), *_long_texts(folder), ""])
 
@@ -130,6 +129,16 @@ def _long_texts(folder: Path) -> list[str]:
         f"unfolded={tokenizer.normalize(folded).encode().hex()}",
         f"long={LONG.encode().hex()}",
     ]
+
+
+def parts(folder: Path) -> str:
+    """What the Kotlin program prints."""
+    model = samara.TextModel(folder / "text.samara", threads=1)
+    return _hex("parts", model.stream(PROMPT, max_tokens=200, ignore_end=True, **SAMPLED))
+
+
+def _hex(name: str, texts: Iterable[str]) -> str:
+    return f"{name}=" + " ".join(text.encode().hex() for text in texts)
 
 
 def _tokens(model: samara.TextModel) -> list[str]:
