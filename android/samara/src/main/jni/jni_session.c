@@ -6,7 +6,17 @@
 #include <string.h>
 
 // Bits that dev.samara.SessionOptions sets.
-enum { KEEP_ALL = 1, STRICT = 2, BFLOAT16 = 4, FLOAT16 = 8, WAIT = 16, PROFILE = 32, TEXT = 64 };
+enum {
+  KEEP_ALL = 1,
+  STRICT = 2,
+  BFLOAT16 = 4,
+  FLOAT16 = 8,
+  WAIT = 16,
+  PROFILE = 32,
+  TEXT = 64,
+  EXACT = 128,
+  BOUNDED = 256
+};
 enum { MAX_BACKENDS = 8 };  // limit of samara_session_options
 
 // ---- pools ----
@@ -101,6 +111,12 @@ static bool open_devices(JNIEnv *env, const struct jni_texts *names, struct devi
 }
 #endif
 
+/// As in Python: reduced precision asks for what an exact model excludes.
+static samara_exactness exactness_of(jint flags) {
+  if ((flags & EXACT) != 0) return SAMARA_EXACT_ON;
+  return (flags & (BOUNDED | BFLOAT16 | FLOAT16)) != 0 ? SAMARA_EXACT_OFF : SAMARA_EXACT_AS_MODEL;
+}
+
 static bool read_limits(JNIEnv *env, jlongArray limits, samara_session_options *options) {
   jlong values[3] = {0};
   (*env)->GetLongArrayRegion(env, limits, 0, 3, values);
@@ -156,6 +172,7 @@ static jlong create_session(JNIEnv *env, jclass type, jlong model, jlong pool, j
     options.backend_auto = devices.automatic;
     options.backend_wait = (flags & WAIT) != 0 && devices.automatic;
     options.backend_float16 = (flags & FLOAT16) != 0;
+    options.exact = exactness_of(flags);
     options.isa = ceiling;
     options.tuned = tuned != NULL ? jni_memory(env, tuned, 0, 0) : NULL;
     made = created(env, jni_model(model), &options, flags);

@@ -23,6 +23,8 @@ public final class SessionOptions {
   private static final int WAIT = 16;
   private static final int PROFILE = 32;
   private static final int TEXT = 64; // of a text model, not set by users
+  private static final int EXACT = 128;
+  private static final int BOUNDED = 256;
 
   private String function;
   private int threads;
@@ -86,7 +88,8 @@ public final class SessionOptions {
   /**
    * "default"; "strict" excludes transformed and reduced-precision algorithms; "bfloat16" lets
    * float32 products round to bfloat16 on CPUs with instructions for that; "float16" stores float32
-   * as float16 on devices.
+   * as float16 on devices; "exact" gives the same bits on every CPU; "bounded" turns that off for a
+   * model that was exported exact.
    */
   @NonNull
   public SessionOptions accuracy(@NonNull String word) {
@@ -94,11 +97,14 @@ public final class SessionOptions {
     flag(STRICT, word.equals("strict"));
     flag(BFLOAT16, word.equals("bfloat16"));
     flag(FLOAT16, word.equals("float16"));
-    if (word.equals("default") || (flags & (STRICT | BFLOAT16 | FLOAT16)) != 0) return this;
+    flag(EXACT, word.equals("exact"));
+    flag(BOUNDED, word.equals("bounded"));
+    int words = STRICT | BFLOAT16 | FLOAT16 | EXACT | BOUNDED;
+    if (word.equals("default") || (flags & words) != 0) return this;
     throw new UnknownNameException(
         Status.NOT_FOUND,
         "there is no accuracy '" + word + "'",
-        "there are default, strict, bfloat16, float16");
+        "there are default, strict, bfloat16, float16, exact, bounded");
   }
 
   /** Use only these instruction sets, e.g. "avx2" or "scalar"; those of the CPU by default. */
