@@ -18,7 +18,7 @@ PROMPT = "A maple's winged seed flies far."
 LEAF = "Ahorn \U0001f341 ä"
 CONTEXT = 1000
 LONG = f"<|{'s' * 300}|>"  # a token
-SAMPLED = {"temperature": 0.9, "top_k": 40, "seed": 4}
+SAMPLED: dict[str, Any] = {"temperature": 0.9, "top_k": 40, "seed": 4}
 
 
 def write(folder: Path) -> None:
@@ -80,7 +80,9 @@ def texts(folder: Path) -> str:
     model = samara.TextModel(folder / "text.samara", threads=1)
     lines = []
 
-    def add(name: str, prompt: str | list[int], net: samara.TextModel = model, **given: Any) -> None:
+    def add(
+        name: str, prompt: str | list[int], net: samara.TextModel = model, **given: Any
+    ) -> None:
         made = net.generate(prompt, **given)
         rest = f"{made.end}|{made.prompt_tokens}|{made.reused_tokens}"
         lines.append(_line(name, made.tokens, made.text, rest))
@@ -115,7 +117,17 @@ def texts(folder: Path) -> str:
     add("stopped", [1, 2, 3], halves, max_tokens=400, stop=["never", stop(folder)], **given)
     lines.append(_hex("parts", halves.stream([1, 2, 3], max_tokens=400, **given)))
     lines.append(f"template={model.model.metadata['text.chat_template'].encode().hex()}")
-    return "\n".join([*lines, *_tokens(model), *_long_texts(folder), ""])
+    return "\n".join([*lines, *_tokens(model), *_long_texts(folder), *_accuracies(folder), ""])
+
+
+def _accuracies(folder: Path) -> list[str]:
+    found = {}
+    for word in ("default", "exact", "bounded", "strict"):
+        model = samara.TextModel(folder / "text.samara", threads=1, accuracy=word)
+        model.put(PROMPT)
+        found[word] = np.asarray(model.logits(), ">f4").tobytes().hex()
+    assert found["default"] == found["exact"]
+    return [f"{word}={bits}" for word, bits in found.items()]
 
 
 def _long_texts(folder: Path) -> list[str]:

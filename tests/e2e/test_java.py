@@ -186,6 +186,11 @@ public final class PageMain {
     try (Example example = new Example(context)) {
       System.out.println(example.look(new Bitmap(Bitmap.Config.ARGB_8888, 4, 4, 16)));
     }
+    StringBuilder shown = new StringBuilder();
+    try (Writer writer = new Writer(new File(arguments[0], "text.samara"))) {
+      String written = writer.write("A maple", shown::append).getText();
+      System.out.println(written.equals(shown.toString()) && !written.isEmpty());
+    }
   }
 }
 """
@@ -195,16 +200,17 @@ def test_the_program_of_the_page(
     built: java.Built, models: Path, repo: Path, tmp_path: Path
 ) -> None:
     names = write_files(repo / "docs" / "guides" / "android.md", tmp_path)
-    shown = ["settings.gradle", "build.gradle", "Example.java", "Scores.kt", "Faces.kt"]
-    assert [path.name for path in names][:5] == shown
+    gradle = ["settings.gradle", "build.gradle"]
+    shown = [*gradle, "Example.java", "Writer.java", "Scores.kt", "Faces.kt"]
+    assert [path.name for path in names][:6] == shown
     (tmp_path / "PageMain.java").write_text(_PAGE_MAIN, encoding="utf-8")
     path = os.pathsep.join(map(str, (built.classes, built.android)))
-    sources = (tmp_path / "Example.java", tmp_path / "PageMain.java")
+    sources = [tmp_path / f"{name}.java" for name in ("Example", "Writer", "PageMain")]
     javac = (built.jdk / "bin" / "javac", "-Xlint:all", "-Werror", "-cp", path)
     java.call(*javac, "-d", built.folder / "tests", *sources, cwd=tmp_path)
     black = samara.Session(models / "classes.samara").predict(np.zeros((4, 4, 3), np.uint8))
     assert isinstance(black, samara.Classification)
-    assert built.java("PageMain", models, android=True, package="") == f"{black.label}\n"
+    assert built.java("PageMain", models, android=True, package="") == f"{black.label}\ntrue\n"
 
 
 def test_the_lines_of_the_tutorial(built: java.Built, repo: Path, tmp_path: Path) -> None:

@@ -11,5 +11,5 @@ public enum TextEnd {
   /** {@link TextOptions#maxTokens} were made. */
   MOST_TOKENS,
   /** The model takes no more. */
-  FULL
+  FULL;
 }
