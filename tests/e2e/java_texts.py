@@ -117,7 +117,18 @@ def texts(folder: Path) -> str:
     add("stopped", [1, 2, 3], halves, max_tokens=400, stop=["never", stop(folder)], **given)
     lines.append(_hex("parts", halves.stream([1, 2, 3], max_tokens=400, **given)))
     lines.append(f"template={model.model.metadata['text.chat_template'].encode().hex()}")
-    return "\n".join([*lines, *_tokens(model), *_long_texts(folder), *_accuracies(folder), ""])
+    return "\n".join([*lines, *_tokens(model), *_long_texts(folder), *_accuracies(folder), *_chosen(), ""])
+
+
+def _chosen() -> list[str]:
+    given: dict[str, Any] = {"repetition_penalty": 1.2, "repetition_window": 9, "seed": 2**64 - 3}
+    sampler = samara.Sampler(300, temperature=0.8, top_k=100, top_p=0.95, min_p=0.001, **given)
+    sampler.accept([1, 2, 299])
+    chosen = "chosen="
+    for i in range(50):
+        logits = (np.arange(300) * 7919 + i * 104729) % 1009 / 64
+        chosen += f"{sampler.next(logits)} "
+    return [chosen] * 2
 
 
 def _accuracies(folder: Path) -> list[str]:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text models: prompts, tokens one at a time, texts in files. jni_session.c creates them.
 #include "jni_features.h"
+#include "jni_sampler.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,42 +89,26 @@ static jfloatArray text_logits(JNIEnv *env, jclass type, jlong handle) {
 
 // ---- texts ----
 
-static void begin_with(JNIEnv *env, samara_text_model *model, const jlong *numbers,
-                       const jfloat *shares, const struct jni_texts *stops, const int32_t *ends,
-                       size_t end_count) {
-  const samara_sampler_options sampler = {.struct_size = sizeof sampler,
-                                          .repetition_penalty = shares[0],
-                                          .temperature = shares[1],
-                                          .top_p = shares[2],
-                                          .min_p = shares[3],
-                                          .top_k = (size_t)numbers[1],
-                                          .repetition_window = (size_t)numbers[2],
-                                          .seed = (uint64_t)numbers[3]};
-  const samara_text_options options = {.struct_size = sizeof options,
-                                       .sampler = &sampler,
-                                       .max_tokens = (size_t)numbers[0],
-                                       .stops = (const char *const *)stops->all,
-                                       .stop_count = stops->count,
-                                       .end_tokens = ends,
-                                       .end_token_count = end_count,
-                                       .ignore_end_tokens = ends != NULL && end_count == 0};
-  text_ok(env, model, samara_text_model_begin(model, &options));
-}
-
-static void begin_text(JNIEnv *env, jclass type, jlong model, jlongArray numbers,
+static void begin_text(JNIEnv *env, jclass type, jlong handle, jint most_tokens, jlongArray numbers,
                        jfloatArray shares, jobjectArray stops, jintArray ends) {
   (void)type;
-  jlong own_numbers[4] = {0};
-  jfloat own_shares[4] = {0};
+  samara_text_model *model = text_of(handle);
+  samara_sampler_options sampler;
   struct jni_texts texts = {0};
   size_t end_count = 0;
-  (*env)->GetLongArrayRegion(env, numbers, 0, 4, own_numbers);
-  if ((*env)->ExceptionCheck(env)) return;
-  (*env)->GetFloatArrayRegion(env, shares, 0, 4, own_shares);
-  if ((*env)->ExceptionCheck(env)) return;
+  if (!jni_sampler_options(env, numbers, shares, &sampler)) return;
   int32_t *own_ends = ends != NULL ? jni_read_ints(env, ends, &end_count) : NULL;
-  if ((ends == NULL || own_ends != NULL) && jni_read_texts(env, stops, &texts))
-    begin_with(env, text_of(model), own_numbers, own_shares, &texts, own_ends, end_count);
+  if ((ends == NULL || own_ends != NULL) && jni_read_texts(env, stops, &texts)) {
+    const samara_text_options options = {.struct_size = sizeof options,
+                                         .sampler = &sampler,
+                                         .max_tokens = (size_t)most_tokens,
+                                         .stops = (const char *const *)texts.all,
+                                         .stop_count = texts.count,
+                                         .end_tokens = own_ends,
+                                         .end_token_count = end_count,
+                                         .ignore_end_tokens = ends != NULL && end_count == 0};
+    text_ok(env, model, samara_text_model_begin(model, &options));
+  }
   jni_free_texts(&texts);
   free(own_ends);
 }
@@ -256,7 +241,7 @@ static const JNINativeMethod methods[] = {
     {"putText", "(J[I)J", (void *)put_text},
     {"textTokens", "(J)[I", (void *)text_tokens},
     {"textLogits", "(J)[F", (void *)text_logits},
-    {"beginText", "(J[J[F[[B[I)V", (void *)begin_text},
+    {"beginText", "(JI[J[F[[B[I)V", (void *)begin_text},
     {"stepText", "(J[I)[B", (void *)step_text},
     {"saveText", "(JLjava/io/OutputStream;)V", (void *)save_text},
     {"loadText", "(JLjava/io/RandomAccessFile;J)V", (void *)load_text},

@@ -85,6 +85,7 @@ struct jni_table {
   jint count;
 };
 extern const struct jni_table jni_model_table, jni_session_table, jni_values_table, jni_media_table,
-    jni_state_table, jni_observe_table, jni_text_table, jni_text_model_table, jni_system_table;
+    jni_state_table, jni_observe_table, jni_text_table, jni_sampler_table, jni_text_model_table,
+    jni_system_table;
 
 #endif  // SAMARA_JNI_UTIL_H_

@@ -19,6 +19,7 @@ public final class TextAbsent {
         Check.fails(type, status, each, () -> new TextModel(model));
         Check.fails(type, status, each, () -> new Tokenizer(model));
         Check.fails(type, status, each, () -> TextModel.fromFile(file));
+        Check.fails(type, status, each, () -> new Sampler(9, new TextOptions()));
       }
       try (Session session = new Session(model)) {
         session.resize("image", 1, 3, 8, 8);

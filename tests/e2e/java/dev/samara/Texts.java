@@ -30,6 +30,7 @@ public final class Texts {
       tokens(model.getTokenizer());
       longTexts(folder);
       accuracies(folder);
+      sampler();
       facts(model);
       files(folder, model);
       misuse(folder, model);
@@ -184,6 +185,54 @@ public final class Texts {
           UnsupportedException.class, Status.UNSUPPORTED, "no exact form",
           () -> new Session(model, new SessionOptions().accuracy("exact")));
     }
+  }
+
+  private static float[] logits(int round) {
+    float[] values = new float[300];
+    for (int i = 0; i < values.length; i++) values[i] = (i * 7919 + round * 104729) % 1009 / 64f;
+    return values;
+  }
+
+  private static void sampler() {
+    TextOptions options =
+        new TextOptions().temperature(0.8).topK(100).topP(0.95).minP(0.001)
+            .repetitionPenalty(1.2).repetitionWindow(9).seed(-3);
+    try (Sampler sampler = new Sampler(300, options)) {
+      options.seed(1); // what was asked for stays
+      Check.equal(sampler.getVocabSize(), 300);
+      for (int again = 0; again < 2; again++) {
+        StringBuilder chosen = new StringBuilder("chosen=");
+        sampler.accept(1, 2, 299);
+        for (int i = 0; i < 50; i++) chosen.append(sampler.next(logits(i))).append(' ');
+        System.out.println(chosen);
+        sampler.reset();
+      }
+      float[] wrong = logits(0);
+      wrong[7] = Float.NaN;
+      Check.fails(SamaraException.class, Status.BAD_DATA, "", () -> sampler.next(wrong));
+      Class<ShapeException> type = ShapeException.class;
+      Check.fails(type, Status.BAD_ARGUMENT, "", () -> sampler.next(new float[299]));
+      Check.fails(type, Status.BAD_ARGUMENT, "", () -> sampler.accept(1, 300));
+      Check.fails(type, Status.BAD_ARGUMENT, "", () -> sampler.accept(-1));
+      Check.fails(
+          ArgumentException.class, Status.BAD_ARGUMENT, "null", () -> sampler.next(null));
+      Check.fails(
+          ArgumentException.class, Status.BAD_ARGUMENT, "null", () -> sampler.accept((int[]) null));
+    }
+    Sampler closed = new Sampler(3, new TextOptions());
+    Check.equal(closed.next(new float[] {1, 3, 2}), 1);
+    closed.close();
+    closed.close();
+    Check.fails(
+        SamaraException.class, Status.BAD_STATE, "sampler is closed", () -> closed.next(new float[3]));
+    Check.fails(
+        ArgumentException.class, Status.BAD_ARGUMENT, "vocabSize is 0",
+        () -> new Sampler(0, new TextOptions()));
+    Check.fails(
+        ShapeException.class, Status.BAD_ARGUMENT, "",
+        () -> new Sampler(Integer.MAX_VALUE, new TextOptions()));
+    Check.fails(
+        ArgumentException.class, Status.BAD_ARGUMENT, "null", () -> new Sampler(3, null));
   }
 
   // ---- one text, however it is asked for ----

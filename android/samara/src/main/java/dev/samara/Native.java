@@ -224,6 +224,20 @@ final class Native {
 
   static native byte[] finishStream(long stream);
 
+  // ---- samplers ----
+
+  /** numbers: top k, window, seed. shares: penalty, temperature, top p, min p. */
+  static native long createSampler(
+      int vocabulary, @NonNull long[] numbers, @NonNull float[] shares);
+
+  static native void destroySampler(long sampler);
+
+  static native int nextToken(long sampler, @NonNull float[] logits);
+
+  static native void acceptTokens(long sampler, @NonNull int[] tokens);
+
+  static native void resetSampler(long sampler);
+
   // ---- text models ----
 
   static native void destroyTextModel(long model);
@@ -245,11 +259,12 @@ final class Native {
   static native float[] textLogits(long model);
 
   /**
-   * numbers: most tokens, top k, window, seed. shares: penalty, temperature, top p, min p. stops:
-   * zero-terminated. ends: null for those of the file.
+   * numbers and shares: as for createSampler. stops: zero-terminated. ends: null for those of the
+   * file.
    */
   static native void beginText(
       long model,
+      int mostTokens,
       @NonNull long[] numbers,
       @NonNull float[] shares,
       @NonNull byte[][] stops,

@@ -184,12 +184,26 @@ public final class TextOptions {
     return TextFlags.encoding(addSpecialTokens, parseSpecial);
   }
 
+  private long[] numbers() {
+    return new long[] {topK, repetitionWindow, seed};
+  }
+
+  private float[] shares() {
+    return new float[] {repetitionPenalty, temperature, topP, minP};
+  }
+
+  /** Creates a sampler in C. */
+  long createSampler(int vocabSize) {
+    return Native.createSampler(vocabSize, numbers(), shares());
+  }
+
   /** Begins a text in C. */
   void begin(long model) {
     Native.beginText(
         model,
-        new long[] {maxTokens, topK, repetitionWindow, seed},
-        new float[] {repetitionPenalty, temperature, topP, minP},
+        maxTokens,
+        numbers(),
+        shares(),
         stops.toArray(new byte[0][]),
         ignoreEnd ? new int[0] : endTokens);
   }
