@@ -117,7 +117,7 @@ def texts(folder: Path) -> str:
     add("stopped", [1, 2, 3], halves, max_tokens=400, stop=["never", stop(folder)], **given)
     lines.append(_hex("parts", halves.stream([1, 2, 3], max_tokens=400, **given)))
     lines.append(f"template={model.model.metadata['text.chat_template'].encode().hex()}")
-    return "\n".join([*lines, *_tokens(model), *_long_texts(folder), *_accuracies(folder), *_chosen(), ""])
+    return "\n".join([*lines, *_tokens(model), *_long_texts(folder), *_chosen(), ""])
 
 
 def _chosen() -> list[str]:
@@ -131,14 +131,15 @@ def _chosen() -> list[str]:
     return [chosen] * 2
 
 
-def _accuracies(folder: Path) -> list[str]:
+def accuracies(folder: Path) -> str:
+    """What Accuracies prints."""
     found = {}
     for word in ("default", "exact", "bounded", "strict"):
         model = samara.TextModel(folder / "text.samara", threads=1, accuracy=word)
         model.put(PROMPT)
         found[word] = np.asarray(model.logits(), ">f4").tobytes().hex()
     assert found["default"] == found["exact"]
-    return [f"{word}={bits}" for word, bits in found.items()]
+    return "".join(f"{word}={bits}\n" for word, bits in found.items())
 
 
 def _long_texts(folder: Path) -> list[str]:

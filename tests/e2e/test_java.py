@@ -118,6 +118,10 @@ def test_texts_are_those_of_python(built: java.Built, models: Path) -> None:
     assert model.tokens == [*(java_texts.PROMPT * 20).encode()]
 
 
+def test_accuracies_of_an_exact_model_are_those_of_python(built: java.Built, models: Path) -> None:
+    assert built.java("Accuracies", models) == java_texts.accuracies(models)
+
+
 def test_text_models_that_are_cancelled_closed_or_forgotten(
     built: java.Built, models: Path
 ) -> None:

@@ -29,7 +29,6 @@ public final class Texts {
       System.out.println("template=" + hex(model.getChatTemplate()));
       tokens(model.getTokenizer());
       longTexts(folder);
-      accuracies(folder);
       sampler();
       facts(model);
       files(folder, model);
@@ -168,22 +167,6 @@ public final class Texts {
       System.out.println("many=" + joined(tokenizer.encode(folded)));
       System.out.println("unfolded=" + hex(tokenizer.normalize(folded)));
       System.out.println("long=" + hex(tokenizer.decode(new int[] {259}, false)));
-    }
-  }
-
-  private static void accuracies(String folder) {
-    File file = new File(folder, "text.samara");
-    for (String word : new String[] {"default", "exact", "bounded", "strict"}) {
-      SessionOptions options = new SessionOptions().threads(1).accuracy(word);
-      try (TextModel model = TextModel.fromFile(file, options)) {
-        model.put(PROMPT);
-        Check.print(word, model.logits());
-      }
-    }
-    try (Model model = Check.model(folder, "conv")) {
-      Check.fails(
-          UnsupportedException.class, Status.UNSUPPORTED, "no exact form",
-          () -> new Session(model, new SessionOptions().accuracy("exact")));
     }
   }
 
